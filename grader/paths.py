@@ -1,0 +1,42 @@
+"""Where the course's files are: beside the package in a checkout, under `share/hanstep` when installed."""
+
+import sys
+from pathlib import Path
+
+_CHECKOUT = Path(__file__).resolve().parent.parent
+_INSTALLED = Path(sys.prefix) / "share" / "hanstep"
+
+
+def course_root() -> Path:
+    """The folder that holds `lessons/`, `solutions/` and `assets/`.
+
+    Raises:
+        FileNotFoundError: neither a checkout nor an installed copy is there.
+    """
+    for root in (_CHECKOUT, _INSTALLED):
+        if (root / "lessons" / "course.toml").is_file():
+            return root
+    raise FileNotFoundError(
+        f"강의 파일을 찾을 수 없어요: {_CHECKOUT} 에도 {_INSTALLED} 에도 lessons/course.toml 이 없어요. "
+        "다시 설치해 주세요: pip install --force-reinstall hanstep"
+    )
+
+
+def is_checkout() -> bool:
+    """Whether the course runs from a checkout, where solutions can be edited and built."""
+    return course_root() == _CHECKOUT
+
+
+def asset_path(*parts: str) -> Path:
+    """A file or folder below `assets/`."""
+    return course_root().joinpath("assets", *parts)
+
+
+def lessons_path(*parts: str) -> Path:
+    """A file or folder below `lessons/`."""
+    return course_root().joinpath("lessons", *parts)
+
+
+def solutions_path(*parts: str) -> Path:
+    """A file or folder below `solutions/`."""
+    return course_root().joinpath("solutions", *parts)

@@ -1,0 +1,1 @@
+"""What enters the sandbox: traces, recording, running. Nothing here knows an answer."""
