@@ -1,0 +1,298 @@
+"""Watches model and optimizer while a student's function runs, and writes down what it leaves behind."""
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from grader.runtime.program import STUDENT_ERRORS, Program, describe_failure
+from grader.runtime.trace import Array, Event, Fact, Run
+
+_MAX_EVENTS = 2000  # a submission that loops must not fill the memory with its own events
+_MAX_STATES = 2000
+
+
+class ScenarioOver(Exception):
+    """The student's code raised; what has been observed so far is the scenario's result."""
+
+
+class Recorder:
+    """Collects one scenario's `Run`.
+
+    States are compared, events are not: closures, `model.zero_grad()` or `torch.autograd.grad` change the
+    order of events of a right program and none of its parameters.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.run = Run()
+        self.program = program
+        self.calls = 0
+        self.warned: list[str] = []
+        """Category names of the warnings raised inside the student's function."""
+        self._model: nn.Module | None = None
+        self._optimizer: Optimizer | None = None
+        self._batches: Sequence[Tensor] = ()
+        self._states: list[Array] = []
+        self._rates: list[Array] = []
+        self._returned: list[float] = []
+        self._return_types: list[Fact] = []
+        self._recording = False
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Recorder":
+        return self  # a student may copy the model; the copy reports here too
+
+    # ---- what the drivers call -------------------------------------------------------------------
+
+    def watch(
+        self,
+        model: nn.Module,
+        optimizer: Optimizer | None = None,
+        scheduler: Any = None,
+        *,
+        batches: Sequence[Tensor] = (),
+    ) -> None:
+        """Record from now on what happens to `model` and `optimizer`; `batches` are the inputs by number."""
+        self._model, self._optimizer, self._batches = model, optimizer, batches
+        for module in model.modules():
+            if hasattr(module, "observer"):
+                module.observer = self
+        first = next((p for p in model.parameters() if p.requires_grad), None)
+        if first is not None:
+            first.register_post_accumulate_grad_hook(lambda _: self._event("gradient"))
+        _shadow(model, "zero_grad", lambda: self._event("zero_grad"))
+        if optimizer is not None:
+            _shadow(optimizer, "zero_grad", lambda: self._event("zero_grad"))
+            optimizer.register_step_pre_hook(lambda *_: self._event("step", note=self._grad_note()))
+            optimizer.register_step_post_hook(lambda *_: self.state())
+        if scheduler is not None:
+            _shadow(scheduler, "step", lambda: self._event("scheduler"))
+        self.state()
+
+    def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call the student's function.
+
+        Raises:
+            ScenarioOver: it raised; the failure is in the run.
+        """
+        try:
+            return self._observed(function, *args, **kwargs)
+        except STUDENT_ERRORS as error:
+            self.run.failure = describe_failure(error, self.program, self.calls)
+            raise ScenarioOver from None
+        finally:
+            self.state()
+            self.calls += 1
+
+    def expect(
+        self, exception: type[BaseException], fact: str, function: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> None:
+        """Call the student's function, which should raise `exception`; what it did becomes the fact."""
+        outcome = "아무 예외도 내지 않음"
+        try:
+            self._observed(function, *args, **kwargs)
+        except exception:
+            outcome = exception.__name__
+        except STUDENT_ERRORS as error:
+            outcome = type(error).__name__
+        finally:
+            self.state()
+            self.calls += 1
+        self.fact(fact, outcome)
+
+    def returned(self, value: Any) -> None:
+        """Record a returned number and its type (a tensor is turned into a number, and told)."""
+        self._return_types.append(type_name(value))
+        self._returned.append(as_number(value))
+
+    def array(self, name: str, value: Tensor | Array | Sequence[float]) -> None:
+        """Record an array that is compared."""
+        self.run.arrays[name] = to_array(value)
+
+    def fact(self, name: str, value: Fact) -> None:
+        """Record a fact that is compared exactly."""
+        self.run.facts[name] = value
+
+    def append_fact(self, name: str, value: Fact) -> None:
+        """Add to a list of facts."""
+        existing = self.run.facts.setdefault(name, [])
+        if isinstance(existing, list) and len(existing) < _MAX_EVENTS:
+            existing.append(value)
+
+    def state(self) -> None:
+        """Record the parameters, unless they are still what they were."""
+        if self._model is None or len(self._states) >= _MAX_STATES:
+            return
+        vector = self._flatten(p for p in self._model.parameters())
+        if self._states and np.array_equal(self._states[-1], vector, equal_nan=True):
+            return
+        self._states.append(vector)
+        self._rates.append(self._learning_rates())
+
+    def modes(self, name: str = "모드") -> None:
+        """Record as a fact which submodules are in train mode."""
+        if self._model is not None:
+            self.append_fact(name, [m.training for m in self._model.modules()])
+
+    def gradients_left(self) -> bool:
+        """Whether some parameter holds a gradient that is not zero."""
+        return self._model is not None and any(
+            p.grad is not None and bool(p.grad.ne(0).any()) for p in self._model.parameters()
+        )
+
+    def finish(self) -> Run:
+        """Write the collected states into the run and hand it over."""
+        if self._model is not None and self._states:
+            sizes = {state.shape for state in self._states}
+            if len(sizes) == 1:
+                self.run.arrays["theta"] = np.stack(self._states)
+                self.run.evidence["lr"] = np.stack(self._rates)
+            else:
+                self.run.facts["매개변수의 크기"] = "바뀜"
+            self.run.labels = [f"{name} {p.numel()}" for name, p in self._model.named_parameters()]
+            self.run.evidence["gradients_left"] = np.array([self.gradients_left()])
+        if self._return_types:
+            self.run.facts["반환 타입"] = self._return_types
+            self.run.arrays["returned"] = np.array(self._returned)
+        return self.run
+
+    # ---- what the fixtures call ------------------------------------------------------------------
+
+    def forward(self, inputs: Tensor) -> None:
+        """A forward pass of the watched model starts (fixture models call this)."""
+        if not self._recording:
+            return
+        self.state()
+        self._event("forward", batch=self._batch_number(inputs))
+
+    # ---- inside ----------------------------------------------------------------------------------
+
+    def _observed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        with self._patched(function), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self._recording = True
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._recording = False
+                self.warned += [w.category.__name__ for w in caught][:100]
+
+    def _event(self, kind: str, *, batch: int | None = None, note: str = "") -> None:
+        if self._recording and len(self.run.events) < _MAX_EVENTS:
+            state = len(self._states) - 1
+            self.run.events.append(Event(kind, self._line(), self.calls, batch, state, note))
+
+    def _line(self) -> int | None:
+        frame = sys._getframe(2)
+        while frame is not None:
+            if self.program.owns(frame.f_code.co_filename):
+                return frame.f_lineno
+            frame = frame.f_back  # type: ignore[assignment]
+        return None
+
+    def _batch_number(self, inputs: Tensor) -> int | None:
+        for number, batch in enumerate(self._batches):
+            if inputs.shape == batch.shape and torch.equal(inputs.detach(), batch):
+                return number
+        return None
+
+    def _grad_note(self) -> str:
+        assert self._model is not None
+        grads = [p.grad for p in self._model.parameters() if p.requires_grad]
+        if all(g is None for g in grads):
+            return "grad none"
+        return "grad set" if any(g is not None and bool(g.ne(0).any()) for g in grads) else "grad zero"
+
+    def _flatten(self, tensors: Iterator[Tensor]) -> Array:
+        return np.concatenate([t.detach().double().cpu().numpy().ravel() for t in tensors])
+
+    def _learning_rates(self) -> Array:
+        """Learning rate of each element of the state (0 where the optimizer does not hold it)."""
+        assert self._model is not None
+        rates = {}
+        if self._optimizer is not None:
+            for group in self._optimizer.param_groups:
+                rates.update({id(p): float(group["lr"]) for p in group["params"]})
+        return np.concatenate([np.full(p.numel(), rates.get(id(p), 0.0)) for p in self._model.parameters()])
+
+    @contextmanager
+    def _patched(self, function: Callable[..., Any]) -> Iterator[None]:
+        """Note backward passes and clipping for as long as the student's function runs.
+
+        Names that the submission imported (`from torch.nn.utils import clip_grad_norm_`) are replaced in
+        its own globals as well, and everything is put back afterwards.
+        """
+        clip = torch.nn.utils.clip_grad
+        targets: list[tuple[Any, str, str]] = [
+            (torch.autograd, "backward", "backward"),
+            (torch.autograd, "grad", "backward"),
+            (clip, "clip_grad_norm_", "clip"),
+            (clip, "clip_grad_value_", "clip"),
+            (torch.nn.utils, "clip_grad_norm_", "clip"),
+            (torch.nn.utils, "clip_grad_value_", "clip"),
+        ]
+        undo: list[Callable[[], None]] = []
+        noted: dict[int, Any] = {}
+        originals = []  # kept alive, so that the ids above stay theirs
+        try:
+            for owner, name, kind in targets:
+                original = getattr(owner, name)
+                originals.append(original)
+                wrapper = noted.setdefault(id(original), self._noting(original, kind))
+                setattr(owner, name, wrapper)
+                undo.append(lambda o=owner, n=name, f=original: setattr(o, n, f))  # type: ignore[misc]
+            namespace = getattr(function, "__globals__", {})
+            for name, value in list(namespace.items()):
+                if id(value) in noted:
+                    namespace[name] = noted[id(value)]
+                    undo.append(lambda n=name, f=value: namespace.__setitem__(n, f))  # type: ignore[misc]
+            yield
+        finally:
+            for restore in reversed(undo):
+                restore()
+
+    def _noting(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            self._event(kind)
+            return original(*args, **kwargs)
+
+        return noted
+
+
+def _shadow(owner: Any, name: str, note: Callable[[], None]) -> None:
+    """Let `owner.name(...)` note itself first."""
+    original = getattr(owner, name)
+
+    def shadowed(*args: Any, **kwargs: Any) -> Any:
+        note()
+        return original(*args, **kwargs)
+
+    object.__setattr__(owner, name, shadowed)
+
+
+def type_name(value: Any) -> str:
+    """`float`, `int`, `Tensor` …: NumPy's float64 is a Python float, a bool is no int here."""
+    for cls in (bool, int, float, Tensor):
+        if isinstance(value, cls):
+            return cls.__name__
+    return type(value).__name__
+
+
+def as_number(value: Any) -> float:
+    """The value as a float; NaN when it is none."""
+    try:
+        return float(value.detach().double().mean()) if isinstance(value, Tensor) else float(value)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        return float("nan")
+
+
+def to_array(value: Any) -> Array:
+    """A float64 array on the CPU."""
+    if isinstance(value, Tensor):
+        return value.detach().double().cpu().numpy().copy()
+    return np.asarray(value, dtype=np.float64)
