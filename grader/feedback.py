@@ -1,0 +1,137 @@
+"""The nouns at the end of the road: what was judged, what was diagnosed, what a learner is told.
+
+Only dataclasses: `judge` and `diagnose` fill them, `report` draws them, nothing here computes.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Status = Literal[
+    "passed", "failed", "error", "timeout", "memory", "crashed", "output", "missing", "unreadable"
+]
+"""`failed` ran and behaves wrongly; `error`: the student's code raised; the rest could not run to the end."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One line of the marking scheme."""
+
+    title: str
+    points: float
+    passed: bool
+
+
+@dataclass(frozen=True)
+class Departure:
+    """The first place where behaviour leaves the solution's."""
+
+    scenario: str
+    """Korean title of the scenario: `SGD`, `AdamW`."""
+    what: str
+    """Korean noun phrase: `2번째 업데이트 뒤의 0.weight`, `반환값`, `모드`."""
+    expected: str
+    got: str
+    update: int | None = None
+    """Which update (from 1), when it is parameters that differ."""
+    tensor: str | None = None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One event on a timeline."""
+
+    kind: str
+    """zero_grad, forward, backward, clip, step, scheduler."""
+    line: int | None
+    """The learner's line (None on the solution's timeline)."""
+    batch: int | None = None
+    """Number of the batch (from 1) that a forward saw."""
+    differs: bool = False
+    """Whether it has no partner on the other timeline."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What one update was made of: least squares onto the batches' own gradients.
+
+    update = sum of coefficient * gradient of that batch, up to the residual.
+    """
+
+    update: int
+    """Which update (from 1)."""
+    batches: tuple[int, ...]
+    """Numbers of the batches (from 1)."""
+    got: tuple[float, ...]
+    expected: tuple[float, ...]
+    residual: float
+    """Share of the update (0 to 1) that no combination of these gradients explains."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """One mistake a diagnosis names."""
+
+    ids: tuple[str, ...]
+    """Several ids when mistakes behave the same: the result says them joined by `|`."""
+    titles: tuple[str, ...]
+    explain: str
+    hint: str
+
+    @property
+    def id(self) -> str:
+        """As in results.json."""
+        return "|".join(self.ids)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Why it is wrong, as far as behaviour tells."""
+
+    mistakes: tuple[Named, ...] = ()
+    """Empty: no known mistake behaves like this."""
+    departure: Departure | None = None
+    yours: tuple[Moment, ...] = ()
+    right: tuple[Moment, ...] = ()
+    recipe: Recipe | None = None
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """Everything there is to say about one exercise of one submission."""
+
+    lesson: str
+    exercise: str
+    title: str
+    """The exercise's Korean title."""
+    status: Status
+    checks: tuple[CheckResult, ...]
+    message: str
+    """One Korean line: what is the matter. As in results.json."""
+    diagnosis: Diagnosis = field(default_factory=Diagnosis)
+    line: int | None = None
+    """Line in the cell (or in the .py file) the feedback points at."""
+    cell: int | None = None
+    """Number of the code cell, for a notebook."""
+    source_line: str | None = None
+    """The learner's own line, as written."""
+    file: str | None = None
+    error: str | None = None
+    """`TypeError: …` when the code raised."""
+    notes: tuple[str, ...] = ()
+    """Korean lines beside the point: another definition was overridden, a notebook variable is used, …"""
+    seconds: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """Points of the checks passed."""
+        return sum(check.points for check in self.checks if check.passed)
+
+    @property
+    def max_score(self) -> float:
+        """Points there are."""
+        return sum(check.points for check in self.checks)
+
+    @property
+    def mistake_ids(self) -> list[str]:
+        """As in results.json."""
+        return [named.id for named in self.diagnosis.mistakes]
