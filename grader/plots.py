@@ -1,0 +1,199 @@
+"""What lessons show: plots with Hangul that hold in light and dark notebooks, tables, predictions beside results.
+
+Stands outside the grading flow: only lesson notebooks import it.
+"""
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+from cycler import cycler
+from matplotlib import font_manager
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from grader.paths import asset_path
+
+FONT_FAMILY = "Noto Sans KR"
+FONT_FILES = ("NotoSansKR-Regular.ttf", "NotoSansKR-Bold.ttf")
+
+# Okabe and Ito's colours (https://jfly.uni-koeln.de/color/), told apart with any kind of colour vision.
+# Both text colours keep at least 7:1 on the panel, every line colour at least 3:1.
+COLORS: Mapping[str, str] = {
+    "right": "#0072B2",  # what the right program does: blue
+    "wrong": "#D55E00",  # what the bug does: vermilion
+    "third": "#007C5A",  # a third series: green, darkened for contrast
+    "fourth": "#8F4A7A",  # a fourth: purple, darkened for contrast
+    "text": "#22262E",
+    "muted": "#4F5663",
+    "grid": "#D9DADF",
+    "panel": "#F8F8F6",
+}
+
+_SCREEN_DPI = 96
+_SHARPNESS = 2  # pixels a screen pixel, for high-density screens
+
+
+def use_course_style() -> None:
+    """Register the course's font and set matplotlib's defaults for a lesson.
+
+    The panel is opaque and light, so that a plot reads the same in a dark notebook. Without the font's files
+    (a copy of the package without assets) the plots still come, in DejaVu Sans.
+    """
+    families = [FONT_FAMILY, "DejaVu Sans"] if _register_fonts() else ["DejaVu Sans"]
+    order = [COLORS[name] for name in ("right", "wrong", "third", "fourth")]
+    mpl.rcParams.update(
+        {
+            "font.family": families,
+            "font.size": 11,
+            "axes.titlesize": 12,
+            "axes.titleweight": "bold",
+            "axes.titlelocation": "left",
+            "axes.titlepad": 10,
+            "axes.facecolor": COLORS["panel"],
+            "axes.edgecolor": COLORS["muted"],
+            "axes.labelcolor": COLORS["text"],
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.grid": True,
+            "axes.axisbelow": True,
+            "axes.prop_cycle": cycler(color=order),
+            "axes.unicode_minus": True,
+            "grid.color": COLORS["grid"],
+            "grid.linewidth": 0.8,
+            "xtick.color": COLORS["text"],
+            "ytick.color": COLORS["text"],
+            "text.color": COLORS["text"],
+            "legend.frameon": False,
+            "lines.linewidth": 1.8,
+            "figure.facecolor": COLORS["panel"],
+            "figure.figsize": (7.2, 3.6),
+            "figure.constrained_layout.use": True,
+            "savefig.facecolor": COLORS["panel"],
+            "savefig.dpi": _SCREEN_DPI * _SHARPNESS,
+        }
+    )
+
+
+def _register_fonts() -> bool:
+    """Make matplotlib know the bundled font; whether it is there."""
+    try:
+        paths = [asset_path("fonts", name) for name in FONT_FILES]
+    except FileNotFoundError:
+        return False
+    if not all(path.is_file() for path in paths):
+        return False
+    known = {entry.fname for entry in font_manager.fontManager.ttflist}
+    for path in paths:
+        if str(path) not in known:
+            font_manager.fontManager.addfont(path)
+    return True
+
+
+def show(figure: Figure, description: str) -> None:
+    """Display a figure once, with a Korean sentence that says what it shows, and close it.
+
+    The sentence is the picture's alternative text (metadata `alt`, which nbconvert writes into `<img alt>`),
+    its plain-text form, and is printed below the picture, where no frontend can lose it.
+    """
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", metadata={"Software": None, "Description": description})
+    width, height = (round(side * _SCREEN_DPI) for side in figure.get_size_inches())
+    plt.close(figure)
+    bundle = {"image/png": picture.getvalue(), "text/plain": f"[그림] {description}"}
+    if _publish(bundle, {"image/png": {"width": width, "height": height, "alt": description}}):
+        print(f"그림 설명: {description}")
+    else:
+        print(bundle["text/plain"])
+
+
+def show_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Display a table: Markdown in a notebook, the same text in a terminal. Floats keep three significant digits."""
+    cells = [[f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
+    lines = [header, ["---"] * len(header), *cells]
+    text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    if not _publish({"text/markdown": text, "text/plain": text}, {}):
+        print(text)
+
+
+def reveal(guess: str | None, answer: str, because: str) -> None:
+    """Set a learner's prediction beside what was measured; `None` (not answered) is fine.
+
+    Args:
+        guess: the letter the learner committed to.
+        answer: the letter that the measurement gave.
+        because: one or two Korean sentences.
+    """
+    chosen = "" if guess is None else str(guess).strip().strip("\"'").lower()
+    if not chosen:
+        verdict = f"측정한 답은 {answer}입니다. 예측은 적지 않았습니다."
+    elif chosen == answer:
+        verdict = f"예측 {chosen}, 측정 {answer}. 맞았습니다."
+    else:
+        verdict = f"예측 {chosen}, 측정 {answer}. 어긋난 예측이 오래 남습니다. 까닭을 읽어 보세요."
+    text = f"**{verdict}** {because}"
+    if not _publish({"text/markdown": text, "text/plain": f"{verdict} {because}"}, {}):
+        print(f"{verdict} {because}")
+
+
+def _publish(bundle: dict[str, Any], metadata: dict[str, Any]) -> bool:
+    """Publish a MIME bundle when there is a notebook to show it in; whether there was."""
+    try:
+        from IPython.core.getipython import get_ipython
+    except ImportError:
+        return False
+    shell: Any = get_ipython()
+    if shell is None:
+        return False
+    shell.display_pub.publish(data=bundle, metadata=metadata)
+    return True
+
+
+def draw_backward_graph(loss: Any, names: Mapping[str, Any]) -> Figure:
+    """Draw what `loss.backward()` walks: a box a node, the loss at the left, the parameters at the right.
+
+    Args:
+        loss: a tensor with a graph of at most a few dozen nodes.
+        names: label -> leaf tensor; the labels of the `AccumulateGrad` boxes.
+    """
+    leaf_labels = {id(tensor): label for label, tensor in names.items()}
+    depth: dict[Any, int] = {}
+    edges: set[tuple[Any, Any]] = set()
+
+    def visit(node: Any, level: int) -> None:
+        if level <= depth.get(node, -1):
+            return
+        depth[node] = level
+        for following, _ in node.next_functions:
+            if following is not None:
+                edges.add((node, following))
+                visit(following, level + 1)
+
+    visit(loss.grad_fn, 0)
+    columns: dict[int, list[Any]] = {}
+    for node, level in depth.items():
+        columns.setdefault(level, []).append(node)
+    spot = {
+        node: (level, (len(column) - 1) / 2 - row)
+        for level, column in columns.items()
+        for row, node in enumerate(column)
+    }
+
+    tallest = max(len(column) for column in columns.values())
+    figure, axes = plt.subplots(figsize=(1.45 * len(columns) + 0.6, 0.75 * tallest + 0.9))
+    axes.axis("off")
+    axes.set_xlim(-0.55, len(columns) - 0.45)
+    axes.set_ylim(-(tallest - 1) / 2 - 0.6, (tallest - 1) / 2 + 0.6)
+    for start, end in edges:
+        arrow = {"arrowstyle": "-|>", "color": COLORS["muted"], "shrinkA": 17, "shrinkB": 17}
+        axes.annotate("", xy=spot[end], xytext=spot[start], arrowprops=arrow)
+    for node, (x, y) in spot.items():
+        leaf = getattr(node, "variable", None)
+        label = type(node).__name__.replace("Backward", "\nBackward")
+        if leaf is not None:
+            label = f"AccumulateGrad\n{leaf_labels.get(id(leaf), '?')}"
+        color = COLORS["wrong"] if leaf is not None else COLORS["right"]
+        box = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": color, "linewidth": 1.5}
+        axes.text(x, y, label, ha="center", va="center", fontsize=8.5, bbox=box)
+    return figure
