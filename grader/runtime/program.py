@@ -46,15 +46,15 @@ class Program:
         linecache.cache.pop(self.filename, None)
 
 
-def load_program(source: str, *, name: str = "submission") -> Program:
-    """Execute `source` as the module `name`, one top-level statement after the other.
+def load_program(source: str, *, name: str = "submission", into: types.ModuleType | None = None) -> Program:
+    """Execute `source` as the module `name` (or in the module `into`), one top-level statement after the other.
 
     A statement that raises costs only the names it would have defined. The module is registered in
     `sys.modules` (dataclasses under postponed annotations look their module up there) and its text in
     `linecache` (tracebacks and `inspect.getsource` find it).
     """
     filename = f"<{name}>"
-    module = types.ModuleType(name)
+    module = into or types.ModuleType(name)
     module.__file__ = filename
     sys.modules[name] = module
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)

@@ -35,6 +35,10 @@ class Recorder:
         self.calls = 0
         self.warned: list[str] = []
         """Category names of the warnings raised inside the student's function."""
+        self.forward_modes: list[bool] = []
+        """For each forward pass inside the student's function: was the model in train mode?"""
+        self.graphs_built = 0
+        """Forward passes inside the student's function whose output had a graph."""
         self._model: nn.Module | None = None
         self._optimizer: Optimizer | None = None
         self._batches: Sequence[Tensor] = ()
@@ -169,6 +173,12 @@ class Recorder:
             return
         self.state()
         self._event("forward", batch=self._batch_number(inputs))
+
+    def forwarded(self, outputs: Tensor, training: bool) -> None:
+        """That forward pass is over (fixture models call this)."""
+        if self._recording and len(self.forward_modes) < _MAX_EVENTS:
+            self.forward_modes.append(training)
+            self.graphs_built += outputs.requires_grad
 
     # ---- inside ----------------------------------------------------------------------------------
 

@@ -1,0 +1,556 @@
+"""Drivers of lesson 01: what `train_step`, `accumulate` and their siblings are put through.
+
+A fixture contains what tells the known mistakes apart: uneven sizes, a tail, two calls, two parameter groups,
+a moving rate, a clip that is active only sometimes, dropout with a model handed over in eval mode.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.runtime.fixtures import (
+    Batch,
+    Net,
+    adamw,
+    batches,
+    gradient_norm,
+    loss_function,
+    mlp,
+    moody_mlp,
+    scale_rates,
+    sgd,
+)
+from grader.runtime.play import Driver, Env, Problem, Scenario, Stage
+from grader.runtime.recorder import as_number, type_name
+
+CLIP_ATOL = 1e-5
+"""torch divides by norm + 1e-6; a clip written by hand without it is right too (measured: 1.4e-7 apart)."""
+
+STEP_SIZES = (4, 3, 5, 2, 4)
+
+
+# ---- train_step ----------------------------------------------------------------------------------
+
+
+def _step_problem(env: Env) -> Problem:
+    return Problem(mlp(env), batches(env, STEP_SIZES), loss_function(env))
+
+
+def _train_steps(stage: Stage, make_optimizer: Any, *, record_returns: bool = False) -> None:
+    problem, recorder = _step_problem(stage.env), stage.recorder
+    opt = make_optimizer(problem.model)
+    recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
+    for xb, yb in problem.batches:
+        value = recorder.call(stage.student("train_step"), problem.model, opt, problem.loss_fn, xb, yb)
+        if record_returns:
+            recorder.returned(value)
+        scale_rates(opt, 0.8)
+
+
+def _train_step_sgd(stage: Stage) -> None:
+    _train_steps(stage, sgd)
+
+
+def _train_step_adamw(stage: Stage) -> None:
+    _train_steps(stage, adamw)
+
+
+def _train_step_returns(stage: Stage) -> None:
+    _train_steps(stage, sgd, record_returns=True)
+
+
+def _train_step_modes(stage: Stage) -> None:
+    """A fresh model in train mode, one in eval mode, and one with a frozen BatchNorm: one call each."""
+    env, recorder = stage.env, stage.recorder
+    loss_fn = loss_function(env)
+    (batch,) = batches(env, (6,))
+    for mode in ("train", "eval", "frozen"):
+        model = moody_mlp(env, mode)
+        set_modes(model, mode)
+        opt = sgd(model)
+        recorder.watch(model, opt)
+        torch.manual_seed(env.number("dropout"))
+        recorder.call(stage.student("train_step"), model, opt, loss_fn, *batch)
+        recorder.modes()
+        recorder.array(f"buffers/{mode}", buffers(model))
+
+
+# ---- train_step_extras ---------------------------------------------------------------------------
+
+
+def _extras(stage: Stage, *, momentum: float, clips: bool, schedules: bool) -> None:
+    problem, recorder = _step_problem(stage.env), stage.recorder
+    model, loss_fn = problem.model, problem.loss_fn
+    norm = gradient_norm(model, loss_fn, problem.batches[0])
+    opt = sgd(model, momentum=momentum)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(opt, 0.7) if schedules else None
+    recorder.watch(model, opt, scheduler, batches=[xb for xb, _ in problem.batches])
+    # Active, inactive, active, not asked for, active: a clip that always or never acts hides mistakes.
+    limits = (0.5 * norm, 50.0 * norm, 0.3 * norm, None, 0.4 * norm)
+    rates = []
+    for (xb, yb), limit in zip(problem.batches, limits, strict=True):
+        recorder.call(
+            stage.student("train_step_extras"),
+            *(model, opt, loss_fn, xb, yb),
+            max_norm=limit if clips else None,
+            scheduler=scheduler,
+        )
+        rates.append([group["lr"] for group in opt.param_groups])
+    recorder.array("rates", torch.tensor(rates))
+
+
+def _extras_clip(stage: Stage) -> None:
+    _extras(stage, momentum=0.0, clips=True, schedules=False)
+
+
+def _extras_schedule(stage: Stage) -> None:
+    _extras(stage, momentum=0.0, clips=False, schedules=True)
+
+
+def _extras_both(stage: Stage) -> None:
+    _extras(stage, momentum=0.9, clips=True, schedules=True)
+
+
+def _extras_plain(stage: Stage) -> None:
+    """Without either extra it is a plain step, and the loss before the update comes back."""
+    problem, recorder = _step_problem(stage.env), stage.recorder
+    opt = adamw(problem.model)
+    recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
+    for xb, yb in problem.batches:
+        recorder.returned(
+            recorder.call(stage.student("train_step_extras"), problem.model, opt, problem.loss_fn, xb, yb)
+        )
+        scale_rates(opt, 0.8)
+
+
+# ---- accumulate ----------------------------------------------------------------------------------
+
+MICRO = 3
+"""Samples in every micro-batch: equal, so that concatenating a window is as right as looping over it."""
+
+
+def _accumulate_problem(env: Env) -> Problem:
+    return Problem(mlp(env), batches(env, [MICRO] * 18), loss_function(env))
+
+
+def _accumulate(
+    stage: Stage,
+    make_optimizer: Any,
+    *,
+    clips: bool = False,
+    record_returns: bool = False,
+    record_leftover: bool = False,
+) -> None:
+    """Two calls: 11 micro-batches by 4 (tail of 3), then 7 by 3 from a generator (tail of 1)."""
+    problem, recorder = _accumulate_problem(stage.env), stage.recorder
+    model, loss_fn, data = problem.model, problem.loss_fn, problem.batches
+    norm = gradient_norm(model, loss_fn, data[0])
+    opt = make_optimizer(model)
+    recorder.watch(model, opt, batches=[xb for xb, _ in data])
+    parts = ((data[:11], 4, 0.35 * norm), (data[11:], 3, 0.25 * norm))
+    for number, (part, accum_steps, limit) in enumerate(parts):
+        micro_batches = part if number == 0 else (batch for batch in part)
+        extra = {"max_norm": limit} if clips else {}
+        value = recorder.call(
+            stage.student("accumulate"), model, opt, loss_fn, micro_batches, accum_steps, **extra
+        )
+        if record_returns:
+            recorder.returned(value)
+        if record_leftover:
+            recorder.append_fact("그레이디언트가 남음", recorder.gradients_left())
+        scale_rates(opt, 0.8)
+
+
+def _accumulate_sgd(stage: Stage) -> None:
+    _accumulate(stage, sgd)
+
+
+def _accumulate_adamw(stage: Stage) -> None:
+    _accumulate(stage, adamw)
+
+
+def _accumulate_clip(stage: Stage) -> None:
+    _accumulate(stage, lambda model: sgd(model, momentum=0.9), clips=True)
+
+
+def _accumulate_returns(stage: Stage) -> None:
+    _accumulate(stage, sgd, record_returns=True)
+
+
+def _accumulate_leftover(stage: Stage) -> None:
+    _accumulate(stage, sgd, record_leftover=True)
+
+
+def _accumulate_edges(stage: Stage) -> None:
+    """One micro-batch a window, fewer micro-batches than a window, none at all, and impossible windows."""
+    problem, recorder = _accumulate_problem(stage.env), stage.recorder
+    student, model, loss_fn = stage.student("accumulate"), problem.model, problem.loss_fn
+    opt = sgd(model)
+    recorder.watch(model, opt)
+    for part, accum_steps in ((problem.batches[:3], 1), (problem.batches[3:5], 9), ([], 2)):
+        recorder.returned(recorder.call(student, model, opt, loss_fn, iter(part), accum_steps))
+    for accum_steps in (0, -2):
+        recorder.expect(
+            ValueError, f"accum_steps={accum_steps}", student, model, opt, loss_fn, problem.batches, accum_steps
+        )
+
+
+# ---- fit -----------------------------------------------------------------------------------------
+
+FIT_SIZES = (4, 4, 4, 1)
+
+
+class _Loader:
+    """Batches that can be gone through again and again; `after` runs at the end of every round."""
+
+    def __init__(self, data: list[Batch], after: Any = None) -> None:
+        self.data = data
+        self.after = after
+
+    def __iter__(self) -> Iterator[Batch]:
+        yield from self.data
+        if self.after is not None:
+            self.after()
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+
+def _fit_problem(env: Env) -> Problem:
+    return Problem(mlp(env), batches(env, FIT_SIZES), loss_function(env))
+
+
+def _fit(stage: Stage, make_optimizer: Any, *, zero_grad: bool = True, record_returns: bool = False) -> None:
+    problem, recorder = _fit_problem(stage.env), stage.recorder
+    opt = make_optimizer(problem.model)
+    recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
+    extra = {} if zero_grad else {"zero_grad": False}
+    loader = _Loader(list(problem.batches))
+    history = recorder.call(
+        stage.student("fit"), problem.model, opt, problem.loss_fn, loader, 3, **extra
+    )
+    if record_returns:
+        _record_sequence(recorder, history)
+
+
+def _record_sequence(recorder: Any, values: Any) -> None:
+    """A returned list or tuple of numbers, with the type of each."""
+    items = list(values) if isinstance(values, list | tuple) else []
+    recorder.fact("반환 타입", [type_name(values), *(type_name(item) for item in items)])
+    recorder.array("returned", torch.tensor([as_number(item) for item in items], dtype=torch.float64))
+
+
+def _fit_sgd(stage: Stage) -> None:
+    _fit(stage, sgd)
+
+
+def _fit_adamw(stage: Stage) -> None:
+    _fit(stage, adamw)
+
+
+def _fit_never_clears(stage: Stage) -> None:
+    _fit(stage, sgd, zero_grad=False)
+
+
+def _fit_losses(stage: Stage) -> None:
+    _fit(stage, sgd, record_returns=True)
+
+
+def _fit_modes(stage: Stage) -> None:
+    """The model comes in eval mode, and something evaluates it after each epoch."""
+    env, recorder = stage.env, stage.recorder
+    model = moody_mlp(env)
+    model.eval()
+    opt = sgd(model)
+    recorder.watch(model, opt)
+    loader = _Loader(batches(env, (4, 4, 3)), after=model.eval)
+    torch.manual_seed(env.number("dropout"))
+    recorder.call(stage.student("fit"), model, opt, loss_function(env), loader, 2)
+    recorder.array("buffers", buffers(model))
+
+
+# ---- evaluate ------------------------------------------------------------------------------------
+
+
+def _evaluated(stage: Stage, model: Net, mode: str) -> None:
+    """Loss and accuracy over uneven batches, with the weights as they were."""
+    env, recorder = stage.env, stage.recorder
+    set_modes(model, mode)
+    recorder.watch(model)
+    loader = batches(env, (5, 5, 2))
+    torch.manual_seed(env.number("dropout"))
+    value = recorder.call(stage.student("evaluate"), model, loss_function(env), loader)
+    numbers = list(value) if isinstance(value, tuple | list) else [value]
+    recorder.array("returned", torch.tensor([as_number(n) for n in numbers], dtype=torch.float64))
+    recorder.array("buffers", buffers(model))
+
+
+def _evaluate_values(stage: Stage) -> None:
+    _evaluated(stage, mlp(stage.env), "eval")
+
+
+def _evaluate_types(stage: Stage) -> None:
+    """The same once more, asking for the types."""
+    recorder = stage.recorder
+    model = mlp(stage.env)
+    model.eval()
+    recorder.watch(model)
+    loader = batches(stage.env, (4, 2))
+    value = recorder.call(stage.student("evaluate"), model, loss_function(stage.env), loader)
+    _record_sequence(recorder, value)
+
+
+def _evaluate_eval_mode(stage: Stage) -> None:
+    _evaluated(stage, moody_mlp(stage.env), "train")
+
+
+def _evaluate_no_graph(stage: Stage) -> None:
+    _evaluated(stage, mlp(stage.env), "eval")
+    stage.recorder.fact("계산 그래프를 만든 순전파", stage.recorder.graphs_built)
+
+
+def _evaluate_restores(stage: Stage) -> None:
+    """Handed over in train mode, then in eval mode; both times it comes back so."""
+    for mode in ("train", "eval"):
+        _evaluated(stage, moody_mlp(stage.env, mode), mode)
+        stage.recorder.modes()
+
+
+def _evaluate_restores_submodules(stage: Stage) -> None:
+    """A model in train mode with a frozen BatchNorm comes back exactly so."""
+    _evaluated(stage, moody_mlp(stage.env), "frozen")
+    stage.recorder.modes()
+
+
+def _evaluate_loader_fails(stage: Stage) -> None:
+    """A loader that works, then one that raises half-way: the exception comes through and the mode is back."""
+    env, recorder = stage.env, stage.recorder
+    model, loss_fn = moody_mlp(env), loss_function(env)
+    model.train()
+    recorder.watch(model)
+    value = recorder.call(stage.student("evaluate"), model, loss_fn, batches(env, (4, 2)))
+    numbers = list(value) if isinstance(value, tuple | list) else [value]
+    recorder.array("returned", torch.tensor([as_number(n) for n in numbers], dtype=torch.float64))
+    model.train()
+
+    def loader() -> Iterator[Batch]:
+        yield from batches(env, (4, 3))
+        raise OSError("데이터 파일을 읽다가 끊겼습니다")
+
+    recorder.expect(OSError, "loader의 예외", stage.student("evaluate"), model, loss_fn, loader())
+    recorder.modes("예외 뒤의 모드")
+    recorder.array("buffers", buffers(model))
+
+
+# ---- by hand -------------------------------------------------------------------------------------
+
+
+def _with_gradients(env: Env) -> Net:
+    model = mlp(env)
+    (batch,) = batches(env, (6,))
+    loss_function(env)(model(batch[0]), batch[1]).backward()
+    return model
+
+
+def _zero_gradients_clears(stage: Stage) -> None:
+    recorder = stage.recorder
+    model = _with_gradients(stage.env)
+    recorder.watch(model)
+    recorder.call(stage.student("zero_gradients"), model.parameters())
+    recorder.fact("그레이디언트가 남음", recorder.gradients_left())
+
+
+def _zero_gradients_none(stage: Stage) -> None:
+    """A parameter without a gradient beside others with one."""
+    recorder = stage.recorder
+    model = _with_gradients(stage.env)
+    parameters = list(model.parameters())
+    parameters[1].grad = None
+    recorder.watch(model)
+    recorder.call(stage.student("zero_gradients"), parameters)
+    recorder.fact("그레이디언트가 남음", recorder.gradients_left())
+    recorder.fact("None이던 .grad", "None" if parameters[1].grad is None else "텐서")
+
+
+def _sgd_updates(stage: Stage, *, missing: bool) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+    env, recorder = stage.env, stage.recorder
+    model, loss_fn = mlp(env), loss_function(env)
+    parameters = list(model.parameters())
+    recorder.watch(model)
+    for (xb, yb), lr in zip(batches(env, (6, 4)), (0.3, 0.05), strict=True):
+        loss_fn(model(xb), yb).backward()
+        if missing:
+            parameters[1].grad = None
+            parameters[2].grad = None
+        recorder.call(stage.student("sgd_update"), iter(parameters), lr)
+        for parameter in parameters:
+            parameter.grad = None
+    return parameters, list(model.parameters())
+
+
+def _sgd_update_moves(stage: Stage) -> None:
+    _sgd_updates(stage, missing=False)
+
+
+def _sgd_update_none(stage: Stage) -> None:
+    _sgd_updates(stage, missing=True)
+
+
+def _sgd_update_leaves(stage: Stage) -> None:
+    before, after = _sgd_updates(stage, missing=False)
+    stage.recorder.fact("같은 텐서", all(p is q for p, q in zip(before, after, strict=True)))
+    stage.recorder.fact("잎(leaf) 텐서", all(p.is_leaf for p in after))
+    stage.recorder.fact("requires_grad", all(p.requires_grad for p in after))
+
+
+# ---- autograd_nodes ------------------------------------------------------------------------------
+
+
+def _chain_graph(env: Env) -> Tensor:
+    (batch,) = batches(env, (4,))
+    return loss_function(env)(mlp(env)(batch[0]), batch[1])
+
+
+def _branching_graph(env: Env) -> Tensor:
+    """Two branches that join, one of them shared: the second parent leads to nodes the first one never meets."""
+    generator = env.generator("graph")
+    a, b, c = (
+        torch.randn(3, 3, generator=generator, dtype=torch.float64).to(env.device).requires_grad_()
+        for _ in range(3)
+    )
+    shared = a.sin() * 2.0
+    left = shared + shared.t()
+    right = (b @ c).exp().sigmoid()
+    return torch.cat([left * left, right]).abs().sum() + (shared / (c**2 + 1)).mean()
+
+
+def _deep_graph(env: Env) -> Tensor:
+    x = torch.rand(2, generator=env.generator("graph"), dtype=torch.float64).to(env.device).requires_grad_()
+    for number in range(360):
+        x = x * 0.99 if number % 2 else x.cos()
+    return x.sum()
+
+
+def _autograd_nodes(stage: Stage, *graphs: Tensor) -> None:
+    for number, loss in enumerate(graphs):
+        names = stage.recorder.call(stage.student("autograd_nodes"), loss)
+        is_list = isinstance(names, list)
+        stage.recorder.fact(f"{number + 1}번째 그래프의 반환 타입", type_name(names))
+        listed = [str(name)[:200] for name in names][:600] if is_list else []
+        stage.recorder.fact(f"{number + 1}번째 그래프의 노드", list(listed))
+
+
+def _autograd_nodes_chain(stage: Stage) -> None:
+    _autograd_nodes(stage, _chain_graph(stage.env))
+
+
+def _autograd_nodes_branches(stage: Stage) -> None:
+    _autograd_nodes(stage, _branching_graph(stage.env))
+
+
+def _autograd_nodes_edges(stage: Stage) -> None:
+    """A deep graph, a loss without a graph, and a bare parameter (a leaf has no `grad_fn` either)."""
+    plain = torch.tensor(1.0, dtype=torch.float64, device=stage.env.device)
+    leaf = plain.clone().requires_grad_()
+    _autograd_nodes(stage, _deep_graph(stage.env), plain, leaf)
+
+
+# ---- shared --------------------------------------------------------------------------------------
+
+
+def buffers(model: nn.Module) -> Tensor:
+    """All buffers (BatchNorm's running statistics) as one vector."""
+    values = [b.detach().double().ravel() for b in model.buffers()]
+    return torch.cat(values) if values else torch.zeros(0)
+
+
+def set_modes(model: nn.Module, mode: str) -> None:
+    """`train`, `eval`, or `frozen`: train mode but for BatchNorm."""
+    model.train(mode != "eval")
+    if mode == "frozen":
+        for module in model.modules():
+            if isinstance(module, nn.BatchNorm1d):
+                module.eval()
+
+
+EXERCISES = {
+    driver.name: driver
+    for driver in (
+        Driver(
+            "train_step",
+            (
+                Scenario("sgd", "SGD", _train_step_sgd, problem=_step_problem),
+                Scenario("adamw", "AdamW", _train_step_adamw),
+                Scenario("modes", "학습 모드·평가 모드·얼린 배치 정규화", _train_step_modes),
+                Scenario("returns", "반환값", _train_step_returns),
+            ),
+        ),
+        Driver(
+            "train_step_extras",
+            (
+                Scenario("clip", "SGD와 클리핑", _extras_clip, CLIP_ATOL, _step_problem),
+                Scenario("schedule", "SGD와 스케줄러", _extras_schedule, problem=_step_problem),
+                Scenario("both", "모멘텀에 클리핑과 스케줄러를 함께", _extras_both, CLIP_ATOL),
+                Scenario("plain", "AdamW만 (max_norm과 scheduler 없이)", _extras_plain),
+            ),
+        ),
+        Driver(
+            "accumulate",
+            (
+                Scenario("sgd", "SGD", _accumulate_sgd, problem=_accumulate_problem),
+                Scenario("clip", "모멘텀과 클리핑", _accumulate_clip, CLIP_ATOL),
+                Scenario("adamw", "AdamW", _accumulate_adamw),
+                Scenario("leftover", "뒷정리", _accumulate_leftover),
+                Scenario("returns", "반환값", _accumulate_returns),
+                Scenario("edges", "한 개짜리 구간, 짧은 구간, 빈 입력, 잘못된 accum_steps", _accumulate_edges),
+            ),
+        ),
+        Driver(
+            "fit",
+            (
+                Scenario("sgd", "SGD", _fit_sgd, problem=_fit_problem),
+                Scenario("adamw", "AdamW", _fit_adamw),
+                Scenario("modes", "에폭마다 학습 모드", _fit_modes),
+                Scenario("losses", "에폭 손실", _fit_losses),
+                Scenario("never-clears", "zero_grad=False", _fit_never_clears, problem=_fit_problem),
+            ),
+        ),
+        Driver(
+            "evaluate",
+            (
+                Scenario("values", "손실과 정확도", _evaluate_values),
+                Scenario("eval-mode", "드롭아웃과 배치 정규화가 있는 모델", _evaluate_eval_mode),
+                Scenario("no-graph", "계산 그래프", _evaluate_no_graph),
+                Scenario("restores", "모드 되돌리기", _evaluate_restores),
+                Scenario("submodules", "얼린 배치 정규화의 모드", _evaluate_restores_submodules),
+                Scenario("loader-fails", "loader가 오류를 낼 때", _evaluate_loader_fails),
+                Scenario("types", "반환 타입", _evaluate_types),
+            ),
+        ),
+        Driver(
+            "zero_gradients",
+            (
+                Scenario("clears", "그레이디언트 비우기", _zero_gradients_clears),
+                Scenario("none", ".grad가 None인 매개변수", _zero_gradients_none),
+            ),
+        ),
+        Driver(
+            "sgd_update",
+            (
+                Scenario("moves", "업데이트", _sgd_update_moves),
+                Scenario("none", ".grad가 None인 매개변수", _sgd_update_none),
+                Scenario("leaves", "잎 텐서로 남기", _sgd_update_leaves),
+            ),
+        ),
+        Driver(
+            "autograd_nodes",
+            (
+                Scenario("chain", "한 줄로 이어진 그래프", _autograd_nodes_chain),
+                Scenario("branches", "갈라졌다 만나는 그래프", _autograd_nodes_branches),
+                Scenario("edges", "깊은 그래프와 그래프가 없는 손실", _autograd_nodes_edges),
+            ),
+        ),
+    )
+}

@@ -1,0 +1,182 @@
+"""Text edits of the solution -> programs, traced lazily: what a wrong submission is compared with."""
+
+import ast
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+
+from grader.course import CourseError, Edit, Exercise, Mistake, load_course
+from grader.judge import difference
+from grader.runtime.play import Scenario, play_scenario
+from grader.runtime.program import Program, load_program
+from grader.runtime.trace import Run
+from grader.submission import read_submission
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A program that makes one known mistake, or two at once."""
+
+    mistakes: tuple[Mistake, ...]
+    source: str
+    """The exercise's source with the edits applied."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of its mistakes in the order of the course file."""
+        return tuple(m.id for m in self.mistakes)
+
+
+@cache
+def solution_text(lesson: str) -> str:
+    """The lesson's solution as one program text, read by the same reader as a submission."""
+    course = load_course()
+    path = course.lesson(lesson).solution
+    submission = read_submission(path, tuple(course.exercises))
+    if submission.unreadable or not submission.files or submission.files[0].problems:
+        raise CourseError(f"{path}: 해답을 읽을 수 없어요: {submission.unreadable or submission.files}")
+    return submission.files[0].text
+
+
+def exercise_source(exercise: Exercise) -> str:
+    """Source of the exercise's function or class in the solution, decorators included."""
+    text = solution_text(exercise.lesson)
+    start, end = definition_span(text, exercise.name)
+    return "".join(text.splitlines(keepends=True)[start - 1 : end])
+
+
+def definition_span(text: str, name: str) -> tuple[int, int]:
+    """First and last line (from 1) of the last top-level definition of `name`.
+
+    Raises:
+        CourseError: it is not defined.
+    """
+    for node in reversed(ast.parse(text).body):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            return first, node.end_lineno or node.lineno
+    raise CourseError(f"해답에 `{name}` 정의가 없어요")
+
+
+def apply_edits(source: str, edits: tuple[Edit, ...], owner: str) -> str | None:
+    """The source with all edits made at once; None when two of them overlap.
+
+    Raises:
+        CourseError: an old text does not stand exactly once in the source.
+    """
+    spans = []
+    for old, new in edits:
+        if source.count(old) != 1:
+            raise CourseError(f"{owner}: 바꿀 글이 해답에 {source.count(old)}번 있어요 (한 번이어야 해요): {old!r}")
+        start = source.index(old)
+        spans.append((start, start + len(old), new))
+    spans.sort()
+    if any(left[1] > right[0] for left, right in zip(spans, spans[1:], strict=False)):
+        return None
+    for start, end, new in reversed(spans):
+        source = source[:start] + new + source[end:]
+    return source
+
+
+def single_mistakes(exercise: Exercise) -> Iterator[Candidate]:
+    """Every way to make every known mistake, in the order of the course file."""
+    source = exercise_source(exercise)
+    for mistake in exercise.mistakes:
+        for edits in mistake.programs:
+            edited = apply_edits(source, edits, f"{exercise.name}/{mistake.id}")
+            if edited is None:
+                raise CourseError(f"{exercise.name}/{mistake.id}: 편집끼리 겹쳐요")
+            yield Candidate((mistake,), edited)
+
+
+def paired_mistakes(exercise: Exercise) -> Iterator[Candidate]:
+    """Every pair whose edits do not overlap and whose result is a program."""
+    source = exercise_source(exercise)
+    for one, other in combinations(exercise.mistakes, 2):
+        edited = apply_edits(source, (*one.programs[0], *other.programs[0]), exercise.name)
+        if edited is None:
+            continue
+        try:
+            ast.parse(edited)
+        except SyntaxError:
+            continue
+        yield Candidate((one, other), edited)
+
+
+class Reference:
+    """The solution's and the mistakes' runs of one exercise with one seed, each made when first asked for."""
+
+    def __init__(self, exercise: Exercise, seed: int, device: str = "cpu") -> None:
+        self.exercise = exercise
+        self.seed = seed
+        self.device = device
+        self._base = load_program(solution_text(exercise.lesson), name=f"solution_{exercise.lesson}")
+        self._programs: dict[str, Program] = {}
+        self._runs: dict[tuple[str, str], Run] = {}
+        self._singles: list[Candidate] | None = None
+        self._pairs: list[Candidate] | None = None
+
+    def solution(self, scenario: str) -> Run:
+        """The solution's run of a scenario."""
+        return self._run("", scenario)
+
+    @property
+    def singles(self) -> list[Candidate]:
+        """Single mistakes."""
+        if self._singles is None:
+            self._singles = list(single_mistakes(self.exercise))
+        return self._singles
+
+    @property
+    def pairs(self) -> list[Candidate]:
+        """Pairs of mistakes."""
+        if self._pairs is None:
+            self._pairs = list(paired_mistakes(self.exercise))
+        return self._pairs
+
+    def run(self, candidate: Candidate, scenario: str) -> Run:
+        """A mistake's run of a scenario."""
+        return self._run(candidate.source, scenario)
+
+    def behaves_like(self, candidate: Candidate, runs: dict[str, Run]) -> bool:
+        """Whether every scenario of `runs` goes as it goes with the candidate; stops at the first that does not."""
+        return all(
+            scenario.name in runs
+            and difference(runs[scenario.name], self.run(candidate, scenario.name), scenario.atol) is None
+            for scenario in self._scenarios(runs)
+        )
+
+    def _scenarios(self, runs: dict[str, Run]) -> Iterator[Scenario]:
+        """Scenarios in which the runs leave the solution first: they tell candidates apart soonest."""
+        scenarios = self.exercise.driver.scenarios
+
+        def agrees(scenario: Scenario) -> bool:
+            run = runs.get(scenario.name)
+            return run is not None and difference(run, self.solution(scenario.name), scenario.atol) is None
+
+        return iter(sorted(scenarios, key=agrees))
+
+    def _run(self, source: str, scenario: str) -> Run:
+        key = (source, scenario)
+        if key not in self._runs:
+            described = self.exercise.driver.scenario(scenario)
+            self._runs[key] = play_scenario(described, self._program(source), seed=self.seed, device=self.device)
+        return self._runs[key]
+
+    def _program(self, source: str) -> Program:
+        """The solution's module with the edited definition put over it (compiling one function, not all)."""
+        if not source:
+            return self._base
+        if source not in self._programs:
+            module = types.ModuleType(f"mistake_{len(self._programs)}_{self.exercise.name}")
+            module.__dict__.update({k: v for k, v in self._base.names.items() if k != "__name__"})
+            self._programs[source] = load_program(source, name=module.__name__, into=module)
+        return self._programs[source]
+
+
+@cache
+def reference(exercise: str, seed: int, device: str = "cpu") -> Reference:
+    """The (cached) reference of an exercise."""
+    return Reference(load_course().exercise(exercise), seed, device)
