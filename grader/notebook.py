@@ -1,0 +1,187 @@
+"""`check` and `hint`: what a learner calls in a notebook cell. The same road as grading, without the sandbox."""
+
+import builtins
+import inspect
+import linecache
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from grader.assess import MESSAGES, Origin, assess, without_trace
+from grader.course import CourseError, Exercise, load_course
+from grader.feedback import Feedback
+from grader.mistakes import reference
+from grader.progress import Progress
+from grader.report.html import feedback_html, hint_html
+from grader.report.text import feedback_text, hint_text
+from grader.runtime.play import TimeLimit, play
+from grader.runtime.program import Program
+from grader.timelimit import time_limit
+
+SEED = 1
+"""A learner gets the same numbers at every check; grading draws fresh ones."""
+
+_CONSTANTS = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
+_SECONDS_PER_EXERCISE = 20.0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a cell shows: HTML where the front end can, the same in plain text elsewhere."""
+
+    html: str
+    text: str
+    feedback: Feedback | None = None
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Mapping[str, str]:
+        return {"text/plain": self.text, "text/html": self.html}
+
+    def __repr__(self) -> str:
+        return self.text
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return self.feedback is not None and self.feedback.status == "passed"
+
+
+def check(function: Callable[..., Any], *, device: str = "cpu", seconds: float = _SECONDS_PER_EXERCISE) -> Shown:
+    """Run a graded function on small models of the checker's own and say what it does right and wrong.
+
+    Args:
+        function: the function (or class) with the exercise's name.
+        device: `cpu` or `cuda`.
+        seconds: after this time the check is stopped.
+    """
+    try:
+        exercise = load_course().exercise(_name(function))
+    except CourseError as error:
+        return _message(str(error))
+    except TypeError:
+        return _message(
+            f"check에는 함수를 그대로 넘겨 주세요: {type(function).__name__}을(를) 받았어요. 예: check(train_step)"
+        )
+    feedback = _checked(exercise, function, device, seconds)
+    notes = (*feedback.notes, *_leaning_notes(function))
+    feedback = replace(feedback, notes=notes)
+    Progress.load().record_check(exercise.name, feedback.status == "passed")
+    return Shown(feedback_html(feedback), feedback_text(feedback), feedback)
+
+
+def hint(exercise: str | Callable[..., Any]) -> Shown:
+    """Show the exercise's next hint; the last one is the answer."""
+    try:
+        found = load_course().exercise(exercise if isinstance(exercise, str) else _name(exercise))
+    except (CourseError, TypeError) as error:
+        return _message(str(error))
+    number = Progress.load().next_hint(found.name, len(found.hints))
+    text = found.hints[number - 1]
+    return Shown(
+        hint_html(found.title, text, number, len(found.hints)),
+        hint_text(found.title, text, number, len(found.hints)),
+    )
+
+
+def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seconds: float) -> Feedback:
+    program, origin = _program(exercise, function)
+    known = reference(exercise.name, SEED, device)
+    try:
+        with time_limit(seconds):
+            trace = play(exercise.driver, program, seed=SEED, device=device)
+    except TimeLimit:
+        message = f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
+        return without_trace(exercise, "timeout", message=message)
+    except BaseException as error:
+        # The learner's own Ctrl-C ends the check; anything else that strange is the code's doing.
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return without_trace(exercise, "crashed", message=f"{MESSAGES['crashed']} ({type(error).__name__})")
+    return assess(exercise, trace, known, origin)
+
+
+def _program(exercise: Exercise, function: Callable[..., Any]) -> tuple[Program, Origin]:
+    code = _code(function)
+    filename = code.co_filename if code is not None else "<?>"
+    namespace = getattr(function, "__globals__", None) or vars(inspect.getmodule(function) or builtins)
+    names = {name: namespace[name] for name in exercise.driver.needs if name in namespace}
+    names[exercise.name] = function
+    source = "".join(linecache.getlines(filename))
+    return Program(names=names, filename=filename), Origin(None, source, 1)
+
+
+def _name(function: Any) -> str:
+    if not callable(function):
+        raise TypeError(f"함수가 아니에요: {function!r}")
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _code(function: Any) -> types.CodeType | None:
+    """The code of a function, through decorators; for a class, of its first method."""
+    function = inspect.unwrap(function)
+    if inspect.isclass(function):
+        methods = [m for m in vars(function).values() if isinstance(m, types.FunctionType)]
+        return methods[0].__code__ if methods else None
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, types.CodeType) else None
+
+
+def _leaning_notes(function: Callable[..., Any]) -> Iterator[str]:
+    """A warning for each notebook variable that will not be there when the function is graded."""
+    for name in sorted(set(_leans_on(inspect.unwrap(function), set()))):
+        yield (
+            f"이 함수는 노트북 변수 `{name}`에 기대고 있어요. 채점할 때는 함수와 상수만 가져가니 "
+            "인자로 받거나 함수 안에서 만들어 주세요."
+        )
+
+
+def _leans_on(function: Any, visited: set[int]) -> Iterator[str]:
+    if id(function) in visited:
+        return
+    visited.add(id(function))
+    functions = (
+        [m for m in vars(function).values() if isinstance(m, types.FunctionType)]
+        if inspect.isclass(function)
+        else [function]
+    )
+    for one in functions:
+        namespace = getattr(one, "__globals__", {})
+        code = getattr(one, "__code__", None)
+        for name in _global_names(code) if code is not None else ():
+            value = namespace.get(name, types)
+            if isinstance(value, types.FunctionType | type) and _is_notebooks_own(value, namespace):
+                yield from _leans_on(value, visited)
+            elif not _travels(value):
+                yield name
+
+
+def _is_notebooks_own(value: Any, namespace: Mapping[str, Any]) -> bool:
+    return getattr(value, "__module__", None) == namespace.get("__name__")
+
+
+def _global_names(code: types.CodeType) -> Iterator[str]:
+    import dis
+
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_GLOBAL":
+            yield str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _global_names(constant)
+
+
+def _travels(value: Any) -> bool:
+    """Whether a submission carries it: modules, functions, classes and constants do."""
+    if isinstance(value, tuple | list | set | frozenset):
+        return all(_travels(item) for item in value)
+    if isinstance(value, dict):
+        return all(_travels(item) for pair in value.items() for item in pair)
+    return isinstance(value, types.ModuleType | type | _CONSTANTS) or (  # type: ignore[arg-type]
+        callable(value) and hasattr(value, "__name__")
+    )
+
+
+def _message(text: str) -> Shown:
+    import html
+
+    return Shown(f"<p>{html.escape(text)}</p>", text)

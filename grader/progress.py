@@ -1,0 +1,75 @@
+"""What a learner has passed and which hints were read: one small JSON file in the user's data folder."""
+
+import json
+import os
+import tempfile
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+
+@dataclass
+class ExerciseProgress:
+    """One exercise."""
+
+    passed: bool = False
+    checks: int = 0
+    hints: int = 0
+    """How many hints have been shown."""
+
+
+@dataclass
+class Progress:
+    """All exercises. Losing it costs nothing but the tick marks, so no error here may stop a check."""
+
+    exercises: dict[str, ExerciseProgress] = field(default_factory=dict)
+
+    @classmethod
+    def path(cls) -> Path:
+        """The file; the environment variable HANSTEP_HOME moves it (tests and CI keep out of the user's)."""
+        home = os.environ.get("HANSTEP_HOME")
+        return (Path(home) if home else platformdirs.user_data_path("hanstep")) / "progress.json"
+
+    @classmethod
+    def load(cls) -> "Progress":
+        """What is on the disk; an unreadable file counts as none."""
+        try:
+            document = json.loads(cls.path().read_text(encoding="utf-8"))
+            return cls({str(name): _read(entry) for name, entry in document["exercises"].items()})
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return cls()
+
+    def record_check(self, exercise: str, passed: bool) -> None:
+        """Count a check; what was passed once stays passed."""
+        entry = self.exercises.setdefault(exercise, ExerciseProgress())
+        entry.checks += 1
+        entry.passed = entry.passed or passed
+        self._save()
+
+    def next_hint(self, exercise: str, total: int) -> int:
+        """Number (from 1) of the hint to show now; after the last one the last one again."""
+        entry = self.exercises.setdefault(exercise, ExerciseProgress())
+        entry.hints = min(entry.hints + 1, total)
+        self._save()
+        return entry.hints
+
+    def forget(self, exercise: str) -> None:
+        """Start over with this exercise."""
+        self.exercises.pop(exercise, None)
+        self._save()
+
+    def _save(self) -> None:
+        path = self.path()
+        text = json.dumps({"exercises": {n: asdict(e) for n, e in self.exercises.items()}}, indent=1)
+        with suppress(OSError):  # a read-only home: the lesson goes on without tick marks
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
+                file.write(text)
+            Path(file.name).replace(path)
+
+
+def _read(entry: dict[str, Any]) -> ExerciseProgress:
+    return ExerciseProgress(bool(entry["passed"]), int(entry["checks"]), int(entry["hints"]))
