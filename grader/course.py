@@ -69,8 +69,11 @@ class Lesson:
 
     id: str
     name: str
+    module: str
+    """Its drivers: `grader/exercises/<module>.py`."""
     title: str
     minutes: int
+    """Reading time, exercises not counted."""
     exercises: tuple[Exercise, ...]
 
     @property
@@ -149,7 +152,7 @@ def _lesson(entry: Mapping[str, Any]) -> Lesson:
     exercises = tuple(
         _exercise(name, entry["id"], described[name], drivers[name], path) for name in described
     )
-    return Lesson(entry["id"], entry["name"], entry["title"], entry["minutes"], exercises)
+    return Lesson(entry["id"], entry["name"], entry["module"], entry["title"], entry["minutes"], exercises)
 
 
 def _exercise(name: str, lesson: str, document: Mapping[str, Any], driver: Driver, path: Path) -> Exercise:

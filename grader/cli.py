@@ -1,0 +1,243 @@
+"""The command line: reads arguments, calls one module for each command, says in Korean what came of it."""
+
+import os
+import secrets
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="한 스텝: PyTorch 학습 루프 강의와 채점기",
+)
+out = Console()
+err = Console(stderr=True)
+
+
+def main() -> None:
+    """Entry point. Ctrl-C ends with a line, not a traceback."""
+    # Small tensors: one thread is fastest, and two on a busy two-core machine were 14 times slower.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    try:
+        app()
+    except KeyboardInterrupt:
+        err.print("\n멈췄어요.")
+        sys.exit(130)
+
+
+def _stop(message: object, code: int = 2) -> NoReturn:
+    err.print(str(message), markup=False, highlight=False)
+    raise typer.Exit(code)
+
+
+def _guarded(action: Callable[[], Any], *errors: type[Exception]) -> Any:
+    """Run `action`; a known error becomes its Korean line and exit status 2."""
+    try:
+        return action()
+    except errors as error:
+        _stop(error)
+
+
+def _course() -> Any:
+    from grader.course import CourseError, load_course
+
+    return _guarded(load_course, CourseError, FileNotFoundError)
+
+
+@app.command()
+def start(folder: Annotated[Path, typer.Argument(help="레슨을 담을 폴더")] = Path("hanstep")) -> None:
+    """레슨을 폴더에 복사하고 JupyterLab을 열어요."""
+    from grader import start as starting
+
+    _guarded(lambda: starting.prepare(folder, out.print), OSError, ValueError)
+    _guarded(lambda: starting.open_lab(folder), OSError)
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="확인할 .ipynb 또는 .py 파일")],
+    exercise: Annotated[str | None, typer.Option(help="이 연습 문제만")] = None,
+    seed: Annotated[int | None, typer.Option(help="난수 시드", min=0)] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "cpu",
+) -> None:
+    """내 파일을 확인해요. 모두 통과하면 0, 아니면 1로 끝나요."""
+    passed = _check_file(file, exercise, seed, device)
+    raise typer.Exit(0 if passed else 1)
+
+
+@app.command()
+def watch(file: Annotated[Path, typer.Argument(help="지켜볼 .ipynb 또는 .py 파일")]) -> None:
+    """파일을 저장할 때마다 다시 확인해요."""
+    from watchfiles import watch as changes
+
+    _check_file(file, None, None, "cpu")
+    for _ in changes(file):
+        out.rule()
+        _check_file(file, None, None, "cpu")
+
+
+def _check_file(file: Path, exercise: str | None, seed: int | None, device: str) -> bool:
+    from grader.course import CourseError
+    from grader.grading import Plan, grade_one
+    from grader.report.text import print_feedback
+    from grader.submission import ClassFolderError, read_submission
+
+    course = _course()
+    if not file.is_file():
+        _stop(f"파일이 없어요: {file}. 경로를 확인해 주세요.")
+    if exercise is not None:
+        _guarded(lambda: course.exercise(exercise), CourseError)
+    submission = _guarded(lambda: read_submission(file, tuple(course.exercises)), ClassFolderError, OSError)
+    handed_in = {name for name in course.exercises if submission.source_for(name) is not None}
+    lessons = tuple(lesson for lesson in course.lessons if any(e.name in handed_in for e in lesson.exercises))
+    # One's own file needs no walls, only that an endless loop or a crash costs nothing but itself.
+    plan = Plan(course, lessons or course.lessons, seed or 1, _device(device), "none")
+    with out.status("확인하는 중이에요"):
+        result = grade_one(plan, submission)
+    shown = [f for f in result.feedbacks if (f.exercise == exercise if exercise else f.status != "missing")]
+    if not shown:
+        _stop(f"{file}에서 연습 문제를 찾지 못했어요. 있는 연습 문제: {', '.join(course.exercises)}", 1)
+    for feedback in shown:
+        print_feedback(out, feedback)
+    return all(f.status == "passed" for f in shown)
+
+
+@app.command()
+def hint(name: Annotated[str, typer.Argument(help="연습 문제 이름")]) -> None:
+    """다음 힌트를 하나 보여 줘요. 마지막 힌트가 정답이에요."""
+    from grader import notebook
+    from grader.course import CourseError
+
+    _guarded(lambda: _course().exercise(name), CourseError)
+    out.print(notebook.hint(name).text, markup=False, highlight=False)
+
+
+@app.command()
+def reset(
+    name: Annotated[str, typer.Argument(help="연습 문제 이름 또는 레슨 번호")],
+    folder: Annotated[Path, typer.Option(help="레슨이 있는 폴더")] = Path("."),
+) -> None:
+    """연습 문제나 레슨을 처음 상태로 되돌려요. 쓰던 것은 백업으로 남겨요."""
+    from grader import start as starting
+
+    _guarded(lambda: starting.reset(folder, name, out.print), OSError, ValueError)
+
+
+@app.command()
+def progress() -> None:
+    """어디까지 통과했는지 보여 줘요."""
+    from rich.table import Table
+
+    from grader.progress import Progress as Learner
+
+    course, learner = _course(), Learner.load()
+    table = Table(title="진도")
+    for column in ("레슨", "연습 문제", "통과", "확인", "힌트"):
+        table.add_column(column)
+    for lesson in course.lessons:
+        for exercise in lesson.exercises:
+            entry = learner.exercises.get(exercise.name)
+            row = ("통과", entry.checks, entry.hints) if entry and entry.passed else ("", 0, 0)
+            if entry and not entry.passed:
+                row = ("", entry.checks, entry.hints)
+            table.add_row(lesson.id, f"{exercise.title} ({exercise.name})", *(str(v or "") for v in row))
+    out.print(table)
+
+
+@app.command()
+def grade(
+    submissions: Annotated[Path, typer.Argument(help="학생마다 폴더나 파일 하나씩 있는 폴더")],
+    out_dir: Annotated[Path, typer.Option("--out", help="결과를 쓸 폴더")] = Path("report"),
+    lesson: Annotated[list[str] | None, typer.Option(help="이 레슨만 (여러 번 쓸 수 있어요)")] = None,
+    jobs: Annotated[int, typer.Option(help="동시에 채점할 수", min=1)] = os.cpu_count() or 1,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "auto",
+    sandbox: Annotated[str, typer.Option(help="auto, bwrap, none")] = "auto",
+    seed: Annotated[int | None, typer.Option(help="난수 시드. 같은 시드는 같은 결과를 내요", min=0)] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="멈춘 채점을 이어서 해요")] = False,
+) -> None:
+    """반 전체를 채점하고 결과표와 피드백 페이지를 만들어요."""
+    from grader.course import CourseError
+    from grader.grading import MAX_SEED, Plan, grade_class
+    from grader.journal import Journal, JournalError
+    from grader.report.gradebook import write_report
+    from grader.report.text import class_table
+    from grader.sandbox import SandboxUnavailable
+    from grader.submission import ClassFolderError, read_class
+
+    course = _course()
+    if sandbox not in ("auto", "bwrap", "none"):
+        _stop(f"--sandbox는 auto, bwrap, none 가운데 하나예요: '{sandbox}'")
+    if seed is not None and seed > MAX_SEED:
+        _stop(f"--seed는 {MAX_SEED} 이하예요: {seed}")
+    lessons = _guarded(lambda: tuple(course.lesson(key) for key in lesson or ()), CourseError)
+    handed_in = _guarded(
+        lambda: read_class(submissions, tuple(course.exercises)), ClassFolderError, OSError
+    )
+    plan = Plan(
+        course, lessons or course.lessons, secrets.randbelow(MAX_SEED) if seed is None else seed,
+        _device(device), sandbox, jobs,
+    )
+    journal, plan = _guarded(
+        lambda: Journal.open(out_dir, plan, resume=resume, seed_given=seed is not None), JournalError, OSError
+    )
+    todo = [s for s in handed_in if not journal.has(s)]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    try:
+        with Progress(*columns, console=err, transient=True) as bar:
+            task = bar.add_task("채점", total=len(handed_in), completed=len(handed_in) - len(todo))
+
+            def finished(result: Any) -> None:
+                journal.add(result)
+                bar.update(task, advance=1)
+
+            grade_class(plan, todo, finished)
+    except SandboxUnavailable as error:
+        _stop(error)
+    except KeyboardInterrupt:
+        err.print(f"\n멈췄어요. 이어서 하려면: grader grade {submissions} --out {out_dir} --resume", markup=False)
+        raise typer.Exit(130) from None
+    result = journal.result(handed_in)
+    _guarded(lambda: write_report(out_dir, result, course), OSError)
+    journal.close()
+    out.print(class_table(result, width=out.width))
+    out.print(f"결과: {out_dir / 'index.html'}  ·  시드 {plan.seed}", markup=False, highlight=False)
+
+
+@app.command()
+def build(
+    check_only: Annotated[bool, typer.Option("--check", help="다시 만들지 않고, 낡은 것이 있는지만 봐요")] = False,
+) -> None:
+    """solutions/에서 lessons/의 노트북을 만들어요 (강의를 고치는 사람용)."""
+    from grader.build import BuildError, build_all
+
+    course = _course()
+    fresh = _guarded(lambda: build_all(course, check=check_only, report=out.print), BuildError, OSError)
+    raise typer.Exit(0 if fresh else 1)
+
+
+@app.command()
+def doctor() -> None:
+    """이 컴퓨터에서 무엇이 되는지 확인해요."""
+    from grader.doctor import diagnose_machine, render
+
+    findings = diagnose_machine()
+    out.print(render(findings))
+    raise typer.Exit(0 if all(f.ok for f in findings) else 1)
+
+
+def _device(wanted: str) -> str:
+    import torch
+
+    if wanted not in ("auto", "cpu", "cuda"):
+        _stop(f"--device는 auto, cpu, cuda 가운데 하나예요: '{wanted}'")
+    if wanted == "cuda" and not torch.cuda.is_available():
+        _stop("CUDA를 쓸 수 없어요. `grader doctor`로 확인하거나 --device cpu로 채점해 주세요.")
+    return "cuda" if wanted != "cpu" and torch.cuda.is_available() else "cpu"
