@@ -1,4 +1,4 @@
-"""What lessons show: plots with Hangul that hold in light and dark notebooks, tables, predictions beside results.
+"""What lessons show: plots with Hangul that hold in light and dark notebooks, tables, predictions.
 
 Stands outside the grading flow: only lesson notebooks import it.
 """
@@ -109,7 +109,7 @@ def show(figure: Figure, description: str) -> None:
 
 
 def show_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Display a table: Markdown in a notebook, the same text in a terminal. Floats keep three significant digits."""
+    """Display a table: Markdown in a notebook, the same text in a terminal; floats to three digits."""
     cells = [[f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
     lines = [header, ["---"] * len(header), *cells]
     text = "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -12,15 +12,228 @@
 # ---
 
 # %% [markdown]
-"""
+r"""
 # 한 train step
+
+학습(training)은 같은 다섯 줄의 반복입니다. 이 노트북은 그 다섯 줄만 다룹니다. 읽는 데 18분쯤 걸리고, 연습 일곱 개가 있습니다.
+
+이 노트북을 마치면 다음을 할 수 있습니다.
+
+- 다섯 줄을 보지 않고 쓰고, 각 줄이 왜 그 자리에 있는지 말합니다.
+- 그레이디언트(gradient)가 어디에 있고, `backward()`가 무엇을 따라가고, `step()`이 무엇을 읽는지 코드로 확인합니다.
+- `zero_grad()`를 빠뜨린 버그와 `step()`을 일찍 부른 버그가 실제로 어떤 모습인지 구별합니다.
+- 그레이디언트 누적(gradient accumulation)이 큰 배치와 같아지는 조건과 달라지는 조건을 수치로 말합니다.
+- 남이 쓴 학습 루프(training loop)에서 틀린 곳을 찾습니다.
+
+**쓰는 법**
+
+1. 예측 칸에 먼저 답을 적고 실행합니다. 틀려도 점수와 상관없습니다. 답을 적어 본 다음에 보는 결과가 오래 남습니다.
+2. 연습 칸에 함수를 쓰고, 바로 아래의 `check(...)`를 실행합니다. 코드의 생김새가 아니라 하는 일로 채점합니다.
+3. 막히면 새 칸에서 `hint("train_step")`처럼 힌트를 하나씩 봅니다. 마지막 힌트에만 답이 있습니다.
+
+본문의 수치는 모두 이 노트북에서 잽니다. 주장마다 `assert`가 붙어 있어서, 사실이 아니면 그 칸에서 멈춥니다.
 """
 
 # %%
+import copy
+import time
+import warnings
+from itertools import permutations
+from statistics import median
+
 import torch
+import torch.nn.functional as F
+from matplotlib import pyplot as plt
+from sklearn.datasets import load_digits
 from torch import nn
 
 from grader import check, hint
+from grader.plots import COLORS, draw_backward_graph, reveal, show, show_table, use_course_style
+
+use_course_style()
+torch.set_num_threads(1)  # 작은 모델은 스레드 하나가 더 빠르고, 결과도 재현됩니다
+torch.manual_seed(0)
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+on_cpu = device.type == "cpu"  # 비트까지 같다는 주장은 CPU에서만 확인합니다
+
+# scikit-learn에 들어 있는 8×8 손글씨 숫자 1,797장입니다. 내려받지 않습니다
+images, labels = load_digits(return_X_y=True)
+order = torch.randperm(len(images), generator=torch.Generator().manual_seed(0))
+images = torch.tensor(images, dtype=torch.float32)[order].to(device) / 16
+labels = torch.tensor(labels)[order].to(device)
+x_train, y_train = images[:1437], labels[:1437]
+x_val, y_val = images[1437:], labels[1437:]
+loss_fn = nn.CrossEntropyLoss()
+
+
+def make_model(seed, *, hidden=32):
+    """64 → hidden → 10 분류기입니다. hidden=None이면 계층이 하나뿐입니다."""
+    torch.manual_seed(seed)
+    if hidden is None:
+        return nn.Sequential(nn.Linear(64, 10)).to(device)
+    return nn.Sequential(nn.Linear(64, hidden), nn.Tanh(), nn.Linear(hidden, 10)).to(device)
+
+
+def make_batches(seed, batch_size=32, epochs=1):
+    """학습 데이터를 섞어 미니 배치로 나눈 리스트입니다."""
+    generator = torch.Generator().manual_seed(seed)
+    batches = []
+    for _ in range(epochs):
+        for rows in torch.randperm(len(x_train), generator=generator).split(batch_size):
+            batches.append((x_train[rows.to(device)], y_train[rows.to(device)]))
+    return batches
+
+
+def flat(tensors):
+    """텐서 여러 개를 한 줄로 이어 복사합니다. 두 모델을 한 번에 비교할 때 씁니다."""
+    return torch.cat([tensor.detach().flatten() for tensor in tensors]).double()
+
+
+print(f"PyTorch {torch.__version__}, {device}, 학습 {len(x_train)}장, 검증 {len(x_val)}장")
+
+# %% [markdown]
+r"""
+## 1. 다섯 줄
+
+한 스텝(step)은 미니 배치(mini-batch) 하나로 매개변수(parameter)를 한 번 바꾸는 일입니다. 다섯 줄이면 됩니다.
+
+```python
+opt.zero_grad()              # 1. 지웁니다
+logits = model(xb)           # 2. 순전파
+loss = loss_fn(logits, yb)   # 3. 손실
+loss.backward()              # 4. 역전파
+opt.step()                   # 5. 업데이트
+```
+
+순서는 외울 것이 아니라 따라 나오는 것입니다. 줄마다 무엇을 읽고 무엇을 쓰는지 보면 됩니다.
+
+| 줄 | 읽는 것 | 쓰는 것 |
+|---|---|---|
+| `opt.zero_grad()` | 없음 | 모든 `p.grad`를 비웁니다 |
+| `logits = model(xb)` | 매개변수, 입력 | 로짓(logits)과 계산 그래프 |
+| `loss = loss_fn(logits, yb)` | 로짓, 정답 | 손실(loss) 하나, 그래프의 끝 |
+| `loss.backward()` | 계산 그래프 | `p.grad`에 그레이디언트를 **더합니다** |
+| `opt.step()` | `p.grad`, 학습률(learning rate), 옵티마이저(optimizer)의 상태 | 매개변수 |
+
+2번에서 5번까지는 앞줄이 쓴 것을 뒷줄이 읽습니다. 그래서 서로 자리를 바꿀 수 없습니다. 1번이 필요한 까닭은 4번 줄의 「더합니다」에 있습니다.
+
+**예측 1.** 같은 배치로 순전파(forward pass)와 역전파(backward pass)를 두 번 합니다. 그 사이에 지우지 않습니다. `p.grad`는 어떻게 됩니까?
+
+- a: 두 번째 값으로 덮어써집니다. 같은 배치이므로 한 번 했을 때와 같습니다.
+- b: 두 배가 됩니다.
+- c: 이미 값이 있어서 오류가 납니다.
+"""
+
+# %% tags=["predict"]
+guess_1 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+model = make_model(seed=0)
+weight = model[0].weight
+xb, yb = make_batches(seed=0)[0]
+
+print("backward 전:", weight.grad)
+assert weight.grad is None
+
+loss_fn(model(xb), yb).backward()
+once = weight.grad.clone()
+loss_fn(model(xb), yb).backward()
+twice = weight.grad.clone()
+
+print(f"한 번: 노름 {once.norm():.4f}")
+print(f"두 번: 노름 {twice.norm():.4f}")
+assert torch.allclose(twice, 2 * once, rtol=1e-5)
+reveal(guess_1, "b", "`backward()`는 `p.grad`에 더합니다. 지우는 일은 따로 해야 합니다.")
+
+# %% [markdown]
+r"""
+더하는 것은 실수가 아니라 설계입니다. 한 매개변수가 계산에 두 번 쓰이면 두 갈래의 그레이디언트를 더해야 하고, 4절의 그레이디언트 누적도 이 성질로 합니다.
+
+**예측 2.** 다섯 줄을 늘어놓는 순서는 5! = 120가지입니다. 순서 하나를 골라 배치 다섯 개에 되풀이합니다. 바른 순서와 **똑같은 가중치**(weight)에 이르는 순서는 바른 순서를 넣어 모두 몇 가지입니까?
+
+- a: 1가지
+- b: 4가지
+- c: 20가지
+"""
+
+# %% tags=["predict"]
+guess_2 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+LINES = {
+    "지움": "opt.zero_grad()",
+    "순전파": "logits = model(xb)",
+    "손실": "loss = loss_fn(logits, yb)",
+    "역전파": "loss.backward()",
+    "업데이트": "opt.step()",
+}
+five_batches = make_batches(seed=1)[:5]
+
+
+def run_order(line_order, batches):
+    """다섯 줄을 주어진 순서로 배치마다 실행하고, 마지막 가중치를 돌려줍니다."""
+    model = make_model(seed=1)
+    space = {"model": model, "loss_fn": loss_fn, "opt": torch.optim.SGD(model.parameters(), lr=0.1)}
+    for xb, yb in batches:
+        space.update(xb=xb, yb=yb)
+        for name in line_order:
+            exec(LINES[name], space)
+    return flat(model.parameters())
+
+
+start = run_order([], five_batches)
+right = run_order(LINES, five_batches)
+one_short = run_order(LINES, five_batches[:-1])
+
+outcomes = {}
+for line_order in permutations(LINES):
+    try:
+        result = run_order(line_order, five_batches)
+    except NameError:
+        outcome = "오류: 아직 없는 이름을 읽음"
+    except RuntimeError:
+        outcome = "오류: backward가 거부함"
+    else:
+        if torch.allclose(result, right, rtol=0, atol=1e-6):
+            outcome = "바른 가중치"
+        elif torch.equal(result, start):
+            outcome = "조금도 움직이지 않음"
+        elif torch.allclose(result, one_short, rtol=0, atol=1e-6):
+            outcome = "마지막 업데이트만 빠짐"
+        else:
+            outcome = "그 밖의 가중치"
+    outcomes.setdefault(outcome, []).append(" → ".join(line_order))
+
+show_table(
+    ["결과", "가짓수", "예"],
+    [[outcome, len(found), found[0]] for outcome, found in sorted(outcomes.items(), key=lambda item: len(item[1]))],
+)
+print("바른 가중치에 이르는 순서:")
+for line_order in outcomes["바른 가중치"]:
+    print("   ", line_order)
+
+counts = {outcome: len(found) for outcome, found in outcomes.items()}
+assert counts == {
+    "오류: 아직 없는 이름을 읽음": 100,
+    "조금도 움직이지 않음": 10,
+    "바른 가중치": 4,
+    "마지막 업데이트만 빠짐": 3,
+    "오류: backward가 거부함": 3,
+}
+reveal(guess_2, "b", "`zero_grad()`는 `backward()`와 `step()` 사이만 아니면 어디에 있어도 됩니다.")
+
+# %% [markdown]
+r"""
+120가지 가운데 4가지만 바릅니다. 네 순서에서 2번부터 5번까지는 모두 같고, 지우는 줄의 자리만 다릅니다. 지우는 줄이 `backward()`와 `step()` 사이에 오면 방금 구한 그레이디언트를 쓰기 전에 버립니다. 그래서 조금도 움직이지 않습니다.
+
+네 자리 가운데 첫 줄을 권합니다. 앞에서 무엇을 하다 왔든, 그레이디언트가 남아 있든, 첫 줄에서 지우면 이 다섯 줄만 보고 맞는지 판단할 수 있습니다.
+
+오류로 멈춘 103가지는 오히려 다행입니다. **조용히 틀리는 13가지가 문제입니다.** 3절에서 다시 봅니다.
+
+### 연습 1. `train_step`
+
+다섯 줄을 함수로 씁니다. 돌려줄 값은 업데이트하기 **전의** 손실이고, 텐서가 아니라 파이썬 `float`입니다. 모델의 모드는 건드리지 않습니다.
+"""
 
 # %% tags=["exercise:train_step"]
 def train_step(model, opt, loss_fn, xb, yb) -> float:
@@ -41,6 +254,113 @@ def train_step(model, opt, loss_fn, xb, yb) -> float:
 
 # %% tags=["check"]
 check(train_step)
+
+# %% [markdown]
+r"""
+## 2. 두 줄을 더 끼웁니다
+
+실제 학습 루프에는 두 줄이 더 있습니다. 그레이디언트 클리핑(gradient clipping)과 스케줄러(scheduler)입니다.
+
+```python
+opt.zero_grad()
+logits = model(xb)
+loss = loss_fn(logits, yb)
+loss.backward()
+torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)   # p.grad를 읽고 p.grad를 씁니다
+opt.step()
+scheduler.step()                                               # 다음 스텝의 학습률을 씁니다
+```
+
+자리는 역시 읽고 쓰는 것으로 정해집니다. 클리핑은 `p.grad`를 고쳐 씁니다. 그러니 `backward()`가 쓴 다음, `step()`이 읽기 전이어야 합니다. 스케줄러는 학습률을 바꿉니다. 이번 학습률을 `step()`이 읽은 다음이어야 합니다.
+
+클리핑이 재는 것은 매개변수마다의 노름(norm)이 아닙니다. 모든 그레이디언트를 한 벡터로 이어 붙인 노름 하나입니다. 이 노름이 `max_norm`보다 크면 전체에 같은 수를 곱해 줄입니다. 그래서 방향은 그대로입니다.
+
+**예측 3.** `clip_grad_norm_`을 `opt.step()` 바로 다음 줄로 옮깁니다. 20스텝 뒤의 가중치는 어떻습니까?
+
+- a: 바른 자리에 둔 것과 거의 같습니다.
+- b: 클리핑이 없는 것과 같습니다.
+- c: 어느 쪽과도 다릅니다.
+"""
+
+# %% tags=["predict"]
+guess_3 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+def run_with_clip(place, max_norm=0.1):
+    """클리핑을 place에 두고 20스텝 학습한 가중치와, 첫 스텝의 그레이디언트 노름을 돌려줍니다."""
+    model = make_model(seed=2)
+    opt = torch.optim.SGD(model.parameters(), lr=0.5)
+    first_norm = None
+    for xb, yb in make_batches(seed=2)[:20]:
+        opt.zero_grad()
+        loss = loss_fn(model(xb), yb)
+        if place == "backward 전":
+            torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+        loss.backward()
+        if first_norm is None:
+            first_norm = flat(p.grad for p in model.parameters()).norm().item()
+        if place == "backward와 step 사이":
+            torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+        opt.step()
+        if place == "step 다음":
+            torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    return flat(model.parameters()), first_norm
+
+
+no_clip, first_norm = run_with_clip("없음")
+print(f"첫 스텝의 그레이디언트 노름은 {first_norm:.3f}, max_norm은 0.1입니다")
+distance = {}
+for place in ["backward 전", "backward와 step 사이", "step 다음"]:
+    weights, _ = run_with_clip(place)
+    distance[place] = (weights - no_clip).abs().max().item()
+show_table(["클리핑의 자리", "클리핑이 없는 가중치와의 최대 차이"], distance.items())
+
+assert first_norm > 0.2
+assert distance["backward와 step 사이"] > 0.05
+assert max(distance["backward 전"], distance["step 다음"]) < (1e-12 if on_cpu else 1e-5)
+reveal(guess_3, "b", "자른 것을 아무도 읽지 않습니다. 다음 스텝의 첫 줄이 지워 버립니다. `backward()` 앞에 두어도 같습니다.")
+
+# %% [markdown]
+r"""
+스케줄러는 조금 덜 조용합니다. 먼저 부르면 PyTorch가 경고합니다. 학습은 계속되지만, 첫 학습률을 한 번도 쓰지 않고 건너뜁니다.
+"""
+
+# %%
+def learning_rates(scheduler_first):
+    """네 스텝 동안 step()이 실제로 읽은 학습률과, 그동안 나온 경고를 돌려줍니다."""
+    model = make_model(seed=3)
+    opt = torch.optim.SGD(model.parameters(), lr=0.8)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.5)
+    used = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for xb, yb in make_batches(seed=3)[:4]:
+            opt.zero_grad()
+            loss_fn(model(xb), yb).backward()
+            if scheduler_first:
+                scheduler.step()
+            used.append(opt.param_groups[0]["lr"])
+            opt.step()
+            if not scheduler_first:
+                scheduler.step()
+    return used, [str(warning.message) for warning in caught]
+
+
+right_rates, _ = learning_rates(scheduler_first=False)
+early_rates, messages = learning_rates(scheduler_first=True)
+print("step 다음에 부르면:", right_rates)
+print("step 앞에서 부르면:", early_rates)
+print("경고:", messages[0][:85], "…")
+assert right_rates == [0.8, 0.4, 0.2, 0.1]
+assert early_rates == [0.4, 0.2, 0.1, 0.05]
+assert "optimizer.step()" in messages[0]
+
+# %% [markdown]
+r"""
+### 연습 2. `train_step_extras`
+
+`train_step`에 클리핑과 스케줄러를 끼웁니다. 둘 다 `None`이면 `train_step`과 똑같이 움직여야 합니다. 클리핑에는 `torch.nn.utils.clip_grad_norm_`을 씁니다.
+"""
 
 # %% tags=["exercise:train_step_extras"]
 def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None) -> float:
@@ -66,6 +386,323 @@ def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=N
 
 # %% tags=["check"]
 check(train_step_extras)
+
+# %% [markdown]
+r"""
+## 3. 유명한 버그 두 개의 진짜 모습
+
+### 3.1 `zero_grad()`를 빠뜨리면
+
+입문 글은 대개 이렇게 설명합니다. 「그레이디언트가 쌓여 손실이 줄지 않고 학습이 무너진다.」 반만 맞는 말입니다. 먼저 예측해 보세요.
+
+**예측 4.** 숫자 데이터, 두 계층(layer) 모델, 모멘텀(momentum) 없는 SGD, 학습률 0.01, 한 에폭(epoch). `opt.zero_grad()`를 지운 루프의 학습 손실은 바른 루프보다 어떻습니까?
+
+- a: 높습니다.
+- b: 낮습니다.
+- c: 시드(seed)에 따라 다릅니다.
+
+**예측 5.** 같은 모델, 같은 한 에폭에 학습률 0.1, 모멘텀 0.9를 씁니다. 처음 손실은 2.3쯤입니다. 지우지 않는 루프는 한 에폭 뒤에 어떻게 됩니까?
+
+- a: 바른 루프보다 조금 나쁩니다.
+- b: 처음 손실의 열 배를 넘습니다.
+- c: NaN이 됩니다.
+"""
+
+# %% tags=["predict"]
+guess_4 = None  # "a", "b", "c" 가운데 하나
+guess_5 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+def train_digits(seed, make_opt, *, epochs=1, clear=True, hidden=32):
+    """마지막 학습 손실과 스텝마다의 손실을 돌려줍니다. clear=False이면 그레이디언트를 지우지 않습니다."""
+    model = make_model(seed, hidden=hidden)
+    opt = make_opt(model.parameters())
+    curve = []
+    for xb, yb in make_batches(seed, epochs=epochs):
+        if clear:
+            opt.zero_grad()
+        loss = loss_fn(model(xb), yb)
+        loss.backward()
+        opt.step()
+        curve.append(loss.item())
+    with torch.no_grad():
+        return loss_fn(model(x_train), y_train).item(), curve
+
+
+def sgd(lr, momentum=0.0):
+    return lambda params: torch.optim.SGD(params, lr=lr, momentum=momentum)
+
+
+def adam(lr):
+    return lambda params: torch.optim.Adam(params, lr=lr)
+
+
+SETTINGS = {
+    "SGD 0.01, 1에폭": (sgd(0.01), 1),
+    "SGD 0.1 + 모멘텀 0.9, 1에폭": (sgd(0.1, momentum=0.9), 1),
+    "SGD 0.5, 5에폭": (sgd(0.5), 5),
+    "Adam 0.001, 5에폭": (adam(0.001), 5),
+    "Adam 0.01, 5에폭": (adam(0.01), 5),
+}
+SEEDS = range(20)
+losses, curves = {}, {}
+for name, (make_opt, epochs) in SETTINGS.items():
+    for clear in [True, False]:
+        runs = [train_digits(seed, make_opt, epochs=epochs, clear=clear) for seed in SEEDS]
+        losses[name, clear] = [final for final, _ in runs]
+        curves[name, clear] = [curve for _, curve in runs]
+
+rows = []
+for name in SETTINGS:
+    ok, bug = losses[name, True], losses[name, False]
+    worse = sum(b > a for a, b in zip(ok, bug, strict=True))
+    rows.append([name, f"{median(ok):.3f}", f"{median(bug):.3f}", f"{min(bug):.2f} ~ {max(bug):.2f}", f"{worse}/20"])
+show_table(["설정 (시드 20개)", "바른 루프", "지우지 않은 루프", "그 범위", "버그가 더 나쁜 시드"], rows)
+
+# 작은 학습률: 스무 시드 모두 버그의 손실이 더 낮습니다
+for name in ["SGD 0.01, 1에폭", "Adam 0.001, 5에폭"]:
+    assert all(b < a for a, b in zip(losses[name, True], losses[name, False], strict=True))
+# 큰 보폭: 스무 시드 모두 무너집니다. 처음 손실은 ln 10 = 2.3쯤입니다
+assert max(losses["SGD 0.1 + 모멘텀 0.9, 1에폭", True]) < 0.6
+assert min(losses["SGD 0.1 + 모멘텀 0.9, 1에폭", False]) > 23
+assert max(losses["SGD 0.5, 5에폭", True]) < 0.4 and min(losses["SGD 0.5, 5에폭", False]) > 10
+assert max(losses["Adam 0.01, 5에폭", True]) < 0.2 and min(losses["Adam 0.01, 5에폭", False]) > 2.3
+# NaN은 한 번도 나오지 않습니다
+assert all(value < float("inf") for values in losses.values() for value in values)
+
+reveal(guess_4, "b", "스무 시드 모두에서 버그의 손실이 더 낮습니다. 이 설정에서는 손실 곡선을 보고 버그를 찾을 수 없습니다.")
+reveal(guess_5, "b", "같은 버그가 여기서는 스무 시드 모두를 무너뜨립니다. NaN은 나오지 않습니다.")
+
+# %%
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharex=True)
+panels = {"SGD 0.01, 1에폭": "SGD 0.01: 버그가 더 좋아 보입니다", "SGD 0.1 + 모멘텀 0.9, 1에폭": "SGD 0.1 + 모멘텀 0.9: 무너집니다"}
+for axis, (name, title) in zip(axes, panels.items(), strict=True):
+    for clear, color, style in [(True, COLORS["right"], "-"), (False, COLORS["wrong"], "--")]:
+        for seed, curve in enumerate(curves[name, clear]):
+            label = ("바른 루프" if clear else "zero_grad 없음") if seed == 0 else None
+            axis.plot(curve, color=color, linestyle=style, linewidth=0.9, alpha=0.65, label=label)
+    axis.set(title=title, xlabel="스텝", yscale="log")
+    axis.legend()
+axes[0].set_ylabel("배치 손실 (로그 눈금)")
+axes[0].set_yticks([1, 2, 3], ["1", "2", "3"])
+axes[0].minorticks_off()
+axes[1].set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
+axes[1].minorticks_off()
+show(
+    figure,
+    "스무 시드의 손실 곡선 두 칸. 왼쪽 SGD 0.01에서는 zero_grad가 없는 점선이 바른 실선보다 빨리 내려갑니다. "
+    "오른쪽 모멘텀 0.9에서는 점선이 모두 처음 손실보다 위로 올라가 10을 넘고, 실선은 모두 1 아래로 내려갑니다.",
+)
+
+# %% [markdown]
+r"""
+같은 버그가 왜 어떤 때는 이득처럼 보이고 어떤 때는 학습을 무너뜨립니까? 지우지 않으면 $k$번째 스텝의 `p.grad`가 이렇게 됩니다.
+
+$$ v_k = g_1 + g_2 + \cdots + g_k = v_{k-1} + g_k $$
+
+모멘텀 SGD의 식 $v_k = \mu\, v_{k-1} + g_k$에 $\mu = 1$을 넣은 것입니다. 다시 말해 **지우지 않은 SGD는 모멘텀이 1.0인 SGD입니다.** 비슷한 것이 아니라 비트까지 같습니다. 아래 칸에서 확인합니다.
+
+모멘텀은 학습률이 작을 때 실제로 보폭을 키워 줍니다. 그래서 손실이 빨리 내려갑니다. 다만 1.0은 지난 그레이디언트를 영영 잊지 않는 값입니다. 학습률이 크거나, 스텝이 많거나, 모멘텀이 이미 있으면 지난 방향으로 계속 밀려가 무너집니다.
+"""
+
+# %%
+def final_weights(momentum, clear):
+    model = make_model(seed=4)
+    opt = torch.optim.SGD(model.parameters(), lr=0.05, momentum=momentum)
+    for xb, yb in make_batches(seed=4, epochs=2)[:50]:
+        if clear:
+            opt.zero_grad()
+        loss_fn(model(xb), yb).backward()
+        opt.step()
+    return flat(model.parameters())
+
+
+without_zero_grad = final_weights(momentum=0.0, clear=False)
+momentum_one = final_weights(momentum=1.0, clear=True)
+plain = final_weights(momentum=0.0, clear=True)
+print(f"50스텝 뒤, 모멘텀 1.0과의 최대 차이: {(without_zero_grad - momentum_one).abs().max():.1e}")
+print(f"50스텝 뒤, 바른 SGD와의 최대 차이:   {(without_zero_grad - plain).abs().max():.1e}")
+assert torch.equal(without_zero_grad, momentum_one) if on_cpu else torch.allclose(without_zero_grad, momentum_one, atol=1e-4)
+assert (without_zero_grad - plain).abs().max() > 0.1
+
+# %% [markdown]
+r"""
+얻을 것은 두 가지입니다.
+
+- **손실이 내려간다는 것은 루프가 맞는다는 증거가 아닙니다.** 이 강의의 채점기가 손실을 보지 않고 가중치를 비교하는 까닭입니다.
+- 새 루프를 믿기 전에는 두 스텝만 손으로 계산한 값과 비교해 보세요. 첫 스텝에서는 이 버그가 드러나지 않습니다. 지울 것이 아직 없기 때문입니다.
+
+### 3.2 `step()`을 `backward()`보다 먼저 부르면
+
+이 버그에도 널리 퍼진 설명이 있습니다. 「지난 배치의 묵은 그레이디언트로 업데이트하므로, 어렴풋이 학습되는 것처럼 보인다.」
+
+**예측 6.** 다섯 줄에서 4번과 5번만 맞바꿉니다. `zero_grad → 순전파 → 손실 → step → backward`입니다. 한 에폭 뒤에 어떻게 됩니까?
+
+- a: 한 배치 늦은 그레이디언트로 비슷하게 학습합니다.
+- b: 매개변수가 조금도 움직이지 않습니다.
+- c: 두 번째 배치에서 오류가 납니다.
+"""
+
+# %% tags=["predict"]
+guess_6 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+def step_first(hidden, epochs, *, clear_first):
+    """step을 backward보다 먼저 부릅니다. 지우는 줄은 맨 앞이나, step과 backward 사이에 둡니다."""
+    model = make_model(seed=5, hidden=hidden)
+    before = flat(model.parameters())
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    for xb, yb in make_batches(seed=5, epochs=epochs):
+        if clear_first:
+            opt.zero_grad()
+        loss = loss_fn(model(xb), yb)
+        opt.step()
+        if not clear_first:
+            opt.zero_grad()
+        loss.backward()
+    with torch.no_grad():
+        final = loss_fn(model(x_train), y_train).item()
+    return (flat(model.parameters()) - before).abs().max().item(), final
+
+
+moved, final = step_first(hidden=32, epochs=1, clear_first=True)
+print(f"zero → forward → loss → STEP → backward: 가장 많이 움직인 가중치가 {moved}만큼, 손실 {final:.3f}")
+assert moved == 0.0
+reveal(guess_6, "b", "다음 스텝의 첫 줄이, 쓰이지 않은 그레이디언트를 지웁니다. `step()`이 읽을 때는 언제나 비어 있습니다.")
+
+# %% [markdown]
+r"""
+묵은 그레이디언트를 정말로 쓰려면 지우는 줄을 `step`과 `backward` 사이로 옮겨야 합니다. 그렇게 해 보면 두 계층부터는 학습이 아니라 오류가 됩니다.
+"""
+
+# %%
+try:
+    step_first(hidden=32, epochs=1, clear_first=False)
+    stale_error = None
+except RuntimeError as error:
+    stale_error = str(error)
+print("두 계층:", (stale_error or "오류 없음").split(";")[0])
+assert stale_error is not None and "inplace operation" in stale_error
+
+_, stale_loss = step_first(hidden=None, epochs=3, clear_first=False)
+right_loss, _ = train_digits(5, sgd(0.1), epochs=3, hidden=None)
+print(f"한 계층: 세 에폭 뒤 손실 {stale_loss:.3f}, 바른 순서는 {right_loss:.3f}")
+assert abs(stale_loss - right_loss) < 0.02
+
+# %% [markdown]
+r"""
+`step()`은 매개변수를 제자리(in-place)에서 바꿉니다. 두 계층 모델의 역전파에는 순전파 때의 두 번째 가중치가 필요한데, 그 값이 이미 바뀌었습니다. autograd는 저장해 둔 텐서의 버전 번호를 확인하고 거부합니다. 120가지 순서 실험에서 「backward가 거부함」이 나온 까닭도 이것입니다.
+
+한 계층 모델은 역전파에 가중치가 필요 없습니다. 필요한 것은 입력뿐입니다. 그래서 오류 없이 한 배치 묵은 그레이디언트로 학습하고, 손실만 보아서는 바른 순서와 구별되지 않습니다.
+
+정리하면 「묵은 그레이디언트로 학습하는 것처럼 보인다」는 설명은 지금의 PyTorch에서 한 계층이고 지우는 줄까지 옮겼을 때만 맞습니다. 다섯 줄에서 두 줄만 바꾸면 아무것도 학습하지 않습니다.
+"""
+
+# %% [markdown]
+r"""
+## 4. 그레이디언트 누적: 지우기를 일부러 미룹니다
+
+배치 64가 메모리에 들어가지 않으면 16짜리 마이크로 배치(micro-batch) 네 개로 나눕니다. 순전파와 역전파를 네 번 하고 업데이트는 한 번 합니다. 유효 배치 크기(effective batch size)는 64입니다. `backward()`가 더하기 때문에 가능합니다. 업데이트 한 번에 쓰는 마이크로 배치들을 여기서는 한 구간(window)이라고 부르겠습니다.
+
+### 4.1 왜 같은가
+
+크기가 $B$인 마이크로 배치 $N$개의 구간에서, 샘플 $i$의 손실을 $\ell_i$라고 하면 큰 배치의 평균 손실은 이렇습니다.
+
+$$
+L = \frac{1}{NB}\sum_{i=1}^{NB} \ell_i
+  = \sum_{k=1}^{N} \frac{1}{N}\underbrace{\Big(\frac{1}{B}\sum_{i \in \text{배치 } k}\ell_i\Big)}_{L_k}
+\qquad\Longrightarrow\qquad
+\nabla L = \sum_{k=1}^{N} \nabla\Big(\frac{L_k}{N}\Big)
+$$
+
+오른쪽 식이 그대로 코드가 됩니다. `loss / N`의 `backward()`를 $N$번 부르면 `p.grad`에는 $\nabla L$이 쌓입니다. $N$으로 나누지 않으면 $N$배 큰 그레이디언트가 됩니다.
+
+이 식이 기대는 조건은 네 가지입니다.
+
+1. 손실이 샘플마다의 값이고, 구간 전체의 수 **하나로** 나눕니다.
+2. 배치 안의 샘플을 섞어 계산하는 계층이 없습니다.
+3. 무작위로 지우는 자리가 같습니다.
+4. 더하는 순서가 달라도 합이 같습니다.
+
+네 번째는 실수(real number)에서는 언제나 맞지만 컴퓨터에서는 조금 어긋납니다.
+
+**예측 7.** float32에서 16짜리 네 개를 누적한 그레이디언트와 64짜리 한 개의 그레이디언트는 상대 오차로 얼마나 다릅니까? bfloat16 autocast에서는 어떻습니까?
+
+- a: 두 경우 모두 정확히 같습니다.
+- b: float32는 $10^{-7}$쯤, bfloat16은 $10^{-5}$쯤입니다.
+- c: float32는 $10^{-7}$쯤, bfloat16은 $10^{-3}$쯤입니다.
+"""
+
+# %% tags=["predict"]
+guess_7 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+def window_gradient(model, window, weights, *, mask_seed=0, autocast=False):
+    """손실마다 weight를 곱해 backward를 부르고, 쌓인 그레이디언트를 한 줄로 돌려줍니다."""
+    model.zero_grad()
+    torch.manual_seed(mask_seed)
+    for (xb, yb), weight in zip(window, weights, strict=True):
+        with torch.autocast(device.type, torch.bfloat16, enabled=autocast):
+            loss = loss_fn(model(xb), yb) * weight
+        loss.backward()
+    return flat(p.grad for p in model.parameters())
+
+
+def cut(xb, yb, sizes):
+    """배치 하나를 sizes대로 자릅니다."""
+    return list(zip(xb.split(sizes), yb.split(sizes), strict=True))
+
+
+def relative_error(vector, reference):
+    return ((vector - reference).norm() / reference.norm()).item()
+
+
+def compare(make, sizes=(16, 16, 16, 16), weights=None, *, dtype=torch.float64, autocast=False, other_mask=0):
+    """누적한 그레이디언트와 큰 배치의 그레이디언트의 상대 오차입니다. 시드 20개의 중앙값입니다."""
+    weights = weights or [1 / len(sizes)] * len(sizes)
+    errors = []
+    for seed in range(20):
+        torch.manual_seed(seed)
+        model = make().to(device, dtype)
+        xb, yb = make_batches(seed, batch_size=sum(sizes))[0]
+        xb = xb.to(dtype)
+        big = window_gradient(model, [(xb, yb)], [1.0], autocast=autocast)
+        small = window_gradient(model, cut(xb, yb, list(sizes)), weights, autocast=autocast, mask_seed=other_mask)
+        errors.append(relative_error(small, big))
+    return median(errors)
+
+
+def mlp(*middle):
+    """64 → 64 → 10 모델입니다. middle을 가운데에 끼웁니다."""
+    return lambda: nn.Sequential(nn.Linear(64, 64), *middle, nn.Linear(64, 10))
+
+
+precision = {
+    "float64": compare(mlp(nn.Tanh())),
+    "float32": compare(mlp(nn.Tanh()), dtype=torch.float32),
+    "bfloat16 autocast": compare(mlp(nn.Tanh()), dtype=torch.float32, autocast=True),
+    "1/4을 잊음 (float64)": compare(mlp(nn.Tanh()), weights=[1.0] * 4),
+}
+show_table(["4 × 16 누적과 64 한 번", "그레이디언트의 상대 오차"], [[k, f"{v:.1e}"] for k, v in precision.items()])
+
+assert precision["float64"] < 1e-14
+assert 1e-9 < precision["float32"] < 2e-6
+assert 2e-4 < precision["bfloat16 autocast"] < 2e-2
+assert abs(precision["1/4을 잊음 (float64)"] - 3) < 1e-9  # 네 배이므로 상대 오차가 3입니다
+reveal(guess_7, "c", "정밀도가 낮을수록 더하는 순서가 크게 드러납니다. 어느 쪽도 「정확히 같다」는 아닙니다.")
+
+# %% [markdown]
+r"""
+### 연습 3. `accumulate`
+
+누적 루프에는 정해야 할 것이 세 가지 있습니다.
+
+- **언제 업데이트합니까?** 마이크로 배치 `accum_steps`개를 다 쌓은 다음입니다. 세기 시작하는 수가 0인지 1인지에서 많이 틀립니다.
+- **남은 구간은 어떻게 합니까?** 마이크로 배치 열 개를 네 개씩 묶으면 두 개가 남습니다. 그 두 개도 업데이트해야 하고, 4가 아니라 2로 나누어야 평균입니다.
+- **언제 자릅니까?** 구간이 다 쌓인 뒤 한 번입니다. 마이크로 배치마다 자르면 평균의 방향이 달라집니다.
+
+`micro_batches`는 제너레이터일 수 있습니다. `len()`을 쓸 수 없으니 남은 구간의 길이를 미리 알려면 한 구간을 모아 놓고 보거나 한 개를 앞서 보아야 합니다. 한 구간의 입력을 들고 있는 것은 괜찮습니다. 메모리를 차지하는 것은 입력이 아니라 계산 그래프입니다.
+"""
 
 # %% tags=["exercise:accumulate"]
 def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None) -> int:
@@ -106,6 +743,297 @@ def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None
 # %% tags=["check"]
 check(accumulate)
 
+# %% [markdown]
+r"""
+### 4.2 같지 않은 곳
+
+이제 조건을 하나씩 깨 봅니다. 모두 float64로 재므로 $10^{-15}$쯤이면 같은 것이고, 그보다 크면 반올림 탓이 아닙니다.
+
+**예측 8.** 드롭아웃(dropout)이 있는 모델에서 시드를 맞추고 누적하면 큰 배치와 같습니까? CPU를 가정합니다.
+
+- a: 드롭아웃 계층이 하나이면 같고, 둘이면 다릅니다.
+- b: 언제나 다릅니다.
+- c: 시드를 맞추었으니 언제나 같습니다.
+"""
+
+# %% tags=["predict"]
+guess_8 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+one_dropout = mlp(nn.Tanh(), nn.Dropout(0.3))
+two_dropouts = mlp(nn.Tanh(), nn.Dropout(0.3), nn.Linear(64, 64), nn.Tanh(), nn.Dropout(0.3))
+uneven = (28, 20, 12, 4)
+
+cases = {
+    "ReLU": compare(mlp(nn.ReLU())),
+    "LayerNorm": compare(mlp(nn.LayerNorm(64), nn.Tanh())),
+    "배치 정규화, 학습 모드": compare(mlp(nn.BatchNorm1d(64), nn.Tanh())),
+    "드롭아웃 1개, 같은 시드": compare(one_dropout),
+    "드롭아웃 1개, 다른 시드": compare(one_dropout, other_mask=1),
+    "드롭아웃 2개, 같은 시드": compare(two_dropouts),
+    "크기 28·20·12·4, 1/4씩": compare(mlp(nn.Tanh()), uneven),
+    "크기 28·20·12·4, 샘플 수로 가중": compare(mlp(nn.Tanh()), uneven, [n / 64 for n in uneven]),
+    "남은 구간 2개를 1/4씩": compare(mlp(nn.Tanh()), (16, 16), [1 / 4, 1 / 4]),
+    "남은 구간 2개를 1/2씩": compare(mlp(nn.Tanh()), (16, 16), [1 / 2, 1 / 2]),
+}
+show_table(
+    ["조건 (float64)", "상대 오차", "같습니까?"],
+    [[name, f"{error:.1e}", "예" if error < 1e-12 else "아니요"] for name, error in cases.items()],
+)
+
+for name in ["ReLU", "LayerNorm", "크기 28·20·12·4, 샘플 수로 가중", "남은 구간 2개를 1/2씩"]:
+    assert cases[name] < 1e-14
+assert 0.03 < cases["배치 정규화, 학습 모드"] < 0.6
+assert cases["드롭아웃 1개, 다른 시드"] > 0.2 and cases["드롭아웃 2개, 같은 시드"] > 0.2
+assert cases["크기 28·20·12·4, 1/4씩"] > 0.2
+assert abs(cases["남은 구간 2개를 1/4씩"] - 0.5) < 1e-9  # 절반이므로 상대 오차가 0.5입니다
+if on_cpu:  # CUDA의 난수는 호출 단위로 뽑혀서 조각난 배치와 자리가 맞지 않습니다
+    assert cases["드롭아웃 1개, 같은 시드"] < 1e-14
+reveal(guess_8, "a", "둘이면 난수를 뽑는 순서가 섞입니다. 「드롭아웃이 있으면 다르다」에는 이 각주가 필요합니다.")
+
+# %% [markdown]
+r"""
+하나씩 까닭을 보겠습니다.
+
+- **배치 정규화(batch normalization):** 64개의 평균과 16개의 평균은 다릅니다. 조건 2가 깨집니다. 이동 통계량(running statistics)도 업데이트 한 번에 네 번 바뀝니다. 누적으로는 고칠 수 없고, LayerNorm처럼 샘플을 섞지 않는 정규화를 쓰면 됩니다.
+- **드롭아웃:** CPU에서는 16개짜리 마스크 네 개를 차례로 뽑으면 64개짜리 마스크 하나와 같습니다. 계층이 둘이면 첫 마이크로 배치가 두 번째 계층의 난수까지 뽑고 나서 다음으로 가므로 어긋납니다. 마스크가 달라도 기댓값은 같으니 학습에 해롭지는 않습니다.
+- **크기가 다른 마이크로 배치:** 평균들의 평균은 전체 평균이 아닙니다. 샘플 수로 가중하면 다시 같아집니다. 언어 모델에서는 샘플 수 자리에 토큰 수가 옵니다. 2024년 가을까지 여러 라이브러리가 이 버그를 안고 있었습니다([transformers#34191](https://github.com/huggingface/transformers/pull/34191)).
+- **남은 구간:** 4로 나누면 마지막 업데이트가 절반이 됩니다. 아예 건너뛰는 코드도 흔합니다. 그러면 남은 데이터는 에폭마다 버려지거나, 지우지 않은 채 다음 에폭의 첫 구간에 섞입니다.
+
+### 4.3 각주: AdamW와 bfloat16
+
+그레이디언트의 차이가 작다고 업데이트의 차이도 작지는 않습니다. AdamW의 첫 업데이트는 그레이디언트의 크기를 나누어 없애고 거의 부호만 남깁니다. 0에 가까운 그레이디언트가 반올림으로 부호를 바꾸면 업데이트는 학습률의 두 배만큼 달라집니다. 반대로 1/4을 잊는 진짜 버그는 크기만 바꾸므로 거의 가려집니다.
+"""
+
+# %%
+def adamw_weights(sizes, weights, *, autocast, seed):
+    """AdamW로 한 번 업데이트한 가중치입니다."""
+    torch.manual_seed(seed)
+    model = mlp(nn.Tanh())().to(device)
+    opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    xb, yb = make_batches(seed, batch_size=64)[0]
+    window_gradient(model, cut(xb, yb, list(sizes)), weights, autocast=autocast)
+    opt.step()
+    return flat(model.parameters())
+
+
+def adamw_difference(weights, *, autocast):
+    """누적한 업데이트와 큰 배치의 업데이트가 가장 많이 다른 매개변수의 차이입니다. 시드 10개의 중앙값입니다."""
+    distances = []
+    for seed in range(10):
+        big = adamw_weights([64], [1.0], autocast=autocast, seed=seed)
+        small = adamw_weights([16] * 4, weights, autocast=autocast, seed=seed)
+        distances.append((small - big).abs().max().item())
+    return median(distances)
+
+
+right_bf16 = adamw_difference([1 / 4] * 4, autocast=True)
+wrong_fp32 = adamw_difference([1.0] * 4, autocast=False)
+show_table(
+    ["AdamW, 학습률 0.001, 한 스텝", "큰 배치와의 최대 차이"],
+    [["바른 누적, bfloat16 autocast", f"{right_bf16:.1e}"], ["1/4을 잊은 누적, float32", f"{wrong_fp32:.1e}"]],
+)
+if on_cpu:
+    assert right_bf16 > 5e-4 and wrong_fp32 < right_bf16 / 4  # 바른 프로그램이 틀린 프로그램보다 큰 배치에서 더 멉니다
+
+# %% [markdown]
+r"""
+그래서 누적 루프가 맞는지 시험할 때는 AdamW나 낮은 정밀도를 쓰지 않습니다. **SGD와 float64로 시험하고, 확인이 끝난 루프를 원하는 설정으로 돌리세요.** 이 강의의 채점기도 그렇게 합니다.
+
+### 4.4 비용: 무엇을 아끼고 무엇을 아끼지 못합니까
+
+**예측 9.** 큰 배치 하나를 넷으로 나누어 누적합니다. 무엇이 줄어듭니까?
+
+- a: 계산 시간과 메모리가 모두 줄어듭니다.
+- b: 역전파를 위해 저장하는 텐서의 메모리만 4분의 1쯤으로 줄어듭니다.
+- c: 계산 시간만 줄어듭니다.
+"""
+
+# %% tags=["predict"]
+guess_9 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+def peak_saved_bytes(model, run):
+    """run()을 실행하는 동안 역전파를 위해 저장된 텐서의 최대 바이트입니다. 매개변수는 세지 않습니다."""
+    parameters = {p.data_ptr() for p in model.parameters()}
+    holders = {}  # 메모리 주소 -> 그 텐서를 저장하고 있는 수
+    now = peak = 0
+
+    class Saved:
+        def __init__(self, tensor):
+            nonlocal now, peak
+            self.tensor, self.key = tensor, tensor.data_ptr()
+            self.bytes = tensor.numel() * tensor.element_size()
+            if self.key in parameters:
+                return
+            holders[self.key] = holders.get(self.key, 0) + 1
+            if holders[self.key] == 1:
+                now += self.bytes
+                peak = max(peak, now)
+
+        def __del__(self):
+            nonlocal now
+            if self.key in parameters:
+                return
+            holders[self.key] -= 1
+            if holders[self.key] == 0:
+                now -= self.bytes
+
+    with torch.autograd.graph.saved_tensors_hooks(Saved, lambda saved: saved.tensor):
+        run()
+    return peak
+
+
+def one_update(model, opt, window, *, backward_each=True):
+    """한 구간을 누적해 한 번 업데이트합니다. backward_each=False이면 손실을 모았다가 끝에 한 번만 부릅니다."""
+    opt.zero_grad()
+    total = 0.0
+    for xb, yb in window:
+        loss = loss_fn(model(xb), yb) / len(window)
+        if backward_each:
+            loss.backward()
+        else:
+            total = total + loss
+    if not backward_each:
+        total.backward()
+    opt.step()
+
+
+def wide_setup(batch_size, width):
+    torch.manual_seed(6)
+    model = nn.Sequential(nn.Linear(64, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 10)).to(device)
+    opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    rows = torch.arange(batch_size, device=device) % len(x_train)
+    return model, opt, x_train[rows], y_train[rows]
+
+
+model, opt, xb, yb = wide_setup(batch_size=1024, width=512)
+windows = {
+    "1024 한 번": [(xb, yb)],
+    "256 × 4 누적": cut(xb, yb, 256),
+    "64 × 16 누적": cut(xb, yb, 64),
+}
+memory = {
+    name: peak_saved_bytes(model, lambda window=window: one_update(model, opt, window)) for name, window in windows.items()
+}
+memory["256 × 4, backward는 끝에 한 번"] = peak_saved_bytes(
+    model, lambda: one_update(model, opt, windows["256 × 4 누적"], backward_each=False)
+)
+full = memory["1024 한 번"]
+show_table(
+    ["저장한 텐서", "최대 MiB", "큰 배치에 대한 비"],
+    [[name, f"{size / 2**20:.2f}", f"{size / full:.2f}"] for name, size in memory.items()],
+)
+assert 0.2 < memory["256 × 4 누적"] / full < 0.3
+assert 0.05 < memory["64 × 16 누적"] / full < 0.08
+assert memory["256 × 4, backward는 끝에 한 번"] / full > 0.95
+reveal(guess_9, "b", "시간은 바로 아래에서 잽니다.")
+
+# %%
+def clock():
+    """CPU에서는 다른 프로그램에 덜 흔들리는 CPU 시간을, GPU에서는 끝나기를 기다려 벽시계를 읽습니다."""
+    if on_cpu:
+        return time.process_time()
+    torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def time_ratios(batch_size, width, repeats, rounds=5):
+    """큰 배치 한 번을 1로 놓은 시간입니다. 번갈아 재어 가장 짧은 값을 씁니다."""
+    model, opt, xb, yb = wide_setup(batch_size, width)
+    quarter, sixteenth = cut(xb, yb, batch_size // 4), cut(xb, yb, batch_size // 16)
+    jobs = {
+        "큰 배치 한 번": lambda: one_update(model, opt, [(xb, yb)]),
+        "4번 누적": lambda: one_update(model, opt, quarter),
+        "16번 누적": lambda: one_update(model, opt, sixteenth),
+        "나누어 4번 업데이트": lambda: [one_update(model, opt, [batch]) for batch in quarter],
+    }
+    best = dict.fromkeys(jobs, float("inf"))
+    for _ in range(rounds):
+        for name, job in jobs.items():
+            begin = clock()
+            for _ in range(repeats):
+                job()
+            best[name] = min(best[name], clock() - begin)
+    return {name: seconds / best["큰 배치 한 번"] for name, seconds in best.items()}
+
+
+ratios = {
+    "작은 일: 배치 64, 너비 64": time_ratios(64, 64, repeats=20),
+    "큰 일: 배치 1024, 너비 512": time_ratios(1024, 512, repeats=1),
+}
+show_table(
+    ["걸린 시간의 비", *next(iter(ratios.values()))],
+    [[name, *(f"{ratio:.2f}배" for ratio in row.values())] for name, row in ratios.items()],
+)
+if on_cpu:  # 넉넉한 경계입니다: 다른 일을 하는 컴퓨터에서도 성립해야 합니다
+    small, large = ratios.values()
+    assert small["4번 누적"] > 1.2 and small["16번 누적"] > 2
+    assert 0.6 < large["4번 누적"] < 1.6
+    assert small["4번 누적"] < small["나누어 4번 업데이트"]
+
+# %% [markdown]
+r"""
+누적은 계산을 아끼지 않습니다. 같은 수의 샘플을 순전파하고 역전파합니다. 일이 크면 큰 배치와 비슷하고, 작으면 호출 비용 때문에 몇 배 느립니다. 마이크로 배치마다 업데이트하는 것에 비하면 옵티마이저의 일만 줄어듭니다.
+
+아끼는 것은 **역전파를 위해 저장하는 텐서**입니다. 마이크로 배치의 `backward()`가 끝날 때마다 그 그래프가 풀리기 때문입니다. 그래서 손실을 모았다가 끝에 한 번 `backward()`를 부르면 값은 맞지만 메모리는 그대로입니다. 매개변수, 그레이디언트, 옵티마이저의 상태는 어떻게 해도 줄지 않습니다.
+"""
+
+# %% [markdown]
+r"""
+## 5. 한 스텝에서 한 에폭으로
+
+### 5.1 에폭의 손실을 어떻게 평균 냅니까
+
+한 에폭의 학습 손실은 보통 배치 손실을 모아 평균 냅니다. 마지막 배치가 작으면 여기서도 「평균들의 평균」이 됩니다.
+
+**예측 10.** 샘플 129개를 64개씩 자르면 64, 64, 1이 됩니다. 배치 손실 세 개를 그냥 평균 내면 마지막 샘플 하나의 몫은 다른 샘플의 몇 배입니까?
+
+- a: 같습니다.
+- b: 3배
+- c: 64배
+"""
+
+# %% tags=["predict"]
+guess_10 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+model = make_model(seed=7)
+opt = torch.optim.SGD(model.parameters(), lr=0.5)
+for xb, yb in make_batches(seed=7, epochs=3):
+    opt.zero_grad()
+    loss_fn(model(xb), yb).backward()
+    opt.step()
+
+with torch.no_grad():
+    # 검증 데이터에서 129개를 고르고, 가장 어려운 샘플이 마지막 배치에 혼자 오게 둡니다
+    per_sample = F.cross_entropy(model(x_val), y_val, reduction="none")
+    rows = per_sample.argsort()[-129:]
+    batches = list(zip(x_val[rows].split(64), y_val[rows].split(64), strict=True))
+    batch_losses = [loss_fn(model(xb), yb).item() for xb, yb in batches]
+
+sizes = [len(xb) for xb, _ in batches]
+mean_of_means = sum(batch_losses) / len(batch_losses)
+sample_mean = sum(loss * size for loss, size in zip(batch_losses, sizes, strict=True)) / sum(sizes)
+share = (1 / 3) / ((1 / 3) / 64)
+show_table(
+    ["배치 크기", "배치 손실", "그냥 평균", "샘플로 가중한 평균"],
+    [[sizes, [round(loss, 2) for loss in batch_losses], f"{mean_of_means:.3f}", f"{sample_mean:.3f}"]],
+)
+assert sizes == [64, 64, 1] and round(share) == 64
+assert mean_of_means > 1.5 * sample_mean
+assert abs(sample_mean - per_sample[rows].mean().item()) < 1e-4
+reveal(guess_10, "c", "샘플 하나가 손실의 3분의 1을 차지합니다. 샘플 수를 곱해 더하고, 전체 샘플 수로 나누면 됩니다.")
+
+# %% [markdown]
+r"""
+모을 때는 `loss.item()`을 씁니다. 텐서를 그대로 더하면 계산 그래프까지 이어 붙습니다. 7절에서 그런 루프를 봅니다.
+
+### 연습 4. `fit`
+
+에폭마다 학습 모드(train mode)로 바꾸고, 배치마다 한 스텝을 하고, 샘플로 가중한 평균 손실을 모읍니다. `zero_grad=False`이면 3절의 발산 실험이 됩니다. 마지막 배치의 손실이 아니라 에폭 전체의 평균이라는 점에 주의하세요.
+"""
+
 # %% tags=["exercise:fit"]
 def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True) -> list[float]:
     """loader를 epochs번 돌며 학습하고, 에폭마다 샘플 평균 학습 손실을 리스트로 돌려줍니다.
@@ -136,6 +1064,91 @@ def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True) -> list[float]:
 
 # %% tags=["check"]
 check(fit)
+
+# %% [markdown]
+r"""
+`fit`을 다 썼으면 3절의 실험을 여러분의 함수로 다시 해 보세요. 학습률을 바꾸어 가며, 버그가 이득에서 손해로 넘어가는 곳을 찾아보면 좋습니다.
+"""
+
+# %%
+try:
+    for zero_grad in [True, False]:
+        model = make_model(seed=0)
+        opt = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        history = fit(model, opt, loss_fn, make_batches(seed=0), epochs=2, zero_grad=zero_grad)
+        print(f"zero_grad={zero_grad}: 에폭 손실 {[round(value, 3) for value in history]}")
+except NotImplementedError:
+    print("fit을 완성하면 여기에 두 루프의 손실이 나옵니다.")
+
+# %% [markdown]
+r"""
+### 5.2 학습 모드, `requires_grad`, `no_grad`는 서로 다른 스위치입니다
+
+이름이 비슷해서 자주 섞이는 세 가지가 있습니다.
+
+| 스위치 | 바꾸는 것 |
+|---|---|
+| `model.train()`, `model.eval()` | 모듈의 `training` 값 하나. 드롭아웃과 배치 정규화가 읽습니다 |
+| `p.requires_grad_(False)` | 이 매개변수의 그레이디언트를 구할지 |
+| `torch.no_grad()` | 이 블록 안에서 계산 그래프를 만들지 |
+
+「`model.train()`은 학습할 수 있게 만드는 함수」라는 설명이 있지만 그렇지 않습니다. 평가 모드(evaluation mode)에서도 역전파하고 업데이트할 수 있습니다. 반대로 평가 모드라고 그래프를 만들지 않는 것도 아닙니다.
+
+**예측 11.** `model.eval()`만 부르고 순전파합니다. 무슨 일이 생깁니까?
+
+- a: 드롭아웃이 꺼지고, 계산 그래프는 그대로 만들어집니다.
+- b: 드롭아웃이 꺼지고, 계산 그래프도 만들어지지 않습니다.
+- c: 계산 그래프만 만들어지지 않습니다.
+"""
+
+# %% tags=["predict"]
+guess_11 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+def observe(*, train_mode, frozen, no_grad):
+    """스위치 세 개를 놓고 순전파해서, 실제로 달라진 것을 봅니다."""
+    torch.manual_seed(8)
+    model = nn.Sequential(nn.Linear(64, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Dropout(0.5), nn.Linear(32, 10)).to(device)
+    model.train(train_mode)
+    model.requires_grad_(not frozen)
+    statistics = model[1].running_mean.clone()
+    with torch.set_grad_enabled(not no_grad):
+        first, second = model(x_train[:32]), model(x_train[:32])
+    return {
+        "드롭아웃이 작동": not torch.equal(first, second),
+        "이동 통계량이 바뀜": not torch.equal(statistics, model[1].running_mean),
+        "계산 그래프를 만듦": first.grad_fn is not None,
+    }
+
+
+seen = {
+    "`train()`": observe(train_mode=True, frozen=False, no_grad=False),
+    "`eval()`": observe(train_mode=False, frozen=False, no_grad=False),
+    "`train()` + `no_grad()`": observe(train_mode=True, frozen=False, no_grad=True),
+    "`eval()` + `no_grad()`": observe(train_mode=False, frozen=False, no_grad=True),
+    "`train()` + `requires_grad_(False)`": observe(train_mode=True, frozen=True, no_grad=False),
+}
+show_table(
+    ["스위치", *next(iter(seen.values()))],
+    [[name, *("예" if value else "아니요" for value in row.values())] for name, row in seen.items()],
+)
+assert [list(row.values()) for row in seen.values()] == [
+    [True, True, True],
+    [False, False, True],
+    [True, True, False],
+    [False, False, False],
+    [True, True, False],
+]
+reveal(guess_11, "a", "모드와 그래프는 따로입니다. 평가에는 `eval()`과 `no_grad()`가 둘 다 필요합니다.")
+
+# %% [markdown]
+r"""
+표의 셋째 줄과 마지막 줄을 보세요. `no_grad()`만 쓰고 평가하면 **평가 데이터가 배치 정규화의 이동 통계량을 바꿉니다.** 매개변수를 얼려도 통계량은 얼지 않습니다.
+
+### 연습 5. `evaluate`
+
+평가 모드에서, 그래프 없이, 샘플 평균 손실과 정확도를 구합니다. 그리고 **들어올 때의 모드로 되돌립니다.** 일부 모듈만 평가 모드인 모델도 있으니 모듈마다 되돌려야 합니다. 데이터를 읽다가 오류가 나도 되돌려야 합니다. `finally`가 그런 데 쓰입니다.
+"""
 
 # %% tags=["exercise:evaluate"]
 def evaluate(model, loss_fn, loader) -> tuple[float, float]:
@@ -169,6 +1182,97 @@ def evaluate(model, loss_fn, loader) -> tuple[float, float]:
 # %% tags=["check"]
 check(evaluate)
 
+# %% [markdown]
+r"""
+## 6. 부품을 열어 봅니다
+
+### 6.1 그레이디언트는 어디에 있습니까
+
+그레이디언트는 옵티마이저가 아니라 매개변수에 있습니다. 매개변수마다 `.grad`가 하나씩 달려 있고, 옵티마이저는 매개변수를 가리키고만 있습니다. `opt.zero_grad()`는 그 가리킨 곳을 비웁니다. 모델과 옵티마이저 사이에 다른 연결은 없습니다.
+"""
+
+# %%
+model = make_model(seed=9)
+opt = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+xb, yb = make_batches(seed=9)[0]
+
+assert opt.param_groups[0]["params"][0] is model[0].weight  # 복사본이 아니라 바로 그 텐서입니다
+print("학습률:", opt.param_groups[0]["lr"])
+print("backward 전의 .grad:", model[0].weight.grad)
+loss_fn(model(xb), yb).backward()
+print("backward 뒤의 .grad:", tuple(model[0].weight.grad.shape))
+print("step 전의 상태:", dict(opt.state))
+opt.step()
+print("step 뒤의 상태:", list(opt.state[model[0].weight]))
+assert list(opt.state[model[0].weight]) == ["momentum_buffer"]
+opt.zero_grad()
+print("zero_grad 뒤의 .grad:", model[0].weight.grad)
+assert model[0].weight.grad is None
+
+# %% [markdown]
+r"""
+`step()`이 읽는 것은 네 가지입니다. 매개변수의 지금 값, `.grad`, `param_groups`의 학습률 같은 설정, 그리고 `state`입니다. 손실도, 모델의 구조도, 데이터도 읽지 않습니다.
+
+지금의 `zero_grad()`는 `.grad`를 0으로 채우지 않고 `None`으로 바꿉니다. 둘은 같아 보이지만 `step()`에게는 다릅니다. `None`이면 그 매개변수를 건너뛰고, 0이면 「그레이디언트가 0인 업데이트」를 합니다.
+
+**예측 12.** 머리가 둘인 모델을 20스텝 함께 학습한 다음, 50스텝은 머리 A만 씁니다. 지우는 방법은 `zero_grad(set_to_none=False)`입니다. 그 50스텝 동안 머리 B의 가중치를 움직이는 옵티마이저는 무엇입니까?
+
+- a: 없습니다. 그레이디언트가 0이니 움직일 수 없습니다.
+- b: 모멘텀이 있는 SGD와 AdamW입니다.
+- c: 모멘텀이 없는 SGD까지 모두입니다.
+"""
+
+# %% tags=["predict"]
+guess_12 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+def idle_head_moved(make_opt, *, set_to_none):
+    """쓰이지 않는 50스텝 동안 머리 B의 가중치가 가장 많이 움직인 거리입니다."""
+    torch.manual_seed(10)
+    body, head_a, head_b = (nn.Linear(64, 32).to(device), nn.Linear(32, 10).to(device), nn.Linear(32, 10).to(device))
+    opt = make_opt([*body.parameters(), *head_a.parameters(), *head_b.parameters()])
+    for step, (xb, yb) in enumerate(make_batches(seed=10, epochs=2)[:70]):
+        if step == 20:
+            before = head_b.weight.detach().clone()
+        opt.zero_grad(set_to_none=set_to_none)
+        features = torch.tanh(body(xb))
+        loss = loss_fn(head_a(features), yb)
+        if step < 20:
+            loss = loss + loss_fn(head_b(features), yb)
+        loss.backward()
+        opt.step()
+    return (head_b.weight - before).abs().max().item()
+
+
+OPTIMIZERS = {
+    "SGD 0.1": sgd(0.1),
+    "SGD 0.1 + 모멘텀 0.9": sgd(0.1, momentum=0.9),
+    "SGD 0.1 + 가중치 감쇠(weight decay) 0.01": lambda params: torch.optim.SGD(params, lr=0.1, weight_decay=0.01),
+    "AdamW 0.01": lambda params: torch.optim.AdamW(params, lr=0.01),
+}
+idle = {
+    name: [idle_head_moved(make, set_to_none=True), idle_head_moved(make, set_to_none=False)]
+    for name, make in OPTIMIZERS.items()
+}
+show_table(
+    ["옵티마이저", "`None`으로 지움", "0으로 지움"], [[name, *(f"{moved:.1e}" for moved in row)] for name, row in idle.items()]
+)
+assert all(with_none == 0.0 for with_none, _ in idle.values())
+assert idle["SGD 0.1"][1] == 0.0
+assert all(with_zero > 1e-3 for name, (_, with_zero) in idle.items() if name != "SGD 0.1")
+reveal(guess_12, "b", "모멘텀과 가중치 감쇠는 그레이디언트가 0이어도 움직입니다. `None`이면 어느 것도 움직이지 않습니다.")
+
+# %% [markdown]
+r"""
+### 연습 6. `zero_gradients`와 `sgd_update`
+
+`opt.zero_grad()`와 모멘텀 없는 SGD의 `opt.step()`을 직접 씁니다. 둘 다 몇 줄이면 됩니다. 함정은 세 가지입니다.
+
+- 매개변수는 `requires_grad=True`인 잎(leaf) 텐서입니다. 그래프를 만드는 중에 제자리에서 바꾸면 오류가 납니다.
+- `param = param - lr * param.grad`는 새 텐서에 이름을 옮겨 붙일 뿐입니다. 모델 안의 텐서는 그대로입니다.
+- 갱신 방향은 손실이 줄어드는 쪽입니다. `.grad`가 `None`인 매개변수는 건드리지 않습니다.
+"""
+
 # %% tags=["exercise:zero_gradients"]
 def zero_gradients(params) -> None:
     """opt.zero_grad()가 하는 일을 손으로 합니다. 매개변수의 그레이디언트를 비웁니다."""
@@ -196,6 +1300,72 @@ def sgd_update(params, lr) -> None:
 # %% tags=["check"]
 check(sgd_update)
 
+# %% [markdown]
+r"""
+### 6.2 `backward()`는 무엇을 따라갑니까
+
+순전파를 하면 연산마다 노드가 하나씩 생기고, 결과 텐서의 `grad_fn`이 그 노드를 가리킵니다. 노드의 `next_functions`는 그 연산의 입력을 만든 노드들입니다. `backward()`는 손실의 `grad_fn`에서 출발해 이 화살표를 따라갑니다. 길이 끝나는 곳에 `AccumulateGrad`가 있고, 이 노드가 `p.grad`에 값을 **더합니다**. 1절에서 본 덧셈이 바로 여기서 일어납니다.
+
+**예측 13.** 두 계층 모델(`Linear → Tanh → Linear`)의 손실에서 출발하면 `AccumulateGrad` 노드에 몇 개나 닿습니까?
+
+- a: 1개. 손실이 하나이기 때문입니다.
+- b: 2개. 계층이 둘이기 때문입니다.
+- c: 4개. 매개변수 텐서가 넷이기 때문입니다.
+"""
+
+# %% tags=["predict"]
+guess_13 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+model = make_model(seed=11)
+xb, yb = make_batches(seed=11)[0]
+loss = loss_fn(model(xb), yb)
+
+# 손실에서 첫 계층까지 한 길만 따라갑니다. 괄호 안은 그 노드에서 갈라지는 길입니다
+node, path = loss.grad_fn, []
+while node is not None:
+    following = [entry for entry, _ in node.next_functions if entry is not None]
+    names = [type(entry).__name__ for entry in following]
+    path.append(type(node).__name__)
+    print(f"{path[-1]:<22} → ({', '.join(names)})")
+    onward = [entry for entry, name in zip(following, names, strict=True) if name not in ("AccumulateGrad", "TBackward0")]
+    node = onward[0] if onward else None
+assert path == ["NllLossBackward0", "LogSoftmaxBackward0", "AddmmBackward0", "TanhBackward0", "AddmmBackward0"]
+
+figure = draw_backward_graph(loss, dict(model.named_parameters()))
+boxes = [text.get_text() for text in figure.axes[0].texts]
+show(
+    figure,
+    "손실에서 출발해 오른쪽으로 가는 그래프. NllLoss, LogSoftmax, Addmm, Tanh, Addmm의 역전파 노드가 한 줄로 이어지고, "
+    "두 Addmm에서 편향과 가중치의 AccumulateGrad 네 개가 갈라져 나옵니다.",
+)
+assert sum(label.startswith("AccumulateGrad") for label in boxes) == len(list(model.parameters())) == 4
+reveal(guess_13, "c", "매개변수 텐서마다 하나씩입니다. 가중치로 가는 길에 있는 `TBackward0`은 전치입니다.")
+
+# %% [markdown]
+r"""
+입력 `xb`로 가는 길은 없습니다. 그레이디언트가 필요 없는 텐서이므로 `next_functions`의 그 자리에 `None`이 있습니다. 순회할 때 건너뛰어야 합니다.
+
+그래프는 한 번 쓰는 물건입니다. `backward()`가 지나가면 노드가 저장해 둔 텐서를 놓아 줍니다. 그래서 같은 손실에 두 번 부르면 오류가 나고, 다음 스텝에는 순전파부터 다시 해야 합니다. 2번 줄이 매번 있어야 하는 까닭입니다.
+"""
+
+# %%
+loss.backward()
+try:
+    loss.backward()
+    message = None
+except RuntimeError as error:
+    message = str(error)
+print((message or "오류 없음").split(".")[0])
+assert message is not None and "second time" in message
+
+# %% [markdown]
+r"""
+### 연습 7. `autograd_nodes`
+
+손실에서 닿을 수 있는 모든 노드의 클래스 이름을 모읍니다. 갈라지는 길을 모두 가야 하고, 두 길이 만나는 노드는 한 번만 들러야 합니다. 들른 노드를 적어 두지 않으면 그래프에 따라 시간이 기하급수로 늘어납니다. 클래스 이름은 `type(node).__name__`입니다.
+"""
+
 # %% tags=["exercise:autograd_nodes"]
 def autograd_nodes(loss) -> list[str]:
     """loss.grad_fn에서 next_functions를 따라 닿는 모든 노드의 클래스 이름을, 겹치지 않게 정렬해 돌려줍니다.
@@ -220,3 +1390,363 @@ def autograd_nodes(loss) -> list[str]:
 
 # %% tags=["check"]
 check(autograd_nodes)
+
+# %% [markdown]
+r"""
+## 7. 버그 찾기
+
+블로그와 이슈에서 되풀이해 나오는 오류를 담은 루프 다섯 개입니다. 코드는 모두 새로 썼습니다. 순서는 같습니다. **읽고, 고른 다음, 실행합니다.** 설명은 접혀 있습니다.
+
+먼저 도구를 하나 만듭니다. SGD의 업데이트를 학습률로 나누면 `step()`이 읽은 그레이디언트가 나옵니다. 이것을 배치마다의 그레이디언트 $g_1, g_2, \dots$의 합으로 풀면, 업데이트 한 번에 **어떤 배치가 얼마씩** 들어갔는지 알 수 있습니다. 이 강의의 채점기가 보여 주는 막대그림도 이렇게 그립니다.
+"""
+
+# %%
+class RecipeSGD(torch.optim.SGD):
+    """업데이트마다 그 그레이디언트가 어느 배치의 그레이디언트를 얼마씩 더한 것인지 적어 두는 SGD입니다."""
+
+    def __init__(self, model, batches, lr=0.05):
+        super().__init__(model.parameters(), lr=lr)
+        self.model, self.batches, self.recipes = model, batches, []
+        self.seen = []  # 순전파한 배치의 그레이디언트를, 순전파한 바로 그 가중치에서 구해 둡니다
+        model.register_forward_hook(self.remember)
+
+    def remember(self, model, inputs, logits):
+        yb = next(y for x, y in self.batches if x is inputs[0])
+        grads = torch.autograd.grad(loss_fn(logits, yb), list(model.parameters()), retain_graph=True)
+        self.seen.append(flat(grads))
+
+    def step(self, closure=None):
+        used = flat(p.grad for p in self.model.parameters())
+        basis = torch.stack(self.seen, dim=1).cpu()
+        amounts = torch.linalg.lstsq(basis, used.cpu()[:, None]).solution.flatten()
+        self.recipes.append([round(amount, 2) + 0.0 for amount in amounts.tolist()])
+        return super().step(closure)
+
+
+def recipe_fixture(seed, n_batches):
+    """레시피를 정확히 풀 수 있게 float64로 만든 모델과 작은 배치들입니다."""
+    model = make_model(seed).double()
+    batches = [(xb.double(), yb) for xb, yb in make_batches(seed, batch_size=8)[:n_batches]]
+    return model, RecipeSGD(model, batches), batches
+
+
+def show_recipes(recipes, title, description):
+    """업데이트마다의 레시피를 막대로 그립니다."""
+    figure, axes = plt.subplots(1, len(recipes), figsize=(9, 2.4), sharey=True, squeeze=False)
+    for number, (axis, recipe) in enumerate(zip(axes[0], recipes, strict=True), start=1):
+        axis.bar([f"g{batch}" for batch in range(1, len(recipe) + 1)], recipe, color=COLORS["right"])
+        axis.set_title(f"{number}번째 업데이트", fontsize=10)
+    figure.suptitle(title, fontweight="bold")
+    show(figure, description)
+
+
+# %% [markdown]
+r"""
+### 루프 1
+
+「에폭을 시작할 때 그레이디언트를 지웁니다.」 한 줄만 고르세요. 어느 줄이 틀렸습니까?
+"""
+
+# %% tags=["find-the-bug"]
+def loop_1(model, opt, batches, epochs):
+    for epoch in range(epochs):
+        opt.zero_grad()                 # a
+        for xb, yb in batches:
+            logits = model(xb)          # b
+            loss = loss_fn(logits, yb)
+            loss.backward()             # c
+            opt.step()
+
+# %% tags=["predict"]
+bug_1 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+model, opt, batches = recipe_fixture(seed=12, n_batches=4)
+loop_1(model, opt, batches, epochs=1)
+for number, recipe in enumerate(opt.recipes, start=1):
+    print(f"{number}번째 업데이트 = {recipe}")
+show_recipes(opt.recipes, "루프 1의 업데이트에 들어간 배치", "업데이트 네 칸. k번째 칸에 g1부터 gk까지 높이 1인 막대가 k개 있습니다.")
+assert opt.recipes == [[1.0], [1.0] * 2, [1.0] * 3, [1.0] * 4]
+reveal(bug_1, "a", "지우는 줄이 한 단 밖에 있습니다.")
+
+# %% [markdown]
+r"""
+<details>
+<summary>설명</summary>
+
+`k`번째 업데이트에 `g1`부터 `gk`까지 모두 들어갑니다. 에폭이 바뀔 때만 비워집니다. 배치가 하나뿐인 시험에서는 드러나지 않습니다. 3절에서 보았듯 손실로도 잘 드러나지 않습니다. 고치려면 `opt.zero_grad()`를 안쪽 `for`의 첫 줄로 옮깁니다.
+
+실제 사례: [pytorch#47175](https://github.com/pytorch/pytorch/issues/47175)의 글에 「각 에폭의 시작에서」라는 안내가 나옵니다.
+
+</details>
+
+### 루프 2
+
+그레이디언트 누적을 소개하는 글에 자주 나오는 꼴입니다. 마이크로 배치 여덟 개, `NUM_ACCUM = 4`입니다. 업데이트 두 번에 네 개씩 들어가야 합니다. 첫 업데이트에는 실제로 몇 개가 들어갑니까?
+
+- a: 네 개
+- b: 한 개
+- c: 세 개
+"""
+
+# %% tags=["find-the-bug"]
+def loop_2(model, opt, batches, epochs):
+    NUM_ACCUM = 4
+    opt.zero_grad()
+    for epoch in range(epochs):
+        for i, (xb, yb) in enumerate(batches):
+            loss = loss_fn(model(xb), yb) / NUM_ACCUM
+            loss.backward()
+            if i % NUM_ACCUM == 0:
+                opt.step()
+                opt.zero_grad()
+
+# %% tags=["predict"]
+bug_2 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+model, opt, batches = recipe_fixture(seed=13, n_batches=8)
+loop_2(model, opt, batches, epochs=2)
+for number, recipe in enumerate(opt.recipes, start=1):
+    print(f"{number}번째 업데이트 = {recipe}")
+left_over = flat(p.grad for p in model.parameters()).norm().item()
+print(f"끝난 뒤 남은 그레이디언트의 노름: {left_over:.3f}")
+
+show_recipes(
+    opt.recipes[:3],
+    "루프 2의 업데이트에 들어간 배치",
+    "업데이트 세 칸. 첫 칸은 g1 하나만 0.25입니다. 둘째 칸은 g2부터 g5까지 0.25입니다. "
+    "셋째 칸은 지난 에폭의 g6부터 g8까지와 새 에폭의 첫 배치 g9가 0.25입니다.",
+)
+quarter = [0.25]
+assert opt.recipes[:3] == [quarter, [0.0] + quarter * 4, [0.0] * 5 + quarter * 4]
+assert left_over > 0.01
+reveal(bug_2, "b", "`i`는 0부터 셉니다. `0 % 4 == 0`이므로 첫 마이크로 배치에서 바로 업데이트합니다.")
+
+# %% [markdown]
+r"""
+<details>
+<summary>설명</summary>
+
+잘못이 세 가지 겹칩니다.
+
+1. 첫 업데이트가 마이크로 배치 하나로, 그것도 4분의 1 크기로 일어납니다. `(i + 1) % NUM_ACCUM == 0`이어야 합니다.
+2. 에폭 끝의 세 개가 업데이트되지 않습니다.
+3. 지우는 줄이 에폭 밖에 있어서, 남은 세 개가 다음 에폭의 첫 업데이트에 섞입니다. 이때 그 그레이디언트는 옛 가중치에서 구한 것은 아니지만, 데이터가 어느 에폭에 속하는지 뒤섞입니다.
+
+조건을 고쳐도 개수가 나누어떨어지지 않으면 2번과 3번은 남습니다. `accumulate`에서 남은 구간을 따로 생각한 까닭입니다.
+
+</details>
+
+### 루프 3
+
+검증(validation)을 에폭 끝에 붙였습니다. 모델에는 드롭아웃이 있습니다. 세 에폭 동안 드롭아웃이 켜진 채 학습하는 에폭은 몇 개입니까?
+
+- a: 하나
+- b: 둘
+- c: 셋
+"""
+
+# %% tags=["find-the-bug"]
+def loop_3(model, opt, batches, epochs):
+    model.train()
+    for epoch in range(epochs):
+        for xb, yb in batches:
+            opt.zero_grad()
+            loss = loss_fn(model(xb), yb)
+            loss.backward()
+            opt.step()
+        model.eval()
+        with torch.no_grad():
+            accuracy = (model(x_val).argmax(dim=1) == y_val).float().mean().item()
+        print(f"에폭 {epoch + 1}: 검증 정확도 {accuracy:.3f}")
+
+# %% tags=["predict"]
+bug_3 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+torch.manual_seed(14)
+model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Dropout(0.5), nn.Linear(64, 10)).to(device)
+modes = []
+model[2].register_forward_hook(lambda layer, inputs, output: modes.append(layer.training) if torch.is_grad_enabled() else None)
+batches = make_batches(seed=14)
+loop_3(model, torch.optim.SGD(model.parameters(), lr=0.1), batches, epochs=3)
+dropout_on = [sum(modes[start : start + len(batches)]) for start in range(0, len(modes), len(batches))]
+print("에폭마다 드롭아웃이 켜져 있던 학습 스텝:", dropout_on)
+assert dropout_on == [len(batches), 0, 0]
+reveal(bug_3, "a", "첫 검증에서 평가 모드가 된 뒤로 돌아오지 않습니다.")
+
+# %% [markdown]
+r"""
+<details>
+<summary>설명</summary>
+
+`model.train()`이 에폭 밖에 한 번만 있습니다. 오류도 없고 검증 정확도도 오르므로 몇 달을 모르고 지나갑니다([hendrycks/ethics#5](https://github.com/hendrycks/ethics/issues/5)). 두 가지 습관이 막아 줍니다. 학습하는 쪽은 **에폭마다** `model.train()`을 부르고(`fit`), 평가하는 쪽은 **들어올 때의 모드로 되돌립니다**(`evaluate`).
+
+</details>
+
+### 루프 4
+
+에폭의 평균 손실을 구합니다. 값은 맞습니다. 무엇이 문제입니까?
+
+- a: 손실이 배치 크기만큼 부풀려집니다.
+- b: 두 번째 스텝부터 그레이디언트가 두 번 더해집니다.
+- c: 모든 스텝의 계산 그래프가 에폭이 끝날 때까지 살아 있습니다.
+"""
+
+# %% tags=["find-the-bug"]
+def loop_4(model, opt, batches):
+    total_loss = 0.0
+    for xb, yb in batches:
+        opt.zero_grad()
+        loss = loss_fn(model(xb), yb)
+        loss.backward()
+        opt.step()
+        total_loss += loss
+    return total_loss / len(batches)
+
+# %% tags=["predict"]
+bug_4 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+model = make_model(seed=15)
+batches = make_batches(seed=15)
+mean_loss = loop_4(model, torch.optim.SGD(model.parameters(), lr=0.1), batches)
+print("돌려준 것:", type(mean_loss).__name__, "grad_fn =", type(mean_loss.grad_fn).__name__)
+
+# 나눗셈 다음부터 덧셈 노드를 하나씩 거슬러 올라가 셉니다
+node, kept = mean_loss.grad_fn.next_functions[0][0], 0
+while type(node).__name__ == "AddBackward0":
+    node, kept = node.next_functions[0][0], kept + 1
+print(f"살아 있는 덧셈 노드 {kept}개, 학습한 스텝 {len(batches)}개")
+assert kept == len(batches)
+reveal(bug_4, "c", "덧셈도 autograd가 기록합니다. `loss.item()`을 더하면 숫자만 남습니다.")
+
+# %% [markdown]
+r"""
+<details>
+<summary>설명</summary>
+
+`total_loss`가 모든 스텝의 `loss`를 붙들고, `loss`가 각자의 그래프를 붙듭니다. `backward()`가 저장된 텐서는 놓아 주므로 스텝마다 새는 양은 적습니다. 같은 코드를 **검증 루프에** `no_grad()` 없이 쓰면 저장된 텐서까지 모두 남아 훨씬 빨리 메모리가 찹니다. 고치는 방법은 `total_loss += loss.item() * len(xb)`입니다.
+
+실제 사례: [labelmodels#4](https://github.com/BatsResearch/labelmodels/issues/4), [horovod#641](https://github.com/horovod/horovod/issues/641).
+
+</details>
+
+### 루프 5
+
+「분류이므로 확률로 바꾸어 손실에 넣습니다.」 학습을 아무리 오래 해도 이 손실이 넘지 못하는 바닥이 있습니다. 얼마입니까?
+
+- a: 0
+- b: 1.46쯤
+- c: 2.30쯤
+"""
+
+# %% tags=["find-the-bug"]
+def loop_5(model, opt, batches):
+    for xb, yb in batches:
+        opt.zero_grad()
+        probabilities = torch.softmax(model(xb), dim=1)
+        loss = nn.functional.cross_entropy(probabilities, yb)
+        loss.backward()
+        opt.step()
+    return loss.item()
+
+# %% tags=["predict"]
+bug_5 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+model = make_model(seed=16, hidden=64)
+batches = make_batches(seed=16, epochs=10)
+last = loop_5(model, torch.optim.Adam(model.parameters(), lr=0.01), batches)
+# 가장 좋은 경우: 정답의 확률이 1, 나머지 아홉이 0입니다
+best_possible = F.cross_entropy(torch.eye(10)[:1], torch.tensor([0])).item()
+with torch.no_grad():
+    logit_loss = loss_fn(model(x_train), y_train).item()
+print(f"루프가 본 마지막 손실 {last:.3f}, 이론의 바닥 {best_possible:.3f}, 같은 모델의 로짓으로 구한 손실 {logit_loss:.3f}")
+assert abs(best_possible - 1.461) < 1e-3
+assert best_possible - 1e-3 <= last < 1.8
+reveal(bug_5, "b", "`cross_entropy`는 로짓을 받아 안에서 softmax를 합니다. 두 번 하면 완벽한 예측도 1.46입니다.")
+
+# %% [markdown]
+r"""
+<details>
+<summary>설명</summary>
+
+확률은 0과 1 사이이므로 softmax를 한 번 더 하면 정답의 몫이 많아야 $e/(e+9) \approx 0.232$입니다. 손실의 바닥은 $-\ln 0.232 \approx 1.46$입니다. 정확도는 오르기 때문에 그냥 지나치기 쉽지만, 그레이디언트가 눌려 느리게 학습합니다. `nn.CrossEntropyLoss`에는 로짓을 그대로 넣습니다.
+
+</details>
+
+## 8. 화이트보드
+
+위를 보지 말고 다섯 줄을 씁니다. 자동 완성도 끄면 더 좋습니다. 다 쓴 다음 아래 칸을 실행하면 손으로 계산한 업데이트와 비교합니다.
+"""
+
+# %% tags=["whiteboard"]
+def from_memory(model, opt, loss_fn, xb, yb):
+    ...
+
+# %%
+def by_hand(model, batches, lr):
+    """autograd.grad로 그레이디언트만 얻어 직접 뺍니다. 다섯 줄을 하나도 쓰지 않습니다."""
+    weights = {name: p.detach().clone() for name, p in model.named_parameters()}
+    for xb, yb in batches:
+        leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
+        loss = loss_fn(torch.func.functional_call(model, leaves, (xb,)), yb)
+        grads = torch.autograd.grad(loss, list(leaves.values()))
+        weights = {name: w - lr * g for (name, w), g in zip(weights.items(), grads, strict=True)}
+    return flat(weights.values())
+
+
+def grade_whiteboard(attempt):
+    """세 스텝 뒤의 가중치를 손 계산과 비교합니다. 한 스텝만 보면 지우기를 빠뜨려도 맞아 보입니다."""
+    model = make_model(seed=17).double()
+    batches = [(xb.double(), yb) for xb, yb in make_batches(seed=17)[:3]]
+    start, expected = flat(model.parameters()), by_hand(model, batches, lr=0.1)
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    for xb, yb in batches:
+        attempt(model, opt, loss_fn, xb, yb)
+    result = flat(model.parameters())
+    if torch.equal(result, start):
+        return "매개변수가 움직이지 않았습니다. 아직 비어 있거나, 쓰기 전에 지운 것입니다."
+    if torch.allclose(result, expected, rtol=0, atol=1e-9):
+        return "다섯 줄이 모두 제자리에 있습니다. 세 스텝 뒤의 가중치가 손 계산과 같습니다."
+    return "움직이기는 했지만 손 계산과 다릅니다. 각 줄이 무엇을 읽고 쓰는지 1절의 표와 견주어 보세요."
+
+
+print(grade_whiteboard(from_memory))
+assert "움직이지 않았습니다" in grade_whiteboard(lambda *args: None)
+
+# %% [markdown]
+r"""
+## 정리
+
+| 줄 | 왜 이 자리에 있습니까 | 빠지거나 옮기면 |
+|---|---|---|
+| `opt.zero_grad()` | `backward()`가 더하기 때문에, 더하기 전에 비워 둡니다 | 빠지면 모멘텀 1.0이 됩니다. `backward()`와 `step()` 사이에 두면 움직이지 않습니다 |
+| `logits = model(xb)` | 지금 가중치로 계산하고 그래프를 새로 만듭니다 | 그래프는 한 번만 쓸 수 있어 오류가 납니다 |
+| `loss = loss_fn(logits, yb)` | 역전파는 숫자 하나에서 출발합니다 | 출발할 곳이 없습니다 |
+| `loss.backward()` | 그래프를 따라가 `p.grad`에 더합니다. `step()`이 읽을 것을 만듭니다 | `step()` 뒤에 두면 다음 스텝의 첫 줄이 지웁니다 |
+| `opt.step()` | `p.grad`를 읽어 가중치를 제자리에서 바꿉니다 | 역전파가 아직 필요로 하는 가중치를 바꾸면 오류가 납니다 |
+
+다섯 가지만 기억하세요.
+
+1. 순서는 **무엇을 읽고 무엇을 쓰는가**에서 나옵니다. 클리핑과 스케줄러의 자리도 마찬가지입니다.
+2. 손실이 내려간다고 루프가 맞는 것은 아닙니다. 두세 스텝의 가중치를 비교해야 압니다.
+3. 누적은 샘플마다의 손실을 하나의 수로 나눌 때 큰 배치와 같습니다. 배치 정규화, 크기가 다른 배치, 남은 구간에서 어긋납니다.
+4. 누적이 아끼는 것은 역전파를 위해 저장하는 텐서이지 계산이 아닙니다.
+5. 학습 모드와 평가 모드, `requires_grad`, `no_grad`는 서로 다른 스위치입니다.
+
+## 더 읽을거리
+
+- [Optimizing Model Parameters](https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html): 공식 입문서의 학습 루프
+- [Autograd mechanics](https://docs.pytorch.org/docs/stable/notes/autograd.html): 그래프, 제자리 연산, `no_grad`와 평가 모드의 차이
+- [Optimizer.zero_grad](https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html): `None`과 0의 차이
+- [torch.optim](https://docs.pytorch.org/docs/stable/optim.html): `step()`과 스케줄러를 부르는 순서
+- [clip_grad_norm_](https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html): 한 벡터로 이어 붙인 노름
+- [Hooks for autograd saved tensors](https://docs.pytorch.org/tutorials/intermediate/autograd_saved_tensors_hooks_tutorial.html): 4.4절에서 메모리를 잰 방법
+
+## 다음 노트북
+
+**02 학습 루프 해부.** 다섯 줄을 둘러싼 것들을 다룹니다. 설정과 시드, 혼합 정밀도, 워밍업, 체크포인트, 그리고 중단했다가 똑같이 이어 가기입니다.
+"""
