@@ -35,7 +35,6 @@ r"""
 """
 
 # %%
-import copy
 import time
 import warnings
 from itertools import permutations
@@ -152,8 +151,8 @@ r"""
 **예측 2.** 다섯 줄을 늘어놓는 순서는 5! = 120가지입니다. 순서 하나를 골라 배치 다섯 개에 되풀이합니다. 바른 순서와 **똑같은 가중치**(weight)에 이르는 순서는 바른 순서를 넣어 모두 몇 가지입니까?
 
 - a: 1가지
-- b: 4가지
-- c: 20가지
+- b: 2가지
+- c: 4가지
 """
 
 # %% tags=["predict"]
@@ -206,7 +205,10 @@ for line_order in permutations(LINES):
 
 show_table(
     ["결과", "가짓수", "예"],
-    [[outcome, len(found), found[0]] for outcome, found in sorted(outcomes.items(), key=lambda item: len(item[1]))],
+    [
+        [outcome, len(found), found[0]]
+        for outcome, found in sorted(outcomes.items(), key=lambda item: len(item[1]))
+    ],
 )
 print("바른 가중치에 이르는 순서:")
 for line_order in outcomes["바른 가중치"]:
@@ -220,7 +222,7 @@ assert counts == {
     "마지막 업데이트만 빠짐": 3,
     "오류: backward가 거부함": 3,
 }
-reveal(guess_2, "b", "`zero_grad()`는 `backward()`와 `step()` 사이만 아니면 어디에 있어도 됩니다.")
+reveal(guess_2, "c", "`zero_grad()`는 `backward()`와 `step()` 사이만 아니면 어디에 있어도 됩니다.")
 
 # %% [markdown]
 r"""
@@ -234,6 +236,7 @@ r"""
 
 다섯 줄을 함수로 씁니다. 돌려줄 값은 업데이트하기 **전의** 손실이고, 텐서가 아니라 파이썬 `float`입니다. 모델의 모드는 건드리지 않습니다.
 """
+
 
 # %% tags=["exercise:train_step"]
 def train_step(model, opt, loss_fn, xb, yb) -> float:
@@ -251,6 +254,7 @@ def train_step(model, opt, loss_fn, xb, yb) -> float:
     opt.step()
     return loss.item()
     # END SOLUTION
+
 
 # %% tags=["check"]
 check(train_step)
@@ -277,13 +281,14 @@ scheduler.step()                                               # 다음 스텝�
 
 **예측 3.** `clip_grad_norm_`을 `opt.step()` 바로 다음 줄로 옮깁니다. 20스텝 뒤의 가중치는 어떻습니까?
 
-- a: 바른 자리에 둔 것과 거의 같습니다.
-- b: 클리핑이 없는 것과 같습니다.
+- a: 클리핑이 없는 것과 같습니다.
+- b: 바른 자리에 둔 것과 거의 같습니다.
 - c: 어느 쪽과도 다릅니다.
 """
 
 # %% tags=["predict"]
 guess_3 = None  # "a", "b", "c" 가운데 하나
+
 
 # %%
 def run_with_clip(place, max_norm=0.1):
@@ -318,12 +323,24 @@ show_table(["클리핑의 자리", "클리핑이 없는 가중치와의 최대 �
 assert first_norm > 0.2
 assert distance["backward와 step 사이"] > 0.05
 assert max(distance["backward 전"], distance["step 다음"]) < (1e-12 if on_cpu else 1e-5)
-reveal(guess_3, "b", "자른 것을 아무도 읽지 않습니다. 다음 스텝의 첫 줄이 지워 버립니다. `backward()` 앞에 두어도 같습니다.")
+reveal(
+    guess_3,
+    "a",
+    "자른 것을 아무도 읽지 않습니다. 다음 스텝의 첫 줄이 지워 버립니다. `backward()` 앞에 두어도 같습니다.",
+)
 
 # %% [markdown]
 r"""
-스케줄러는 조금 덜 조용합니다. 먼저 부르면 PyTorch가 경고합니다. 학습은 계속되지만, 첫 학습률을 한 번도 쓰지 않고 건너뜁니다.
+**예측 4.** 스케줄러를 `opt.step()`보다 먼저 부르면 어떻게 됩니까?
+
+- a: 오류로 멈춥니다.
+- b: 학습은 계속되고, 첫 학습률을 한 번도 쓰지 않습니다.
+- c: 학습은 계속되고, 첫 학습률을 두 번 씁니다.
 """
+
+# %% tags=["predict"]
+guess_4 = None  # "a", "b", "c" 가운데 하나
+
 
 # %%
 def learning_rates(scheduler_first):
@@ -354,6 +371,7 @@ print("경고:", messages[0][:85], "…")
 assert right_rates == [0.8, 0.4, 0.2, 0.1]
 assert early_rates == [0.4, 0.2, 0.1, 0.05]
 assert "optimizer.step()" in messages[0]
+reveal(guess_4, "b", "그래도 이 실수는 PyTorch가 경고로 알려 줍니다.")
 
 # %% [markdown]
 r"""
@@ -361,6 +379,7 @@ r"""
 
 `train_step`에 클리핑과 스케줄러를 끼웁니다. 둘 다 `None`이면 `train_step`과 똑같이 움직여야 합니다. 클리핑에는 `torch.nn.utils.clip_grad_norm_`을 씁니다.
 """
+
 
 # %% tags=["exercise:train_step_extras"]
 def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None) -> float:
@@ -384,6 +403,7 @@ def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=N
     return loss.item()
     # END SOLUTION
 
+
 # %% tags=["check"]
 check(train_step_extras)
 
@@ -395,22 +415,23 @@ r"""
 
 입문 글은 대개 이렇게 설명합니다. 「그레이디언트가 쌓여 손실이 줄지 않고 학습이 무너진다.」 반만 맞는 말입니다. 먼저 예측해 보세요.
 
-**예측 4.** 숫자 데이터, 두 계층(layer) 모델, 모멘텀(momentum) 없는 SGD, 학습률 0.01, 한 에폭(epoch). `opt.zero_grad()`를 지운 루프의 학습 손실은 바른 루프보다 어떻습니까?
+**예측 5.** 숫자 데이터, 두 계층(layer) 모델, 모멘텀(momentum) 없는 SGD, 학습률 0.01, 한 에폭(epoch). `opt.zero_grad()`를 지운 루프의 학습 손실은 바른 루프보다 어떻습니까?
 
 - a: 높습니다.
 - b: 낮습니다.
 - c: 시드(seed)에 따라 다릅니다.
 
-**예측 5.** 같은 모델, 같은 한 에폭에 학습률 0.1, 모멘텀 0.9를 씁니다. 처음 손실은 2.3쯤입니다. 지우지 않는 루프는 한 에폭 뒤에 어떻게 됩니까?
+**예측 6.** 같은 모델, 같은 한 에폭에 학습률 0.1, 모멘텀 0.9를 씁니다. 처음 손실은 2.3쯤입니다. 지우지 않는 루프는 한 에폭 뒤에 어떻게 됩니까?
 
 - a: 바른 루프보다 조금 나쁩니다.
-- b: 처음 손실의 열 배를 넘습니다.
-- c: NaN이 됩니다.
+- b: NaN이 됩니다.
+- c: 처음 손실의 열 배를 넘습니다.
 """
 
 # %% tags=["predict"]
-guess_4 = None  # "a", "b", "c" 가운데 하나
 guess_5 = None  # "a", "b", "c" 가운데 하나
+guess_6 = None  # "a", "b", "c" 가운데 하나
+
 
 # %%
 def train_digits(seed, make_opt, *, epochs=1, clear=True, hidden=32):
@@ -456,7 +477,9 @@ rows = []
 for name in SETTINGS:
     ok, bug = losses[name, True], losses[name, False]
     worse = sum(b > a for a, b in zip(ok, bug, strict=True))
-    rows.append([name, f"{median(ok):.3f}", f"{median(bug):.3f}", f"{min(bug):.2f} ~ {max(bug):.2f}", f"{worse}/20"])
+    rows.append(
+        [name, f"{median(ok):.3f}", f"{median(bug):.3f}", f"{min(bug):.2f} ~ {max(bug):.2f}", f"{worse}/20"]
+    )
 show_table(["설정 (시드 20개)", "바른 루프", "지우지 않은 루프", "그 범위", "버그가 더 나쁜 시드"], rows)
 
 # 작은 학습률: 스무 시드 모두 버그의 손실이 더 낮습니다
@@ -465,17 +488,26 @@ for name in ["SGD 0.01, 1에폭", "Adam 0.001, 5에폭"]:
 # 큰 보폭: 스무 시드 모두 무너집니다. 처음 손실은 ln 10 = 2.3쯤입니다
 assert max(losses["SGD 0.1 + 모멘텀 0.9, 1에폭", True]) < 0.6
 assert min(losses["SGD 0.1 + 모멘텀 0.9, 1에폭", False]) > 23
-assert max(losses["SGD 0.5, 5에폭", True]) < 0.4 and min(losses["SGD 0.5, 5에폭", False]) > 10
-assert max(losses["Adam 0.01, 5에폭", True]) < 0.2 and min(losses["Adam 0.01, 5에폭", False]) > 2.3
+assert max(losses["SGD 0.5, 5에폭", True]) < 0.4
+assert min(losses["SGD 0.5, 5에폭", False]) > 10
+assert max(losses["Adam 0.01, 5에폭", True]) < 0.2
+assert min(losses["Adam 0.01, 5에폭", False]) > 2.3
 # NaN은 한 번도 나오지 않습니다
 assert all(value < float("inf") for values in losses.values() for value in values)
 
-reveal(guess_4, "b", "스무 시드 모두에서 버그의 손실이 더 낮습니다. 이 설정에서는 손실 곡선을 보고 버그를 찾을 수 없습니다.")
-reveal(guess_5, "b", "같은 버그가 여기서는 스무 시드 모두를 무너뜨립니다. NaN은 나오지 않습니다.")
+reveal(
+    guess_5,
+    "b",
+    "스무 시드 모두에서 버그의 손실이 더 낮습니다. 이 설정에서는 손실 곡선을 보고 버그를 찾을 수 없습니다.",
+)
+reveal(guess_6, "c", "같은 버그가 여기서는 스무 시드 모두를 무너뜨립니다. NaN은 나오지 않습니다.")
 
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharex=True)
-panels = {"SGD 0.01, 1에폭": "SGD 0.01: 버그가 더 좋아 보입니다", "SGD 0.1 + 모멘텀 0.9, 1에폭": "SGD 0.1 + 모멘텀 0.9: 무너집니다"}
+panels = {
+    "SGD 0.01, 1에폭": "SGD 0.01: 버그가 더 좋아 보입니다",
+    "SGD 0.1 + 모멘텀 0.9, 1에폭": "SGD 0.1 + 모멘텀 0.9: 무너집니다",
+}
 for axis, (name, title) in zip(axes, panels.items(), strict=True):
     for clear, color, style in [(True, COLORS["right"], "-"), (False, COLORS["wrong"], "--")]:
         for seed, curve in enumerate(curves[name, clear]):
@@ -500,15 +532,24 @@ r"""
 
 $$ v_k = g_1 + g_2 + \cdots + g_k = v_{k-1} + g_k $$
 
-모멘텀 SGD의 식 $v_k = \mu\, v_{k-1} + g_k$에 $\mu = 1$을 넣은 것입니다. 다시 말해 **지우지 않은 SGD는 모멘텀이 1.0인 SGD입니다.** 비슷한 것이 아니라 비트까지 같습니다. 아래 칸에서 확인합니다.
+모멘텀 SGD가 쌓는 값은 $v_k = \mu\, v_{k-1} + g_k$입니다.
 
-모멘텀은 학습률이 작을 때 실제로 보폭을 키워 줍니다. 그래서 손실이 빨리 내려갑니다. 다만 1.0은 지난 그레이디언트를 영영 잊지 않는 값입니다. 학습률이 크거나, 스텝이 많거나, 모멘텀이 이미 있으면 지난 방향으로 계속 밀려가 무너집니다.
+**예측 7.** 지우지 않은 SGD와 50스텝 뒤의 가중치가 똑같은 것은 무엇입니까?
+
+- a: 학습률을 50배로 키우고 바르게 지운 SGD
+- b: 모멘텀 0.9를 쓰고 바르게 지운 SGD
+- c: 모멘텀 1.0을 쓰고 바르게 지운 SGD
 """
 
+# %% tags=["predict"]
+guess_7 = None  # "a", "b", "c" 가운데 하나
+
+
 # %%
-def final_weights(momentum, clear):
+def final_weights(momentum, clear, lr=0.05):
+    """50스텝 학습한 가중치입니다."""
     model = make_model(seed=4)
-    opt = torch.optim.SGD(model.parameters(), lr=0.05, momentum=momentum)
+    opt = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum)
     for xb, yb in make_batches(seed=4, epochs=2)[:50]:
         if clear:
             opt.zero_grad()
@@ -518,15 +559,27 @@ def final_weights(momentum, clear):
 
 
 without_zero_grad = final_weights(momentum=0.0, clear=False)
-momentum_one = final_weights(momentum=1.0, clear=True)
-plain = final_weights(momentum=0.0, clear=True)
-print(f"50스텝 뒤, 모멘텀 1.0과의 최대 차이: {(without_zero_grad - momentum_one).abs().max():.1e}")
-print(f"50스텝 뒤, 바른 SGD와의 최대 차이:   {(without_zero_grad - plain).abs().max():.1e}")
-assert torch.equal(without_zero_grad, momentum_one) if on_cpu else torch.allclose(without_zero_grad, momentum_one, atol=1e-4)
-assert (without_zero_grad - plain).abs().max() > 0.1
+others = {
+    "학습률 50배": final_weights(momentum=0.0, clear=True, lr=2.5),
+    "모멘텀 0.9": final_weights(momentum=0.9, clear=True),
+    "모멘텀 1.0": final_weights(momentum=1.0, clear=True),
+}
+apart = {name: (weights - without_zero_grad).abs().max().item() for name, weights in others.items()}
+show_table(
+    ["바르게 지운 SGD", "지우지 않은 SGD와의 최대 차이"],
+    [[name, f"{value:.1e}"] for name, value in apart.items()],
+)
+assert apart["학습률 50배"] > 0.1
+assert apart["모멘텀 0.9"] > 0.1
+assert apart["모멘텀 1.0"] == 0.0 if on_cpu else apart["모멘텀 1.0"] < 1e-3
+reveal(guess_7, "c", "비슷한 것이 아닙니다. CPU에서는 마지막 비트까지 같습니다.")
 
 # %% [markdown]
 r"""
+$v_k = v_{k-1} + g_k$는 $\mu = 1$을 넣은 식입니다. **지우지 않은 SGD는 모멘텀이 1.0인 SGD입니다.**
+
+학습률이 작을 때 모멘텀은 보폭을 키워 줍니다. 그래서 손실이 빨리 내려갑니다. 다만 1.0은 지난 그레이디언트를 영영 잊지 않는 값입니다. 학습률이 크거나, 스텝이 많거나, 모멘텀이 이미 있으면 지난 방향으로 계속 밀려가 무너집니다.
+
 얻을 것은 두 가지입니다.
 
 - **손실이 내려간다는 것은 루프가 맞는다는 증거가 아닙니다.** 이 강의의 채점기가 손실을 보지 않고 가중치를 비교하는 까닭입니다.
@@ -536,15 +589,16 @@ r"""
 
 이 버그에도 널리 퍼진 설명이 있습니다. 「지난 배치의 묵은 그레이디언트로 업데이트하므로, 어렴풋이 학습되는 것처럼 보인다.」
 
-**예측 6.** 다섯 줄에서 4번과 5번만 맞바꿉니다. `zero_grad → 순전파 → 손실 → step → backward`입니다. 한 에폭 뒤에 어떻게 됩니까?
+**예측 8.** 다섯 줄에서 4번과 5번만 맞바꿉니다. `zero_grad → 순전파 → 손실 → step → backward`입니다. 한 에폭 뒤에 어떻게 됩니까?
 
-- a: 한 배치 늦은 그레이디언트로 비슷하게 학습합니다.
-- b: 매개변수가 조금도 움직이지 않습니다.
+- a: 매개변수가 조금도 움직이지 않습니다.
+- b: 한 배치 늦은 그레이디언트로 비슷하게 학습합니다.
 - c: 두 번째 배치에서 오류가 납니다.
 """
 
 # %% tags=["predict"]
-guess_6 = None  # "a", "b", "c" 가운데 하나
+guess_8 = None  # "a", "b", "c" 가운데 하나
+
 
 # %%
 def step_first(hidden, epochs, *, clear_first):
@@ -568,12 +622,25 @@ def step_first(hidden, epochs, *, clear_first):
 moved, final = step_first(hidden=32, epochs=1, clear_first=True)
 print(f"zero → forward → loss → STEP → backward: 가장 많이 움직인 가중치가 {moved}만큼, 손실 {final:.3f}")
 assert moved == 0.0
-reveal(guess_6, "b", "다음 스텝의 첫 줄이, 쓰이지 않은 그레이디언트를 지웁니다. `step()`이 읽을 때는 언제나 비어 있습니다.")
+reveal(
+    guess_8,
+    "a",
+    "다음 스텝의 첫 줄이, 쓰이지 않은 그레이디언트를 지웁니다. `step()`이 읽을 때는 언제나 비어 있습니다.",
+)
 
 # %% [markdown]
 r"""
-묵은 그레이디언트를 정말로 쓰려면 지우는 줄을 `step`과 `backward` 사이로 옮겨야 합니다. 그렇게 해 보면 두 계층부터는 학습이 아니라 오류가 됩니다.
+묵은 그레이디언트를 정말로 쓰려면 지우는 줄도 `step`과 `backward` 사이로 옮겨야 합니다. `순전파 → 손실 → step → zero_grad → backward`입니다.
+
+**예측 9.** 이 순서로 두 계층 모델을 학습하면 어떻게 됩니까? 한 계층 모델은 어떻습니까?
+
+- a: 둘 다 한 배치 늦은 그레이디언트로 학습합니다.
+- b: 두 계층은 오류가 나고, 한 계층은 학습합니다.
+- c: 둘 다 오류가 납니다.
 """
+
+# %% tags=["predict"]
+guess_9 = None  # "a", "b", "c" 가운데 하나
 
 # %%
 try:
@@ -582,20 +649,22 @@ try:
 except RuntimeError as error:
     stale_error = str(error)
 print("두 계층:", (stale_error or "오류 없음").split(";")[0])
-assert stale_error is not None and "inplace operation" in stale_error
+assert stale_error is not None
+assert "inplace operation" in stale_error
 
 _, stale_loss = step_first(hidden=None, epochs=3, clear_first=False)
 right_loss, _ = train_digits(5, sgd(0.1), epochs=3, hidden=None)
 print(f"한 계층: 세 에폭 뒤 손실 {stale_loss:.3f}, 바른 순서는 {right_loss:.3f}")
 assert abs(stale_loss - right_loss) < 0.02
+reveal(guess_9, "b", "두 계층은 두 번째 배치의 `backward()`에서 멈춥니다.")
 
 # %% [markdown]
 r"""
 `step()`은 매개변수를 제자리(in-place)에서 바꿉니다. 두 계층 모델의 역전파에는 순전파 때의 두 번째 가중치가 필요한데, 그 값이 이미 바뀌었습니다. autograd는 저장해 둔 텐서의 버전 번호를 확인하고 거부합니다. 120가지 순서 실험에서 「backward가 거부함」이 나온 까닭도 이것입니다.
 
-한 계층 모델은 역전파에 가중치가 필요 없습니다. 필요한 것은 입력뿐입니다. 그래서 오류 없이 한 배치 묵은 그레이디언트로 학습하고, 손실만 보아서는 바른 순서와 구별되지 않습니다.
+한 계층 모델은 역전파에 가중치가 필요 없습니다. 입력의 그레이디언트를 구하지 않기 때문입니다. 그래서 오류 없이 한 배치 묵은 그레이디언트로 학습하고, 손실만 보아서는 바른 순서와 구별되지 않습니다.
 
-정리하면 「묵은 그레이디언트로 학습하는 것처럼 보인다」는 설명은 지금의 PyTorch에서 한 계층이고 지우는 줄까지 옮겼을 때만 맞습니다. 다섯 줄에서 두 줄만 바꾸면 아무것도 학습하지 않습니다.
+「묵은 그레이디언트로 학습하는 것처럼 보인다」는 설명은 계층이 하나이고 지우는 줄까지 옮겼을 때만 맞습니다. 다섯 줄에서 두 줄만 맞바꾸면 아무것도 학습하지 않습니다.
 """
 
 # %% [markdown]
@@ -626,7 +695,7 @@ $$
 
 네 번째는 실수(real number)에서는 언제나 맞지만 컴퓨터에서는 조금 어긋납니다.
 
-**예측 7.** float32에서 16짜리 네 개를 누적한 그레이디언트와 64짜리 한 개의 그레이디언트는 상대 오차로 얼마나 다릅니까? bfloat16 autocast에서는 어떻습니까?
+**예측 10.** float32에서 16짜리 네 개를 누적한 그레이디언트와 64짜리 한 개의 그레이디언트는 상대 오차로 얼마나 다릅니까? bfloat16 autocast에서는 어떻습니까?
 
 - a: 두 경우 모두 정확히 같습니다.
 - b: float32는 $10^{-7}$쯤, bfloat16은 $10^{-5}$쯤입니다.
@@ -634,7 +703,8 @@ $$
 """
 
 # %% tags=["predict"]
-guess_7 = None  # "a", "b", "c" 가운데 하나
+guess_10 = None  # "a", "b", "c" 가운데 하나
+
 
 # %%
 def window_gradient(model, window, weights, *, mask_seed=0, autocast=False):
@@ -667,7 +737,9 @@ def compare(make, sizes=(16, 16, 16, 16), weights=None, *, dtype=torch.float64, 
         xb, yb = make_batches(seed, batch_size=sum(sizes))[0]
         xb = xb.to(dtype)
         big = window_gradient(model, [(xb, yb)], [1.0], autocast=autocast)
-        small = window_gradient(model, cut(xb, yb, list(sizes)), weights, autocast=autocast, mask_seed=other_mask)
+        small = window_gradient(
+            model, cut(xb, yb, list(sizes)), weights, autocast=autocast, mask_seed=other_mask
+        )
         errors.append(relative_error(small, big))
     return median(errors)
 
@@ -683,13 +755,17 @@ precision = {
     "bfloat16 autocast": compare(mlp(nn.Tanh()), dtype=torch.float32, autocast=True),
     "1/4을 잊음 (float64)": compare(mlp(nn.Tanh()), weights=[1.0] * 4),
 }
-show_table(["4 × 16 누적과 64 한 번", "그레이디언트의 상대 오차"], [[k, f"{v:.1e}"] for k, v in precision.items()])
+show_table(
+    ["4 × 16 누적과 64 한 번", "그레이디언트의 상대 오차"], [[k, f"{v:.1e}"] for k, v in precision.items()]
+)
 
 assert precision["float64"] < 1e-14
 assert 1e-9 < precision["float32"] < 2e-6
 assert 2e-4 < precision["bfloat16 autocast"] < 2e-2
 assert abs(precision["1/4을 잊음 (float64)"] - 3) < 1e-9  # 네 배이므로 상대 오차가 3입니다
-reveal(guess_7, "c", "정밀도가 낮을수록 더하는 순서가 크게 드러납니다. 어느 쪽도 「정확히 같다」는 아닙니다.")
+reveal(
+    guess_10, "c", "정밀도가 낮을수록 더하는 순서가 크게 드러납니다. 어느 쪽도 「정확히 같다」는 아닙니다."
+)
 
 # %% [markdown]
 r"""
@@ -703,6 +779,7 @@ r"""
 
 `micro_batches`는 제너레이터일 수 있습니다. `len()`을 쓸 수 없으니 남은 구간의 길이를 미리 알려면 한 구간을 모아 놓고 보거나 한 개를 앞서 보아야 합니다. 한 구간의 입력을 들고 있는 것은 괜찮습니다. 메모리를 차지하는 것은 입력이 아니라 계산 그래프입니다.
 """
+
 
 # %% tags=["exercise:accumulate"]
 def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None) -> int:
@@ -740,6 +817,7 @@ def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None
     return num_steps
     # END SOLUTION
 
+
 # %% tags=["check"]
 check(accumulate)
 
@@ -749,7 +827,7 @@ r"""
 
 이제 조건을 하나씩 깨 봅니다. 모두 float64로 재므로 $10^{-15}$쯤이면 같은 것이고, 그보다 크면 반올림 탓이 아닙니다.
 
-**예측 8.** 드롭아웃(dropout)이 있는 모델에서 시드를 맞추고 누적하면 큰 배치와 같습니까? CPU를 가정합니다.
+**예측 11.** 드롭아웃(dropout)이 있는 모델에서 시드를 맞추고 누적하면 큰 배치와 같습니까? CPU를 가정합니다.
 
 - a: 드롭아웃 계층이 하나이면 같고, 둘이면 다릅니다.
 - b: 언제나 다릅니다.
@@ -757,7 +835,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_8 = None  # "a", "b", "c" 가운데 하나
+guess_11 = None  # "a", "b", "c" 가운데 하나
 
 # %%
 one_dropout = mlp(nn.Tanh(), nn.Dropout(0.3))
@@ -784,12 +862,17 @@ show_table(
 for name in ["ReLU", "LayerNorm", "크기 28·20·12·4, 샘플 수로 가중", "남은 구간 2개를 1/2씩"]:
     assert cases[name] < 1e-14
 assert 0.03 < cases["배치 정규화, 학습 모드"] < 0.6
-assert cases["드롭아웃 1개, 다른 시드"] > 0.2 and cases["드롭아웃 2개, 같은 시드"] > 0.2
+assert cases["드롭아웃 1개, 다른 시드"] > 0.2
+assert cases["드롭아웃 2개, 같은 시드"] > 0.2
 assert cases["크기 28·20·12·4, 1/4씩"] > 0.2
 assert abs(cases["남은 구간 2개를 1/4씩"] - 0.5) < 1e-9  # 절반이므로 상대 오차가 0.5입니다
 if on_cpu:  # CUDA의 난수는 호출 단위로 뽑혀서 조각난 배치와 자리가 맞지 않습니다
     assert cases["드롭아웃 1개, 같은 시드"] < 1e-14
-reveal(guess_8, "a", "둘이면 난수를 뽑는 순서가 섞입니다. 「드롭아웃이 있으면 다르다」에는 이 각주가 필요합니다.")
+reveal(
+    guess_11,
+    "a",
+    "둘이면 난수를 뽑는 순서가 섞입니다. 「드롭아웃이 있으면 다르다」에는 이 각주가 필요합니다.",
+)
 
 # %% [markdown]
 r"""
@@ -802,8 +885,18 @@ r"""
 
 ### 4.3 각주: AdamW와 bfloat16
 
-그레이디언트의 차이가 작다고 업데이트의 차이도 작지는 않습니다. AdamW의 첫 업데이트는 그레이디언트의 크기를 나누어 없애고 거의 부호만 남깁니다. 0에 가까운 그레이디언트가 반올림으로 부호를 바꾸면 업데이트는 학습률의 두 배만큼 달라집니다. 반대로 1/4을 잊는 진짜 버그는 크기만 바꾸므로 거의 가려집니다.
+그레이디언트의 차이가 작다고 업데이트의 차이도 작지는 않습니다. AdamW의 첫 업데이트는 그레이디언트의 크기를 나누어 없애고 거의 부호만 남깁니다. 0에 가까운 그레이디언트가 반올림으로 부호를 바꾸면 업데이트는 학습률의 두 배만큼 달라집니다. 반대로 1/4을 잊는 진짜 버그는 크기만 바꿉니다.
+
+**예측 12.** AdamW로 한 스텝 업데이트합니다. 큰 배치로 업데이트한 것과 더 멀리 떨어지는 쪽은 어느 것입니까?
+
+- a: 바른 누적, bfloat16 autocast
+- b: 1/4을 잊은 누적, float32
+- c: 둘이 비슷합니다.
 """
+
+# %% tags=["predict"]
+guess_12 = None  # "a", "b", "c" 가운데 하나
+
 
 # %%
 def adamw_weights(sizes, weights, *, autocast, seed):
@@ -831,10 +924,15 @@ right_bf16 = adamw_difference([1 / 4] * 4, autocast=True)
 wrong_fp32 = adamw_difference([1.0] * 4, autocast=False)
 show_table(
     ["AdamW, 학습률 0.001, 한 스텝", "큰 배치와의 최대 차이"],
-    [["바른 누적, bfloat16 autocast", f"{right_bf16:.1e}"], ["1/4을 잊은 누적, float32", f"{wrong_fp32:.1e}"]],
+    [
+        ["바른 누적, bfloat16 autocast", f"{right_bf16:.1e}"],
+        ["1/4을 잊은 누적, float32", f"{wrong_fp32:.1e}"],
+    ],
 )
 if on_cpu:
-    assert right_bf16 > 5e-4 and wrong_fp32 < right_bf16 / 4  # 바른 프로그램이 틀린 프로그램보다 큰 배치에서 더 멉니다
+    assert right_bf16 > 5e-4
+    assert wrong_fp32 < right_bf16 / 4
+reveal(guess_12, "a", "바른 프로그램이 틀린 프로그램보다 큰 배치에서 더 멀리 있습니다.")
 
 # %% [markdown]
 r"""
@@ -842,7 +940,7 @@ r"""
 
 ### 4.4 비용: 무엇을 아끼고 무엇을 아끼지 못합니까
 
-**예측 9.** 큰 배치 하나를 넷으로 나누어 누적합니다. 무엇이 줄어듭니까?
+**예측 13.** 큰 배치 하나를 넷으로 나누어 누적합니다. 무엇이 줄어듭니까?
 
 - a: 계산 시간과 메모리가 모두 줄어듭니다.
 - b: 역전파를 위해 저장하는 텐서의 메모리만 4분의 1쯤으로 줄어듭니다.
@@ -850,7 +948,8 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_9 = None  # "a", "b", "c" 가운데 하나
+guess_13 = None  # "a", "b", "c" 가운데 하나
+
 
 # %%
 def peak_saved_bytes(model, run):
@@ -901,7 +1000,9 @@ def one_update(model, opt, window, *, backward_each=True):
 
 def wide_setup(batch_size, width):
     torch.manual_seed(6)
-    model = nn.Sequential(nn.Linear(64, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 10)).to(device)
+    model = nn.Sequential(
+        nn.Linear(64, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 10)
+    ).to(device)
     opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
     rows = torch.arange(batch_size, device=device) % len(x_train)
     return model, opt, x_train[rows], y_train[rows]
@@ -914,7 +1015,8 @@ windows = {
     "64 × 16 누적": cut(xb, yb, 64),
 }
 memory = {
-    name: peak_saved_bytes(model, lambda window=window: one_update(model, opt, window)) for name, window in windows.items()
+    name: peak_saved_bytes(model, lambda window=window: one_update(model, opt, window))
+    for name, window in windows.items()
 }
 memory["256 × 4, backward는 끝에 한 번"] = peak_saved_bytes(
     model, lambda: one_update(model, opt, windows["256 × 4 누적"], backward_each=False)
@@ -927,7 +1029,8 @@ show_table(
 assert 0.2 < memory["256 × 4 누적"] / full < 0.3
 assert 0.05 < memory["64 × 16 누적"] / full < 0.08
 assert memory["256 × 4, backward는 끝에 한 번"] / full > 0.95
-reveal(guess_9, "b", "시간은 바로 아래에서 잽니다.")
+reveal(guess_13, "b", "시간은 바로 아래에서 잽니다.")
+
 
 # %%
 def clock():
@@ -968,7 +1071,8 @@ show_table(
 )
 if on_cpu:  # 넉넉한 경계입니다: 다른 일을 하는 컴퓨터에서도 성립해야 합니다
     small, large = ratios.values()
-    assert small["4번 누적"] > 1.2 and small["16번 누적"] > 2
+    assert small["4번 누적"] > 1.2
+    assert small["16번 누적"] > 2
     assert 0.6 < large["4번 누적"] < 1.6
     assert small["4번 누적"] < small["나누어 4번 업데이트"]
 
@@ -987,7 +1091,7 @@ r"""
 
 한 에폭의 학습 손실은 보통 배치 손실을 모아 평균 냅니다. 마지막 배치가 작으면 여기서도 「평균들의 평균」이 됩니다.
 
-**예측 10.** 샘플 129개를 64개씩 자르면 64, 64, 1이 됩니다. 배치 손실 세 개를 그냥 평균 내면 마지막 샘플 하나의 몫은 다른 샘플의 몇 배입니까?
+**예측 14.** 샘플 129개를 64개씩 자르면 64, 64, 1이 됩니다. 배치 손실 세 개를 그냥 평균 내면 마지막 샘플 하나의 몫은 다른 샘플의 몇 배입니까?
 
 - a: 같습니다.
 - b: 3배
@@ -995,7 +1099,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_10 = None  # "a", "b", "c" 가운데 하나
+guess_14 = None  # "a", "b", "c" 가운데 하나
 
 # %%
 model = make_model(seed=7)
@@ -1020,10 +1124,15 @@ show_table(
     ["배치 크기", "배치 손실", "그냥 평균", "샘플로 가중한 평균"],
     [[sizes, [round(loss, 2) for loss in batch_losses], f"{mean_of_means:.3f}", f"{sample_mean:.3f}"]],
 )
-assert sizes == [64, 64, 1] and round(share) == 64
+assert sizes == [64, 64, 1]
+assert round(share) == 64
 assert mean_of_means > 1.5 * sample_mean
 assert abs(sample_mean - per_sample[rows].mean().item()) < 1e-4
-reveal(guess_10, "c", "샘플 하나가 손실의 3분의 1을 차지합니다. 샘플 수를 곱해 더하고, 전체 샘플 수로 나누면 됩니다.")
+reveal(
+    guess_14,
+    "c",
+    "샘플 하나가 손실의 3분의 1을 차지합니다. 샘플 수를 곱해 더하고, 전체 샘플 수로 나누면 됩니다.",
+)
 
 # %% [markdown]
 r"""
@@ -1033,6 +1142,7 @@ r"""
 
 에폭마다 학습 모드(train mode)로 바꾸고, 배치마다 한 스텝을 하고, 샘플로 가중한 평균 손실을 모읍니다. `zero_grad=False`이면 3절의 발산 실험이 됩니다. 마지막 배치의 손실이 아니라 에폭 전체의 평균이라는 점에 주의하세요.
 """
+
 
 # %% tags=["exercise:fit"]
 def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True) -> list[float]:
@@ -1061,6 +1171,7 @@ def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True) -> list[float]:
         history.append(total_loss / num_samples)
     return history
     # END SOLUTION
+
 
 # %% tags=["check"]
 check(fit)
@@ -1094,7 +1205,7 @@ r"""
 
 「`model.train()`은 학습할 수 있게 만드는 함수」라는 설명이 있지만 그렇지 않습니다. 평가 모드(evaluation mode)에서도 역전파하고 업데이트할 수 있습니다. 반대로 평가 모드라고 그래프를 만들지 않는 것도 아닙니다.
 
-**예측 11.** `model.eval()`만 부르고 순전파합니다. 무슨 일이 생깁니까?
+**예측 15.** `model.eval()`만 부르고 순전파합니다. 무슨 일이 생깁니까?
 
 - a: 드롭아웃이 꺼지고, 계산 그래프는 그대로 만들어집니다.
 - b: 드롭아웃이 꺼지고, 계산 그래프도 만들어지지 않습니다.
@@ -1102,13 +1213,16 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_11 = None  # "a", "b", "c" 가운데 하나
+guess_15 = None  # "a", "b", "c" 가운데 하나
+
 
 # %%
 def observe(*, train_mode, frozen, no_grad):
     """스위치 세 개를 놓고 순전파해서, 실제로 달라진 것을 봅니다."""
     torch.manual_seed(8)
-    model = nn.Sequential(nn.Linear(64, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Dropout(0.5), nn.Linear(32, 10)).to(device)
+    model = nn.Sequential(
+        nn.Linear(64, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Dropout(0.5), nn.Linear(32, 10)
+    ).to(device)
     model.train(train_mode)
     model.requires_grad_(not frozen)
     statistics = model[1].running_mean.clone()
@@ -1139,7 +1253,7 @@ assert [list(row.values()) for row in seen.values()] == [
     [False, False, False],
     [True, True, False],
 ]
-reveal(guess_11, "a", "모드와 그래프는 따로입니다. 평가에는 `eval()`과 `no_grad()`가 둘 다 필요합니다.")
+reveal(guess_15, "a", "모드와 그래프는 따로입니다. 평가에는 `eval()`과 `no_grad()`가 둘 다 필요합니다.")
 
 # %% [markdown]
 r"""
@@ -1149,6 +1263,7 @@ r"""
 
 평가 모드에서, 그래프 없이, 샘플 평균 손실과 정확도를 구합니다. 그리고 **들어올 때의 모드로 되돌립니다.** 일부 모듈만 평가 모드인 모델도 있으니 모듈마다 되돌려야 합니다. 데이터를 읽다가 오류가 나도 되돌려야 합니다. `finally`가 그런 데 쓰입니다.
 """
+
 
 # %% tags=["exercise:evaluate"]
 def evaluate(model, loss_fn, loader) -> tuple[float, float]:
@@ -1178,6 +1293,7 @@ def evaluate(model, loss_fn, loader) -> tuple[float, float]:
             module.training = mode
     return total_loss / num_samples, num_correct / num_samples
     # END SOLUTION
+
 
 # %% tags=["check"]
 check(evaluate)
@@ -1215,7 +1331,7 @@ r"""
 
 지금의 `zero_grad()`는 `.grad`를 0으로 채우지 않고 `None`으로 바꿉니다. 둘은 같아 보이지만 `step()`에게는 다릅니다. `None`이면 그 매개변수를 건너뛰고, 0이면 「그레이디언트가 0인 업데이트」를 합니다.
 
-**예측 12.** 머리가 둘인 모델을 20스텝 함께 학습한 다음, 50스텝은 머리 A만 씁니다. 지우는 방법은 `zero_grad(set_to_none=False)`입니다. 그 50스텝 동안 머리 B의 가중치를 움직이는 옵티마이저는 무엇입니까?
+**예측 16.** 머리가 둘인 모델을 20스텝 함께 학습한 다음, 50스텝은 머리 A만 씁니다. 지우는 방법은 `zero_grad(set_to_none=False)`입니다. 그 50스텝 동안 머리 B의 가중치를 움직이는 옵티마이저는 무엇입니까?
 
 - a: 없습니다. 그레이디언트가 0이니 움직일 수 없습니다.
 - b: 모멘텀이 있는 SGD와 AdamW입니다.
@@ -1223,13 +1339,18 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_12 = None  # "a", "b", "c" 가운데 하나
+guess_16 = None  # "a", "b", "c" 가운데 하나
+
 
 # %%
 def idle_head_moved(make_opt, *, set_to_none):
     """쓰이지 않는 50스텝 동안 머리 B의 가중치가 가장 많이 움직인 거리입니다."""
     torch.manual_seed(10)
-    body, head_a, head_b = (nn.Linear(64, 32).to(device), nn.Linear(32, 10).to(device), nn.Linear(32, 10).to(device))
+    body, head_a, head_b = (
+        nn.Linear(64, 32).to(device),
+        nn.Linear(32, 10).to(device),
+        nn.Linear(32, 10).to(device),
+    )
     opt = make_opt([*body.parameters(), *head_a.parameters(), *head_b.parameters()])
     for step, (xb, yb) in enumerate(make_batches(seed=10, epochs=2)[:70]):
         if step == 20:
@@ -1247,7 +1368,9 @@ def idle_head_moved(make_opt, *, set_to_none):
 OPTIMIZERS = {
     "SGD 0.1": sgd(0.1),
     "SGD 0.1 + 모멘텀 0.9": sgd(0.1, momentum=0.9),
-    "SGD 0.1 + 가중치 감쇠(weight decay) 0.01": lambda params: torch.optim.SGD(params, lr=0.1, weight_decay=0.01),
+    "SGD 0.1 + 가중치 감쇠(weight decay) 0.01": lambda params: torch.optim.SGD(
+        params, lr=0.1, weight_decay=0.01
+    ),
     "AdamW 0.01": lambda params: torch.optim.AdamW(params, lr=0.01),
 }
 idle = {
@@ -1255,12 +1378,17 @@ idle = {
     for name, make in OPTIMIZERS.items()
 }
 show_table(
-    ["옵티마이저", "`None`으로 지움", "0으로 지움"], [[name, *(f"{moved:.1e}" for moved in row)] for name, row in idle.items()]
+    ["옵티마이저", "`None`으로 지움", "0으로 지움"],
+    [[name, *(f"{moved:.1e}" for moved in row)] for name, row in idle.items()],
 )
 assert all(with_none == 0.0 for with_none, _ in idle.values())
 assert idle["SGD 0.1"][1] == 0.0
 assert all(with_zero > 1e-3 for name, (_, with_zero) in idle.items() if name != "SGD 0.1")
-reveal(guess_12, "b", "모멘텀과 가중치 감쇠는 그레이디언트가 0이어도 움직입니다. `None`이면 어느 것도 움직이지 않습니다.")
+reveal(
+    guess_16,
+    "b",
+    "모멘텀과 가중치 감쇠는 그레이디언트가 0이어도 움직입니다. `None`이면 어느 것도 움직이지 않습니다.",
+)
 
 # %% [markdown]
 r"""
@@ -1273,6 +1401,7 @@ r"""
 - 갱신 방향은 손실이 줄어드는 쪽입니다. `.grad`가 `None`인 매개변수는 건드리지 않습니다.
 """
 
+
 # %% tags=["exercise:zero_gradients"]
 def zero_gradients(params) -> None:
     """opt.zero_grad()가 하는 일을 손으로 합니다. 매개변수의 그레이디언트를 비웁니다."""
@@ -1281,8 +1410,10 @@ def zero_gradients(params) -> None:
         param.grad = None
     # END SOLUTION
 
+
 # %% tags=["check"]
 check(zero_gradients)
+
 
 # %% tags=["exercise:sgd_update"]
 def sgd_update(params, lr) -> None:
@@ -1297,6 +1428,7 @@ def sgd_update(params, lr) -> None:
             param -= lr * param.grad
     # END SOLUTION
 
+
 # %% tags=["check"]
 check(sgd_update)
 
@@ -1306,7 +1438,7 @@ r"""
 
 순전파를 하면 연산마다 노드가 하나씩 생기고, 결과 텐서의 `grad_fn`이 그 노드를 가리킵니다. 노드의 `next_functions`는 그 연산의 입력을 만든 노드들입니다. `backward()`는 손실의 `grad_fn`에서 출발해 이 화살표를 따라갑니다. 길이 끝나는 곳에 `AccumulateGrad`가 있고, 이 노드가 `p.grad`에 값을 **더합니다**. 1절에서 본 덧셈이 바로 여기서 일어납니다.
 
-**예측 13.** 두 계층 모델(`Linear → Tanh → Linear`)의 손실에서 출발하면 `AccumulateGrad` 노드에 몇 개나 닿습니까?
+**예측 17.** 두 계층 모델(`Linear → Tanh → Linear`)의 손실에서 출발하면 `AccumulateGrad` 노드에 몇 개나 닿습니까?
 
 - a: 1개. 손실이 하나이기 때문입니다.
 - b: 2개. 계층이 둘이기 때문입니다.
@@ -1314,7 +1446,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_13 = None  # "a", "b", "c" 가운데 하나
+guess_17 = None  # "a", "b", "c" 가운데 하나
 
 # %%
 model = make_model(seed=11)
@@ -1328,9 +1460,19 @@ while node is not None:
     names = [type(entry).__name__ for entry in following]
     path.append(type(node).__name__)
     print(f"{path[-1]:<22} → ({', '.join(names)})")
-    onward = [entry for entry, name in zip(following, names, strict=True) if name not in ("AccumulateGrad", "TBackward0")]
+    onward = [
+        entry
+        for entry, name in zip(following, names, strict=True)
+        if name not in ("AccumulateGrad", "TBackward0")
+    ]
     node = onward[0] if onward else None
-assert path == ["NllLossBackward0", "LogSoftmaxBackward0", "AddmmBackward0", "TanhBackward0", "AddmmBackward0"]
+assert path == [
+    "NllLossBackward0",
+    "LogSoftmaxBackward0",
+    "AddmmBackward0",
+    "TanhBackward0",
+    "AddmmBackward0",
+]
 
 figure = draw_backward_graph(loss, dict(model.named_parameters()))
 boxes = [text.get_text() for text in figure.axes[0].texts]
@@ -1340,7 +1482,7 @@ show(
     "두 Addmm에서 편향과 가중치의 AccumulateGrad 네 개가 갈라져 나옵니다.",
 )
 assert sum(label.startswith("AccumulateGrad") for label in boxes) == len(list(model.parameters())) == 4
-reveal(guess_13, "c", "매개변수 텐서마다 하나씩입니다. 가중치로 가는 길에 있는 `TBackward0`은 전치입니다.")
+reveal(guess_17, "c", "매개변수 텐서마다 하나씩입니다. 가중치로 가는 길에 있는 `TBackward0`은 전치입니다.")
 
 # %% [markdown]
 r"""
@@ -1357,7 +1499,8 @@ try:
 except RuntimeError as error:
     message = str(error)
 print((message or "오류 없음").split(".")[0])
-assert message is not None and "second time" in message
+assert message is not None
+assert "second time" in message
 
 # %% [markdown]
 r"""
@@ -1365,6 +1508,7 @@ r"""
 
 손실에서 닿을 수 있는 모든 노드의 클래스 이름을 모읍니다. 갈라지는 길을 모두 가야 하고, 두 길이 만나는 노드는 한 번만 들러야 합니다. 들른 노드를 적어 두지 않으면 그래프에 따라 시간이 기하급수로 늘어납니다. 클래스 이름은 `type(node).__name__`입니다.
 """
+
 
 # %% tags=["exercise:autograd_nodes"]
 def autograd_nodes(loss) -> list[str]:
@@ -1388,6 +1532,7 @@ def autograd_nodes(loss) -> list[str]:
     return sorted(names)
     # END SOLUTION
 
+
 # %% tags=["check"]
 check(autograd_nodes)
 
@@ -1399,6 +1544,7 @@ r"""
 
 먼저 도구를 하나 만듭니다. SGD의 업데이트를 학습률로 나누면 `step()`이 읽은 그레이디언트가 나옵니다. 이것을 배치마다의 그레이디언트 $g_1, g_2, \dots$의 합으로 풀면, 업데이트 한 번에 **어떤 배치가 얼마씩** 들어갔는지 알 수 있습니다. 이 강의의 채점기가 보여 주는 막대그림도 이렇게 그립니다.
 """
+
 
 # %%
 class RecipeSGD(torch.optim.SGD):
@@ -1447,15 +1593,17 @@ r"""
 「에폭을 시작할 때 그레이디언트를 지웁니다.」 한 줄만 고르세요. 어느 줄이 틀렸습니까?
 """
 
+
 # %% tags=["find-the-bug"]
 def loop_1(model, opt, batches, epochs):
     for epoch in range(epochs):
-        opt.zero_grad()                 # a
+        opt.zero_grad()  # a
         for xb, yb in batches:
-            logits = model(xb)          # b
+            logits = model(xb)  # b
             loss = loss_fn(logits, yb)
-            loss.backward()             # c
+            loss.backward()  # c
             opt.step()
+
 
 # %% tags=["predict"]
 bug_1 = None  # "a", "b", "c" 가운데 하나
@@ -1465,7 +1613,11 @@ model, opt, batches = recipe_fixture(seed=12, n_batches=4)
 loop_1(model, opt, batches, epochs=1)
 for number, recipe in enumerate(opt.recipes, start=1):
     print(f"{number}번째 업데이트 = {recipe}")
-show_recipes(opt.recipes, "루프 1의 업데이트에 들어간 배치", "업데이트 네 칸. k번째 칸에 g1부터 gk까지 높이 1인 막대가 k개 있습니다.")
+show_recipes(
+    opt.recipes,
+    "루프 1의 업데이트에 들어간 배치",
+    "업데이트 네 칸. k번째 칸에 g1부터 gk까지 높이 1인 막대가 k개 있습니다.",
+)
 assert opt.recipes == [[1.0], [1.0] * 2, [1.0] * 3, [1.0] * 4]
 reveal(bug_1, "a", "지우는 줄이 한 단 밖에 있습니다.")
 
@@ -1489,6 +1641,7 @@ r"""
 - c: 세 개
 """
 
+
 # %% tags=["find-the-bug"]
 def loop_2(model, opt, batches, epochs):
     NUM_ACCUM = 4
@@ -1500,6 +1653,7 @@ def loop_2(model, opt, batches, epochs):
             if i % NUM_ACCUM == 0:
                 opt.step()
                 opt.zero_grad()
+
 
 # %% tags=["predict"]
 bug_2 = None  # "a", "b", "c" 가운데 하나
@@ -1532,7 +1686,7 @@ r"""
 
 1. 첫 업데이트가 마이크로 배치 하나로, 그것도 4분의 1 크기로 일어납니다. `(i + 1) % NUM_ACCUM == 0`이어야 합니다.
 2. 에폭 끝의 세 개가 업데이트되지 않습니다.
-3. 지우는 줄이 에폭 밖에 있어서, 남은 세 개가 다음 에폭의 첫 업데이트에 섞입니다. 이때 그 그레이디언트는 옛 가중치에서 구한 것은 아니지만, 데이터가 어느 에폭에 속하는지 뒤섞입니다.
+3. 지우는 줄이 에폭 밖에 있어서, 남은 세 개가 다음 에폭의 첫 업데이트에 섞입니다. 마지막 에폭에서는 그마저 버려집니다.
 
 조건을 고쳐도 개수가 나누어떨어지지 않으면 2번과 3번은 남습니다. `accumulate`에서 남은 구간을 따로 생각한 까닭입니다.
 
@@ -1546,6 +1700,7 @@ r"""
 - b: 둘
 - c: 셋
 """
+
 
 # %% tags=["find-the-bug"]
 def loop_3(model, opt, batches, epochs):
@@ -1561,6 +1716,7 @@ def loop_3(model, opt, batches, epochs):
             accuracy = (model(x_val).argmax(dim=1) == y_val).float().mean().item()
         print(f"에폭 {epoch + 1}: 검증 정확도 {accuracy:.3f}")
 
+
 # %% tags=["predict"]
 bug_3 = None  # "a", "b", "c" 가운데 하나
 
@@ -1568,7 +1724,9 @@ bug_3 = None  # "a", "b", "c" 가운데 하나
 torch.manual_seed(14)
 model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Dropout(0.5), nn.Linear(64, 10)).to(device)
 modes = []
-model[2].register_forward_hook(lambda layer, inputs, output: modes.append(layer.training) if torch.is_grad_enabled() else None)
+model[2].register_forward_hook(
+    lambda layer, inputs, output: modes.append(layer.training) if torch.is_grad_enabled() else None
+)
 batches = make_batches(seed=14)
 loop_3(model, torch.optim.SGD(model.parameters(), lr=0.1), batches, epochs=3)
 dropout_on = [sum(modes[start : start + len(batches)]) for start in range(0, len(modes), len(batches))]
@@ -1594,6 +1752,7 @@ r"""
 - c: 모든 스텝의 계산 그래프가 에폭이 끝날 때까지 살아 있습니다.
 """
 
+
 # %% tags=["find-the-bug"]
 def loop_4(model, opt, batches):
     total_loss = 0.0
@@ -1604,6 +1763,7 @@ def loop_4(model, opt, batches):
         opt.step()
         total_loss += loss
     return total_loss / len(batches)
+
 
 # %% tags=["predict"]
 bug_4 = None  # "a", "b", "c" 가운데 하나
@@ -1642,6 +1802,7 @@ r"""
 - c: 2.30쯤
 """
 
+
 # %% tags=["find-the-bug"]
 def loop_5(model, opt, batches):
     for xb, yb in batches:
@@ -1651,6 +1812,7 @@ def loop_5(model, opt, batches):
         loss.backward()
         opt.step()
     return loss.item()
+
 
 # %% tags=["predict"]
 bug_5 = None  # "a", "b", "c" 가운데 하나
@@ -1663,10 +1825,14 @@ last = loop_5(model, torch.optim.Adam(model.parameters(), lr=0.01), batches)
 best_possible = F.cross_entropy(torch.eye(10)[:1], torch.tensor([0])).item()
 with torch.no_grad():
     logit_loss = loss_fn(model(x_train), y_train).item()
-print(f"루프가 본 마지막 손실 {last:.3f}, 이론의 바닥 {best_possible:.3f}, 같은 모델의 로짓으로 구한 손실 {logit_loss:.3f}")
+print(
+    f"루프가 본 마지막 손실 {last:.3f}, 이론의 바닥 {best_possible:.3f}, 같은 모델의 로짓으로 구한 손실 {logit_loss:.3f}"
+)
 assert abs(best_possible - 1.461) < 1e-3
 assert best_possible - 1e-3 <= last < 1.8
-reveal(bug_5, "b", "`cross_entropy`는 로짓을 받아 안에서 softmax를 합니다. 두 번 하면 완벽한 예측도 1.46입니다.")
+reveal(
+    bug_5, "b", "`cross_entropy`는 로짓을 받아 안에서 softmax를 합니다. 두 번 하면 완벽한 예측도 1.46입니다."
+)
 
 # %% [markdown]
 r"""
@@ -1682,9 +1848,10 @@ r"""
 위를 보지 말고 다섯 줄을 씁니다. 자동 완성도 끄면 더 좋습니다. 다 쓴 다음 아래 칸을 실행하면 손으로 계산한 업데이트와 비교합니다.
 """
 
+
 # %% tags=["whiteboard"]
-def from_memory(model, opt, loss_fn, xb, yb):
-    ...
+def from_memory(model, opt, loss_fn, xb, yb): ...
+
 
 # %%
 def by_hand(model, batches, lr):
