@@ -70,6 +70,8 @@ def use_course_style() -> None:
             "figure.facecolor": COLORS["panel"],
             "figure.figsize": (7.2, 3.6),
             "figure.constrained_layout.use": True,
+            "figure.constrained_layout.w_pad": 0.1,
+            "figure.constrained_layout.h_pad": 0.1,
             "savefig.facecolor": COLORS["panel"],
             "savefig.dpi": _SCREEN_DPI * _SHARPNESS,
         }
@@ -181,19 +183,27 @@ def draw_backward_graph(loss: Any, names: Mapping[str, Any]) -> Figure:
     }
 
     tallest = max(len(column) for column in columns.values())
-    figure, axes = plt.subplots(figsize=(1.45 * len(columns) + 0.6, 0.75 * tallest + 0.9))
+    figure, axes = plt.subplots(figsize=(1.3 * len(columns) + 0.2, 0.65 * tallest + 0.5))
     axes.axis("off")
-    axes.set_xlim(-0.55, len(columns) - 0.45)
-    axes.set_ylim(-(tallest - 1) / 2 - 0.6, (tallest - 1) / 2 + 0.6)
-    for start, end in edges:
-        arrow = {"arrowstyle": "-|>", "color": COLORS["muted"], "shrinkA": 17, "shrinkB": 17}
-        axes.annotate("", xy=spot[end], xytext=spot[start], arrowprops=arrow)
+    axes.set_xlim(-0.5, len(columns) - 0.5)
+    axes.set_ylim(-(tallest - 1) / 2 - 0.5, (tallest - 1) / 2 + 0.5)
+    boxes = {}
     for node, (x, y) in spot.items():
         leaf = getattr(node, "variable", None)
         label = type(node).__name__.replace("Backward", "\nBackward")
         if leaf is not None:
             label = f"AccumulateGrad\n{leaf_labels.get(id(leaf), '?')}"
         color = COLORS["wrong"] if leaf is not None else COLORS["right"]
-        box = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": color, "linewidth": 1.5}
-        axes.text(x, y, label, ha="center", va="center", fontsize=8.5, bbox=box)
+        frame = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": color, "linewidth": 1.5}
+        boxes[node] = axes.text(x, y, label, ha="center", va="center", fontsize=8.5, bbox=frame)
+    for start, end in edges:
+        arrow = {
+            "arrowstyle": "-|>",
+            "color": COLORS["muted"],
+            "shrinkA": 0,
+            "shrinkB": 2,
+            "patchA": boxes[start].get_bbox_patch(),
+            "patchB": boxes[end].get_bbox_patch(),
+        }
+        axes.annotate("", xy=spot[end], xytext=spot[start], arrowprops=arrow)
     return figure

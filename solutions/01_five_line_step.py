@@ -514,7 +514,8 @@ for axis, (name, title) in zip(axes, panels.items(), strict=True):
             label = ("바른 루프" if clear else "zero_grad 없음") if seed == 0 else None
             axis.plot(curve, color=color, linestyle=style, linewidth=0.9, alpha=0.65, label=label)
     axis.set(title=title, xlabel="스텝", yscale="log")
-    axis.legend()
+    for line in axis.legend().get_lines():
+        line.set(linewidth=2, alpha=1)
 axes[0].set_ylabel("배치 손실 (로그 눈금)")
 axes[0].set_yticks([1, 2, 3], ["1", "2", "3"])
 axes[0].minorticks_off()
@@ -1576,13 +1577,32 @@ def recipe_fixture(seed, n_batches):
     return model, RecipeSGD(model, batches), batches
 
 
-def show_recipes(recipes, title, description):
-    """업데이트마다의 레시피를 막대로 그립니다."""
-    figure, axes = plt.subplots(1, len(recipes), figsize=(9, 2.4), sharey=True, squeeze=False)
-    for number, (axis, recipe) in enumerate(zip(axes[0], recipes, strict=True), start=1):
-        axis.bar([f"g{batch}" for batch in range(1, len(recipe) + 1)], recipe, color=COLORS["right"])
+def show_recipes(recipes, right, title, description):
+    """업데이트마다의 레시피를 막대로, 바른 루프의 레시피를 빈 테두리로 그립니다."""
+    slots = [str(batch) for batch in range(1, max(map(len, [*recipes, *right])) + 1)]
+    figure, axes = plt.subplots(1, len(recipes), figsize=(9, 2.8), sharey=True)
+    for number, (axis, used, wanted) in enumerate(zip(axes, recipes, right, strict=True), start=1):
+        for recipe, look in [
+            (used, {"color": COLORS["wrong"], "width": 0.5, "label": "이 루프"}),
+            (
+                wanted,
+                {
+                    "facecolor": "none",
+                    "edgecolor": COLORS["right"],
+                    "width": 0.8,
+                    "linewidth": 1.8,
+                    "label": "바른 루프",
+                },
+            ),
+        ]:
+            axis.bar(slots, recipe + [0.0] * (len(slots) - len(recipe)), **look)
         axis.set_title(f"{number}번째 업데이트", fontsize=10)
-    figure.suptitle(title, fontweight="bold")
+        axis.set_xlabel("배치 번호", fontsize=9)
+        axis.tick_params(axis="x", labelsize=9)
+        axis.grid(visible=False, axis="x")
+    axes[0].legend(loc="upper right", fontsize=9)
+    axes[0].set_ylabel("들어간 양")
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     show(figure, description)
 
 
@@ -1615,8 +1635,9 @@ for number, recipe in enumerate(opt.recipes, start=1):
     print(f"{number}번째 업데이트 = {recipe}")
 show_recipes(
     opt.recipes,
+    [[1.0], [0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]],
     "루프 1의 업데이트에 들어간 배치",
-    "업데이트 네 칸. k번째 칸에 g1부터 gk까지 높이 1인 막대가 k개 있습니다.",
+    "업데이트 네 칸. k번째 칸에 g1부터 gk까지 높이 1인 막대가 k개 있습니다. 바른 루프의 테두리는 gk 하나뿐입니다.",
 )
 assert opt.recipes == [[1.0], [1.0] * 2, [1.0] * 3, [1.0] * 4]
 reveal(bug_1, "a", "지우는 줄이 한 단 밖에 있습니다.")
@@ -1666,13 +1687,14 @@ for number, recipe in enumerate(opt.recipes, start=1):
 left_over = flat(p.grad for p in model.parameters()).norm().item()
 print(f"끝난 뒤 남은 그레이디언트의 노름: {left_over:.3f}")
 
+quarter = [0.25]
 show_recipes(
     opt.recipes[:3],
+    [quarter * 4, [0.0] * 4 + quarter * 4, [0.0] * 8 + quarter * 4],
     "루프 2의 업데이트에 들어간 배치",
     "업데이트 세 칸. 첫 칸은 g1 하나만 0.25입니다. 둘째 칸은 g2부터 g5까지 0.25입니다. "
-    "셋째 칸은 지난 에폭의 g6부터 g8까지와 새 에폭의 첫 배치 g9가 0.25입니다.",
+    "셋째 칸은 지난 에폭의 g6부터 g8까지와 새 에폭의 첫 배치 g9가 0.25입니다. 바른 루프의 테두리와 어긋나 있습니다.",
 )
-quarter = [0.25]
 assert opt.recipes[:3] == [quarter, [0.0] + quarter * 4, [0.0] * 5 + quarter * 4]
 assert left_over > 0.01
 reveal(bug_2, "b", "`i`는 0부터 셉니다. `0 % 4 == 0`이므로 첫 마이크로 배치에서 바로 업데이트합니다.")
