@@ -1,0 +1,138 @@
+"""Runs a notebook headless in a fresh kernel, within a deadline: for `build` and the tests of the lessons."""
+
+import os
+import re
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grader
+
+PER_CELL = 120.0
+"""Seconds a single cell may take."""
+WHOLE = 300.0
+"""Seconds a whole notebook may take. A lesson needs less than 90 on two idle cores; not all cores are idle."""
+
+_CELL_FILE = re.compile(r"\S*/ipykernel_\d+/\d+\.py")
+
+
+class NotebookFailed(RuntimeError):
+    """A notebook did not run to its end."""
+
+    def __init__(self, cell_id: str | None, message: str) -> None:
+        super().__init__(message)
+        self.cell_id = cell_id
+
+
+def execute(notebook: Any, *, whole: float = WHOLE, per_cell: float = PER_CELL) -> float:
+    """Run all cells in place, in an empty folder, with a progress file and IPython profile of its own.
+
+    Returns:
+        Seconds it took, start of the kernel included.
+
+    Raises:
+        NotebookFailed: a cell raised, ran out of time, or killed its kernel.
+    """
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    started = time.monotonic()
+    current: list[str] = []
+
+    def remaining(_cell: Any) -> float:
+        return max(1.0, min(per_cell, started + whole - time.monotonic()))
+
+    def entering(cell: Any, cell_index: int) -> None:
+        current.append(cell.get("id", str(cell_index)))
+
+    with tempfile.TemporaryDirectory(prefix="hanstep-") as folder, _environment(_kernel_environment(folder)):
+        client = NotebookClient(
+            notebook,
+            kernel_name="python3",
+            timeout_func=remaining,
+            startup_timeout=60,
+            shutdown_kernel="immediate",
+            record_timing=False,
+            on_cell_start=entering,
+            resources={"metadata": {"path": folder}},
+        )
+        try:
+            client.execute()
+        except CellTimeoutError:
+            raise NotebookFailed(_last(current), "제한 시간 안에 끝나지 않았어요") from None
+        except DeadKernelError:
+            raise NotebookFailed(_last(current), "커널이 죽었어요") from None
+        except CellExecutionError as error:
+            raise NotebookFailed(_last(current), f"{error.ename}: {error.evalue}") from None
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            _without_machine_paths(output)
+    return time.monotonic() - started
+
+
+def error_outputs(notebook: Any) -> list[str]:
+    """`cell id: Error: message` of every error output."""
+    return [
+        f"{cell.get('id')}: {output.get('ename')}: {output.get('evalue')}"
+        for cell in notebook.cells
+        for output in cell.get("outputs", ())
+        if output.get("output_type") == "error"
+    ]
+
+
+def _last(items: list[str]) -> str | None:
+    return items[-1] if items else None
+
+
+def _kernel_environment(folder: str) -> dict[str, str]:
+    """One thread, no trace of the user's own settings, and the very `grader` that is running now."""
+    package_home = str(Path(grader.__file__).resolve().parent.parent)
+    inherited = os.environ.get("PYTHONPATH")
+    return {
+        "OMP_NUM_THREADS": "1",
+        "HANSTEP_HOME": f"{folder}/.hanstep",
+        "IPYTHONDIR": f"{folder}/.ipython",
+        "PYTHONPATH": os.pathsep.join([package_home, *([inherited] if inherited else [])]),
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
+
+
+@contextmanager
+def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+    """Kernels inherit this process's environment; nbclient's own `env` argument would replace it."""
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _without_machine_paths(output: Any) -> None:
+    """Warnings name files: an output kept in the repository must not tell where it was made."""
+    if "text" in output:
+        output["text"] = _neutral(output["text"])
+    data = output.get("data", {})
+    for kind, content in data.items():
+        if kind.startswith("text/") and isinstance(content, str):
+            data[kind] = _neutral(content)
+
+
+def _neutral(text: str) -> str:
+    text = _CELL_FILE.sub("<셀>", text)
+    libraries = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    for path in sorted(libraries, key=len, reverse=True):
+        text = text.replace(path, "site-packages")
+    for path in (str(Path(grader.__file__).resolve().parent.parent), sys.base_prefix, str(Path.home())):
+        if len(path) > 1:
+            text = text.replace(path, "…")
+    return text
