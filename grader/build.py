@@ -106,7 +106,10 @@ def _read(lesson: Lesson) -> str:
 def _notebook(lesson: Lesson, text: str) -> Any:
     import jupytext
 
-    notebook = jupytext.reads(text, fmt="py:percent")
+    try:
+        notebook = jupytext.reads(text, fmt="py:percent")
+    except Exception as error:  # of many libraries: the header is not YAML, or names no usable kernel
+        raise BuildError(f"{lesson.solution.name}: 맨 위의 머리말이 틀렸어요: {str(error)[:200]}") from error
     notebook = _with_our_metadata(notebook, lesson)
     _name_cells(notebook)
     found = [name for name, _ in _exercise_cells(notebook)]

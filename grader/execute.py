@@ -16,7 +16,7 @@ import grader
 PER_CELL = 120.0
 """Seconds a single cell may take."""
 WHOLE = 300.0
-"""Seconds a whole notebook may take. A lesson needs less than 90 on two idle cores; not all cores are idle."""
+"""Seconds a whole notebook may take. A lesson needs under 90 on two idle cores; not all are idle."""
 
 _CELL_FILE = re.compile(r"\S*/ipykernel_\d+/\d+\.py")
 
