@@ -26,7 +26,7 @@ COLORS: Mapping[str, str] = {
     "third": "#007C5A",  # a third series: green, darkened for contrast
     "fourth": "#8F4A7A",  # a fourth: purple, darkened for contrast
     "text": "#22262E",
-    "muted": "#4F5663",
+    "muted": "#4A515D",
     "grid": "#D9DADF",
     "panel": "#F8F8F6",
 }
