@@ -1,0 +1,165 @@
+"""One handed-in file -> the program that is graded, each of whose lines remembers its cell."""
+
+import ast
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.cells import Cell, notebook_cells, percent_cells, without_magics
+from grader.source_text import ReadError, read_text
+from grader.statements import Block, ParseError, defined_names, parse, select, without_others
+
+MAX_CODE_CHARS = 300_000
+"""Code of one file, outputs and prose of a notebook not counted: five times our longest lesson. Parsing this
+much takes a second and 300 MB at worst."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the learner finds a line of the program."""
+
+    cell: int | None
+    """From 1 among the code cells that are not blank, as `[n]` counts them; None in a `.py` file."""
+    line: int
+    """From 1, within the cell or the `.py` file."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A cell, or a whole `.py` file, that Python cannot read; its lines are empty in the program."""
+
+    line: int
+    """Of the program."""
+    message: str
+    """Korean."""
+    text: str
+    """The cell as it was handed in: it tells which exercises are lost."""
+    exercises: tuple[str, ...]
+    """Exercises the cell is tagged for."""
+
+    def defines(self, name: str) -> bool:
+        """Whether the cell was meant to define `name`."""
+        name = re.escape(name)
+        definition = rf"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++{name}\b|^{name}[ \t]*+="
+        return name in self.exercises or re.search(definition, self.text, re.MULTILINE) is not None
+
+    def mentions(self, name: str) -> bool:
+        """Whether `name` stands anywhere in the cell."""
+        return self.defines(name) or re.search(rf"\b{re.escape(name)}\b", self.text) is not None
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of a submission as the program that is graded. The text always parses."""
+
+    path: Path
+    name: str
+    """Path within the student's folder, for messages."""
+    text: str
+    """A line for each line of code in the file; what is not kept is blank."""
+    places: tuple[Place, ...]
+    """Place of each line of `text`."""
+    defines: Mapping[str, int]
+    """Functions, classes and variables at top level, with the line in `text` of the last definition."""
+    problems: tuple[Problem, ...]
+    size: int
+    """Characters of code in the file, kept or not."""
+
+    def place(self, line: int) -> Place:
+        """Where the learner finds a line of `text`; a line outside it counts as the nearest one."""
+        if not self.places:
+            return Place(None, 1)
+        return self.places[min(max(line, 1), len(self.places)) - 1]
+
+    def tries_to_define(self, name: str) -> bool:
+        """Whether the file defines `name`, or a broken cell was meant to."""
+        return name in self.defines or any(problem.defines(name) for problem in self.problems)
+
+    def problem_for(self, name: str) -> Problem | None:
+        """The broken cell to blame when `name` is not defined: one meant to define it, else one naming it."""
+        if name in self.defines:
+            return None
+        about = [p for p in self.problems if p.defines(name)] or [
+            p for p in self.problems if p.mentions(name)
+        ]
+        return about[-1] if about else None
+
+
+def read_source(path: Path, name: str, exercises: Collection[str]) -> SourceFile:
+    """Read one `.ipynb` or `.py` file; `name` is what messages call it.
+
+    A cell that does not parse becomes a problem and costs only itself; so does a `# %%` cell of a `.py`
+    file. Nothing is executed.
+
+    Raises:
+        ReadError: the file cannot be read, or holds more than `MAX_CODE_CHARS` of code.
+    """
+    text = read_text(path)
+    is_module = path.suffix.lower() != ".ipynb"
+    cells = percent_cells(text) if is_module else notebook_cells(text)
+    size = sum(len(cell.text) for cell in cells)
+    if size > MAX_CODE_CHARS:
+        raise ReadError(
+            f"코드가 너무 길어요: {size:,}자예요. {MAX_CODE_CHARS:,}자까지 읽어요."
+            " 데이터는 빼고 코드만 내 주세요."
+        )
+    units = _module(text, cells) if is_module else [_unit(cell) for cell in cells]
+    kept = select([unit.block for unit in units], exercises, is_module=is_module)
+
+    lines: list[str] = []
+    places: list[Place] = []
+    defines: dict[str, int] = {}
+    problems: list[Problem] = []
+    for unit, statements in zip(units, kept, strict=True):
+        cell, before = unit.cell, len(lines)
+        for statement in statements:
+            defines |= {name: before + line for name, line in defined_names(statement).items()}
+        if unit.error is not None:
+            problems.append(Problem(before + unit.error.line, str(unit.error), cell.text, cell.exercises))
+        lines += without_others(unit.block, statements)
+        places += [Place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
+    text = "".join(f"{line}\n" for line in lines)
+    return SourceFile(path, name, text, tuple(places), defines, tuple(problems), size)
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What is parsed as one."""
+
+    cell: Cell
+    block: Block
+    error: ParseError | None = None
+
+
+def _unit(cell: Cell) -> _Unit:
+    lines = tuple(cell.text.split("\n"))
+    try:
+        body = tuple(parse(cell.text))
+    except ParseError as error:
+        return _Unit(cell, Block(lines, (), frozenset()), error)
+    return _Unit(cell, Block(lines, body, frozenset(range(len(body) if cell.exercises else 0))))
+
+
+def _module(text: str, cells: list[Cell]) -> list[_Unit]:
+    """A `.py` file as a whole, or where that does not parse, cell by cell."""
+    for source in (text, without_magics(text)):  # Colab saves `!pip install` lines into the .py
+        unit = _unit(Cell(None, 1, source, ()))
+        if unit.error is None:
+            block = Block(unit.block.lines, unit.block.body, _tagged(unit.block.body, cells))
+            return [_Unit(unit.cell, block)]
+    if len(cells) == 1:
+        return [_unit(cells[0])]
+    return [_unit(cell) for cell in percent_cells(without_magics(text))]
+
+
+def _tagged(body: tuple[ast.stmt, ...], cells: list[Cell]) -> frozenset[int]:
+    """Which statements stand in a tagged `# %%` cell; a `# %%` inside a statement or string begins none."""
+    inside = {line for s in body for line in range(s.lineno + 1, (s.end_lineno or s.lineno) + 1)}
+    starts = [(cell.first_line, cell.exercises) for cell in cells if cell.first_line not in inside]
+    tagged = set()
+    for index, statement in enumerate(body):
+        exercises = next((e for first, e in reversed(starts) if first <= statement.lineno), ())
+        if exercises:
+            tagged.add(index)
+    return frozenset(tagged)

@@ -1,0 +1,152 @@
+"""Bytes of a handed-in file -> text: where a submission enters, and the only place that opens its files."""
+
+import codecs
+import os
+import re
+import shlex
+import stat
+import unicodedata
+from pathlib import Path
+
+MAX_FILE_BYTES = 20 * 1024 * 1024
+"""A notebook with many plots stays below this; what is larger holds data, not an exercise."""
+
+_BOMS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+# Python's own name of every codec a cookie may ask for: some others (punycode, unicode_escape) are no
+# encodings of a text file, and slow on large ones.
+_COOKIE_CODECS = frozenset(
+    ("ascii", "cp1252", "cp949", "euc_jp", "euc_kr", "gb18030", "gbk", "iso2022_kr", "iso8859-1", "utf-8")
+)
+# Korean Windows saves cp949, which contains euc-kr.
+_GUESSES = ("utf-8", "cp949")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class ReadError(ValueError):
+    """A handed-in file that cannot be read; its text is Korean and ends with what mends it."""
+
+
+def read_text(path: Path) -> str:
+    r"""Read a text file with whatever encoding it has; lines end in `\n`, there is no byte order mark.
+
+    A byte order mark decides first, then a PEP 263 cookie (`.py` only), then UTF-8 and cp949 are tried.
+    A cookie that contradicts the bytes is passed over. Links are not followed, and nothing but a regular
+    file is waited for.
+
+    Raises:
+        ReadError: it cannot be opened, is no regular file, is larger than `MAX_FILE_BYTES`, or is not text.
+    """
+    text = _decoded(_bytes(path), has_cookie=path.suffix.lower() != ".ipynb")
+    if "\0" in text:
+        raise ReadError("텍스트 파일이 아니에요(NUL 문자가 있어요). 파일을 열어 UTF-8로 다시 저장해 주세요.")
+    return unix_lines(text)
+
+
+def unix_lines(text: str) -> str:
+    """The text as Python's own reader sees its lines, and without halves of surrogate pairs.
+
+    Such halves can stand in JSON; no file can be written with one of them in it.
+    """
+    return _SURROGATES.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def display_name(name: str) -> str:
+    r"""A file name as it can be printed and written to any file.
+
+    Names that a Korean Windows packed as cp949 are decoded, macOS's decomposed Hangul is composed, control
+    characters and undecodable bytes become escapes such as `\n` and `\xff`.
+    """
+    data = os.fsencode(name)
+    text = data.decode("utf-8", "backslashreplace")
+    for encoding in _GUESSES:
+        try:
+            text = data.decode(encoding)
+            break
+        except UnicodeDecodeError:
+            continue
+    return "".join(map(_printable, unicodedata.normalize("NFC", text)))
+
+
+def _printable(character: str) -> str:
+    # Control, format (bidirectional overrides) and surrogate characters, line and paragraph separators.
+    if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+        return character.encode("unicode_escape").decode("ascii")
+    return character
+
+
+def _bytes(path: Path) -> bytes:
+    flags = os.O_RDONLY
+    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):  # each exists on some systems only
+        flags |= getattr(os, name, 0)
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):  # opening a device can already have an effect
+            raise ReadError("보통 파일이 아니에요(링크, 파이프, 장치). 파일 자체를 내 주세요.")
+        with open(os.open(path, flags), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise ReadError("보통 파일이 아니에요(링크, 파이프, 장치). 파일 자체를 내 주세요.")
+            if status.st_size > MAX_FILE_BYTES:
+                raise ReadError(_too_large(path, status.st_size))
+            data = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise ReadError(_cannot_open(path, error)) from error
+    if len(data) > MAX_FILE_BYTES:
+        raise ReadError(_too_large(path, len(data)))
+    return data
+
+
+def _decoded(data: bytes, *, has_cookie: bool) -> str:
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            try:
+                return data[len(mark) :].decode(encoding)
+            except UnicodeDecodeError as error:
+                raise ReadError(
+                    f"{encoding.upper()}라는 표시로 시작하지만 내용이 달라요. UTF-8로 다시 저장해 주세요."
+                ) from error
+    for encoding in (*(_cookie(data) if has_cookie else ()), *_GUESSES):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise ReadError(
+        "글자를 읽을 수 없어요(UTF-8도 cp949도 아니에요). 편집기에서 UTF-8로 다시 저장해 주세요."
+        " VS Code라면 아래 줄의 인코딩 이름 → 'Save with Encoding' → 'UTF-8'이에요."
+    )
+
+
+def _cookie(data: bytes) -> tuple[str, ...]:
+    for line in data.split(b"\n", 2)[:2]:
+        found = _COOKIE.match(line)
+        if found:
+            try:
+                codec = codecs.lookup(found[1].decode("ascii", "replace")).name
+            except (LookupError, ValueError):
+                return ()
+            return (codec,) if codec in _COOKIE_CODECS else ()
+    return ()
+
+
+def _too_large(path: Path, size: int) -> str:
+    mebibyte = 1024 * 1024
+    message = f"너무 커요: {size / mebibyte:.1f} MB예요. {MAX_FILE_BYTES // mebibyte} MB까지 읽어요."
+    if path.suffix.lower() == ".ipynb":
+        name = shlex.quote(display_name(path.name))
+        return f"{message} 출력을 지우고 다시 내 주세요: jupyter nbconvert --clear-output --inplace {name}"
+    return f"{message} 데이터는 빼고 코드만 내 주세요."
+
+
+def _cannot_open(path: Path, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "파일이 없어요. 경로를 확인해 주세요."
+    if isinstance(error, PermissionError):
+        name = shlex.quote(display_name(path.name))
+        return f"읽을 권한이 없어요. 권한을 준 다음 다시 해 주세요: chmod u+r {name}"
+    return f"열 수 없어요({error.strerror or type(error).__name__}). 파일을 다시 받아 주세요."

@@ -1,0 +1,284 @@
+"""Parsed source -> the statements that are graded: definitions, imports and constants; no demo runs.
+
+Nothing here hands a student's code to the compiler: CPython 3.11 dies of a comprehension with 100,000 `for`
+clauses, and whoever grades would die with it. `ast.parse` refuses such depth or survives it.
+"""
+
+import ast
+import builtins
+import re
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+_ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_BLOCKS = (ast.If, ast.Try, ast.TryStar)
+_RUNS_CODE = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)
+_Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+_STAR = "*"
+"""Stands for the unknown names that a star import binds."""
+
+
+class ParseError(ValueError):
+    """Source that Python cannot read; its text is Korean."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Block:
+    """A stretch of source that is parsed as one: a notebook cell or a whole `.py` file."""
+
+    lines: tuple[str, ...]
+    body: tuple[ast.stmt, ...]
+    tagged: frozenset[int]
+    """Which of the statements stand in a cell tagged for an exercise."""
+
+
+def parse(text: str) -> list[ast.stmt]:
+    """Top-level statements of the text.
+
+    Raises:
+        ParseError: with the line, between 1 and the number of lines.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "\d" in a student's string is not the grader's business
+            return ast.parse(text).body
+    except SyntaxError as error:
+        line = min(max(error.lineno or 1, 1), text.count("\n") + 1)
+        raise ParseError(f"문법 오류예요({type(error).__name__}: {error.msg}).", line) from error
+    except (RecursionError, MemoryError) as error:
+        raise ParseError("너무 깊이 겹쳐 있어서 읽을 수 없어요.", 1) from error
+    except ValueError as error:  # NUL characters, which a notebook's JSON can hold
+        raise ParseError(f"Python 코드로 읽을 수 없는 글자가 있어요({error}).", 1) from error
+
+
+def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bool) -> list[list[ast.stmt]]:
+    """The statements of each block that are kept.
+
+    Kept are everything in tagged cells, imports, definitions, assignments to an exercise's name, and
+    assignments that run no code and read only what is kept, also inside `if` and `try`. In a module an
+    assignment that calls something is kept as well where an exercise leans on its name; in a notebook it
+    is a demo.
+    """
+    wanted = _leant_on(blocks, exercises) if is_module else frozenset()
+    known = {*dir(builtins), "__name__", "__file__", "__doc__"}
+    kept: list[list[ast.stmt]] = []
+    for block in blocks:
+        kept.append([])
+        for index, statement in enumerate(block.body):
+            if index in block.tagged or _is_kept(statement, exercises, wanted, known):
+                kept[-1].append(statement)
+                known |= _Uses([statement]).bound
+    return kept
+
+
+def defined_names(statement: ast.stmt) -> dict[str, int]:
+    """Functions, classes and variables that a top-level statement binds, with the last line that does."""
+    return _Uses([statement]).defined
+
+
+def without_others(block: Block, kept: Iterable[ast.stmt]) -> list[str]:
+    """Lines of the block in which only the `kept` statements are left, each where it was."""
+    source = [line.encode() for line in block.lines]  # the parser's columns count bytes of UTF-8
+    result = [b""] * len(source)
+    chosen = set(map(id, kept))
+    for statement, following in zip(block.body, (*block.body[1:], None), strict=True):
+        if id(statement) not in chosen:
+            continue
+        first, column = _start(statement, source)
+        last, end = (statement.end_lineno or statement.lineno) - 1, statement.end_col_offset
+        if following is None or following.lineno - 1 > last:
+            end = _end_with_comment(source[last], end or 0)
+        before = _filled(result[first], source[first][:column], column)
+        if first == last:
+            result[first] = before + source[first][column:end]
+        else:
+            result[first] = before + source[first][column:]
+            result[first + 1 : last] = source[first + 1 : last]
+            result[last] = source[last][:end]
+    return [line.decode() for line in result]
+
+
+def _filled(result: bytes, source: bytes, column: int) -> bytes:
+    """What stands before a statement on its line: statements kept there, or a `0` for those dropped."""
+    if result:
+        return (result + b";").ljust(column)
+    # Blank: a form feed, or the end of a continued empty line. The statement then starts the line.
+    return b"0;".ljust(column) if source.strip() else b""
+
+
+def _start(statement: ast.stmt, source: Sequence[bytes]) -> tuple[int, int]:
+    if isinstance(statement, _DEFINITIONS) and statement.decorator_list:
+        line = statement.decorator_list[0].lineno - 1
+        while line and not source[line].lstrip().startswith(b"@"):  # `@` and its expression on two lines
+            line -= 1
+        return line, source[line].find(b"@")
+    return statement.lineno - 1, statement.col_offset
+
+
+_REST_OF_LINE = re.compile(rb"[ \t\f]*+;?[ \t\f]*+(?:#.*)?")
+
+
+def _end_with_comment(line: bytes, end: int) -> int:
+    return len(line) if _REST_OF_LINE.fullmatch(line, end) else end
+
+
+def _is_kept(statement: ast.stmt, exercises: Collection[str], wanted: Set[str], known: Set[str]) -> bool:
+    if isinstance(statement, (*_IMPORTS, *_DEFINITIONS)):
+        return True
+    if not _only_binds(statement):
+        return False
+    uses = _Uses([statement])
+    if not uses.bound.isdisjoint(exercises):
+        return True
+    if uses.runs_code and uses.bound.isdisjoint(wanted):
+        return False
+    reads = uses.read - uses.bound if isinstance(statement, _BLOCKS) else uses.read
+    return _STAR in known or reads <= known
+
+
+def _only_binds(statement: ast.stmt) -> bool:
+    """Whether it is an assignment, or an `if` or `try` of nothing but assignments, imports, definitions."""
+    if isinstance(statement, _ASSIGNMENTS) or type(statement).__name__ == "TypeAlias":  # Python 3.12
+        return True
+    pending: list[ast.stmt] = [statement]
+    while pending:
+        inner = pending.pop()
+        if isinstance(inner, _BLOCKS):
+            if isinstance(inner, ast.If) and _is_main_guard(inner.test):
+                return False
+            pending += inner.body + inner.orelse
+            if not isinstance(inner, ast.If):
+                pending += inner.finalbody + [s for handler in inner.handlers for s in handler.body]
+        elif inner is statement or not (
+            isinstance(inner, (*_ASSIGNMENTS, *_IMPORTS, *_DEFINITIONS, ast.Pass))
+            or (isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Constant))
+        ):
+            return False
+    return True
+
+
+def _is_main_guard(test: ast.expr) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+
+
+def _leant_on(blocks: Sequence[Block], exercises: Collection[str]) -> frozenset[str]:
+    """Names that the exercises need, directly or through other names; without exercises, what anything needs.
+
+    Besides, what every kept definition needs at once (decorators, defaults, bases): it is executed too.
+    """
+    needs: dict[str, set[str]] = {}
+    wanted: set[str] = set()
+    for block in blocks:
+        for index, statement in enumerate(block.body):
+            uses = _Uses([statement])
+            everything = uses.read | _read_inside(uses.scopes)
+            if isinstance(statement, _DEFINITIONS):
+                wanted |= uses.read
+                if isinstance(statement, ast.ClassDef):
+                    wanted |= _Uses(statement.body).read
+            elif index in block.tagged:
+                wanted |= everything
+            for name in uses.bound:
+                needs.setdefault(name, set()).update(everything)
+    pending = [*wanted, *([name for name in exercises if name in needs] or needs)]
+    reached: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if name not in reached:
+            reached.add(name)
+            pending.extend(needs.get(name, ()))
+    return frozenset(reached)
+
+
+def _read_inside(scopes: Iterable["_Scope"]) -> set[str]:
+    """Module-level names that functions, classes and lambdas read once they run."""
+    free: set[str] = set()
+    pending: list[tuple[_Scope, frozenset[str]]] = [(scope, frozenset()) for scope in scopes]
+    while pending:
+        scope, outer = pending.pop()
+        if isinstance(scope, ast.ClassDef):
+            uses, local = _Uses(scope.body), frozenset[str]()  # its names are not seen by its methods
+        else:
+            uses = _Uses(scope.body if isinstance(scope.body, list) else [scope.body])
+            local = frozenset((uses.bound | {a.arg for a in _arguments(scope.args)}) - uses.declared_global)
+        visible = outer | local
+        free |= uses.read - visible - (uses.bound if isinstance(scope, ast.ClassDef) else set())
+        free |= uses.declared_global
+        pending += [(inner, visible) for inner in uses.scopes]
+    return free
+
+
+def _arguments(arguments: ast.arguments) -> Iterator[ast.arg]:
+    yield from arguments.posonlyargs + arguments.args + arguments.kwonlyargs
+    yield from filter(None, (arguments.vararg, arguments.kwarg))
+
+
+class _Uses:
+    """What nodes bind, read and run in their own scope; inner functions, classes and lambdas stay closed."""
+
+    def __init__(self, nodes: Iterable[ast.AST]) -> None:
+        self.defined: dict[str, int] = {}
+        self.imported: set[str] = set()
+        self.read: set[str] = set()
+        self.declared_global: set[str] = set()
+        self.scopes: list[_Scope] = []
+        self.runs_code = False
+        loops: set[str] = set()  # names that live inside a comprehension or an `except` only
+        pending = list(nodes)
+        while pending:  # no recursion: a sum of 900 terms is 900 nodes deep
+            node = pending.pop()
+            if isinstance(node, ast.comprehension):
+                loops |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+            elif isinstance(node, ast.ExceptHandler) and node.name:
+                loops.add(node.name)
+            self._note(node)
+            pending += self._children(node)
+        self.read -= loops
+        for name in loops:
+            self.defined.pop(name, None)
+
+    @property
+    def bound(self) -> set[str]:
+        return self.imported | self.defined.keys()
+
+    def _note(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                self.read.add(node.id)
+            else:
+                self._define(node.id, node.lineno)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            self.read.add(node.target.id)
+        elif isinstance(node, _DEFINITIONS):
+            self._define(node.name, node.lineno)
+        elif isinstance(node, ast.alias):
+            self.imported.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, ast.Global):
+            self.declared_global.update(node.names)
+        elif isinstance(node, _RUNS_CODE):
+            self.runs_code = True
+
+    def _define(self, name: str, line: int) -> None:
+        self.defined[name] = max(line, self.defined.get(name, 0))
+
+    def _children(self, node: ast.AST) -> Iterable[ast.AST]:
+        if isinstance(node, ast.ClassDef):
+            self.scopes.append(node)
+            return [*node.decorator_list, *node.bases, *node.keywords]
+        if isinstance(node, _FUNCTIONS):
+            self.scopes.append(node)
+            return [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
+        if isinstance(node, ast.Lambda):
+            self.scopes.append(node)
+            return [node.args]
+        if isinstance(node, ast.AnnAssign) and node.value is None:
+            return [node.annotation]
+        return ast.iter_child_nodes(node)

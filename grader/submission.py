@@ -1,0 +1,290 @@
+"""Files -> Submission: who handed in what, and which file holds each exercise. The beginning of the road."""
+
+import os
+import re
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from grader.source_file import MAX_CODE_CHARS, Place, Problem, SourceFile, read_source
+from grader.source_text import MAX_FILE_BYTES, ReadError, display_name, read_text
+
+__all__ = [
+    "MAX_FILE_BYTES",
+    "ClassFolderError",
+    "Place",
+    "Problem",
+    "ReadError",
+    "SourceFile",
+    "Submission",
+    "Unreadable",
+    "read_class",
+    "read_submission",
+    "read_text",
+]
+
+MAX_FILES = 200
+"""Files read for one student: a whole course has a few dozen."""
+MAX_ENTRIES = 20_000
+"""Directory entries looked at for one student."""
+MAX_DEPTH = 20
+"""Folders within folders."""
+MAX_STUDENT_CHARS = 5 * MAX_CODE_CHARS
+"""Code read for one student: what bounds the time a student's folder can cost."""
+
+_SUFFIXES = (".py", ".ipynb")
+_SKIPPED = frozenset(("__pycache__", "__MACOSX", "site-packages", "node_modules"))
+_LINK = "폴더 밖으로 나가거나 끊어진 링크라서 따라가지 않았어요. 링크 대신 파일 자체를 내 주세요."
+
+
+class ClassFolderError(ValueError):
+    """The folder to grade holds no class; its text is Korean and says what to do."""
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A file, link or folder that could not be read."""
+
+    name: str
+    message: str
+    """Korean."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one student handed in."""
+
+    student: str
+    """Name of the folder, or of the file without its suffix; no two of a class are equal."""
+    files: tuple[SourceFile, ...]
+    """In natural order of their names (`hw2` before `hw10`)."""
+    unreadable: tuple[Unreadable, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Korean lines on what was passed over. Not on duplicates: see `duplicates`."""
+
+    def source_for(self, name: str) -> SourceFile | None:
+        """The last file that defines the exercise `name` or tries to in a cell that does not parse.
+
+        Failing that, the last one with a broken cell that at least names it.
+        """
+        defining = [file for file in self.files if file.tries_to_define(name)]
+        naming = defining or [file for file in self.files if file.problem_for(name) is not None]
+        return naming[-1] if naming else None
+
+    def duplicates(self, name: str) -> tuple[str, ...]:
+        """Names of the files that define `name` when there are several; the last one counts."""
+        defining = tuple(file.name for file in self.files if file.tries_to_define(name))
+        return defining if len(defining) > 1 else ()
+
+
+def read_class(folder: Path, exercise_names: Collection[str]) -> list[Submission]:
+    """Read every student of a class: each folder and each `.py` or `.ipynb` file directly under `folder`.
+
+    Whatever is wrong with one student's files is said in that student's submission and costs no other.
+
+    Raises:
+        ClassFolderError: there is no such folder, it cannot be listed, or no student is in it.
+    """
+    if not os.path.isdir(folder):
+        if os.path.lexists(folder):
+            raise ClassFolderError(
+                f"폴더가 아니에요: {folder}. 파일 하나는 grader check로 확인하고,"
+                " 채점하려면 학생들의 파일이 든 폴더를 알려 주세요."
+            )
+        raise ClassFolderError(
+            f"채점할 폴더가 없어요: {folder} (지금 폴더: {Path.cwd()}). ls로 경로를 확인해 주세요."
+        )
+    try:
+        with os.scandir(folder) as listing:
+            entries = [entry for entry in listing if not _is_skipped(entry.name)]
+    except OSError as error:
+        raise ClassFolderError(
+            f"폴더를 열 수 없어요: {folder} ({error.strerror}). 읽을 권한을 확인해 주세요: ls -ld {folder}"
+        ) from error
+    students = sorted(filter(_is_student, entries), key=lambda entry: _natural(display_name(entry.name)))
+    if not students:
+        others = _listed([display_name(entry.name) for entry in entries]) or "빈 폴더"
+        raise ClassFolderError(
+            f"학생이 없어요: {folder} (있는 것: {others}). 학생마다 폴더 하나, 또는 .ipynb·.py 파일 하나가"
+            " 이 폴더 바로 아래에 있어야 해요. 압축 파일이라면 먼저 풀어 주세요."
+        )
+    root = os.path.realpath(folder)
+    return [
+        _read_student(entry, name, root, exercise_names)
+        for entry, name in zip(students, _student_names(students), strict=True)
+    ]
+
+
+def read_submission(path: Path, exercise_names: Collection[str]) -> Submission:
+    """Read one student's folder or file. Never raises: what cannot be read is in `unreadable`."""
+    target = Path(os.path.realpath(path))
+    student = target.name if os.path.isdir(target) else target.stem
+    return _read(target, display_name(student or str(target)), exercise_names)
+
+
+def _read_student(
+    entry: "os.DirEntry[str]", student: str, root: str, exercise_names: Collection[str]
+) -> Submission:
+    path = Path(entry.path)
+    if os.path.islink(path):
+        target = _link_target(path, root)
+        if target is None or str(target) == root:
+            return Submission(student, (), (Unreadable(display_name(entry.name), _LINK),))
+        path = target
+    return _read(path, student, exercise_names)
+
+
+def _read(path: Path, student: str, exercise_names: Collection[str]) -> Submission:
+    found = _Found()
+    if os.path.isdir(path):
+        found.search(path)
+    elif path.suffix.lower() in _SUFFIXES or not os.path.lexists(path):
+        found.files.append((display_name(path.name), path))
+    else:
+        message = ".py나 .ipynb 파일만 읽어요. 코드를 그런 파일에 담아 주세요."
+        found.unreadable.append(Unreadable(display_name(path.name), message))
+    files: list[SourceFile] = []
+    budget = MAX_STUDENT_CHARS
+    for name, file in sorted(found.files, key=lambda item: _natural(item[0])):
+        try:
+            if budget <= 0:
+                raise ReadError(
+                    f"앞의 파일들에 코드가 {MAX_STUDENT_CHARS:,}자 넘게 있어요. 낼 파일만 남겨 주세요."
+                )
+            source = read_source(file, name, exercise_names)
+        except ReadError as error:
+            found.unreadable.append(Unreadable(name, str(error)))
+        else:
+            files.append(source)
+            budget -= source.size
+    return Submission(student, tuple(files), tuple(found.unreadable), tuple(found.notes()))
+
+
+@dataclass
+class _Found:
+    """What a search through a student's folder came upon."""
+
+    files: list[tuple[str, Path]] = field(default_factory=list)
+    unreadable: list[Unreadable] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+
+    def search(self, root: Path) -> None:
+        """Go through the folders breadth first, so that a limit cuts off what lies deepest."""
+        real_root = os.path.realpath(root)
+        left = MAX_ENTRIES
+        queue = deque([(root, "", 0)])
+        while queue:
+            folder, prefix, depth = queue.popleft()
+            try:
+                with os.scandir(folder) as listing:
+                    entries = sorted(islice(listing, left), key=lambda e: _natural(display_name(e.name)))
+            except OSError as error:
+                message = f"폴더를 열 수 없어요({error.strerror}). 읽을 권한이 있는지 확인해 주세요."
+                self.unreadable.append(Unreadable(prefix or "./", message))
+                continue
+            left -= len(entries)
+            if depth and any(entry.name == "pyvenv.cfg" for entry in entries):
+                self.others.append(prefix)  # somebody's virtual environment
+                continue
+            for entry in entries:
+                name = prefix + display_name(entry.name)
+                if not self._take(entry, name, real_root):
+                    continue
+                if depth < MAX_DEPTH:
+                    queue.append((Path(entry.path), f"{name}/", depth + 1))
+                else:
+                    self._limit(f"{name}/", f"폴더가 {MAX_DEPTH}겹보다 깊어요.")
+            if left <= 0:
+                self._limit("./", f"파일과 폴더가 {MAX_ENTRIES:,}개 넘게 있어요.")
+                return
+
+    def notes(self) -> Iterable[str]:
+        """Korean lines on what was passed over without being wrong."""
+        if self.links:
+            yield f"링크는 따라가지 않고 원래 파일만 읽었어요: {_listed(self.links)}"
+        if self.hidden:
+            yield f"이름이 점(.)으로 시작하는 파일은 읽지 않았어요: {_listed(self.hidden)}"
+        if self.others:
+            yield f".py와 .ipynb만 읽어요. 읽지 않은 것: {_listed(self.others)}"
+
+    def _take(self, entry: "os.DirEntry[str]", name: str, root: str) -> bool:
+        """Sort an entry into its list; True for a folder to go through."""
+        is_source = entry.name.lower().endswith(_SUFFIXES)
+        if _is_skipped(entry.name):
+            # "._x.ipynb" is what macOS adds to archives beside "x.ipynb".
+            if is_source and not entry.name.startswith("._"):
+                self.hidden.append(name)
+        elif os.path.islink(entry.path):
+            if _link_target(Path(entry.path), root) is None:
+                self.unreadable.append(Unreadable(name, _LINK))
+            else:
+                self.links.append(name)
+        elif os.path.isdir(entry.path):
+            return True
+        elif not is_source:
+            self.others.append(name)
+        elif len(self.files) < MAX_FILES:
+            self.files.append((name, Path(entry.path)))
+        else:
+            self._limit("./", f".py와 .ipynb 파일이 {MAX_FILES}개 넘게 있어요.")
+        return False
+
+    def _limit(self, name: str, what: str) -> None:
+        limit = Unreadable(name, f"{what} 나머지는 읽지 않았어요. 낼 파일만 남겨 주세요.")
+        if limit not in self.unreadable[-1:]:
+            self.unreadable.append(limit)
+
+
+def _is_skipped(name: str) -> bool:
+    return name.startswith(".") or name in _SKIPPED
+
+
+def _is_student(entry: "os.DirEntry[str]") -> bool:
+    # A broken link is somebody's lost work; one to another kind of file is no more a student than that.
+    return (
+        os.path.isdir(entry.path)
+        or entry.name.lower().endswith(_SUFFIXES)
+        or (os.path.islink(entry.path) and not os.path.isfile(entry.path))
+    )
+
+
+def _student_names(entries: Sequence["os.DirEntry[str]"]) -> list[str]:
+    """A name for each entry: a file's is without the suffix unless that makes two alike."""
+    full = [display_name(entry.name) for entry in entries]
+    is_folder = [os.path.isdir(entry.path) for entry in entries]
+    short = [n if folder else Path(n).stem for n, folder in zip(full, is_folder, strict=True)]
+    counts = Counter(short)
+    names: dict[str, None] = {}  # an ordered set
+    for name, folder, stem in zip(full, is_folder, short, strict=True):
+        wanted = unique = stem if folder or counts[stem] == 1 else name
+        number = 1
+        while unique in names:
+            number += 1
+            unique = f"{wanted} ({number})"
+        names[unique] = None
+    return list(names)
+
+
+def _link_target(link: Path, root: str) -> Path | None:
+    """Where a link leads, if that exists inside `root`; what lies outside is not even asked for existence."""
+    target = os.path.realpath(link)
+    inside = target == root or target.startswith(root.rstrip(os.sep) + os.sep)
+    return Path(target) if inside and os.path.lexists(target) and not os.path.islink(target) else None
+
+
+def _natural(name: str) -> tuple[list[list[tuple[int, int, str]]], str]:
+    """Sort key: `hw2` before `hw10`, folder by folder; the name itself decides between `A` and `a`."""
+    folders = []
+    for component in name.split("/"):
+        parts = re.split(r"(\d+)", component.casefold())
+        folders.append([(0, int(p), "") if p.isdecimal() else (1, 0, p) for p in parts if p])
+    return folders, name
+
+
+def _listed(names: Collection[str], limit: int = 5) -> str:
+    shown = ", ".join(islice(names, limit))
+    return f"{shown} 외 {len(names) - limit}개" if len(names) > limit else shown
