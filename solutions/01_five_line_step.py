@@ -31,7 +31,7 @@ r"""
 2. 연습 칸에 함수를 쓰고, 바로 아래의 `check(...)`를 실행합니다. 코드의 생김새가 아니라 하는 일로 채점합니다.
 3. 막히면 새 칸에서 `hint("train_step")`처럼 힌트를 하나씩 봅니다. 마지막 힌트에만 답이 있습니다.
 
-본문의 수치는 모두 이 노트북에서 잽니다. 주장마다 `assert`가 붙어 있어서, 사실이 아니면 그 칸에서 멈춥니다.
+본문의 수치는 모두 이 노트북에서 재고 `assert`로 확인합니다. 사실이 아니면 그 칸에서 멈춥니다. 실험에 쓰는 코드가 길어 보이면 예측과 결과만 보고, 코드는 나중에 읽어도 됩니다.
 """
 
 # %%
@@ -104,7 +104,7 @@ loss.backward()              # 4. 역전파
 opt.step()                   # 5. 업데이트
 ```
 
-순서는 외울 것이 아니라 따라 나오는 것입니다. 줄마다 무엇을 읽고 무엇을 쓰는지 보면 됩니다.
+순서를 통째로 외울 필요는 없습니다. 줄마다 무엇을 읽고 무엇을 쓰는지 보면 저절로 정해집니다.
 
 | 줄 | 읽는 것 | 쓰는 것 |
 |---|---|---|
@@ -114,7 +114,7 @@ opt.step()                   # 5. 업데이트
 | `loss.backward()` | 계산 그래프 | `p.grad`에 그레이디언트를 **더합니다** |
 | `opt.step()` | `p.grad`, 학습률(learning rate), 옵티마이저(optimizer)의 상태 | 매개변수 |
 
-2번에서 5번까지는 앞줄이 쓴 것을 뒷줄이 읽습니다. 그래서 서로 자리를 바꿀 수 없습니다. 1번이 필요한 까닭은 4번 줄의 「더합니다」에 있습니다.
+2번에서 5번까지는 앞줄이 쓴 것을 뒷줄이 읽습니다. 그래서 자리를 바꿀 수 없습니다. 1번이 필요한 까닭은 4번 줄의 「더합니다」에 있습니다.
 
 **예측 1.** 같은 배치로 순전파(forward pass)와 역전파(backward pass)를 두 번 합니다. 그 사이에 지우지 않습니다. `p.grad`는 어떻게 됩니까?
 
@@ -146,9 +146,9 @@ reveal(guess_1, "b", "`backward()`는 `p.grad`에 더합니다. 지우는 일은
 
 # %% [markdown]
 r"""
-더하는 것은 실수가 아니라 설계입니다. 한 매개변수가 계산에 두 번 쓰이면 두 갈래의 그레이디언트를 더해야 하고, 4절의 그레이디언트 누적도 이 성질로 합니다.
+`backward()`는 일부러 더합니다. 한 매개변수가 계산에 두 번 쓰이면 두 갈래의 그레이디언트를 더해야 하고, 4절의 그레이디언트 누적도 이 성질로 합니다.
 
-**예측 2.** 다섯 줄을 늘어놓는 순서는 5! = 120가지입니다. 순서 하나를 골라 배치 다섯 개에 되풀이합니다. 바른 순서와 **똑같은 가중치**(weight)에 이르는 순서는 바른 순서를 넣어 모두 몇 가지입니까?
+**예측 2.** 다섯 줄을 늘어놓는 순서는 5! = 120가지입니다. 순서 하나를 골라 배치 다섯 개에 되풀이합니다. 바른 순서와 똑같은 가중치(weight)에 이르는 순서는, 바른 순서까지 넣어 모두 몇 가지입니까?
 
 - a: 1가지
 - b: 2가지
@@ -413,7 +413,7 @@ r"""
 
 ### 3.1 `zero_grad()`를 빠뜨리면
 
-입문 글은 대개 이렇게 설명합니다. 「그레이디언트가 쌓여 손실이 줄지 않고 학습이 무너진다.」 반만 맞는 말입니다. 먼저 예측해 보세요.
+입문 글은 대개 이렇게 설명합니다. 「그레이디언트가 쌓여 손실이 높게 머물고 학습이 무너진다.」 반만 맞는 말입니다. 먼저 예측해 보세요.
 
 **예측 5.** 숫자 데이터, 두 계층(layer) 모델, 모멘텀(momentum) 없는 SGD, 학습률 0.01, 한 에폭(epoch). `opt.zero_grad()`를 지운 루프의 학습 손실은 바른 루프보다 어떻습니까?
 
@@ -529,7 +529,7 @@ show(
 
 # %% [markdown]
 r"""
-같은 버그가 왜 어떤 때는 이득처럼 보이고 어떤 때는 학습을 무너뜨립니까? 지우지 않으면 $k$번째 스텝의 `p.grad`가 이렇게 됩니다.
+표의 다섯 설정 가운데 둘에서는 버그가 스무 시드 모두 더 낮은 손실을 얻고, 셋에서는 스무 시드 모두 무너집니다. 같은 버그가 왜 이렇게 다릅니까? 지우지 않으면 $k$번째 스텝의 `p.grad`가 이렇게 됩니다.
 
 $$ v_k = g_1 + g_2 + \cdots + g_k = v_{k-1} + g_k $$
 
@@ -694,7 +694,7 @@ $$
 3. 무작위로 지우는 자리가 같습니다.
 4. 더하는 순서가 달라도 합이 같습니다.
 
-네 번째는 실수(real number)에서는 언제나 맞지만 컴퓨터에서는 조금 어긋납니다.
+네 번째는 수학에서는 언제나 맞지만 컴퓨터에서는 조금 어긋납니다.
 
 **예측 10.** float32에서 16짜리 네 개를 누적한 그레이디언트와 64짜리 한 개의 그레이디언트는 상대 오차로 얼마나 다릅니까? bfloat16 autocast에서는 어떻습니까?
 
@@ -708,7 +708,7 @@ guess_10 = None  # "a", "b", "c" 가운데 하나
 
 
 # %%
-def window_gradient(model, window, weights, *, mask_seed=0, autocast=False):
+def window_gradient(model, window, weights, *, mask_seed=0, autocast=False, clip=None):
     """손실마다 weight를 곱해 backward를 부르고, 쌓인 그레이디언트를 한 줄로 돌려줍니다."""
     model.zero_grad()
     torch.manual_seed(mask_seed)
@@ -716,6 +716,10 @@ def window_gradient(model, window, weights, *, mask_seed=0, autocast=False):
         with torch.autocast(device.type, torch.bfloat16, enabled=autocast):
             loss = loss_fn(model(xb), yb) * weight
         loss.backward()
+        if clip == "마이크로 배치마다":
+            torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=0.1)
+    if clip == "구간마다":
+        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=0.1)
     return flat(p.grad for p in model.parameters())
 
 
@@ -728,7 +732,9 @@ def relative_error(vector, reference):
     return ((vector - reference).norm() / reference.norm()).item()
 
 
-def compare(make, sizes=(16, 16, 16, 16), weights=None, *, dtype=torch.float64, autocast=False, other_mask=0):
+def compare(
+    make, sizes=(16, 16, 16, 16), weights=None, *, dtype=torch.float64, other_mask=0, clip=None, **kwargs
+):
     """누적한 그레이디언트와 큰 배치의 그레이디언트의 상대 오차입니다. 시드 20개의 중앙값입니다."""
     weights = weights or [1 / len(sizes)] * len(sizes)
     errors = []
@@ -737,9 +743,9 @@ def compare(make, sizes=(16, 16, 16, 16), weights=None, *, dtype=torch.float64, 
         model = make().to(device, dtype)
         xb, yb = make_batches(seed, batch_size=sum(sizes))[0]
         xb = xb.to(dtype)
-        big = window_gradient(model, [(xb, yb)], [1.0], autocast=autocast)
+        big = window_gradient(model, [(xb, yb)], [1.0], clip=clip and "구간마다", **kwargs)
         small = window_gradient(
-            model, cut(xb, yb, list(sizes)), weights, autocast=autocast, mask_seed=other_mask
+            model, cut(xb, yb, list(sizes)), weights, mask_seed=other_mask, clip=clip, **kwargs
         )
         errors.append(relative_error(small, big))
     return median(errors)
@@ -776,7 +782,7 @@ r"""
 
 - **언제 업데이트합니까?** 마이크로 배치 `accum_steps`개를 다 쌓은 다음입니다. 세기 시작하는 수가 0인지 1인지에서 많이 틀립니다.
 - **남은 구간은 어떻게 합니까?** 마이크로 배치 열 개를 네 개씩 묶으면 두 개가 남습니다. 그 두 개도 업데이트해야 하고, 4가 아니라 2로 나누어야 평균입니다.
-- **언제 자릅니까?** 구간이 다 쌓인 뒤 한 번입니다. 마이크로 배치마다 자르면 평균의 방향이 달라집니다.
+- **언제 자릅니까?** 구간이 다 쌓인 뒤 한 번입니다. 얼마나 달라지는지는 연습 다음에 잽니다.
 
 `micro_batches`는 제너레이터일 수 있습니다. `len()`을 쓸 수 없으니 남은 구간의 길이를 미리 알려면 한 구간을 모아 놓고 보거나 한 개를 앞서 보아야 합니다. 한 구간의 입력을 들고 있는 것은 괜찮습니다. 메모리를 차지하는 것은 입력이 아니라 계산 그래프입니다.
 """
@@ -854,14 +860,23 @@ cases = {
     "크기 28·20·12·4, 샘플 수로 가중": compare(mlp(nn.Tanh()), uneven, [n / 64 for n in uneven]),
     "남은 구간 2개를 1/4씩": compare(mlp(nn.Tanh()), (16, 16), [1 / 4, 1 / 4]),
     "남은 구간 2개를 1/2씩": compare(mlp(nn.Tanh()), (16, 16), [1 / 2, 1 / 2]),
+    "클리핑을 구간마다 한 번": compare(mlp(nn.Tanh()), clip="구간마다"),
+    "클리핑을 마이크로 배치마다": compare(mlp(nn.Tanh()), clip="마이크로 배치마다"),
 }
 show_table(
     ["조건 (float64)", "상대 오차", "같습니까?"],
     [[name, f"{error:.1e}", "예" if error < 1e-12 else "아니요"] for name, error in cases.items()],
 )
 
-for name in ["ReLU", "LayerNorm", "크기 28·20·12·4, 샘플 수로 가중", "남은 구간 2개를 1/2씩"]:
+for name in [
+    "ReLU",
+    "LayerNorm",
+    "크기 28·20·12·4, 샘플 수로 가중",
+    "남은 구간 2개를 1/2씩",
+    "클리핑을 구간마다 한 번",
+]:
     assert cases[name] < 1e-14
+assert cases["클리핑을 마이크로 배치마다"] > 0.2
 assert 0.03 < cases["배치 정규화, 학습 모드"] < 0.6
 assert cases["드롭아웃 1개, 다른 시드"] > 0.2
 assert cases["드롭아웃 2개, 같은 시드"] > 0.2
@@ -869,6 +884,12 @@ assert cases["크기 28·20·12·4, 1/4씩"] > 0.2
 assert abs(cases["남은 구간 2개를 1/4씩"] - 0.5) < 1e-9  # 절반이므로 상대 오차가 0.5입니다
 if on_cpu:  # CUDA의 난수는 호출 단위로 뽑혀서 조각난 배치와 자리가 맞지 않습니다
     assert cases["드롭아웃 1개, 같은 시드"] < 1e-14
+
+# 배치 정규화는 순전파마다 이동 통계량을 바꿉니다: 업데이트 한 번에 네 번입니다
+batch_norm = nn.BatchNorm1d(64).to(device)
+model = nn.Sequential(nn.Linear(64, 64), batch_norm, nn.Linear(64, 10)).to(device)
+window_gradient(model, cut(*make_batches(0, batch_size=64)[0], [16] * 4), [1 / 4] * 4)
+assert batch_norm.num_batches_tracked.item() == 4
 reveal(
     guess_11,
     "a",
@@ -883,6 +904,7 @@ r"""
 - **드롭아웃:** CPU에서는 16개짜리 마스크 네 개를 차례로 뽑으면 64개짜리 마스크 하나와 같습니다. 계층이 둘이면 첫 마이크로 배치가 두 번째 계층의 난수까지 뽑고 나서 다음으로 가므로 어긋납니다. 마스크가 달라도 기댓값은 같으니 학습에 해롭지는 않습니다.
 - **크기가 다른 마이크로 배치:** 평균들의 평균은 전체 평균이 아닙니다. 샘플 수로 가중하면 다시 같아집니다. 언어 모델에서는 샘플 수 자리에 토큰 수가 옵니다. 2024년 가을까지 여러 라이브러리가 이 버그를 안고 있었습니다([transformers#34191](https://github.com/huggingface/transformers/pull/34191)).
 - **남은 구간:** 4로 나누면 마지막 업데이트가 절반이 됩니다. 아예 건너뛰는 코드도 흔합니다. 그러면 남은 데이터는 에폭마다 버려지거나, 지우지 않은 채 다음 에폭의 첫 구간에 섞입니다.
+- **클리핑:** 마이크로 배치마다 자르면 지금까지 쌓인 것을 자꾸 줄이게 되어 앞의 배치일수록 몫이 작아집니다. 구간이 끝난 뒤 한 번만 자르면 큰 배치와 같습니다.
 
 ### 4.3 각주: AdamW와 bfloat16
 
@@ -1258,7 +1280,7 @@ reveal(guess_15, "a", "모드와 그래프는 따로입니다. 평가에는 `eva
 
 # %% [markdown]
 r"""
-표의 셋째 줄과 마지막 줄을 보세요. `no_grad()`만 쓰고 평가하면 **평가 데이터가 배치 정규화의 이동 통계량을 바꿉니다.** 매개변수를 얼려도 통계량은 얼지 않습니다.
+표의 셋째 줄과 마지막 줄을 보세요. `no_grad()`만 쓰고 평가하면 **평가 데이터가 배치 정규화의 이동 통계량을 바꿉니다.** `requires_grad_(False)`로 매개변수를 묶어도 통계량은 묶이지 않습니다.
 
 ### 연습 5. `evaluate`
 
@@ -1332,7 +1354,7 @@ r"""
 
 지금의 `zero_grad()`는 `.grad`를 0으로 채우지 않고 `None`으로 바꿉니다. 둘은 같아 보이지만 `step()`에게는 다릅니다. `None`이면 그 매개변수를 건너뛰고, 0이면 「그레이디언트가 0인 업데이트」를 합니다.
 
-**예측 16.** 머리가 둘인 모델을 20스텝 함께 학습한 다음, 50스텝은 머리 A만 씁니다. 지우는 방법은 `zero_grad(set_to_none=False)`입니다. 그 50스텝 동안 머리 B의 가중치를 움직이는 옵티마이저는 무엇입니까?
+**예측 16.** 출력 계층(head)이 A와 B 둘인 모델을 20스텝 함께 학습한 다음, 50스텝은 A만 씁니다. 지우는 방법은 `zero_grad(set_to_none=False)`입니다. 그 50스텝 동안 B의 가중치를 움직이는 옵티마이저는 무엇입니까?
 
 - a: 없습니다. 그레이디언트가 0이니 움직일 수 없습니다.
 - b: 모멘텀이 있는 SGD와 AdamW입니다.
@@ -1345,7 +1367,7 @@ guess_16 = None  # "a", "b", "c" 가운데 하나
 
 # %%
 def idle_head_moved(make_opt, *, set_to_none):
-    """쓰이지 않는 50스텝 동안 머리 B의 가중치가 가장 많이 움직인 거리입니다."""
+    """쓰이지 않는 50스텝 동안 출력 계층 B의 가중치가 가장 많이 움직인 거리입니다."""
     torch.manual_seed(10)
     body, head_a, head_b = (
         nn.Linear(64, 32).to(device),
@@ -1399,7 +1421,7 @@ r"""
 
 - 매개변수는 `requires_grad=True`인 잎(leaf) 텐서입니다. 그래프를 만드는 중에 제자리에서 바꾸면 오류가 납니다.
 - `param = param - lr * param.grad`는 새 텐서에 이름을 옮겨 붙일 뿐입니다. 모델 안의 텐서는 그대로입니다.
-- 갱신 방향은 손실이 줄어드는 쪽입니다. `.grad`가 `None`인 매개변수는 건드리지 않습니다.
+- 손실이 줄어드는 쪽으로 움직여야 합니다. `.grad`가 `None`인 매개변수는 건드리지 않습니다.
 """
 
 
@@ -1480,7 +1502,7 @@ boxes = [text.get_text() for text in figure.axes[0].texts]
 show(
     figure,
     "손실에서 출발해 오른쪽으로 가는 그래프. NllLoss, LogSoftmax, Addmm, Tanh, Addmm의 역전파 노드가 한 줄로 이어지고, "
-    "두 Addmm에서 편향과 가중치의 AccumulateGrad 네 개가 갈라져 나옵니다.",
+    "두 Addmm에서 편향(bias)과 가중치의 AccumulateGrad 네 개가 갈라져 나옵니다.",
 )
 assert sum(label.startswith("AccumulateGrad") for label in boxes) == len(list(model.parameters())) == 4
 reveal(guess_17, "c", "매개변수 텐서마다 하나씩입니다. 가중치로 가는 길에 있는 `TBackward0`은 전치입니다.")
@@ -1541,7 +1563,7 @@ check(autograd_nodes)
 r"""
 ## 7. 버그 찾기
 
-블로그와 이슈에서 되풀이해 나오는 오류를 담은 루프 다섯 개입니다. 코드는 모두 새로 썼습니다. 순서는 같습니다. **읽고, 고른 다음, 실행합니다.** 설명은 접혀 있습니다.
+블로그와 이슈에서 되풀이해 나오는 오류를 담은 루프 다섯 개입니다. 코드는 모두 새로 썼습니다. **읽고, 고른 다음, 실행하세요.** 설명은 접혀 있습니다.
 
 먼저 도구를 하나 만듭니다. SGD의 업데이트를 학습률로 나누면 `step()`이 읽은 그레이디언트가 나옵니다. 이것을 배치마다의 그레이디언트 $g_1, g_2, \dots$의 합으로 풀면, 업데이트 한 번에 **어떤 배치가 얼마씩** 들어갔는지 알 수 있습니다. 이 강의의 채점기가 보여 주는 막대그림도 이렇게 그립니다.
 """
@@ -1610,7 +1632,7 @@ def show_recipes(recipes, right, title, description):
 r"""
 ### 루프 1
 
-「에폭을 시작할 때 그레이디언트를 지웁니다.」 한 줄만 고르세요. 어느 줄이 틀렸습니까?
+「에폭을 시작할 때 그레이디언트를 지웁니다.」 주석에 a, b, c로 표시한 줄 가운데 하나가 틀렸습니다. 어느 줄입니까?
 """
 
 
@@ -1649,7 +1671,7 @@ r"""
 
 `k`번째 업데이트에 `g1`부터 `gk`까지 모두 들어갑니다. 에폭이 바뀔 때만 비워집니다. 배치가 하나뿐인 시험에서는 드러나지 않습니다. 3절에서 보았듯 손실로도 잘 드러나지 않습니다. 고치려면 `opt.zero_grad()`를 안쪽 `for`의 첫 줄로 옮깁니다.
 
-실제 사례: [pytorch#47175](https://github.com/pytorch/pytorch/issues/47175)의 글에 「각 에폭의 시작에서」라는 안내가 나옵니다.
+실제 사례: 한 한국어 강의의 실습 코드에서 수강생이 찾아내어 고쳐졌습니다([Standalone-DeepLearning#11](https://github.com/heartcored98/Standalone-DeepLearning/issues/11)).
 
 </details>
 
@@ -1761,7 +1783,7 @@ r"""
 <details>
 <summary>설명</summary>
 
-`model.train()`이 에폭 밖에 한 번만 있습니다. 오류도 없고 검증 정확도도 오르므로 몇 달을 모르고 지나갑니다([hendrycks/ethics#5](https://github.com/hendrycks/ethics/issues/5)). 두 가지 습관이 막아 줍니다. 학습하는 쪽은 **에폭마다** `model.train()`을 부르고(`fit`), 평가하는 쪽은 **들어올 때의 모드로 되돌립니다**(`evaluate`).
+`model.train()`이 에폭 밖에 한 번만 있습니다. 오류도 없고 검증 정확도도 오르므로 모르고 지나가기 쉽습니다. 실제 사례: [hendrycks/ethics#5](https://github.com/hendrycks/ethics/issues/5), [optuna#1725](https://github.com/optuna/optuna/pull/1725). 두 가지 습관이 막아 줍니다. 학습하는 쪽은 **에폭마다** `model.train()`을 부르고(`fit`), 평가하는 쪽은 **들어올 때의 모드로 되돌립니다**(`evaluate`).
 
 </details>
 
@@ -1811,7 +1833,7 @@ r"""
 
 `total_loss`가 모든 스텝의 `loss`를 붙들고, `loss`가 각자의 그래프를 붙듭니다. `backward()`가 저장된 텐서는 놓아 주므로 스텝마다 새는 양은 적습니다. 같은 코드를 **검증 루프에** `no_grad()` 없이 쓰면 저장된 텐서까지 모두 남아 훨씬 빨리 메모리가 찹니다. 고치는 방법은 `total_loss += loss.item() * len(xb)`입니다.
 
-실제 사례: [labelmodels#4](https://github.com/BatsResearch/labelmodels/issues/4), [horovod#641](https://github.com/horovod/horovod/issues/641).
+실제 사례: [horovod#641](https://github.com/horovod/horovod/pull/641).
 
 </details>
 
@@ -1937,5 +1959,5 @@ r"""
 
 ## 다음 노트북
 
-**02 학습 루프 해부.** 다섯 줄을 둘러싼 것들을 다룹니다. 설정과 시드, 혼합 정밀도, 워밍업, 체크포인트, 그리고 중단했다가 똑같이 이어 가기입니다.
+**02 학습 루프 해부.** 다섯 줄을 둘러싼 것들을 다룹니다. 설정과 시드, 혼합 정밀도(mixed precision), 워밍업(warmup), 체크포인트(checkpoint), 그리고 중단했다가 똑같이 이어 가기입니다.
 """
