@@ -99,7 +99,7 @@ def _array_difference(name: str, got: np.ndarray, expected: np.ndarray, atol: fl
         got, expected = got.reshape(1), expected.reshape(1)
     rows = min(len(got), len(expected))
     gap = _gap(got[:rows], expected[:rows])
-    wrong = np.argwhere(gap.reshape(rows, -1).max(axis=1, initial=0.0) > atol)
+    wrong = np.argwhere(gap.reshape(rows, -1).max(axis=1, initial=0.0) > atol) if gap.size else gap
     if wrong.size:
         row = int(wrong[0, 0])
         inner = np.unravel_index(int(gap[row].argmax()), gap[row].shape) if gap[row].ndim else ()

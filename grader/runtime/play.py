@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.runtime.program import STUDENT_ERRORS, Program
-from grader.runtime.recorder import Recorder, ScenarioOver
+from grader.runtime.recorder import Diverged, Recorder, ScenarioOver
 from grader.runtime.trace import Failure, Run, Trace
 
 
@@ -113,15 +113,19 @@ def play(
     return trace
 
 
-def play_scenario(scenario: Scenario, program: Program, *, seed: int, device: str = "cpu") -> Run:
-    """Run one scenario."""
+def play_scenario(
+    scenario: Scenario, program: Program, *, seed: int, device: str = "cpu", against: Run | None = None
+) -> Run:
+    """Run one scenario; with `against`, only as far as its states follow that run's."""
     env = Env(seed, torch.device(device), scenario.name)
-    recorder = Recorder(program)
+    recorder = Recorder(program, against=against, atol=scenario.atol)
     with _untouched_process(env.number("global")):
         try:
             scenario.play(Stage(program, recorder, env))
         except ScenarioOver:
             pass
+        except Diverged:
+            recorder.run.complete = False
         except STUDENT_ERRORS as error:
             # What the function returned was so strange that the driver tripped over it.
             recorder.run.failure = Failure(

@@ -22,6 +22,10 @@ class ScenarioOver(Exception):
     """The student's code raised; what has been observed so far is the scenario's result."""
 
 
+class Diverged(BaseException):
+    """A state left the run it is compared with; the rest need not be played."""
+
+
 class Recorder:
     """Collects one scenario's `Run`.
 
@@ -29,8 +33,11 @@ class Recorder:
     order of events of a right program and none of its parameters.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, *, against: Run | None = None, atol: float = 0.0) -> None:
+        """With `against`, the scenario is broken off (`Diverged`) at the first state that leaves that run."""
         self.run = Run()
+        self._against = None if against is None else against.arrays.get("theta")
+        self._atol = atol
         self.program = program
         self.calls = 0
         self.warned: list[str] = []
@@ -137,6 +144,15 @@ class Recorder:
             return
         self._states.append(vector)
         self._rates.append(self._learning_rates())
+        if self._against is not None and not self._follows(vector, len(self._states) - 1):
+            self._against = None
+            raise Diverged
+
+    def _follows(self, vector: Array, row: int) -> bool:
+        assert self._against is not None
+        if row >= len(self._against) or self._against[row].shape != vector.shape:
+            return False
+        return np.allclose(vector, self._against[row], rtol=0.0, atol=self._atol, equal_nan=True)
 
     def modes(self, name: str = "모드") -> None:
         """Record as a fact which submodules are in train mode."""

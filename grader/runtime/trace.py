@@ -64,6 +64,9 @@ class Run:
     """A name for each element group of the arrays' last axis: `0.weight 24`."""
     events: list[Event] = field(default_factory=list)
     failure: Failure | None = None
+    complete: bool = True
+    """False when it was broken off because its states had left another run's (a known mistake's run, which
+    is only made to be compared; a submission's is always complete)."""
 
 
 @dataclass
