@@ -4,7 +4,7 @@ A fixture contains what tells the known mistakes apart: uneven sizes, a tail, tw
 a moving rate, a clip that is active only sometimes, dropout with a model handed over in eval mode.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -24,6 +24,7 @@ from grader.runtime.fixtures import (
 )
 from grader.runtime.play import Driver, Env, Problem, Scenario, Stage
 from grader.runtime.recorder import as_number, type_name
+from grader.runtime.trace import Fact
 
 CLIP_ATOL = 1e-5
 """torch divides by norm + 1e-6; a clip written by hand without it is right too (measured: 1.4e-7 apart)."""
@@ -367,12 +368,16 @@ def _with_gradients(env: Env) -> Net:
     return model
 
 
+def _gradients_left(parameters: Iterable[nn.Parameter]) -> list[Fact]:
+    return [p.grad is not None and bool(p.grad.ne(0).any()) for p in parameters]
+
+
 def _zero_gradients_clears(stage: Stage) -> None:
     recorder = stage.recorder
     model = _with_gradients(stage.env)
     recorder.watch(model)
     recorder.call(stage.student("zero_gradients"), model.parameters())
-    recorder.fact("그레이디언트가 남음", recorder.gradients_left())
+    recorder.fact("매개변수마다 그레이디언트가 남음", _gradients_left(model.parameters()))
 
 
 def _zero_gradients_none(stage: Stage) -> None:
@@ -383,7 +388,7 @@ def _zero_gradients_none(stage: Stage) -> None:
     parameters[1].grad = None
     recorder.watch(model)
     recorder.call(stage.student("zero_gradients"), parameters)
-    recorder.fact("그레이디언트가 남음", recorder.gradients_left())
+    recorder.fact("매개변수마다 그레이디언트가 남음", _gradients_left(parameters))
     recorder.fact("None이던 .grad", "None" if parameters[1].grad is None else "텐서")
 
 
