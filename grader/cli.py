@@ -185,8 +185,11 @@ def grade(
         course, lessons or course.lessons, secrets.randbelow(MAX_SEED) if seed is None else seed,
         _device(device), sandbox, jobs,
     )
+    walls = "none" if sandbox == "none" else "bwrap"
     journal, plan = _guarded(
-        lambda: Journal.open(out_dir, plan, resume=resume, seed_given=seed is not None), JournalError, OSError
+        lambda: Journal.open(out_dir, plan, walls, resume=resume, seed_given=seed is not None),
+        JournalError,
+        OSError,
     )
     todo = [s for s in handed_in if not journal.has(s)]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

@@ -169,14 +169,12 @@ def run_submission(plan: Plan, submission: Submission, sandbox: Sandbox) -> dict
 
 def _problem(source: SourceFile, exercise: str) -> str | None:
     """Why the exercise's own cell cannot be read; None when it is defined."""
-    if exercise in source.defines:
+    problem = source.problem_for(exercise)
+    if problem is None:
         return None
-    for problem in source.problems:
-        if exercise in problem.text:
-            place = source.place(problem.line)
-            where = f"{place.line}번째 줄" if place.cell is None else f"셀 {place.cell}의 {place.line}번째 줄"
-            return f"{source.name} {where}을(를) 읽을 수 없어요. {problem.message}"
-    return None
+    place = source.place(problem.line)
+    where = f"{place.line}번째 줄" if place.cell is None else f"셀 {place.cell}의 {place.line}번째 줄"
+    return f"{source.name} {where}을 읽을 수 없어요. {problem.message}"
 
 
 def _feedback(
@@ -191,7 +189,7 @@ def _feedback(
             message = " ".join(f"{u.name}: {u.message}" for u in submission.unreadable)
             return without_trace(exercise, "unreadable", message=message)
         return without_trace(exercise, "missing")
-    if outcome.status != "ran" or outcome.trace is None:
+    if outcome.trace is None:
         status = "crashed" if outcome.status == "ran" else outcome.status
         message = MESSAGES[status] if not outcome.detail else f"{MESSAGES[status]} ({outcome.detail})"
         feedback = without_trace(exercise, status, message=message, file=name)
