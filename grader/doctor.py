@@ -1,6 +1,5 @@
 """`grader doctor`: what works on this machine, and the command that mends what does not. Beside the flow."""
 
-import importlib
 import os
 import platform
 import sys
@@ -123,10 +122,13 @@ def _device() -> Finding:
 
 
 def _sandbox() -> Finding:
-    sandbox = importlib.import_module("grader.sandbox")
-    problem = sandbox.probe()
-    if problem:
-        return Finding("격리", False, str(problem), "sudo apt-get install -y bubblewrap")
+    from grader.bubblewrap import explain, probe
+
+    found = probe()
+    if not found.available:
+        lines = [line for line in explain(found).splitlines() if not found.remedy or found.remedy not in line]
+        remedy = found.remedy or "grader grade … --sandbox none (믿을 수 있는 코드만)"
+        return Finding("격리", False, "\n".join(lines), remedy)
     return Finding("격리", True, "bubblewrap으로 제출물을 가둬서 실행해요")
 
 

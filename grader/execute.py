@@ -57,6 +57,9 @@ def execute(notebook: Any, *, whole: float = WHOLE, per_cell: float = PER_CELL) 
             timeout_func=remaining,
             startup_timeout=60,
             shutdown_kernel="immediate",
+            extra_arguments=[
+                "--IPKernelApp.log_level=40"
+            ],  # errors only: advice about encryption is noise here
             record_timing=False,
             on_cell_start=entering,
             resources={"metadata": {"path": folder}},

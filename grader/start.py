@@ -108,11 +108,9 @@ def reset(place: Path, name: str, report: Report = print) -> Path:
     lesson = course.lesson(exercise.lesson if exercise else _lesson_key(course, name))
     notebook = _find_notebook(place, lesson)
     try:
+        fresh = None if exercise is None else _with_fresh_cell(notebook, lesson, exercise)
         backup = _back_up(notebook)
-        if exercise is None:
-            _copy(lesson.notebook, notebook)
-        else:
-            _reset_cell(notebook, lesson, exercise, backup)
+        _write(notebook, lesson.notebook.read_bytes() if fresh is None else fresh)
     except PermissionError as error:
         raise StartError(f"{error.filename or notebook}에 쓸 권한이 없어요.") from error
     progress = Progress.load()
@@ -133,18 +131,18 @@ def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:
         newest = _digest(lesson.notebook)
         there = _digest(target) if target.exists() else None
         if there is None:
-            _copy(lesson.notebook, target)
+            _write(target, lesson.notebook.read_bytes())
             report(f"복사했어요: {target}")
         elif there == newest:
             report(f"이미 있어요: {target}")
         elif there == copied.get(lesson.name):
-            _copy(lesson.notebook, target)
+            _write(target, lesson.notebook.read_bytes())
             report(f"새 판으로 바꿨어요 (고친 곳이 없었어요): {target}")
         elif newest == copied.get(lesson.name):
             report(f"쓰던 것을 그대로 둬요: {target}")
         else:
             beside = _free_name(target, "새판")
-            _copy(lesson.notebook, beside)
+            _write(beside, lesson.notebook.read_bytes())
             report(f"쓰던 것을 그대로 두고, 강의의 새 판은 옆에 뒀어요: {beside}")
         copied[lesson.name] = newest
     (folder / MANIFEST).write_text(json.dumps(copied, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -163,10 +161,10 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _copy(source: Path, target: Path) -> None:
+def _write(target: Path, content: bytes) -> None:
     """Through a temporary name, so that a full disk leaves no half notebook."""
     temporary = target.with_name(f".{target.name}.tmp")
-    temporary.write_bytes(source.read_bytes())
+    temporary.write_bytes(content)
     temporary.replace(target)
 
 
@@ -177,7 +175,7 @@ def _free_name(path: Path, word: str) -> Path:
 
 def _back_up(notebook: Path) -> Path:
     backup = _free_name(notebook, f"백업-{time.strftime('%Y%m%d-%H%M%S')}")
-    _copy(notebook, backup)
+    _write(backup, notebook.read_bytes())
     return backup
 
 
@@ -206,22 +204,20 @@ def _find_notebook(place: Path, lesson: Lesson) -> Path:
     )
 
 
-def _reset_cell(notebook: Path, lesson: Lesson, exercise: Exercise, backup: Path) -> None:
+def _with_fresh_cell(notebook: Path, lesson: Lesson, exercise: Exercise) -> bytes:
+    """The learner's notebook with the exercise's cell as it was at the start."""
     nbformat: Any = importlib.import_module("nbformat")  # Any: it is only partly typed
     tag = f"exercise:{exercise.name}"
     document = _load(notebook)
     cells, starters = _tagged(document, tag), _tagged(_load(lesson.notebook), tag)
     if not cells or not starters:
-        backup.unlink()
         raise StartError(
             f"{notebook}에 {exercise.name} 연습 칸이 없어요. 레슨째 되돌리려면: grader reset {lesson.id}"
         )
     for cell in cells:
         cell.source = starters[0].source
         cell.outputs, cell.execution_count = [], None
-    temporary = notebook.with_name(f".{notebook.name}.tmp")
-    nbformat.write(document, temporary)
-    temporary.replace(notebook)
+    return f"{nbformat.writes(document)}\n".encode()
 
 
 def _load(path: Path) -> Any:

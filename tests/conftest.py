@@ -44,9 +44,9 @@ def _no_cuda() -> str:
 
 
 def _no_sandbox() -> str:
-    from grader import sandbox
+    from grader.bubblewrap import explain, probe
 
-    return sandbox.probe() or ""
+    return "" if probe().available else explain(probe())
 
 
 def _no_browser() -> str:

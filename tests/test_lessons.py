@@ -1,0 +1,122 @@
+"""Every lesson there is: notebooks run headless, starters fail, solutions pass. New lessons need no edit."""
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from grader import build as building
+from grader import paths
+from grader.assess import Origin, assess
+from grader.course import Course, Exercise, Lesson, load_course
+from grader.execute import error_outputs, execute
+from grader.feedback import Feedback
+from grader.mistakes import reference
+from grader.runtime.play import play
+from grader.runtime.program import load_program
+from grader.submission import read_submission
+
+COURSE: Course = load_course()
+LESSONS = [pytest.param(lesson, id=lesson.name) for lesson in COURSE.lessons]
+EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in COURSE.exercises.values()]
+SEED = 20260101
+
+
+def graded(file: Path, exercise: Exercise) -> Feedback:
+    """The road a submission takes, without the sandbox."""
+    submission = read_submission(file, tuple(COURSE.exercises))
+    assert not submission.unreadable, submission.unreadable
+    source = submission.source_for(exercise.name)
+    assert source is not None, f"{file.name} does not define {exercise.name}"
+    program = load_program(source.text, name="submission_in_test")
+    try:
+        trace = play(exercise.driver, program, seed=SEED)
+    finally:
+        program.unload()
+    return assess(exercise, trace, reference(exercise.name, SEED), Origin.of_file(source))
+
+
+def shown_by_checks(notebook: Any) -> dict[str, str]:
+    """What each check cell shows as plain text."""
+    return {
+        cell["id"].removeprefix("check-"): "".join(
+            output.get("data", {}).get("text/plain", "") for output in cell.outputs
+        )
+        for cell in notebook.cells
+        if cell["id"].startswith("check-")
+    }
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_notebooks_are_what_their_source_says(lesson: Lesson) -> None:
+    assert building.build(lesson, check=True) == []
+
+
+@pytest.mark.notebook
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_the_solution_runs_its_claims_hold_and_its_checks_pass(lesson: Lesson) -> None:
+    notebook = building.solution_notebook(lesson)
+    execute(notebook)  # raises at the first error; claims are asserts in the notebook
+    shown = shown_by_checks(notebook)
+    assert set(shown) == {exercise.name for exercise in lesson.exercises}
+    for name, text in shown.items():
+        points = f"{COURSE.exercises[name].max_score:g}"
+        assert f"{points}/{points}" in text, (name, text)
+
+
+@pytest.mark.notebook
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_the_untouched_lesson_runs_to_its_end(lesson: Lesson) -> None:
+    """ "Run all" before anything is written: no cell may lean on what the learner has yet to write."""
+    notebook = nbformat.read(lesson.notebook, as_version=4)
+    execute(notebook)
+    assert error_outputs(notebook) == []
+    for name, text in shown_by_checks(notebook).items():
+        assert text, f"check({name}) shows nothing"
+        assert "통과했어요" not in text, (name, text)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_untouched_starter_gets_nothing(exercise: Exercise) -> None:
+    feedback = graded(COURSE.lesson(exercise.lesson).notebook, exercise)
+    assert feedback.status != "passed"
+    assert feedback.score == 0
+    assert feedback.mistake_ids == []
+
+
+@pytest.mark.parametrize("suffix", [".py", ".ipynb"])
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_solution_gets_everything(exercise: Exercise, suffix: str) -> None:
+    feedback = graded(COURSE.lesson(exercise.lesson).solution.with_suffix(suffix), exercise)
+    assert feedback.status == "passed", feedback.message
+    assert feedback.score == feedback.max_score > 0
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_hints_hold_the_answer_back_until_the_last(exercise: Exercise) -> None:
+    assert len(exercise.hints) >= 2
+    assert f"def {exercise.name}" in exercise.hints[-1] or f"class {exercise.name}" in exercise.hints[-1]
+    assert not any(f"def {exercise.name}" in hint for hint in exercise.hints[:-1])
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_last_hint_is_an_answer_that_passes(exercise: Exercise, tmp_path: Path) -> None:
+    """A learner who copies it must not be told that it is wrong."""
+    lesson = COURSE.lesson(exercise.lesson)
+    code = exercise.hints[-1].split("```python\n", 1)[1].split("```", 1)[0]
+    file = tmp_path / "hinted.py"
+    file.write_text(f"{_imports(lesson)}\n{code}", encoding="utf-8")
+    feedback = graded(file, exercise)
+    assert feedback.status == "passed", feedback.message
+
+
+def _imports(lesson: Lesson) -> str:
+    """The imports that stand above every cell of the lesson's notebook."""
+    lines = lesson.solution.read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if line.startswith(("import ", "from ")) and "grader" not in line)
+
+
+def test_no_lesson_is_missing_from_the_course() -> None:
+    for folder, suffix in ((paths.solutions_path(), ".py"), (paths.lessons_path(), ".ipynb")):
+        assert {p.stem for p in folder.glob(f"*{suffix}")} == {lesson.name for lesson in COURSE.lessons}
