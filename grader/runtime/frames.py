@@ -1,0 +1,94 @@
+"""Frames between grader, sandbox server and its children: a JSON header and bytes, nothing that executes."""
+
+import json
+import socket
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+_PREFIX = struct.Struct(">II")  # length of the header, length of the body
+_MAX_HEADER = 64 * 2**10
+_CHUNK = 2**16
+
+Header = dict[str, Any]
+
+
+class FrameError(ValueError):
+    """The other side wrote something that is no frame."""
+
+
+def send(channel: socket.socket, header: Header, body: bytes = b"", fds: Sequence[int] = ()) -> None:
+    """Write one frame; open files may travel with it."""
+    text = json.dumps(header).encode()
+    data = _PREFIX.pack(len(text), len(body)) + text + body
+    sent = socket.send_fds(channel, [data[:_CHUNK]], fds) if fds else 0
+    channel.sendall(data[sent:])
+
+
+def receive(channel: socket.socket, max_fds: int = 0) -> tuple[Header, bytes, list[int]]:
+    """Read one frame from a side that is trusted, and the files that came with it.
+
+    Raises:
+        EOFError: the other side has gone.
+    """
+    first, fds, _, _ = socket.recv_fds(channel, _PREFIX.size, max_fds)
+    header_size, body_size = _PREFIX.unpack(first + _exactly(channel, _PREFIX.size - len(first), bool(first)))
+    header: Header = json.loads(_exactly(channel, header_size))
+    return header, _exactly(channel, body_size), list(fds)
+
+
+def _exactly(channel: socket.socket, size: int, alive: bool = True) -> bytes:
+    data = bytearray()
+    while alive and len(data) < size:
+        piece = channel.recv(min(size - len(data), _CHUNK))
+        alive = bool(piece)
+        data += piece
+    if not alive:
+        raise EOFError("the other side has gone")
+    return bytes(data)
+
+
+class Reader:
+    """Puts frames together from what a side that is not trusted wrote."""
+
+    def __init__(self, max_body: int) -> None:
+        self._max_body = max_body
+        self._buffer = bytearray()
+
+    @property
+    def pending(self) -> bool:
+        """Whether bytes are there that no frame has claimed."""
+        return bool(self._buffer)
+
+    @property
+    def overfull(self) -> bool:
+        """Whether more is there than any one frame may be."""
+        return len(self._buffer) > _PREFIX.size + _MAX_HEADER + self._max_body
+
+    def feed(self, data: bytes) -> None:
+        """Take what was read from the channel."""
+        self._buffer += data
+
+    def next(self) -> tuple[Header, bytes] | None:
+        """The next complete frame, if there is one.
+
+        Raises:
+            FrameError: what stands there is no frame, or a larger one than is read.
+        """
+        if len(self._buffer) < _PREFIX.size:
+            return None
+        header_size, body_size = _PREFIX.unpack_from(self._buffer)
+        if header_size > _MAX_HEADER or body_size > self._max_body:
+            raise FrameError(f"a frame of {header_size} + {body_size} bytes")
+        body_at = _PREFIX.size + header_size
+        if len(self._buffer) < body_at + body_size:
+            return None
+        try:
+            header = json.loads(self._buffer[_PREFIX.size : body_at])
+        except (ValueError, RecursionError) as error:
+            raise FrameError(f"a header that is no JSON: {error}") from error
+        if not isinstance(header, dict):
+            raise FrameError("a header that is no object")
+        body = bytes(self._buffer[body_at : body_at + body_size])
+        del self._buffer[: body_at + body_size]
+        return header, body

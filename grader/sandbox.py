@@ -1,0 +1,144 @@
+"""Runs a submission's exercises isolated and brings back their traces: between submission and judge."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from grader import bubblewrap
+from grader.bubblewrap import Probe, explain, probe
+from grader.forks import Child, Ended, Limits, SandboxUnavailable, Server, Status
+from grader.runtime.server import Setting
+from grader.runtime.trace import Failure, Trace, TraceError, from_bytes
+
+__all__ = ["Job", "Limits", "Outcome", "Probe", "Sandbox", "SandboxUnavailable", "explain", "probe"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One virtual file and the exercises to run from it, in this order."""
+
+    source: str
+    exercises: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one exercise."""
+
+    exercise: str
+    status: Status
+    trace: Trace | None
+    """What was observed; always there when it `ran`, and with `memory` when the code could still say so."""
+    seconds: float
+    detail: str = ""
+    """A few words for the message: `SIGSEGV`, `종료 코드 3`."""
+
+
+class Sandbox:
+    """One warmed server; a fork of it for each job. Not for two threads at once.
+
+    Raises:
+        SandboxUnavailable: the asked-for isolation cannot be had here.
+    """
+
+    def __init__(
+        self,
+        kind: str = "auto",
+        device: str = "cpu",
+        limits: Limits | None = None,
+        *,
+        modules: Sequence[str],
+        extra: Path | None = None,
+    ) -> None:
+        """Start the server; it warms up while others start.
+
+        Args:
+            kind: `bwrap` and `auto` isolate; `none` only limits time, memory and output.
+            device: `cpu`, or `cuda` (then each job starts CUDA anew: a warmed one cannot be forked).
+            limits: of one exercise.
+            modules: names of modules in `grader.exercises`.
+            extra: a further folder of such modules.
+        """
+        if kind not in ("auto", "bwrap", "none"):
+            raise ValueError(f'kind must be "auto", "bwrap" or "none": {kind!r}')
+        self._isolate = kind != "none"
+        if self._isolate and not probe().available:
+            raise SandboxUnavailable(explain(probe()))
+        self._limits = limits or Limits()
+        self._device, self._extra = device, extra
+        self._setting = Setting(
+            tuple(modules), bubblewrap.extra_inside(extra, isolate=self._isolate), device, self._isolate
+        )
+        self._server: Server | None = self._start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the server and everything in it."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    def run(self, job: Job, seed: int) -> list[Outcome]:
+        """Run a job's exercises; whatever one of them does, the others are run too.
+
+        Raises:
+            SandboxUnavailable: the server does not start (any more).
+        """
+        outcomes: list[Outcome] = []
+        while len(outcomes) < len(job.exercises):
+            outcomes += self._run_fork(job.source, job.exercises[len(outcomes) :], seed)
+        return outcomes
+
+    def _start(self) -> "Server":
+        return Server(self._isolate, self._device, self._setting, self._extra)
+
+    def _run_fork(self, source: str, exercises: Sequence[str], seed: int) -> list[Outcome]:
+        """Outcomes of the first exercises, up to the one whose end was also the child's (at least one)."""
+        if self._server is None:
+            self._server = self._start()
+        self._server.ready()
+        outcomes: list[Outcome] = []
+        started = time.perf_counter()
+        child = Child(self._server, self._limits, len(exercises))
+        try:
+            child.load(source)
+            for exercise in exercises:
+                started = time.perf_counter()
+                blob = child.play(exercise, seed)
+                outcomes.append(_observed(exercise, blob, time.perf_counter() - started))
+        except Ended as end:
+            seconds = time.perf_counter() - started
+            # What ends while it is being loaded would do so again for each exercise.
+            ended = exercises[len(outcomes) :][: 1 if child.loaded else None]
+            outcomes += [Outcome(name, end.status, None, seconds, end.detail) for name in ended]
+        finally:
+            if not child.close():
+                self.close()  # the server is gone too, or does not answer: a new one for the next
+        return outcomes
+
+
+def _observed(exercise: str, blob: bytes, seconds: float) -> Outcome:
+    try:
+        trace = from_bytes(blob)
+    except TraceError:
+        return Outcome(exercise, "crashed", None, seconds, "읽을 수 없는 기록")
+    failures = [trace.load_failure, *(run.failure for run in trace.runs.values())]
+    status: Status = "memory" if any(f is not None and _out_of_memory(f) for f in failures) else "ran"
+    return Outcome(exercise, status, trace, seconds)
+
+
+def _out_of_memory(failure: Failure) -> bool:
+    if {"MemoryError", "OutOfMemoryError"} & set(failure.bases):
+        return True
+    message = failure.message.lower()
+    return "RuntimeError" in failure.bases and ("allocate memory" in message or "out of memory" in message)
