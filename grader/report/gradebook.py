@@ -1,0 +1,193 @@
+"""Writes what an instructor opens: `results.json`, `gradebook.csv`, `index.html`, a page and a Gradescope file a student."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from grader.course import Course
+from grader.feedback import Feedback
+from grader.report import words
+from grader.report.class_table import MistakeCount, count_mistakes
+from grader.report.html import environment, feedback_html
+from grader.report.names import file_names, safe_filename
+from grader.report.results import ClassResult, SubmissionResult, dump, write_results, write_text
+from grader.report.text import feedback_text
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def write_report(out: Path, result: ClassResult, course: Course, *, when: datetime | None = None) -> None:
+    """Write the whole report of a class into `out`.
+
+    Args:
+        out: folder; made when it is not there, files of earlier runs are overwritten.
+        result: the class.
+        course: gives the order and the titles of lessons and exercises.
+        when: the time shown in `index.html`; now, when not given.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    names = file_names([s.student for s in result.submissions])
+    for submission, name in zip(result.submissions, names, strict=True):
+        write_student(out, submission, course, name=name)
+    write_text(out / "gradebook.csv", gradebook_csv(result, course), encoding="utf-8-sig")
+    write_text(out / "index.html", _index_page(result, course, names, when or datetime.now()))
+    write_results(out / "results.json", result)  # last: it says that everything else is there
+
+
+def write_student(out: Path, submission: SubmissionResult, course: Course, *, name: str | None = None) -> None:
+    """Write one student's feedback page and Gradescope file, so that a killed run keeps them.
+
+    Args:
+        out: the report's folder.
+        submission: the student's result.
+        course: gives the order and the titles of lessons and exercises.
+        name: the student's file name where the class has been named by `file_names`.
+    """
+    name = safe_filename(submission.student) if name is None else name
+    write_text(out / "feedback" / f"{name}.html", _student_page(submission, course))
+    write_text(out / "gradescope" / name / "results.json", dump(gradescope(submission)) + "\n")
+
+
+# ---- for other programs -------------------------------------------------------------------------------
+
+
+def gradebook_csv(result: ClassResult, course: Course) -> str:
+    """A line a student: points in all and for each exercise, then statuses and mistakes."""
+    exercises = _exercises(result.submissions, course)
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
+    keys = [f"{e.lesson}_{e.name}" for e in exercises]
+    writer.writerow(["학생", "점수", "만점", *keys, *(f"{key}_상태" for key in keys), "실수"])
+    for submission in result.submissions:
+        feedbacks = {f.exercise: f for f in submission.feedbacks}
+        own = [feedbacks.get(e.name) for e in exercises]
+        mistakes = "; ".join(f"{f.exercise}: {', '.join(f.mistake_ids)}" for f in own if f and f.mistake_ids)
+        writer.writerow(
+            [
+                _cell(submission.student),
+                words.points(submission.score),
+                words.points(submission.max_score),
+                *("" if f is None else words.points(f.score) for f in own),
+                *("" if f is None else words.STATUS_NAMES[f.status] for f in own),
+                _cell(mistakes),
+            ]
+        )
+    return file.getvalue()
+
+
+def _cell(text: str) -> str:
+    """Text that a spreadsheet shows instead of calculating it."""
+    shown = words.one_line(text)
+    return f"'{shown}" if text.startswith(_FORMULA_STARTS) or shown.startswith(_FORMULA_STARTS) else shown
+
+
+def gradescope(submission: SubmissionResult) -> dict[str, Any]:
+    """What a Gradescope autograder writes to `results.json`: a test an exercise, its feedback as text.
+
+    Text, because Gradescope's pages decide themselves what HTML they keep.
+    """
+    return {
+        "score": round(submission.score, 6),
+        "max_score": round(submission.max_score, 6),
+        "execution_time": round(sum(f.seconds for f in submission.feedbacks), 3),
+        "output": "\n".join(words.clean(note) for note in submission.notes),
+        "output_format": "text",
+        "visibility": "visible",
+        "tests": [
+            {
+                "number": f"{feedback.lesson}.{number}",
+                "name": f"{feedback.title} ({feedback.exercise})",
+                "score": round(feedback.score, 6),
+                "max_score": round(feedback.max_score, 6),
+                "status": "passed" if feedback.status == "passed" else "failed",
+                "output": feedback_text(feedback),
+                "output_format": "text",
+                "visibility": "visible",
+            }
+            for number, feedback in enumerate(submission.feedbacks, start=1)
+        ],
+    }
+
+
+# ---- for people ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Column:
+    """One exercise in the table of the class."""
+
+    name: str
+    title: str
+    lesson: str
+    passed: int = 0
+    students: int = 0
+
+
+def _exercises(submissions: Sequence[SubmissionResult], course: Course) -> list[Column]:
+    """The exercises that were graded, in the course's order; what the course no longer has comes last."""
+    found: dict[str, list[Feedback]] = {}
+    for submission in submissions:
+        for feedback in submission.feedbacks:
+            found.setdefault(feedback.exercise, []).append(feedback)
+    order = [name for name in course.exercises if name in found]
+    order += [name for name in found if name not in course.exercises]
+    return [
+        Column(name, fs[0].title, fs[0].lesson, sum(f.status == "passed" for f in fs), len(fs))
+        for name, fs in ((name, found[name]) for name in order)
+    ]
+
+
+def _student_page(submission: SubmissionResult, course: Course) -> str:
+    titles = {lesson.id: lesson.title for lesson in course.lessons}
+    lessons: dict[str, list[tuple[Feedback, str]]] = {}
+    for feedback in submission.feedbacks:
+        lessons.setdefault(feedback.lesson, []).append((feedback, feedback_html(feedback)))
+    return _page(
+        "student.html.j2",
+        course=course,
+        submission=submission,
+        lessons=[(key, titles.get(key, ""), cards) for key, cards in lessons.items()],
+    )
+
+
+def _index_page(result: ClassResult, course: Course, names: Sequence[str], when: datetime) -> str:
+    submissions, exercises = result.submissions, _exercises(result.submissions, course)
+    rows = [
+        (submission, f"feedback/{quote(name)}.html", {f.exercise: f for f in submission.feedbacks})
+        for submission, name in zip(submissions, names, strict=True)
+    ]
+    statuses = [f.status for s in submissions for f in s.feedbacks]
+    mistakes: list[MistakeCount] = count_mistakes(submissions)
+    return _page(
+        "index.html.j2",
+        course=course,
+        result=result,
+        exercises=exercises,
+        lessons=_spans(exercises),
+        rows=rows,
+        scores=sorted(s.score for s in submissions),
+        best=max((s.max_score for s in submissions), default=0.0),
+        all_passed=sum(s.passed for s in submissions),
+        mistakes=mistakes,
+        stopped=[(status, statuses.count(status)) for status in words.STATUS_NAMES if status in statuses],
+        when=when.strftime("%Y-%m-%d %H:%M"),
+    )
+
+
+def _spans(exercises: Sequence[Column]) -> list[tuple[str, int]]:
+    """Lessons with their number of columns."""
+    lessons = list(dict.fromkeys(e.lesson for e in exercises))
+    return [(lesson, sum(e.lesson == lesson for e in exercises)) for lesson in lessons]
+
+
+def _page(template: str, **values: Any) -> str:
+    page: str = environment().get_template(template).render(words=words, **values)
+    # A lone surrogate in a student's text cannot be written as UTF-8.
+    return page.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,167 @@
+"""Draws one feedback as an HTML card for notebooks and report pages.
+
+What JupyterLab's sanitizer leaves of an untrusted output decides the means: inline styles whose values are plain
+numbers and colours, `<div>`, `<code>`, `<pre>`, `<details>`. It drops `<svg>`, `<style>`, `aria-*`, and the
+values `inherit`, `currentColor`, `var()`, `light-dark()`. So bars are divs, text keeps the colour of the page
+it stands on, and every fill is translucent: the same card reads on light and on dark.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from grader.feedback import Feedback, Recipe
+from grader.report import words
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+# Mid-tones: at least 3:1 as graphics on white and on #111 alike. Text never takes these colours.
+GREEN, RED, AMBER, BLUE, GREY = "#2b9a5a", "#e05252", "#c07c10", "#3d85f0", "#808080"
+
+_ACCENTS = {"passed": GREEN, "failed": RED, "error": RED, "missing": GREY}
+
+
+@cache
+def environment() -> Any:
+    """The jinja2 environment of all report templates; it escapes everything by default."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        prose=prose, points=words.points, clean=words.clean, one_line=words.one_line, coefficient=words.coefficient
+    )
+    made.globals.update(colors={"green": GREEN, "red": RED, "amber": AMBER, "blue": BLUE, "grey": GREY})
+    return made
+
+
+def feedback_html(feedback: Feedback, *, hints: Sequence[str] = (), total_hints: int = 0) -> str:
+    """The card of one feedback.
+
+    Args:
+        feedback: what there is to say; everything in it is escaped.
+        hints: the course's hints shown so far, repeated at the end of the card.
+        total_hints: how many the exercise has; above `len(hints)` the card says how to get the next one.
+    """
+    diagnosis = feedback.diagnosis
+    pairs = words.align(diagnosis.yours, diagnosis.right)
+    card: str = (
+        environment()
+        .get_template("card.html.j2")
+        .render(
+            f=feedback,
+            head=words.headline(feedback),
+            accent=GREY if words.is_empty(feedback) else _ACCENTS.get(feedback.status, AMBER),
+            where=words.location(feedback),
+            error=words.error_text(feedback),
+            next_step=words.next_step(feedback),
+            pairs=pairs,
+            same_order=bool(pairs) and not any(pair.differs for pair in pairs),
+            recipe=_bars(diagnosis.recipe),
+            hints=tuple(hints),
+            total_hints=total_hints,
+            words=words,
+        )
+    )
+    return card
+
+
+def hint_html(title: str, text: str, number: int, total: int) -> str:
+    """The card of the course's hint `number` (from 1) of `total`."""
+    template = environment().get_template("hint.html.j2")
+    card: str = template.render(title=title, blocks=hint_blocks(text), number=number, total=total)
+    return card
+
+
+def hint_blocks(text: str) -> list[tuple[str, bool]]:
+    """Prose and fenced code of a hint in turn: [(text, is code), …]."""
+    blocks: list[tuple[str, bool]] = []
+    for index, part in enumerate(text.split("```")):
+        code = index % 2 == 1
+        lines = part.strip("\n").split("\n")
+        if code and lines and lines[0].strip() in ("python", "py", "text"):
+            lines = lines[1:]
+        body = "\n".join(lines)
+        if body.strip():
+            blocks.append((body, code))
+    return blocks
+
+
+_CODE_STYLE = (
+    "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:0.92em;padding:1px 4px;border-radius:4px;"
+    "background-color:rgba(128,128,128,0.16)"
+)
+
+
+def prose(text: str) -> Markup:
+    """Escaped text in which `code` in backticks is set as code and line breaks are kept."""
+    out = Markup()
+    for piece, is_code in words.split_code(words.clean(text)):
+        if is_code:
+            out += Markup('<code style="{}">{}</code>').format(_CODE_STYLE, piece)
+        else:
+            out += Markup("<br>").join(piece.split("\n"))
+    return out
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """One coefficient, and its length in percent of the whole axis."""
+
+    text: str
+    share: float
+    negative: bool
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One batch: what the learner's update took of it, and what the right one takes."""
+
+    name: str
+    got: _Bar
+    expected: _Bar
+
+
+@dataclass(frozen=True)
+class _Bars:
+    """A recipe as drawn; `zero` is where the axis has its zero, in percent."""
+
+    update: int
+    got: str
+    expected: str
+    residual: str
+    zero: float
+    rows: tuple[_Row, ...]
+
+
+def _bars(recipe: Recipe | None) -> _Bars | None:
+    if recipe is None:
+        return None
+    finite = [c for c in (*recipe.got, *recipe.expected) if math.isfinite(c)]
+    low, high = min(0.0, *finite, 0.0), max(0.0, *finite, 0.0)
+    span = (high - low) or 1.0
+
+    def bar(value: float) -> _Bar:
+        share = abs(value) / span * 100 if math.isfinite(value) else 0.0
+        return _Bar(words.coefficient(value), round(share, 1), value < 0)
+
+    got, expected = words.formulas(recipe)
+    rows = zip(recipe.batches, recipe.got, recipe.expected, strict=True)
+    return _Bars(
+        update=recipe.update,
+        got=got,
+        expected=expected,
+        residual=words.residual_line(recipe),
+        zero=round(-low / span * 100, 1),
+        rows=tuple(_Row(f"g{words.subscript(batch)}", bar(mine), bar(right)) for batch, mine, right in rows),
+    )

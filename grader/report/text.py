@@ -1,0 +1,179 @@
+"""The same feedback as plain text and for the terminal, and the table that ends `grader grade`."""
+
+import io
+from collections.abc import Iterable, Sequence
+from textwrap import dedent
+
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from grader.feedback import Feedback, Named, Recipe
+from grader.report import words
+from grader.report.class_table import class_table
+
+__all__ = ["class_table", "feedback_text", "hint_text", "print_feedback"]
+
+_STYLES = {"passed": "bold green", "failed": "bold red", "error": "bold red", "missing": "bold"}
+_LABEL = "dim"
+_INDENT = 2
+_BAR_CELLS = 30
+
+
+def feedback_text(feedback: Feedback, width: int = 80) -> str:
+    """The feedback as plain text of at most `width` columns (Hangul takes two)."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    with console.capture() as captured:
+        print_feedback(console, feedback)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def print_feedback(console: Console, feedback: Feedback) -> None:
+    """Print the feedback on a terminal, in colour where there is any."""
+    console.print(Group(*_blocks(feedback, console.width)), highlight=False)
+
+
+def hint_text(title: str, text: str, number: int, total: int) -> str:
+    """The course's hint `number` (from 1) of `total`."""
+    answer = " (정답)" if number == total else ""
+    lines = [line for line in dedent(text).strip().splitlines() if not line.startswith("```")]
+    return "\n".join([f"{title} · 힌트 {number}/{total}{answer}", *(f"  {line}".rstrip() for line in lines)])
+
+
+def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
+    head = words.headline(feedback)
+    style = _STYLES.get(feedback.status, "bold yellow")
+    first = Text.assemble(
+        (f"{head.mark} ", style),
+        (feedback.title, "bold"),
+        f" ({feedback.exercise})  ",
+        (f"{words.points(feedback.score)}/{words.points(feedback.max_score)}점", "bold"),
+    )
+    yield first
+    yield _indented(_prose(head.text, style))
+    for choice in head.choices:
+        yield _indented(_prose(f"- {choice}"))
+    if head.body:
+        yield _indented(_prose(head.body))
+    if feedback.status in ("failed", "error"):
+        marks = ("✓" if c.passed else "✗" for c in feedback.checks)
+        yield _indented(Text("  ".join(f"{m} {c.title}" for m, c in zip(marks, feedback.checks, strict=True))))
+    yield from _place(feedback)
+    mistakes = feedback.diagnosis.mistakes
+    for number, named in enumerate(mistakes, start=1):
+        yield from _mistake(named, number if len(mistakes) > 1 else None)
+    step = words.next_step(feedback)
+    if step:
+        yield _indented(_prose(step))
+    yield from _evidence(feedback, width)
+    for note in feedback.notes:
+        yield _indented(_prose(f"* {words.one_line(note, 600)}"))
+    yield Text()
+
+
+def _place(feedback: Feedback) -> Iterable[RenderableType]:
+    where, line = words.location(feedback), feedback.source_line
+    if where and not words.is_empty(feedback):
+        yield _label("내 코드")
+        yield _indented(Text(where, _LABEL), 2)
+        if line:
+            number = "" if feedback.line is None else f"{feedback.line} | "
+            yield _indented(Text(f"{number}{words.clean(line.strip(), 400)}", "bold"), 2)
+    error = words.error_text(feedback)
+    if error:
+        yield _label("예외")
+        yield _indented(Text(error), 2)
+
+
+def _mistake(named: Named, number: int | None) -> Iterable[RenderableType]:
+    yield Text()
+    if number is not None:
+        yield _indented(_prose(f"{number}. {words.either(named)}", "bold"))
+    yield _indented(_prose(named.explain))
+    if named.hint:
+        yield _indented(_prose(f"→ {named.hint}"))
+
+
+def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
+    diagnosis = feedback.diagnosis
+    departure = diagnosis.departure
+    if departure is not None:
+        yield _label("처음 갈라지는 곳")
+        where = f"{departure.scenario} · {departure.what}"
+        for name, value in (("어디   ", where), ("내 코드", departure.got), ("정답   ", departure.expected)):
+            yield _indented(Text.assemble((f"{name} ", _LABEL), words.one_line(value)), 2)
+    pairs = words.align(diagnosis.yours, diagnosis.right)
+    if pairs:
+        yield _label("일이 일어난 순서 (≠ 한쪽에만 있는 일)")
+        if any(pair.differs for pair in pairs):
+            for band in _timeline(pairs, width - 2 * _INDENT):
+                yield _indented(Text(band, no_wrap=True), 2)
+        else:
+            yield _indented(_prose(words.SAME_ORDER), 2)
+    if diagnosis.recipe is not None:
+        yield from _recipe(diagnosis.recipe, width)
+
+
+def _timeline(pairs: Sequence[words.Pair], width: int) -> Iterable[str]:
+    """Bands of three lines: the learner's lines, the learner's events, the right ones."""
+    columns = []
+    for pair in pairs:
+        mark = "≠" if pair.differs else ""
+        mine = "-" if pair.yours is None else mark + words.moment_name(pair.yours)
+        theirs = "-" if pair.right is None else mark + words.moment_name(pair.right)
+        batch = next((m.batch for m in (pair.yours, pair.right) if m is not None and m.batch is not None), None)
+        line = "" if pair.yours is None or pair.yours.line is None else f"{pair.yours.line}줄"
+        head = " ".join(part for part in ("" if batch is None else f"배치{batch}", line) if part)
+        columns.append((head, mine, theirs))
+    names = ("", "내 코드", "정답")
+    start = max(cell_len(name) for name in names)
+    while columns:
+        used, count = start, 0
+        for column in columns:
+            used += 2 + max(map(cell_len, column))
+            if used > width and count:
+                break
+            count += 1
+        band, columns = columns[:count], columns[count:]
+        sizes = [max(map(cell_len, column)) for column in band]
+        for row, name in enumerate(names):
+            cells = (_padded(column[row], size) for column, size in zip(band, sizes, strict=True))
+            yield "  ".join([_padded(name, start), *cells])
+
+
+def _recipe(recipe: Recipe, width: int) -> Iterable[RenderableType]:
+    yield _label("업데이트의 재료")
+    yield _indented(Text(words.recipe_line(recipe), "bold"), 2)
+    size = max((abs(c) for c in (*recipe.got, *recipe.expected) if c - c == 0), default=0.0) or 1.0
+    room = max(4, min(_BAR_CELLS, width - 34))
+    for batch, got, expected in zip(recipe.batches, recipe.got, recipe.expected, strict=True):
+        name = f"g{words.subscript(batch)}"
+        for side, value, block in (("내 코드", got, "█"), ("정답   ", expected, "░")):
+            bar = block * round(abs(value) / size * room) if value - value == 0 else ""
+            text = Text.assemble(f"{_padded(name, 4)}{side} {words.coefficient(value):>6} ", (bar, "blue"))
+            text.no_wrap = True
+            yield _indented(text, 2)
+            name = ""
+    residual = words.residual_line(recipe)
+    if residual:
+        yield _indented(_prose(residual), 2)
+
+
+def _label(text: str) -> RenderableType:
+    return Group(Text(), _indented(Text(text, _LABEL)))
+
+
+def _prose(text: str, style: str = "") -> Text:
+    out = Text(style=style)
+    for piece, is_code in words.split_code(words.clean(text)):
+        out.append(f"`{piece}`" if is_code else piece, "cyan" if is_code and not style else None)
+    return out
+
+
+def _indented(body: RenderableType, level: int = 1) -> RenderableType:
+    return Padding(body, (0, 0, 0, level * _INDENT))
+
+
+def _padded(text: str, cells: int) -> str:
+    return text + " " * (cells - cell_len(text))

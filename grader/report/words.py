@@ -1,0 +1,308 @@
+"""What every report says in the same words: headlines, formulas, places, both orders of events side by side.
+
+Text and HTML draw from here, so that a terminal and a page never tell two stories.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grader.feedback import Feedback, Moment, Named, Recipe, Status
+
+MARKS: dict[Status, str] = {
+    "passed": "✓",
+    "failed": "✗",
+    "error": "✗",
+    "timeout": "!",
+    "memory": "!",
+    "crashed": "!",
+    "output": "!",
+    "missing": "–",
+    "unreadable": "!",
+}
+
+STATUS_NAMES: dict[Status, str] = {
+    "passed": "통과",
+    "failed": "실패",
+    "error": "예외",
+    "timeout": "시간 초과",
+    "memory": "메모리 초과",
+    "crashed": "강제 종료",
+    "output": "출력 초과",
+    "missing": "답안 없음",
+    "unreadable": "읽을 수 없음",
+}
+
+UNNAMED = "아직 이름 없는 실수예요"
+EMPTY = "아직 비어 있어요"
+INSEPARABLE = "움직임이 똑같아서 밖에서는 구별되지 않아요."
+SAME_ORDER = "일이 일어난 순서는 정답과 같아요. 순서가 아니라 값에서 갈려요."
+
+NEXT_STEPS: dict[Status, str] = {
+    "passed": "",
+    "failed": "",
+    "error": "예외가 난 줄에서 값의 자료형과 모양(shape)부터 출력해 보세요.",
+    "timeout": "`while` 조건이 언젠가 거짓이 되는지, 끝이 없는 제너레이터를 다 돌려고 하지 않는지 보세요.",
+    "memory": "계산 그래프가 달린 텐서를 리스트에 모으면 메모리가 계속 늘어요. "
+    "숫자만 필요하면 `.item()`으로 꺼내세요.",
+    "crashed": "`exit()`나 `os._exit()`를 부르는 곳이 없는지, 재귀가 끝나는지 보세요.",
+    "output": "`print`는 반복문 밖으로 옮기거나, 몇 번에 한 번만 부르세요.",
+    "missing": "함수 이름을 바꾸거나 셀을 지우지 않았는지 보고, 저장한 다음 다시 내 주세요.",
+    "unreadable": "Jupyter에서 파일을 열어 다시 저장한 다음 내 주세요. `.py` 파일은 UTF-8로 저장하세요.",
+}
+
+MOMENT_NAMES = {"scheduler": "scheduler.step"}
+
+RESIDUAL_WORTH_SAYING = 0.01
+_COEFFICIENT_IS_ZERO = 0.005  # of the largest one: below it a bar is a hair and the number says nothing
+_TERMS_SHOWN = 8
+
+
+# ---- text that others wrote ---------------------------------------------------------------------------
+
+
+def clean(text: str, limit: int = 2000) -> str:
+    """`text` without what could steer a terminal or a page, cut to `limit` characters.
+
+    Control characters, bidirectional overrides and lone surrogates become visible `\\x1b`-like escapes;
+    tabs become spaces, line breaks stay.
+    """
+    cut = text[:limit]
+    shown = "".join(_shown(char) for char in cut.replace("\r\n", "\n").expandtabs(4))
+    return shown if len(text) <= limit else f"{shown} … ({len(text):,}자 중 {limit:,}자)"
+
+
+def _shown(char: str) -> str:
+    if char == "\n" or unicodedata.category(char) not in ("Cc", "Cf", "Cs"):
+        return char
+    # Joiners inside emoji and Indic scripts are Cf too, but no error message needs them whole.
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """As `clean`, with line breaks turned into spaces."""
+    return " ".join(clean(text, limit).split())
+
+
+# ---- numbers ------------------------------------------------------------------------------------------
+
+
+def points(value: float) -> str:
+    """Points as people write them: `3`, `2.5`."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def subscript(number: int) -> str:
+    """`12` -> `₁₂`."""
+    return str(number).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+
+
+def coefficient(value: float) -> str:
+    """Three significant digits, always with a decimal point unless zero: `1.0`, `0.333`, `−2.0`, `0`."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{value:.3g}"
+    if float(text) == 0:
+        return "0"
+    if "." not in text and "e" not in text:
+        text += ".0"
+    return text.replace("-", "−")
+
+
+def formula(batches: Sequence[int], coefficients: Sequence[float], largest: float) -> str:
+    """`1.0·g₁ + 0.5·g₃`; terms that are zero beside `largest` are left out."""
+    terms = [
+        (c, b)
+        for c, b in zip(coefficients, batches, strict=True)
+        if not abs(c) <= _COEFFICIENT_IS_ZERO * largest  # keeps NaN
+    ]
+    if not terms:
+        return "0"
+    text = ""
+    for index, (value, batch) in enumerate(terms[:_TERMS_SHOWN]):
+        negative = value < 0
+        sign = ("−" if negative else "") if index == 0 else (" − " if negative else " + ")
+        text += f"{sign}{coefficient(abs(value))}·g{subscript(batch)}"
+    rest = len(terms) - _TERMS_SHOWN
+    return text if rest <= 0 else f"{text} + … (항이 {rest}개 더 있어요)"
+
+
+def formulas(recipe: Recipe) -> tuple[str, str]:
+    """The learner's formula and the right one."""
+    largest = max((abs(c) for c in (*recipe.got, *recipe.expected) if math.isfinite(c)), default=0.0)
+    return formula(recipe.batches, recipe.got, largest), formula(recipe.batches, recipe.expected, largest)
+
+
+def recipe_line(recipe: Recipe) -> str:
+    """`2번째 업데이트 = 1.0·g₁ + 1.0·g₂ (정답: 1.0·g₂)`."""
+    got, expected = formulas(recipe)
+    return f"{recipe.update}번째 업데이트 = {got} (정답: {expected})"
+
+
+def residual_line(recipe: Recipe) -> str:
+    """What the gradients cannot explain, in words; empty when that is nothing."""
+    if not recipe.residual > RESIDUAL_WORTH_SAYING:
+        return ""
+    share = min(100, round(100 * recipe.residual))
+    return (
+        f"업데이트의 약 {share}%는 배치 그레이디언트를 어떻게 더해도 나오지 않아요. "
+        "더하기 말고 다른 일(자르기, 다른 손실, 직접 바꾼 값)이 섞여 있어요."
+    )
+
+
+# ---- what is the matter -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The first line of a feedback and the text right under it."""
+
+    mark: str
+    text: str
+    body: str = ""
+    choices: tuple[str, ...] = ()
+    """Titles of mistakes that cannot be told apart."""
+
+
+def headline(feedback: Feedback) -> Headline:
+    """What happened, in one line; `body` is what the message says beyond it."""
+    mark, mistakes = MARKS[feedback.status], feedback.diagnosis.mistakes
+    if feedback.status == "passed":
+        return Headline(mark, "통과했어요", _checked(feedback))
+    if len(mistakes) > 1:
+        return Headline(mark, f"실수가 {_count(len(mistakes))}이에요")
+    if mistakes:
+        titles = mistakes[0].titles
+        if len(titles) == 1:
+            return Headline(mark, titles[0])
+        return Headline(mark, f"다음 {_count(len(titles))} 가운데 하나예요", INSEPARABLE, titles)
+    if feedback.status == "failed":
+        told = feedback.diagnosis.departure is not None or _sentence(feedback.message)[0] == UNNAMED
+        return Headline(mark, UNNAMED, "" if told else one_line(feedback.message, 600))
+    if is_empty(feedback):
+        return Headline(MARKS["missing"], EMPTY, "함수 안을 채운 다음 다시 확인해 보세요.")
+    first, rest = _sentence(one_line(feedback.message, 600))
+    if feedback.error is not None and one_line(feedback.error, 600).startswith(rest):
+        rest = ""
+    return Headline(mark, first or STATUS_NAMES[feedback.status], rest)
+
+
+def is_empty(feedback: Feedback) -> bool:
+    """Whether the learner has not begun: the starter's own exception."""
+    return feedback.error is not None and feedback.error.startswith("NotImplementedError")
+
+
+def error_text(feedback: Feedback) -> str:
+    """The exception to show; empty when there is none or it is the starter's own."""
+    return "" if feedback.error is None or is_empty(feedback) else clean(feedback.error, 1500)
+
+
+def next_step(feedback: Feedback) -> str:
+    """What to do where no mistake is named; empty when the feedback says it all."""
+    if feedback.diagnosis.mistakes or is_empty(feedback):
+        return ""
+    return NEXT_STEPS[feedback.status]
+
+
+def summary(feedback: Feedback) -> str:
+    """The headline, with the names where there are several."""
+    mistakes = feedback.diagnosis.mistakes
+    if not mistakes:
+        return headline(feedback).text
+    return " + ".join(either(named) for named in mistakes)
+
+
+def either(named: Named) -> str:
+    """All titles of one mistake, which cannot be told apart, in a line."""
+    return " 또는 ".join(named.titles)
+
+
+def _checked(feedback: Feedback) -> str:
+    titles = [check.title for check in feedback.checks]
+    return f"확인한 것: {', '.join(titles)}." if titles else ""
+
+
+def _sentence(text: str) -> tuple[str, str]:
+    first, _, rest = text.partition(". ")
+    return first.rstrip("."), rest.strip()
+
+
+def _count(number: int) -> str:
+    return {2: "둘", 3: "셋", 4: "넷"}.get(number, f"모두 {number}건")
+
+
+def location(feedback: Feedback) -> str:
+    """`kim.ipynb · 코드 셀 3 · 7번째 줄`; empty when nothing is known."""
+    parts = []
+    if feedback.file:
+        parts.append(one_line(feedback.file, 120))
+    if feedback.cell is not None:
+        parts.append(f"코드 셀 {feedback.cell}")
+    if feedback.line is not None:
+        parts.append(f"{feedback.line}번째 줄")
+    return " · ".join(parts)
+
+
+# ---- the order of events ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One column of the two timelines; None where one side has nothing."""
+
+    yours: Moment | None
+    right: Moment | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether only one side has it."""
+        return self.yours is None or self.right is None
+
+
+def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
+    """Both timelines in columns: moments that have a partner stand above each other."""
+    pairs: list[Pair] = []
+    i = j = 0
+    while i < len(yours) or j < len(right):
+        mine = yours[i] if i < len(yours) else None
+        theirs = right[j] if j < len(right) else None
+        if mine is not None and (mine.differs or theirs is None):
+            pairs.append(Pair(mine, None))
+            i += 1
+        elif theirs is not None and (theirs.differs or mine is None):
+            pairs.append(Pair(None, theirs))
+            j += 1
+        elif mine is not None and theirs is not None and mine.kind == theirs.kind:
+            pairs.append(Pair(mine, theirs))
+            i, j = i + 1, j + 1
+        else:  # the flags promise partners that are none: show both sides, claim nothing
+            pairs += [Pair(mine, None), Pair(None, theirs)]
+            i, j = i + 1, j + 1
+    return pairs
+
+
+def moment_name(moment: Moment) -> str:
+    """`zero_grad`, `forward`, …"""
+    return MOMENT_NAMES.get(moment.kind, one_line(moment.kind, 40))
+
+
+def moment_detail(moment: Moment) -> str:
+    """`3줄`, `배치 2 · 5줄`, or nothing."""
+    parts = [] if moment.batch is None else [f"배치 {moment.batch}"]
+    if moment.line is not None:
+        parts.append(f"{moment.line}줄")
+    return " · ".join(parts)
+
+
+_CODE = re.compile(r"`([^`\n]+)`")
+
+
+def split_code(text: str) -> list[tuple[str, bool]]:
+    """Prose and inline code in turn: [(text, is code), …]."""
+    pieces = _CODE.split(text)
+    return [(piece, index % 2 == 1) for index, piece in enumerate(pieces) if piece]
