@@ -178,12 +178,14 @@ def grade(
     if seed is not None and seed > MAX_SEED:
         _stop(f"--seed는 {MAX_SEED} 이하예요: {seed}")
     lessons = _guarded(lambda: tuple(course.lesson(key) for key in lesson or ()), CourseError)
-    handed_in = _guarded(
-        lambda: read_class(submissions, tuple(course.exercises)), ClassFolderError, OSError
-    )
+    handed_in = _guarded(lambda: read_class(submissions, tuple(course.exercises)), ClassFolderError, OSError)
     plan = Plan(
-        course, lessons or course.lessons, secrets.randbelow(MAX_SEED) if seed is None else seed,
-        _device(device), sandbox, jobs,
+        course,
+        lessons or course.lessons,
+        secrets.randbelow(MAX_SEED) if seed is None else seed,
+        _device(device),
+        sandbox,
+        jobs,
     )
     walls = "none" if sandbox == "none" else "bwrap"
     journal, plan = _guarded(
@@ -205,7 +207,9 @@ def grade(
     except SandboxUnavailable as error:
         _stop(error)
     except KeyboardInterrupt:
-        err.print(f"\n멈췄어요. 이어서 하려면: grader grade {submissions} --out {out_dir} --resume", markup=False)
+        err.print(
+            f"\n멈췄어요. 이어서 하려면: grader grade {submissions} --out {out_dir} --resume", markup=False
+        )
         raise typer.Exit(130) from None
     result = journal.result(handed_in)
     _guarded(lambda: write_report(out_dir, result, course), OSError)
@@ -216,7 +220,9 @@ def grade(
 
 @app.command()
 def build(
-    check_only: Annotated[bool, typer.Option("--check", help="다시 만들지 않고, 낡은 것이 있는지만 봐요")] = False,
+    check_only: Annotated[
+        bool, typer.Option("--check", help="다시 만들지 않고, 낡은 것이 있는지만 봐요")
+    ] = False,
 ) -> None:
     """solutions/에서 lessons/의 노트북을 만들어요 (강의를 고치는 사람용)."""
     from grader.build import BuildError, build_all

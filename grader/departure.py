@@ -52,7 +52,8 @@ def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment
     right = [e for e in solution.events if e.call == call and e.kind != "gradient"]
     keys_yours, keys_right = [_key(e) for e in yours], [_key(e) for e in right]
     matcher = SequenceMatcher(a=keys_yours, b=keys_right, autojunk=False)
-    same_yours, same_right = set(), set()
+    same_yours: set[int] = set()
+    same_right: set[int] = set()
     for block in matcher.get_matching_blocks():
         same_yours.update(range(block.a, block.a + block.size))
         same_right.update(range(block.b, block.b + block.size))

@@ -5,8 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 
 from grader.assess import MESSAGES, Origin, assess, without_trace
@@ -30,7 +29,7 @@ class Plan:
     device: str = "cpu"
     sandbox: str = "auto"
     jobs: int = 1
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:

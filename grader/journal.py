@@ -36,7 +36,9 @@ class Journal:
         self._file = file
 
     @classmethod
-    def open(cls, out: Path, plan: Plan, sandbox: str, *, resume: bool, seed_given: bool) -> tuple["Journal", Plan]:
+    def open(
+        cls, out: Path, plan: Plan, sandbox: str, *, resume: bool, seed_given: bool
+    ) -> tuple["Journal", Plan]:
         """Start a journal in `out`, or go on with the one there.
 
         Returns:
@@ -91,7 +93,9 @@ def _read(path: Path, plan: Plan, seed_given: bool) -> tuple[int, dict[str, Subm
         seed = int(setup["seed"])
         theirs = {**setup, "seed": 0}
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise JournalError(f"{path}을(를) 읽을 수 없어요. 지우고 --resume 없이 다시 채점해 주세요: rm {path}") from error
+        raise JournalError(
+            f"{path}을(를) 읽을 수 없어요. 지우고 --resume 없이 다시 채점해 주세요: rm {path}"
+        ) from error
     if theirs != {**_setup(plan), "seed": 0} or (seed_given and seed != plan.seed):
         raise JournalError(
             f"멈춘 채점은 {setup}로 시작했는데 지금은 {_setup(plan)}이에요. "

@@ -5,12 +5,12 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
 from grader.course import CourseError, Edit, Exercise, Mistake, load_course
-from grader.judge import difference
+from grader.judge import difference, has_same_cause
 from grader.runtime.play import Scenario, play_scenario
 from grader.runtime.program import Program, load_program
 from grader.runtime.trace import Run
@@ -71,11 +71,13 @@ def apply_edits(source: str, edits: tuple[Edit, ...], owner: str) -> str | None:
     spans = []
     for old, new in edits:
         if source.count(old) != 1:
-            raise CourseError(f"{owner}: 바꿀 글이 해답에 {source.count(old)}번 있어요 (한 번이어야 해요): {old!r}")
+            raise CourseError(
+                f"{owner}: 바꿀 글이 해답에 {source.count(old)}번 있어요 (한 번이어야 해요): {old!r}"
+            )
         start = source.index(old)
         spans.append((start, start + len(old), new))
     spans.sort()
-    if any(left[1] > right[0] for left, right in zip(spans, spans[1:], strict=False)):
+    if any(left[1] > right[0] for left, right in pairwise(spans)):
         return None
     for start, end, new in reversed(spans):
         source = source[:start] + new + source[end:]
@@ -158,9 +160,9 @@ class Reference:
         key = (candidate.source, scenario.name)
         known = self._runs.get(key)
         if known is not None and (known.complete or _parted(run, known, scenario.atol)):
-            return difference(run, known, scenario.atol) is None
+            return _same(run, known, scenario.atol)
         self._runs[key] = self._play(candidate.source, scenario, against=run)
-        return difference(run, self._runs[key], scenario.atol) is None
+        return _same(run, self._runs[key], scenario.atol)
 
     def _scenarios(self, runs: dict[str, Run]) -> Iterator[Scenario]:
         """Scenarios in which the runs leave the solution first: they tell candidates apart soonest."""
@@ -191,6 +193,10 @@ class Reference:
             module.__dict__.update({k: v for k, v in self._base.names.items() if k != "__name__"})
             self._programs[source] = load_program(source, name=module.__name__, into=module)
         return self._programs[source]
+
+
+def _same(run: Run, other: Run, atol: float) -> bool:
+    return difference(run, other, atol, agree=has_same_cause) is None
 
 
 def _parted(run: Run, broken_off: Run, atol: float) -> bool:

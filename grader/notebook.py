@@ -22,7 +22,7 @@ from grader.timelimit import time_limit
 SEED = 1
 """A learner gets the same numbers at every check; grading draws fresh ones."""
 
-_CONSTANTS = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
+_TRAVELLERS = (types.ModuleType, type, int, float, complex, str, bytes, type(None), type(Ellipsis))
 _SECONDS_PER_EXERCISE = 20.0
 
 
@@ -46,7 +46,9 @@ class Shown:
         return self.feedback is not None and self.feedback.status == "passed"
 
 
-def check(function: Callable[..., Any], *, device: str = "cpu", seconds: float = _SECONDS_PER_EXERCISE) -> Shown:
+def check(
+    function: Callable[..., Any], *, device: str = "cpu", seconds: float = _SECONDS_PER_EXERCISE
+) -> Shown:
     """Run a graded function on small models of the checker's own and say what it does right and wrong.
 
     Args:
@@ -176,9 +178,7 @@ def _travels(value: Any) -> bool:
         return all(_travels(item) for item in value)
     if isinstance(value, dict):
         return all(_travels(item) for pair in value.items() for item in pair)
-    return isinstance(value, types.ModuleType | type | _CONSTANTS) or (  # type: ignore[arg-type]
-        callable(value) and hasattr(value, "__name__")
-    )
+    return isinstance(value, _TRAVELLERS) or (callable(value) and hasattr(value, "__name__"))
 
 
 def _message(text: str) -> Shown:

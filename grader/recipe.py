@@ -86,7 +86,9 @@ def _columns(run: Run, batches: int, update: int) -> list[tuple[int, int]]:
 def _gradient(problem: Problem, theta: Array, batch: int) -> Array:
     parameters = list(problem.model.parameters())
     with torch.no_grad():
-        torch.nn.utils.vector_to_parameters(torch.from_numpy(theta.copy()).to(parameters[0].device), parameters)
+        torch.nn.utils.vector_to_parameters(
+            torch.from_numpy(theta.copy()).to(parameters[0].device), parameters
+        )
     xb, yb = problem.batches[batch]
     gradients = torch.autograd.grad(problem.loss_fn(problem.model(xb), yb), parameters)
     flat: Array = torch.cat([g.ravel() for g in gradients]).double().cpu().numpy()

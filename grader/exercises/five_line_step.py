@@ -205,7 +205,14 @@ def _accumulate_edges(stage: Stage) -> None:
         recorder.returned(recorder.call(student, model, opt, loss_fn, iter(part), accum_steps))
     for accum_steps in (0, -2):
         recorder.expect(
-            ValueError, f"accum_steps={accum_steps}", student, model, opt, loss_fn, problem.batches, accum_steps
+            ValueError,
+            f"accum_steps={accum_steps}",
+            student,
+            model,
+            opt,
+            loss_fn,
+            problem.batches,
+            accum_steps,
         )
 
 
@@ -240,9 +247,7 @@ def _fit(stage: Stage, make_optimizer: Any, *, zero_grad: bool = True, record_re
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
     extra = {} if zero_grad else {"zero_grad": False}
     loader = _Loader(list(problem.batches))
-    history = recorder.call(
-        stage.student("fit"), problem.model, opt, problem.loss_fn, loader, 3, **extra
-    )
+    history = recorder.call(stage.student("fit"), problem.model, opt, problem.loss_fn, loader, 3, **extra)
     if record_returns:
         _record_sequence(recorder, history)
 
@@ -458,7 +463,7 @@ def _autograd_nodes(stage: Stage, *graphs: Tensor) -> None:
         stage.recorder.fact(f"{number + 1}번째 그래프의 반환 타입", type_name(names))
         listed = [str(name)[:200] for name in names][:600] if is_list else []
         # The order apart from the names: that of `list(set)` differs from one process to the next.
-        stage.recorder.fact(f"{number + 1}번째 그래프의 노드", list(sorted(listed)))
+        stage.recorder.fact(f"{number + 1}번째 그래프의 노드", sorted(listed))
         stage.recorder.fact(f"{number + 1}번째 그래프의 노드가 정렬됨", listed == sorted(listed))
 
 
@@ -524,7 +529,9 @@ EXERCISES = {
                 Scenario("adamw", "AdamW", _accumulate_adamw),
                 Scenario("leftover", "뒷정리", _accumulate_leftover),
                 Scenario("returns", "반환값", _accumulate_returns),
-                Scenario("edges", "한 개짜리 구간, 짧은 구간, 빈 입력, 잘못된 accum_steps", _accumulate_edges),
+                Scenario(
+                    "edges", "한 개짜리 구간, 짧은 구간, 빈 입력, 잘못된 accum_steps", _accumulate_edges
+                ),
             ),
         ),
         Driver(

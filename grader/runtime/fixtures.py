@@ -70,7 +70,7 @@ def initialised(model: Net, env: Env, salt: str) -> Net:
             parameter.copy_(noise * (0.6 if parameter.ndim > 1 else 0.2))
         for module in model.modules():
             if isinstance(module, nn.BatchNorm1d):
-                module.weight += 1.0
+                module.weight.add_(1.0)
     return model.to(env.device)
 
 

@@ -12,9 +12,7 @@ from typing import Any
 
 from grader.runtime.trace import Failure
 
-_FUTURE_FLAGS = {
-    name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
-}
+_FUTURE_FLAGS = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 _MESSAGE_LIMIT = 2000
 
 STUDENT_ERRORS = (Exception, SystemExit, GeneratorExit)

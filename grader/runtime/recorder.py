@@ -72,7 +72,7 @@ class Recorder:
         self._model, self._optimizer, self._batches = model, optimizer, batches
         for module in model.modules():
             if hasattr(module, "observer"):
-                module.observer = self
+                setattr(module, "observer", self)  # noqa: B010 - a plain attribute, which nn.Module types away
         first = next((p for p in model.parameters() if p.requires_grad), None)
         if first is not None:
             first.register_post_accumulate_grad_hook(lambda _: self._event("gradient"))
@@ -101,7 +101,12 @@ class Recorder:
             self.calls += 1
 
     def expect(
-        self, exception: type[BaseException], fact: str, function: Callable[..., Any], *args: Any, **kwargs: Any
+        self,
+        exception: type[BaseException],
+        fact: str,
+        function: Callable[..., Any],
+        *args: Any,
+        **kwargs: Any,
     ) -> None:
         """Call the student's function, which should raise `exception`; what it did becomes the fact."""
         outcome = "아무 예외도 내지 않음"
