@@ -56,7 +56,9 @@ def test_what_no_batch_explains_is_said() -> None:
     """Noise in the update is a residual, not an invented ingredient."""
     source = ACCUMULATE.format(weights=[0.25] * 4).replace(
         "        opt.step()",
-        "        for p in model.parameters(): p.grad += torch.linspace(-1, 1, p.numel()).reshape(p.shape)\n        opt.step()",
+        "        for p in model.parameters():\n"
+        "            p.grad += torch.linspace(-1, 1, p.numel()).reshape(p.shape)\n"
+        "        opt.step()",
     )
     assert recipe_of(source).residual > 0.05
 
