@@ -1,0 +1,5 @@
+import torch
+
+
+def sgd_update(params, lr):
+    torch.optim.SGD(list(params), lr=lr).step()

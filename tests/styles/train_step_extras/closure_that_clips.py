@@ -1,0 +1,16 @@
+import torch
+
+
+def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None):
+    def closure():
+        opt.zero_grad()
+        loss = loss_fn(model(xb), yb)
+        loss.backward()
+        if max_norm is not None:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+        return loss
+
+    loss = opt.step(closure)
+    if scheduler is not None:
+        scheduler.step()
+    return loss.item()

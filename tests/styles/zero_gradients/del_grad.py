@@ -1,0 +1,2 @@
+def zero_gradients(params):
+    [p.__delattr__("grad") for p in params]

@@ -1,0 +1,3 @@
+def zero_gradients(params):
+    for p in params:
+        p.grad = None

@@ -1,0 +1,49 @@
+"""Right is right however it is written: every file in tests/styles/<exercise>/ gets full marks over 20 seeds."""
+
+from pathlib import Path
+
+import pytest
+
+from grader.course import load_course
+from grader.judge import judge
+from grader.mistakes import reference
+from grader.runtime.play import play
+from grader.runtime.program import load_program
+from grader.submission import read_submission
+
+COURSE = load_course()
+STYLES = sorted(
+    path
+    for path in (Path(__file__).parent / "styles").glob("*/*")
+    if path.suffix in {".py", ".ipynb"}
+)
+SEEDS = range(20)
+AT_LEAST = {"train_step": 6, "accumulate": 6}
+
+
+@pytest.mark.parametrize("path", STYLES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_right_style_gets_full_marks(path: Path) -> None:
+    exercise = COURSE.exercise(path.parent.name)
+    submission = read_submission(path, tuple(COURSE.exercises))
+    source = submission.source_for(exercise.name)
+    assert not submission.unreadable
+    assert source is not None
+    program = load_program(source.text, name=f"style_{path.stem}")
+    try:
+        for seed in SEEDS:
+            trace = play(exercise.driver, program, seed=seed)
+            verdict = judge(exercise, trace, reference(exercise.name, seed).solution)
+            failed = {name: (found, trace.runs[name].failure) for name, found in verdict.differences.items()}
+            assert verdict.status == "passed", f"seed {seed}: {failed or verdict.failure}"
+    finally:
+        program.unload()
+
+
+@pytest.mark.parametrize("name", list(COURSE.exercises))
+def test_every_exercise_has_enough_styles(name: str) -> None:
+    count = sum(path.parent.name == name for path in STYLES)
+    assert count >= AT_LEAST.get(name, 3)
+
+
+def test_every_style_belongs_to_an_exercise() -> None:
+    assert {path.parent.name for path in STYLES} <= set(COURSE.exercises)
