@@ -48,6 +48,7 @@ class Recorder:
         """Forward passes inside the student's function whose output had a graph."""
         self._model: nn.Module | None = None
         self._optimizer: Optimizer | None = None
+        self._own: list[nn.Parameter] = []
         self._batches: Sequence[Tensor] = ()
         self._states: list[Array] = []
         self._rates: list[Array] = []
@@ -70,6 +71,7 @@ class Recorder:
     ) -> None:
         """Record from now on what happens to `model` and `optimizer`; `batches` are the inputs by number."""
         self._model, self._optimizer, self._batches = model, optimizer, batches
+        self._own = list(model.parameters())
         for module in model.modules():
             if hasattr(module, "observer"):
                 setattr(module, "observer", self)  # noqa: B010 - a plain attribute, which nn.Module types away
@@ -192,7 +194,8 @@ class Recorder:
         """A forward pass of the watched model starts (fixture models call this)."""
         if not self._recording:
             return
-        self.state()
+        if self._holds_its_own_parameters():
+            self.state()
         self._event("forward", batch=self._batch_number(inputs))
 
     def forwarded(self, outputs: Tensor, training: bool) -> None:
@@ -225,6 +228,12 @@ class Recorder:
                 return frame.f_lineno
             frame = frame.f_back  # type: ignore[assignment]
         return None
+
+    def _holds_its_own_parameters(self) -> bool:
+        """False inside `torch.func.functional_call`, which lends the model other tensors for one call."""
+        return self._model is not None and all(
+            now is own for now, own in zip(self._model.parameters(), self._own, strict=False)
+        )
 
     def _batch_number(self, inputs: Tensor) -> int | None:
         for number, batch in enumerate(self._batches):
