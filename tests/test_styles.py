@@ -13,9 +13,7 @@ from grader.submission import read_submission
 
 COURSE = load_course()
 STYLES = sorted(
-    path
-    for path in (Path(__file__).parent / "styles").glob("*/*")
-    if path.suffix in {".py", ".ipynb"}
+    path for path in (Path(__file__).parent / "styles").glob("*/*") if path.suffix in {".py", ".ipynb"}
 )
 SEEDS = range(20)
 AT_LEAST = {"train_step": 6, "accumulate": 6}
