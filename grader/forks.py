@@ -85,6 +85,11 @@ class Server:
             frames.send(self.control, asdict(setting))
             self._resources = stack.pop_all()
 
+    @property
+    def alive(self) -> bool:
+        """Whether it runs; something outside may have killed it between two jobs."""
+        return self._process.poll() is None
+
     def ready(self) -> None:
         """Wait until torch is warm.
 

@@ -104,6 +104,8 @@ class Sandbox:
 
     def _run_fork(self, source: str, exercises: Sequence[str], seed: int) -> list[Outcome]:
         """Outcomes of the first exercises, up to the one whose end was also the child's (at least one)."""
+        if self._server is not None and not self._server.alive:
+            self.close()
         if self._server is None:
             self._server = self._start()
         self._server.ready()
@@ -140,5 +142,6 @@ def _observed(exercise: str, blob: bytes, seconds: float) -> Outcome:
 def _out_of_memory(failure: Failure) -> bool:
     if {"MemoryError", "OutOfMemoryError"} & set(failure.bases):
         return True
-    message = failure.message.lower()
-    return "RuntimeError" in failure.bases and ("allocate memory" in message or "out of memory" in message)
+    message = failure.message.lower()  # torch on the CPU: RuntimeError; mmap: OSError
+    asked_for_memory = "allocate memory" in message or "out of memory" in message
+    return asked_for_memory and bool({"RuntimeError", "OSError"} & set(failure.bases))

@@ -1,0 +1,5 @@
+import os
+
+
+def first(model, opt, xb):
+    os.abort()

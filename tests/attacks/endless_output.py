@@ -1,0 +1,3 @@
+def first(model, opt, xb):
+    while True:
+        print("출력" * 1000)

@@ -1,0 +1,2 @@
+def first(model, opt, xb):
+    raise KeyboardInterrupt

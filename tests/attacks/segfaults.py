@@ -1,0 +1,5 @@
+import ctypes
+
+
+def first(model, opt, xb):
+    ctypes.string_at(0)

