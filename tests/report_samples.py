@@ -1,4 +1,4 @@
-"""Feedback as a class really gets it, for the tests of `grader.report`: every status, and hostile students."""
+"""Feedback as a class really gets it, for the tests of `grader.report`: every status, hostile students."""
 
 from dataclasses import replace
 
@@ -44,24 +44,38 @@ STEP_EARLY = Named(
 
 def checks(*passed: bool) -> tuple[CheckResult, ...]:
     titles = ("SGD 궤적", "AdamW 궤적", "반환값")
-    return tuple(CheckResult(t, 2.0 if i == 0 else 1.0, p) for i, (t, p) in enumerate(zip(titles, passed, strict=True)))
+    return tuple(
+        CheckResult(t, 2.0 if i == 0 else 1.0, p) for i, (t, p) in enumerate(zip(titles, passed, strict=True))
+    )
 
 
 def named_mistake() -> Feedback:
     return Feedback(
-        "01", "train_step", "한 스텝", "failed", checks(False, False, True),
+        "01",
+        "train_step",
+        "한 스텝",
+        "failed",
+        checks(False, False, True),
         message="`opt.zero_grad()`가 없어요",
         diagnosis=Diagnosis(
             (MISSING_ZERO_GRAD,),
             Departure("SGD", "2번째 업데이트 뒤의 0.weight[3]", "-0.217431", "-0.351882", 2, "0.weight"),
             yours=(Moment("forward", 4, 2), Moment("backward", 6), Moment("step", 7)),
-            right=(Moment("zero_grad", None, None, True), Moment("forward", None, 2), Moment("backward", None),
-                   Moment("step", None)),
+            right=(
+                Moment("zero_grad", None, None, True),
+                Moment("forward", None, 2),
+                Moment("backward", None),
+                Moment("step", None),
+            ),
             recipe=Recipe(2, (1, 2), (1.0, 1.0), (0.0, 1.0), 3e-16),
         ),
-        line=7, cell=3, source_line="opt.step()  # 한 걸음", file="lesson01.ipynb",
-        notes=("이 함수는 노트북 변수 `model2`에 기대고 있어요. 인자로 받아 주세요.",), seconds=0.051,
-    )  # fmt: skip
+        line=7,
+        cell=3,
+        source_line="opt.step()  # 한 걸음",
+        file="lesson01.ipynb",
+        notes=("이 함수는 노트북 변수 `model2`에 기대고 있어요. 인자로 받아 주세요.",),
+        seconds=0.051,
+    )
 
 
 def pair() -> Feedback:
@@ -72,7 +86,11 @@ def pair() -> Feedback:
     for batch in (1, 2, 3, 4):
         right += [Moment("forward", None, batch), Moment("backward", None)]
     return Feedback(
-        "01", "accumulate", "그레이디언트 누적", "failed", checks(False, False, True),
+        "01",
+        "accumulate",
+        "그레이디언트 누적",
+        "failed",
+        checks(False, False, True),
         message="손실을 마이크로 배치 수로 나누지 않았어요 그리고 짧은 마지막 구간을 버려요",
         diagnosis=Diagnosis(
             (NO_DIVISION, DROPS_LEFTOVER),
@@ -81,57 +99,102 @@ def pair() -> Feedback:
             right=(*right, Moment("clip", None, None, True), Moment("step", None), Moment("zero_grad", None)),
             recipe=Recipe(1, (1, 2, 3, 4), (1.0, 1.0, 1.0, 1.0), (0.25, 0.25, 0.25, 0.25), 0.0),
         ),
-        line=10, cell=5, source_line="    loss_fn(model(xb), yb).backward()", file="lesson01.ipynb", seconds=0.2,
-    )  # fmt: skip
+        line=10,
+        cell=5,
+        source_line="    loss_fn(model(xb), yb).backward()",
+        file="lesson01.ipynb",
+        seconds=0.2,
+    )
 
 
 def joined() -> Feedback:
     same = (Moment("zero_grad", 3), Moment("forward", 4, 1), Moment("backward", 5), Moment("step", 6))
     return Feedback(
-        "01", "train_step_extras", "클리핑과 스케줄러", "failed", checks(True, False, True),
+        "01",
+        "train_step_extras",
+        "클리핑과 스케줄러",
+        "failed",
+        checks(True, False, True),
         message="`backward()` 전에 잘라요 또는 자르지 않아요 또는 `step()` 다음에 잘라요",
         diagnosis=Diagnosis(
-            (CLIP,), Departure("AdamW", "1번째 업데이트 뒤의 2.weight[0]", "0.1", "0.2"), same,
-            tuple(replace(m, line=None) for m in same), Recipe(1, (1,), (1.0,), (0.314,), 0.0)
+            (CLIP,),
+            Departure("AdamW", "1번째 업데이트 뒤의 2.weight[0]", "0.1", "0.2"),
+            same,
+            tuple(replace(m, line=None) for m in same),
+            Recipe(1, (1,), (1.0,), (0.314,), 0.0),
         ),
-        line=5, source_line="loss.backward()", file="kim.py", seconds=0.1,
-    )  # fmt: skip
+        line=5,
+        source_line="loss.backward()",
+        file="kim.py",
+        seconds=0.1,
+    )
 
 
 def unknown() -> Feedback:
     return Feedback(
-        "01", "fit", "에폭 루프", "failed", checks(False, False, True),
+        "01",
+        "fit",
+        "에폭 루프",
+        "failed",
+        checks(False, False, True),
         message="SGD: 3번째 업데이트 뒤의 0.weight[0]이(가) 0.5예요. 정답은 0.25예요.",
         diagnosis=Diagnosis(
-            (), Departure("SGD", "3번째 업데이트 뒤의 0.weight[0]", "0.25", "0.5", 3, "0.weight"),
-            yours=(Moment("zero_grad", 5), Moment("backward", 7, None, True), Moment("forward", 6, 3),
-                   Moment("step", 8)),
-            right=(Moment("zero_grad", None), Moment("forward", None, 3), Moment("backward", None, None, True),
-                   Moment("step", None)),
+            (),
+            Departure("SGD", "3번째 업데이트 뒤의 0.weight[0]", "0.25", "0.5", 3, "0.weight"),
+            yours=(
+                Moment("zero_grad", 5),
+                Moment("backward", 7, None, True),
+                Moment("forward", 6, 3),
+                Moment("step", 8),
+            ),
+            right=(
+                Moment("zero_grad", None),
+                Moment("forward", None, 3),
+                Moment("backward", None, None, True),
+                Moment("step", None),
+            ),
             recipe=Recipe(3, (1, 2, 3), (0.5, -0.5, 1.0), (0.0, 0.0, 1.0), 0.12),
         ),
-        line=7, cell=9, source_line="(loss - 0.5 * prev_loss).backward()", file="lesson01.ipynb", seconds=0.3,
-    )  # fmt: skip
+        line=7,
+        cell=9,
+        source_line="(loss - 0.5 * prev_loss).backward()",
+        file="lesson01.ipynb",
+        seconds=0.3,
+    )
 
 
 def passed() -> Feedback:
-    return Feedback("01", "evaluate", "평가", "passed", checks(True, True, True), message="통과했어요.", seconds=0.02)
+    return Feedback(
+        "01", "evaluate", "평가", "passed", checks(True, True, True), message="통과했어요.", seconds=0.02
+    )
 
 
 def raised() -> Feedback:
     return Feedback(
-        "01", "sgd_update", "손으로 하는 SGD", "error", checks(False, False, False),
+        "01",
+        "sgd_update",
+        "손으로 하는 SGD",
+        "error",
+        checks(False, False, False),
         message="코드가 예외를 냈어요. TypeError: unsupported operand type(s) for *: 'float' and 'NoneType'",
-        line=3, cell=11, source_line="        p -= lr * p.grad", file="lesson01.ipynb",
-        error="TypeError: unsupported operand type(s) for *: 'float' and 'NoneType'", seconds=0.01,
-    )  # fmt: skip
+        line=3,
+        cell=11,
+        source_line="        p -= lr * p.grad",
+        file="lesson01.ipynb",
+        error="TypeError: unsupported operand type(s) for *: 'float' and 'NoneType'",
+        seconds=0.01,
+    )
 
 
 def not_begun() -> Feedback:
     return replace(
-        raised(), exercise="zero_gradients", title="손으로 지우기", error="NotImplementedError: ",
-        message="아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요.", source_line="raise NotImplementedError",
-    )  # fmt: skip
+        raised(),
+        exercise="zero_gradients",
+        title="손으로 지우기",
+        error="NotImplementedError: ",
+        message="아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요.",
+        source_line="raise NotImplementedError",
+    )
 
 
 COULD_NOT_RUN = {
@@ -146,37 +209,62 @@ COULD_NOT_RUN = {
 
 def stopped(status: str, exercise: str = "autograd_nodes", title: str = "그래프 걷기") -> Feedback:
     return Feedback(
-        "01", exercise, title, status, checks(False, False, False), message=COULD_NOT_RUN[status], seconds=1.5  # type: ignore[arg-type]
+        "01",
+        exercise,
+        title,
+        status,
+        checks(False, False, False),
+        message=COULD_NOT_RUN[status],
+        seconds=1.5,  # type: ignore[arg-type]
     )
 
 
 def hostile() -> Feedback:
     """Every field a student can write, filled with markup, terminal escapes and a lone surrogate."""
     return replace(
-        named_mistake(), status="error", source_line=NASTY, file=NASTY, error=f"ValueError: {NASTY}", message=NASTY,
-        notes=(NASTY,), diagnosis=replace(
+        named_mistake(),
+        status="error",
+        source_line=NASTY,
+        file=NASTY,
+        error=f"ValueError: {NASTY}",
+        message=NASTY,
+        notes=(NASTY,),
+        diagnosis=replace(
             named_mistake().diagnosis, departure=Departure("SGD", NASTY, NASTY, NASTY), mistakes=()
         ),
-    )  # fmt: skip
+    )
 
 
 def every_kind() -> dict[str, Feedback]:
     made = {
-        "named": named_mistake(), "pair": pair(), "joined": joined(), "unknown": unknown(), "passed": passed(),
-        "raised": raised(), "raised and named": replace(raised(), diagnosis=Diagnosis((STEP_EARLY,))),
-        "not begun": not_begun(), "hostile": hostile(),
-    }  # fmt: skip
+        "named": named_mistake(),
+        "pair": pair(),
+        "joined": joined(),
+        "unknown": unknown(),
+        "passed": passed(),
+        "raised": raised(),
+        "raised and named": replace(raised(), diagnosis=Diagnosis((STEP_EARLY,))),
+        "not begun": not_begun(),
+        "hostile": hostile(),
+    }
     return {**made, **{status: stopped(status) for status in COULD_NOT_RUN}}
 
 
 EXERCISES = {
-    "train_step": "한 스텝", "train_step_extras": "클리핑과 스케줄러", "accumulate": "그레이디언트 누적",
-    "fit": "에폭 루프", "evaluate": "평가", "sgd_update": "손으로 하는 SGD", "autograd_nodes": "그래프 걷기",
-}  # fmt: skip
+    "train_step": "한 스텝",
+    "train_step_extras": "클리핑과 스케줄러",
+    "accumulate": "그레이디언트 누적",
+    "fit": "에폭 루프",
+    "evaluate": "평가",
+    "sgd_update": "손으로 하는 SGD",
+    "autograd_nodes": "그래프 걷기",
+}
 
 
 def passed_all(student: str) -> SubmissionResult:
-    return SubmissionResult(student, tuple(replace(passed(), exercise=e, title=t) for e, t in EXERCISES.items()))
+    return SubmissionResult(
+        student, tuple(replace(passed(), exercise=e, title=t) for e, t in EXERCISES.items())
+    )
 
 
 def typical(student: str) -> SubmissionResult:
@@ -197,9 +285,16 @@ def small_class() -> ClassResult:
     almost = replace(almost, feedbacks=(named_mistake(), *almost.feedbacks[1:]))
     nasty = replace(passed_all(NASTY), feedbacks=(hostile(), *passed_all("x").feedbacks[1:]), notes=(NASTY,))
     students = (
-        typical("김하윤"), almost, passed_all("박지우"), all_of("정도윤", "missing"), all_of("최서연", "unreadable"),
-        nasty, passed_all("=HYPERLINK(1)"), all_of("a" * 200, "crashed"), typical("s09"),
-    )  # fmt: skip
+        typical("김하윤"),
+        almost,
+        passed_all("박지우"),
+        all_of("정도윤", "missing"),
+        all_of("최서연", "unreadable"),
+        nasty,
+        passed_all("=HYPERLINK(1)"),
+        all_of("a" * 200, "crashed"),
+        typical("s09"),
+    )
     return ClassResult(7, "cpu", "bwrap", students)
 
 
@@ -210,7 +305,11 @@ def course() -> Course:
         for n, t in EXERCISES.items()
     )
     lesson = Lesson(
-        id="01", name="01_five_line_step", module="five_line_step", title="한 train step", minutes=18,
+        id="01",
+        name="01_five_line_step",
+        module="five_line_step",
+        title="한 train step",
+        minutes=18,
         exercises=exercises,
-    )  # fmt: skip
+    )
     return Course("한 스텝", "학습 루프를 한 스텝씩", (lesson,))

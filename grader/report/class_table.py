@@ -59,7 +59,7 @@ def most_telling(submission: SubmissionResult) -> Feedback | None:
 
 
 def class_table(result: ClassResult, width: int = 80) -> RenderableType:
-    """Students with scores, statuses and the most telling mistake; of a large class those with the lowest scores."""
+    """Students with scores, statuses and the most telling mistake; of a large class the lowest scores."""
     submissions = list(result.submissions)
     if not submissions:
         return Text("채점한 학생이 없어요.")
@@ -68,7 +68,10 @@ def class_table(result: ClassResult, width: int = 80) -> RenderableType:
     if len(submissions) > _ROWS_SHOWN:
         order = sorted(range(len(submissions)), key=lambda i: (submissions[i].score, i))[:_ROWS_SHOWN]
         shown = [submissions[i] for i in order]
-        parts.append(Text(f"{len(submissions)}명 가운데 점수가 낮은 {_ROWS_SHOWN}명이에요. 모두 보려면 index.html을 여세요."))
+        caption = (
+            f"{len(submissions)}명 가운데 점수가 낮은 {_ROWS_SHOWN}명이에요. 모두는 index.html에 있어요."
+        )
+        parts.append(Text(caption))
     parts += [_students(shown, width), _legend(), _overall(submissions), *_mistakes(submissions, width)]
     return Group(*parts)
 
@@ -97,7 +100,9 @@ def _marks(feedbacks: Sequence[Feedback]) -> Text:
     """A mark for each exercise in turn; of many exercises how often each mark stands."""
     marks = [words.MARKS[f.status] for f in feedbacks]
     if len(marks) > _MARKS_SHOWN:
-        marks = [f"{mark}{marks.count(mark)}" for mark in dict.fromkeys(words.MARKS.values()) if mark in marks]
+        marks = [
+            f"{mark}{marks.count(mark)}" for mark in dict.fromkeys(words.MARKS.values()) if mark in marks
+        ]
     out = Text()
     for index, mark in enumerate(marks):
         space = " " if index and len(mark) > 1 else ""
@@ -106,7 +111,9 @@ def _marks(feedbacks: Sequence[Feedback]) -> Text:
 
 
 def _legend() -> Text:
-    return Text("상태는 연습 문제 순서예요. ✓ 통과  ✗ 실패·예외  ! 끝까지 실행 못 함  – 답안 없음", style="dim")
+    return Text(
+        "상태는 연습 문제 순서예요. ✓ 통과  ✗ 실패·예외  ! 끝까지 실행 못 함  – 답안 없음", style="dim"
+    )
 
 
 def _overall(submissions: Sequence[SubmissionResult]) -> Text:
@@ -114,8 +121,8 @@ def _overall(submissions: Sequence[SubmissionResult]) -> Text:
     most = max(s.max_score for s in submissions)
     passed = sum(s.passed for s in submissions)
     return Text(
-        f"\n{len(scores)}명 · 평균 {fmean(scores):.1f} · 중앙값 {median(scores):.1f} · 만점 {words.points(most)} "
-        f"· 모두 통과 {passed}명"
+        f"\n{len(scores)}명 · 평균 {fmean(scores):.1f} · 중앙값 {median(scores):.1f} "
+        f"· 만점 {words.points(most)} · 모두 통과 {passed}명"
     )
 
 

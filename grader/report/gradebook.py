@@ -1,4 +1,4 @@
-"""Writes what an instructor opens: `results.json`, `gradebook.csv`, `index.html`, a page and a Gradescope file a student."""
+"""Writes what an instructor opens: pages of the class and of each student, CSV, JSON, Gradescope files."""
 
 import csv
 import io
@@ -41,7 +41,9 @@ def write_report(out: Path, result: ClassResult, course: Course, *, when: dateti
     write_results(out / "results.json", result)  # last: it says that everything else is there
 
 
-def write_student(out: Path, submission: SubmissionResult, course: Course, *, name: str | None = None) -> None:
+def write_student(
+    out: Path, submission: SubmissionResult, course: Course, *, name: str | None = None
+) -> None:
     """Write one student's feedback page and Gradescope file, so that a killed run keeps them.
 
     Args:

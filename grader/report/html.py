@@ -1,9 +1,9 @@
 """Draws one feedback as an HTML card for notebooks and report pages.
 
-What JupyterLab's sanitizer leaves of an untrusted output decides the means: inline styles whose values are plain
-numbers and colours, `<div>`, `<code>`, `<pre>`, `<details>`. It drops `<svg>`, `<style>`, `aria-*`, and the
-values `inherit`, `currentColor`, `var()`, `light-dark()`. So bars are divs, text keeps the colour of the page
-it stands on, and every fill is translucent: the same card reads on light and on dark.
+What JupyterLab's sanitizer leaves of an untrusted output decides the means: inline styles whose values are
+plain numbers and colours, `<div>`, `<code>`, `<pre>`, `<details>`. It drops `<svg>`, `<style>`, `aria-*`, and
+the values `inherit`, `currentColor`, `var()`, `light-dark()`. So bars are divs, text keeps the colour of the
+page it stands on, and every fill is translucent: the same card reads on light and on dark.
 """
 
 import math
@@ -39,7 +39,11 @@ def environment() -> Any:
         lstrip_blocks=True,
     )
     made.filters.update(
-        prose=prose, points=words.points, clean=words.clean, one_line=words.one_line, coefficient=words.coefficient
+        prose=prose,
+        points=words.points,
+        clean=words.clean,
+        one_line=words.one_line,
+        coefficient=words.coefficient,
     )
     made.globals.update(colors={"green": GREEN, "red": RED, "amber": AMBER, "blue": BLUE, "grey": GREY})
     return made

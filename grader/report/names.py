@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 _MAX_BYTES = 120
 """Of UTF-8, without ending: file systems allow 255, and a temporary name and an ending must fit too."""
 
-_RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10))}
-_FORBIDDEN = set('<>:"/\\|?*%#&\'`$;!{}')  # Windows, URLs and shells
+_RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
+_FORBIDDEN = set("<>:\"/\\|?*%#&'`$;!{}")  # Windows, URLs and shells
 _UNSAFE_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 

@@ -1,8 +1,7 @@
-"""Results of a class as data: what grading produces, and `results.json`, which is written and read back whole."""
+"""Results of a class as data: what grading produces, and `results.json`, written and read back whole."""
 
 import json
-import os
-import tempfile
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,16 +96,13 @@ def dump(document: object) -> str:
 def write_text(path: Path, text: str, *, encoding: str = "utf-8") -> None:
     """Write through a temporary file beside it, so that a killed run leaves no half file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".hanstep-", dir=path.parent)
+    temporary = path.with_name(f".{secrets.token_hex(6)}.tmp")
     try:
-        with os.fdopen(handle, "w", encoding=encoding, newline="") as file:
+        with temporary.open("x", encoding=encoding, newline="") as file:
             file.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp gives 0600: a report is meant to be shared
-        os.replace(temporary, path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -212,7 +208,8 @@ def submission_from_document(document: Any) -> SubmissionResult:
 
 def _misshapen(error: Exception) -> ResultsError:
     return ResultsError(
-        f"results.json의 내용이 맞지 않아요 ({type(error).__name__}: {error}). 파일을 지우고 처음부터 채점해 주세요."
+        f"results.json의 내용이 맞지 않아요 ({type(error).__name__}: {error}). "
+        "파일을 지우고 처음부터 채점해 주세요."
     )
 
 
@@ -273,8 +270,14 @@ def _diagnosis(document: Mapping[str, Any] | None) -> Diagnosis:
 
 
 def _departure(scenario: Any, what: Any, expected: Any, got: Any, update: Any, tensor: Any) -> Departure:
-    texts = (_typed(text, str) for text in (scenario, what, expected, got))
-    return Departure(*texts, update=_optional(update, int), tensor=_optional(tensor, str))
+    return Departure(
+        scenario=_typed(scenario, str),
+        what=_typed(what, str),
+        expected=_typed(expected, str),
+        got=_typed(got, str),
+        update=_optional(update, int),
+        tensor=_optional(tensor, str),
+    )
 
 
 def _recipe(update: Any, batches: Any, got: Any, expected: Any, residual: Any) -> Recipe:

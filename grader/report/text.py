@@ -23,7 +23,14 @@ _BAR_CELLS = 30
 
 def feedback_text(feedback: Feedback, width: int = 80) -> str:
     """The feedback as plain text of at most `width` columns (Hangul takes two)."""
-    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        color_system=None,
+        force_terminal=False,
+        force_jupyter=False,
+        legacy_windows=False,
+    )
     with console.capture() as captured:
         print_feedback(console, feedback)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
@@ -57,8 +64,7 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     if head.body:
         yield _indented(_prose(head.body))
     if feedback.status in ("failed", "error"):
-        marks = ("✓" if c.passed else "✗" for c in feedback.checks)
-        yield _indented(Text("  ".join(f"{m} {c.title}" for m, c in zip(marks, feedback.checks, strict=True))))
+        yield _indented(Text("  ".join(f"{'✓' if c.passed else '✗'} {c.title}" for c in feedback.checks)))
     yield from _place(feedback)
     mistakes = feedback.diagnosis.mistakes
     for number, named in enumerate(mistakes, start=1):
@@ -122,7 +128,7 @@ def _timeline(pairs: Sequence[words.Pair], width: int) -> Iterable[str]:
         mark = "≠" if pair.differs else ""
         mine = "-" if pair.yours is None else mark + words.moment_name(pair.yours)
         theirs = "-" if pair.right is None else mark + words.moment_name(pair.right)
-        batch = next((m.batch for m in (pair.yours, pair.right) if m is not None and m.batch is not None), None)
+        batch = next((m.batch for m in (pair.yours, pair.right) if m and m.batch is not None), None)
         line = "" if pair.yours is None or pair.yours.line is None else f"{pair.yours.line}줄"
         head = " ".join(part for part in ("" if batch is None else f"배치{batch}", line) if part)
         columns.append((head, mine, theirs))

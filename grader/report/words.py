@@ -174,13 +174,8 @@ def headline(feedback: Feedback) -> Headline:
     mark, mistakes = MARKS[feedback.status], feedback.diagnosis.mistakes
     if feedback.status == "passed":
         return Headline(mark, "통과했어요", _checked(feedback))
-    if len(mistakes) > 1:
-        return Headline(mark, f"실수가 {_count(len(mistakes))}이에요")
     if mistakes:
-        titles = mistakes[0].titles
-        if len(titles) == 1:
-            return Headline(mark, titles[0])
-        return Headline(mark, f"다음 {_count(len(titles))} 가운데 하나예요", INSEPARABLE, titles)
+        return _named_headline(mark, mistakes)
     if feedback.status == "failed":
         told = feedback.diagnosis.departure is not None or _sentence(feedback.message)[0] == UNNAMED
         return Headline(mark, UNNAMED, "" if told else one_line(feedback.message, 600))
@@ -190,6 +185,15 @@ def headline(feedback: Feedback) -> Headline:
     if feedback.error is not None and one_line(feedback.error, 600).startswith(rest):
         rest = ""
     return Headline(mark, first or STATUS_NAMES[feedback.status], rest)
+
+
+def _named_headline(mark: str, mistakes: Sequence[Named]) -> Headline:
+    if len(mistakes) > 1:
+        return Headline(mark, f"실수가 {_count(len(mistakes))}이에요")
+    titles = mistakes[0].titles
+    if len(titles) == 1:
+        return Headline(mark, titles[0])
+    return Headline(mark, f"다음 {_count(len(titles))} 가운데 하나예요", INSEPARABLE, titles)
 
 
 def is_empty(feedback: Feedback) -> bool:
