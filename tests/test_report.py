@@ -20,7 +20,7 @@ from report_samples import NASTY
 from rich.cells import cell_len
 from rich.console import Console
 
-from grader.feedback import Diagnosis, Moment, Recipe, Status
+from grader.feedback import Departure, Diagnosis, Moment, Recipe, Status
 from grader.report import gradebook, results, words
 from grader.report.class_table import class_table, count_mistakes, most_telling
 from grader.report.html import TEMPLATES, environment, feedback_html, hint_html
@@ -199,6 +199,12 @@ def test_exception_is_shown_once() -> None:
     """The message repeats the exception; the card says it in one place."""
     assert feedback_html(samples.raised()).count("unsupported operand") == 1
     assert " ".join(feedback_text(samples.raised()).split()).count("unsupported operand") == 1
+    error = str(samples.raised().error)
+    departed = Diagnosis(departure=Departure("SGD", "1번째 호출", "예외 없이 끝남", error))
+    again = replace(samples.raised(), diagnosis=departed)
+    assert feedback_html(again).count("unsupported operand") == 1
+    other = replace(departed.departure, got="0.5")  # type: ignore[type-var]
+    assert "예외 없이 끝남" in feedback_html(replace(again, diagnosis=Diagnosis(departure=other)))
 
 
 def test_same_order_of_events_is_said_in_words() -> None:
@@ -207,6 +213,33 @@ def test_same_order_of_events_is_said_in_words() -> None:
     assert words.SAME_ORDER in card
     assert "backward()" in card
     assert "없음" not in card
+
+
+def test_code_that_did_nothing_is_told_in_a_sentence() -> None:
+    """A dozen empty boxes beside the right order would say nothing more."""
+    found = samples.named_mistake().diagnosis
+    feedback = replace(samples.unknown(), diagnosis=replace(found, mistakes=(), yours=()))
+    for told in (Parsed(feedback_html(feedback)).text, " ".join(feedback_text(feedback).split())):
+        assert words.NOTHING_HAPPENED in told
+        assert "zero_grad → forward → backward → step" in told
+        assert "≠ zero_grad" not in told
+    assert words.order_in_words([Moment("step", None)] * 9, 2) == "step → step → …"
+
+
+def test_passed_card_points_nowhere() -> None:
+    """There is nothing to look at: no file, no line."""
+    card = Parsed(feedback_html(replace(samples.passed(), file="kim.py", line=3))).text
+    assert "kim.py" not in card
+    assert "확인한 것: SGD 궤적, AdamW 궤적, 반환값." in card
+
+
+def test_titles_with_code_show_no_backticks() -> None:
+    """Exercises may have code in their titles: set as code in pages, plain elsewhere."""
+    feedback = replace(samples.passed(), title="`zero_grad()`를 손으로")
+    submission = results.SubmissionResult("x", (feedback,))
+    assert "zero_grad()</code>를 손으로" in feedback_html(feedback)
+    assert "zero_grad()를 손으로 (evaluate)" in feedback_text(feedback)
+    assert gradebook.gradescope(submission)["tests"][0]["name"] == "zero_grad()를 손으로 (evaluate)"
 
 
 def test_hint_card_keeps_code_as_code() -> None:
@@ -255,6 +288,7 @@ def test_recipe_line_is_the_promised_sentence() -> None:
     assert words.formula((9, 10, 12), (-0.5, -1e-9, 2), 2) == "−0.5·g₉ + 2.0·g₁₂"
     assert words.formula((1, 2), (1.0, -0.5), 1) == "1.0·g₁ − 0.5·g₂"
     assert words.formula((1, 2), (0.0, 0.0), 1) == "0"
+    assert words.coefficient(1.7e-16, 1.0) == "0"
     assert words.formula(range(1, 13), [1.0] * 12, 1).endswith("1.0·g₈ + … (항이 4개 더 있어요)")
 
 
@@ -324,7 +358,7 @@ def test_text_fits_its_width(kind: str, width: int) -> None:
     """Hangul takes two columns: no line may run over the terminal's edge."""
     text = feedback_text(KINDS[kind], width)
     assert max(cell_len(line) for line in text.splitlines()) <= width
-    assert KINDS[kind].title in text
+    assert KINDS[kind].title.replace("`", "") in text
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -426,6 +460,7 @@ def test_most_telling_is_a_named_mistake() -> None:
     """A name helps more than a lost point: it stands before an exception that costs more."""
     feedbacks = (samples.raised(), samples.passed(), samples.joined())
     assert most_telling(results.SubmissionResult("x", feedbacks)) == samples.joined()
+    assert most_telling(samples.all_of("x", "missing")) == samples.all_of("x", "missing").feedbacks[0]
     assert most_telling(samples.passed_all("x")) is None
 
 
@@ -582,7 +617,7 @@ def test_ordinary_names_stay(name: str) -> None:
         "a\\b",
         "C:x",
         "\u202egpj.exe",
-        "�",
+        "\ud800",
         "a%2fb",
         "#a",
         "a?b",
@@ -690,6 +725,21 @@ def test_class_page_says_how_it_was_graded(report: Path) -> None:
         assert told in text
     assert "clip-before-backward | no-clip | clip-after-step" in text
     assert text.index("opt.zero_grad()") < text.index("손실을 마이크로 배치 수로")  # 3 students before 2
+
+
+def test_class_page_folds_a_long_list_of_mistakes(tmp_path: Path) -> None:
+    """Eighty different mistakes must not push the students off the first screen, and none may be lost."""
+    made = []
+    for number in range(30):
+        named = replace(samples.MISSING_ZERO_GRAD, ids=(f"mistake-{number}",))
+        made.append(replace(samples.named_mistake(), exercise=f"e{number}", diagnosis=Diagnosis((named,))))
+    result = ClassResult(1, "cpu", "none", (results.SubmissionResult("x", tuple(made)),))
+    gradebook.write_report(tmp_path, result, samples.course(), when=WHEN)
+    index = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert len(re.findall(r"· mistake-\d+<", index)) == 30
+    assert len(re.findall(r"· mistake-\d+<", index.split("<details>")[0])) == 12
+    assert "나머지 18가지" in index
+    Parsed(index.removeprefix("<!doctype html>"))
 
 
 def test_student_page_has_every_exercise(report: Path) -> None:

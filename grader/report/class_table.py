@@ -30,7 +30,7 @@ class MistakeCount:
 
 
 def count_mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount]:
-    """Mistakes of the class, the most frequent first; each student counts once for each."""
+    """Mistakes of the class, the most frequent first, the unnamed last; each student counts once for each."""
     titles: dict[str, str] = {}
     students: dict[str, set[int]] = {}
     exercises: dict[str, dict[str, None]] = {}
@@ -44,16 +44,15 @@ def count_mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount
                 students.setdefault(key, set()).add(index)
                 exercises.setdefault(key, {})[feedback.exercise] = None
     found = [MistakeCount(key, titles[key], len(students[key]), tuple(exercises[key])) for key in titles]
-    return sorted(found, key=lambda m: (-m.students, m.id == "", m.id))
+    return sorted(found, key=lambda m: (m.id == "", -m.students, m.id))
 
 
 def most_telling(submission: SubmissionResult) -> Feedback | None:
-    """The feedback to read first: a named mistake before anything else, then the most points lost."""
+    """The feedback to read first: a named mistake before anything else, then what ran; the earliest of these."""
     open_ones = [f for f in submission.feedbacks if f.status != "passed"]
 
-    def weight(feedback: Feedback) -> tuple[bool, bool, float]:
-        lost = feedback.max_score - feedback.score
-        return bool(feedback.diagnosis.mistakes), feedback.status not in ("missing", "unreadable"), lost
+    def weight(feedback: Feedback) -> tuple[bool, bool]:
+        return bool(feedback.diagnosis.mistakes), feedback.status not in ("missing", "unreadable")
 
     return max(open_ones, key=weight, default=None)
 
@@ -69,7 +68,7 @@ def class_table(result: ClassResult, width: int = 80) -> RenderableType:
         order = sorted(range(len(submissions)), key=lambda i: (submissions[i].score, i))[:_ROWS_SHOWN]
         shown = [submissions[i] for i in order]
         caption = (
-            f"{len(submissions)}명 가운데 점수가 낮은 {_ROWS_SHOWN}명이에요. 모두는 index.html에 있어요."
+            f"{len(submissions)}명 가운데 점수가 낮은 {_ROWS_SHOWN}명이에요. 전체는 index.html에 있어요."
         )
         parts.append(Text(caption))
     parts += [_students(shown, width), _legend(), _overall(submissions), *_mistakes(submissions, width)]
@@ -91,8 +90,12 @@ def _students(submissions: Sequence[SubmissionResult], width: int) -> Table:
             own = [f for f in submission.feedbacks if f.lesson == lesson]
             score, most = sum(f.score for f in own), sum(f.max_score for f in own)
             cells.append(Text(f"{words.points(score)}/{words.points(most)}" if own else ""))
-        first = "" if telling is None else f"{telling.exercise}: {words.summary(telling).replace('`', '')}"
-        table.add_row(*cells, _marks(submission.feedbacks), Text(words.one_line(first)))
+        first = (
+            ""
+            if telling is None
+            else f"{telling.exercise}: {words.without_code_marks(words.summary(telling))}"
+        )
+        table.add_row(*cells, _marks(submission.feedbacks), Text(first))
     return table
 
 
@@ -136,7 +139,11 @@ def _mistakes(submissions: Sequence[SubmissionResult], width: int) -> list[Rende
     table.add_column(no_wrap=True, width=16)
     for count in counts[:_MISTAKES_SHOWN]:
         bar = "█" * max(1, round(16 * count.students / counts[0].students))
-        table.add_row(Text(count.title.replace("`", "")), f"{count.students}명", Text(bar, "red"))
-    rest = len(counts) - _MISTAKES_SHOWN
-    more = [Text(f"그 밖에 {rest}가지가 더 있어요.", style="dim")] if rest > 0 else []
-    return [Text("\n가장 많이 나온 실수", style="bold"), table, *more]
+        table.add_row(Text(words.without_code_marks(count.title)), f"{count.students}명", Text(bar, "red"))
+    rest = [count for count in counts[_MISTAKES_SHOWN:] if count.id]
+    more = [f"그 밖에 {len(rest)}가지"] if rest else []
+    more += [
+        f"{words.UNNAMED.removesuffix('예요')} {c.students}명" for c in counts[_MISTAKES_SHOWN:] if not c.id
+    ]
+    tail = [Text(" · ".join(more), style="dim")] if more else []
+    return [Text("\n가장 많이 나온 실수", style="bold"), table, *tail]

@@ -105,7 +105,7 @@ def gradescope(submission: SubmissionResult) -> dict[str, Any]:
         "tests": [
             {
                 "number": f"{feedback.lesson}.{number}",
-                "name": f"{feedback.title} ({feedback.exercise})",
+                "name": f"{words.without_code_marks(feedback.title)} ({feedback.exercise})",
                 "score": round(feedback.score, 6),
                 "max_score": round(feedback.max_score, 6),
                 "status": "passed" if feedback.status == "passed" else "failed",
@@ -178,6 +178,7 @@ def _index_page(result: ClassResult, course: Course, names: Sequence[str], when:
         best=max((s.max_score for s in submissions), default=0.0),
         all_passed=sum(s.passed for s in submissions),
         mistakes=mistakes,
+        most=max((m.students for m in mistakes), default=1),
         stopped=[(status, statuses.count(status)) for status in words.STATUS_NAMES if status in statuses],
         when=when.strftime("%Y-%m-%d %H:%M"),
     )

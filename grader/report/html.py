@@ -153,11 +153,11 @@ def _bars(recipe: Recipe | None) -> _Bars | None:
         return None
     finite = [c for c in (*recipe.got, *recipe.expected) if math.isfinite(c)]
     low, high = min(0.0, *finite, 0.0), max(0.0, *finite, 0.0)
-    span = (high - low) or 1.0
+    span, largest = (high - low) or 1.0, words.largest_coefficient(recipe)
 
     def bar(value: float) -> _Bar:
         share = abs(value) / span * 100 if math.isfinite(value) else 0.0
-        return _Bar(words.coefficient(value), round(share, 1), value < 0)
+        return _Bar(words.coefficient(value, largest), round(share, 1), value < 0)
 
     got, expected = words.formulas(recipe)
     rows = zip(recipe.batches, recipe.got, recipe.expected, strict=True)

@@ -1,6 +1,7 @@
 """The same feedback as plain text and for the terminal, and the table that ends `grader grade`."""
 
 import io
+import math
 from collections.abc import Iterable, Sequence
 from textwrap import dedent
 
@@ -45,7 +46,12 @@ def hint_text(title: str, text: str, number: int, total: int) -> str:
     """The course's hint `number` (from 1) of `total`."""
     answer = " (정답)" if number == total else ""
     lines = [line for line in dedent(text).strip().splitlines() if not line.startswith("```")]
-    return "\n".join([f"{title} · 힌트 {number}/{total}{answer}", *(f"  {line}".rstrip() for line in lines)])
+    return "\n".join(
+        [
+            f"{words.without_code_marks(title)} · 힌트 {number}/{total}{answer}",
+            *(f"  {line}".rstrip() for line in lines),
+        ]
+    )
 
 
 def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
@@ -53,7 +59,7 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     style = _STYLES.get(feedback.status, "bold yellow")
     first = Text.assemble(
         (f"{head.mark} ", style),
-        (feedback.title, "bold"),
+        (words.without_code_marks(feedback.title), "bold"),
         f" ({feedback.exercise})  ",
         (f"{words.points(feedback.score)}/{words.points(feedback.max_score)}점", "bold"),
     )
@@ -64,7 +70,7 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     if head.body:
         yield _indented(_prose(head.body))
     if feedback.status in ("failed", "error"):
-        yield _indented(Text("  ".join(f"{'✓' if c.passed else '✗'} {c.title}" for c in feedback.checks)))
+        yield from _checks(feedback, width)
     yield from _place(feedback)
     mistakes = feedback.diagnosis.mistakes
     for number, named in enumerate(mistakes, start=1):
@@ -76,6 +82,14 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     for note in feedback.notes:
         yield _indented(_prose(f"* {words.one_line(note, 600)}"))
     yield Text()
+
+
+def _checks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
+    """All on one line where they fit, else a line each."""
+    marked = [f"{'✓' if c.passed else '✗'} {c.title}" for c in feedback.checks]
+    joined = "  ".join(marked)
+    for line in [joined] if cell_len(joined) <= width - _INDENT else marked:
+        yield _indented(Text(line))
 
 
 def _place(feedback: Feedback) -> Iterable[RenderableType]:
@@ -103,7 +117,7 @@ def _mistake(named: Named, number: int | None) -> Iterable[RenderableType]:
 
 def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     diagnosis = feedback.diagnosis
-    departure = diagnosis.departure
+    departure = words.departure_to_show(feedback)
     if departure is not None:
         yield _label("처음 갈라지는 곳")
         where = f"{departure.scenario} · {departure.what}"
@@ -112,7 +126,10 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     pairs = words.align(diagnosis.yours, diagnosis.right)
     if pairs:
         yield _label("일이 일어난 순서 (≠ 한쪽에만 있는 일)")
-        if any(pair.differs for pair in pairs):
+        if not diagnosis.yours:
+            yield _indented(_prose(words.NOTHING_HAPPENED), 2)
+            yield _indented(Text(f"정답    {words.order_in_words(diagnosis.right)}"), 2)
+        elif any(pair.differs for pair in pairs):
             for band in _timeline(pairs, width - 2 * _INDENT):
                 yield _indented(Text(band, no_wrap=True), 2)
         else:
@@ -145,19 +162,24 @@ def _timeline(pairs: Sequence[words.Pair], width: int) -> Iterable[str]:
         sizes = [max(map(cell_len, column)) for column in band]
         for row, name in enumerate(names):
             cells = (_padded(column[row], size) for column, size in zip(band, sizes, strict=True))
-            yield "  ".join([_padded(name, start), *cells])
+            line = "  ".join([_padded(name, start), *cells])
+            if line.strip():
+                yield line
 
 
 def _recipe(recipe: Recipe, width: int) -> Iterable[RenderableType]:
     yield _label("업데이트의 재료")
     yield _indented(Text(words.recipe_line(recipe), "bold"), 2)
-    size = max((abs(c) for c in (*recipe.got, *recipe.expected) if c - c == 0), default=0.0) or 1.0
+    size = words.largest_coefficient(recipe) or 1.0
     room = max(4, min(_BAR_CELLS, width - 34))
     for batch, got, expected in zip(recipe.batches, recipe.got, recipe.expected, strict=True):
         name = f"g{words.subscript(batch)}"
         for side, value, block in (("내 코드", got, "█"), ("정답   ", expected, "░")):
-            bar = block * round(abs(value) / size * room) if value - value == 0 else ""
-            text = Text.assemble(f"{_padded(name, 4)}{side} {words.coefficient(value):>6} ", (bar, "blue"))
+            # A little more than half rounds up: 0.25 must be as long as 0.24999999.
+            bar = block * int(abs(value) / size * room + 0.501) if math.isfinite(value) else ""
+            text = Text.assemble(
+                f"{_padded(name, 4)}{side} {words.coefficient(value, size):>6} ", (bar, "blue")
+            )
             text.no_wrap = True
             yield _indented(text, 2)
             name = ""

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.feedback import Feedback, Moment, Named, Recipe, Status
+from grader.feedback import Departure, Feedback, Moment, Named, Recipe, Status
 
 MARKS: dict[Status, str] = {
     "passed": "✓",
@@ -39,6 +39,8 @@ UNNAMED = "아직 이름 없는 실수예요"
 EMPTY = "아직 비어 있어요"
 INSEPARABLE = "움직임이 똑같아서 밖에서는 구별되지 않아요."
 SAME_ORDER = "일이 일어난 순서는 정답과 같아요. 순서가 아니라 값에서 갈려요."
+
+NOTHING_HAPPENED = "내 코드에서는 아무 일도 일어나지 않았어요."
 
 NEXT_STEPS: dict[Status, str] = {
     "passed": "",
@@ -87,6 +89,11 @@ def one_line(text: str, limit: int = 300) -> str:
     return " ".join(clean(text, limit).split())
 
 
+def without_code_marks(text: str) -> str:
+    """`text` for places that cannot set code: without its backticks."""
+    return one_line(text).replace("`", "")
+
+
 # ---- numbers ------------------------------------------------------------------------------------------
 
 
@@ -100,14 +107,17 @@ def subscript(number: int) -> str:
     return str(number).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
 
 
-def coefficient(value: float) -> str:
-    """Three significant digits, always with a decimal point unless zero: `1.0`, `0.333`, `−2.0`, `0`."""
+def coefficient(value: float, largest: float = 0.0) -> str:
+    """Three significant digits, always with a decimal point unless zero: `1.0`, `0.333`, `−2.0`, `0`.
+
+    Beside `largest`, what is too small to be an ingredient is `0`.
+    """
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     text = f"{value:.3g}"
-    if float(text) == 0:
+    if float(text) == 0 or abs(value) <= _COEFFICIENT_IS_ZERO * largest:
         return "0"
     if "." not in text and "e" not in text:
         text += ".0"
@@ -116,11 +126,7 @@ def coefficient(value: float) -> str:
 
 def formula(batches: Sequence[int], coefficients: Sequence[float], largest: float) -> str:
     """`1.0·g₁ + 0.5·g₃`; terms that are zero beside `largest` are left out."""
-    terms = [
-        (c, b)
-        for c, b in zip(coefficients, batches, strict=True)
-        if not abs(c) <= _COEFFICIENT_IS_ZERO * largest  # keeps NaN
-    ]
+    terms = [(c, b) for c, b in zip(coefficients, batches, strict=True) if coefficient(c, largest) != "0"]
     if not terms:
         return "0"
     text = ""
@@ -132,9 +138,14 @@ def formula(batches: Sequence[int], coefficients: Sequence[float], largest: floa
     return text if rest <= 0 else f"{text} + … (항이 {rest}개 더 있어요)"
 
 
+def largest_coefficient(recipe: Recipe) -> float:
+    """The size of the largest finite coefficient on either side; 0 where there is none."""
+    return max((abs(c) for c in (*recipe.got, *recipe.expected) if math.isfinite(c)), default=0.0)
+
+
 def formulas(recipe: Recipe) -> tuple[str, str]:
     """The learner's formula and the right one."""
-    largest = max((abs(c) for c in (*recipe.got, *recipe.expected) if math.isfinite(c)), default=0.0)
+    largest = largest_coefficient(recipe)
     return formula(recipe.batches, recipe.got, largest), formula(recipe.batches, recipe.expected, largest)
 
 
@@ -206,6 +217,14 @@ def error_text(feedback: Feedback) -> str:
     return "" if feedback.error is None or is_empty(feedback) else clean(feedback.error, 1500)
 
 
+def departure_to_show(feedback: Feedback) -> Departure | None:
+    """The departure, unless it only repeats the exception that is shown anyway."""
+    departure = feedback.diagnosis.departure
+    if departure is None or feedback.error is None or departure.got != feedback.error:
+        return departure
+    return None
+
+
 def next_step(feedback: Feedback) -> str:
     """What to do where no mistake is named; empty when the feedback says it all."""
     if feedback.diagnosis.mistakes or is_empty(feedback):
@@ -241,7 +260,9 @@ def _count(number: int) -> str:
 
 
 def location(feedback: Feedback) -> str:
-    """`kim.ipynb · 코드 셀 3 · 7번째 줄`; empty when nothing is known."""
+    """`kim.ipynb · 코드 셀 3 · 7번째 줄`; empty when nothing is known, or nothing is to be looked at."""
+    if feedback.status == "passed":
+        return ""
     parts = []
     if feedback.file:
         parts.append(one_line(feedback.file, 120))
@@ -288,6 +309,12 @@ def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
             pairs += [Pair(mine, None), Pair(None, theirs)]
             i, j = i + 1, j + 1
     return pairs
+
+
+def order_in_words(moments: Sequence[Moment], limit: int = 8) -> str:
+    """`zero_grad → forward → backward → step`."""
+    names = [moment_name(moment) for moment in moments[:limit]]
+    return " → ".join([*names, "…"] if len(moments) > limit else names)
 
 
 def moment_name(moment: Moment) -> str:
