@@ -81,7 +81,7 @@ class Recorder:
         _shadow(model, "zero_grad", lambda: self._event("zero_grad"))
         if optimizer is not None:
             _shadow(optimizer, "zero_grad", lambda: self._event("zero_grad"))
-            optimizer.register_step_pre_hook(lambda *_: self._event("step", note=self._grad_note()))
+            optimizer.register_step_pre_hook(self._stepping)
             optimizer.register_step_post_hook(lambda *_: self.state())
         if scheduler is not None:
             _shadow(scheduler, "step", lambda: self._event("scheduler"))
@@ -299,9 +299,24 @@ class Recorder:
     def _noting(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
         def noted(*args: Any, **kwargs: Any) -> Any:
             self._event(kind)
-            return original(*args, **kwargs)
+            result = original(*args, **kwargs)
+            if original.__name__ == "grad":  # hands the gradients over: no hook on a parameter sees them
+                self._event("gradient")
+            return result
 
         return noted
+
+    def _stepping(self, _: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Note a step where it reads the gradients: after the closure, if it is given one."""
+        closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
+
+        def read(value: Any = None) -> Any:
+            self._event("step", note=self._grad_note())
+            return value
+
+        if closure is None:
+            return read()
+        return args[:1], {**kwargs, "closure": lambda: read(closure())}
 
 
 def _shadow(owner: Any, name: str, note: Callable[[], None]) -> None:
