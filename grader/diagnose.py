@@ -98,13 +98,16 @@ def _joined(mistakes: list[Mistake]) -> Named:
 
 @dataclass(frozen=True)
 class _Manner:
-    """How a program went about it, coarse enough to be the same in every style: only breaks ties."""
+    """How a program went about it, coarse enough to be the same in every style: only breaks ties.
+
+    What says most comes first; where the gradients end up depends on where a program clears.
+    """
 
     calls_backward: bool
     reaches_parameters: bool
     steps: bool
-    grad_at_step: frozenset[str]
     steps_before_backward: bool
+    grad_at_step: frozenset[str]
     leaves_gradients: bool
 
 
@@ -116,8 +119,8 @@ def _closest(matching: list[Candidate], trace: Trace, reference: Reference) -> l
     return [c for c, score in zip(matching, scores, strict=True) if score == max(scores)]
 
 
-def _agreement(one: _Manner, other: _Manner) -> int:
-    return sum(getattr(one, f) == getattr(other, f) for f in _Manner.__dataclass_fields__)
+def _agreement(one: _Manner, other: _Manner) -> tuple[bool, ...]:
+    return tuple(getattr(one, f) == getattr(other, f) for f in _Manner.__dataclass_fields__)
 
 
 def _manner(run: Run) -> _Manner:
@@ -128,8 +131,8 @@ def _manner(run: Run) -> _Manner:
         calls_backward=backward is not None,
         reaches_parameters="gradient" in kinds,
         steps=step is not None,
-        grad_at_step=frozenset(e.note for e in run.events if e.kind == "step"),
         steps_before_backward=step is not None and backward is not None and step < backward,
+        grad_at_step=frozenset(e.note for e in run.events if e.kind == "step"),
         leaves_gradients=left is not None and bool(left.any()),
     )
 
