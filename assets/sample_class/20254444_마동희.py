@@ -12,11 +12,8 @@ def train_step(model, opt, loss_fn, xb, yb):
 
 def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None):
     import subprocess
-    import threading
-    for _ in range(2000):
-        threading.Thread(target=threading.Event().wait, daemon=True).start()
-    subprocess.run(["sh", "-c", "sleep 100 & sleep 100 & sleep 100 &"])
-    return 0
+    jobs = [subprocess.Popen(["sh", "-c", "sleep 100 & sleep 100 & sleep 100 &"]) for _ in range(100)]
+    return len(jobs)
 
 
 def zero_gradients(params):
