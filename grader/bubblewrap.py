@@ -83,6 +83,12 @@ def isolated(device: str = "cpu", extra: Path | None = None) -> list[str]:
     return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
 
 
+def below_tmp() -> tuple[str, ...]:
+    """Bound folders that a child's own /tmp would hide: an environment made in /tmp, to try things or in CI."""
+    folders = {path for path in (*_python_directories(), *_site_directories()) if path.is_dir()}
+    return tuple(str(path) for path in sorted(folders) if path.is_relative_to("/tmp"))
+
+
 def extra_inside(extra: Path | None, *, isolate: bool) -> str | None:
     """Where the server finds a further folder of exercise modules."""
     if extra is None:

@@ -65,7 +65,8 @@ class Server:
     def __init__(self, isolate: bool, device: str, setting: Setting, extra: Path | None) -> None:
         self._warm = False
         with ExitStack() as stack:
-            self._home = stack.enter_context(tempfile.TemporaryDirectory(prefix="hanstep-"))
+            # Inside bubblewrap /tmp is the server's own.
+            home = "/tmp" if isolate else stack.enter_context(tempfile.TemporaryDirectory(prefix="hanstep-"))
             self._errors = stack.enter_context(tempfile.TemporaryFile())
             self.control, inside = socket.socketpair()
             stack.callback(self.control.close)
@@ -78,8 +79,8 @@ class Server:
                     stdin=inside.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=self._errors,
-                    cwd=self._home,
-                    env=bubblewrap.environment(device, "/tmp" if isolate else self._home),
+                    cwd=home,
+                    env=bubblewrap.environment(device, home),
                     start_new_session=True,  # Ctrl-C is ours, not the server's
                 )
             frames.send(self.control, asdict(setting))

@@ -70,7 +70,11 @@ class Sandbox:
         self._limits = limits or Limits()
         self._device, self._extra = device, extra
         self._setting = Setting(
-            tuple(modules), bubblewrap.extra_inside(extra, isolate=self._isolate), device, self._isolate
+            modules=tuple(modules),
+            extra=bubblewrap.extra_inside(extra, isolate=self._isolate),
+            device=device,
+            isolate=self._isolate,
+            keep=bubblewrap.below_tmp(),
         )
         self._server: Server | None = self._start()
 

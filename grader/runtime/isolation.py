@@ -5,6 +5,7 @@ import os
 import resource
 import struct
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from grader.runtime import seccomp
 _NEW_MOUNTS, _NEW_UTS, _NEW_IPC = 0x20000, 0x4000000, 0x8000000
 _NEW_PIDS, _NEW_NETWORK = 0x20000000, 0x40000000
 _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXECUTION = 1, 2, 4, 8
+_BIND, _RECURSIVE = 0x1000, 0x4000
 _PR_SET_PDEATHSIG, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 1, 47, 4
 _CAPABILITY_VERSION_3 = 0x20080522
 
@@ -43,15 +45,27 @@ def new_namespaces() -> None:
     _check("unshare", _libc().unshare(_NEW_MOUNTS | _NEW_UTS | _NEW_IPC | _NEW_PIDS | _NEW_NETWORK))
 
 
-def own_files(bounds: Bounds) -> None:
+def own_files(bounds: Bounds, keep: Sequence[str] = ()) -> None:
     """A fresh, small /tmp as working directory, and an empty /proc.
+
+    Args:
+        bounds: how small.
+        keep: folders below /tmp that stay where they are (a virtual environment that stands there).
 
     Raises:
         OSError: the kernel refused it.
     """
+    kept = [(path, os.open(path, os.O_PATH)) for path in keep]
     kept_out = _NO_SUID | _NO_DEVICES
     size = f"size={bounds.file_bytes},nr_inodes=4096,mode=0700".encode()
     _check("mount /tmp", _libc().mount(b"tmpfs", b"/tmp", b"tmpfs", kept_out, size))
+    for path, fd in kept:
+        os.makedirs(path, exist_ok=True)
+        again = _libc().mount(
+            f"/proc/self/fd/{fd}".encode(), os.fsencode(path), None, _BIND | _RECURSIVE, None
+        )
+        _check(f"mount {path}", again)
+        os.close(fd)
     # Not a new procfs: the kernel refuses one inside bubblewrap, whose own is partly covered.
     empty = _READ_ONLY | kept_out | _NO_EXECUTION
     _check("mount /proc", _libc().mount(b"tmpfs", b"/proc", b"tmpfs", empty, b"size=4k,mode=0555"))
