@@ -338,10 +338,20 @@ def test_timelines_stand_in_columns() -> None:
     ]
 
 
+def test_the_end_of_a_window_is_no_difference() -> None:
+    """Timelines are cut to a dozen moments each: what lies beyond the cut must not be called missing."""
+    yours = (Moment("step", 1, None, True), Moment("zero_grad", 2, None, True), Moment("forward", 3, 1))
+    right = (Moment("forward", None, 1), Moment("backward", None), Moment("step", None))
+    pairs = words.align(yours, right)
+    assert kinds_of(pairs) == [("step", None), ("zero_grad", None), ("forward", "forward")]
+    ended = (*right[:2], Moment("step", None, None, True))
+    assert kinds_of(words.align(right[:2], ended))[-1] == (None, "step")
+
+
 def test_timelines_that_contradict_their_flags_lose_nothing() -> None:
-    """Unequal windows or a wrong flag may look odd but must not drop or pair different events."""
+    """A wrong flag may look odd but must not drop or pair different events."""
     yours = (Moment("forward", 1), Moment("step", 2))
-    right = (Moment("backward", None), Moment("step", None), Moment("zero_grad", None))
+    right = (Moment("backward", None), Moment("step", None), Moment("zero_grad", None, None, True))
     pairs = words.align(yours, right)
     assert [p.yours for p in pairs if p.yours] == list(yours)
     assert [p.right for p in pairs if p.right] == list(right)

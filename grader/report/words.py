@@ -290,19 +290,25 @@ class Pair:
 
 
 def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
-    """Both timelines in columns: moments that have a partner stand above each other."""
+    """Both timelines in columns: moments that have a partner stand above each other.
+
+    Timelines are windows of longer ones. Where one window is over and the other goes on with a moment whose
+    partner lies outside, the picture ends: that moment is not missing anywhere.
+    """
     pairs: list[Pair] = []
     i = j = 0
     while i < len(yours) or j < len(right):
         mine = yours[i] if i < len(yours) else None
         theirs = right[j] if j < len(right) else None
-        if mine is not None and (mine.differs or theirs is None):
+        if mine is not None and mine.differs:
             pairs.append(Pair(mine, None))
             i += 1
-        elif theirs is not None and (theirs.differs or mine is None):
+        elif theirs is not None and theirs.differs:
             pairs.append(Pair(None, theirs))
             j += 1
-        elif mine is not None and theirs is not None and mine.kind == theirs.kind:
+        elif mine is None or theirs is None:
+            break
+        elif mine.kind == theirs.kind:
             pairs.append(Pair(mine, theirs))
             i, j = i + 1, j + 1
         else:  # the flags promise partners that are none: show both sides, claim nothing
