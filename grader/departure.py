@@ -57,17 +57,21 @@ def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment
     for block in matcher.get_matching_blocks():
         same_yours.update(range(block.a, block.a + block.size))
         same_right.update(range(block.b, block.b + block.size))
-    first = min(
-        [i for i in range(len(yours)) if i not in same_yours]
-        + [i for i in range(len(right)) if i not in same_right],
-        default=0,
-    )
-    start = max(0, first - _SHOWN_EVENTS // 2)
-    window = slice(start, start + _SHOWN_EVENTS)
     return (
-        tuple(_moment(e, i not in same_yours, own=True) for i, e in enumerate(yours))[window],
-        tuple(_moment(e, i not in same_right, own=False) for i, e in enumerate(right))[window],
+        _shown(yours, same_yours, update, own=True),
+        _shown(right, same_right, update, own=False),
     )
+
+
+def _shown(events: list[Event], same: set[int], update: int | None, *, own: bool) -> tuple[Moment, ...]:
+    """A dozen events from where the wrong update begins; from the first odd one where no update is wrong."""
+    moments = [_moment(e, i not in same, own=own) for i, e in enumerate(events)]
+    if update is not None:
+        start = next((i for i, e in enumerate(events) if e.state >= update - 1), 0)
+    else:
+        odd = next((i for i in range(len(events)) if i not in same), 0)
+        start = max(0, odd - _SHOWN_EVENTS // 2)
+    return tuple(moments[start : start + _SHOWN_EVENTS])
 
 
 def show(value: Fact) -> str:
@@ -144,7 +148,7 @@ def _first_differing_call(run: Run, solution: Run, update: int | None) -> int:
         if update is not None and update < len(arrays.get("theta", ())):
             made = [e.call for e in events if e.kind == "step" and e.state == update - 1]
             if made:
-                return made[-1]
+                return made[0]
     calls = max((e.call for e in [*run.events, *solution.events]), default=0)
     for call in range(calls + 1):
         if [_key(e) for e in run.events if e.call == call] != [

@@ -68,7 +68,7 @@ def check(
     notes = (*feedback.notes, *_leaning_notes(function))
     feedback = replace(feedback, notes=notes)
     Progress.load().record_check(exercise.name, feedback.status == "passed")
-    return Shown(feedback_html(feedback), feedback_text(feedback), feedback)
+    return Shown(feedback_html(feedback, total_hints=len(exercise.hints)), feedback_text(feedback), feedback)
 
 
 def hint(exercise: str | Callable[..., Any]) -> Shown:
