@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
+from urllib.parse import quote
 
 from grader.course import Course, Exercise, Lesson, load_course
 from grader.progress import Progress
@@ -79,13 +80,20 @@ def lab_command(folder: Path, course: Course) -> list[str]:
         raise FileNotFoundError(f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {folder}")
     passed = {name for name, entry in Progress.load().exercises.items() if entry.passed}
     todo = [lesson for lesson in there if any(e.name not in passed for e in lesson.exercises)]
-    notebook = folder / (todo or there)[0].notebook.name
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}"]
+    page = f"/lab/tree/{quote((todo or there)[0].notebook.name)}"
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        f"--ServerApp.root_dir={folder.resolve()}",
+        f"--LabApp.default_url={page}",  # also in the address it prints where there is no browser
+        "--LabApp.news_url=None",  # no question about Jupyter's news before the first lesson
+    ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append(
             "--allow-root"
         )  # containers have no other user; the server listens on localhost, with a token
-    return [*command, str(notebook.resolve())]
+    return command
 
 
 def reset(place: Path, name: str, report: Report = print) -> Path:

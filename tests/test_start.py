@@ -136,10 +136,11 @@ def test_lab_opens_at_the_first_unfinished_lesson(course: Course, folder: Path) 
     with pytest.raises(FileNotFoundError, match="grader start"):
         lab_command(folder, course)
     prepare(folder, lambda _: None)
-    assert lab_command(folder, course)[-1].endswith("01_add.ipynb")
+    assert "--LabApp.default_url=/lab/tree/01_add.ipynb" in lab_command(folder, course)
     Progress.load().record_check("add", True)
     command = lab_command(folder, course)
-    assert command[-1].endswith("02_sub.ipynb")
+    assert "--LabApp.default_url=/lab/tree/02_sub.ipynb" in command
+    assert f"--ServerApp.root_dir={folder.resolve()}" in command
     assert command[:3] == [sys.executable, "-m", "jupyterlab"]
     assert ("--allow-root" in command) == AS_ROOT
 
