@@ -111,8 +111,7 @@ _MAGIC = re.compile(
     r"""([ \t]*+)
     (?: (?: [%!?] | [\w.,*\[\] \t]++=[ \t]*+[%!] )          # %magic, !shell, ?help; x = %magic, x = !shell
         (?: \\\n | [^\n] )*+                                #   with the lines it is continued on
-    | %{0,2}(?!\d)[\w*]++(?:\.[\w*]++|\[-?\d++\])*+\?\??    # object?, object??
-        [ \t]*+ (?:\#[^\n]*+)? (?=\n|\Z)
+    | %{0,2}(?!\d)[\w*]++(?:\.[\w*]++|\[-?\d++\])*+\?\??(?=\n|\Z)    # object?, object??
     )""",
     re.VERBOSE,
 )
@@ -130,7 +129,7 @@ _PIECE = re.compile(
 
 
 def as_python(text: str) -> str:
-    """The cell as Python reads it, with as many lines: magics, shell and help lines become `pass`.
+    """The cell as Python reads it, with as many lines: magics, shell and help lines become `0`.
 
     `%%time`, `%%timeit` and `%%capture` lose their own line; a cell with another `%%` magic (bash, html,
     writefile …) is no Python and becomes empty.
@@ -146,14 +145,14 @@ def as_python(text: str) -> str:
 
 
 def without_magics(text: str) -> str:
-    """The text with every line that only IPython understands replaced by `pass` and empty lines."""
+    """The text with every line that only IPython understands replaced by `0` and empty lines."""
     done: list[str] = []
     position = 0
     while position < len(text):
         magic = _MAGIC.match(text, position)
         if magic:
             end = magic.end()
-            done.append(f"{magic[1]}pass" + "\n" * text.count("\n", position, end))
+            done.append(f"{magic[1]}0" + "\n" * text.count("\n", position, end))
         else:
             end = _end_of_logical_line(text, position)
             done.append(text[position:end])
@@ -170,7 +169,7 @@ def _end_of_logical_line(text: str, start: int) -> int:
         if token in "([{":
             depth += 1
         elif token in ")]}":
-            depth = max(0, depth - 1)
+            depth -= 1
     return len(text)
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,10 +157,10 @@ def _module(text: str, cells: list[Cell]) -> list[_Unit]:
 def _tagged(body: tuple[ast.stmt, ...], cells: list[Cell]) -> frozenset[int]:
     """Which statements stand in a tagged `# %%` cell; a `# %%` inside a statement or string begins none."""
     inside = {line for s in body for line in range(s.lineno + 1, (s.end_lineno or s.lineno) + 1)}
-    starts = [(cell.first_line, cell.exercises) for cell in cells if cell.first_line not in inside]
-    tagged = set()
-    for index, statement in enumerate(body):
-        exercises = next((e for first, e in reversed(starts) if first <= statement.lineno), ())
-        if exercises:
-            tagged.add(index)
-    return frozenset(tagged)
+    real = [cell for cell in cells if cell.first_line not in inside]
+    starts = [cell.first_line for cell in real]
+    return frozenset(
+        index
+        for index, statement in enumerate(body)
+        if real[bisect_right(starts, statement.lineno) - 1].exercises
+    )

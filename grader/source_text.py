@@ -22,10 +22,11 @@ _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 # Python's own name of every codec a cookie may ask for: some others (punycode, unicode_escape) are no
 # encodings of a text file, and slow on large ones.
 _COOKIE_CODECS = frozenset(
-    ("ascii", "cp1252", "cp949", "euc_jp", "euc_kr", "gb18030", "gbk", "iso2022_kr", "iso8859-1", "utf-8")
+    ("utf-8", "ascii", "iso8859-1", "cp1252", "cp949", "euc_kr", "johab", "iso2022_kr", "euc_jp", "gbk")
 )
 # Korean Windows saves cp949, which contains euc-kr.
 _GUESSES = ("utf-8", "cp949")
+_NOT_REGULAR = "보통 파일이 아니에요(링크, 파이프, 장치). 파일 자체를 내 주세요."
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -87,11 +88,11 @@ def _bytes(path: Path) -> bytes:
         flags |= getattr(os, name, 0)
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):  # opening a device can already have an effect
-            raise ReadError("보통 파일이 아니에요(링크, 파이프, 장치). 파일 자체를 내 주세요.")
+            raise ReadError(_NOT_REGULAR)
         with open(os.open(path, flags), "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise ReadError("보통 파일이 아니에요(링크, 파이프, 장치). 파일 자체를 내 주세요.")
+                raise ReadError(_NOT_REGULAR)
             if status.st_size > MAX_FILE_BYTES:
                 raise ReadError(_too_large(path, status.st_size))
             data = file.read(MAX_FILE_BYTES + 1)

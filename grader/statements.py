@@ -1,7 +1,8 @@
 """Parsed source -> the statements that are graded: definitions, imports and constants; no demo runs.
 
-Nothing here hands a student's code to the compiler: CPython 3.11 dies of a comprehension with 100,000 `for`
-clauses, and whoever grades would die with it. `ast.parse` refuses such depth or survives it.
+Nothing here hands a student's code to the compiler: CPython 3.11's overflows the stack at a comprehension of
+60,000 `for` clauses (25,000 in a thread of 2 MB), and whoever grades would die with it. `ast.parse` refuses
+such depth or survives it.
 """
 
 import ast
@@ -55,7 +56,7 @@ def parse(text: str) -> list[ast.stmt]:
         raise ParseError(f"문법 오류예요({type(error).__name__}: {error.msg}).", line) from error
     except (RecursionError, MemoryError) as error:
         raise ParseError("너무 깊이 겹쳐 있어서 읽을 수 없어요.", 1) from error
-    except ValueError as error:  # NUL characters, which a notebook's JSON can hold
+    except ValueError as error:  # NUL characters, before Python 3.11.4
         raise ParseError(f"Python 코드로 읽을 수 없는 글자가 있어요({error}).", 1) from error
 
 
@@ -89,13 +90,12 @@ def without_others(block: Block, kept: Iterable[ast.stmt]) -> list[str]:
     source = [line.encode() for line in block.lines]  # the parser's columns count bytes of UTF-8
     result = [b""] * len(source)
     chosen = set(map(id, kept))
-    for statement, following in zip(block.body, (*block.body[1:], None), strict=True):
+    for statement in block.body:
         if id(statement) not in chosen:
             continue
         first, column = _start(statement, source)
-        last, end = (statement.end_lineno or statement.lineno) - 1, statement.end_col_offset
-        if following is None or following.lineno - 1 > last:
-            end = _end_with_comment(source[last], end or 0)
+        last = (statement.end_lineno or statement.lineno) - 1
+        end = _end_with_comment(source[last], statement.end_col_offset or 0)
         before = _filled(result[first], source[first][:column], column)
         if first == last:
             result[first] = before + source[first][column:end]
@@ -148,19 +148,22 @@ def _only_binds(statement: ast.stmt) -> bool:
     """Whether it is an assignment, or an `if` or `try` of nothing but assignments, imports, definitions."""
     if isinstance(statement, _ASSIGNMENTS) or type(statement).__name__ == "TypeAlias":  # Python 3.12
         return True
+    if not isinstance(statement, _BLOCKS):
+        return False
     pending: list[ast.stmt] = [statement]
     while pending:
         inner = pending.pop()
-        if isinstance(inner, _BLOCKS):
-            if isinstance(inner, ast.If) and _is_main_guard(inner.test):
+        if isinstance(inner, ast.If):
+            if _is_main_guard(inner.test):
                 return False
             pending += inner.body + inner.orelse
-            if not isinstance(inner, ast.If):
-                pending += inner.finalbody + [s for handler in inner.handlers for s in handler.body]
-        elif inner is statement or not (
-            isinstance(inner, (*_ASSIGNMENTS, *_IMPORTS, *_DEFINITIONS, ast.Pass))
-            or (isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Constant))
-        ):
+        elif isinstance(inner, _BLOCKS):
+            pending += inner.body + inner.orelse + inner.finalbody
+            pending += [s for handler in inner.handlers for s in handler.body]
+        elif isinstance(inner, ast.Expr):
+            if not isinstance(inner.value, ast.Constant):
+                return False
+        elif not isinstance(inner, (*_ASSIGNMENTS, *_IMPORTS, *_DEFINITIONS, ast.Pass)):
             return False
     return True
 
@@ -169,26 +172,19 @@ def _is_main_guard(test: ast.expr) -> bool:
     return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
-def _leant_on(blocks: Sequence[Block], exercises: Collection[str]) -> frozenset[str]:
-    """Names that the exercises need, directly or through other names; without exercises, what anything needs.
+def _leant_on(blocks: Sequence[Block], exercises: Iterable[str]) -> frozenset[str]:
+    """Names that the exercises need, directly or through other names.
 
-    Besides, what every kept definition needs at once (decorators, defaults, bases): it is executed too.
+    What only other definitions need is left out, though they are kept: where a decorator or default is
+    missing, loading them fails and costs nothing but them.
     """
     needs: dict[str, set[str]] = {}
-    wanted: set[str] = set()
-    for block in blocks:
-        for index, statement in enumerate(block.body):
-            uses = _Uses([statement])
-            everything = uses.read | _read_inside(uses.scopes)
-            if isinstance(statement, _DEFINITIONS):
-                wanted |= uses.read
-                if isinstance(statement, ast.ClassDef):
-                    wanted |= _Uses(statement.body).read
-            elif index in block.tagged:
-                wanted |= everything
-            for name in uses.bound:
-                needs.setdefault(name, set()).update(everything)
-    pending = [*wanted, *([name for name in exercises if name in needs] or needs)]
+    for statement in (statement for block in blocks for statement in block.body):
+        uses = _Uses([statement])
+        read = uses.read | _read_inside(uses.scopes)
+        for name in uses.bound:
+            needs.setdefault(name, set()).update(read)
+    pending = list(exercises)
     reached: set[str] = set()
     while pending:
         name = pending.pop()
@@ -204,15 +200,14 @@ def _read_inside(scopes: Iterable["_Scope"]) -> set[str]:
     pending: list[tuple[_Scope, frozenset[str]]] = [(scope, frozenset()) for scope in scopes]
     while pending:
         scope, outer = pending.pop()
-        if isinstance(scope, ast.ClassDef):
-            uses, local = _Uses(scope.body), frozenset[str]()  # its names are not seen by its methods
+        uses = _Uses([scope.body] if isinstance(scope, ast.Lambda) else scope.body)
+        if isinstance(scope, ast.ClassDef):  # its names are seen by its own statements, not by its methods
+            free |= uses.read - outer - uses.bound
         else:
-            uses = _Uses(scope.body if isinstance(scope.body, list) else [scope.body])
-            local = frozenset((uses.bound | {a.arg for a in _arguments(scope.args)}) - uses.declared_global)
-        visible = outer | local
-        free |= uses.read - visible - (uses.bound if isinstance(scope, ast.ClassDef) else set())
+            outer = outer | uses.bound | {argument.arg for argument in _arguments(scope.args)}
+            free |= uses.read - outer
         free |= uses.declared_global
-        pending += [(inner, visible) for inner in uses.scopes]
+        pending += [(inner, outer) for inner in uses.scopes]
     return free
 
 
