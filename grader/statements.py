@@ -157,7 +157,7 @@ def _only_binds(statement: ast.stmt) -> bool:
             if _is_main_guard(inner.test):
                 return False
             pending += inner.body + inner.orelse
-        elif isinstance(inner, _BLOCKS):
+        elif isinstance(inner, (ast.Try, ast.TryStar)):
             pending += inner.body + inner.orelse + inner.finalbody
             pending += [s for handler in inner.handlers for s in handler.body]
         elif isinstance(inner, ast.Expr):
