@@ -28,7 +28,8 @@ CLASS = ROOT / "assets" / "sample_class"
 MANIFEST: dict[str, dict[str, Any]] = tomllib.loads(
     (ROOT / "tests" / "sample_class.toml").read_text(encoding="utf-8")
 )
-EXERCISES = tuple(load_course().lesson("01").exercises)
+COURSE = load_course()
+EXERCISES = COURSE.lesson("01").exercises
 NAMES = tuple(exercise.name for exercise in EXERCISES)
 HOSTILE = tuple(student for student, entry in MANIFEST.items() if entry["kind"] == "hostile")
 
@@ -61,9 +62,12 @@ class Graded:
     def students(self) -> dict[str, dict[str, Any]]:
         return {entry["student"]: entry for entry in self.results["submissions"]}
 
+    def exercises(self, student: str) -> list[dict[str, Any]]:
+        """Those of lesson 01: the class hands in nothing else."""
+        return [entry for entry in self.students[student]["exercises"] if entry["lesson"] == "01"]
+
     def exercise(self, student: str, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = next(e for e in self.students[student]["exercises"] if e["exercise"] == name)
-        return found
+        return next(entry for entry in self.exercises(student) if entry["exercise"] == name)
 
     def page(self, student: str) -> str:
         return (self.folder / "feedback" / f"{student}.html").read_text(encoding="utf-8")
@@ -226,12 +230,12 @@ def test_hostile_submissions_left_nothing_behind(graded: Graded, in_bad_company:
 
 
 def test_scores_add_up(graded: Graded) -> None:
-    full = sum(exercise.max_score for exercise in EXERCISES)
+    full = sum(exercise.max_score for exercise in COURSE.exercises.values())
     for student, entry in graded.students.items():
         assert entry["max_score"] == full
         assert entry["score"] == sum(e["score"] for e in entry["exercises"])
-        assert [e["exercise"] for e in entry["exercises"]] == list(NAMES), student
-        for got, exercise in zip(entry["exercises"], EXERCISES, strict=True):
+        assert [e["exercise"] for e in graded.exercises(student)] == list(NAMES), student
+        for got, exercise in zip(graded.exercises(student), EXERCISES, strict=True):
             assert got["max_score"] == exercise.max_score
             assert (got["status"] == "passed") == (got["score"] == exercise.max_score), (student, got)
 
@@ -280,7 +284,7 @@ def test_another_seed_gives_the_same_statuses_and_mistakes(in_bad_company: Grade
 def test_bad_input_is_a_graded_result(in_bad_company: Graded, student: str, status: str, words: str) -> None:
     if student.startswith("s95") and os.geteuid() == 0:
         pytest.skip("root may read everything")
-    exercises = in_bad_company.students[student]["exercises"]
+    exercises = in_bad_company.exercises(student)
     assert {e["status"] for e in exercises} == {status}
     assert words in exercises[0]["message"]
 
