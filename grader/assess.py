@@ -38,7 +38,7 @@ class Origin:
 
     def text(self, line: int | None) -> str | None:
         """The line as written."""
-        lines = self.source.splitlines()
+        lines = self.source.split("\n")  # as Python counts: splitlines() also breaks at form feeds
         index = -1 if line is None else line - self.first_line
         return lines[index].strip() if 0 <= index < len(lines) else None
 

@@ -102,7 +102,8 @@ def digest(submission: Submission) -> str:
     """Fingerprint of what a student handed in: a resumed run grades anew what has changed."""
     state = hashlib.sha256()
     for file in submission.files:
-        state.update(f"{file.name}\0{file.text}\0".encode("utf-8", "surrogatepass"))
+        broken = "\0".join(f"{problem.text}\0{problem.message}" for problem in file.problems)
+        state.update(f"{file.name}\0{file.text}\0{broken}\0".encode("utf-8", "surrogatepass"))
     for unreadable in submission.unreadable:
         state.update(f"{unreadable.name}\0{unreadable.message}\0".encode("utf-8", "surrogatepass"))
     return state.hexdigest()[:16]

@@ -5,7 +5,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def exercise_source(exercise: Exercise) -> str:
     """Source of the exercise's function or class in the solution, decorators included."""
     text = solution_text(exercise.lesson)
     start, end = definition_span(text, exercise.name)
-    return "".join(text.splitlines(keepends=True)[start - 1 : end])
+    return "".join(f"{line}\n" for line in text.split("\n")[start - 1 : end])
 
 
 def definition_span(text: str, name: str) -> tuple[int, int]:
@@ -99,14 +99,15 @@ def paired_mistakes(exercise: Exercise) -> Iterator[Candidate]:
     """Every pair whose edits do not overlap and whose result is a program."""
     source = exercise_source(exercise)
     for one, other in combinations(exercise.mistakes, 2):
-        edited = apply_edits(source, (*one.programs[0], *other.programs[0]), exercise.name)
-        if edited is None:
-            continue
-        try:
-            ast.parse(edited)
-        except SyntaxError:
-            continue
-        yield Candidate((one, other), edited)
+        for edits in product(one.programs[: one.in_pairs], other.programs[: other.in_pairs]):
+            edited = apply_edits(source, (*edits[0], *edits[1]), exercise.name)
+            if edited is None:
+                continue
+            try:
+                ast.parse(edited)
+            except SyntaxError:
+                continue
+            yield Candidate((one, other), edited)
 
 
 class Reference:

@@ -55,7 +55,7 @@ def load_program(source: str, *, name: str = "submission", into: types.ModuleTyp
     module = into or types.ModuleType(name)
     module.__file__ = filename
     sys.modules[name] = module
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    linecache.cache[filename] = (len(source), None, [f"{line}\n" for line in source.split("\n")], filename)
     program = Program(names=module.__dict__, filename=filename, module_name=name)
     try:
         tree = ast.parse(source, filename)
