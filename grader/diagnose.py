@@ -23,7 +23,11 @@ def diagnose(exercise: Exercise, trace: Trace, verdict: Verdict, reference: Refe
         return Diagnosis()
     import torch
 
-    matching = _matching(trace, reference, reference.singles) or _matching(trace, reference, reference.pairs)
+    matching = (
+        _matching(trace, reference, reference.singles)
+        or _matching(trace, reference, reference.pairs)
+        or _matching(trace, reference, reference.rarer_pairs)
+    )
     named = _named(matching, trace, reference)
     scenario_name, found = next(iter(verdict.differences.items()))
     scenario = exercise.driver.scenario(scenario_name)

@@ -46,7 +46,7 @@ class Limits:
     """Processor time of all its threads."""
     memory_bytes: int = 2 * 2**30
     """Beyond what the warmed server already has."""
-    output_bytes: int = 64 * 2**10
+    output_bytes: int = 2**20
     """What it prints."""
     trace_bytes: int = MAX_TRACE_BYTES
 

@@ -16,6 +16,8 @@ from grader.runtime.program import Program, load_program
 from grader.runtime.trace import Run
 from grader.submission import read_submission
 
+_KEPT_PROGRAMS = 500  # compiled mistakes; thousands of pairs are each played once and not needed again
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -95,33 +97,43 @@ def single_mistakes(exercise: Exercise) -> Iterator[Candidate]:
             yield Candidate((mistake,), edited)
 
 
-def paired_mistakes(exercise: Exercise) -> Iterator[Candidate]:
-    """Every pair whose edits do not overlap and whose result is a program."""
+def paired_mistakes(exercise: Exercise, *, every_way: bool) -> Iterator[Candidate]:
+    """Every pair whose edits do not overlap and whose result is a program.
+
+    `every_way` pairs each way to make a mistake with each way to make the other: several times as many.
+    """
     source = exercise_source(exercise)
     for one, other in combinations(exercise.mistakes, 2):
-        for edits in product(one.programs[: one.in_pairs], other.programs[: other.in_pairs]):
-            edited = apply_edits(source, (*edits[0], *edits[1]), exercise.name)
-            if edited is None:
-                continue
-            try:
-                ast.parse(edited)
-            except SyntaxError:
-                continue
-            yield Candidate((one, other), edited)
+        ways = product(one.programs, other.programs) if every_way else [(one.programs[0], other.programs[0])]
+        for edits in ways:
+            edited = apply_edits(source, edits[0] + edits[1], exercise.name)
+            if edited is not None and _parses(edited):
+                yield Candidate((one, other), edited)
+
+
+def _parses(source: str) -> bool:
+    try:
+        ast.parse(source)
+    except SyntaxError:
+        return False
+    return True
 
 
 class Reference:
     """The solution's and the mistakes' runs of one exercise with one seed, each made when first asked for."""
 
-    def __init__(self, exercise: Exercise, seed: int, device: str = "cpu") -> None:
+    def __init__(self, exercise: Exercise, seed: int, device: str = "cpu", *, thorough: bool = False) -> None:
+        """With `thorough`, pairs are tried in every way: minutes for a class, too long for a waiting learner."""
         self.exercise = exercise
         self.seed = seed
         self.device = device
+        self.thorough = thorough
         self._base = load_program(solution_text(exercise.lesson), name=f"solution_{exercise.lesson}")
         self._programs: dict[str, Program] = {}
         self._runs: dict[tuple[str, str], Run] = {}
         self._singles: list[Candidate] | None = None
         self._pairs: list[Candidate] | None = None
+        self._rarer_pairs: list[Candidate] | None = None
 
     def solution(self, scenario: str) -> Run:
         """The solution's run of a scenario."""
@@ -138,8 +150,17 @@ class Reference:
     def pairs(self) -> list[Candidate]:
         """Pairs of mistakes."""
         if self._pairs is None:
-            self._pairs = list(paired_mistakes(self.exercise))
+            self._pairs = list(paired_mistakes(self.exercise, every_way=False))
         return self._pairs
+
+    @property
+    def rarer_pairs(self) -> list[Candidate]:
+        """Pairs made in other ways than the first; none unless the reference is thorough."""
+        if self._rarer_pairs is None:
+            common = {c.source for c in self.pairs}
+            every = paired_mistakes(self.exercise, every_way=True) if self.thorough else ()
+            self._rarer_pairs = [c for c in every if c.source not in common]
+        return self._rarer_pairs
 
     def run(self, candidate: Candidate, scenario: str) -> Run:
         """A mistake's run of a scenario."""
@@ -190,6 +211,8 @@ class Reference:
         if not source:
             return self._base
         if source not in self._programs:
+            if len(self._programs) >= _KEPT_PROGRAMS:
+                self._programs.clear()
             module = types.ModuleType(f"mistake_{len(self._programs)}_{self.exercise.name}")
             module.__dict__.update({k: v for k, v in self._base.names.items() if k != "__name__"})
             self._programs[source] = load_program(source, name=module.__name__, into=module)
@@ -210,6 +233,6 @@ def _parted(run: Run, broken_off: Run, atol: float) -> bool:
 
 
 @cache
-def reference(exercise: str, seed: int, device: str = "cpu") -> Reference:
+def reference(exercise: str, seed: int, device: str = "cpu", *, thorough: bool = False) -> Reference:
     """The (cached) reference of an exercise."""
-    return Reference(load_course().exercise(exercise), seed, device)
+    return Reference(load_course().exercise(exercise), seed, device, thorough=thorough)

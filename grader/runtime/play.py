@@ -131,7 +131,7 @@ def play_scenario(
             recorder.run.failure = Failure(
                 type(error).__name__,
                 tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object),
-                f"반환값을 쓸 수 없어요: {error}"[:500],
+                f"함수가 돌려준 값이나 남긴 상태로 다음 계산을 할 수 없어요: {error}"[:500],
                 call=recorder.calls,
             )
         return recorder.finish()
