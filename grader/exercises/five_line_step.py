@@ -4,6 +4,7 @@ A fixture contains what tells the known mistakes apart: uneven sizes, a tail, tw
 a moving rate, a clip that is active only sometimes, dropout with a model handed over in eval mode.
 """
 
+import copy
 from collections.abc import Iterable, Iterator
 from typing import Any
 
