@@ -41,7 +41,9 @@ class Mistake:
     at: str
     """Kind of event whose line feedback points at (`step`, `backward` …), or `def`, `return`."""
     programs: tuple[tuple[Edit, ...], ...]
-    """Each entry is one way to make it; the first one also enters pairs."""
+    """Each entry is one way to make it."""
+    in_pairs: int = 1
+    """How many of `programs`, from the first, are also tried together with other mistakes."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,7 @@ def _mistake(document: Mapping[str, Any]) -> Mistake:
         hint=document["hint"].strip(),
         at=document.get("at", "def"),
         programs=tuple(tuple((str(old), str(new)) for old, new in program) for program in programs),
+        in_pairs=int(document.get("in_pairs", 1)),
     )
 
 

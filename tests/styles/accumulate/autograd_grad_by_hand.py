@@ -1,4 +1,6 @@
 import torch
+from torch import nn
+from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 
 
 def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None):
@@ -12,14 +14,14 @@ def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None
         sums = [torch.zeros_like(p) for p in params]
         for xb, yb in window:
             grads = torch.autograd.grad(loss_fn(model(xb), yb), params)
-            for acc, g in zip(sums, grads):
-                acc += g
-        for p, acc in zip(params, sums):
-            p.grad = acc / len(window)
+            sums = [a + g / len(window) for a, g in zip(sums, grads)]
         if max_norm is not None:
-            torch.nn.utils.clip_grad_norm_(params, max_norm)
+            norm = torch.sqrt(sum((a * a).sum() for a in sums))
+            scale = min(1.0, float(max_norm / norm))
+            sums = [a * scale for a in sums]
+        for p, acc in zip(params, sums):
+            p.grad = acc
         opt.step()
         num += 1
-        for p in params:
-            p.grad = None
+    opt.zero_grad()
     return num

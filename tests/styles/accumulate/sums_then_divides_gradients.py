@@ -1,19 +1,18 @@
 import torch
+from torch import nn
+from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 
 
 def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None):
     if accum_steps < 1:
         raise ValueError
-
-    def update(n):
+    def update(k):
         for p in model.parameters():
-            if p.grad is not None:
-                p.grad.div_(n)
+            p.grad /= k
         if max_norm is not None:
-            torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+            clip_grad_norm_(model.parameters(), max_norm)
         opt.step()
         opt.zero_grad()
-
     opt.zero_grad()
     seen = steps = 0
     for xb, yb in micro_batches:

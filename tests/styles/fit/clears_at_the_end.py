@@ -1,15 +1,20 @@
+import torch
+from torch import nn
+from torch.nn.utils import clip_grad_norm_, clip_grad_value_
+
+
 def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True):
-    losses = []
-    for _ in range(epochs):
+    history = []
+    for e in range(epochs):
         model.train()
-        running, n = 0.0, 0
+        losses, sizes = [], []
         for xb, yb in loader:
             loss = loss_fn(model(xb), yb)
             loss.backward()
             opt.step()
             if zero_grad:
                 opt.zero_grad()
-            running += loss.item() * xb.size(0)
-            n += xb.size(0)
-        losses.append(running / n)
-    return losses
+            losses.append(loss.item() * len(yb))
+            sizes.append(len(yb))
+        history.append(sum(losses) / sum(sizes))
+    return history

@@ -1,17 +1,19 @@
 import torch
+from torch import nn
+from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 
 
 def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None):
-    opt.zero_grad()
     loss = loss_fn(model(xb), yb)
     loss.backward()
     if max_norm is not None:
-        total = torch.sqrt(sum((p.grad ** 2).sum() for p in model.parameters() if p.grad is not None))
-        if total > max_norm:
+        total = sum(p.grad.pow(2).sum() for p in model.parameters()).sqrt()
+        factor = max_norm / total
+        if factor < 1:
             for p in model.parameters():
-                if p.grad is not None:
-                    p.grad *= max_norm / total
+                p.grad.mul_(factor)
     opt.step()
+    opt.zero_grad()
     if scheduler is not None:
         scheduler.step()
     return loss.item()
