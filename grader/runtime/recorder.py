@@ -1,5 +1,6 @@
 """Watches model and optimizer while a student's function runs, and writes down what it leaves behind."""
 
+import functools
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -50,7 +51,9 @@ class Recorder:
         self._optimizer: Optimizer | None = None
         self._own: list[nn.Parameter] = []
         self._batches: Sequence[Tensor] = ()
+        self._at_forwards = True
         self._states: list[Array] = []
+        self._points: list[Array] = []
         self._rates: list[Array] = []
         self._returned: list[float] = []
         self._return_types: list[Fact] = []
@@ -68,9 +71,15 @@ class Recorder:
         scheduler: Any = None,
         *,
         batches: Sequence[Tensor] = (),
+        at_forwards: bool = True,
     ) -> None:
-        """Record from now on what happens to `model` and `optimizer`; `batches` are the inputs by number."""
+        """Record from now on what happens to `model` and `optimizer`; `batches` are the inputs by number.
+
+        With `at_forwards=False` only updates and the ends of calls make a state: parameters that a forward pass
+        sees in between (SAM's w + e) are evidence, so that states count updates.
+        """
         self._model, self._optimizer, self._batches = model, optimizer, batches
+        self._at_forwards = at_forwards
         self._own = list(model.parameters())
         for module in model.modules():
             if hasattr(module, "observer"):
@@ -80,12 +89,21 @@ class Recorder:
             first.register_post_accumulate_grad_hook(lambda _: self._event("gradient"))
         _shadow(model, "zero_grad", lambda: self._event("zero_grad"))
         if optimizer is not None:
-            _shadow(optimizer, "zero_grad", lambda: self._event("zero_grad"))
-            optimizer.register_step_pre_hook(self._stepping)
-            optimizer.register_step_post_hook(lambda *_: self.state())
+            self.adopt(optimizer)
         if scheduler is not None:
             _shadow(scheduler, "step", lambda: self._event("scheduler"))
         self.state()
+
+    def adopt(self, optimizer: Optimizer) -> None:
+        """Record what `optimizer` does to the watched model; it may have been built by the student's function."""
+        self._optimizer = optimizer
+        _shadow(optimizer, "zero_grad", lambda: self._event("zero_grad"))
+        optimizer.register_step_pre_hook(self._stepping)
+        optimizer.register_step_post_hook(lambda *_: self.state())
+
+    def note(self, kind: str) -> None:
+        """Add an event that only the driver can see."""
+        self._event(kind)
 
     def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call the student's function.
@@ -175,10 +193,12 @@ class Recorder:
     def finish(self) -> Run:
         """Write the collected states into the run and hand it over."""
         if self._model is not None and self._states:
-            sizes = {state.shape for state in self._states}
+            sizes = {state.shape for state in (*self._states, *self._points)}
             if len(sizes) == 1:
                 self.run.arrays["theta"] = np.stack(self._states)
                 self.run.evidence["lr"] = np.stack(self._rates)
+                if self._points:
+                    self.run.evidence["points"] = np.stack(self._points)
             else:
                 self.run.facts["매개변수의 크기"] = "바뀜"
             self.run.labels = [f"{name} {p.numel()}" for name, p in self._model.named_parameters()]
@@ -194,9 +214,13 @@ class Recorder:
         """A forward pass of the watched model starts (fixture models call this)."""
         if not self._recording:
             return
+        note = ""
         if self._holds_its_own_parameters():
-            self.state()
-        self._event("forward", batch=self._batch_number(inputs))
+            if self._at_forwards:
+                self.state()
+            else:
+                note = self._point()
+        self._event("forward", batch=self._batch_number(inputs), note=note)
 
     def forwarded(self, outputs: Tensor, training: bool) -> None:
         """That forward pass is over (fixture models call this)."""
@@ -234,6 +258,16 @@ class Recorder:
         return self._model is not None and all(
             now is own for now, own in zip(self._model.parameters(), self._own, strict=False)
         )
+
+    def _point(self) -> str:
+        """Where a forward pass finds the parameters: `at 3` (row of the evidence), nothing for the last state."""
+        assert self._model is not None
+        vector = self._flatten(p for p in self._model.parameters())
+        if np.array_equal(self._states[-1], vector, equal_nan=True) or len(self._points) >= _MAX_STATES:
+            return ""
+        if not self._points or not np.array_equal(self._points[-1], vector, equal_nan=True):
+            self._points.append(vector)
+        return f"at {len(self._points) - 1}"
 
     def _batch_number(self, inputs: Tensor) -> int | None:
         for number, batch in enumerate(self._batches):
@@ -323,6 +357,7 @@ def _shadow(owner: Any, name: str, note: Callable[[], None]) -> None:
     """Let `owner.name(...)` note itself first."""
     original = getattr(owner, name)
 
+    @functools.wraps(original)  # Accelerate reads the signature of an optimizer's zero_grad
     def shadowed(*args: Any, **kwargs: Any) -> Any:
         note()
         return original(*args, **kwargs)
