@@ -1,0 +1,383 @@
+"""Drivers of lesson 02, third part: the best checkpoint, and training on from one."""
+
+import io
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler
+
+from grader.runtime.fixtures import (
+    Batch,
+    LossFn,
+    Net,
+    batches,
+    loss_function,
+    mlp,
+    moody_mlp,
+    sgd,
+    two_groups,
+)
+from grader.runtime.play import Driver, Env, Scenario, Stage
+from grader.runtime.recorder import Recorder, type_name
+from grader.runtime.trace import Fact
+from grader.runtime.training_fixtures import (
+    Settings,
+    flat_state,
+    plain,
+    read_checkpoint,
+    replaced,
+    scratch_folder,
+    settings_for,
+)
+
+KEYS = ("config", "model", "optimizer", "scheduler", "score", "step")
+
+
+class Run:
+    """A small training run of the driver's own, which the student's code saves or continues."""
+
+    def __init__(self, env: Env, *, adamw: bool = False, salt: str = "model") -> None:
+        self.model: Net = mlp(env, salt)
+        groups = two_groups(self.model, (0.02, 0.01) if adamw else (0.3, 0.2))
+        self.opt: Optimizer = torch.optim.AdamW(groups) if adamw else torch.optim.SGD(groups, momentum=0.9)
+        self.scheduler: LRScheduler = LambdaLR(self.opt, lambda k: 0.9**k)
+        self.loss_fn: LossFn = loss_function(env)
+
+    def train(self, data: list[Batch]) -> None:
+        """One update a batch."""
+        parameters = list(self.model.parameters())
+        for xb, yb in data:
+            grads = torch.autograd.grad(self.loss_fn(self.model(xb), yb), parameters)
+            for parameter, grad in zip(parameters, grads, strict=True):
+                parameter.grad = grad
+            self.opt.step()
+            self.scheduler.step()
+
+    def weights(self) -> Tensor:
+        """A copy of all weights, as `flat_state` orders them."""
+        return flat_state(self.model.state_dict(), self.model)
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint of it holds."""
+        return {
+            "model": self.model.state_dict(),
+            "optimizer": self.opt.state_dict(),
+            "scheduler": self.scheduler.state_dict(),
+        }
+
+
+# ---- BestCheckpoint ------------------------------------------------------------------------------
+
+
+def _updates(
+    stage: Stage, path: Path, scores: list[Any], *, name: str = "", as_text: bool = False
+) -> Iterator[list[Tensor]]:
+    """Between two updates the model is trained on; yields after each of them, with the weights so far."""
+    recorder, env = stage.recorder, stage.env
+    student = stage.student("BestCheckpoint")
+    run = Run(env)
+    data = batches(env, (4,) * (len(scores) + 1))
+    config = settings_for(student, Settings(epochs=len(scores), amp_dtype="bfloat16"))
+    best = recorder.call(student, str(path) if as_text else path)
+    outcomes: list[Fact] = []
+    moments: list[Tensor] = []
+    for number, score in enumerate(scores):
+        run.train(data[number : number + 1])
+        moments.append(run.weights())
+        saved = recorder.call(
+            lambda score=score, step=number + 1: best.update(
+                score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=step, config=config
+            )
+        )
+        outcomes.append(plain(saved))
+        yield moments
+    recorder.fact(f"{name}update()의 반환값", outcomes)
+
+
+def _record_file(stage: Stage, path: Path, moments: list[Tensor], name: str) -> None:
+    """Which moment's weights the file holds now, and the score and step beside them."""
+    content, how = read_checkpoint(path)
+    weights = flat_state(content.get("model"), mlp(stage.env))
+    found = [n for n, moment in enumerate(moments, start=1) if torch.equal(weights, moment)]
+    stage.recorder.fact(f"{name} 파일", how)
+    if content:
+        whose = f"{found[-1]}번째 update 때의 것" if found else "어느 때의 것도 아님"
+        stage.recorder.fact(f"{name} 파일의 가중치", whose)
+        stage.recorder.fact(f"{name} 파일의 score", plain(content.get("score")))
+        stage.recorder.fact(f"{name} 파일의 step", plain(content.get("step")))
+
+
+def _after_each(stage: Stage, scores: list[Any], *, name: str = "", as_text: bool = False) -> None:
+    with scratch_folder() as folder:
+        path = folder / "best.pt"
+        for moments in _updates(stage, path, scores, name=name, as_text=as_text):
+            _record_file(stage, path, moments, f"{name}{len(moments)}번째 update 뒤")
+
+
+def _best_rises_and_falls(stage: Stage) -> None:
+    """Best, worst and last are three different moments."""
+    _after_each(stage, [0.3, 0.5, 0.4, 0.7, 0.2, 0.6])
+
+
+def _best_ties(stage: Stage) -> None:
+    _after_each(stage, [0.5, 0.5, 0.75, 0.5, 0.75], as_text=True)
+
+
+def _best_zero(stage: Stage) -> None:
+    """Scores may be negative, as with a negated loss; 0.0 is a score like any other."""
+    _after_each(stage, [0.0, -0.5, 0.0])
+    _after_each(stage, [-2.0, -3.0, -1.0], name="음수 점수: ")
+
+
+def _best_nan(stage: Stage) -> None:
+    """NaN first, and NaN in the middle."""
+    _after_each(stage, [math.nan, 0.2, math.nan, 0.1, 0.3])
+
+
+def _best_content(stage: Stage) -> None:
+    """Everything that a run needs to go on, loaded into fresh objects."""
+    recorder, env = stage.recorder, stage.env
+    with scratch_folder() as folder:
+        path = folder / "best.pt"
+        for _ in _updates(stage, path, [0.1, 0.2, 0.3]):
+            pass
+        content, how = read_checkpoint(path)
+    recorder.fact("파일", how)
+    recorder.fact("키", plain([key for key in KEYS if key in content]))
+    recorder.fact("step", plain(content.get("step")))
+    fresh = Run(env, salt="fresh")
+    recorder.array("옵티마이저", _loaded_momentum(fresh.opt, content.get("optimizer")))
+    recorder.fact("스케줄러", _loaded_epoch(fresh.scheduler, content.get("scheduler")))
+
+
+def _loaded_momentum(opt: Optimizer, state: Any) -> Tensor:
+    """Momentum and learning rates after loading; empty when it cannot be loaded."""
+    try:
+        opt.load_state_dict(state)
+        buffers = [
+            opt.state[p]["momentum_buffer"].double().cpu().ravel()
+            for g in opt.param_groups
+            for p in g["params"]
+        ]
+        rates = torch.tensor([float(group["lr"]) for group in opt.param_groups], dtype=torch.float64)
+        return torch.cat([*buffers, rates])
+    except Exception:
+        return torch.zeros(0)
+
+
+def _loaded_epoch(scheduler: LRScheduler, state: Any) -> Fact:
+    try:
+        scheduler.load_state_dict(state)
+        return plain(scheduler.last_epoch)
+    except Exception:
+        return "불러올 수 없음"
+
+
+def _best_plain(stage: Stage) -> None:
+    """NumPy's scores; a TrainConfig, then a dict as config. The file must open with `weights_only=True`."""
+    recorder, env = stage.recorder, stage.env
+    student = stage.student("BestCheckpoint")
+    run = Run(env)
+    run.train(batches(env, (4,)))
+    settings = settings_for(student, Settings(lr=0.125, seed=5))
+    cases = (
+        ("TrainConfig", 0.25, settings),
+        ("dict", 0.5, {"lr": 0.5, "amp_dtype": None}),
+        ("NumPy 점수(float64)", np.float64(0.75), {"lr": 0.5}),
+        ("NumPy 점수(float32)", np.float32(0.875), {"lr": 0.5}),
+    )
+    with scratch_folder() as folder:
+        best = recorder.call(student, folder / "best.pt")
+        for name, score, config in cases:
+            saved = recorder.call(
+                lambda score=score, config=config: best.update(
+                    score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=1, config=config
+                )
+            )
+            content, how = read_checkpoint(folder / "best.pt")
+            recorder.fact(f"{name}: 반환값", plain(saved))
+            recorder.fact(f"{name}: 파일", how)
+            recorder.fact(f"{name}: score", plain(content.get("score")))
+            recorder.fact(f"{name}: config", plain(content.get("config")))
+
+
+def _best_crash(stage: Stage) -> None:
+    """The disk fills up in the middle of saving; then there is room again."""
+    recorder, student = stage.recorder, stage.student("BestCheckpoint")
+    run = Run(stage.env)
+    data = batches(stage.env, (4, 4, 4, 4))
+    moments: list[Tensor] = []
+    with scratch_folder() as folder:
+        path = folder / "best.pt"
+        best = recorder.call(student, path)
+
+        def save() -> None:
+            step = len(moments) + 1
+            run.train(data[step - 1 : step])
+            moments.append(run.weights())
+            best.update(
+                step / 8,
+                model=run.model,
+                opt=run.opt,
+                scheduler=run.scheduler,
+                step=step,
+                config={"lr": 0.1},
+            )
+
+        with _full_disk(student):
+            _whatever_it_raises(recorder, save)
+        recorder.fact("첫 저장이 끊긴 뒤의 파일", read_checkpoint(path)[1])
+        recorder.call(save)
+        _record_file(stage, path, moments, "다시 저장한 뒤")
+        with _full_disk(student):
+            _whatever_it_raises(recorder, save)
+        _record_file(stage, path, moments, "두 번째로 저장이 끊긴 뒤")
+        kept = _second_name(path, folder / "kept.pt")
+        recorder.call(save)
+        _record_file(stage, path, moments, "마지막 저장 뒤")
+        # A file that was written in place shows its new content under its second name as well.
+        recorder.fact("저장하는 동안 예전 파일", "그대로" if kept() else "덮어씀")
+
+
+def _whatever_it_raises(recorder: Recorder, action: Any) -> None:
+    """What becomes of the exception is the student's choice."""
+
+    def attempt() -> None:
+        try:
+            action()
+        except OSError:
+            return
+
+    recorder.call(attempt)
+
+
+@contextmanager
+def _full_disk(student: Any) -> Iterator[None]:
+    """`torch.save` writes half of the file and then fails."""
+    save = torch.save
+
+    def half(content: Any, target: Any, *args: Any, **kwargs: Any) -> None:
+        buffer = io.BytesIO()
+        save(content, buffer, *args, **kwargs)
+        written = buffer.getvalue()[: len(buffer.getvalue()) // 2]
+        if isinstance(target, str | os.PathLike):
+            Path(target).write_bytes(written)
+        else:
+            target.write(written)
+        raise OSError(28, "No space left on device")
+
+    with replaced(student, torch, "save", half):
+        yield
+
+
+def _second_name(path: Path, link: Path) -> Any:
+    """A hard link to the file as it is now; the returned function tells whether its content is still the same."""
+    try:
+        before = path.read_bytes()
+        os.link(path, link)
+    except OSError:  # no such file, or a file system without hard links
+        return path.exists
+    return lambda: link.read_bytes() == before
+
+
+# ---- resume --------------------------------------------------------------------------------------
+
+_STEPS, _SAVED_AT = 9, 4
+
+
+def _resumed(stage: Stage, *, adamw: bool, as_text: bool) -> None:
+    """Nine batches in one go; and four, a checkpoint, a new process's objects, and the other five."""
+    env, recorder = stage.env, stage.recorder
+    data = batches(env, (4,) * (_STEPS + 2))
+    whole = Run(env, adamw=adamw)
+    whole.train(data[:_SAVED_AT])
+    again = Run(env, adamw=adamw, salt="another start")
+    with scratch_folder() as folder:
+        path = folder / "run.pt"
+        extra = {"step": _SAVED_AT, "score": 0.5, "config": Settings().to_dict(), "note": "덤으로 든 것"}
+        torch.save({**whole.state(), **extra}, path)
+        whole.train(data[_SAVED_AT:_STEPS])
+        recorder.watch(again.model, again.opt)
+        step = recorder.call(
+            stage.student("resume"),
+            str(path) if as_text else path,
+            model=again.model,
+            opt=again.opt,
+            scheduler=again.scheduler,
+        )
+    recorder.fact("반환 타입", type_name(step))
+    recorder.fact("반환값", plain(step))
+    start = step if isinstance(step, int) and 0 <= step <= _STEPS else _SAVED_AT
+    again.train(data[start:_STEPS])
+    ends = zip(whole.model.parameters(), again.model.parameters(), strict=True)
+    recorder.fact("중단 없이 학습한 가중치와 비트까지 같음", all(torch.equal(a, b) for a, b in ends))
+
+
+def _resume_sgd(stage: Stage) -> None:
+    _resumed(stage, adamw=False, as_text=False)
+
+
+def _resume_adamw(stage: Stage) -> None:
+    _resumed(stage, adamw=True, as_text=True)
+
+
+def _resume_modes(stage: Stage) -> None:
+    """Buffers are part of the model's state; modes are not."""
+    env, recorder = stage.env, stage.recorder
+    saved, model = moody_mlp(env, "saved"), moody_mlp(env)
+    with torch.no_grad():
+        for buffer in saved.buffers():
+            buffer.add_(0.25 if buffer.is_floating_point() else 1)
+    opt = sgd(model)
+    scheduler = LambdaLR(opt, lambda k: 0.9**k)
+    fresh = sgd(saved)
+    content = {
+        "model": saved.state_dict(),
+        "optimizer": fresh.state_dict(),
+        "scheduler": LambdaLR(fresh, lambda k: 0.9**k).state_dict(),
+        "step": 0,
+        "score": 0.0,
+        "config": {},
+    }
+    model.eval()
+    with scratch_folder() as folder:
+        torch.save(content, folder / "run.pt")
+        recorder.watch(model)
+        step = recorder.call(
+            stage.student("resume"), folder / "run.pt", model=model, opt=opt, scheduler=scheduler
+        )
+    recorder.fact("반환값", plain(step))
+    recorder.array("모델의 상태", flat_state(model.state_dict(), model))
+    recorder.modes()
+
+
+DRIVERS = (
+    Driver(
+        "BestCheckpoint",
+        (
+            Scenario("best", "오르내리는 점수", _best_rises_and_falls),
+            Scenario("ties", "같은 점수", _best_ties),
+            Scenario("zero", "0점과 음수 점수", _best_zero),
+            Scenario("nan", "NaN 점수", _best_nan),
+            Scenario("content", "이어서 학습할 수 있는 내용", _best_content),
+            Scenario("plain", "파일에 담긴 값", _best_plain),
+            Scenario("crash", "저장하다 끊길 때", _best_crash),
+        ),
+    ),
+    Driver(
+        "resume",
+        (
+            Scenario("sgd", "모멘텀 SGD", _resume_sgd),
+            Scenario("adamw", "AdamW", _resume_adamw),
+            Scenario("modes", "배치 정규화의 이동 통계량과 모드", _resume_modes),
+        ),
+    ),
+)

@@ -1,0 +1,267 @@
+"""Drivers of lesson 02, first part: config, seed and schedule."""
+
+import dataclasses
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from grader.runtime.fixtures import mlp, two_groups
+from grader.runtime.play import Driver, Scenario, Stage
+from grader.runtime.recorder import Recorder, type_name
+from grader.runtime.trace import Fact
+from grader.runtime.training_fixtures import Settings, plain, read_checkpoint, scratch_folder
+
+# ---- TrainConfig ---------------------------------------------------------------------------------
+
+FIELDS = tuple(field.name for field in dataclasses.fields(Settings))
+_OTHER = Settings(0.02, 0.1, 5, 16, 4, 60, 0.5, "bfloat16", 7)
+
+
+def _record_fields(recorder: Recorder, config: Any, where: str) -> None:
+    for name in FIELDS:
+        recorder.fact(f"{where} {name}", plain(getattr(config, name, "(없음)")))
+
+
+def _config_fields(stage: Stage) -> None:
+    """Nothing given, everything given, some given."""
+    recorder, cls = stage.recorder, stage.student("TrainConfig")
+    config = recorder.call(cls)
+    recorder.fact("dataclass", dataclasses.is_dataclass(cls))
+    _record_fields(recorder, config, "기본값")
+    _record_fields(recorder, recorder.call(cls, **_OTHER.to_dict()), "준 값")
+    _record_fields(recorder, recorder.call(cls, lr=0.5, seed=3), "lr과 seed만 준 설정의")
+
+
+def _config_frozen(stage: Stage) -> None:
+    recorder = stage.recorder
+    config = recorder.call(stage.student("TrainConfig"), lr=0.25)
+    recorder.expect(AttributeError, "만든 뒤에 lr을 바꾸면", setattr, config, "lr", 1.0)
+    recorder.fact("바꾸려고 한 뒤의 lr", plain(getattr(config, "lr", "(없음)")))
+
+
+def _config_to_dict(stage: Stage) -> None:
+    recorder, cls = stage.recorder, stage.student("TrainConfig")
+    for number, values in enumerate(({}, _OTHER.to_dict()), start=1):
+        saved = recorder.call(lambda values=values: cls(**values).to_dict())
+        is_dict = isinstance(saved, dict)
+        recorder.fact(f"{number}번째 설정의 to_dict() 타입", "dict" if is_dict else type_name(saved))
+        for name in FIELDS:
+            recorder.fact(f"to_dict()[{name!r}] ({number})", plain(saved.get(name)) if is_dict else None)
+        recorder.fact(f"{number}번째 설정을 저장했다 열기", _round_trip(saved))
+
+
+def _round_trip(saved: Any) -> str:
+    with scratch_folder() as folder:
+        try:
+            torch.save({"config": saved}, folder / "config.pt")
+        except Exception:
+            return "torch.save가 실패함"
+        return read_checkpoint(folder / "config.pt")[1]
+
+
+def _write_toml(path: Path, values: dict[str, Any]) -> Path:
+    """Strings in quotes, numbers as they are; a TOML file cannot say None."""
+    lines = [f"{k} = {v!r}".replace("'", '"') for k, v in values.items() if v is not None]
+    path.write_text("# 학습 설정\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def _config_toml(stage: Stage) -> None:
+    """Every key, two keys, none; the path as Path and as str."""
+    recorder = stage.recorder
+    cls: Any = stage.student("TrainConfig")
+    files: tuple[dict[str, Any], ...] = (_OTHER.to_dict(), {"lr": 0.125, "epochs": 9}, {})
+    with scratch_folder() as folder:
+        for number, values in enumerate(files, start=1):
+            path = _write_toml(folder / f"run{number}.toml", values)
+            config = recorder.call(
+                lambda path=path, number=number: cls.from_toml(path if number == 1 else str(path))
+            )
+            _record_fields(recorder, config, f"{number}번째 파일의")
+
+
+def _config_unknown_key(stage: Stage) -> None:
+    recorder = stage.recorder
+    cls: Any = stage.student("TrainConfig")
+    recorder.call(cls)
+    messages: list[str] = []
+
+    def load(path: Path) -> None:
+        try:
+            cls.from_toml(path)
+        except ValueError as error:
+            messages.append(str(error))
+            raise
+
+    with scratch_folder() as folder:
+        path = _write_toml(folder / "typo.toml", {"lr": 0.1, "warmup_stpes": 5})
+        recorder.expect(ValueError, "모르는 키가 있는 파일", load, path)
+    recorder.fact("메시지에 모르는 키의 이름이 있음", any("warmup_stpes" in m for m in messages))
+
+
+_IMPOSSIBLE: tuple[dict[str, Any], ...] = (
+    {"lr": 0.0},
+    {"lr": -0.1},
+    {"epochs": 0},
+    {"batch_size": 0},
+    {"warmup_steps": 21, "total_steps": 20},
+    {"total_steps": 5},
+)
+_POSSIBLE: tuple[dict[str, Any], ...] = (
+    {"epochs": 1, "batch_size": 1},
+    {"warmup_steps": 0},
+    {"warmup_steps": 20, "total_steps": 20},
+)
+
+
+def _config_validation(stage: Stage) -> None:
+    """Impossible values, also out of a file; the outermost possible ones are no mistake."""
+    recorder = stage.recorder
+    cls: Any = stage.student("TrainConfig")
+    for values in _POSSIBLE:
+        recorder.call(cls, **values)
+    for values in _IMPOSSIBLE:
+        recorder.expect(ValueError, ", ".join(f"{k}={v}" for k, v in values.items()), cls, **values)
+    with scratch_folder() as folder:
+        path = _write_toml(folder / "run.toml", {"lr": -1.0})
+        recorder.expect(ValueError, "파일의 lr=-1.0", lambda: cls.from_toml(path))
+
+
+# ---- seed_everything -----------------------------------------------------------------------------
+
+Draw = Callable[[Any], Fact]
+
+
+def _drawn_after_seeding(stage: Stage, draws: dict[str, Draw]) -> None:
+    """For each source of randomness: does one seed repeat it, does another seed change it?
+
+    Which numbers come is not compared, so that any way of seeding is right.
+    """
+    recorder, env = stage.recorder, stage.env
+    first = env.number("seed") % 1000
+    drawn: list[dict[str, Fact]] = []
+    for seed in (first, first, first + 1):
+        generator = recorder.call(stage.student("seed_everything"), seed)
+        drawn.append({name: draw(generator) for name, draw in draws.items()})
+    for name in draws:
+        recorder.fact(f"같은 시드로 되풀이됨: {name}", drawn[0][name] == drawn[1][name])
+        recorder.fact(f"다른 시드로 달라짐: {name}", drawn[0][name] != drawn[2][name])
+
+
+def _seed_streams(stage: Stage) -> None:
+    device = stage.env.device
+    draws: dict[str, Draw] = {
+        "random": lambda _: [random.random() for _ in range(3)],
+        "numpy": lambda _: [float(x) for x in np.random.rand(3)],
+        "torch": lambda _: torch.rand(3).tolist(),
+    }
+    if device.type != "cpu":
+        draws[f"torch ({device.type})"] = lambda _: torch.rand(3, device=device).tolist()
+    _drawn_after_seeding(stage, draws)
+
+
+def _seed_training(stage: Stage) -> None:
+    """Initial weights, then a dropout mask."""
+
+    def initial(_: Any) -> Fact:
+        return [float(x) for x in nn.Linear(3, 2).weight.detach().ravel()]
+
+    def mask(_: Any) -> Fact:
+        kept: list[Fact] = (nn.functional.dropout(torch.ones(40), 0.5) > 0).tolist()
+        return kept
+
+    _drawn_after_seeding(stage, {"초기 가중치": initial, "드롭아웃": mask})
+
+
+def _seed_loader(stage: Stage) -> None:
+    """Two epochs' order of a shuffling DataLoader that is given the returned generator."""
+    types: list[Fact] = []
+
+    def order(generator: Any) -> Fact:
+        types.append(type_name(generator))
+        loader: DataLoader[Any] = DataLoader(
+            TensorDataset(torch.arange(20)), batch_size=6, shuffle=True, generator=generator
+        )
+        return [int(i) for _ in range(2) for (batch,) in loader for i in batch]
+
+    _drawn_after_seeding(stage, {"배치 순서": order})
+    stage.recorder.fact("반환 타입", types)
+
+
+# ---- warmup_cosine -------------------------------------------------------------------------------
+
+
+def _rates(stage: Stage, warmup_steps: int, total_steps: int, updates: int, name: str) -> None:
+    """Each group's learning rate before each update; the groups start at rates of their own."""
+    recorder = stage.recorder
+    model = mlp(stage.env, name)
+    opt = torch.optim.SGD(two_groups(model, (0.4, 0.05)), lr=0.4)
+    recorder.watch(model, opt)
+    scheduler = recorder.call(stage.student("warmup_cosine"), opt, warmup_steps, total_steps)
+
+    def move() -> None:
+        opt.step()
+        scheduler.step()
+
+    rates: list[list[float]] = []
+    for _ in range(updates):
+        rates.append([float(group["lr"]) for group in opt.param_groups])
+        recorder.call(move)
+    recorder.array(name, torch.tensor(rates, dtype=torch.float64))
+
+
+def _schedule_shape(stage: Stage) -> None:
+    _rates(stage, 4, 15, 15, "학습률")
+
+
+def _schedule_end(stage: Stage) -> None:
+    """A training run that goes on longer than it was planned."""
+    _rates(stage, 2, 6, 13, "학습률")
+
+
+def _schedule_without_warmup(stage: Stage) -> None:
+    _rates(stage, 0, 7, 9, "학습률")
+
+
+def _schedule_edges(stage: Stage) -> None:
+    """One step of warm-up; nothing but warm-up."""
+    _rates(stage, 1, 5, 6, "워밍업이 한 스텝일 때의 학습률")
+    _rates(stage, 4, 4, 7, "워밍업뿐일 때의 학습률")
+
+
+DRIVERS = (
+    Driver(
+        "TrainConfig",
+        (
+            Scenario("fields", "필드와 기본값", _config_fields),
+            Scenario("frozen", "만든 뒤에 바꾸기", _config_frozen),
+            Scenario("to-dict", "to_dict()", _config_to_dict),
+            Scenario("toml", "TOML 파일", _config_toml),
+            Scenario("unknown-key", "오타가 있는 TOML 파일", _config_unknown_key),
+            Scenario("validation", "있을 수 없는 값", _config_validation),
+        ),
+    ),
+    Driver(
+        "seed_everything",
+        (
+            Scenario("streams", "random, numpy, torch", _seed_streams),
+            Scenario("training", "초기 가중치와 드롭아웃", _seed_training),
+            Scenario("loader", "DataLoader의 순서", _seed_loader),
+        ),
+    ),
+    Driver(
+        "warmup_cosine",
+        (
+            Scenario("shape", "워밍업과 코사인 감쇠", _schedule_shape),
+            Scenario("end", "total_steps를 넘긴 학습", _schedule_end),
+            Scenario("no-warmup", "warmup_steps=0", _schedule_without_warmup),
+            Scenario("edges", "한 스텝짜리 워밍업, 워밍업뿐인 학습", _schedule_edges),
+        ),
+    ),
+)
