@@ -30,7 +30,13 @@ PAIRS_PER_EXERCISE = 15
 # Mistakes that are one program seen from outside: named together, in the order of the course file.
 NO_CLIP = ("clip-before-backward", "no-clip", "clip-after-step")
 LAST_ONLY = ("zero-grad-every-micro-batch", "backward-last-only")
-JOINED = {"train_step_extras": (NO_CLIP,), "accumulate": (NO_CLIP, LAST_ONLY)}
+SCALED_CLIP = ("clip-before-unscale", "missing-unscale")
+JOINED = {
+    "train_step_extras": (NO_CLIP,),
+    "accumulate": (NO_CLIP, LAST_ONLY),
+    "amp_step": (SCALED_CLIP,),
+    "amp_accumulate": (SCALED_CLIP,),
+}
 
 # The ids of lesson 01 that results, feedback and other people's tests rely on, by exercise.
 FIXED = {
