@@ -125,15 +125,17 @@ def _extras_both(stage: Stage) -> None:
 
 
 def _extras_plain(stage: Stage) -> None:
-    """Without either extra it is a plain step, and the loss before the update comes back."""
+    """Without either extra it is a plain step: the loss before the update comes back, the modes stay."""
     problem, recorder = _step_problem(stage.env), stage.recorder
     opt = adamw(problem.model)
+    freeze_last(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
     for xb, yb in problem.batches:
         recorder.returned(
             recorder.call(stage.student("train_step_extras"), problem.model, opt, problem.loss_fn, xb, yb)
         )
         scale_rates(opt, 0.8)
+    recorder.modes()
 
 
 # ---- accumulate ----------------------------------------------------------------------------------
@@ -160,6 +162,8 @@ def _accumulate(
     first_window = (torch.cat([xb for xb, _ in data[:4]]), torch.cat([yb for _, yb in data[:4]]))
     norm = gradient_norm(model, loss_fn, first_window)
     opt = make_optimizer(model)
+    if record_leftover:
+        freeze_last(model)
     recorder.watch(model, opt, batches=[xb for xb, _ in data])
     # Active in the first call (four times the limit still is), out of reach in the second: a clip that
     # always acts hides a wrong scale.
@@ -174,6 +178,7 @@ def _accumulate(
             recorder.returned(value)
         if record_leftover:
             recorder.append_fact("그레이디언트가 남음", recorder.gradients_left())
+            recorder.modes()
         scale_rates(opt, 0.8)
 
 
@@ -516,6 +521,12 @@ def set_modes(model: nn.Module, mode: str) -> None:
         for module in model.modules():
             if isinstance(module, nn.BatchNorm1d):
                 module.eval()
+
+
+def freeze_last(model: Net) -> None:
+    """Train mode but for the last layer: tells a function that switches modes from one that leaves them."""
+    model.train()
+    model.layers[-1].eval()
 
 
 EXERCISES = {
