@@ -124,6 +124,7 @@ def environment(device: str, home: str = "/tmp") -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
+        "JOBLIB_MULTIPROCESSING": "0",  # there is no /dev/shm to try it in
     }
     if device == "cpu":
         variables["CUDA_VISIBLE_DEVICES"] = ""
@@ -174,7 +175,8 @@ def _site_directories() -> tuple[Path, ...]:
 
 def _answers() -> set[Path]:
     """Folders that hold answers, or the parts of the grader that know them."""
-    shares = [Path(prefix) for prefix in (sys.prefix, sys.base_prefix, site.getuserbase()) if prefix]
+    data = sysconfig.get_path("data")  # Debian's own Python installs to /usr/local, not to its prefix
+    shares = [Path(prefix) for prefix in (sys.prefix, sys.base_prefix, data, site.getuserbase()) if prefix]
     folders = [course_root(), PACKAGE, *(prefix / "share" / "hanstep" for prefix in shares)]
     folders += [directory / "grader" for directory in _site_directories()]
     return {folder.resolve() for folder in folders if folder.is_dir()}

@@ -11,9 +11,13 @@ from grader import bubblewrap
 from grader.bubblewrap import Probe, explain, probe
 from grader.forks import Child, Ended, Limits, SandboxUnavailable, Server, Status
 from grader.runtime.server import Setting
-from grader.runtime.trace import Failure, Trace, TraceError, from_bytes
+from grader.runtime.trace import Fact, Failure, Trace, TraceError, from_bytes
 
 __all__ = ["Job", "Limits", "Outcome", "Probe", "Sandbox", "SandboxUnavailable", "explain", "probe"]
+
+
+_MAX_EVENTS = 2000  # of a scenario, as in the recorder
+_MAX_TEXT = 4 * 2**20  # of a trace: everything but its arrays
 
 
 @dataclass(frozen=True)
@@ -136,11 +140,44 @@ class Sandbox:
 def _observed(exercise: str, blob: bytes, seconds: float) -> Outcome:
     try:
         trace = from_bytes(blob)
+        _refuse_oversized(trace, blob)
     except TraceError:
         return Outcome(exercise, "crashed", None, seconds, "읽을 수 없는 기록")
     failures = [trace.load_failure, *(run.failure for run in trace.runs.values())]
     status: Status = "memory" if any(f is not None and _out_of_memory(f) for f in failures) else "ran"
     return Outcome(exercise, status, trace, seconds)
+
+
+def _refuse_oversized(trace: Trace, blob: bytes) -> None:
+    """Judging counts in what a trace says: a forged one must not make it count to a billion.
+
+    The bounds are the recorder's own, or far beyond what any exercise records.
+
+    Raises:
+        TraceError: no recorder wrote this.
+    """
+    if int.from_bytes(blob[:8], "little") > _MAX_TEXT or len(trace.runs) > 100:
+        raise TraceError("too much text or too many scenarios")
+    failures = [trace.load_failure]
+    for run in trace.runs.values():
+        failures.append(run.failure)
+        if len(run.events) > _MAX_EVENTS or any(_nested(fact) for fact in run.facts.values()):
+            raise TraceError("too many events, or a fact too deep")
+        for event in run.events:
+            numbers = (event.call, event.state, event.line or 0, event.batch or 0)
+            # -1: the state before anything is watched.
+            if min(numbers) < -1 or max(event.call, event.state) > _MAX_EVENTS or max(numbers) > 10**6:
+                raise TraceError(f"an event out of range: {event}")
+        for name, value in (*run.arrays.items(), *run.evidence.items()):
+            if value.dtype.kind not in "biuf" or value.ndim > 4:
+                raise TraceError(f"{name}: {value.dtype} with {value.ndim} axes")
+    for failure in failures:
+        if failure is not None and (len(failure.message) > 2000 or not 0 <= (failure.line or 0) <= 10**6):
+            raise TraceError("a failure out of range")
+
+
+def _nested(fact: Fact, depth: int = 8) -> bool:
+    return isinstance(fact, list) and (depth == 0 or any(_nested(item, depth - 1) for item in fact))
 
 
 def _out_of_memory(failure: Failure) -> bool:

@@ -93,6 +93,8 @@ ATTACKS_EXPECTED = {
     "forges_frames": Expected("crashed", other="lost"),
     "forges_trace": Expected(other="lost"),
     "forges_giant_frame": Expected("crashed", says="읽을 수 없는 답"),
+    "forges_endless_timeline": Expected("crashed", says="읽을 수 없는 기록", other="lost"),
+    "forges_deep_fact": Expected("crashed", says="읽을 수 없는 기록", other="lost"),
     "forges_bad_json": Expected("crashed", says="읽을 수 없는 답"),
     "traces_execution": Expected(says="", other="lost"),
     # Being strange.
