@@ -14,21 +14,216 @@
 # %% [markdown]
 r"""
 # 학습 루프 해부
+
+다섯 줄이면 학습(training)은 됩니다. 그런데 어제의 결과가 다시 나오지 않습니다. 밤새 돌린 학습이 NaN입니다. 가장 좋았던 모델은 저장되어 있지 않습니다. 진지한 학습 루프(training loop)에는 이런 사고를 겪은 사람들이 붙인 여섯 부품이 있습니다.
+
+| 부품 | 없어서 생긴 일 | 절 |
+|---|---|---|
+| 설정(config) | `best.pt`는 있는데 학습률이 얼마였는지 아무도 모릅니다 | 1 |
+| 시드(seed) | 0.5%p 좋아진 것이 아이디어 덕인지 운인지 모릅니다 | 2 |
+| 혼합 정밀도(mixed precision) | 빨라졌는데 앞쪽 계층이 학습하지 않습니다 | 3 |
+| 그레이디언트 클리핑(gradient clipping) | 별난 배치 하나가 지금까지의 학습을 망칩니다 | 4 |
+| 스케줄(schedule) | 초반에 튀고, 끝에서 제자리를 맴돕니다 | 5 |
+| 검증(validation)과 체크포인트(checkpoint) | 「가장 좋은 모델」이라고 저장한 것이 마지막 모델입니다 | 6, 7 |
+
+이 노트북을 마치면 다음을 할 수 있습니다.
+
+- 여섯 부품을 각각 짧은 함수로 쓰고, 하나로 조립합니다.
+- 시드가 정하는 것과 정하지 못하는 것을 구별합니다.
+- 스케일러가 스텝을 건너뛸 때 무엇이 멈추고 무엇이 계속 가는지 말합니다.
+- 중단한 학습을 마지막 비트까지 똑같이 이어 갑니다.
+- 같은 학습을 Accelerate, Lightning, Trainer로 옮기고, 프레임워크가 대신 정한 것을 찾아냅니다.
+
+읽는 데 25분쯤 걸리고, 연습 아홉 개가 있습니다. 01과 같은 방법으로 씁니다. 예측 칸에 먼저 답을 적고 실행합니다. 연습을 쓰고 `check(...)`를 실행합니다. 막히면 `hint("amp_step")`처럼 힌트를 봅니다. 본문의 수치는 모두 여기에서 재고 `assert`로 확인합니다.
 """
 
 # %%
+import copy
+import importlib.util
+import inspect
+import io
+import logging
 import math
 import os
 import random
+import sys
+import tempfile
+import time
 import tomllib
-from dataclasses import asdict, dataclass, fields
+import warnings
+from dataclasses import FrozenInstanceError, asdict, dataclass, fields, replace
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from matplotlib import pyplot as plt
+from sklearn.datasets import load_digits
+from torch import nn
+from torch.nn.utils import clip_grad_norm_
+from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR, OneCycleLR, SequentialLR, StepLR
+from torch.utils.data import DataLoader, Dataset, TensorDataset, get_worker_info
 
 from grader import check, hint
+from grader.plots import COLORS, reveal, show, show_table, use_course_style
+
+use_course_style()
+warnings.filterwarnings("ignore", message="IProgress not found")  # 진행 막대 위젯은 쓰지 않습니다
+torch.set_num_threads(1)  # 작은 모델은 스레드 하나가 더 빠르고, 결과도 재현됩니다
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+on_cpu = device.type == "cpu"  # 비트까지 같다는 주장은 CPU에서만 확인합니다
+scratch = tempfile.TemporaryDirectory(prefix="hanstep-")  # 체크포인트를 두는 곳입니다. 끝나면 지워집니다
+folder = Path(scratch.name)
+
+# scikit-learn에 들어 있는 8×8 손글씨 숫자 1,797장입니다. 내려받지 않습니다
+images, labels = load_digits(return_X_y=True)
+order = torch.randperm(len(images), generator=torch.Generator().manual_seed(0))
+images = torch.tensor(images, dtype=torch.float32)[order].to(device) / 16
+labels = torch.tensor(labels)[order].to(device)
+x_train, y_train = images[:1437], labels[:1437]
+x_val, y_val = images[1437:], labels[1437:]
+loss_fn = nn.CrossEntropyLoss()
+
+
+def make_model(seed, *, hidden=64, dropout=0.0):
+    """64 → hidden → 10 분류기입니다."""
+    torch.manual_seed(seed)
+    layers = [nn.Linear(64, hidden), nn.Tanh(), nn.Dropout(dropout), nn.Linear(hidden, 10)]
+    return nn.Sequential(*layers).to(device)
+
+
+def make_batches(seed, batch_size=32, epochs=1):
+    """학습 데이터를 섞어 미니 배치로 나눈 리스트입니다."""
+    generator = torch.Generator().manual_seed(seed)
+    batches = []
+    for _ in range(epochs):
+        for rows in torch.randperm(len(x_train), generator=generator).split(batch_size):
+            batches.append((x_train[rows.to(device)], y_train[rows.to(device)]))
+    return batches
+
+
+def flat(tensors):
+    """텐서 여러 개를 한 줄로 이어 복사합니다. 두 모델을 한 번에 비교할 때 씁니다."""
+    return torch.cat([tensor.detach().flatten() for tensor in tensors]).double()
+
+
+def apart(first, second):
+    """두 가중치가 가장 많이 다른 곳의 차이입니다."""
+    return (first - second).abs().max().item()
+
+
+@torch.no_grad()
+def accuracy(model):
+    return (model(x_val).argmax(dim=1) == y_val).float().mean().item()
+
+
+print(f"PyTorch {torch.__version__}, {device}, 학습 {len(x_train)}장, 검증 {len(x_val)}장")
+
+# %% [markdown]
+r"""
+## 1. 설정: 이 모델은 무엇으로 학습했습니까
+
+학습률(learning rate) 같은 하이퍼파라미터(hyperparameter)를 코드 곳곳에 적어 두면, 석 달 뒤에 `best.pt`를 열었을 때 그 모델을 다시 만들 방법이 없습니다. 그래서 한 객체에 모으고, **체크포인트마다 함께 저장합니다.** 그 객체는 세 가지를 지켜야 합니다.
+
+1. 한번 만들면 바뀌지 않습니다.
+2. 모르는 이름과 말이 안 되는 값을 받지 않습니다.
+3. 저장할 때는 숫자와 문자열만 남습니다.
+
+**예측 1.** 에폭(epoch)마다 `cfg.lr *= 0.5`로 학습률을 낮추고, 끝에 `cfg`를 저장하는 루프가 있습니다. 저장된 설정으로 처음부터 다시 학습하면 어떻게 됩니까? 시드와 데이터는 같습니다.
+
+- a: 같은 가중치(weight)가 나옵니다.
+- b: 다른 가중치가 나옵니다. 오류는 없습니다.
+- c: 오류로 멈춥니다.
+"""
+
+# %% tags=["predict"]
+guess_1 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+@dataclass
+class LooseConfig:
+    lr: float = 0.4
+    epochs: int = 3
+    seed: int = 0
+
+
+def run_from(cfg):
+    """설정 하나로 처음부터 학습합니다. 학습률을 설정에 덮어쓰는 것이 버그입니다."""
+    model = make_model(cfg.seed)
+    opt = torch.optim.SGD(model.parameters(), lr=cfg.lr)
+    for epoch in range(cfg.epochs):
+        for xb, yb in make_batches(seed=epoch):
+            opt.zero_grad()
+            loss_fn(model(xb), yb).backward()
+            opt.step()
+        cfg.lr *= 0.5
+        opt.param_groups[0]["lr"] = cfg.lr
+    return flat(model.parameters())
+
+
+cfg = LooseConfig()
+trained = run_from(cfg)
+saved = asdict(cfg)
+again = run_from(LooseConfig(**saved))
+repeated = run_from(LooseConfig())
+print("저장된 설정:", saved)
+print(f"저장된 설정으로 다시 학습: 최대 차이 {apart(trained, again):.2f}")
+print(f"처음 설정으로 다시 학습:   최대 차이 {apart(trained, repeated):.2f}")
+assert saved["lr"] == 0.05  # 아무도 고른 적 없는 학습률입니다
+assert apart(trained, again) > 0.1
+assert apart(trained, repeated) == 0.0 if on_cpu else apart(trained, repeated) < 1e-3
+reveal(guess_1, "b", "저장된 0.05는 마지막 에폭이 끝난 뒤의 값입니다. 아무도 고른 적 없는 설정이 남았습니다.")
+
+# %% [markdown]
+r"""
+`@dataclass(frozen=True)`는 이 버그를 그 줄에서 멈춥니다. 값을 바꾼 설정이 필요하면 `replace`로 새로 만듭니다. 지금의 학습률은 설정이 아니라 옵티마이저(optimizer)의 상태입니다.
+
+설정 파일의 오타도 조용히 지나갑니다. dict에서 `get`으로 꺼내면 잘못 쓴 이름은 없는 것이 되고, 기본값으로 학습합니다.
+"""
+
+
+# %%
+@dataclass(frozen=True)
+class RunConfig:
+    """이 노트북의 실험에 쓰는 설정입니다. 연습에서는 더 엄격한 것을 만듭니다."""
+
+    lr: float = 0.01
+    weight_decay: float = 0.01
+    epochs: int = 3
+    batch_size: int = 32
+    warmup_steps: int = 14
+    total_steps: int = 135
+    max_norm: float = 1.0
+    seed: int = 0
+
+
+cfg = RunConfig(lr=0.4)
+try:
+    cfg.lr *= 0.5
+    frozen_error = None
+except FrozenInstanceError as error:
+    frozen_error = str(error)
+print("바꾸려고 하면:", frozen_error)
+print("바꾼 사본:", replace(cfg, lr=0.2).lr, "원래 것:", cfg.lr)
+assert frozen_error is not None
+assert cfg.lr == 0.4
+
+file_text = """
+lr = 0.1
+wramup_steps = 500
+"""
+values = tomllib.loads(file_text)
+print("파일의 오타:", list(values)[1], "→ get으로 꺼낸 워밍업 스텝:", values.get("warmup_steps", 14))
+assert values.get("warmup_steps", 14) == 14  # 500을 원했습니다
+
+# %% [markdown]
+r"""
+### 연습 1. `TrainConfig`
+
+바뀌지 않는 dataclass를 완성합니다. 말이 안 되는 값은 `__post_init__`에서 막고, TOML 파일의 모르는 키는 **그 이름을 말하며** 거절합니다. `to_dict()`는 체크포인트에 넣을 dict를 만듭니다. 왜 객체를 그대로 저장하지 않는지는 10절의 루프 5에서 봅니다.
+"""
 
 
 # %% tags=["exercise:TrainConfig"]
@@ -84,6 +279,249 @@ class TrainConfig:
 # %% tags=["check"]
 check(TrainConfig)
 
+# %% [markdown]
+r"""
+## 2. 시드: 무엇이 같아지고 무엇이 같아지지 않습니까
+
+시드를 정하지 않으면 두 실행을 비교할 수 없습니다. 먼저 시드만 바꾸었을 때 결과가 얼마나 흔들리는지 봅니다.
+"""
+
+
+# %%
+def plain_run(seed, epochs=5):
+    """시드 하나로 학습한 손실 곡선과 검증 정확도입니다."""
+    model = make_model(seed)
+    opt = torch.optim.SGD(model.parameters(), lr=0.5)
+    curve = []
+    for xb, yb in make_batches(seed, epochs=epochs):
+        opt.zero_grad()
+        loss = loss_fn(model(xb), yb)
+        loss.backward()
+        opt.step()
+        curve.append(loss.item())
+    return curve, accuracy(model)
+
+
+runs = [plain_run(seed) for seed in range(12)]
+twin, _ = plain_run(0)
+scores = [100 * score for _, score in runs]
+print(f"시드 열두 개의 검증 정확도: {min(scores):.1f}% ~ {max(scores):.1f}%, 중앙값 {median(scores):.1f}%")
+
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), width_ratios=[2, 1])
+axes[0].plot(runs[0][0][:60], color=COLORS["right"], linewidth=4, alpha=0.35, label="시드 0")
+axes[0].plot(twin[:60], color=COLORS["right"], linestyle="--", label="시드 0, 한 번 더")
+axes[0].plot(runs[1][0][:60], color=COLORS["wrong"], label="시드 1")
+axes[0].set(title="같은 시드는 겹칩니다", xlabel="스텝", ylabel="배치 손실")
+axes[0].legend()
+axes[1].plot(scores, range(12), "o", color=COLORS["third"])
+axes[1].set(title="시드만 바꾼 열두 번", xlabel="검증 정확도 (%)", ylabel="시드")
+axes[1].set_yticks(range(0, 12, 2))
+show(
+    figure,
+    "왼쪽: 시드 0으로 두 번 학습한 손실 곡선은 완전히 겹치고, 시드 1의 곡선은 다르게 흔들립니다. "
+    "오른쪽: 시드만 바꾼 열두 번의 검증 정확도가 몇 %p에 걸쳐 흩어져 있습니다.",
+)
+assert twin == runs[0][0] if on_cpu else np.allclose(twin, runs[0][0], atol=1e-3)
+assert max(scores) - min(scores) > 2.0  # 검증 360장이므로 한 장이 0.28%p입니다
+
+# %% [markdown]
+r"""
+**시드만 바꾸어도 2%p 넘게 흔들립니다.** 시드 하나로 얻은 0.5%p는 근거가 되지 못합니다. 시드를 정하는 목적은 좋은 시드를 찾는 것이 아닙니다. 한 가지만 바꾼 두 실행에서 나머지를 똑같이 두는 것입니다.
+
+그런데 「한 가지만 바꾸었다」가 생각보다 어렵습니다.
+
+**예측 2.** 시드를 맨 위에 한 번 정한 루프가 있습니다. 에폭 끝마다 검증을 **더했습니다.** 검증 로더는 섞지 않고, 검증은 평가 모드(evaluation mode)와 `no_grad()` 안에서 합니다. 학습한 가중치는 검증을 더하기 전과 같습니까?
+
+- a: 같습니다. 검증은 읽기만 합니다.
+- b: 다릅니다.
+- c: 드롭아웃(dropout)이 없으면 같고, 있으면 다릅니다.
+"""
+
+# %% tags=["predict"]
+guess_2 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+def seeded_run(*, seed_first=True, validate=False, train_generator=False, val_generator=False):
+    """두 에폭 학습하고 (배치 순서, 마지막 가중치)를 돌려줍니다. 시드는 언제나 0입니다."""
+
+    def own_generator(wanted):
+        return torch.Generator().manual_seed(0) if wanted else None
+
+    if seed_first:
+        torch.manual_seed(0)
+    layers = [nn.Linear(64, 32), nn.Tanh(), nn.Dropout(0.2), nn.Linear(32, 10)]
+    model = nn.Sequential(*layers).to(device)
+    if not seed_first:
+        torch.manual_seed(0)
+    opt = torch.optim.SGD(model.parameters(), lr=0.5)
+    train_loader = DataLoader(range(len(x_train)), 32, shuffle=True, generator=own_generator(train_generator))
+    val_loader = DataLoader(range(len(x_val)), 512, generator=own_generator(val_generator))
+    seen = []
+    for epoch in range(2):
+        model.train()
+        for rows in train_loader:
+            seen += rows.tolist()
+            opt.zero_grad()
+            loss_fn(model(x_train[rows.to(device)]), y_train[rows.to(device)]).backward()
+            opt.step()
+        if validate:
+            model.eval()
+            with torch.no_grad():
+                for rows in val_loader:
+                    model(x_val[rows.to(device)])
+    return seen, flat(model.parameters())
+
+
+plain = seeded_run()
+isolated = seeded_run(train_generator=True)
+cases = {
+    "한 번 더 실행": (plain, seeded_run()),
+    "모델을 만든 다음에 시드를 정함": (plain, seeded_run(seed_first=False)),
+    "검증을 더함": (plain, seeded_run(validate=True)),
+    "검증을 더함, 학습 로더에 제너레이터": (isolated, seeded_run(validate=True, train_generator=True)),
+    "검증을 더함, 검증 로더에 제너레이터": (plain, seeded_run(validate=True, val_generator=True)),
+}
+same_order = {name: before[0] == after[0] for name, (before, after) in cases.items()}
+distance = {name: apart(before[1], after[1]) for name, (before, after) in cases.items()}
+show_table(
+    ["달라진 것", "배치 순서가 같습니까", "가중치의 최대 차이"],
+    [[name, "예" if same_order[name] else "아니요", f"{distance[name]:.3f}"] for name in cases],
+)
+
+# 로더를 돌기 시작하는 것만으로 전역 난수의 상태가 바뀝니다
+state = torch.get_rng_state()
+next(iter(DataLoader(range(4))))
+assert not torch.equal(state, torch.get_rng_state())
+
+same_bits = 0.0 if on_cpu else 1e-3
+assert list(same_order.values()) == [True, False, False, True, True]
+assert distance["한 번 더 실행"] <= same_bits
+assert distance["검증을 더함, 검증 로더에 제너레이터"] <= same_bits
+for name in ["모델을 만든 다음에 시드를 정함", "검증을 더함", "검증을 더함, 학습 로더에 제너레이터"]:
+    assert distance[name] > 0.01
+reveal(
+    guess_2,
+    "b",
+    "섞지 않는 `DataLoader`도 돌기 시작할 때 작업자에게 줄 시드를 전역 난수에서 하나 뽑습니다. "
+    "그 뒤의 배치 순서와 드롭아웃이 모두 밀립니다.",
+)
+
+# %% [markdown]
+r"""
+전역 난수는 모두가 한 줄로 서서 뽑는 번호표입니다. 한 군데에서 한 장 더 뽑으면 뒤가 모두 밀립니다. 로더에 `generator=`를 따로 주면 **배치 순서는** 지켜집니다. 드롭아웃은 여전히 전역 난수를 씁니다. 그래서 넷째 줄은 순서가 같은데 가중치가 다릅니다.
+
+시드를 모델보다 **늦게** 정하면 초기 가중치가 실행마다 달라집니다. 시드는 맨 위입니다.
+
+### 작업자가 여럿이면
+
+「`num_workers`를 쓰면 NumPy 시드가 작업자마다 같아지므로 `worker_init_fn`을 꼭 써야 한다.」 널리 퍼진 조언입니다. 지금도 그런지 재 봅니다.
+
+**예측 3.** 작업자가 둘입니다. 데이터셋이 샘플마다 난수를 하나 뽑습니다(데이터 증강을 흉내 냅니다). 두 작업자가 **같은 난수를 되풀이하는** 것은 어느 쪽입니까?
+
+- a: 전역 `np.random`을 쓰는 데이터셋
+- b: `np.random.default_rng(0)`를 만들어 들고 있는 데이터셋
+- c: 둘 다
+"""
+
+# %% tags=["predict"]
+guess_3 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+class GlobalNoise(Dataset):
+    """샘플마다 전역 np.random에서 뽑습니다."""
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return np.random.rand()
+
+
+class OwnNoise(Dataset):
+    """제너레이터를 하나 만들어 들고 있습니다. 작업자로 갈라질 때 그대로 복사됩니다."""
+
+    def __init__(self):
+        self.rng = np.random.default_rng(0)
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return self.rng.random()
+
+
+def reseed(worker_id):
+    """작업자마다, 에폭마다 다른 시드입니다. DataLoader가 이미 정해 두었습니다."""
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed)
+
+
+def two_epochs(dataset, **settings):
+    """작업자 둘로 두 에폭을 돌며 뽑은 난수 열여섯 개입니다."""
+    generator = torch.Generator().manual_seed(0)
+    loader = DataLoader(
+        dataset, 2, num_workers=2, generator=generator, multiprocessing_context="fork", **settings
+    )
+    return [value for epoch in range(2) for batch in loader for value in batch.tolist()]
+
+
+if sys.platform == "linux":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # 새 파이썬은 fork를 권하지 않습니다
+        draws = {
+            "전역 np.random": two_epochs(GlobalNoise()),
+            "들고 있는 default_rng": two_epochs(OwnNoise()),
+            "들고 있는 default_rng + worker_init_fn": two_epochs(OwnNoise(), worker_init_fn=reseed),
+        }
+    distinct = {name: len({round(value, 9) for value in values}) for name, values in draws.items()}
+    show_table(
+        ["데이터셋", "열여섯 번 뽑은 난수 가운데 서로 다른 것", "첫 에폭"],
+        [
+            [name, distinct[name], " ".join(f"{value:.2f}" for value in values[:8])]
+            for name, values in draws.items()
+        ],
+    )
+    assert list(distinct.values()) == [16, 4, 16]
+    reveal(
+        guess_3,
+        "b",
+        "전역 난수는 이제 PyTorch가 작업자마다 다르게 정해 줍니다. 들고 있는 제너레이터는 모릅니다.",
+    )
+else:
+    print("작업자를 fork로 만드는 실험은 리눅스에서만 합니다. 리눅스에서 잰 답은 b입니다.")
+
+# %% [markdown]
+r"""
+들고 있는 제너레이터는 두 작업자에게 똑같이 복사되고, 다음 에폭에는 처음부터 다시 복사됩니다. 그래서 열여섯 번 뽑아도 서로 다른 것은 네 개뿐입니다. 증강이 네 배 줄었는데 오류는 없습니다. `worker_init_fn`에서 `info.seed`로 다시 만들면 됩니다. 전역 `np.random`의 문제는 PyTorch 1.9에서 고쳐졌습니다([pytorch#5059](https://github.com/pytorch/pytorch/issues/5059), [#56488](https://github.com/pytorch/pytorch/pull/56488)).
+
+시드가 정하지 **못하는** 것도 있습니다. 스레드 수, GPU의 종류, 라이브러리의 버전이 바뀌면 더하는 순서가 바뀝니다.
+"""
+
+# %%
+numbers = torch.rand(20, 300_000, generator=torch.Generator().manual_seed(0))
+sums = {}
+for threads in [1, 2]:
+    torch.set_num_threads(threads)
+    sums[threads] = torch.stack([row.sum() for row in numbers])
+torch.set_num_threads(1)
+unequal = (sums[1] != sums[2]).sum().item()
+print(f"30만 개의 합 스무 개 가운데, 스레드 1개와 2개의 결과가 비트까지 같지는 않은 것: {unequal}개")
+assert torch.allclose(sums[1], sums[2], rtol=1e-5)  # 값은 같지만, 비트까지 같다는 보장은 없습니다
+
+# 시드를 주지 않은 제너레이터는 언제나 같은 시드로 시작합니다
+assert torch.Generator().initial_seed() == torch.Generator().initial_seed()
+
+# %% [markdown]
+r"""
+GPU에서는 같은 기계, 같은 시드로도 순서가 달라지는 연산이 있습니다. `torch.use_deterministic_algorithms(True)`가 그런 연산을 결정적인 것으로 바꾸거나 오류로 알려 줍니다. 대신 느려집니다.
+
+### 연습 2. `seed_everything`
+
+`random`, `numpy`, `torch`의 시드를 정하고, `DataLoader`에 넘길 제너레이터를 만들어 돌려줍니다. 제너레이터의 시드도 정해야 합니다. 새로 만든 `torch.Generator()`의 시드는 언제나 같은 기본값이어서, 시드를 바꾸어도 배치 순서가 바뀌지 않습니다.
+"""
+
 
 # %% tags=["exercise:seed_everything"]
 def seed_everything(seed) -> torch.Generator:
@@ -101,35 +539,364 @@ def seed_everything(seed) -> torch.Generator:
 # %% tags=["check"]
 check(seed_everything)
 
+# %% [markdown]
+r"""
+## 3. 혼합 정밀도: 16비트로 계산하고 32비트로 업데이트합니다
 
-# %% tags=["exercise:warmup_cosine"]
-def warmup_cosine(opt, warmup_steps, total_steps) -> torch.optim.lr_scheduler.LRScheduler:
-    """매개변수 그룹마다 자기 학습률에 같은 배율을 곱하는 스케줄러를 만듭니다.
+16비트 텐서는 메모리를 절반만 씁니다. GPU에는 16비트 행렬 곱을 위한 회로가 따로 있어 대개 몇 배 빠릅니다(GPU가 있으면 아래에서 잽니다). 16비트에는 두 가지가 있고, 16비트를 나누어 쓰는 방법이 다릅니다.
+"""
 
-    k번째 업데이트(0부터)의 배율:
-        k < warmup_steps     (k + 1) / warmup_steps
-        그 뒤                0.5 · (1 + cos(π · (k − warmup_steps) / (total_steps − warmup_steps)))
-        k ≥ total_steps      0
-    warmup_steps는 0일 수 있습니다.
-    """
-    # BEGIN SOLUTION
+# %%
+rows = []
+for dtype in [torch.float32, torch.float16, torch.bfloat16]:
+    info = torch.finfo(dtype)
+    smallest = info.smallest_normal * info.eps  # 비정규 수까지 셉니다
+    rows.append([dtype, f"{info.max:.1e}", f"{smallest:.1e}", f"{info.eps:.1e}"])
+show_table(["자료형", "가장 큰 값", "0이 아닌 가장 작은 값", "1 다음 수와의 간격"], rows)
+assert torch.finfo(torch.float16).max == 65504
+assert torch.finfo(torch.bfloat16).eps == 8 * torch.finfo(torch.float16).eps
+assert torch.bfloat16.itemsize * 2 == torch.float32.itemsize
+if not on_cpu:
+    for dtype in [torch.float32, torch.bfloat16]:
+        square = torch.randn(4096, 4096, device=device, dtype=dtype)
+        square @ square  # 처음 한 번은 준비하느라 느립니다
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        for _ in range(10):
+            square @ square
+        torch.cuda.synchronize()
+        print(f"4096 × 4096 행렬 곱, {dtype}: {100 * (time.perf_counter() - begin):.2f} ms")
 
-    def factor(k):
-        if k < warmup_steps:
-            return (k + 1) / warmup_steps
-        # 코사인은 끝을 지나면 다시 올라갑니다
-        if k >= total_steps:
-            return 0.0
-        progress = (k - warmup_steps) / (total_steps - warmup_steps)
-        return 0.5 * (1 + math.cos(math.pi * progress))
+model = make_model(seed=3)
+xb, yb = make_batches(seed=3)[0]
+with torch.autocast(device.type, torch.bfloat16):
+    logits = model(xb)
+    loss = loss_fn(logits, yb)
+loss.backward()
+kinds = {"가중치": model[0].weight, "로짓": logits, "손실": loss, "그레이디언트": model[0].weight.grad}
+print({name: str(tensor.dtype).removeprefix("torch.") for name, tensor in kinds.items()})
+assert [tensor.dtype for tensor in kinds.values()] == [
+    torch.float32,
+    torch.bfloat16,
+    torch.float32,
+    torch.float32,
+]
 
-    # 배율 하나를 그룹마다 자기 학습률에 곱합니다
-    return torch.optim.lr_scheduler.LambdaLR(opt, factor)
-    # END SOLUTION
+# %% [markdown]
+r"""
+float16은 **정밀하지만 좁고**, bfloat16은 **거칠지만 넓습니다**. bfloat16의 범위는 float32와 같습니다.
+
+`torch.autocast` 블록은 가중치를 바꾸지 않습니다. 행렬 곱을 할 때 16비트 사본을 만들어 계산합니다. 그래서 로짓(logits)은 16비트이고, 손실(loss)과 가중치의 그레이디언트(gradient)와 업데이트는 32비트입니다. 블록은 순전파(forward pass)와 손실까지만 감쌉니다. 역전파(backward pass)는 순전파가 쓴 정밀도를 알아서 따라갑니다.
+
+좁은 쪽이 문제입니다. 그레이디언트는 대개 작습니다.
+
+**예측 4.** 계층(layer) 24개짜리 모델의 그레이디언트를 float16 autocast로 구합니다. 손실에 아무것도 곱하지 않습니다. 가장 앞 계층의 그레이디언트는 float32로 구한 것과 비교해 어떻습니까?
+
+- a: 1%쯤 부정확합니다.
+- b: 거의 모두 0입니다.
+- c: inf입니다.
+"""
+
+# %% tags=["predict"]
+guess_4 = None  # "a", "b", "c" 가운데 하나
 
 
-# %% tags=["check"]
-check(warmup_cosine)
+# %%
+def deep_gradients(dtype, scale, seed=0):
+    """계층 24개짜리 모델의 계층마다의 가중치 그레이디언트입니다. 손실에 scale을 곱했다가 되돌립니다."""
+    torch.manual_seed(seed)
+    layers = [layer for _ in range(23) for layer in (nn.Linear(64, 64), nn.Tanh())]
+    model = nn.Sequential(*layers, nn.Linear(64, 10)).to(device)
+    with torch.autocast(device.type, dtype, enabled=dtype is not torch.float32):
+        loss = loss_fn(model(x_train[:256]), y_train[:256])
+    (loss * scale).backward()
+    return [layer.weight.grad / scale for layer in model if isinstance(layer, nn.Linear)]
+
+
+exact = deep_gradients(torch.float32, 1)
+attempts = {
+    "float16": (deep_gradients(torch.float16, 1), "wrong", "-"),
+    "float16, 배율 65536": (deep_gradients(torch.float16, 2**16), "right", "-"),
+    "bfloat16": (deep_gradients(torch.bfloat16, 1), "third", "--"),
+}
+errors = {
+    name: [((ours - true).norm() / true.norm()).item() for ours, true in zip(grads, exact, strict=True)]
+    for name, (grads, _, _) in attempts.items()
+}
+zeros = [(grad == 0).float().mean().item() for grad in attempts["float16"][0]]
+print(f"첫 계층의 그레이디언트 노름: {exact[0].norm():.1e}")
+print(f"float16에서 0이 된 비율: 첫 계층 {zeros[0]:.0%}, 마지막 계층 {zeros[-1]:.0%}")
+
+figure, axis = plt.subplots()
+for name, (_, color, style) in attempts.items():
+    axis.plot(range(1, 25), errors[name], style, color=COLORS[color], label=name)
+axis.axhline(1, color=COLORS["muted"], linewidth=1)
+axis.set(xlabel="계층 번호 (1이 입력 쪽)", ylabel="로그 눈금", yscale="log", ylim=(5e-4, 60))
+axis.set_title("float32로 구한 그레이디언트와의 상대 오차")
+axis.legend(loc="upper right")
+show(
+    figure,
+    "계층마다의 그레이디언트 상대 오차 세 줄. 배율이 없는 float16은 출력 쪽에서 1000분의 1이지만 "
+    "입력 쪽으로 갈수록 커져 1에 이릅니다. 배율을 곱한 float16은 줄곧 0.01 아래이고, bfloat16은 0.01에서 0.1 사이입니다.",
+)
+first_zeros = [(deep_gradients(torch.float16, 1, seed)[0] == 0).float().mean().item() for seed in range(5)]
+assert median(first_zeros) > 0.8
+assert max(errors["float16"][:3]) > 0.9
+assert max(errors["float16, 배율 65536"]) < 0.02
+assert max(errors["bfloat16"]) < 0.15
+assert 3 < median(errors["bfloat16"]) / median(errors["float16, 배율 65536"]) < 30
+reveal(
+    guess_4, "b", "$6 \\times 10^{-8}$보다 작은 값은 float16에서 0이 됩니다. 앞쪽 계층은 학습하지 않습니다."
+)
+
+# %% [markdown]
+r"""
+이것이 언더플로(underflow)입니다. 오류도 경고도 없습니다. 손실에 65536을 곱하면 연쇄 법칙을 따라 모든 그레이디언트가 65536배가 되어 float16의 범위로 올라옵니다. 다 구한 다음 나누면 됩니다. `torch.amp.GradScaler`가 이 일을 합니다.
+
+| 호출 | 하는 일 |
+|---|---|
+| `scaler.scale(loss).backward()` | 손실에 배율을 곱해 역전파합니다 |
+| `scaler.unscale_(opt)` | `p.grad`를 배율로 나누고, inf나 NaN이 있는지 적어 둡니다 |
+| `scaler.step(opt)` | 없으면 `opt.step()`을 부르고, 있으면 **부르지 않습니다** |
+| `scaler.update()` | 건너뛰었으면 배율을 절반으로, 한동안 괜찮았으면 두 배로 바꿉니다 |
+
+bfloat16은 범위가 넓어 배율이 필요 없습니다. 대신 오차가 열 배쯤 큽니다.
+
+배율이 너무 크면 이번에는 오버플로(overflow)가 납니다. 일부러 내 보겠습니다.
+
+**예측 5.** 배율을 너무 크게 잡아 처음 몇 스텝(step)의 그레이디언트가 inf입니다. 루프는 스텝마다 `scheduler.step()`도 부릅니다. 그 몇 스텝 동안 매개변수(parameter)와 학습률은 어떻게 됩니까?
+
+- a: 둘 다 그대로입니다.
+- b: 매개변수는 그대로이고, 학습률만 계획대로 바뀝니다.
+- c: 매개변수가 NaN이 됩니다.
+"""
+
+# %% tags=["predict"]
+guess_5 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+def overflow_run(*, wait_for_update):
+    """배율 2²⁴에서 시작하는 float16 학습입니다. 스텝마다 (배율, 학습률, 움직인 거리)를 적습니다."""
+    model = make_model(seed=4)
+    opt = torch.optim.SGD(model.parameters(), lr=0.5)
+    scheduler = LambdaLR(opt, lambda k: min(1.0, (k + 1) / 8))  # 여덟 스텝 동안 올립니다
+    scaler = torch.amp.GradScaler(device.type, init_scale=2.0**24, growth_interval=12)
+    log = []
+    for xb, yb in make_batches(seed=4):
+        before = flat(model.parameters())
+        scale, rate = scaler.get_scale(), opt.param_groups[0]["lr"]
+        opt.zero_grad()
+        with torch.autocast(device.type, torch.float16):
+            loss = loss_fn(model(xb), yb)
+        scaler.scale(loss).backward()
+        scaler.step(opt)
+        scaler.update()
+        if not wait_for_update or scaler.get_scale() >= scale:
+            scheduler.step()
+        log.append((scale, rate, (flat(model.parameters()) - before).norm().item()))
+    return [list(column) for column in zip(*log, strict=True)]
+
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    scales, rates, moves = overflow_run(wait_for_update=False)
+_, patient_rates, patient_moves = overflow_run(wait_for_update=True)
+skipped = [step for step, move in enumerate(moves) if move == 0]
+first = next(step for step, move in enumerate(moves) if move > 0)
+print("건너뛴 스텝:", skipped)
+print(f"첫 업데이트의 학습률: {rates[first]:.4f}, 기다린 루프에서는 {patient_rates[first]:.4f}")
+print("경고:", next(str(w.message) for w in caught if "lr_scheduler" in str(w.message))[:75], "…")
+
+figure, axes = plt.subplots(3, 1, figsize=(7.2, 6), sharex=True)
+axes[0].step(range(len(scales)), [math.log2(scale) for scale in scales], where="mid")
+axes[0].set(title="배율 (2의 몇 제곱)")
+axes[1].plot([move or math.nan for move in moves], "o", markersize=4)
+axes[1].plot(skipped, [0] * len(skipped), "x", color=COLORS["wrong"], markersize=8, label="건너뛴 스텝")
+axes[1].set(title="가중치가 움직인 거리")
+axes[2].plot(rates, label="스텝마다 scheduler.step()")
+axes[2].plot(patient_rates, "--", color=COLORS["third"], label="업데이트했을 때만")
+axes[2].set(title="학습률", xlabel="스텝")
+for axis in axes[1:]:
+    axis.legend(loc="lower right")
+show(
+    figure,
+    "위: 배율이 2의 24제곱에서 계단처럼 내려오다 멈추고, 열두 스텝 동안 괜찮으면 한 칸 올라갔다가 다시 내려옵니다. "
+    "가운데: 배율이 내려간 스텝마다 움직인 거리가 0입니다. "
+    "아래: 건너뛰는 동안에도 학습률은 계획대로 올라가고, 업데이트했을 때만 옮긴 학습률은 그만큼 늦게 올라갑니다.",
+)
+assert skipped[:3] == [0, 1, 2]
+assert all(scales[step + 1] == scales[step] / 2 for step in skipped if step + 1 < len(scales))
+assert rates[:8] == [0.5 * (k + 1) / 8 for k in range(8)]  # 한 스텝도 기다리지 않았습니다
+assert rates[first] > 3 * patient_rates[first]
+assert all(math.isfinite(move) for move in moves)
+reveal(guess_5, "b", "건너뛰는 것은 `opt.step()`뿐입니다. 스케줄러(scheduler)는 그 사실을 모릅니다.")
+
+# %% [markdown]
+r"""
+배율이 맞는 값으로 내려오기까지 몇 스텝은 버립니다. 그 뒤로도 배율은 한동안 괜찮으면 올라가 보고, 넘치면 한 스텝을 버리고 내려옵니다. 기본값은 2,000스텝마다이고, 여기서는 잘 보이도록 열두 스텝으로 줄였습니다. **건너뛴 스텝은 고장이 아니라 이 방법의 일부입니다.**
+
+다만 학습률은 그동안 계획대로 나아갑니다. 워밍업(warmup)의 앞부분을 통째로 잃었습니다. 경고 하나가 나오지만 첫 스텝을 건너뛰었을 때뿐입니다. 수천 스텝 가운데 몇 번이면 무시해도 됩니다. 신경 쓰이면 그림의 점선처럼 배율이 줄지 않았을 때만 `scheduler.step()`을 부릅니다.
+
+스케일러가 숨기는 것도 있습니다. 데이터를 읽는 곳에 버그가 있어 입력이 모두 NaN이면 모든 스텝을 건너뜁니다. 오류는 나지 않습니다.
+"""
+
+# %%
+model = make_model(seed=5)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler(device.type)
+assert scaler.get_growth_interval() == 2000
+before = flat(model.parameters())
+for xb, yb in make_batches(seed=5)[:40]:
+    opt.zero_grad()
+    with torch.autocast(device.type, torch.float16):
+        loss = loss_fn(model(xb * math.nan), yb)
+    scaler.scale(loss).backward()
+    scaler.step(opt)
+    scaler.update()
+print(f"마흔 스텝 뒤: 배율 {scaler.get_scale():.1e}, 움직인 거리 {apart(before, flat(model.parameters()))}")
+assert torch.equal(before, flat(model.parameters()))
+assert scaler.get_scale() == 65536 / 2**40
+
+# %% [markdown]
+r"""
+그래서 float16으로 학습할 때는 손실과 함께 **배율을 기록합니다.** 1보다 작아졌으면 학습이 아니라 건너뛰기를 하고 있는 것입니다.
+
+## 4. 클리핑: 배율을 되돌린 다음에 자릅니다
+
+데이터에는 가끔 별난 배치가 섞입니다. 60번째 스텝의 배치 하나만 정규화를 빠뜨려 픽셀이 0~1이 아니라 0~255라고 하겠습니다. 나머지 119스텝의 배치는 모두 정상입니다.
+
+**예측 6.** 모멘텀(momentum)이 있는 SGD로 학습합니다. 별난 배치를 본 다음 정상 배치로 59스텝을 더 학습합니다. 검증 손실은 어떻게 됩니까?
+
+- a: 잠깐 튀었다가 곧 돌아옵니다.
+- b: 59스텝 뒤에도 별난 배치를 보기 전보다 높습니다.
+- c: NaN이 됩니다.
+"""
+
+# %% tags=["predict"]
+guess_6 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+def rogue_run(max_norm, seed):
+    """한 배치만 255배인 120스텝입니다. 스텝마다의 (검증 손실, 자르기 전 그레이디언트 노름)을 돌려줍니다."""
+    torch.manual_seed(seed)
+    model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)).to(device)
+    opt = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    log = []
+    for step, (xb, yb) in enumerate(make_batches(seed, epochs=3)[:120]):
+        opt.zero_grad()
+        loss_fn(model(xb * 255 if step == 60 else xb), yb).backward()
+        norm = clip_grad_norm_(model.parameters(), max_norm).item()  # inf이면 재기만 합니다
+        opt.step()
+        with torch.no_grad():
+            log.append((loss_fn(model(x_val), y_val).item(), norm))
+    return [list(column) for column in zip(*log, strict=True)]
+
+
+unclipped = [rogue_run(math.inf, seed) for seed in range(4)]
+clipped = [rogue_run(1.0, seed) for seed in range(4)]
+norms = unclipped[0][1]
+print(f"그레이디언트 노름: 보통 {median(norms):.2f}, 별난 배치 {norms[60]:.0f}")
+
+figure, axis = plt.subplots()
+for runs, color, style, label in [
+    (unclipped, COLORS["wrong"], "--", "클리핑 없음"),
+    (clipped, COLORS["right"], "-", "max_norm = 1.0"),
+]:
+    for seed, (curve, _) in enumerate(runs):
+        axis.plot(curve, style, color=color, linewidth=1.2, label=label if seed == 0 else None)
+axis.set(title="별난 배치 하나 (60번째 스텝)", xlabel="스텝", ylabel="검증 손실 (로그 눈금)", yscale="log")
+axis.legend(loc="upper left")
+show(
+    figure,
+    "네 시드의 검증 손실. 60번째 스텝까지 모두 내려옵니다. 클리핑이 없으면 그 스텝에서 100을 넘게 치솟고, "
+    "120번째 스텝에도 1보다 높습니다. 클리핑이 있으면 아무 일도 없었던 것처럼 계속 내려갑니다.",
+)
+for (wild, _), (calm, _) in zip(unclipped, clipped, strict=True):
+    assert max(wild[60:]) > 30
+    assert wild[-1] > 1.5 * wild[59]
+    assert max(calm[60:]) < 1.3 * calm[59]
+    assert calm[-1] < 0.4
+    assert all(math.isfinite(loss) for loss in wild)
+reveal(guess_6, "b", "그레이디언트가 수백 배였고, 모멘텀이 그 방향을 여러 스텝 더 따라갔습니다.")
+
+# %% [markdown]
+r"""
+한 스텝에 움직일 수 있는 거리를 막아 두면 이런 배치는 지나갑니다. 모든 그레이디언트를 이어 붙인 노름(norm)이 `max_norm`을 넘으면 전체에 같은 수를 곱해 줄입니다.
+
+스케일러가 있으면 **자르는 자리**를 조심해야 합니다. `scaler.scale(loss).backward()` 직후의 `p.grad`는 65536배입니다.
+
+**예측 7.** `unscale_`보다 **먼저** `max_norm=0.5`로 자릅니다. 세 에폭 뒤에 어떻게 됩니까?
+
+- a: SGD도 AdamW도 학습하지 못합니다.
+- b: SGD는 학습하지 못하고, AdamW는 손실만 보아서는 모릅니다.
+- c: 둘 다 클리핑이 없는 것과 같습니다.
+"""
+
+# %% tags=["predict"]
+guess_7 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+def clipped_run(make_opt, *, unscale_first, seed):
+    """float16으로 세 에폭 학습하고 (학습 손실, step()이 읽은 가장 큰 노름)을 돌려줍니다."""
+    model = make_model(seed)
+    opt = make_opt(model.parameters())
+    scaler = torch.amp.GradScaler(device.type, init_scale=2.0**16)
+    largest = 0.0
+    for xb, yb in make_batches(seed, epochs=3):
+        opt.zero_grad()
+        with torch.autocast(device.type, torch.float16):
+            loss = loss_fn(model(xb), yb)
+        scaler.scale(loss).backward()
+        if unscale_first:
+            scaler.unscale_(opt)
+            clip_grad_norm_(model.parameters(), 0.5)
+        else:
+            clip_grad_norm_(model.parameters(), 0.5)
+            scaler.unscale_(opt)
+        largest = max(largest, flat(p.grad for p in model.parameters()).norm().item())
+        scaler.step(opt)
+        scaler.update()
+    with torch.no_grad():
+        return loss_fn(model(x_train), y_train).item(), largest
+
+
+OPTIMIZERS = {
+    "SGD 0.5": lambda params: torch.optim.SGD(params, lr=0.5),
+    "AdamW 0.003": lambda params: torch.optim.AdamW(params, lr=0.003),
+}
+results = {}
+for name, make_opt in OPTIMIZERS.items():
+    for unscale_first in [True, False]:
+        runs = [clipped_run(make_opt, unscale_first=unscale_first, seed=seed) for seed in range(3)]
+        results[name, unscale_first] = [median(column) for column in zip(*runs, strict=True)]
+show_table(
+    ["옵티마이저", "순서", "학습 손실", "`step()`이 읽은 가장 큰 노름"],
+    [
+        [name, "unscale → clip" if right else "clip → unscale", f"{loss:.3f}", f"{norm:.1e}"]
+        for (name, right), (loss, norm) in results.items()
+    ],
+)
+assert results["SGD 0.5", True][0] < 0.3
+assert results["SGD 0.5", False][0] > 2.0  # ln 10 = 2.3에서 움직이지 않습니다
+assert abs(results["AdamW 0.003", True][0] - results["AdamW 0.003", False][0]) < 0.05
+for name in OPTIMIZERS:
+    assert 0.4 < results[name, True][1] < 0.51
+    assert results[name, False][1] < 1e-4
+reveal(
+    guess_7, "b", "0.5로 자른 것을 65536으로 한 번 더 나눕니다. 노름이 모두 $7.6 \\times 10^{-6}$이 됩니다."
+)
+
+# %% [markdown]
+r"""
+SGD는 그레이디언트의 크기만큼 움직이므로 멈춥니다. AdamW는 그레이디언트를 자기 크기로 나누므로 65536분의 1이 되어도 거의 똑같이 움직입니다. 손실 곡선은 멀쩡합니다. 다만 모든 스텝의 크기를 똑같이 눌렀으니 「별난 배치만 줄인다」는 클리핑의 뜻은 사라졌습니다. 실제 사례: [Pytorch-UNet#468](https://github.com/milesial/Pytorch-UNet/issues/468).
+
+### 연습 3. `amp_step`
+
+지금까지의 줄을 한 스텝으로 모읍니다. `scaler=None`이면(bfloat16) 배율 없이 같은 일을 합니다. `torch.cuda.amp`는 더는 쓰지 않는 이름이니 `torch.autocast`와 `torch.amp`를 씁니다.
+"""
 
 
 # %% tags=["exercise:amp_step"]
@@ -168,6 +935,63 @@ def amp_step(model, opt, loss_fn, xb, yb, *, dtype, scaler=None, max_norm=None) 
 # %% tags=["check"]
 check(amp_step)
 
+# %% [markdown]
+r"""
+### 스케일러 아래의 그레이디언트 누적
+
+그레이디언트 누적(gradient accumulation)에서는 마이크로 배치(micro-batch) 여러 개가 `p.grad` 하나에 쌓입니다. 쌓이는 동안 배율이 바뀌면 서로 다른 단위를 더하게 됩니다. 그래서 구간(window)마다 한 번인 것과 마이크로 배치마다인 것을 나누어야 합니다.
+
+| 마이크로 배치마다 | 구간이 끝나고 한 번 |
+|---|---|
+| autocast 순전파, 손실 ÷ 개수, `scaler.scale(loss).backward()` | `unscale_` → 클리핑 → `step` → `update` |
+
+**예측 8.** 마이크로 배치 네 개 가운데 셋째 하나만 float16에서 넘칩니다. 이 구간은 어떻게 됩니까?
+
+- a: 나머지 셋으로 업데이트합니다.
+- b: 구간 전체를 건너뜁니다.
+- c: 오류로 멈춥니다.
+"""
+
+# %% tags=["predict"]
+guess_8 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+model = make_model(seed=6)
+opt = torch.optim.SGD(model.parameters(), lr=0.5)
+scaler = torch.amp.GradScaler(device.type, init_scale=2.0**12)
+window = make_batches(seed=6, batch_size=16)[:4]
+window[2] = (window[2][0] * 1e6, window[2][1])  # 16비트로 바꾸면 inf가 됩니다
+before = flat(model.parameters())
+for xb, yb in window:
+    with torch.autocast(device.type, torch.float16):
+        loss = loss_fn(model(xb), yb) / len(window)
+    scaler.scale(loss).backward()
+    finite = [torch.isfinite(p.grad).all().item() for p in model.parameters()]
+    print(f"손실 {loss.item():.3f}, 쌓인 그레이디언트가 모두 유한합니까? {'예' if all(finite) else '아니요'}")
+scaler.unscale_(opt)
+try:
+    scaler.unscale_(opt)
+    twice = None
+except RuntimeError as error:
+    twice = str(error)
+scaler.step(opt)
+scaler.update()
+print(f"움직인 거리 {apart(before, flat(model.parameters()))}, 배율 {scaler.get_scale():.0f}")
+print("unscale_을 두 번 부르면:", twice)
+assert torch.equal(before, flat(model.parameters()))
+assert scaler.get_scale() == 2.0**11
+assert twice is not None
+reveal(guess_8, "b", "inf에 무엇을 더해도 inf입니다. 마이크로 배치 하나 때문에 넷을 모두 버립니다.")
+
+# %% [markdown]
+r"""
+`unscale_`을 마이크로 배치마다 부르면 두 번째에서 `RuntimeError`가 납니다. 나누어 버린 그레이디언트에 배율이 곱해진 것을 더하는 사고를 PyTorch가 막아 주는 것입니다.
+
+### 연습 4. `amp_accumulate`
+
+마이크로 배치 리스트 전체를 한 구간으로 보고 한 번 업데이트합니다. 손실은 마이크로 배치의 수로 나누고, 구간의 평균 손실을 돌려줍니다.
+"""
+
 
 # %% tags=["exercise:amp_accumulate"]
 def amp_accumulate(model, opt, loss_fn, micro_batches, *, dtype, scaler=None, max_norm=None) -> float:
@@ -199,6 +1023,376 @@ def amp_accumulate(model, opt, loss_fn, micro_batches, *, dtype, scaler=None, ma
 
 # %% tags=["check"]
 check(amp_accumulate)
+
+# %% [markdown]
+r"""
+## 5. 스케줄: 올렸다가 내립니다
+
+학습률을 하나로 두면 두 가지가 곤란합니다. 처음에는 너무 크고, 끝에는 너무 큽니다. 처음이 큰 것은 워밍업이, 끝이 큰 것은 감쇠가 맡습니다. 둘의 몫을 따로 재 봅니다.
+
+**예측 9.** 3계층 ReLU 모델, AdamW, 최고 학습률 0.05, 세 에폭입니다. 마지막 학습 손실이 가장 낮은 것은 무엇입니까?
+
+- a: 워밍업만
+- b: 코사인 감쇠(cosine decay)만
+- c: 둘 다
+"""
+
+# %% tags=["predict"]
+guess_9 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+def warmup_then_cosine(opt, warmup, total):
+    """PyTorch에 들어 있는 두 스케줄러를 이은 것입니다. 연습에서는 식 하나로 씁니다."""
+    rising = LinearLR(opt, start_factor=1 / warmup, total_iters=warmup - 1)
+    falling = CosineAnnealingLR(opt, T_max=total - warmup)
+    return SequentialLR(opt, [rising, falling], milestones=[warmup])
+
+
+SCHEDULES = {
+    "상수": lambda opt: LambdaLR(opt, lambda k: 1.0),
+    "워밍업만": lambda opt: LambdaLR(opt, lambda k: min(1.0, (k + 1) / 15)),
+    "코사인만": lambda opt: CosineAnnealingLR(opt, T_max=135),
+    "워밍업 + 코사인": lambda opt: warmup_then_cosine(opt, 15, 135),
+}
+
+
+def scheduled_run(make_scheduler, seed):
+    """(마지막 학습 손실, 처음 40스텝에서 가장 높았던 배치 손실)입니다."""
+    torch.manual_seed(seed)
+    layers = [nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)]
+    model = nn.Sequential(*layers).to(device)
+    opt = torch.optim.AdamW(model.parameters(), lr=0.05)
+    scheduler = make_scheduler(opt)
+    curve = []
+    for xb, yb in make_batches(seed, epochs=3):
+        opt.zero_grad()
+        loss = loss_fn(model(xb), yb)
+        loss.backward()
+        opt.step()
+        scheduler.step()
+        curve.append(loss.item())
+    with torch.no_grad():
+        return loss_fn(model(x_train), y_train).item(), max(curve[:40])
+
+
+finals, peaks = {}, {}
+for name, make_scheduler in SCHEDULES.items():
+    runs = [scheduled_run(make_scheduler, seed) for seed in range(6)]
+    finals[name], peaks[name] = zip(*runs, strict=True)
+show_table(
+    ["스케줄 (시드 6개의 중앙값)", "마지막 학습 손실", "초반의 가장 높은 손실"],
+    [[name, f"{median(finals[name]):.3f}", f"{median(peaks[name]):.2f}"] for name in SCHEDULES],
+)
+assert median(finals["코사인만"]) < 0.75 * median(finals["상수"])
+assert median(finals["코사인만"]) < 0.75 * median(finals["워밍업만"])
+assert median(finals["워밍업 + 코사인"]) < 0.85 * median(finals["코사인만"])
+assert median(peaks["워밍업만"]) < median(peaks["상수"])
+reveal(
+    guess_9, "c", "감쇠가 끝의 흔들림을, 워밍업이 처음의 튐을 없앱니다. 이 설정에서는 감쇠의 몫이 더 큽니다."
+)
+
+# %% [markdown]
+r"""
+AdamW의 처음 몇 스텝이 왜 거친지는 03에서 잽니다. 여기서는 **언제 끝나는가**를 봅니다. 코사인 스케줄은 전체 스텝 수를 미리 알아야 합니다.
+
+**예측 10.** 전체를 100스텝으로 계획했는데 학습을 130스텝까지 합니다. `CosineAnnealingLR`과 `OneCycleLR`은 어떻게 됩니까?
+
+- a: 둘 다 가장 낮은 학습률에 머뭅니다.
+- b: 코사인은 다시 올라가고, OneCycle은 오류를 냅니다.
+- c: 둘 다 오류를 냅니다.
+"""
+
+# %% tags=["predict"]
+guess_10 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+def rates_of(make_scheduler, steps=130):
+    """최고 학습률을 1로 놓고 스텝마다의 학습률을 적습니다. 오류가 나면 거기까지입니다."""
+    opt = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    scheduler = make_scheduler(opt)
+    rates, problem = [], None
+    for _ in range(steps):
+        rates.append(opt.param_groups[0]["lr"])
+        opt.step()
+        try:
+            scheduler.step()
+        except ValueError as error:
+            problem = str(error)
+            break
+    return rates, problem
+
+
+curves = {
+    "워밍업 + 코사인": rates_of(lambda opt: warmup_then_cosine(opt, 10, 100)),
+    "OneCycle": rates_of(lambda opt: OneCycleLR(opt, max_lr=1.0, total_steps=100)),
+    "계단 감쇠": rates_of(lambda opt: StepLR(opt, step_size=30, gamma=0.1)),
+}
+figure, axis = plt.subplots(figsize=(7.2, 3.8))
+styles = [("right", "-"), ("wrong", "--"), ("third", "-.")]
+for (name, (rates, _)), (color, style) in zip(curves.items(), styles, strict=True):
+    axis.plot(rates, style, color=COLORS[color], label=name)
+axis.axvspan(100, 130, color=COLORS["grid"], alpha=0.6)
+axis.text(101.5, 0.62, "계획 밖", color=COLORS["muted"])
+axis.set(title="100스텝으로 계획한 세 스케줄", xlabel="스텝", ylabel="최고 학습률에 대한 비")
+axis.legend(loc="upper right")
+show(
+    figure,
+    "세 학습률 곡선. 워밍업과 코사인은 10스텝에 1까지 올라 100스텝 가까이에서 0이 되고, 100스텝을 지나면 다시 올라갑니다. "
+    "OneCycle은 30스텝에 1이 되었다가 100스텝에서 끝납니다. 계단 감쇠는 30스텝마다 10분의 1이 됩니다.",
+)
+cosine, one_cycle = curves["워밍업 + 코사인"], curves["OneCycle"]
+print(
+    f"코사인의 학습률: 99스텝 {cosine[0][99]:.4f}, 101스텝 {cosine[0][101]:.4f}, 129스텝 {cosine[0][129]:.4f}"
+)
+print("OneCycle:", one_cycle[1])
+by_formula = [(k + 1) / 10 if k < 10 else 0.5 * (1 + math.cos(math.pi * (k - 10) / 90)) for k in range(100)]
+assert max(abs(ours - rate) for ours, rate in zip(by_formula, cosine[0], strict=False)) < 1e-9
+assert cosine[0][129] > 0.1 > cosine[0][99]
+assert one_cycle[1] is not None
+assert len(one_cycle[0]) <= 101  # 계획한 만큼만 갔습니다
+assert abs(curves["계단 감쇠"][0][29] - 1.0) < 1e-9
+assert abs(curves["계단 감쇠"][0][30] - 0.1) < 1e-9
+reveal(
+    guess_10, "b", "코사인은 주기 함수입니다. 에폭을 늘리고 `total_steps`를 그대로 두면 끝에서 다시 튑니다."
+)
+
+# %% [markdown]
+r"""
+| 스케줄 | 흔히 쓰는 곳 |
+|---|---|
+| 워밍업 + 코사인 | 트랜스포머의 사전 학습. 길이를 미리 정하고 끝까지 갑니다 |
+| OneCycle | 짧은 미세 조정. 처음부터 끝까지 한 번의 오르내림입니다 |
+| 계단 감쇠 | 예전의 CNN 레시피. 정한 에폭마다 10분의 1로 낮춥니다 |
+
+어느 것이 가장 좋다는 뜻은 아닙니다. 길이, 최고 학습률과 함께 정하는 하이퍼파라미터입니다. 세 스케줄 모두 **스텝마다** 부르면 스텝을 세고, 에폭마다 부르면 에폭을 셉니다. 단위는 코드가 아니라 부르는 자리가 정합니다.
+
+### 연습 5. `warmup_cosine`
+
+식 하나로 씁니다. 첫 업데이트의 학습률이 0이면 그 스텝을 버리므로 `(k + 1) / warmup_steps`로 셉니다. 끝을 지나면 0에 머물러야 합니다. 매개변수 그룹마다 학습률이 다르면 **각자의 학습률에** 같은 배율을 곱합니다. `LambdaLR`이 바로 그렇게 합니다.
+"""
+
+
+# %% tags=["exercise:warmup_cosine"]
+def warmup_cosine(opt, warmup_steps, total_steps) -> torch.optim.lr_scheduler.LRScheduler:
+    """매개변수 그룹마다 자기 학습률에 같은 배율을 곱하는 스케줄러를 만듭니다.
+
+    k번째 업데이트(0부터)의 배율:
+        k < warmup_steps     (k + 1) / warmup_steps
+        그 뒤                0.5 · (1 + cos(π · (k − warmup_steps) / (total_steps − warmup_steps)))
+        k ≥ total_steps      0
+    warmup_steps는 0일 수 있습니다.
+    """
+    # BEGIN SOLUTION
+
+    def factor(k):
+        if k < warmup_steps:
+            return (k + 1) / warmup_steps
+        # 코사인은 끝을 지나면 다시 올라갑니다
+        if k >= total_steps:
+            return 0.0
+        progress = (k - warmup_steps) / (total_steps - warmup_steps)
+        return 0.5 * (1 + math.cos(math.pi * progress))
+
+    # 배율 하나를 그룹마다 자기 학습률에 곱합니다
+    return torch.optim.lr_scheduler.LambdaLR(opt, factor)
+    # END SOLUTION
+
+
+# %% tags=["check"]
+check(warmup_cosine)
+
+# %% [markdown]
+r"""
+## 6. 검증과 가장 좋은 체크포인트
+
+학습 손실은 학습에 쓴 데이터만 압니다. 오래 학습하면 데이터의 잡음까지 외웁니다. 과적합(overfitting)입니다. 빨리 보려고 학습 데이터를 120장으로 줄이고 **정답의 20%를 일부러 아무 숫자로 바꿉니다.**
+
+**예측 11.** 60에폭 동안 학습 손실은 계속 내려갑니다. 검증 손실은 어떻습니까?
+
+- a: 함께 내려갑니다.
+- b: 내려가다가 다시 올라갑니다.
+- c: 처음부터 올라갑니다.
+
+**예측 12.** 검증 손실이 가장 낮을 때마다 `best_state = model.state_dict()`로 적어 둡니다. 60에폭 뒤에 `best_state`에는 무엇이 들어 있습니까?
+
+- a: 검증 손실이 가장 낮았던 에폭의 가중치
+- b: 마지막 에폭의 가중치
+- c: 빈 dict. 텐서는 역전파할 때 지워집니다.
+"""
+
+# %% tags=["predict"]
+guess_11 = None  # "a", "b", "c" 가운데 하나
+guess_12 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+def overfit_run(seed, epochs=60):
+    """(학습 손실 곡선, 검증 손실 곡선, 가장 좋았던 가중치, 적어 둔 것들, 마지막 가중치)입니다."""
+    torch.manual_seed(seed)
+    model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 10)).to(device)
+    opt = torch.optim.AdamW(model.parameters(), lr=0.003)
+    generator = torch.Generator().manual_seed(seed)
+    noisy = torch.rand(120, generator=generator) < 0.2
+    targets = y_train[:120].cpu().clone()
+    targets[noisy] = torch.randint(10, (int(noisy.sum()),), generator=generator)
+    inputs, targets = x_train[:120], targets.to(device)
+
+    train_curve, val_curve, best_weights, kept = [], [], None, {}
+    for _ in range(epochs):
+        for rows in torch.randperm(120, generator=generator).to(device).split(32):
+            opt.zero_grad()
+            loss_fn(model(inputs[rows]), targets[rows]).backward()
+            opt.step()
+        with torch.no_grad():
+            train_curve.append(loss_fn(model(inputs), targets).item())
+            val_curve.append(loss_fn(model(x_val), y_val).item())
+        if val_curve[-1] == min(val_curve):
+            best_weights = flat(model.parameters())
+            kept["`model.state_dict()`"] = model.state_dict()
+            kept["`dict(model.state_dict())`"] = dict(model.state_dict())
+            kept["`copy.deepcopy(model.state_dict())`"] = copy.deepcopy(model.state_dict())
+            torch.save(model.state_dict(), folder / "overfit.pt")
+    kept["`torch.save`한 파일"] = torch.load(folder / "overfit.pt", weights_only=True, map_location=device)
+    return train_curve, val_curve, best_weights, kept, flat(model.parameters())
+
+
+runs = [overfit_run(seed) for seed in range(5)]
+train_curve, val_curve, best_weights, kept, last_weights = runs[0]
+best_epoch = val_curve.index(min(val_curve))
+
+figure, axis = plt.subplots()
+epochs = range(1, 61)
+axis.plot(epochs, train_curve, "--", color=COLORS["third"], label="학습 손실")
+axis.plot(epochs, val_curve, color=COLORS["right"], label="검증 손실")
+axis.plot(
+    best_epoch + 1, min(val_curve), "o", color=COLORS["wrong"], markersize=9, label="가장 낮은 검증 손실"
+)
+axis.set(title="120장, 정답의 20%가 틀린 학습", xlabel="에폭", ylabel="손실")
+axis.legend()
+show(
+    figure,
+    "학습 손실은 60에폭 동안 계속 내려가 0.1에 이릅니다. 검증 손실은 스무 에폭 안팎까지 내려가다가 다시 올라갑니다. "
+    "가장 낮은 곳에 점이 있습니다.",
+)
+show_table(
+    ["시드", "가장 낮은 검증 손실", "그 에폭", "마지막 검증 손실"],
+    [[seed, min(run[1]), run[1].index(min(run[1])) + 1, run[1][-1]] for seed, run in enumerate(runs)],
+)
+for train_losses, val_losses, *_ in runs:
+    assert train_losses[-1] < 0.3
+    assert val_losses.index(min(val_losses)) < 45
+    assert val_losses[-1] > 1.1 * min(val_losses)
+reveal(guess_11, "b", "다섯 시드 모두 그렇습니다. 가장 좋은 모델은 마지막 모델이 아닙니다.")
+
+rows = []
+for how, state in kept.items():
+    weights = flat(state.values())
+    rows.append(
+        [
+            how,
+            *("예" if torch.equal(weights, other) else "아니요" for other in (best_weights, last_weights)),
+        ]
+    )
+show_table(["적어 둔 방법", "가장 좋았던 가중치입니까", "마지막 가중치입니까"], rows)
+assert [row[1:] for row in rows] == [["아니요", "예"]] * 2 + [["예", "아니요"]] * 2
+reveal(guess_12, "b", "`state_dict()`의 텐서는 사본이 아니라 모델의 텐서입니다. 업데이트하면 함께 바뀝니다.")
+
+# %% [markdown]
+r"""
+`dict(...)`와 `.copy()`도 소용없습니다. 겉의 dict만 새것이고 텐서는 그대로입니다. 깊은 사본을 만들거나 파일에 씁니다. 파일이 낫습니다. 프로세스가 죽어도 남기 때문입니다. 실제 사례: 공식 튜토리얼에도 있던 버그입니다([tutorials#188](https://github.com/pytorch/tutorials/pull/188), [OpenKE#131](https://github.com/thunlp/OpenKE/pull/131), [PyPOTS#667](https://github.com/WenjieDu/PyPOTS/issues/667)).
+
+「더 좋은가」를 비교하는 줄에도 함정이 있습니다. 검증 점수가 NaN이면 어떻게 됩니까? NaN과의 비교는 언제나 거짓입니다.
+"""
+
+# %%
+scores = [0.7, 0.9, math.nan, 0.8]
+rules = {
+    "`score > best`": lambda score, best: score > best,
+    "`not score <= best`": lambda score, best: not score <= best,
+}
+kept_score = {}
+for rule, better in rules.items():
+    best = -math.inf
+    for score in scores:
+        if better(score, best):
+            best = score
+    kept_score[rule] = best
+show_table(["조건", f"점수 {scores} 다음에 남는 최고"], kept_score.items())
+assert kept_score["`score > best`"] == 0.9
+assert kept_score["`not score <= best`"] == 0.8  # NaN이 0.9를 밀어내고, 다음 것은 무엇이든 저장됩니다
+
+# %% [markdown]
+r"""
+### 저장하다가 죽으면
+
+**예측 13.** `best.pt`에 지난 최고가 있습니다. 새 최고를 같은 이름에 바로 저장하는 도중에 디스크가 찼습니다. `best.pt`에는 무엇이 남습니까?
+
+- a: 지난 최고
+- b: 새 최고
+- c: 어느 것도 아닙니다. 열리지 않습니다.
+"""
+
+# %% tags=["predict"]
+guess_13 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+class FullDisk(io.FileIO):
+    """4,000바이트를 쓰면 꽉 차는 디스크를 흉내 냅니다."""
+
+    room = 4000
+
+    def write(self, data):
+        self.room -= len(data)
+        if self.room < 0:
+            raise OSError("디스크가 꽉 찼습니다")
+        return super().write(data)
+
+
+def save_in_place(state, path, opener):
+    with opener(path, "wb") as file:
+        torch.save(state, file)
+
+
+def save_beside(state, path, opener):
+    """옆에 다 쓴 다음 이름을 바꿉니다. 이름 바꾸기는 중간이 없습니다."""
+    temporary = path.with_suffix(".tmp")
+    with opener(temporary, "wb") as file:
+        torch.save(state, file)
+    os.replace(temporary, path)
+
+
+def what_is_left(save):
+    """지난 최고(점수 0.9)를 저장하고, 새 최고(0.95)를 저장하다가 죽은 다음 파일을 엽니다."""
+    path = folder / "best.pt"
+    weights = make_model(seed=7).state_dict()
+    save({"score": 0.9, "model": weights}, path, io.FileIO)
+    try:
+        save({"score": 0.95, "model": weights}, path, FullDisk)
+    except (OSError, RuntimeError):
+        print(f"{save.__name__}: 저장하다가 죽었습니다. best.pt는 {path.stat().st_size:,}바이트입니다")
+    try:
+        return f"점수 {torch.load(path, weights_only=True)['score']}"
+    except Exception as error:
+        return f"열리지 않음: {str(error).split(':')[0][:60]}"
+
+
+left = {save.__name__: what_is_left(save) for save in (save_in_place, save_beside)}
+show_table(["저장 방법", "다시 열면"], left.items())
+assert left["save_in_place"].startswith("열리지 않음")
+assert left["save_beside"] == "점수 0.9"
+reveal(guess_13, "c", "쓰려고 여는 순간 지난 파일은 지워집니다. 그다음에 죽으면 아무것도 남지 않습니다.")
+
+# %% [markdown]
+r"""
+디스크가 차는 일만이 아닙니다. 작업 시간이 끝나 프로세스가 죽을 때도 같습니다. 하필 **가장 좋은 모델을 저장하는 순간**입니다. 옆에 다 쓰고 `os.replace`로 이름을 바꾸면, 어느 순간에 죽어도 지난 파일이나 새 파일이 온전합니다. 전원이 나가는 것까지 대비하려면 이름을 바꾸기 전에 `os.fsync`도 부릅니다.
+
+### 연습 6. `BestCheckpoint`
+
+점수가 가장 높을 때만 저장하는 클래스입니다. 지금까지 본 것이 모두 들어갑니다. 그 순간의 상태를, 옵티마이저와 스케줄러까지, 설정과 함께, 옆에 쓴 다음 이름을 바꿔서 저장합니다. `score`는 NumPy 값일 수 있으니 평범한 `float`로 바꿉니다.
+"""
 
 
 # %% tags=["exercise:BestCheckpoint"]
@@ -245,6 +1439,132 @@ class BestCheckpoint:
 # %% tags=["check"]
 check(BestCheckpoint)
 
+# %% [markdown]
+r"""
+## 7. 이어서 학습하기
+
+체크포인트가 왜 가중치 말고 다른 것까지 들고 있어야 하는지는 이어서 학습해 보면 압니다. 120스텝을 끝까지 간 학습과, 60스텝에서 끊고 이어 간 학습을 비교합니다. 배치는 같은 순서로 줍니다.
+
+**예측 14.** 가중치는 언제나 되살립니다. 나머지 셋 가운데 **하나만** 빠뜨린다면, 끊지 않은 학습에서 가장 멀어지는 것은 무엇입니까? 모멘텀이 있는 SGD, 드롭아웃이 있는 모델, 워밍업과 코사인 스케줄입니다.
+
+- a: 옵티마이저의 상태
+- b: 스케줄러의 상태
+- c: 난수의 상태
+"""
+
+# %% tags=["predict"]
+guess_14 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+def continue_training(model, opt, scheduler, batches):
+    """스텝마다의 (손실, 학습률)을 돌려줍니다."""
+    log = []
+    for xb, yb in batches:
+        opt.zero_grad()
+        loss = loss_fn(model(xb), yb)
+        loss.backward()
+        log.append((loss.item(), opt.param_groups[0]["lr"]))
+        opt.step()
+        scheduler.step()
+    return log
+
+
+def planned(k):
+    """스무 스텝 워밍업, 백스무 스텝에 0이 되는 코사인입니다."""
+    return (k + 1) / 20 if k < 20 else 0.5 * (1 + math.cos(math.pi * (k - 20) / 100))
+
+
+def fresh_start():
+    model = make_model(seed=8, dropout=0.2)
+    opt = torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.9)
+    return model, opt, LambdaLR(opt, planned)
+
+
+batches = make_batches(seed=8, epochs=3)[:120]
+model, opt, scheduler = fresh_start()
+whole_log = continue_training(model, opt, scheduler, batches[:60])
+halfway = {
+    "가중치": model.state_dict(),
+    "옵티마이저": opt.state_dict(),
+    "스케줄러": scheduler.state_dict(),
+    "난수": torch.get_rng_state(),
+}
+torch.save(halfway, folder / "halfway.pt")
+cuda_state = None if on_cpu else torch.cuda.get_rng_state()
+whole_log += continue_training(model, opt, scheduler, batches[60:])
+uninterrupted = flat(model.parameters())
+
+
+def resumed_without(*missing):
+    """파일을 읽어 이어 갑니다. missing에 적은 것은 되살리지 않습니다."""
+    model, opt, scheduler = fresh_start()
+    saved = torch.load(folder / "halfway.pt", weights_only=True, map_location="cpu")
+    model.load_state_dict(saved["가중치"])
+    if "옵티마이저" not in missing:
+        opt.load_state_dict(saved["옵티마이저"])
+    if "스케줄러" not in missing:
+        scheduler.load_state_dict(saved["스케줄러"])
+    if "난수" not in missing:
+        torch.set_rng_state(saved["난수"])
+        if cuda_state is not None:
+            torch.cuda.set_rng_state(cuda_state)
+    log = continue_training(model, opt, scheduler, batches[60:])
+    return apart(uninterrupted, flat(model.parameters())), log
+
+
+everything = ("옵티마이저", "스케줄러", "난수")
+resumed = {
+    "없음": resumed_without(),
+    "난수": resumed_without("난수"),
+    "옵티마이저": resumed_without("옵티마이저"),
+    "스케줄러": resumed_without("스케줄러"),
+    "셋 다 (가중치만 되살림)": resumed_without(*everything),
+}
+show_table(
+    ["되살리지 않은 것", "60스텝 뒤 가중치의 최대 차이", "첫 학습률", "마지막 학습률"],
+    [
+        [name, f"{distance:.1e}" if distance else "0 (비트까지 같음)", log[0][1], f"{log[-1][1]:.4f}"]
+        for name, (distance, log) in resumed.items()
+    ],
+)
+
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.4))
+for column, (axis, title) in enumerate(zip(axes, ["배치 손실", "학습률"], strict=True)):
+    axis.plot([entry[column] for entry in whole_log], color=COLORS["right"], label="끊지 않음")
+    axis.plot(
+        range(60, 120),
+        [entry[column] for entry in resumed["셋 다 (가중치만 되살림)"][1]],
+        "--",
+        color=COLORS["wrong"],
+        label="가중치만 되살림",
+    )
+    axis.axvline(60, color=COLORS["muted"], linewidth=1)
+    axis.set(title=title, xlabel="스텝")
+axes[0].legend()
+show(
+    figure,
+    "왼쪽: 60스텝 뒤로 손실 곡선이 갈라지지만 둘 다 낮아서 이상해 보이지 않습니다. "
+    "오른쪽: 끊지 않은 학습률은 코사인을 따라 0으로 내려가고, 가중치만 되살린 학습률은 워밍업을 처음부터 다시 합니다.",
+)
+distances = {name: distance for name, (distance, _) in resumed.items()}
+assert distances["없음"] == 0.0 if on_cpu else distances["없음"] < 1e-3
+assert min(distances["난수"], distances["옵티마이저"], distances["스케줄러"]) > 0.02
+assert max(distances["난수"], distances["옵티마이저"]) < distances["스케줄러"]
+assert resumed["스케줄러"][1][-1][1] > 0.1  # 0으로 끝났어야 합니다
+reveal(guess_14, "b", "스케줄러가 워밍업부터 다시 합니다. 끝났어야 할 때 학습률이 아직 높습니다.")
+
+# %% [markdown]
+r"""
+손실 곡선만 보아서는 가중치만 되살린 학습이 이상해 보이지 않습니다. 그래서 「이어졌다」를 눈으로 판단하지 않고 **끊지 않은 학습과 가중치를 비교합니다.** 넷을 모두 되살리면 CPU에서는 마지막 비트까지 같습니다.
+
+에폭 중간에 끊었다면 하나가 더 필요합니다. 다음 배치부터 주는 일입니다. 로더의 제너레이터를 저장하고, 이미 본 배치를 건너뜁니다.
+
+### 연습 7. `resume`
+
+`BestCheckpoint`가 쓴 파일에서 셋을 되살리고 스텝 수를 돌려줍니다.
+"""
+
 
 # %% tags=["exercise:resume"]
 def resume(path, *, model, opt, scheduler) -> int:
@@ -261,6 +1581,28 @@ def resume(path, *, model, opt, scheduler) -> int:
 
 # %% tags=["check"]
 check(resume)
+
+# %% [markdown]
+r"""
+## 8. `train`: 여섯 부품을 하나로
+
+부품이 다 모였습니다. 쉰 줄쯤이면 됩니다. 쓰기 전에 순서를 소리 내어 읽어 보세요.
+
+1. **시드**를 정합니다. 무엇보다 먼저입니다.
+2. 모델을 장치로 옮기고, AdamW와 **스케줄러**와 체크포인트를 만듭니다.
+3. 에폭마다 학습 모드(train mode)로 시작합니다.
+4. 배치마다 지우고, **autocast** 안에서 순전파하고, 밖에서 역전파합니다.
+5. 배율을 되돌리고, **자르고**, 업데이트하고, 배율을 고치고, 학습률을 한 칸 옮깁니다.
+6. 에폭이 끝나면 평가 모드, `no_grad()`, float32로 **검증합니다.** 모든 샘플을 셉니다.
+7. 점수가 가장 높으면 **설정**과 함께 저장합니다.
+8. 학습 모드로 끝내고, 가장 높은 정확도를 돌려줍니다.
+
+4번과 5번의 순서는 지금까지의 실험이 하나씩 정한 것입니다. 외우지 말고, 한 줄을 옮기면 무엇이 깨지는지 떠올려 보세요.
+
+### 연습 8. `train`
+
+앞에서 쓴 `seed_everything`, `warmup_cosine`, `BestCheckpoint`를 부릅니다. float16이면 스케일러가 필요하고, bfloat16과 float32이면 필요 없습니다.
+"""
 
 
 # %% tags=["exercise:train"]
@@ -326,6 +1668,58 @@ def train(model, train_loader, val_loader, cfg, *, device="cpu", checkpoint_path
 # %% tags=["check"]
 check(train)
 
+# %% [markdown]
+r"""
+다 썼으면 진짜 데이터로 돌려 봅니다.
+"""
+
+# %%
+try:
+    cfg = TrainConfig(lr=0.01, epochs=5, warmup_steps=22, total_steps=225)
+    train_loader = DataLoader(
+        TensorDataset(x_train, y_train), cfg.batch_size, shuffle=True, generator=seed_everything(cfg.seed)
+    )
+    val_loader = DataLoader(TensorDataset(x_val, y_val), 512, generator=torch.Generator())
+    best = train(
+        make_model(cfg.seed),
+        train_loader,
+        val_loader,
+        cfg,
+        device=device,
+        checkpoint_path=folder / "train.pt",
+    )
+    stored = torch.load(folder / "train.pt", weights_only=True)
+    print(
+        f"가장 높은 검증 정확도 {best:.3f}, 저장한 스텝 {stored['step']}, 저장된 학습률 {stored['config']['lr']}"
+    )
+except (NotImplementedError, TypeError) as error:
+    print(f"TrainConfig부터 train까지 완성하면 여기에 결과가 나옵니다. ({type(error).__name__})")
+
+# %% [markdown]
+r"""
+## 9. 같은 학습을 프레임워크로
+
+프레임워크는 이 쉰 줄의 일부를 대신 씁니다. 얻는 것은 여러 GPU, 분산 학습, 로그입니다. 대가는 보이지 않게 되는 줄입니다. 손으로 한 번 써 본 다음이면 무엇이 사라졌는지 압니다.
+
+가장 얇은 것은 Hugging Face Accelerate입니다. 루프는 그대로 두고 몇 줄만 바꿉니다.
+
+| 손으로 쓴 줄 | Accelerate |
+|---|---|
+| `model.to(device)`, `xb.to(device)` | `accelerator.prepare(model, opt, scheduler, …)` |
+| `torch.autocast(…)` | `Accelerator(mixed_precision=…)`와 `accelerator.autocast()` |
+| `scaler.scale(loss).backward()` | `accelerator.backward(loss)` |
+| `scaler.unscale_(opt)`와 클리핑 | `accelerator.clip_grad_norm_(…)` |
+| `scaler.step(opt)`, `scaler.update()` | `opt.step()` |
+| 검증할 때 맞힌 수 세기 | `accelerator.gather_for_metrics(…)`로 모은 다음 세기 |
+| `model.state_dict()` | `accelerator.unwrap_model(model).state_dict()` |
+
+`prepare`가 돌려준 것을 써야 합니다. 돌려받지 않은 로더는 프로세스가 여럿일 때 모두에게 같은 배치를 줍니다. 감싼 모델을 그대로 저장하면 이름마다 `module.`이 붙어 다른 곳에서 열리지 않습니다. 프로세스가 하나면 둘 다 아무 일 없이 지나갑니다.
+
+### 연습 9. `train_accelerate`
+
+`train`과 같은 학습을 Accelerate로 옮깁니다. float32에서 마지막 가중치가 `train`과 같아야 합니다.
+"""
+
 
 # %% tags=["exercise:train_accelerate"]
 def train_accelerate(model, train_loader, val_loader, cfg, *, checkpoint_path) -> float:
@@ -384,3 +1778,756 @@ def train_accelerate(model, train_loader, val_loader, cfg, *, checkpoint_path) -
 
 # %% tags=["check"]
 check(train_accelerate)
+
+# %% [markdown]
+r"""
+### 네 가지로 쓴 같은 학습
+
+손으로 쓴 루프, Accelerate, Lightning, Transformers의 Trainer로 같은 학습을 씁니다. 설정, 초기 가중치, 배치 순서가 같고 정밀도는 float32입니다. 뒤의 둘은 설치한 사람만 실행됩니다.
+
+**예측 15.** 네 손실 곡선은 얼마나 다릅니까?
+
+- a: 눈에 띄게 다릅니다. 프레임워크마다 기본값이 다릅니다.
+- b: 1000분의 1쯤 다릅니다. 계산 순서가 다릅니다.
+- c: 소수점 여섯째 자리까지 같습니다.
+"""
+
+# %% tags=["predict"]
+guess_15 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+def clock():
+    """CPU에서는 다른 프로그램에 덜 흔들리는 CPU 시간을, GPU에서는 끝나기를 기다려 벽시계를 읽습니다."""
+    if on_cpu:
+        return time.process_time()
+    torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def by_hand(model, train_loader, val_loader, cfg, journal):
+    torch.manual_seed(cfg.seed)
+    model.to(device)
+    opt = torch.optim.AdamW(model.parameters(), lr=cfg.lr, weight_decay=cfg.weight_decay)
+    scheduler = warmup_then_cosine(opt, cfg.warmup_steps, cfg.total_steps)
+    best = -math.inf
+    for epoch in range(cfg.epochs):
+        model.train()
+        for xb, yb in train_loader:
+            xb, yb = xb.to(device), yb.to(device)
+            opt.zero_grad()
+            loss = F.cross_entropy(model(xb), yb)
+            loss.backward()
+            clip_grad_norm_(model.parameters(), cfg.max_norm)
+            opt.step()
+            scheduler.step()
+            journal.append((loss.item(), clock()))
+        model.eval()
+        num_correct = num_samples = 0
+        with torch.no_grad():
+            for xb, yb in val_loader:
+                num_correct += (model(xb.to(device)).argmax(dim=1) == yb.to(device)).sum().item()
+                num_samples += len(yb)
+        if num_correct / num_samples > best:
+            best = num_correct / num_samples
+            state = {"model": model.state_dict(), "opt": opt.state_dict(), "config": asdict(cfg)}
+            torch.save(state, folder / "hand.tmp")
+            os.replace(folder / "hand.tmp", folder / "hand.pt")
+    return best
+
+
+def with_accelerate(model, train_loader, val_loader, cfg, journal):
+    from accelerate import Accelerator
+
+    torch.manual_seed(cfg.seed)
+    accelerator = Accelerator()
+    opt = torch.optim.AdamW(model.parameters(), lr=cfg.lr, weight_decay=cfg.weight_decay)
+    scheduler = warmup_then_cosine(opt, cfg.warmup_steps, cfg.total_steps)
+    model, opt, scheduler, train_loader, val_loader = accelerator.prepare(
+        model, opt, scheduler, train_loader, val_loader
+    )
+    best = -math.inf
+    for epoch in range(cfg.epochs):
+        model.train()
+        for xb, yb in train_loader:
+            opt.zero_grad()
+            loss = F.cross_entropy(model(xb), yb)
+            accelerator.backward(loss)
+            accelerator.clip_grad_norm_(model.parameters(), cfg.max_norm)
+            opt.step()
+            scheduler.step()
+            journal.append((loss.item(), clock()))
+        model.eval()
+        num_correct = num_samples = 0
+        with torch.no_grad():
+            for xb, yb in val_loader:
+                predicted, yb = accelerator.gather_for_metrics((model(xb).argmax(dim=1), yb))
+                num_correct += (predicted == yb).sum().item()
+                num_samples += len(yb)
+        if num_correct / num_samples > best:
+            best = num_correct / num_samples
+            accelerator.save_state(folder / "accelerate")
+    return best
+
+
+def with_lightning(model, train_loader, val_loader, cfg, journal, interval=None):
+    import lightning
+    from lightning.pytorch.callbacks import ModelCheckpoint
+
+    class Digits(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def training_step(self, batch, batch_idx):
+            xb, yb = batch
+            loss = F.cross_entropy(self.model(xb), yb)
+            journal.append((loss.item(), clock()))
+            return loss
+
+        def validation_step(self, batch, batch_idx):
+            xb, yb = batch
+            correct = (self.model(xb).argmax(dim=1) == yb).float().mean()
+            self.log("accuracy", correct, batch_size=len(yb))
+
+        def configure_optimizers(self):
+            opt = torch.optim.AdamW(self.parameters(), lr=cfg.lr, weight_decay=cfg.weight_decay)
+            plan = {"scheduler": warmup_then_cosine(opt, cfg.warmup_steps, cfg.total_steps)}
+            if interval is not None:
+                plan["interval"] = interval
+            return {"optimizer": opt, "lr_scheduler": plan}
+
+    lightning.seed_everything(cfg.seed, verbose=False)
+    best = ModelCheckpoint(folder / "lightning", monitor="accuracy", mode="max")
+    trainer = lightning.Trainer(
+        max_epochs=cfg.epochs, gradient_clip_val=cfg.max_norm, callbacks=[best], devices=1, **QUIET
+    )
+    trainer.fit(Digits(), train_loader, val_loader)
+    return best.best_model_score.item()
+
+
+def with_trainer(model, train_loader, val_loader, cfg, journal):
+    from transformers import PrinterCallback, Trainer, TrainingArguments
+
+    def as_dict(samples):
+        return {
+            "xb": torch.stack([xb for xb, _ in samples]),
+            "labels": torch.stack([yb for _, yb in samples]),
+        }
+
+    class Digits(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, xb, labels):
+            logits = self.model(xb)
+            loss = F.cross_entropy(logits, labels)
+            if self.training:
+                journal.append((loss.item(), clock()))
+            return {"loss": loss, "logits": logits}
+
+    class SameOrder(Trainer):  # 배치 순서를 맞추려고 로더를 그대로 씁니다
+        def get_train_dataloader(self):
+            train_loader.collate_fn = as_dict
+            return train_loader
+
+    wrapped = Digits().to(device)
+    opt = torch.optim.AdamW(wrapped.parameters(), lr=cfg.lr, weight_decay=cfg.weight_decay)
+    args = TrainingArguments(
+        output_dir=folder / "trainer",
+        num_train_epochs=cfg.epochs,
+        per_device_train_batch_size=cfg.batch_size,
+        per_device_eval_batch_size=512,
+        max_grad_norm=cfg.max_norm,
+        eval_strategy="epoch",
+        save_strategy="best",
+        metric_for_best_model="accuracy",
+        seed=cfg.seed,
+        use_cpu=on_cpu,
+        dataloader_pin_memory=False,
+        report_to=[],
+        disable_tqdm=True,
+        logging_strategy="no",
+    )
+    trainer = SameOrder(
+        wrapped,
+        args,
+        data_collator=as_dict,
+        train_dataset=train_loader.dataset,
+        eval_dataset=val_loader.dataset,
+        compute_metrics=lambda found: {
+            "accuracy": float((found.predictions.argmax(1) == found.label_ids).mean())
+        },
+        optimizers=(opt, warmup_then_cosine(opt, cfg.warmup_steps, cfg.total_steps)),
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.train()
+    return trainer.state.best_metric
+
+
+# Lightning의 진행 막대와 안내 문구를 끕니다
+QUIET = {
+    "logger": False,
+    "enable_progress_bar": False,
+    "enable_model_summary": False,
+    "num_sanity_val_steps": 0,
+}
+
+# %%
+WAYS = {"손으로": (by_hand, None), "Accelerate": (with_accelerate, "accelerate")}
+if importlib.util.find_spec("lightning"):
+    import lightning
+
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    WAYS["Lightning"] = (lambda *args: with_lightning(*args, interval="step"), "lightning")
+    WAYS["Lightning, interval 없음"] = (with_lightning, "lightning")
+else:
+    print('Lightning이 없어서 건너뜁니다. 설치: pip install "hanstep[frameworks]"')
+if importlib.util.find_spec("transformers"):
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    WAYS["Trainer"] = (with_trainer, "transformers")
+else:
+    print('Transformers가 없어서 건너뜁니다. 설치: pip install "hanstep[frameworks]"')
+
+
+def digit_loaders(seed):
+    """부를 때마다 같은 배치 순서를 주는 새 로더입니다."""
+    generator = torch.Generator().manual_seed(seed)
+    train_loader = DataLoader(TensorDataset(x_train, y_train), 32, shuffle=True, generator=generator)
+    return train_loader, DataLoader(TensorDataset(x_val, y_val), 512, generator=torch.Generator())
+
+
+cfg = RunConfig()
+journals, best_scores, step_times = {}, {}, {}
+for name, (way, _) in WAYS.items():
+    for _ in range(2):  # 두 번째가 빠른 쪽입니다. 처음에는 import와 준비가 섞입니다
+        journals[name] = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            best_scores[name] = way(make_model(seed=0), *digit_loaders(seed=0), cfg, journals[name])
+        times = [when for _, when in journals[name]]
+        middle = median(after - before for before, after in zip(times, times[1:], strict=False))
+        step_times[name] = min(middle, step_times.get(name, math.inf))
+
+curves = {name: [loss for loss, _ in journal] for name, journal in journals.items()}
+gaps = {
+    name: max(abs(ours - theirs) for ours, theirs in zip(curve, curves["손으로"], strict=True))
+    for name, curve in curves.items()
+}
+figure, axis = plt.subplots()
+looks = {
+    "손으로": {"color": COLORS["right"], "linewidth": 6, "alpha": 0.3},
+    "Accelerate": {"color": COLORS["third"], "linewidth": 2.5},
+    "Lightning": {"color": COLORS["fourth"], "linestyle": "--"},
+    "Trainer": {"color": COLORS["text"], "linestyle": ":"},
+    "Lightning, interval 없음": {"color": COLORS["wrong"], "linewidth": 1.2},
+}
+for name, curve in curves.items():
+    axis.plot(curve, label=name, **looks[name])
+axis.set(xlabel="스텝", ylabel="배치 손실", ylim=(0, 3.2))
+axis.set_title("같은 설정, 같은 배치, 다른 프레임워크")
+axis.legend(loc="upper right", ncols=2)
+caption = f"손실 곡선 {len(WAYS)}개. 손으로 쓴 루프와 프레임워크의 곡선이 한 줄로 겹칩니다."
+if "Lightning" in WAYS:
+    caption += " interval을 적지 않은 Lightning 곡선 하나만 위로 떨어져 천천히 내려갑니다."
+show(figure, caption)
+for name, gap in gaps.items():
+    assert (gap > 0.1) if "없음" in name else (gap < (1e-6 if on_cpu else 1e-2))
+reveal(guess_15, "c", "기본값에 기대지 않고 모두 적으면 같은 학습입니다.")
+
+
+# %%
+def code_lines(function):
+    """빈 줄과 주석을 뺀 줄 수입니다. 재려고 넣은 journal 줄도 뺍니다."""
+    lines = [line.strip() for line in inspect.getsource(function).splitlines()]
+    return sum(bool(line) and not line.startswith("#") and "journal.append" not in line for line in lines)
+
+
+functions = {
+    "손으로": by_hand,
+    "Accelerate": with_accelerate,
+    "Lightning": with_lightning,
+    "Trainer": with_trainer,
+}
+rows = []
+for name, function in functions.items():
+    row = [name, code_lines(function), "설치하지 않음", "", "", ""]
+    if name in curves:
+        added = 1e6 * (step_times[name] - step_times["손으로"])
+        row[2:] = [
+            f"{best_scores[name]:.4f}",
+            f"{gaps[name]:.0e}",
+            f"{1e6 * step_times[name]:.0f} µs",
+            f"{added:+.0f} µs",
+        ]
+        assert abs(best_scores[name] - best_scores["손으로"]) < (1e-6 if on_cpu else 0.02)
+    rows.append(row)
+show_table(["", "줄 수", "가장 높은 정확도", "손실 곡선의 최대 차이", "한 스텝", "더한 시간"], rows)
+assert min(map(code_lines, functions.values())) >= code_lines(by_hand) - 3  # 거의 줄지 않습니다
+extra = step_times["Accelerate"] - step_times["손으로"]
+assert extra > -0.1 * step_times["손으로"]  # 더 빠를 까닭은 없습니다. 여유는 재는 오차입니다
+
+# 더하는 시간은 모델의 크기와 상관없습니다. 큰 모델의 한 스텝과 견주어 봅니다
+torch.manual_seed(9)
+large = nn.Sequential(
+    nn.Linear(64, 1024), nn.Tanh(), nn.Linear(1024, 1024), nn.Tanh(), nn.Linear(1024, 10)
+).to(device)
+opt = torch.optim.AdamW(large.parameters(), lr=1e-3)
+begin = clock()
+for _ in range(3):
+    opt.zero_grad()
+    loss_fn(large(x_train[:512]), y_train[:512]).backward()
+    opt.step()
+large_step = (clock() - begin) / 3
+print(
+    f"큰 모델의 한 스텝은 {1e3 * large_step:.0f} ms입니다. Accelerate가 더한 시간은 그 {extra / large_step:.1%}입니다"
+)
+if on_cpu:
+    assert large_step > 10 * step_times["손으로"]
+
+# %% [markdown]
+r"""
+같은 일을 빠짐없이 적으면 줄 수는 거의 줄지 않습니다. 줄어드는 것은 쓰지 않아도 되는 줄, 곧 분산 학습과 재시작입니다. 더하는 시간은 모델이 아니라 스텝 수에 붙습니다. 이 노트북의 작은 모델에서는 비율이 커 보이지만 큰 모델에서는 묻힙니다. **프레임워크를 고르는 기준은 줄 수나 속도가 아니라 무엇이 보이지 않게 되는가입니다.**
+
+| | 루프를 쓰는 사람 | 보이지 않는 것 | 말없이 정하는 것 |
+|---|---|---|---|
+| Accelerate | 나 | 장치, 배율, 프로세스 사이의 평균 | 스텝을 건너뛰면 학습률도 기다립니다. 프로세스가 $n$개면 스케줄러를 $n$번 부릅니다 |
+| Lightning | 프레임워크 | 지우기부터 업데이트까지의 순서, 모드, 저장 | 스케줄러를 **에폭마다** 부릅니다. 클리핑은 하지 않습니다 |
+| Trainer | 프레임워크 | 위의 모두와 스케줄러, 로더 | 노름 1.0으로 자르고, 0까지 직선으로 감쇠하고, 편향(bias)은 가중치 감쇠(weight decay)에서 뺍니다 |
+
+Lightning을 설치했다면 그림에서 곡선 하나가 혼자 떨어져 있을 것입니다. `"interval": "step"`을 적지 않은 기본값입니다. 스텝으로 계획한 스케줄을 에폭마다 한 칸씩 옮기므로, 세 에폭 내내 워밍업의 첫 세 칸에 있습니다. 오류는 없습니다.
+
+표의 기본값은 설치된 것에서 바로 확인합니다.
+"""
+
+# %%
+from accelerate.optimizer import AcceleratedOptimizer
+from accelerate.scheduler import AcceleratedScheduler
+
+# Accelerate: 첫 스텝은 inf라서 건너뛰고, 둘째 스텝은 업데이트합니다
+weight = nn.Parameter(torch.ones(1, device=device))
+scaler = torch.amp.GradScaler(device.type, init_scale=1.0)
+opt = AcceleratedOptimizer(torch.optim.SGD([weight], lr=1.0), scaler=scaler)
+scheduler = AcceleratedScheduler(torch.optim.lr_scheduler.ExponentialLR(opt.optimizer, gamma=0.5), opt)
+rates = []
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # 준비한 다음에 step을 감쌌다는 경고입니다
+    for factor in [math.inf, 1.0]:
+        opt.zero_grad()
+        scaler.scale((weight * factor).sum()).backward()
+        opt.step()
+        scheduler.step()
+        rates.append(opt.param_groups[0]["lr"])
+print("Accelerate의 학습률:", rates, "— 건너뛴 스텝에서는 그대로입니다")
+assert rates == [1.0, 0.5]
+
+if "Lightning" in WAYS:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        default_clip = lightning.Trainer(**QUIET, enable_checkpointing=False).gradient_clip_val
+    print("Lightning의 클리핑:", default_clip)
+    assert default_clip is None
+
+if "Trainer" in WAYS:
+    defaults = transformers.TrainingArguments(folder / "defaults", use_cpu=on_cpu)
+    decayed = transformers.Trainer(make_model(seed=0), defaults).get_decay_parameter_names(make_model(seed=0))
+    print("Trainer의 클리핑:", defaults.max_grad_norm, "스케줄:", defaults.lr_scheduler_type.value)
+    print("Trainer가 가중치 감쇠를 하는 매개변수:", decayed)
+    assert defaults.max_grad_norm == 1.0
+    assert defaults.lr_scheduler_type == "linear"
+    assert decayed == ["0.weight", "3.weight"]
+
+if len(WAYS) == 2:
+    print("Lightning과 Transformers가 없어서 건너뜁니다.")
+
+# %% [markdown]
+r"""
+처음 한 번은 손으로 쓰고, 같은 일을 되풀이하게 되면 프레임워크로 옮기세요. 옮길 때는 이 절에서 한 것처럼 **배치 순서를 맞추고 손실 곡선을 겹쳐 봅니다.** 겹치지 않으면 말없이 정해진 것이 있습니다.
+
+## 10. 버그 찾기
+
+「완성된 학습 루프」라고 소개되는 코드에 되풀이해 나오는 오류 다섯 개입니다. 코드는 모두 새로 썼습니다. **읽고, 고른 다음, 실행하세요.** 설명은 접혀 있습니다.
+
+### 루프 1
+
+「bfloat16과 스케일러를 모두 갖춘 루프입니다.」 스케일러에 관한 줄을 모두 지우고 `loss.backward()`, `opt.step()`으로 바꾸면 가중치는 어떻게 됩니까?
+
+- a: 언더플로 때문에 나빠집니다.
+- b: 비트까지 같습니다.
+- c: 반올림 때문에 조금 다릅니다.
+"""
+
+
+# %% tags=["find-the-bug"]
+def loop_1(model, opt, batches, clear=True):
+    scaler = torch.amp.GradScaler(device.type)
+    for xb, yb in batches:
+        if clear:
+            opt.zero_grad()
+        with torch.autocast(device.type, dtype=torch.bfloat16):
+            loss = loss_fn(model(xb), yb)
+        scaler.scale(loss).backward()
+        scaler.unscale_(opt)
+        clip_grad_norm_(model.parameters(), 1.0)
+        scaler.step(opt)
+        scaler.update()
+
+
+# %% tags=["predict"]
+bug_1 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+def loop_1_without(model, opt, batches, clear=True):
+    for xb, yb in batches:
+        if clear:
+            opt.zero_grad()
+        with torch.autocast(device.type, dtype=torch.bfloat16):
+            loss = loss_fn(model(xb), yb)
+        loss.backward()
+        clip_grad_norm_(model.parameters(), 1.0)
+        opt.step()
+
+
+def weights_after(loop, **settings):
+    model = make_model(seed=20)
+    loop(model, torch.optim.SGD(model.parameters(), lr=0.3), make_batches(seed=20, epochs=2), **settings)
+    return flat(model.parameters())
+
+
+reference = weights_after(loop_1_without)
+difference = {
+    "스케일러를 지움": apart(reference, weights_after(loop_1)),
+    "스케일러 없이 `zero_grad()`를 빠뜨림": apart(reference, weights_after(loop_1_without, clear=False)),
+    "스케일러를 두고 `zero_grad()`를 빠뜨림": apart(reference, weights_after(loop_1, clear=False)),
+}
+show_table(
+    ["바꾼 것", "바른 루프와의 최대 차이"], [[name, f"{value:.1e}"] for name, value in difference.items()]
+)
+without, hidden, masked = difference.values()
+assert without == 0.0 if on_cpu else without < 1e-2
+if on_cpu:
+    assert hidden > 0.1
+    assert 0 < masked < hidden / 50
+reveal(
+    bug_1,
+    "b",
+    "배율이 2의 거듭제곱이라 곱했다가 나누면 비트까지 돌아옵니다. bfloat16에는 필요 없는 부품입니다.",
+)
+
+# %% [markdown]
+r"""
+<details>
+<summary>설명</summary>
+
+쓸모없을 뿐 아니라 해롭습니다. 표의 아래 두 줄을 보세요. `zero_grad()`를 빠뜨린 버그는 스케일러가 없으면 크게 드러납니다. 스케일러가 있으면 남아 있던 그레이디언트가 다음 스텝의 `unscale_`에서 65536으로 한 번 더 나뉘어 거의 사라집니다. **스케일러가 버그를 숨깁니다.** 그래서 이 강의의 채점기는 지우기를 확인할 때 스케일러를 쓰지 않습니다.
+
+bfloat16이면 스케일러를 빼거나 `enabled=False`로 둡니다.
+
+</details>
+
+### 루프 2
+
+오래된 글에서 옮겨 온 루프입니다. **GPU가 없는 컴퓨터**에서 실행하면 로짓의 자료형은 무엇입니까?
+
+- a: bfloat16
+- b: float32
+- c: 오류가 나서 알 수 없습니다.
+"""
+
+
+# %% tags=["find-the-bug"]
+def loop_2(model, opt, batches):
+    from torch.cuda.amp import GradScaler, autocast
+
+    scaler = GradScaler()
+    for xb, yb in batches:
+        opt.zero_grad()
+        with autocast(dtype=torch.bfloat16):
+            logits = model(xb)
+            loss = loss_fn(logits, yb)
+        scaler.scale(loss).backward()
+        scaler.step(opt)
+        scaler.update()
+    return logits.dtype
+
+
+# %% tags=["predict"]
+bug_2 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+model = make_model(seed=21)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    found = loop_2(model, torch.optim.SGD(model.parameters(), lr=0.1), make_batches(seed=21)[:2])
+print("로짓의 자료형:", found)
+for warning in {(w.category.__name__, str(w.message).split(". ")[0][:80]) for w in caught}:
+    print("   ", *warning)
+assert any(issubclass(w.category, FutureWarning) for w in caught)
+if on_cpu:
+    assert found is torch.float32
+reveal(bug_2, "b", "이름에 `cuda`가 박혀 있어서, GPU가 없으면 경고만 하고 꺼집니다.")
+
+# %% [markdown]
+r"""
+<details>
+<summary>설명</summary>
+
+`torch.cuda.amp`는 더는 쓰지 않는 이름입니다. GPU가 없으면 혼합 정밀도가 통째로 꺼진 채 학습이 끝까지 갑니다. CPU에서 시험한 사람은 혼합 정밀도를 시험하지 않은 것입니다. `torch.autocast(xb.device.type, dtype=...)`과 `torch.amp.GradScaler(device_type)`을 쓰면 어느 장치에서나 같은 코드가 같은 일을 합니다.
+
+</details>
+
+### 루프 3
+
+정확도로 잘 돌던 루프에서 점수만 「음의 검증 손실」로 바꾸었습니다. 높을수록 좋은 점수인 것은 같습니다. 세 에폭 뒤 `path`의 파일은 어떻습니까?
+
+- a: 가장 좋았던 에폭의 모델이 있습니다.
+- b: 마지막 에폭의 모델이 있습니다.
+- c: 파일이 없습니다.
+"""
+
+
+# %% tags=["find-the-bug"]
+def loop_3(model, opt, batches, epochs, path):
+    best = 0.0
+    for epoch in range(epochs):
+        for xb, yb in batches:
+            opt.zero_grad()
+            loss_fn(model(xb), yb).backward()
+            opt.step()
+        with torch.no_grad():
+            score = -loss_fn(model(x_val), y_val).item()
+        if score > best:
+            best = score
+            torch.save(model.state_dict(), path)
+        print(f"에폭 {epoch + 1}: 점수 {score:.3f}")
+
+
+# %% tags=["predict"]
+bug_3 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+model = make_model(seed=22)
+path = folder / "loop_3.pt"
+loop_3(model, torch.optim.SGD(model.parameters(), lr=0.3), make_batches(seed=22), 3, path)
+print("파일이 있습니까?", "예" if path.exists() else "아니요")
+assert not path.exists()
+reveal(bug_3, "c", "음수는 0.0을 이기지 못합니다. 점수는 에폭마다 좋아졌는데 한 번도 저장하지 않았습니다.")
+
+# %% [markdown]
+r"""
+<details>
+<summary>설명</summary>
+
+`best = 0.0`은 「점수는 언제나 0보다 크다」는 가정입니다. 정확도에서도 첫 점수가 0.0이면 저장하지 않습니다. 검증 데이터가 몇 장뿐인 시험에서는 그럴 수 있습니다. 파일이 없다는 것은 학습이 다 끝난 뒤에 알게 됩니다. `best = None`으로 시작해 첫 점수는 무조건 저장하거나, `-math.inf`로 시작합니다.
+
+</details>
+
+### 루프 4
+
+「실무용 체크포인트」입니다. 모델, 설정, 점수, 스텝 수를 모두 담았습니다. AdamW로 90스텝 학습하고 저장했다가 읽어서 이어 갑니다. 학습률은 그대로입니다. 이어 간 **첫 업데이트**의 길이는 끊지 않았을 때의 몇 배입니까?
+
+- a: 거의 1배. 가중치와 배치가 같습니다.
+- b: 1보다 작습니다. 옵티마이저가 조심스럽게 다시 시작합니다.
+- c: 세 배가 넘습니다.
+"""
+
+
+# %% tags=["find-the-bug"]
+def loop_4_save(model, cfg, score, step, path):
+    torch.save({"model": model.state_dict(), "config": asdict(cfg), "score": score, "step": step}, path)
+
+
+def loop_4_resume(path):
+    saved = torch.load(path, weights_only=True)
+    model = make_model(saved["config"]["seed"])
+    model.load_state_dict(saved["model"])
+    opt = torch.optim.AdamW(model.parameters(), lr=saved["config"]["lr"])
+    return model, opt, saved["step"]
+
+
+# %% tags=["predict"]
+bug_4 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+def update_length(model, opt, batch):
+    """한 번 업데이트하고, 가중치가 움직인 거리를 돌려줍니다."""
+    before = flat(model.parameters())
+    opt.zero_grad()
+    loss_fn(model(batch[0]), batch[1]).backward()
+    opt.step()
+    return (flat(model.parameters()) - before).norm().item()
+
+
+ratios = []
+for seed in range(5):
+    cfg = RunConfig(seed=seed)
+    batches = make_batches(seed, epochs=3)
+    model = make_model(seed)
+    opt = torch.optim.AdamW(model.parameters(), lr=cfg.lr)
+    for batch in batches[:90]:
+        update_length(model, opt, batch)
+    loop_4_save(model, cfg, 0.9, 90, folder / "loop_4.pt")
+    resumed_model, resumed_opt, step = loop_4_resume(folder / "loop_4.pt")
+    whole = [update_length(model, opt, batch) for batch in batches[90:100]]
+    broken = [update_length(resumed_model, resumed_opt, batch) for batch in batches[step : step + 10]]
+    ratios.append([ours / theirs for ours, theirs in zip(broken, whole, strict=True)])
+by_step = [median(column) for column in zip(*ratios, strict=True)]
+print("이어 간 업데이트의 길이 비:", " ".join(f"{ratio:.1f}" for ratio in by_step))
+assert min(ratio[0] for ratio in ratios) > 3
+assert min(by_step) > 1.2  # 열 스텝 뒤에도 아직 큽니다
+reveal(bug_4, "c", "AdamW의 첫 업데이트는 모든 가중치를 학습률만큼 움직입니다. 학습 막바지에 그렇게 합니다.")
+
+# %% [markdown]
+r"""
+<details>
+<summary>설명</summary>
+
+AdamW는 그레이디언트와 그 제곱의 이동 평균을 `opt.state`에 들고 있습니다. 저장하지 않으면 0에서 다시 모읍니다. 첫 업데이트는 그레이디언트를 자기 크기로 나누어 거의 부호만 남기므로, 작은 그레이디언트에도 학습률만큼 움직입니다. 열 스텝 뒤에도 업데이트가 아직 더 깁니다.
+
+추론(inference)에만 쓸 파일이면 가중치만 있어도 됩니다. 이어서 학습할 파일이면 옵티마이저와 스케줄러가 꼭 있어야 합니다. 7절의 표가 각각의 몫입니다.
+
+</details>
+
+### 루프 5
+
+설정을 객체 그대로 저장합니다. `torch.load(path, weights_only=True)`로 열면 어떻게 됩니까? PyTorch 2.6부터 이것이 기본값입니다.
+
+- a: 저장할 때 이미 오류가 납니다.
+- b: 저장은 되고, 열 때 오류가 납니다.
+- c: 열리고, 설정은 dict로 바뀌어 있습니다.
+"""
+
+
+# %% tags=["find-the-bug"]
+def loop_5_save(model, cfg, path):
+    torch.save({"model": model.state_dict(), "config": cfg}, path)
+
+
+# %% tags=["predict"]
+bug_5 = None  # "a", "b", "c" 가운데 하나
+
+# %%
+loop_5_save(make_model(seed=23), RunConfig(), folder / "loop_5.pt")
+
+
+def opens(value):
+    """값 하나를 저장했다가 weights_only=True로 열어 봅니다."""
+    torch.save({"config": value}, folder / "value.pt")
+    try:
+        torch.load(folder / "value.pt", weights_only=True)
+    except Exception as error:
+        return type(error).__name__
+    return "열림"
+
+
+tried = {
+    "dataclass 객체": opens(RunConfig()),
+    "`asdict(cfg)`": opens(asdict(RunConfig())),
+    "`Path` 값": opens({"data": Path("digits.csv")}),
+    "`np.float64` 점수": opens({"score": np.float64(0.93)}),
+    "`torch.bfloat16`": opens({"amp_dtype": torch.bfloat16}),
+}
+show_table(["config에 넣은 것", "`weights_only=True`로 열면"], tried.items())
+assert list(tried.values()) == ["UnpicklingError", "열림", "UnpicklingError", "UnpicklingError", "열림"]
+reveal(bug_5, "b", "저장하는 쪽은 무엇이든 받습니다. 여는 쪽은 아는 것만 엽니다. 그래서 늦게 알게 됩니다.")
+
+# %% [markdown]
+r"""
+<details>
+<summary>설명</summary>
+
+체크포인트는 pickle이고, pickle은 열면서 아무 코드나 실행할 수 있습니다. `weights_only=True`는 텐서와 평범한 값만 엽니다. `False`로 바꾸면 열리기는 하지만, 남이 준 파일에는 해서는 안 되는 일입니다. 게다가 클래스의 이름이나 위치가 바뀌면 자기 파일도 열지 못합니다.
+
+`sklearn`이나 NumPy로 구한 점수는 `np.float64`입니다. `float(score)`로 바꾸어 넣습니다. `vars(cfg)`나 `cfg.__dict__`는 값이 모두 평범할 때만 열립니다. 그래서 `to_dict()`가 평범한 값만 내도록 만들고, `amp_dtype`은 `"bfloat16"` 같은 문자열로 둡니다.
+
+</details>
+
+## 11. 화이트보드
+
+위를 보지 말고 float16 한 스텝을 씁니다. 지우기부터 스케줄러까지 아홉 줄쯤입니다. 배율은 켜져 있고, `max_norm`으로 자릅니다. 다 쓴 다음 아래 칸을 실행하면 손으로 계산한 업데이트와 비교합니다.
+"""
+
+
+# %% tags=["whiteboard"]
+def amp_from_memory(model, opt, scaler, scheduler, loss_fn, xb, yb, max_norm): ...
+
+
+# %%
+def amp_by_hand(model, batches, *, lr, gamma, max_norm):
+    """스케일러도 옵티마이저도 없이, 배율을 곱하고 나누어 가며 직접 계산한 세 스텝입니다."""
+    weights = {name: p.detach().clone() for name, p in model.named_parameters()}
+    for step, (xb, yb) in enumerate(batches):
+        leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
+        with torch.autocast(device.type, torch.float16):
+            loss = loss_fn(torch.func.functional_call(model, leaves, (xb,)), yb)
+        scale = 2.0 ** (10 + step)  # 스텝마다 두 배가 되는 배율입니다
+        grads = [grad / scale for grad in torch.autograd.grad(loss * scale, list(leaves.values()))]
+        shrink = min(1.0, max_norm / (flat(grads).norm().item() + 1e-6))
+        rate = lr * gamma**step
+        weights = {name: w - rate * shrink * g for (name, w), g in zip(weights.items(), grads, strict=True)}
+    return flat(weights.values())
+
+
+def grade_amp(attempt):
+    """세 스텝 뒤의 가중치와 배율을 손 계산과 비교합니다."""
+    model, batches = make_model(seed=24), make_batches(seed=24)[:3]
+    start = flat(model.parameters())
+    expected = amp_by_hand(model, batches, lr=0.5, gamma=0.5, max_norm=0.2)
+    opt = torch.optim.SGD(model.parameters(), lr=0.5)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.5)
+    scaler = torch.amp.GradScaler(device.type, init_scale=2.0**10, growth_interval=1)
+    try:
+        for xb, yb in batches:
+            attempt(model, opt, scaler, scheduler, loss_fn, xb, yb, 0.2)
+    except (RuntimeError, AssertionError) as error:
+        return f"PyTorch가 멈췄습니다: {error}"
+    result = flat(model.parameters())
+    if torch.equal(result, start):
+        return "매개변수가 움직이지 않았습니다. 아직 비어 있거나, 쓰기 전에 지운 것입니다."
+    if apart(result, expected) < 1e-5 and scaler.get_scale() == 2.0**13:
+        return "모든 줄이 제자리에 있습니다. 세 스텝 뒤의 가중치와 배율이 손 계산과 같습니다."
+    return f"움직이기는 했지만 손 계산과 {apart(result, expected):.0e}만큼 다릅니다. 3절의 표와 4절의 순서를 떠올려 보세요."
+
+
+print(grade_amp(amp_from_memory))
+assert "움직이지 않았습니다" in grade_amp(lambda *args: None)
+
+# %% [markdown]
+r"""
+## 정리
+
+| 부품 | 막아 주는 것 | 기억할 한 줄 |
+|---|---|---|
+| 설정 | 다시 만들 수 없는 모델, 조용한 오타 | 바뀌지 않게 만들고, 평범한 값으로 바꾸어 체크포인트마다 저장합니다 |
+| 시드 | 비교할 수 없는 두 실행 | 맨 위에서 정하고, 로더마다 제너레이터를 따로 줍니다 |
+| 혼합 정밀도 | 0이 되는 그레이디언트 | float16에는 스케일러, bfloat16에는 없습니다 |
+| 클리핑 | 배치 하나가 망치는 학습 | `unscale_` 다음, `step` 앞입니다 |
+| 스케줄 | 처음의 튐, 끝의 흔들림 | 스텝을 세는지 에폭을 세는지는 부르는 자리가 정합니다 |
+| 검증과 체크포인트 | 과적합, 반쪽 파일, 이어지지 않는 학습 | 그 순간의 사본을 옆에 쓰고 이름을 바꿉니다. 옵티마이저와 스케줄러도 담습니다 |
+
+다섯 가지만 기억하세요.
+
+1. 검증을 더하는 것처럼 「읽기만 하는」 줄도 전역 난수를 옮깁니다.
+2. 건너뛴 스텝에서 멈추는 것은 `opt.step()`뿐입니다. 스케줄러는 계속 갑니다.
+3. AdamW는 배율의 실수를 숨기고, 스케일러는 `zero_grad()`의 실수를 숨깁니다. 손실만 보아서는 모릅니다.
+4. 「이어졌다」와 「옮겼다」는 눈이 아니라 가중치와 손실 곡선을 겹쳐서 확인합니다.
+5. 프레임워크의 기본값도 누군가 정한 하이퍼파라미터입니다.
+
+## 더 읽을거리
+
+- [Automatic Mixed Precision examples](https://docs.pytorch.org/docs/stable/notes/amp_examples.html): 클리핑, 누적, 여러 옵티마이저와 스케일러
+- [Reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html): 시드, 작업자, 결정적 연산
+- [torch.optim](https://docs.pytorch.org/docs/stable/optim.html): 스케줄러를 부르는 자리와 종류
+- [Saving and loading models](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html): 추론용 파일과 이어서 학습할 파일
+- [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html): `weights_only`가 여는 것과 열지 않는 것
+- [Accelerate](https://huggingface.co/docs/accelerate/index), [Lightning](https://lightning.ai/docs/pytorch/stable/), [Trainer](https://huggingface.co/docs/transformers/main_classes/trainer): 9절의 세 프레임워크
+
+## 다음 노트북
+
+**03 워밍업·감쇠·클리핑.** 작은 GPT가 한국어 조문을 쓰게 될 때까지, 워밍업과 감쇠와 클리핑이 스텝마다 무엇을 바꾸는지 잽니다.
+"""
