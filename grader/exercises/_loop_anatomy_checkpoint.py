@@ -79,7 +79,7 @@ class Run:
 
 def _updates(
     stage: Stage, path: Path, scores: list[Any], *, name: str = "", as_text: bool = False
-) -> Iterator[list[Tensor]]:
+) -> Iterator[tuple[Run, list[Tensor]]]:
     """Between two updates the model is trained on; yields after each of them, with the weights so far."""
     recorder, env = stage.recorder, stage.env
     student = stage.student("BestCheckpoint")
@@ -98,28 +98,28 @@ def _updates(
             )
         )
         outcomes.append(plain(saved))
-        yield moments
+        yield run, moments
     recorder.fact(f"{name}update()의 반환값", outcomes)
 
 
-def _record_file(stage: Stage, path: Path, moments: list[Tensor], name: str) -> None:
+def _record_file(recorder: Recorder, path: Path, run: Run, moments: list[Tensor], name: str) -> None:
     """Which moment's weights the file holds now, and the score and step beside them."""
     content, how = read_checkpoint(path)
-    weights = flat_state(content.get("model"), mlp(stage.env))
+    weights = flat_state(content.get("model"), run.model)
     found = [n for n, moment in enumerate(moments, start=1) if torch.equal(weights, moment)]
-    stage.recorder.fact(f"{name} 파일", how)
+    recorder.fact(f"{name} 파일", how)
     if content:
         whose = f"{found[-1]}번째 update 때의 것" if found else "어느 때의 것도 아님"
-        stage.recorder.fact(f"{name} 파일의 가중치", whose)
-        stage.recorder.fact(f"{name} 파일의 score", plain(content.get("score")))
-        stage.recorder.fact(f"{name} 파일의 step", plain(content.get("step")))
+        recorder.fact(f"{name} 파일의 가중치", whose)
+        recorder.fact(f"{name} 파일의 score", plain(content.get("score")))
+        recorder.fact(f"{name} 파일의 step", plain(content.get("step")))
 
 
 def _after_each(stage: Stage, scores: list[Any], *, name: str = "", as_text: bool = False) -> None:
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for moments in _updates(stage, path, scores, name=name, as_text=as_text):
-            _record_file(stage, path, moments, f"{name}{len(moments)}번째 update 뒤")
+        for run, moments in _updates(stage, path, scores, name=name, as_text=as_text):
+            _record_file(stage.recorder, path, run, moments, f"{name}{len(moments)}번째 update 뒤")
 
 
 def _best_rises_and_falls(stage: Stage) -> None:
@@ -236,13 +236,13 @@ def _best_crash(stage: Stage) -> None:
             _whatever_it_raises(recorder, save)
         recorder.fact("첫 저장이 끊긴 뒤의 파일", read_checkpoint(path)[1])
         recorder.call(save)
-        _record_file(stage, path, moments, "다시 저장한 뒤")
+        _record_file(recorder, path, run, moments, "다시 저장한 뒤")
         with _full_disk(student):
             _whatever_it_raises(recorder, save)
-        _record_file(stage, path, moments, "두 번째로 저장이 끊긴 뒤")
+        _record_file(recorder, path, run, moments, "두 번째로 저장이 끊긴 뒤")
         kept = _second_name(path, folder / "kept.pt")
         recorder.call(save)
-        _record_file(stage, path, moments, "마지막 저장 뒤")
+        _record_file(recorder, path, run, moments, "마지막 저장 뒤")
         # A file that was written in place shows its new content under its second name as well.
         recorder.fact("저장하는 동안 예전 파일", "그대로" if kept() else "덮어씀")
 
