@@ -76,7 +76,7 @@ def isolated(device: str = "cpu", extra: Path | None = None) -> list[str]:
     if extra is not None:
         arguments += ["--ro-bind", str(extra.resolve()), str(_EXTRA)]
     if device != "cpu":
-        for node in sorted(Path("/dev").glob("nvidia*")):
+        for node in (*sorted(Path("/dev").glob("nvidia*")), *Path("/dev").glob("dxg")):  # dxg: under WSL
             arguments += ["--dev-bind", str(node), str(node)]
     # Nothing but /tmp is written to. Not --die-with-parent: it means the thread that started us, and the
     # server ends by itself when its control socket does.
@@ -128,8 +128,11 @@ def environment(device: str, home: str = "/tmp") -> dict[str, str]:
     }
     if device == "cpu":
         variables["CUDA_VISIBLE_DEVICES"] = ""
-    elif "CUDA_VISIBLE_DEVICES" in os.environ:
-        variables["CUDA_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"]
+    else:
+        # torch.cuda.is_available() must not start CUDA in the server: after that it could not be forked.
+        variables["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
+        if "CUDA_VISIBLE_DEVICES" in os.environ:
+            variables["CUDA_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"]
     return variables
 
 

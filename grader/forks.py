@@ -24,7 +24,7 @@ from grader.runtime.trace import MAX_TRACE_BYTES
 
 Status = Literal["ran", "timeout", "memory", "crashed", "output"]
 
-_START_SECONDS = 120.0  # import torch on a slow disk
+_START_SECONDS = 300.0  # import torch, for several servers at once, from a slow disk
 _FORK_SECONDS = 60.0  # until the child is ready: milliseconds, or CUDA's start
 _END_SECONDS = 10.0  # until a killed child is gone
 _CHUNK = 2**16
@@ -127,6 +127,7 @@ class Child:
     def __init__(self, server: Server, limits: Limits, exercises: int) -> None:
         self._control, self._limits = server.control, limits
         self._printed = 0
+        self._last_output = b""
         self._gone: dict[str, Any] | None = None
         self._reader = frames.Reader(limits.trace_bytes)
         self._selector = selectors.DefaultSelector()
@@ -147,8 +148,18 @@ class Child:
             self._selector.register(source, selectors.EVENT_READ)
 
     def load(self, source: str) -> None:
-        """Have the submission's text executed as a module."""
-        self._expect({"event": "ready"}, _FORK_SECONDS)
+        """Have the submission's text executed as a module.
+
+        Raises:
+            SandboxUnavailable: the child ended before it had seen anything of the submission.
+        """
+        try:
+            self._expect({"event": "ready"}, _FORK_SECONDS)
+        except Ended as end:
+            if not self._gone:  # the server went too, or nothing answers
+                raise
+            lines = self._last_output.decode("utf-8", "replace").strip().splitlines()[-1:]
+            raise SandboxUnavailable("\n".join(["제출물을 격리해서 실행하지 못했어요.", *lines])) from end
         self._say({"op": "load"}, source.encode("utf-8", "surrogatepass"))
         self._expect({"event": "loaded"}, self._limits.seconds)
         self.loaded = True
@@ -249,6 +260,7 @@ class Child:
                 self._forget(self._output)
                 return
             self._printed += len(data)
+            self._last_output = data
             if once:
                 return
 
