@@ -236,8 +236,9 @@ class TestLimits:
         assert outcome.seconds < 20
 
     def test_output_is_counted_for_each_exercise(self, sandbox: Sandbox) -> None:
-        """Two exercises that print 40 KiB each are both within the limit of 64 KiB."""
-        source = re.sub(r"\n    return", "\n    print('x' * 40 * 2**10)\n    return", NEIGHBOUR)
+        """Two exercises that print 60 % of the limit each are both within it."""
+        printed = LIMITS.output_bytes * 6 // 10
+        source = re.sub(r"\n    return", f"\n    print('x' * {printed})\n    return", NEIGHBOUR)
         assert [outcome.status for outcome in run(sandbox, source)] == ["ran", "ran"]
 
     def test_a_long_submission_arrives_whole(self, sandbox: Sandbox, undisturbed: list[object]) -> None:
