@@ -298,20 +298,6 @@ def _accelerate_calls(stage: Stage) -> None:
     _played(stage, call, case)
 
 
-def warm() -> None:
-    """Import what Accelerate imports when it is first used: three seconds that no submission should pay."""
-    from accelerate import Accelerator
-
-    model = nn.Linear(1, 1)
-    optimizer = torch.optim.AdamW(model.parameters())
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0)
-    loader: DataLoader[Any] = DataLoader(TensorDataset(torch.ones(1, 1)))
-    with environment(ACCELERATE_USE_CPU="true"):
-        _forget_state()
-        Accelerator().prepare(model, optimizer, loader, scheduler)
-        _forget_state()
-
-
 def _scenarios(call: Call) -> tuple[Scenario, ...]:
     """The five situations that both runs are put through."""
 

@@ -6,9 +6,6 @@ from grader.exercises import (
     _loop_anatomy_config,
     _loop_anatomy_train,
 )
-from grader.exercises._loop_anatomy_train import warm
-
-__all__ = ["EXERCISES", "warm"]
 
 EXERCISES = {
     driver.name: driver
