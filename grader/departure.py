@@ -15,7 +15,7 @@ _SHOWN_EVENTS = 12
 def describe_departure(scenario: Scenario, found: Difference, run: Run | None, solution: Run) -> Departure:
     """The difference as a learner reads it."""
     if run is None:
-        return Departure(scenario.title, "이 상황의 실행", "끝까지 실행", "결과가 없음")
+        return Departure(scenario.title, "실행 결과", "끝까지 실행됨", "결과가 없음")
     if found.kind == "failure":
         return _failure_departure(scenario, run, solution)
     if found.kind == "fact":
@@ -149,8 +149,8 @@ def _first_differing_call(run: Run, solution: Run, update: int | None) -> int:
             made = [e.call for e in events if e.kind == "step" and e.state == update - 1]
             if made:
                 return made[0]
-    calls = max((e.call for e in [*run.events, *solution.events]), default=0)
-    for call in range(calls + 1):
+    # Only calls that occur: a forged trace may number its calls as it likes.
+    for call in sorted({e.call for e in (*run.events, *solution.events)}):
         if [_key(e) for e in run.events if e.call == call] != [
             _key(e) for e in solution.events if e.call == call
         ]:

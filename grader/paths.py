@@ -1,10 +1,10 @@
 """Where the course's files are: beside the package in a checkout, under `share/hanstep` when installed."""
 
-import sys
+import sysconfig
 from pathlib import Path
 
 _CHECKOUT = Path(__file__).resolve().parent.parent
-_INSTALLED = Path(sys.prefix) / "share" / "hanstep"
+_INSTALLED = Path(sysconfig.get_path("data")) / "share" / "hanstep"
 
 
 def course_root() -> Path:
@@ -17,7 +17,7 @@ def course_root() -> Path:
         if (root / "lessons" / "course.toml").is_file():
             return root
     raise FileNotFoundError(
-        f"강의 파일을 찾을 수 없어요: {_CHECKOUT} 에도 {_INSTALLED} 에도 lessons/course.toml 이 없어요. "
+        f"강의 파일(lessons/course.toml)을 찾을 수 없어요. 찾아본 곳: {_CHECKOUT}, {_INSTALLED}. "
         "다시 설치해 주세요: pip install --force-reinstall hanstep"
     )
 
