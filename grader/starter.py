@@ -71,6 +71,8 @@ def _blanked(line: str, where: str) -> str:
     """`x = 0.1` -> `x = ...`: the name stays, the value goes."""
     body = line.lstrip()
     indent = line[: len(line) - len(body)]
+    if body.startswith("@"):  # a decorator is no statement of its own: the whole of it is the answer
+        return f"{indent}{PLACEHOLDER}"
     try:
         (statement,) = ast.parse(body).body
     except (SyntaxError, ValueError):
