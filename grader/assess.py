@@ -108,9 +108,7 @@ def _message(verdict: Verdict, diagnosis: Diagnosis) -> str:
     departure = diagnosis.departure
     if departure is None:
         return MESSAGES[verdict.status]
-    return (
-        f"{departure.scenario}: {departure.what}이(가) {departure.got}예요. 정답은 {departure.expected}예요."
-    )
+    return f"{departure.scenario} · {departure.what} · 내 코드: {departure.got} · 정답: {departure.expected}"
 
 
 def _line_to_show(

@@ -91,7 +91,7 @@ def learner_notebook(lesson: Lesson) -> Any:
     notebook = _notebook(lesson, starter_text(_read(lesson), lesson.solution.name))
     for name, cell in _exercise_cells(notebook):
         if PLACEHOLDER not in cell.source:
-            raise BuildError(f"{lesson.solution.name}: {name} 연습 칸에 BEGIN SOLUTION이 없어요.")
+            raise BuildError(f"{lesson.solution.name}: {name} 연습 셀에 BEGIN SOLUTION이 없어요.")
     notebook.cells = list(_with_hints(notebook))
     return notebook
 
@@ -116,8 +116,8 @@ def _notebook(lesson: Lesson, text: str) -> Any:
     wanted = [exercise.name for exercise in lesson.exercises]
     if sorted(found) != sorted(wanted):
         raise BuildError(
-            f"{lesson.solution.name}: 연습 칸 {sorted(found)} 와 {lesson.solution.stem}.toml 의 연습 문제 "
-            f"{sorted(wanted)} 가 서로 달라요."
+            f"연습 문제 이름이 서로 달라요. {lesson.solution.name}: {sorted(found)}, "
+            f"{lesson.solution.stem}.toml: {sorted(wanted)}. 이름을 맞춰 주세요."
         )
     return notebook
 

@@ -68,7 +68,7 @@ def check(
     seed: Annotated[int | None, typer.Option(help="난수 시드", min=0)] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "cpu",
 ) -> None:
-    """내 파일을 확인해요. 모두 통과하면 0, 아니면 1로 끝나요."""
+    """내 파일을 확인해요. 종료 코드는 모두 통과하면 0, 아니면 1이에요."""
     passed = _check_file(file, exercise, seed, device)
     raise typer.Exit(0 if passed else 1)
 
@@ -157,7 +157,7 @@ def grade(
     submissions: Annotated[Path, typer.Argument(help="학생마다 폴더나 파일 하나씩 있는 폴더")],
     out_dir: Annotated[Path, typer.Option("--out", help="결과를 쓸 폴더")] = Path("report"),
     lesson: Annotated[list[str] | None, typer.Option(help="이 레슨만 (여러 번 쓸 수 있어요)")] = None,
-    jobs: Annotated[int, typer.Option(help="동시에 채점할 수", min=1)] = os.cpu_count() or 1,
+    jobs: Annotated[int, typer.Option(help="동시에 채점할 제출물 수", min=1)] = os.cpu_count() or 1,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "auto",
     sandbox: Annotated[str, typer.Option(help="auto, bwrap, none")] = "auto",
     seed: Annotated[int | None, typer.Option(help="난수 시드. 같은 시드는 같은 결과를 내요", min=0)] = None,
@@ -174,9 +174,9 @@ def grade(
 
     course = _course()
     if sandbox not in ("auto", "bwrap", "none"):
-        _stop(f"--sandbox는 auto, bwrap, none 가운데 하나예요: '{sandbox}'")
+        _stop(f"--sandbox에는 auto, bwrap, none 가운데 하나를 주세요. 받은 값: '{sandbox}'")
     if seed is not None and seed > MAX_SEED:
-        _stop(f"--seed는 {MAX_SEED} 이하예요: {seed}")
+        _stop(f"--seed에는 {MAX_SEED} 이하의 수를 주세요. 받은 값: {seed}")
     lessons = _guarded(lambda: tuple(course.lesson(key) for key in lesson or ()), CourseError)
     handed_in = _guarded(lambda: read_class(submissions, tuple(course.exercises)), ClassFolderError, OSError)
     plan = Plan(
@@ -246,7 +246,7 @@ def _device(wanted: str) -> str:
     import torch
 
     if wanted not in ("auto", "cpu", "cuda"):
-        _stop(f"--device는 auto, cpu, cuda 가운데 하나예요: '{wanted}'")
+        _stop(f"--device에는 auto, cpu, cuda 가운데 하나를 주세요. 받은 값: '{wanted}'")
     if wanted == "cuda" and not torch.cuda.is_available():
         _stop("CUDA를 쓸 수 없어요. `grader doctor`로 확인하거나 --device cpu로 채점해 주세요.")
     return "cuda" if wanted != "cpu" and torch.cuda.is_available() else "cpu"

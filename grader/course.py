@@ -149,7 +149,8 @@ def _lesson(entry: Mapping[str, Any]) -> Lesson:
     described = document["exercises"]
     if set(described) != set(drivers):
         raise CourseError(
-            f"{path}: [exercises.*] {sorted(described)} 와 드라이버 {sorted(drivers)} 가 서로 달라요"
+            f"연습 문제 이름이 서로 달라요. {path}: {sorted(described)}, "
+            f"드라이버: {sorted(drivers)}. 이름을 맞춰 주세요."
         )
     exercises = tuple(
         _exercise(name, entry["id"], described[name], drivers[name], path) for name in described
@@ -165,7 +166,7 @@ def _exercise(name: str, lesson: str, document: Mapping[str, Any], driver: Drive
         mistakes = tuple(_mistake(m) for m in document.get("mistakes", ()))
         hints = tuple(document["hints"])
     except KeyError as error:
-        raise CourseError(f"{path}: exercises.{name} 에 {error} 가 없어요") from error
+        raise CourseError(f"{path}: exercises.{name}에 빠진 항목이 있어요: {error}") from error
     known = {scenario.name for scenario in driver.scenarios}
     for check in checks:
         unknown = set(check.scenarios) - known

@@ -163,7 +163,7 @@ def _jupyter() -> Finding:
     program = spec.argv[0] if spec.argv else ""
     if os.path.isabs(program) and Path(program).resolve() != Path(sys.executable).resolve():
         remedy = f"{sys.executable} -m ipykernel install --sys-prefix"
-        return Finding("Jupyter", False, f"python3 커널이 다른 파이썬이에요: {program}", remedy)
+        return Finding("Jupyter", False, f"python3 커널이 다른 Python을 가리켜요: {program}", remedy)
     return Finding("Jupyter", True, f"JupyterLab {lab}, ipykernel {kernel}")
 
 

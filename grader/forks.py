@@ -107,7 +107,9 @@ class Server:
             self._process.wait()
             self._errors.seek(0)
             last = self._errors.read().decode("utf-8", "replace").strip().splitlines()[-3:]
-            raise SandboxUnavailable("\n".join(["샌드박스 서버가 시작되지 않았어요.", *last])) from error
+            raise SandboxUnavailable(
+                "\n".join(["샌드박스 서버가 시작되지 않았어요. grader doctor로 확인해 보세요.", *last])
+            ) from error
         self._warm = True
 
     def close(self) -> None:
@@ -159,7 +161,9 @@ class Child:
             if not self._gone:  # the server went too, or nothing answers
                 raise
             lines = self._last_output.decode("utf-8", "replace").strip().splitlines()[-1:]
-            raise SandboxUnavailable("\n".join(["제출물을 격리해서 실행하지 못했어요.", *lines])) from end
+            raise SandboxUnavailable(
+                "\n".join(["제출물을 격리해서 실행하지 못했어요. grader doctor로 확인해 보세요.", *lines])
+            ) from end
         self._say({"op": "load"}, source.encode("utf-8", "surrogatepass"))
         self._expect({"event": "loaded"}, self._limits.seconds)
         self.loaded = True

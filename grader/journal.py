@@ -94,11 +94,11 @@ def _read(path: Path, plan: Plan, seed_given: bool) -> tuple[int, dict[str, Subm
         theirs = {**setup, "seed": 0}
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise JournalError(
-            f"{path}을(를) 읽을 수 없어요. 지우고 --resume 없이 다시 채점해 주세요: rm {path}"
+            f"파일을 읽을 수 없어요: {path}. 지우고 --resume 없이 다시 채점해 주세요: rm {path}"
         ) from error
     if theirs != {**_setup(plan), "seed": 0} or (seed_given and seed != plan.seed):
         raise JournalError(
-            f"멈춘 채점은 {setup}로 시작했는데 지금은 {_setup(plan)}이에요. "
+            f"멈춘 채점과 옵션이 달라요. 멈춘 채점: {setup}, 지금: {_setup(plan)}. "
             "같은 옵션으로 이어서 하거나, --resume 없이 처음부터 채점해 주세요."
         )
     done = {}

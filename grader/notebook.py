@@ -62,7 +62,7 @@ def check(
         return _message(str(error))
     except TypeError:
         return _message(
-            f"check에는 함수를 그대로 넘겨 주세요: {type(function).__name__}을(를) 받았어요. 예: check(train_step)"
+            f"check에는 함수를 그대로 넘겨 주세요 (받은 값의 타입: {type(function).__name__}). 예: check(train_step)"
         )
     feedback = _checked(exercise, function, device, seconds)
     notes = (*feedback.notes, *_leaning_notes(function))

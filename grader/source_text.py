@@ -110,7 +110,7 @@ def _decoded(data: bytes, *, has_cookie: bool) -> str:
                 return data[len(mark) :].decode(encoding)
             except UnicodeDecodeError as error:
                 raise ReadError(
-                    f"{encoding.upper()}라는 표시로 시작하지만 내용이 달라요. UTF-8로 다시 저장해 주세요."
+                    f"{encoding.upper()} 표시(BOM)로 시작하지만 내용이 달라요. UTF-8로 다시 저장해 주세요."
                 ) from error
     for encoding in (*(_cookie(data) if has_cookie else ()), *_GUESSES):
         try:

@@ -41,7 +41,7 @@ def prepare(folder: Path, report: Report = print) -> list[Path]:
         StartError: the folder is a file or cannot be written.
     """
     if folder.exists() and not folder.is_dir():
-        raise StartError(f"{folder}은(는) 폴더가 아니라 파일이에요. 다른 이름을 주세요: grader start 내폴더")
+        raise StartError(f"폴더가 아니라 파일이에요: {folder}. 다른 이름을 주세요: grader start 내폴더")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return _copy_lessons(load_course(), folder, report)
@@ -50,7 +50,9 @@ def prepare(folder: Path, report: Report = print) -> list[Path]:
             f"{error.filename or folder}에 쓸 권한이 없어요. 쓸 수 있는 폴더를 주세요: grader start ~/hanstep"
         ) from error
     except FileExistsError as error:
-        raise StartError(f"{error.filename}은(는) 폴더가 아니라 파일이에요. 다른 폴더를 주세요.") from error
+        raise StartError(
+            f"폴더가 아니라 파일이에요: {error.filename}. 다른 폴더를 주세요: grader start 내폴더"
+        ) from error
 
 
 def open_lab(folder: Path) -> NoReturn:
@@ -120,11 +122,13 @@ def reset(place: Path, name: str, report: Report = print) -> Path:
         backup = _back_up(notebook)
         _write(notebook, lesson.notebook.read_bytes() if fresh is None else fresh)
     except PermissionError as error:
-        raise StartError(f"{error.filename or notebook}에 쓸 권한이 없어요.") from error
+        raise StartError(
+            f"{error.filename or notebook}에 쓸 권한이 없어요. 파일과 폴더의 권한을 확인해 주세요."
+        ) from error
     progress = Progress.load()
     for one in [exercise] if exercise else lesson.exercises:
         progress.forget(one.name)
-    report(f"{exercise.title if exercise else lesson.title}을(를) 처음 상태로 되돌렸어요: {notebook}")
+    report(f"처음 상태로 되돌렸어요: {exercise.title if exercise else lesson.title} ({notebook})")
     report(f"쓰던 것은 여기 있어요: {backup}")
     report("JupyterLab에 열려 있으면 디스크에서 다시 불러오세요 (File → Reload Notebook from Disk).")
     return backup
@@ -220,7 +224,7 @@ def _with_fresh_cell(notebook: Path, lesson: Lesson, exercise: Exercise) -> byte
     cells, starters = _tagged(document, tag), _tagged(_load(lesson.notebook), tag)
     if not cells or not starters:
         raise StartError(
-            f"{notebook}에 {exercise.name} 연습 칸이 없어요. 레슨째 되돌리려면: grader reset {lesson.id}"
+            f"{notebook}에 {exercise.name} 연습 셀이 없어요. 레슨 전체를 되돌리려면: grader reset {lesson.id}"
         )
     for cell in cells:
         cell.source = starters[0].source
@@ -233,7 +237,7 @@ def _load(path: Path) -> Any:
     try:
         return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
     except (OSError, UnicodeDecodeError, nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
-        raise StartError(f"{path}을(를) 노트북으로 읽을 수 없어요 ({type(error).__name__})") from error
+        raise StartError(f"노트북으로 읽을 수 없어요: {path} ({type(error).__name__})") from error
 
 
 def _tagged(document: Any, tag: str) -> Sequence[Any]:

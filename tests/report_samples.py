@@ -137,7 +137,7 @@ def unknown() -> Feedback:
         "에폭 루프",
         "failed",
         checks(False, False, True),
-        message="SGD: 3번째 업데이트 뒤의 0.weight[0]이(가) 0.5예요. 정답은 0.25예요.",
+        message="SGD · 3번째 업데이트 뒤의 0.weight[0] · 내 코드: 0.5 · 정답: 0.25",
         diagnosis=Diagnosis(
             (),
             Departure("SGD", "3번째 업데이트 뒤의 0.weight[0]", "0.25", "0.5", 3, "0.weight"),

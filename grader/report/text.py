@@ -125,7 +125,7 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
             yield _indented(Text.assemble((f"{name} ", _LABEL), words.one_line(value)), 2)
     pairs = words.align(diagnosis.yours, diagnosis.right)
     if pairs:
-        yield _label("일이 일어난 순서 (≠ 한쪽에만 있는 일)")
+        yield _label("실행 순서 (≠ 한쪽에만 있는 것)")
         if not diagnosis.yours:
             yield _indented(_prose(words.NOTHING_HAPPENED), 2)
             yield _indented(Text(f"정답    {words.order_in_words(diagnosis.right)}"), 2)

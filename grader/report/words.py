@@ -38,15 +38,15 @@ STATUS_NAMES: dict[Status, str] = {
 UNNAMED = "아직 이름 없는 실수예요"
 EMPTY = "아직 비어 있어요"
 INSEPARABLE = "움직임이 똑같아서 밖에서는 구별되지 않아요."
-SAME_ORDER = "일이 일어난 순서는 정답과 같아요. 순서가 아니라 값에서 갈려요."
+SAME_ORDER = "실행 순서는 정답과 같아요. 순서가 아니라 값이 달라요."
 
-NOTHING_HAPPENED = "내 코드에서는 아무 일도 일어나지 않았어요."
+NOTHING_HAPPENED = "내 코드에서는 실행된 것이 없어요."
 
 NEXT_STEPS: dict[Status, str] = {
     "passed": "",
     "failed": "",
     "error": "예외가 난 줄에서 값의 자료형과 모양(shape)부터 출력해 보세요.",
-    "timeout": "`while` 조건이 언젠가 거짓이 되는지, 끝이 없는 제너레이터를 다 돌려고 하지 않는지 보세요.",
+    "timeout": "`while` 조건이 언젠가 거짓이 되는지, 끝이 없는 제너레이터를 끝까지 읽으려 하지 않는지 보세요.",
     "memory": "계산 그래프가 달린 텐서를 리스트에 모으면 메모리가 계속 늘어요. "
     "숫자만 필요하면 `.item()`으로 꺼내세요.",
     "crashed": "`exit()`나 `os._exit()`를 부르는 곳이 없는지, 재귀가 끝나는지 보세요.",

@@ -143,9 +143,7 @@ def _load_failure(program: Program, names: Sequence[str]) -> Failure | None:
     for name in names:
         if name in program.names:
             continue
-        return program.failures.get(name) or Failure(
-            "NameError", ("NameError",), f"`{name}`가 정의되어 있지 않아요"
-        )
+        return program.failures.get(name) or Failure("NameError", ("NameError",), f"`{name}` 정의가 없어요")
     return None
 
 
