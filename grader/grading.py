@@ -87,7 +87,7 @@ def assess_submission(
         feedback = _feedback(plan, submission, exercise, outcomes.get(exercise.name))
         others = submission.duplicates(exercise.name)
         if others:
-            note = f"`{exercise.name}` 함수가 여러 파일에 있어요: {', '.join(others)}. 마지막 파일의 것을 채점했어요."
+            note = f"`{exercise.name}` 정의가 여러 파일에 있어요: {', '.join(others)}. 마지막 파일의 것을 채점했어요."
             feedback = replace(feedback, notes=(*feedback.notes, note))
         feedbacks.append(feedback)
     return SubmissionResult(
