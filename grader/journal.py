@@ -86,6 +86,11 @@ def _setup(plan: Plan) -> dict[str, Any]:
     return {"seed": plan.seed, "device": plan.device, "lessons": [lesson.id for lesson in plan.lessons]}
 
 
+def _in_words(setup: Mapping[str, Any]) -> str:
+    lessons = ", ".join(str(lesson) for lesson in setup.get("lessons", ()))
+    return f"--seed {setup.get('seed')} --device {setup.get('device')}, 레슨 {lessons}"
+
+
 def _read(path: Path, plan: Plan, seed_given: bool) -> tuple[int, dict[str, SubmissionResult]]:
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     try:
@@ -98,7 +103,7 @@ def _read(path: Path, plan: Plan, seed_given: bool) -> tuple[int, dict[str, Subm
         ) from error
     if theirs != {**_setup(plan), "seed": 0} or (seed_given and seed != plan.seed):
         raise JournalError(
-            f"멈춘 채점과 옵션이 달라요. 멈춘 채점: {setup}, 지금: {_setup(plan)}. "
+            f"멈춘 채점과 옵션이 달라요. 멈춘 채점: {_in_words(setup)}. 지금: {_in_words(_setup(plan))}. "
             "같은 옵션으로 이어서 하거나, --resume 없이 처음부터 채점해 주세요."
         )
     done = {}
