@@ -252,7 +252,7 @@ class TrainConfig:
         if self.batch_size < 1:
             raise ValueError(f"batch_size는 1 이상이어야 합니다: {self.batch_size}")
         if self.warmup_steps > self.total_steps:
-            raise ValueError(f"warmup_steps({self.warmup_steps})가 total_steps({self.total_steps})보다 큽니다")
+            raise ValueError(f"warmup_steps({self.warmup_steps})가 total_steps보다 큽니다")
         # END SOLUTION
 
     @classmethod
