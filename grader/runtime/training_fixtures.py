@@ -67,10 +67,10 @@ def settings_for(function: Callable[..., Any], settings: Settings) -> Settings:
 
 
 def _globals_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """The module namespace of a function, or of a class's first method."""
+    """The module namespace of a function, or of a class's first method, its own or inherited."""
     if isinstance(function, type):
-        methods = [m for m in vars(function).values() if isinstance(m, types.FunctionType)]
-        return methods[0].__globals__ if methods else {}
+        attributes = (value for cls in function.__mro__ for value in vars(cls).values())
+        return next((a.__globals__ for a in attributes if isinstance(a, types.FunctionType)), {})
     namespace: dict[str, Any] = getattr(function, "__globals__", {})
     return namespace
 
