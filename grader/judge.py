@@ -13,6 +13,7 @@ from grader.runtime.trace import Failure, Run, Trace
 # What torch and Python say in the same words however the line that caused it is written.
 _CAUSES = (
     "NoneType",
+    "division by zero",
     "inplace operation",
     "does not require grad",
     "backward through the graph a second time",
