@@ -25,7 +25,7 @@ def diagnose(exercise: Exercise, trace: Trace, verdict: Verdict, reference: Refe
 
     matching = (
         _matching(trace, reference, reference.singles)
-        or _matching(trace, reference, reference.pairs)
+        or _matching(trace, reference, reference.pairs_to_try(trace.runs))
         or _matching(trace, reference, reference.rarer_pairs)
     )
     named = _named(matching, trace, reference)

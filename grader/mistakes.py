@@ -16,6 +16,7 @@ from grader.runtime.program import Program, load_program
 from grader.runtime.trace import Run
 from grader.submission import read_submission
 
+_UNLIKELY_PAIRS = 300  # at about 8 ms each: what a learner waits for when no known mistake fits
 _KEPT_PROGRAMS = 500  # compiled mistakes; thousands of pairs are each played once and not needed again
 
 
@@ -134,6 +135,7 @@ class Reference:
         self._singles: list[Candidate] | None = None
         self._pairs: list[Candidate] | None = None
         self._rarer_pairs: list[Candidate] | None = None
+        self._changes: dict[str, set[str]] = {}
 
     def solution(self, scenario: str) -> Run:
         """The solution's run of a scenario."""
@@ -172,6 +174,36 @@ class Reference:
             scenario.name in runs and self._agrees(candidate, scenario, runs[scenario.name])
             for scenario in self._scenarios(runs)
         )
+
+    def pairs_to_try(self, runs: dict[str, Run]) -> list[Candidate]:
+        """Pairs worth a waiting learner's time: those that are likely, and others while they are few.
+
+        Likely by the first scenario that went wrong: a mistake that changes nothing there by itself mostly
+        changes nothing there beside another one. So one of the two changes something, and where only one
+        does, alone it goes as `runs` go. A thorough reference tries all.
+        """
+        if self.thorough:
+            return self.pairs
+        scenario = next(self._scenarios(runs))
+        run, changing = runs.get(scenario.name), self._changing(scenario)
+        alone = {c.ids[0] for c in self.singles if run is not None and self._agrees(c, scenario, run)}
+        room = _UNLIKELY_PAIRS
+        tried = []
+        for pair in self.pairs:
+            at_work = changing.intersection(pair.ids)
+            likely = bool(at_work) and (len(at_work) > 1 or at_work <= alone)
+            if likely or room > 0:
+                tried.append(pair)
+                room -= not likely
+        return tried
+
+    def _changing(self, scenario: Scenario) -> set[str]:
+        """Ids of the mistakes that leave the solution in this scenario."""
+        if scenario.name not in self._changes:
+            right = self.solution(scenario.name)
+            found = {c.ids[0] for c in self.singles if not self._agrees(c, scenario, right)}
+            self._changes[scenario.name] = found
+        return self._changes[scenario.name]
 
     def _agrees(self, candidate: Candidate, scenario: Scenario, run: Run) -> bool:
         """Compare with what is known of the candidate; play it (on) only where that does not decide.
