@@ -119,28 +119,31 @@ def _line_to_show(
         return verdict.failure.line
     if verdict.status == "passed":
         return None
-    start, returns = _definition(exercise.name, origin)
+    start, returns, methods = _definition(exercise.name, origin)
     if not diagnosis.mistakes:
         return next((m.line for m in diagnosis.yours if m.differs and m.line is not None), start)
     wanted = {m.id: m.at for m in exercise.mistakes}[diagnosis.mistakes[0].ids[0]]
     if wanted == "return":
         return returns or start
+    if wanted.startswith("def "):
+        return methods.get(wanted.removeprefix("def "), start)
     events = [e for run in trace.runs.values() for e in run.events]
     return next((e.line for e in events if e.kind == wanted and e.line is not None), start)
 
 
-def _definition(name: str, origin: Origin) -> tuple[int | None, int | None]:
-    """Lines (of the program) of the last definition of `name` and of its last return."""
+def _definition(name: str, origin: Origin) -> tuple[int | None, int | None, dict[str, int]]:
+    """Lines (of the program) of the last definition of `name`, of its last return and, for a class, of its methods."""
     try:
         tree = ast.parse(origin.source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None, None
+        return None, None, {}
     offset = origin.first_line - 1
     for node in reversed(tree.body):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             returns = [n.lineno + offset for n in ast.walk(node) if isinstance(n, ast.Return)]
-            return node.lineno + offset, max(returns, default=None)
-    return None, None
+            methods = {n.name: n.lineno + offset for n in node.body if isinstance(n, ast.FunctionDef)}
+            return node.lineno + offset, max(returns, default=None), methods
+    return None, None, {}
 
 
 def _with_places(diagnosis: Diagnosis, origin: Origin) -> Diagnosis:

@@ -39,7 +39,7 @@ class Mistake:
     explain: str
     hint: str
     at: str
-    """Kind of event whose line feedback points at (`step`, `backward` …), or `def`, `return`."""
+    """Kind of event whose line feedback points at (`step`, `backward` …), or `def`, `return`, `def METHOD`."""
     programs: tuple[tuple[Edit, ...], ...]
     """Each entry is one way to make it."""
     in_pairs: int = 1
