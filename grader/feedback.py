@@ -65,6 +65,8 @@ class Recipe:
     expected: tuple[float, ...]
     residual: float
     """Share of the update (0 to 1) that no combination of these gradients explains."""
+    moved: tuple[bool, ...] = ()
+    """Where an update looks at two places: whether a gradient is one at w + e (empty: all are at w)."""
 
 
 @dataclass(frozen=True)

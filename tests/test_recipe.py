@@ -73,3 +73,44 @@ def test_stale_gradients_are_seen_in_a_later_update() -> None:
 
 def test_an_update_that_never_happened_has_no_recipe() -> None:
     assert recipe_of(ACCUMULATE.format(weights=[0.25] * 4).replace("        opt.step()\n", "")) is None
+
+
+SAM_ACCUMULATE = """
+from itertools import islice
+def sam_accumulate(model, sam, loss_fn, micro_batches, accum_steps, *, max_norm=None):
+    stream = iter(micro_batches)
+    while window := list(islice(stream, accum_steps)):
+        for batches, step in ((window, sam.first_step), ({second}, sam.second_step)):
+            for x, y in batches:
+                (loss_fn(model(x), y) / len(batches)).backward()
+            step({clear})
+    return []
+"""
+
+
+def sam_recipe_of(second: str, clear: str = "True"):  # type: ignore[no-untyped-def]
+    from grader.exercises.sam_accumulation import EXERCISES as SAM_EXERCISES
+
+    driver, runs = SAM_EXERCISES["sam_accumulate"], []
+    for parts in ({"second": second, "clear": clear}, {"second": "window", "clear": "True"}):
+        program = load_program(SAM_ACCUMULATE.format(**parts))
+        runs.append(play(driver, program, seed=5, only=["sgd"]).runs["sgd"])
+        program.unload()
+    return recover_recipe(driver.scenario("sgd"), *runs, 1, Env(5, torch.device("cpu"), "sgd"))
+
+
+def test_gradients_at_two_places_are_told_apart() -> None:
+    """SAM looks at w and at w + e: the recipe says from where an update's gradients come."""
+    last = sam_recipe_of("window[-1:]")
+    assert last.moved == (True,) * 4
+    assert np.allclose(last.got, [0, 0, 0, 1])
+    assert np.allclose(last.expected, 0.25)
+    kept = sam_recipe_of("window", "step == sam.second_step")
+    assert kept.batches == (1, 2, 3, 4) * 2
+    assert kept.moved == (False,) * 4 + (True,) * 4
+    assert np.allclose(kept.got, 0.25)
+    assert np.allclose(kept.expected, [0] * 4 + [0.25] * 4)
+
+
+def test_the_right_mixture_is_not_shown_as_the_fault() -> None:
+    assert sam_recipe_of("window") is None

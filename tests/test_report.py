@@ -285,11 +285,14 @@ def test_recipe_line_is_the_promised_sentence() -> None:
         words.recipe_line(Recipe(2, (1, 2), (1.0, 1.0), (1e-16, 1.0), 0.0))
         == "2번째 업데이트 = 1.0·g₁ + 1.0·g₂ (정답: 1.0·g₂)"
     )
-    assert words.formula((9, 10, 12), (-0.5, -1e-9, 2), 2) == "−0.5·g₉ + 2.0·g₁₂"
-    assert words.formula((1, 2), (1.0, -0.5), 1) == "1.0·g₁ − 0.5·g₂"
-    assert words.formula((1, 2), (0.0, 0.0), 1) == "0"
+    assert words.formula(("g₉", "g₁₀", "g₁₂"), (-0.5, -1e-9, 2), 2) == "−0.5·g₉ + 2.0·g₁₂"
+    assert words.formula(("g₁", "g₂"), (1.0, -0.5), 1) == "1.0·g₁ − 0.5·g₂"
+    assert words.formula(("g₁", "g₂"), (0.0, 0.0), 1) == "0"
     assert words.coefficient(1.7e-16, 1.0) == "0"
-    assert words.formula(range(1, 13), [1.0] * 12, 1).endswith("1.0·g₈ + … (항이 4개 더 있어요)")
+    twelve = [f"g{words.subscript(b)}" for b in range(1, 13)]
+    assert words.formula(twelve, [1.0] * 12, 1).endswith("1.0·g₈ + … (항이 4개 더 있어요)")
+    both = Recipe(1, (1, 1), (1.0, 1.0), (0.0, 1.0), 0.0, moved=(False, True))
+    assert words.formulas(both) == ("1.0·g₁(w) + 1.0·g₁(w+e)", "1.0·g₁(w+e)")
 
 
 def test_small_coefficients_beside_small_ones_are_kept() -> None:

@@ -160,12 +160,12 @@ def _bars(recipe: Recipe | None) -> _Bars | None:
         return _Bar(words.coefficient(value, largest), round(share, 1), value < 0)
 
     got, expected = words.formulas(recipe)
-    rows = zip(recipe.batches, recipe.got, recipe.expected, strict=True)
+    rows = zip(words.gradient_names(recipe), recipe.got, recipe.expected, strict=True)
     return _Bars(
         update=recipe.update,
         got=got,
         expected=expected,
         residual=words.residual_line(recipe),
         zero=round(-low / span * 100, 1),
-        rows=tuple(_Row(f"g{words.subscript(batch)}", bar(mine), bar(right)) for batch, mine, right in rows),
+        rows=tuple(_Row(name, bar(mine), bar(right)) for name, mine, right in rows),
     )

@@ -145,6 +145,7 @@ def _diagnosis_to_document(diagnosis: Diagnosis) -> dict[str, Any] | None:
             [_coefficient(c) for c in r.got],
             [_coefficient(c) for c in r.expected],
             _coefficient(r.residual),
+            list(r.moved),
         ],
     }
 
@@ -280,8 +281,8 @@ def _departure(scenario: Any, what: Any, expected: Any, got: Any, update: Any, t
     )
 
 
-def _recipe(update: Any, batches: Any, got: Any, expected: Any, residual: Any) -> Recipe:
-    if not len(batches) == len(got) == len(expected):
+def _recipe(update: Any, batches: Any, got: Any, expected: Any, residual: Any, moved: Any = ()) -> Recipe:
+    if not len(batches) == len(got) == len(expected) or len(moved) not in (0, len(batches)):
         raise ValueError("recipe")
     return Recipe(
         update=_typed(update, int),
@@ -289,6 +290,7 @@ def _recipe(update: Any, batches: Any, got: Any, expected: Any, residual: Any) -
         got=tuple(float(c) for c in got),
         expected=tuple(float(c) for c in expected),
         residual=float(residual),
+        moved=tuple(_typed(away, bool) for away in moved),
     )
 
 

@@ -172,17 +172,18 @@ def _recipe(recipe: Recipe, width: int) -> Iterable[RenderableType]:
     yield _indented(Text(words.recipe_line(recipe), "bold"), 2)
     size = words.largest_coefficient(recipe) or 1.0
     room = max(4, min(_BAR_CELLS, width - 34))
-    for batch, got, expected in zip(recipe.batches, recipe.got, recipe.expected, strict=True):
-        name = f"g{words.subscript(batch)}"
+    names = words.gradient_names(recipe)
+    start = max(4, *(cell_len(name) + 1 for name in names))
+    for name, got, expected in zip(names, recipe.got, recipe.expected, strict=True):
         for side, value, block in (("내 코드", got, "█"), ("정답   ", expected, "░")):
             # A little more than half rounds up: 0.25 must be as long as 0.24999999.
             bar = block * int(abs(value) / size * room + 0.501) if math.isfinite(value) else ""
             text = Text.assemble(
-                f"{_padded(name, 4)}{side} {words.coefficient(value, size):>6} ", (bar, "blue")
+                f"{_padded(name, start)}{side} {words.coefficient(value, size):>6} ", (bar, "blue")
             )
             text.no_wrap = True
             yield _indented(text, 2)
-            name = ""
+            name = ""  # noqa: PLW2901 - named once for its two bars
     residual = words.residual_line(recipe)
     if residual:
         yield _indented(_prose(residual), 2)

@@ -124,16 +124,24 @@ def coefficient(value: float, largest: float = 0.0) -> str:
     return text.replace("-", "−")
 
 
-def formula(batches: Sequence[int], coefficients: Sequence[float], largest: float) -> str:
+def gradient_names(recipe: Recipe) -> list[str]:
+    """`g₁`, `g₂` …; `g₁(w)` and `g₁(w+e)` where an update looks at two places."""
+    names = [f"g{subscript(batch)}" for batch in recipe.batches]
+    if not recipe.moved:
+        return names
+    return [f"{name}(w+e)" if away else f"{name}(w)" for name, away in zip(names, recipe.moved, strict=True)]
+
+
+def formula(names: Sequence[str], coefficients: Sequence[float], largest: float) -> str:
     """`1.0·g₁ + 0.5·g₃`; terms that are zero beside `largest` are left out."""
-    terms = [(c, b) for c, b in zip(coefficients, batches, strict=True) if coefficient(c, largest) != "0"]
+    terms = [(c, n) for c, n in zip(coefficients, names, strict=True) if coefficient(c, largest) != "0"]
     if not terms:
         return "0"
     text = ""
-    for index, (value, batch) in enumerate(terms[:_TERMS_SHOWN]):
+    for index, (value, name) in enumerate(terms[:_TERMS_SHOWN]):
         negative = value < 0
         sign = ("−" if negative else "") if index == 0 else (" − " if negative else " + ")
-        text += f"{sign}{coefficient(abs(value))}·g{subscript(batch)}"
+        text += f"{sign}{coefficient(abs(value))}·{name}"
     rest = len(terms) - _TERMS_SHOWN
     return text if rest <= 0 else f"{text} + … (항이 {rest}개 더 있어요)"
 
@@ -145,8 +153,8 @@ def largest_coefficient(recipe: Recipe) -> float:
 
 def formulas(recipe: Recipe) -> tuple[str, str]:
     """The learner's formula and the right one."""
-    largest = largest_coefficient(recipe)
-    return formula(recipe.batches, recipe.got, largest), formula(recipe.batches, recipe.expected, largest)
+    largest, names = largest_coefficient(recipe), gradient_names(recipe)
+    return formula(names, recipe.got, largest), formula(names, recipe.expected, largest)
 
 
 def recipe_line(recipe: Recipe) -> str:
