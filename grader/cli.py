@@ -33,6 +33,11 @@ def main() -> None:
         sys.exit(130)
 
 
+def _say(line: str) -> None:
+    """A line as it is: paths may hold what rich would take for markup, and are not to be broken."""
+    out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
 def _stop(message: object, code: int = 2) -> NoReturn:
     err.print(str(message), markup=False, highlight=False)
     raise typer.Exit(code)
@@ -57,7 +62,7 @@ def start(folder: Annotated[Path, typer.Argument(help="레슨을 담을 폴더")
     """레슨을 폴더에 복사하고 JupyterLab을 열어요."""
     from grader import start as starting
 
-    _guarded(lambda: starting.prepare(folder, out.print), OSError, ValueError)
+    _guarded(lambda: starting.prepare(folder, _say), OSError, ValueError)
     _guarded(lambda: starting.open_lab(folder), OSError)
 
 
@@ -128,7 +133,7 @@ def reset(
     """연습 문제나 레슨을 처음 상태로 되돌려요. 쓰던 것은 백업으로 남겨요."""
     from grader import start as starting
 
-    _guarded(lambda: starting.reset(folder, name, out.print), OSError, ValueError)
+    _guarded(lambda: starting.reset(folder, name, _say), OSError, ValueError)
 
 
 @app.command()
@@ -228,7 +233,7 @@ def build(
     from grader.build import BuildError, build_all
 
     course = _course()
-    fresh = _guarded(lambda: build_all(course, check=check_only, report=out.print), BuildError, OSError)
+    fresh = _guarded(lambda: build_all(course, check=check_only, report=_say), BuildError, OSError)
     raise typer.Exit(0 if fresh else 1)
 
 
