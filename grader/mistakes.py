@@ -105,8 +105,8 @@ def paired_mistakes(exercise: Exercise, *, every_way: bool) -> Iterator[Candidat
     """
     source = exercise_source(exercise)
     for one, other in combinations(exercise.mistakes, 2):
-        ways = product(one.programs, other.programs) if every_way else [(one.programs[0], other.programs[0])]
-        for edits in ways:
+        counts = [None if every_way else mistake.in_pairs for mistake in (one, other)]
+        for edits in product(one.programs[: counts[0]], other.programs[: counts[1]]):
             edited = apply_edits(source, edits[0] + edits[1], exercise.name)
             if edited is not None and _parses(edited):
                 yield Candidate((one, other), edited)
