@@ -108,3 +108,94 @@ def clip_global_norm(params, max_norm) -> float:
 
 # %% tags=["check"]
 check(clip_global_norm)
+
+
+# %% tags=["exercise:train_gpt"]
+def train_gpt(
+    model,
+    train_loader,
+    val_loader,
+    optimizer,
+    *,
+    device="cpu",
+    n_epochs,
+    eval_freq,
+    eval_iter,
+    warmup_steps,
+    initial_lr=3e-5,
+    min_lr=1e-6,
+    max_norm=1.0,
+    clip_after_warmup=False,
+    on_epoch_end=None,
+) -> dict:
+    """GPT를 n_epochs 에폭 동안 학습하고 기록을 dict로 돌려줍니다.
+
+    loader는 (입력, 정답) 토큰 번호를 주고, 정답은 이미 한 칸 밀려 있습니다. model(입력)은 (배치, 시간, 어휘) 로짓입니다.
+    학습률: s번째 업데이트(0부터) 앞에서 그룹마다 lr_at(s, ...)으로 정합니다. 정점은 그룹이 들고 온 학습률입니다.
+    클리핑: 스텝마다 max_norm으로 자릅니다. clip_after_warmup이면 s == warmup_steps부터 자릅니다.
+    평가: s가 eval_freq의 배수인 업데이트 뒤마다, 두 loader에서 앞의 eval_iter 배치씩 평가 모드로 잰 손실의 평균입니다.
+    에폭이 끝날 때마다 on_epoch_end(model)을 부릅니다. 학습 모드로 끝납니다.
+
+    기록: train_losses, val_losses, tokens_seen(평가마다 하나), lrs(첫 그룹의 학습률, 스텝마다 하나)
+    """
+
+    # BEGIN SOLUTION
+    def batch_loss(inputs, targets):
+        logits = model(inputs.to(device))
+        # 모든 위치가 다음 토큰을 맞히는 문제 하나씩입니다
+        return F.cross_entropy(logits.flatten(0, 1), targets.to(device).flatten())
+
+    def mean_loss(loader):
+        losses = [batch_loss(inputs, targets).item() for inputs, targets in islice(loader, eval_iter)]
+        return sum(losses) / len(losses)
+
+    history = {"train_losses": [], "val_losses": [], "tokens_seen": [], "lrs": []}
+    total_steps = len(train_loader) * n_epochs
+    # 정점은 지금 읽습니다. 학습이 시작되면 group["lr"]은 더 이상 정점이 아닙니다
+    peak_lrs = [group["lr"] for group in optimizer.param_groups]
+    tokens_seen = 0
+    step = 0
+    model.train()
+    for epoch in range(n_epochs):
+        for inputs, targets in train_loader:
+            # 1. 이번 업데이트의 학습률을 그룹마다 정합니다
+            for group, peak_lr in zip(optimizer.param_groups, peak_lrs, strict=True):
+                group["lr"] = lr_at(
+                    step,
+                    warmup_steps=warmup_steps,
+                    total_steps=total_steps,
+                    initial_lr=initial_lr,
+                    peak_lr=peak_lr,
+                    min_lr=min_lr,
+                )
+            history["lrs"].append(optimizer.param_groups[0]["lr"])
+
+            # 2. 한 스텝
+            optimizer.zero_grad()
+            loss = batch_loss(inputs, targets)
+            loss.backward()
+            if not clip_after_warmup or step >= warmup_steps:
+                torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+            optimizer.step()
+            tokens_seen += inputs.numel()
+
+            # 3. 첫 업데이트 뒤부터 eval_freq 스텝마다 평가합니다
+            if step % eval_freq == 0:
+                model.eval()
+                with torch.no_grad():
+                    history["train_losses"].append(mean_loss(train_loader))
+                    history["val_losses"].append(mean_loss(val_loader))
+                model.train()
+                history["tokens_seen"].append(tokens_seen)
+            step += 1
+
+        # 4. 에폭이 끝났음을 알립니다. 그동안 바뀌었을 모드를 되돌립니다
+        if on_epoch_end is not None:
+            on_epoch_end(model)
+            model.train()
+    return history
+    # END SOLUTION
+
+
+# %% tags=["check"]
+check(train_gpt)

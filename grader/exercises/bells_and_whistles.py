@@ -1,5 +1,9 @@
 """Drivers of lesson 03: steps, learning rates, clipping, a small GPT's training, batches of unequal token counts."""
 
-from grader.exercises import _bells_and_whistles_schedule
+from grader.exercises import _bells_and_whistles_gpt, _bells_and_whistles_schedule
 
-EXERCISES = {driver.name: driver for part in (_bells_and_whistles_schedule,) for driver in part.DRIVERS}
+EXERCISES = {
+    driver.name: driver
+    for part in (_bells_and_whistles_schedule, _bells_and_whistles_gpt)
+    for driver in part.DRIVERS
+}

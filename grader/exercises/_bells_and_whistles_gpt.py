@@ -1,0 +1,318 @@
+"""Drivers of lesson 03, second part: training a tiny GPT, and batches that hold different numbers of tokens."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.optim import Optimizer
+
+from grader.runtime.fixtures import Batch, Net, initialised, two_groups
+from grader.runtime.play import Driver, Env, Problem, Scenario, Stage
+from grader.runtime.recorder import Recorder, as_number, type_name
+
+CLIP_ATOL = 1e-5
+"""torch divides by norm + 1e-6; a clip written by hand without it is right too."""
+
+FLOAT32_ATOL = 1e-6
+"""Learning rates and mean losses may pass through float32: right too, and rounded to about 1e-7."""
+
+_TOKENS, _TIME, _WIDTH = 7, 4, 5
+
+
+# ---- a GPT of 197 parameters ---------------------------------------------------------------------
+
+
+class _Embedding(nn.Module):
+    """Token and position vectors, added."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(_TOKENS, _WIDTH)
+        self.positions = nn.Embedding(_TIME, _WIDTH)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """(batch, time, width) for ids (batch, time)."""
+        positions = torch.arange(ids.shape[1], device=ids.device)
+        embedded: Tensor = self.tokens(ids) + self.positions(positions)
+        return embedded
+
+
+class _CausalAttention(nn.Module):
+    """One head over the past. No biases: that of the keys would have a true gradient of zero."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(_WIDTH, 3 * _WIDTH, bias=False)
+        self.out = nn.Linear(_WIDTH, _WIDTH, bias=False)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """(batch, time, width) for the same shape; position t sees positions up to t."""
+        query, key, value = self.qkv(hidden).chunk(3, dim=-1)
+        scores = query @ key.transpose(1, 2) / math.sqrt(_WIDTH)
+        time = hidden.shape[1]
+        future = torch.ones(time, time, dtype=torch.bool, device=hidden.device).triu(1)
+        attended = scores.masked_fill(future, -math.inf).softmax(dim=-1) @ value
+        mixed: Tensor = hidden + self.out(attended)
+        return mixed
+
+
+def _gpt(env: Env, dropout: float = 0.0) -> Net:
+    """Logits (batch, time, tokens) for ids (batch, time ≤ 4)."""
+    layers = [_Embedding(), _CausalAttention(), nn.Dropout(dropout), nn.Linear(_WIDTH, _TOKENS)]
+    return initialised(Net(layers), env, "gpt")
+
+
+def _token_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """Mean cross-entropy over the positions that count."""
+    return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+# ---- train_gpt -----------------------------------------------------------------------------------
+
+
+class _Loader:
+    """A sized iterable: goes through the same batches every time."""
+
+    def __init__(self, data: Sequence[Batch]) -> None:
+        self._data = data
+
+    def __iter__(self) -> Iterator[Batch]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """What one training run is given."""
+
+    model: Net
+    train: Sequence[Batch]
+    val: Sequence[Batch]
+    max_norm: float
+    """Active in the second and third step, and idle in some others, whatever the seed (measured: 60 seeds)."""
+
+
+_TRAIN_SIZES, _VAL_SIZES = (3, 2, 1, 4), (2, 4, 1)
+_WARMUP = 2
+"""Ends in the middle of the first epoch, at a batch of large gradients."""
+
+
+def _ids(env: Env, size: int, salt: str) -> Tensor:
+    generator = env.generator(salt)
+    return torch.randint(0, _TOKENS, (size, _TIME), generator=generator).to(env.device)
+
+
+def _case(env: Env, dropout: float = 0.0) -> _Case:
+    """Random targets, then those the model expects least (large gradients), then those it expects most."""
+    model = _gpt(env, dropout)
+    model.eval()
+    train = []
+    norms = []
+    for number, size in enumerate(_TRAIN_SIZES):
+        inputs, targets = _ids(env, size, f"input {number}"), _ids(env, size, f"target {number}")
+        if number > 0:
+            with torch.no_grad():
+                logits = model(inputs)
+            targets = logits.argmax(dim=-1) if number == len(_TRAIN_SIZES) - 1 else logits.argmin(dim=-1)
+        train.append((inputs, targets))
+        grads = torch.autograd.grad(_token_loss(model(inputs), targets), list(model.parameters()))
+        norms.append(math.sqrt(sum(float(g.square().sum()) for g in grads)))
+    model.train()
+    val = [(_ids(env, n, f"val input {i}"), _ids(env, n, f"val {i}")) for i, n in enumerate(_VAL_SIZES)]
+    return _Case(model, train, val, math.sqrt(min(norms[1:3]) * norms[3]))
+
+
+def _problem(env: Env) -> Problem:
+    case = _case(env)
+    return Problem(case.model, case.train, _token_loss)
+
+
+def _sgd(model: nn.Module) -> Optimizer:
+    """Small steps, so that the norms stay near what they are at the start."""
+    return torch.optim.SGD(two_groups(model, (0.05, 0.03)), lr=0.05)
+
+
+_QUIET = {"eval_freq": 100, "eval_iter": 1}
+"""Evaluates once, on one batch: where something else is asked."""
+_RATES = {"initial_lr": 0.004, "min_lr": 0.002}
+_NEVER_CLIPS = {"max_norm": 1e9}
+
+
+def _call(stage: Stage, case: _Case, optimizer: Optimizer, **arguments: Any) -> Any:
+    """Call the student's function."""
+    device = stage.env.device
+    extra = {} if device.type == "cpu" else {"device": str(device)}
+    return stage.recorder.call(
+        stage.student("train_gpt"),
+        *(case.model, _Loader(case.train), _Loader(case.val), optimizer),
+        **{"warmup_steps": _WARMUP, **extra, **arguments},
+    )
+
+
+def _train(stage: Stage, case: _Case, optimizer: Optimizer, **arguments: Any) -> Mapping[str, Any]:
+    """The same; what it returned, or nothing where that is no dict."""
+    result = _call(stage, case, optimizer, **arguments)
+    return result if isinstance(result, Mapping) else {}
+
+
+def _watched(stage: Stage, case: _Case, optimizer: Optimizer) -> None:
+    stage.recorder.watch(case.model, optimizer, batches=[inputs for inputs, _ in case.train])
+
+
+def _record(recorder: Recorder, history: Mapping[str, Any], *names: str) -> None:
+    """Lists of the returned history as compared arrays."""
+    for name in names:
+        values = history.get(name)
+        items = list(values) if isinstance(values, list | tuple) else []
+        recorder.array(name, [as_number(item) for item in items[:100]])
+
+
+def _train_sgd(stage: Stage) -> None:
+    """One group, never clipped: only the rate of each update and the gradients matter."""
+    case = _case(stage.env)
+    optimizer = torch.optim.SGD(case.model.parameters(), lr=0.3)
+    _watched(stage, case, optimizer)
+    rates = {"initial_lr": 0.03, "min_lr": 0.01}
+    _train(stage, case, optimizer, n_epochs=3, **_QUIET, **rates, **_NEVER_CLIPS)
+
+
+def _train_adamw(stage: Stage) -> None:
+    """Two groups, each with its own peak."""
+    case = _case(stage.env)
+    optimizer = torch.optim.AdamW(two_groups(case.model, (0.02, 0.05)), lr=0.1, weight_decay=0.05)
+    _watched(stage, case, optimizer)
+    _train(stage, case, optimizer, n_epochs=2, **_QUIET, **_RATES, **_NEVER_CLIPS)
+
+
+def _train_clip(stage: Stage, *, late: bool) -> None:
+    """At every step, or from the end of the warm-up on."""
+    case = _case(stage.env)
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    extra = {"clip_after_warmup": True} if late else {}
+    _train(stage, case, optimizer, n_epochs=2, **_QUIET, **_RATES, max_norm=case.max_norm, **extra)
+
+
+def _train_log(stage: Stage) -> None:
+    """Every default, and what is written down along the way."""
+    case = _case(stage.env)
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    history = _train(stage, case, optimizer, n_epochs=2, eval_freq=3, eval_iter=1)
+    _record(stage.recorder, history, "lrs", "tokens_seen")
+
+
+def _train_evaluations(stage: Stage) -> None:
+    """Batches of different sizes count the same, and only the first two count."""
+    case = _case(stage.env)
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    history = _train(stage, case, optimizer, n_epochs=1, eval_freq=2, eval_iter=2, **_RATES, **_NEVER_CLIPS)
+    _record(stage.recorder, history, "train_losses", "val_losses")
+
+
+def _train_long_evaluation(stage: Stage) -> None:
+    """More batches asked for than either loader has."""
+    case = _case(stage.env)
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    history = _train(stage, case, optimizer, n_epochs=1, eval_freq=3, eval_iter=9, **_RATES, **_NEVER_CLIPS)
+    _record(stage.recorder, history, "train_losses", "val_losses")
+
+
+def _train_modes(stage: Stage) -> None:
+    """Dropout; the model is handed over in eval mode."""
+    case = _case(stage.env, dropout=0.4)
+    case.model.eval()
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    torch.manual_seed(stage.env.number("dropout"))
+    history = _train(stage, case, optimizer, n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
+    _record(stage.recorder, history, "val_losses")
+    stage.recorder.fact("학습 모드로 한 순전파", sum(stage.recorder.forward_modes))
+    stage.recorder.modes("끝난 뒤의 모드")
+
+
+def _train_graphs(stage: Stage) -> None:
+    """A graph for each update, none for an evaluation; and gradients are still computed afterwards."""
+    case = _case(stage.env)
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    _train(stage, case, optimizer, n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
+    stage.recorder.fact("계산 그래프를 만든 순전파", stage.recorder.graphs_built)
+    stage.recorder.fact("그레이디언트 계산이 켜져 있음", torch.is_grad_enabled())
+
+
+def _train_epochs(stage: Stage) -> None:
+    """When `on_epoch_end` is called, and with what."""
+    case, recorder = _case(stage.env), stage.recorder
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    updates: list[None] = []
+    optimizer.register_step_post_hook(lambda *_: updates.append(None))
+
+    def on_epoch_end(*args: Any) -> None:
+        recorder.append_fact("on_epoch_end가 불리기까지의 업데이트", len(updates))
+        recorder.append_fact(
+            "on_epoch_end가 받은 것", ["모델" if a is case.model else type_name(a) for a in args]
+        )
+
+    _train(stage, case, optimizer, n_epochs=2, **_QUIET, **_RATES, **_NEVER_CLIPS, on_epoch_end=on_epoch_end)
+
+
+def _train_again(stage: Stage) -> None:
+    """A second call, after somebody has given the groups other rates: its peaks are those."""
+    case = _case(stage.env)
+    optimizer = torch.optim.SGD(two_groups(case.model, (0.2, 0.1)), lr=0.2, momentum=0.9)
+    _watched(stage, case, optimizer)
+    _train(stage, case, optimizer, n_epochs=1, **_QUIET, **_RATES, **_NEVER_CLIPS)
+    for group, rate in zip(optimizer.param_groups, (0.05, 0.15), strict=True):
+        group["lr"] = rate
+    history = _train(stage, case, optimizer, n_epochs=1, **_QUIET, **_RATES, **_NEVER_CLIPS, warmup_steps=1)
+    _record(stage.recorder, history, "tokens_seen")
+
+
+_LISTS = ("train_losses", "val_losses", "tokens_seen", "lrs")
+
+
+def _train_types(stage: Stage) -> None:
+    """A dict of sequences, and what stands in them."""
+    case = _case(stage.env)
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    result = _call(stage, case, optimizer, n_epochs=1, eval_freq=3, eval_iter=1, **_RATES, **_NEVER_CLIPS)
+    history = result if isinstance(result, Mapping) else {}
+    stage.recorder.fact("반환 타입", "dict" if isinstance(result, Mapping) else type_name(result))
+    for name in ("train_losses", "val_losses", "tokens_seen", "lrs"):
+        values = history.get(name)
+        items = list(values)[:20] if isinstance(values, list | tuple) else [values]
+        stage.recorder.fact(f'"{name}"에 든 것', [type_name(item) for item in items])
+
+
+DRIVERS = (
+    Driver(
+        "train_gpt",
+        (
+            Scenario("sgd", "SGD", _train_sgd, FLOAT32_ATOL, _problem),
+            Scenario("adamw", "AdamW와 두 매개변수 그룹", _train_adamw, FLOAT32_ATOL),
+            Scenario("clip", "클리핑", lambda stage: _train_clip(stage, late=False), CLIP_ATOL),
+            Scenario(
+                "late-clip", "워밍업 뒤부터 클리핑", lambda stage: _train_clip(stage, late=True), CLIP_ATOL
+            ),
+            Scenario("evaluations", "배치 두 개로 평가", _train_evaluations, FLOAT32_ATOL),
+            Scenario("long-eval", "loader보다 큰 eval_iter", _train_long_evaluation, FLOAT32_ATOL),
+            Scenario("modes", "드롭아웃이 있는 모델", _train_modes, FLOAT32_ATOL),
+            Scenario("graphs", "평가의 계산 그래프", _train_graphs, FLOAT32_ATOL),
+            Scenario("log", "기본값으로 학습한 기록", _train_log, CLIP_ATOL),
+            Scenario("epochs", "에폭이 끝날 때", _train_epochs, FLOAT32_ATOL),
+            Scenario("again", "두 번째 호출", _train_again, FLOAT32_ATOL),
+            Scenario("types", "반환 타입", _train_types, FLOAT32_ATOL),
+        ),
+    ),
+)
