@@ -1,5 +1,6 @@
 """Puts the first difference into words: where, what was expected, what was there; and both orders of events."""
 
+import re
 from difflib import SequenceMatcher
 
 import numpy as np
@@ -40,7 +41,7 @@ def update_of(found: Difference, run: Run | None, solution: Run) -> int | None:
         return None
     if found.kind == "array":
         return found.index[0]
-    if "theta" not in run.arrays:
+    if "theta" not in run.arrays or "theta" not in solution.arrays:
         return None
     return min(len(run.arrays["theta"]), len(solution.arrays["theta"]))
 
@@ -118,7 +119,7 @@ def _theta_departure(scenario: Scenario, found: Difference, run: Run, solution: 
 def _locate(labels: list[str], element: int) -> tuple[str, int]:
     for label in labels:
         name, _, size = label.rpartition(" ")
-        if not size.isdigit():
+        if re.fullmatch(r"[0-9]{1,7}", size) is None:
             break
         if element < int(size):
             return name, element

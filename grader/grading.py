@@ -1,6 +1,7 @@
 """Grades a class: every submission through the sandbox, judged and diagnosed outside it, written as it comes."""
 
 import hashlib
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -11,8 +12,9 @@ from queue import SimpleQueue
 from grader.assess import MESSAGES, Origin, assess, without_trace
 from grader.course import Course, Exercise, Lesson
 from grader.feedback import Feedback
-from grader.mistakes import reference
+from grader.mistakes import Reference, reference
 from grader.report.results import SubmissionResult
+from grader.runtime.trace import Trace
 from grader.sandbox import Job, Limits, Outcome, Sandbox
 from grader.submission import SourceFile, Submission
 
@@ -177,6 +179,16 @@ def _problem(source: SourceFile, exercise: str) -> str | None:
     return f"{source.name} {where}을 읽을 수 없어요. {problem.message}"
 
 
+def _assessed(exercise: Exercise, trace: Trace, known: Reference, origin: Origin) -> Feedback:
+    """Assess; a forged trace that trips the grader itself costs its own points and nobody else's."""
+    try:
+        return assess(exercise, trace, known, origin)
+    except Exception:
+        logging.getLogger(__name__).exception("assessing %s of %s", exercise.name, origin.file)
+        message = f"{MESSAGES['crashed']} (읽을 수 없는 기록)"
+        return without_trace(exercise, "crashed", message=message, file=origin.file)
+
+
 def _feedback(
     plan: Plan, submission: Submission, exercise: Exercise, outcome: Outcome | str | None
 ) -> Feedback:
@@ -195,5 +207,5 @@ def _feedback(
         feedback = without_trace(exercise, status, message=message, file=name)
     else:
         known = reference(exercise.name, plan.seed, plan.device, thorough=True)
-        feedback = assess(exercise, outcome.trace, known, Origin.of_file(source))
+        feedback = _assessed(exercise, outcome.trace, known, Origin.of_file(source))
     return replace(feedback, seconds=outcome.seconds)

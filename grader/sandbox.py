@@ -1,5 +1,6 @@
 """Runs a submission's exercises isolated and brings back their traces: between submission and judge."""
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,17 +8,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import numpy as np
+
 from grader import bubblewrap
 from grader.bubblewrap import Probe, explain, probe
 from grader.forks import Child, Ended, Limits, SandboxUnavailable, Server, Status
 from grader.runtime.server import Setting
-from grader.runtime.trace import Fact, Failure, Trace, TraceError, from_bytes
+from grader.runtime.trace import Fact, Failure, Run, Trace, TraceError, from_bytes
 
 __all__ = ["Job", "Limits", "Outcome", "Probe", "Sandbox", "SandboxUnavailable", "explain", "probe"]
 
 
 _MAX_EVENTS = 2000  # of a scenario, as in the recorder
 _MAX_TEXT = 4 * 2**20  # of a trace: everything but its arrays
+_MAX_NAMES = 200  # arrays, facts, warnings, base classes: an exercise records a dozen
+_MAX_LABELS = 500
+_MAX_WARNING = 3000
 
 
 @dataclass(frozen=True)
@@ -168,12 +174,41 @@ def _refuse_oversized(trace: Trace, blob: bytes) -> None:
             # -1: the state before anything is watched.
             if min(numbers) < -1 or max(event.call, event.state) > _MAX_EVENTS or max(numbers) > 10**6:
                 raise TraceError(f"an event out of range: {event}")
-        for name, value in (*run.arrays.items(), *run.evidence.items()):
-            if value.dtype.kind not in "biuf" or value.ndim > 4:
-                raise TraceError(f"{name}: {value.dtype} with {value.ndim} axes")
+        if (
+            max(len(run.arrays), len(run.evidence), len(run.facts)) > _MAX_NAMES
+            or len(run.labels) > _MAX_LABELS
+        ):
+            raise TraceError("too many arrays, facts or labels")
+        if any(
+            re.fullmatch(r".{0,500} [0-9]{1,7}", label, re.ASCII | re.DOTALL) is None for label in run.labels
+        ):
+            raise TraceError("a label that names no tensor")
+        _refuse_misshapen(run)
     for failure in failures:
-        if failure is not None and (len(failure.message) > 2000 or not 0 <= (failure.line or 0) <= 10**6):
+        if failure is not None and not _plausible(failure):
             raise TraceError("a failure out of range")
+    if len(trace.warnings) > _MAX_NAMES or any(len(warning) > _MAX_WARNING for warning in trace.warnings):
+        raise TraceError("too many warnings")
+
+
+def _refuse_misshapen(run: Run) -> None:
+    for name, value in (*run.arrays.items(), *run.evidence.items()):
+        if value.dtype.kind not in "biuf" or value.ndim > 4:
+            raise TraceError(f"{name}: {value.dtype} with {value.ndim} axes")
+    states = [run.arrays.get("theta"), run.evidence.get("lr")]
+    if any(s is not None and (s.ndim != 2 or s.dtype != np.float64 or not len(s)) for s in states):
+        raise TraceError("states that are no table of numbers")
+
+
+def _plausible(failure: Failure) -> bool:
+    names = (failure.type, *failure.bases)
+    return (
+        len(failure.message) <= 2000
+        and 0 <= (failure.line or 0) <= 10**6
+        and 0 <= failure.call <= _MAX_EVENTS
+        and len(names) <= _MAX_NAMES
+        and all(len(name) <= 200 for name in names)
+    )
 
 
 def _nested(fact: Fact, depth: int = 8) -> bool:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from grader.runtime.fixtures import (
     CLASSES,
     Batch,
+    LossFn,
     Net,
     adamw,
     batches,
@@ -96,7 +97,8 @@ def _extras(stage: Stage, *, momentum: float, clips: bool, schedules: bool) -> N
     model, loss_fn = problem.model, problem.loss_fn
     norm = gradient_norm(model, loss_fn, problem.batches[0])
     opt = sgd(model, momentum=momentum)
-    scheduler = torch.optim.lr_scheduler.ExponentialLR(opt, 0.7) if schedules else None
+    gamma = 0.5 + 0.4 * float(torch.rand(1, generator=stage.env.generator("gamma")))
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(opt, gamma) if schedules else None
     recorder.watch(model, opt, scheduler, batches=[xb for xb, _ in problem.batches])
     # Active, inactive, active, not asked for, active: a clip that always or never acts hides mistakes.
     limits = (BELOW_LARGEST * norm, 50.0 * norm, 0.3 * norm, None, 0.4 * norm)
@@ -109,6 +111,8 @@ def _extras(stage: Stage, *, momentum: float, clips: bool, schedules: bool) -> N
             scheduler=scheduler,
         )
         rates.append([group["lr"] for group in opt.param_groups])
+        if scheduler is not None:
+            recorder.append_fact("scheduler.step()의 횟수", scheduler.last_epoch)
     recorder.array("rates", torch.tensor(rates))
 
 
@@ -178,6 +182,7 @@ def _accumulate(
             recorder.returned(value)
         if record_leftover:
             recorder.append_fact("그레이디언트가 남음", recorder.gradients_left())
+            recorder.array(f"gradients/{number}", _next_gradients(model, loss_fn, data[number]))
             recorder.modes()
         scale_rates(opt, 0.8)
 
@@ -254,7 +259,10 @@ def _fit(stage: Stage, make_optimizer: Any, *, zero_grad: bool = True, record_re
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
     extra = {} if zero_grad else {"zero_grad": False}
     loader = _Loader(list(problem.batches))
-    history = recorder.call(stage.student("fit"), problem.model, opt, problem.loss_fn, loader, 3, **extra)
+    epochs = 3 + stage.env.number("epochs") % 2
+    history = recorder.call(
+        stage.student("fit"), problem.model, opt, problem.loss_fn, loader, epochs, **extra
+    )
     if record_returns:
         _record_sequence(recorder, history)
 
@@ -326,6 +334,15 @@ def _evaluated(stage: Stage, model: Net, mode: str) -> None:
     recorder.array("buffers", buffers(model))
 
 
+def _record_modes(stage: Stage, model: Net, name: str, title: str = "모드") -> None:
+    """The modes as facts, and what the model computes in them: numbers nobody can know beforehand."""
+    stage.recorder.modes(title)
+    (batch,) = batches(stage.env, (4,), f"next/{name}")
+    torch.manual_seed(stage.env.number("next"))
+    with torch.no_grad():
+        stage.recorder.array(f"outputs/{name}", model(batch[0]))
+
+
 def _evaluate_values(stage: Stage) -> None:
     _evaluated(stage, mlp(stage.env), "eval")
 
@@ -353,16 +370,18 @@ def _evaluate_no_graph(stage: Stage) -> None:
 def _evaluate_restores(stage: Stage) -> None:
     """Handed over in train mode, then in eval mode; both times it comes back so."""
     for mode in ("train", "eval"):
-        _evaluated(stage, moody_mlp(stage.env, mode), mode)
-        stage.recorder.modes()
+        model = moody_mlp(stage.env, mode)
+        _evaluated(stage, model, mode)
+        _record_modes(stage, model, mode)
         stage.recorder.append_fact("그레이디언트 계산이 켜져 있음", torch.is_grad_enabled())
         torch.set_grad_enabled(True)
 
 
 def _evaluate_restores_submodules(stage: Stage) -> None:
     """A model in train mode with a frozen BatchNorm comes back exactly so."""
-    _evaluated(stage, moody_mlp(stage.env), "frozen")
-    stage.recorder.modes()
+    model = moody_mlp(stage.env)
+    _evaluated(stage, model, "frozen")
+    _record_modes(stage, model, "frozen")
 
 
 def _evaluate_loader_fails(stage: Stage) -> None:
@@ -382,8 +401,8 @@ def _evaluate_loader_fails(stage: Stage) -> None:
         raise OSError("데이터 파일을 읽다가 끊겼습니다")
 
     recorder.expect(OSError, "loader의 예외", stage.student("evaluate"), model, loss_fn, loader())
-    recorder.modes("예외 뒤의 모드")
     recorder.array("buffers", buffers(model))
+    _record_modes(stage, model, "failed", "예외 뒤의 모드")
 
 
 # ---- by hand -------------------------------------------------------------------------------------
@@ -400,12 +419,29 @@ def _gradients_left(parameters: Iterable[nn.Parameter]) -> list[Fact]:
     return [p.grad is not None and bool(p.grad.ne(0).any()) for p in parameters]
 
 
+def _next_gradients(model: nn.Module, loss_fn: LossFn, batch: Batch) -> Tensor:
+    """What the next backward pass leaves in `.grad` (then cleared): numbers nobody can know beforehand."""
+    loss_fn(model(batch[0]), batch[1]).backward()
+    grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
+    flat = torch.cat([g.detach().ravel() for g in grads])
+    for parameter in model.parameters():
+        parameter.grad = None
+    return flat
+
+
+def _record_next_gradients(stage: Stage, model: nn.Module) -> None:
+    (batch,) = batches(stage.env, (4,), "next")
+    stage.recorder.fact("requires_grad", all(p.requires_grad for p in model.parameters()))
+    stage.recorder.array("gradients", _next_gradients(model, loss_function(stage.env), batch))
+
+
 def _zero_gradients_clears(stage: Stage) -> None:
     recorder = stage.recorder
     model = _with_gradients(stage.env)
     recorder.watch(model)
     recorder.call(stage.student("zero_gradients"), model.parameters())
     recorder.fact("매개변수마다 그레이디언트가 남음", _gradients_left(model.parameters()))
+    _record_next_gradients(stage, model)
 
 
 def _zero_gradients_none(stage: Stage) -> None:
@@ -418,6 +454,7 @@ def _zero_gradients_none(stage: Stage) -> None:
     recorder.call(stage.student("zero_gradients"), parameters)
     recorder.fact("매개변수마다 그레이디언트가 남음", _gradients_left(parameters))
     recorder.fact("None이던 .grad", "None" if parameters[1].grad is None else "텐서")
+    _record_next_gradients(stage, model)
 
 
 def _sgd_updates(stage: Stage, *, missing: bool) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
@@ -454,28 +491,60 @@ def _sgd_update_leaves(stage: Stage) -> None:
 # ---- autograd_nodes ------------------------------------------------------------------------------
 
 
+_OPERATIONS = (
+    torch.sin,
+    torch.cos,
+    torch.exp,
+    torch.tanh,
+    torch.sigmoid,
+    torch.abs,
+    torch.erf,
+    torch.atan,
+    torch.relu,
+    torch.neg,
+    nn.functional.softplus,
+    nn.functional.silu,
+    nn.functional.gelu,
+    nn.functional.elu,
+)
+"""Each leaves a node of its own kind. Which of them a graph holds follows from the seed."""
+
+
+def _drawn(env: Env, count: int, salt: str) -> list[Any]:
+    order = torch.randperm(len(_OPERATIONS), generator=env.generator(salt))
+    return [_OPERATIONS[number] for number in order[:count].tolist()]
+
+
+def _leaf(env: Env, salt: str, *shape: int) -> Tensor:
+    values = torch.randn(*shape, generator=env.generator(salt), dtype=torch.float64)
+    return values.to(env.device).requires_grad_()
+
+
 def _chain_graph(env: Env) -> Tensor:
+    """A model's loss, with operations of the seed's choosing between model and loss."""
     (batch,) = batches(env, (4,))
-    return loss_function(env)(mlp(env)(batch[0]), batch[1])
+    outputs = mlp(env)(batch[0])
+    for operation in _drawn(env, 3, "chain"):
+        outputs = operation(outputs)
+    return loss_function(env)(outputs, batch[1])
 
 
 def _branching_graph(env: Env) -> Tensor:
     """Two branches that join, one of them shared: the second parent leads to nodes the first one never meets."""
-    generator = env.generator("graph")
-    a, b, c = (
-        torch.randn(3, 3, generator=generator, dtype=torch.float64).to(env.device).requires_grad_()
-        for _ in range(3)
-    )
-    shared = a.sin() * 2.0
-    left = shared + shared.t()
-    right = (b @ c).exp().sigmoid()
-    return torch.cat([left * left, right]).abs().sum() + (shared / (c**2 + 1)).mean()
+    a, b, c = (_leaf(env, name, 3, 3) for name in "abc")
+    first, second, third, fourth, last = _drawn(env, 5, "branches")
+    shared = first(a) * 2.0
+    left = second(shared) + shared.t()
+    right = fourth(third(b @ c))
+    joined: Tensor = last(torch.cat([left * left, right])).sum() + (shared / (c**2 + 1)).mean()
+    return joined
 
 
 def _deep_graph(env: Env) -> Tensor:
-    x = torch.rand(2, generator=env.generator("graph"), dtype=torch.float64).to(env.device).requires_grad_()
-    for number in range(360):
-        x = x * 0.99 if number % 2 else x.cos()
+    x: Tensor = _leaf(env, "deep", 2)
+    (operation,) = _drawn(env, 1, "deep")
+    for number in range(240):  # each second one leaves two nodes
+        x = x * 0.99 if number % 2 else operation(x).clamp(-3.0, 3.0)
     return x.sum()
 
 
@@ -486,7 +555,7 @@ def _autograd_nodes(stage: Stage, *graphs: Tensor) -> None:
         stage.recorder.fact(f"{number + 1}번째 그래프의 반환 타입", type_name(names))
         listed = [str(name)[:200] for name in names][:600] if is_list else []
         # The order apart from the names: that of `list(set)` differs from one process to the next.
-        stage.recorder.fact(f"{number + 1}번째 그래프의 노드", sorted(listed))
+        stage.recorder.fact(f"{number + 1}번째 그래프의 노드", [*sorted(listed)])
         stage.recorder.fact(f"{number + 1}번째 그래프의 노드가 정렬됨", listed == sorted(listed))
 
 
@@ -523,10 +592,10 @@ def set_modes(model: nn.Module, mode: str) -> None:
                 module.eval()
 
 
-def freeze_last(model: Net) -> None:
+def freeze_last(model: nn.Module) -> None:
     """Train mode but for the last layer: tells a function that switches modes from one that leaves them."""
     model.train()
-    model.layers[-1].eval()
+    list(model.modules())[-1].eval()
 
 
 EXERCISES = {

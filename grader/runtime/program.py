@@ -14,6 +14,7 @@ from grader.runtime.trace import Failure
 
 _FUTURE_FLAGS = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 _MESSAGE_LIMIT = 2000
+_MAX_WARNINGS = 20
 
 STUDENT_ERRORS = (Exception, SystemExit, GeneratorExit)
 """What a student's code may raise without being our business. Not KeyboardInterrupt (the learner's own
@@ -87,7 +88,7 @@ def _execute(statement: ast.stmt, program: Program, module: types.ModuleType, fl
         failure = describe_failure(error, program)
         for defined in defined_names(statement):
             program.failures[defined] = failure
-        if isinstance(statement, ast.Import | ast.ImportFrom):
+        if isinstance(statement, ast.Import | ast.ImportFrom) and len(program.warnings) < _MAX_WARNINGS:
             program.warnings.append(f"{statement.lineno}번째 줄: import에 실패했어요 ({failure.message})")
 
 

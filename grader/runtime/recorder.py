@@ -37,7 +37,8 @@ class Recorder:
     def __init__(self, program: Program, *, against: Run | None = None, atol: float = 0.0) -> None:
         """With `against`, the scenario is broken off (`Diverged`) at the first state that leaves that run."""
         self.run = Run()
-        self._against = None if against is None else against.arrays.get("theta")
+        theta = None if against is None else against.arrays.get("theta")
+        self._against = theta if theta is not None and theta.ndim == 2 else None
         self._atol = atol
         self.program = program
         self.calls = 0
@@ -100,6 +101,11 @@ class Recorder:
         _shadow(optimizer, "zero_grad", lambda: self._event("zero_grad"))
         optimizer.register_step_pre_hook(self._stepping)
         optimizer.register_step_post_hook(lambda *_: self.state())
+
+    @property
+    def states(self) -> Sequence[Array]:
+        """The parameters so far: at the start, and after each update."""
+        return self._states
 
     def note(self, kind: str) -> None:
         """Add an event that only the driver can see."""

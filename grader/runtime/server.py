@@ -262,12 +262,14 @@ def _perform(channel: socket.socket, drivers: Mapping[str, Any], device: str) ->
         try:
             return to_bytes(Trace(load_failure=describe_failure(error, program)))
         except BaseException:  # its __str__ or class is hostile too
-            return to_bytes(Trace(load_failure=unreadable_failure()))
+            return to_bytes(Trace(load_failure=unreadable))
 
+    unreadable = unreadable_failure()
     frames.send(channel, {"event": "ready"})
     _, source, _ = frames.receive(channel)
     program = Program({}, "<submission>")
     broken: BaseException | None = None
+    _hide_observers()
     try:
         program = load_program(source.decode("utf-8", "surrogatepass"))
     except BaseException as error:
@@ -285,6 +287,18 @@ def _perform(channel: socket.socket, drivers: Mapping[str, Any], device: str) ->
                 blob = failed(error)
         _flush()
         frames.send(channel, {"exercise": name}, blob)
+
+
+def _hide_observers() -> None:
+    """A submission cannot import what watches it. (Frames still lead there: facts that matter are numbers.)"""
+    import grader
+
+    grader.__path__ = []
+    for name in [n for n in sys.modules if n.startswith(("grader.runtime", "grader.exercises"))]:
+        del sys.modules[name]
+    for name in ("runtime", "exercises"):
+        if hasattr(grader, name):
+            delattr(grader, name)
 
 
 def unreadable_failure() -> Any:
