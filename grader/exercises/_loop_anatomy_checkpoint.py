@@ -305,7 +305,6 @@ def _resumed(stage: Stage, *, adamw: bool, as_text: bool) -> None:
         extra = {"step": _SAVED_AT, "score": 0.5, "config": Settings().to_dict(), "note": "덤으로 든 것"}
         torch.save({**whole.state(), **extra}, path)
         whole.train(data[_SAVED_AT:_STEPS])
-        recorder.watch(again.model, again.opt)
         step = recorder.call(
             stage.student("resume"),
             str(path) if as_text else path,
@@ -315,6 +314,7 @@ def _resumed(stage: Stage, *, adamw: bool, as_text: bool) -> None:
         )
     recorder.fact("반환 타입", type_name(step))
     recorder.fact("반환값", plain(step))
+    recorder.watch(again.model, again.opt)  # from here on, so that updates are counted from what was loaded
     start = step if isinstance(step, int) and 0 <= step <= _STEPS else _SAVED_AT
     again.train(data[start:_STEPS])
     ends = zip(whole.model.parameters(), again.model.parameters(), strict=True)

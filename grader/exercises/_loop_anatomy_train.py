@@ -24,6 +24,7 @@ from grader.runtime.training_fixtures import (
     scratch_folder,
     settings_for,
     untouched_backends,
+    whose_weights,
 )
 
 TRAIN_ATOL = 1e-5
@@ -86,24 +87,23 @@ def _layers(*, moody: bool) -> list[nn.Module]:
     return [*first, nn.Linear(HIDDEN, CLASSES)]
 
 
-def _case(env: Env, settings: Settings, *, moody: bool = False, dtype: torch.dtype = torch.float64) -> Case:
-    epochs = [_unmarked(batch, dtype) for batch in batches(env, (_SIZE,) * _EPOCHS, "train")]
+def _case(env: Env, settings: Settings, *, moody: bool = False) -> Case:
+    epochs = [_unmarked(batch) for batch in batches(env, (_SIZE,) * _EPOCHS, "train")]
     (held_out,) = batches(env, (_VALIDATION,), "validation")
-    inputs, labels = _unmarked(held_out, dtype)
+    inputs, labels = _unmarked(held_out)
     inputs[:_SET, -1] = torch.arange(1, _SET + 1)
     order = torch.randperm(_VALIDATION, generator=env.generator("order"))
     answers = torch.stack([_answers(labels[:_SET], right) for right in _RIGHT])
     model = TrainedNet(_layers(moody=moody), answers)
     initialised(model, env, "model")
-    model.layers.to(dtype)
     loader: DataLoader[Any] = DataLoader(
         TensorDataset(inputs[order], labels[order]), _VALIDATION_BATCH, generator=torch.Generator()
     )
     return Case(model.cpu(), epoch_loader(epochs, _BATCH), loader, settings)
 
 
-def _unmarked(batch: Batch, dtype: torch.dtype) -> Batch:
-    inputs = batch[0].cpu().to(dtype)
+def _unmarked(batch: Batch) -> Batch:
+    inputs = batch[0].cpu()
     return torch.cat([inputs, inputs.new_zeros(len(inputs), 1)], dim=1), batch[1].cpu()
 
 
@@ -170,7 +170,10 @@ def _checkpoint(stage: Stage, call: Call) -> None:
     weights = content.get("model")
     names = sorted(str(name) for name in weights) if isinstance(weights, dict) else []
     recorder.fact("가중치의 이름", plain(names))
-    recorder.array("저장된 가중치", flat_state(weights, case.model))
+    update = whose_weights(weights, case.model, recorder.states)
+    recorder.fact(
+        "저장된 가중치", "어느 때의 것도 아님" if update is None else f"{update}번째 업데이트 뒤의 것"
+    )
     score = content.get("score")
     recorder.fact("score", round(score, 6) if isinstance(score, float) else plain(score))
     recorder.fact("config", plain(content.get("config")))
@@ -193,7 +196,7 @@ def _train(stage: Stage, case: Case, path: str | Path) -> float:
 
 def _train_amp(stage: Stage) -> None:
     """bfloat16: training under autocast, backward and validation outside of it."""
-    case = _case(stage.env, _BF16, dtype=torch.float32)
+    case = _case(stage.env, _BF16)
     _played(stage, _train, case)
     names = {"순전파": "학습 순전파", "평가 모드의 순전파": "검증 순전파", "역전파": "역전파"}
     for what, name in names.items():
@@ -247,8 +250,7 @@ def _accelerate(env: Env, case: Case) -> Iterator[_Calls]:
         return prepare_loader(self, data_loader, *args, **kwargs)
 
     use_cpu = {"ACCELERATE_USE_CPU": "true"} if env.device.type == "cpu" else {}
-    _forget_state()
-    with environment(**use_cpu):
+    with environment(**use_cpu), _fresh_accelerate_state():
         Accelerator.backward = noted_backward
         Accelerator.prepare_model = wrapping
         Accelerator.prepare_data_loader = noted_loader
@@ -258,15 +260,23 @@ def _accelerate(env: Env, case: Case) -> Iterator[_Calls]:
             Accelerator.backward = backward
             Accelerator.prepare_model = prepare_model
             Accelerator.prepare_data_loader = prepare_loader
-            _forget_state()
 
 
-def _forget_state() -> None:
-    """Accelerate keeps device and precision in the process; the next run chooses its own."""
-    from accelerate.state import AcceleratorState, GradientState
+@contextmanager
+def _fresh_accelerate_state() -> Iterator[None]:
+    """Accelerate keeps device and precision in the process: a run chooses its own, and a notebook's stay."""
+    from accelerate.state import AcceleratorState, GradientState, PartialState
 
-    AcceleratorState._reset_state(reset_partial_state=True)
-    GradientState._reset_state()
+    shared = [cls._shared_state for cls in (PartialState, AcceleratorState, GradientState)]
+    before = [dict(state) for state in shared]
+    try:
+        for state in shared:
+            state.clear()
+        yield
+    finally:
+        for state, content in zip(shared, before, strict=True):
+            state.clear()
+            state.update(content)
 
 
 def _train_accelerate(stage: Stage, case: Case, path: str | Path) -> float:

@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Sampler, TensorDataset
 
 from grader.runtime.fixtures import Batch, LossFn, Net
-from grader.runtime.trace import Fact
+from grader.runtime.trace import Array, Fact
 
 MAX_CHECKPOINT_BYTES = 4 * 2**20
 """A right checkpoint of a fixture model is below 50 kB."""
@@ -133,7 +134,7 @@ class AutocastNotes:
 
 
 class AutocastNet(Net):
-    """Notes autocast and computes in the precision of its weights whatever autocast says.
+    """Notes autocast, and computes in float64, which autocast leaves alone, forward as well as backward.
 
     Rounding to 8 bits would magnify the last bit of a float32 weight a hundred thousand times: right
     programs that add in another order would end far apart.
@@ -144,11 +145,10 @@ class AutocastNet(Net):
         self.notes = AutocastNotes()
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Logits of shape (batch, classes), in the weights' dtype."""
+        """Logits of shape (batch, classes), in float64."""
         kind = inputs.device.type
         self.notes.note("순전파" if self.training else "평가 모드의 순전파", kind)
-        with torch.autocast(kind, enabled=False):
-            outputs = super().forward(inputs.to(next(self.parameters()).dtype))
+        outputs = super().forward(inputs.double())
         if outputs.requires_grad:
             outputs.register_hook(lambda _: self.notes.note("역전파", kind))
         return outputs
@@ -193,6 +193,18 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], str]:
     except Exception:
         return {}, "weights_only=True로 열리지 않음"
     return (content, "열림") if isinstance(content, dict) else ({}, "dict가 아님")
+
+
+def whose_weights(state: object, model: nn.Module, moments: Sequence[Array]) -> int | None:
+    """Which of the moments (parameters as one vector, in order) a saved `state_dict` holds to the last bit."""
+    if not isinstance(state, Mapping):
+        return None
+    names = [name for name, _ in model.named_parameters()]
+    saved = [value for name in names if isinstance(value := state.get(name), Tensor)]
+    if len(saved) != len(names):
+        return None
+    vector = torch.cat([value.detach().double().cpu().ravel() for value in saved]).numpy()
+    return next((n for n, moment in enumerate(moments) if np.array_equal(vector, moment)), None)
 
 
 def flat_state(state: object, like: nn.Module) -> Tensor:
