@@ -199,3 +199,40 @@ def train_gpt(
 
 # %% tags=["check"]
 check(train_gpt)
+
+
+# %% tags=["exercise:token_mean_accumulate"]
+def token_mean_accumulate(model, opt, micro_batches, *, ignore_index=-100) -> float:
+    """유효한 토큰의 수가 서로 다른 마이크로 배치를 모아 한 번 업데이트하고, 업데이트하기 전의 평균 손실을 float로 돌려줍니다.
+
+    micro_batches: (x, y)를 주는 이터러블입니다. 제너레이터일 수 있습니다. 정답이 ignore_index인 위치는 세지 않습니다.
+    model(x): (배치, 시간, 어휘) 로짓입니다.
+
+    구간의 모든 유효한 토큰을 한 배치에 담았을 때와 같아야 합니다. 유효한 토큰이 하나도 없으면 아무것도 바꾸지 않고 ValueError를 냅니다.
+    """
+    # BEGIN SOLUTION
+    # 두 번 돌아야 하므로 리스트로 모읍니다
+    batches = list(micro_batches)
+    # 1. 구간 전체에서 유효한 토큰을 먼저 셉니다
+    num_valid = sum((y != ignore_index).sum().item() for _, y in batches)
+    if num_valid == 0:
+        raise ValueError("구간에 유효한 토큰이 하나도 없습니다")
+    # 2. 마이크로 배치마다 손실의 합을 구해, 구간 전체의 개수로 나눕니다
+    opt.zero_grad()
+    window_loss = 0.0
+    for x, y in batches:
+        logits = model(x)
+        loss_sum = F.cross_entropy(
+            logits.flatten(0, 1), y.flatten(), ignore_index=ignore_index, reduction="sum"
+        )
+        loss = loss_sum / num_valid
+        loss.backward()
+        window_loss += loss.item()
+    # 3. 구간에 한 번 업데이트합니다
+    opt.step()
+    return window_loss
+    # END SOLUTION
+
+
+# %% tags=["check"]
+check(token_mean_accumulate)

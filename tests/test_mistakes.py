@@ -36,6 +36,8 @@ JOINED = {
     "accumulate": (NO_CLIP, LAST_ONLY),
     "amp_step": (SCALED_CLIP,),
     "amp_accumulate": (SCALED_CLIP,),
+    "train_gpt": (NO_CLIP,),
+    "token_mean_accumulate": (LAST_ONLY,),
 }
 
 # The ids of lesson 01 that results, feedback and other people's tests rely on, by exercise.

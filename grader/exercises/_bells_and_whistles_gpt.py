@@ -1,4 +1,4 @@
-"""Drivers of lesson 03, second part: training a tiny GPT, and batches that hold different numbers of tokens."""
+"""Drivers of lesson 03, second part: training a tiny GPT."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import nn
 from torch.optim import Optimizer
 
-from grader.runtime.fixtures import Batch, Net, initialised, two_groups
+from grader.runtime.fixtures import Batch, Net, two_groups
+from grader.runtime.language_fixtures import gpt, token_ids, token_loss
 from grader.runtime.play import Driver, Env, Problem, Scenario, Stage
 from grader.runtime.recorder import Recorder, as_number, type_name
 
@@ -19,59 +19,6 @@ CLIP_ATOL = 1e-5
 
 FLOAT32_ATOL = 1e-6
 """Learning rates and mean losses may pass through float32: right too, and rounded to about 1e-7."""
-
-_TOKENS, _TIME, _WIDTH = 7, 4, 5
-
-
-# ---- a GPT of 197 parameters ---------------------------------------------------------------------
-
-
-class _Embedding(nn.Module):
-    """Token and position vectors, added."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tokens = nn.Embedding(_TOKENS, _WIDTH)
-        self.positions = nn.Embedding(_TIME, _WIDTH)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """(batch, time, width) for ids (batch, time)."""
-        positions = torch.arange(ids.shape[1], device=ids.device)
-        embedded: Tensor = self.tokens(ids) + self.positions(positions)
-        return embedded
-
-
-class _CausalAttention(nn.Module):
-    """One head over the past. No biases: that of the keys would have a true gradient of zero."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.qkv = nn.Linear(_WIDTH, 3 * _WIDTH, bias=False)
-        self.out = nn.Linear(_WIDTH, _WIDTH, bias=False)
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        """(batch, time, width) for the same shape; position t sees positions up to t."""
-        query, key, value = self.qkv(hidden).chunk(3, dim=-1)
-        scores = query @ key.transpose(1, 2) / math.sqrt(_WIDTH)
-        time = hidden.shape[1]
-        future = torch.ones(time, time, dtype=torch.bool, device=hidden.device).triu(1)
-        attended = scores.masked_fill(future, -math.inf).softmax(dim=-1) @ value
-        mixed: Tensor = hidden + self.out(attended)
-        return mixed
-
-
-def _gpt(env: Env, dropout: float = 0.0) -> Net:
-    """Logits (batch, time, tokens) for ids (batch, time ≤ 4)."""
-    layers = [_Embedding(), _CausalAttention(), nn.Dropout(dropout), nn.Linear(_WIDTH, _TOKENS)]
-    return initialised(Net(layers), env, "gpt")
-
-
-def _token_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Mean cross-entropy over the positions that count."""
-    return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-
-
-# ---- train_gpt -----------------------------------------------------------------------------------
 
 
 class _Loader:
@@ -103,34 +50,31 @@ _WARMUP = 2
 """Ends in the middle of the first epoch, at a batch of large gradients."""
 
 
-def _ids(env: Env, size: int, salt: str) -> Tensor:
-    generator = env.generator(salt)
-    return torch.randint(0, _TOKENS, (size, _TIME), generator=generator).to(env.device)
-
-
 def _case(env: Env, dropout: float = 0.0) -> _Case:
     """Random targets, then those the model expects least (large gradients), then those it expects most."""
-    model = _gpt(env, dropout)
+    model = gpt(env, dropout)
     model.eval()
     train = []
     norms = []
     for number, size in enumerate(_TRAIN_SIZES):
-        inputs, targets = _ids(env, size, f"input {number}"), _ids(env, size, f"target {number}")
+        inputs, targets = token_ids(env, size, f"input {number}"), token_ids(env, size, f"target {number}")
         if number > 0:
             with torch.no_grad():
                 logits = model(inputs)
             targets = logits.argmax(dim=-1) if number == len(_TRAIN_SIZES) - 1 else logits.argmin(dim=-1)
         train.append((inputs, targets))
-        grads = torch.autograd.grad(_token_loss(model(inputs), targets), list(model.parameters()))
+        grads = torch.autograd.grad(token_loss(model(inputs), targets), list(model.parameters()))
         norms.append(math.sqrt(sum(float(g.square().sum()) for g in grads)))
     model.train()
-    val = [(_ids(env, n, f"val input {i}"), _ids(env, n, f"val {i}")) for i, n in enumerate(_VAL_SIZES)]
+    val = [
+        (token_ids(env, n, f"val input {i}"), token_ids(env, n, f"val {i}")) for i, n in enumerate(_VAL_SIZES)
+    ]
     return _Case(model, train, val, math.sqrt(min(norms[1:3]) * norms[3]))
 
 
 def _problem(env: Env) -> Problem:
     case = _case(env)
-    return Problem(case.model, case.train, _token_loss)
+    return Problem(case.model, case.train, token_loss)
 
 
 def _sgd(model: nn.Module) -> Optimizer:

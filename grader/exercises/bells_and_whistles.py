@@ -1,9 +1,13 @@
 """Drivers of lesson 03: steps, learning rates, clipping, a small GPT's training, batches of unequal token counts."""
 
-from grader.exercises import _bells_and_whistles_gpt, _bells_and_whistles_schedule
+from grader.exercises import (
+    _bells_and_whistles_gpt,
+    _bells_and_whistles_schedule,
+    _bells_and_whistles_tokens,
+)
 
 EXERCISES = {
     driver.name: driver
-    for part in (_bells_and_whistles_schedule, _bells_and_whistles_gpt)
+    for part in (_bells_and_whistles_schedule, _bells_and_whistles_gpt, _bells_and_whistles_tokens)
     for driver in part.DRIVERS
 }
