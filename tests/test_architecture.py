@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # `runtime.*_fixtures` for what lessons share when they build models and data.
 LAYERS = """
     runtime runtime.trace runtime.frames runtime.seccomp runtime.program runtime.recorder runtime.play
-    runtime.construction runtime.fixtures runtime.language_fixtures runtime.*_fixtures
+    runtime.construction runtime.fixtures runtime.*_fixtures
     exercises
     runtime.isolation runtime.server
     paths feedback course
