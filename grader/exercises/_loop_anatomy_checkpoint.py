@@ -89,17 +89,28 @@ def _updates(
     best = recorder.call(student, str(path) if as_text else path)
     outcomes: list[Fact] = []
     moments: list[Tensor] = []
-    for number, score in enumerate(scores):
+    for number, (score, steps) in enumerate(zip(scores, _steps(env, len(scores)), strict=True)):
         run.train(data[number : number + 1])
         moments.append(run.weights())
         saved = recorder.call(
-            lambda score=score, step=number + 1: best.update(
+            lambda score=score, step=steps: best.update(
                 score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=step, config=config
             )
         )
         outcomes.append(plain(saved))
         yield run, moments
     recorder.fact(f"{name}update()의 반환값", outcomes)
+
+
+def _rising(env: Env, count: int) -> list[float]:
+    """Scores in rising order, exact in float32; like the steps, they cannot be known beforehand."""
+    drawn = torch.randperm(1000, generator=env.generator("scores"))[:count].sort().values
+    return [(int(n) + 10) / 1024 for n in drawn]
+
+
+def _steps(env: Env, count: int) -> list[int]:
+    """Numbers of updates that the model is said to have had."""
+    return torch.randint(1, 50, (count,), generator=env.generator("steps")).cumsum(0).tolist()
 
 
 def _record_file(recorder: Recorder, path: Path, run: Run, moments: list[Tensor], name: str) -> None:
@@ -123,23 +134,33 @@ def _after_each(stage: Stage, scores: list[Any], *, name: str = "", as_text: boo
 
 
 def _best_rises_and_falls(stage: Stage) -> None:
-    """Best, worst and last are three different moments."""
-    _after_each(stage, [0.3, 0.5, 0.4, 0.7, 0.2, 0.6])
+    """Best, worst and last are three different moments; between two bests there is something worse."""
+    worst, low, middle, high, highest, best = _rising(stage.env, 6)
+    orders = (
+        [low, high, middle, best, worst, highest],
+        [middle, low, high, worst, best, highest],
+        [high, highest, low, worst, best, middle],
+        [middle, highest, high, best, worst, low],
+    )
+    _after_each(stage, orders[stage.env.number("order") % len(orders)])
 
 
 def _best_ties(stage: Stage) -> None:
-    _after_each(stage, [0.5, 0.5, 0.75, 0.5, 0.75], as_text=True)
+    low, high = _rising(stage.env, 2)
+    _after_each(stage, [low, low, high, low, high], as_text=True)
 
 
 def _best_zero(stage: Stage) -> None:
     """Scores may be negative, as with a negated loss; 0.0 is a score like any other."""
-    _after_each(stage, [0.0, -0.5, 0.0])
-    _after_each(stage, [-2.0, -3.0, -1.0], name="음수 점수: ")
+    low, middle, high = _rising(stage.env, 3)
+    _after_each(stage, [0.0, -low, 0.0])
+    _after_each(stage, [-middle, -high, -low], name="음수 점수: ")
 
 
 def _best_nan(stage: Stage) -> None:
     """NaN first, and NaN in the middle."""
-    _after_each(stage, [math.nan, 0.2, math.nan, 0.1, 0.3])
+    low, middle, high = _rising(stage.env, 3)
+    _after_each(stage, [math.nan, middle, math.nan, low, high])
 
 
 def _best_content(stage: Stage) -> None:
@@ -147,7 +168,7 @@ def _best_content(stage: Stage) -> None:
     recorder, env = stage.recorder, stage.env
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for _ in _updates(stage, path, [0.1, 0.2, 0.3]):
+        for _ in _updates(stage, path, _rising(env, 3)):
             pass
         content, how = read_checkpoint(path)
     recorder.fact("파일", how)
@@ -187,12 +208,13 @@ def _best_plain(stage: Stage) -> None:
     student = stage.student("BestCheckpoint")
     run = Run(env)
     run.train(batches(env, (4,)))
-    settings = settings_for(student, Settings(lr=0.125, seed=5))
+    scores = _rising(env, 4)
+    settings = settings_for(student, Settings(lr=scores[1], seed=env.number("config") % 1000))
     cases = (
-        ("TrainConfig", 0.25, settings),
-        ("dict", 0.5, {"lr": 0.5, "amp_dtype": None}),
-        ("NumPy 점수(float64)", np.float64(0.75), {"lr": 0.5}),
-        ("NumPy 점수(float32)", np.float32(0.875), {"lr": 0.5}),
+        ("TrainConfig", scores[0], settings),
+        ("dict", scores[1], {"lr": scores[0], "amp_dtype": None}),
+        ("NumPy 점수(float64)", np.float64(scores[2]), {"lr": 0.5}),
+        ("NumPy 점수(float32)", np.float32(scores[3]), {"lr": 0.5}),
     )
     with scratch_folder() as folder:
         best = recorder.call(student, folder / "best.pt")
@@ -214,23 +236,18 @@ def _best_crash(stage: Stage) -> None:
     recorder, student = stage.recorder, stage.student("BestCheckpoint")
     run = Run(stage.env)
     data = batches(stage.env, (4, 4, 4, 4))
+    scores, steps = _rising(stage.env, 4), _steps(stage.env, 4)
     moments: list[Tensor] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
         best = recorder.call(student, path)
 
         def save() -> None:
-            step = len(moments) + 1
-            run.train(data[step - 1 : step])
+            number = len(moments)
+            run.train(data[number : number + 1])
             moments.append(run.weights())
-            best.update(
-                step / 8,
-                model=run.model,
-                opt=run.opt,
-                scheduler=run.scheduler,
-                step=step,
-                config={"lr": 0.1},
-            )
+            parts = {"model": run.model, "opt": run.opt, "scheduler": run.scheduler}
+            best.update(scores[number], **parts, step=steps[number], config={"lr": 0.1})
 
         with _full_disk(student):
             _whatever_it_raises(recorder, save)

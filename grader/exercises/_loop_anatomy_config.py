@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from grader.runtime.fixtures import mlp, two_groups
-from grader.runtime.play import Driver, Scenario, Stage
+from grader.runtime.play import Driver, Env, Scenario, Stage
 from grader.runtime.recorder import Recorder, type_name
 from grader.runtime.trace import Fact
 from grader.runtime.training_fixtures import (
@@ -26,7 +26,27 @@ from grader.runtime.training_fixtures import (
 # ---- TrainConfig ---------------------------------------------------------------------------------
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Settings))
-_OTHER = Settings(0.02, 0.1, 5, 16, 4, 60, 0.5, "bfloat16", 7)
+
+
+def _drawn(env: Env, salt: str, low: int, high: int) -> int:
+    """A whole number, at least `low` and below `high`. What is drawn cannot be known beforehand."""
+    return int(torch.randint(low, high, (), generator=env.generator(salt)))
+
+
+def _settings(env: Env) -> Settings:
+    """Other than the default in every field."""
+    warmup_steps = _drawn(env, "warmup_steps", 1, 9)
+    return Settings(
+        lr=_drawn(env, "lr", 1, 500) / 1000,
+        weight_decay=_drawn(env, "weight_decay", 20, 300) / 1000,
+        epochs=_drawn(env, "epochs", 4, 30),
+        batch_size=_drawn(env, "batch_size", 33, 200),
+        warmup_steps=warmup_steps,
+        total_steps=warmup_steps + _drawn(env, "total_steps", 100, 200),
+        max_norm=_drawn(env, "max_norm", 9, 60) / 8,
+        amp_dtype=("bfloat16", "float16")[_drawn(env, "amp_dtype", 0, 2)],
+        seed=_drawn(env, "seed", 1, 10_000),
+    )
 
 
 def _record_fields(recorder: Recorder, config: Any, where: str) -> None:
@@ -37,23 +57,25 @@ def _record_fields(recorder: Recorder, config: Any, where: str) -> None:
 def _config_fields(stage: Stage) -> None:
     """Nothing given, everything given, some given."""
     recorder, cls = stage.recorder, stage.student("TrainConfig")
+    values = _settings(stage.env).to_dict()
     config = recorder.call(cls)
     recorder.fact("dataclass", dataclasses.is_dataclass(cls))
     _record_fields(recorder, config, "기본값")
-    _record_fields(recorder, recorder.call(cls, **_OTHER.to_dict()), "준 값")
-    _record_fields(recorder, recorder.call(cls, lr=0.5, seed=3), "lr과 seed만 준 설정의")
+    _record_fields(recorder, recorder.call(cls, **values), "준 값")
+    some = {name: values[name] for name in ("lr", "seed")}
+    _record_fields(recorder, recorder.call(cls, **some), "lr과 seed만 준 설정의")
 
 
 def _config_frozen(stage: Stage) -> None:
     recorder = stage.recorder
-    config = recorder.call(stage.student("TrainConfig"), lr=0.25)
+    config = recorder.call(stage.student("TrainConfig"), lr=_settings(stage.env).lr)
     recorder.expect(AttributeError, "만든 뒤에 lr을 바꾸면", setattr, config, "lr", 1.0)
     recorder.fact("바꾸려고 한 뒤의 lr", plain(getattr(config, "lr", "(없음)")))
 
 
 def _config_to_dict(stage: Stage) -> None:
     recorder, cls = stage.recorder, stage.student("TrainConfig")
-    for number, values in enumerate(({}, _OTHER.to_dict()), start=1):
+    for number, values in enumerate(({}, _settings(stage.env).to_dict()), start=1):
         saved = recorder.call(lambda values=values: cls(**values).to_dict())
         is_dict = isinstance(saved, dict)
         recorder.fact(f"{number}번째 설정의 to_dict() 타입", "dict" if is_dict else type_name(saved))
@@ -82,7 +104,8 @@ def _config_toml(stage: Stage) -> None:
     """Every key, two keys, none; the path as Path and as str."""
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
-    files: tuple[dict[str, Any], ...] = (_OTHER.to_dict(), {"lr": 0.125, "epochs": 9}, {})
+    every = _settings(stage.env).to_dict()
+    files: tuple[dict[str, Any], ...] = (every, {name: every[name] for name in ("lr", "epochs")}, {})
     with scratch_folder() as folder:
         for number, values in enumerate(files, start=1):
             path = _write_toml(folder / f"run{number}.toml", values)
@@ -97,6 +120,7 @@ def _config_unknown_key(stage: Stage) -> None:
     cls: Any = stage.student("TrainConfig")
     recorder.call(cls)
     messages: list[str] = []
+    typo = _typo(stage.env)
 
     def load(path: Path) -> None:
         try:
@@ -106,24 +130,36 @@ def _config_unknown_key(stage: Stage) -> None:
             raise
 
     with scratch_folder() as folder:
-        path = _write_toml(folder / "typo.toml", {"lr": 0.1, "warmup_stpes": 5})
-        recorder.expect(ValueError, "모르는 키가 있는 파일", load, path)
-    recorder.fact("메시지에 모르는 키의 이름이 있음", any("warmup_stpes" in m for m in messages))
+        path = _write_toml(folder / "typo.toml", {"lr": 0.1, typo: 5})
+        recorder.expect(ValueError, f"{typo}라는 키가 있는 파일", load, path)
+    recorder.fact(f"메시지에 {typo}라는 이름이 있음", any(typo in m for m in messages))
 
 
-_IMPOSSIBLE: tuple[dict[str, Any], ...] = (
-    {"lr": 0.0},
-    {"lr": -0.1},
-    {"epochs": 0},
-    {"batch_size": 0},
-    {"warmup_steps": 21, "total_steps": 20},
-    {"total_steps": 5},
-)
-_POSSIBLE: tuple[dict[str, Any], ...] = (
-    {"epochs": 1, "batch_size": 1},
-    {"warmup_steps": 0},
-    {"warmup_steps": 20, "total_steps": 20},
-)
+def _typo(env: Env) -> str:
+    """A field's name with two letters exchanged."""
+    name = ("weight_decay", "batch_size", "warmup_steps", "total_steps")[_drawn(env, "field", 0, 4)]
+    at = _drawn(env, "letter", 0, len(name) - 1)
+    while name[at] == name[at + 1]:
+        at -= 1
+    return name[:at] + name[at + 1] + name[at] + name[at + 2 :]
+
+
+def _possible(env: Env) -> tuple[dict[str, Any], ...]:
+    steps = _drawn(env, "steps", 11, 90)
+    return {"epochs": 1, "batch_size": 1}, {"warmup_steps": 0}, {"warmup_steps": steps, "total_steps": steps}
+
+
+def _impossible(env: Env) -> tuple[dict[str, Any], ...]:
+    number = _drawn(env, "number", 11, 90)
+    return (
+        {"lr": 0.0},
+        {"lr": -number / 100},
+        {"epochs": 0},
+        {"batch_size": 0},
+        {"batch_size": -number},
+        {"warmup_steps": number + 1, "total_steps": number},
+        {"total_steps": _drawn(env, "total_steps", 1, 10)},
+    )
 
 
 def _config_validation(stage: Stage) -> None:
@@ -131,11 +167,12 @@ def _config_validation(stage: Stage) -> None:
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     recorder.call(cls)
-    for values in (*_POSSIBLE, *_IMPOSSIBLE):
+    for values in (*_possible(stage.env), *_impossible(stage.env)):
         recorder.expect(ValueError, ", ".join(f"{k}={v}" for k, v in values.items()), cls, **values)
     with scratch_folder() as folder:
-        path = _write_toml(folder / "run.toml", {"lr": -1.0})
-        recorder.expect(ValueError, "파일의 lr=-1.0", lambda: cls.from_toml(path))
+        lr = -_settings(stage.env).lr
+        path = _write_toml(folder / "run.toml", {"lr": lr})
+        recorder.expect(ValueError, f"파일의 lr={lr}", lambda: cls.from_toml(path))
 
 
 # ---- seed_everything -----------------------------------------------------------------------------
@@ -146,18 +183,23 @@ Draw = Callable[[Any], Fact]
 def _drawn_after_seeding(stage: Stage, draws: dict[str, Draw]) -> None:
     """For each source of randomness: does one seed repeat it, does another seed change it?
 
-    Which numbers come is not compared, so that any way of seeding is right.
+    Which numbers come is not compared, so that any way of seeding is right; which calls drew the same ones is,
+    in an order of seeds that cannot be known beforehand.
     """
     recorder, env = stage.recorder, stage.env
-    first = env.number("seed") % 1000
+    first = _drawn(env, "seed", 0, 1000)
+    further = torch.randint(0, 3, (5,), generator=env.generator("order")).tolist()
+    seeds = [first, first, first + 1, *(first + n for n in further)]
     drawn: list[dict[str, Fact]] = []
     with untouched_backends():
-        for seed in (first, first, first + 1):
+        for seed in seeds:
             generator = recorder.call(stage.student("seed_everything"), seed)
             drawn.append({name: draw(generator) for name, draw in draws.items()})
     for name in draws:
-        recorder.fact(f"같은 시드로 되풀이됨: {name}", drawn[0][name] == drawn[1][name])
-        recorder.fact(f"다른 시드로 달라짐: {name}", drawn[0][name] != drawn[2][name])
+        series = [numbers[name] for numbers in drawn]
+        recorder.fact(f"같은 시드로 되풀이됨: {name}", series[0] == series[1])
+        recorder.fact(f"다른 시드로 달라짐: {name}", series[0] != series[2])
+        recorder.fact(f"호출마다 처음 같은 수가 나온 호출: {name}", [series.index(s) + 1 for s in series])
 
 
 def _seed_streams(stage: Stage) -> None:
