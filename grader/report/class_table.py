@@ -72,6 +72,7 @@ def class_table(result: ClassResult, width: int = 80) -> RenderableType:
         )
         parts.append(Text(caption))
     parts += [_students(shown, width), _legend(), _overall(submissions), *_mistakes(submissions, width)]
+    parts += _scrutiny(submissions)
     return Group(*parts)
 
 
@@ -147,3 +148,11 @@ def _mistakes(submissions: Sequence[SubmissionResult], width: int) -> list[Rende
     ]
     tail = [Text(" · ".join(more), style="dim")] if more else []
     return [Text("\n가장 많이 나온 실수", style="bold"), table, *tail]
+
+
+def _scrutiny(submissions: Sequence[SubmissionResult]) -> list[RenderableType]:
+    names = [words.one_line(s.student, 40) for s in submissions if s.scrutiny]
+    if not names:
+        return []
+    listed = ", ".join(names[:_ROWS_SHOWN])
+    return [Text(f"\n채점기를 들여다보는 코드가 있어요. index.html에서 확인해 주세요: {listed}", "yellow")]

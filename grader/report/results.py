@@ -25,6 +25,8 @@ class SubmissionResult:
     feedbacks: tuple[Feedback, ...]
     notes: tuple[str, ...] = ()
     """Korean lines about the files as a whole."""
+    scrutiny: tuple[str, ...] = ()
+    """Korean lines for the instructor alone: code that reaches for the grader."""
     digest: str = ""
     """Fingerprint of the files: a resumed run grades anew what has changed."""
 
@@ -83,6 +85,7 @@ def submission_to_document(submission: SubmissionResult) -> dict[str, Any]:
         "max_score": _number(submission.max_score),
         "exercises": [_feedback_to_document(f) for f in submission.feedbacks],
         "notes": list(submission.notes),
+        "scrutiny": list(submission.scrutiny),
         "digest": submission.digest,
     }
 
@@ -219,6 +222,7 @@ def _submission(document: Mapping[str, Any]) -> SubmissionResult:
         student=_typed(document["student"], str),
         feedbacks=tuple(_feedback(entry) for entry in _typed(document["exercises"], list)),
         notes=_texts(document.get("notes", [])),
+        scrutiny=_texts(document.get("scrutiny", [])),
         digest=_typed(document.get("digest", ""), str),
     )
     if _number(read.score) != _number(document["score"]):
