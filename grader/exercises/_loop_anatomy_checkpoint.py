@@ -151,10 +151,10 @@ def _best_ties(stage: Stage) -> None:
 
 
 def _best_zero(stage: Stage) -> None:
-    """Scores may be negative, as with a negated loss; 0.0 is a score like any other."""
+    """0.0 is a score like any other, and so are those of a negated loss: far below the -1 some begin with."""
     low, middle, high = _rising(stage.env, 3)
     _after_each(stage, [0.0, -low, 0.0])
-    _after_each(stage, [-middle, -high, -low], name="음수 점수: ")
+    _after_each(stage, [-2.0 - middle, -2.0 - high, -2.0 - low], name="음수 점수: ")
 
 
 def _best_nan(stage: Stage) -> None:

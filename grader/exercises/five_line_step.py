@@ -182,6 +182,11 @@ def _accumulate(
             recorder.returned(value)
         if record_leftover:
             recorder.append_fact("그레이디언트가 남음", recorder.gradients_left())
+            for (
+                parameter
+            ) in model.parameters():  # what is left counts as 1: it may have been divided by anything
+                if parameter.grad is not None:
+                    parameter.grad = parameter.grad.ne(0).to(parameter.dtype)
             recorder.array(f"gradients/{number}", _next_gradients(model, loss_fn, data[number]))
             recorder.modes()
         scale_rates(opt, 0.8)
@@ -420,18 +425,14 @@ def _gradients_left(parameters: Iterable[nn.Parameter]) -> list[Fact]:
 
 
 def _next_gradients(model: nn.Module, loss_fn: LossFn, batch: Batch) -> Tensor:
-    """What the next backward pass leaves in `.grad` (then cleared): numbers nobody can know beforehand.
-
-    Of gradients that were left only the place is added: what is thrown away may have been divided by anything.
-    """
-    left = [torch.zeros_like(p) if p.grad is None else p.grad.ne(0).to(p.dtype) for p in model.parameters()]
-    for parameter in model.parameters():
-        parameter.grad = None
+    """What the next backward pass leaves in `.grad` (then cleared): numbers nobody can know beforehand."""
     loss_fn(model(batch[0]), batch[1]).backward()
-    fresh = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
+    flat = torch.cat(
+        [(torch.zeros_like(p) if p.grad is None else p.grad).ravel() for p in model.parameters()]
+    )
     for parameter in model.parameters():
         parameter.grad = None
-    return torch.cat([(g + mark).ravel() for g, mark in zip(fresh, left, strict=True)])
+    return flat.detach()
 
 
 def _record_next_gradients(stage: Stage, model: nn.Module) -> None:
