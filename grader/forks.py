@@ -172,7 +172,7 @@ class Child:
         """Have one exercise played; its trace as it came."""
         self._printed = 0
         if self._reader.pending:
-            raise Ended("crashed", "묻지 않은 답")  # only forged frames come unasked
+            raise Ended("crashed", "요청하지 않은 응답")  # only forged frames come unasked
         self._say({"exercise": exercise, "seed": seed})
         return self._expect({"exercise": exercise}, self._limits.seconds)
 
@@ -212,7 +212,7 @@ class Child:
             if frame is not None:
                 header, body = frame
                 if header != answer:
-                    raise Ended("crashed", "묻지 않은 답")
+                    raise Ended("crashed", "요청하지 않은 응답")
                 return body
             if self._gone is not None:
                 raise self._why_gone(self._gone)

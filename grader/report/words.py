@@ -35,7 +35,7 @@ STATUS_NAMES: dict[Status, str] = {
     "unreadable": "읽을 수 없음",
 }
 
-UNNAMED = "아직 이름 없는 실수예요"
+UNNAMED = "처음 보는 실수예요"
 EMPTY = "아직 비어 있어요"
 INSEPARABLE = "움직임이 똑같아서 밖에서는 구별되지 않아요."
 SAME_ORDER = "실행 순서는 정답과 같아요. 순서가 아니라 값이 달라요."
