@@ -18,6 +18,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="한 스텝: PyTorch 학습 루프 강의와 채점기",
 )
+_MOST_JOBS = 10_000  # "as many as the cluster has processors"
+
 out = Console()
 err = Console(stderr=True)
 
@@ -91,9 +93,10 @@ def watch(file: Annotated[Path, typer.Argument(help="지켜볼 .ipynb 또는 .py
 
 def _check_file(file: Path, exercise: str | None, seed: int | None, device: str) -> bool:
     from grader.course import CourseError
-    from grader.grading import Plan, grade_one
+    from grader.grading import grade_one
     from grader.report.text import print_feedback
     from grader.submission import ClassFolderError, read_submission
+    from grader.workers import Plan
 
     course = _course()
     if not file.is_file():
@@ -162,20 +165,27 @@ def grade(
     submissions: Annotated[Path, typer.Argument(help="학생마다 폴더나 파일 하나씩 있는 폴더")],
     out_dir: Annotated[Path, typer.Option("--out", help="결과를 쓸 폴더")] = Path("report"),
     lesson: Annotated[list[str] | None, typer.Option(help="이 레슨만 (여러 번 쓸 수 있어요)")] = None,
-    jobs: Annotated[int, typer.Option(help="동시에 채점할 제출물 수", min=1)] = os.cpu_count() or 1,
+    jobs: Annotated[
+        int | None, typer.Option(help="동시에 채점할 제출물 수. 주지 않으면 CPU 코어 수", min=1)
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "auto",
     sandbox: Annotated[str, typer.Option(help="auto, bwrap, none")] = "auto",
     seed: Annotated[int | None, typer.Option(help="난수 시드. 같은 시드는 같은 결과를 내요", min=0)] = None,
     resume: Annotated[bool, typer.Option("--resume", help="멈춘 채점을 이어서 해요")] = False,
+    ray: Annotated[
+        str | None, typer.Option(help="Ray 클러스터의 주소: auto, 10.0.0.5:6379, local(이 컴퓨터)")
+    ] = None,
 ) -> None:
     """반 전체를 채점하고 결과표와 피드백 페이지를 만들어요."""
+    from grader.cluster import ClusterError
     from grader.course import CourseError
-    from grader.grading import MAX_SEED, Plan, grade_class
+    from grader.grading import MAX_SEED, grade_class
     from grader.journal import Journal, JournalError
     from grader.report.gradebook import write_report
     from grader.report.text import class_table
     from grader.sandbox import SandboxUnavailable
     from grader.submission import ClassFolderError, read_class
+    from grader.workers import Plan
 
     course = _course()
     if sandbox not in ("auto", "bwrap", "none"):
@@ -190,7 +200,8 @@ def grade(
         secrets.randbelow(MAX_SEED) if seed is None else seed,
         _device(device),
         sandbox,
-        jobs,
+        jobs or (_MOST_JOBS if ray not in (None, "local") else os.cpu_count() or 1),
+        ray=ray,
     )
     walls = "none" if sandbox == "none" else "bwrap"
     journal, plan = _guarded(
@@ -209,7 +220,7 @@ def grade(
                 bar.update(task, advance=1)
 
             grade_class(plan, todo, finished)
-    except SandboxUnavailable as error:
+    except (SandboxUnavailable, ClusterError) as error:
         _stop(error)
     except KeyboardInterrupt:
         err.print(
@@ -220,7 +231,7 @@ def grade(
     _guarded(lambda: write_report(out_dir, result, course), OSError)
     journal.close()
     out.print(class_table(result, width=out.width))
-    out.print(f"결과: {out_dir / 'index.html'}  ·  시드 {plan.seed}", markup=False, highlight=False)
+    _say(f"결과: {out_dir / 'index.html'}  ·  시드 {plan.seed}")
 
 
 @app.command()

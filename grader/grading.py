@@ -1,48 +1,22 @@
-"""Grades a class: every submission through the sandbox, judged and diagnosed outside it, written as it comes."""
+"""Grades a class: every submission through a sandbox, judged and diagnosed outside it, written as it comes."""
 
 import hashlib
 import logging
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from queue import SimpleQueue
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from grader.assess import MESSAGES, Origin, assess, without_trace
-from grader.course import Course, Exercise, Lesson
+from grader.course import Exercise
 from grader.feedback import Feedback
 from grader.mistakes import Reference, reference
 from grader.report.results import SubmissionResult
 from grader.runtime.trace import Trace
-from grader.sandbox import Job, Limits, Outcome, Sandbox
+from grader.sandbox import Outcome
 from grader.scrutiny import reaches_for_the_grader
-from grader.submission import SourceFile, Submission
+from grader.submission import Submission
+from grader.workers import Outcomes, Plan, outcomes_here
 
 MAX_SEED = 2**31 - 1
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a class is graded."""
-
-    course: Course
-    lessons: tuple[Lesson, ...]
-    seed: int
-    device: str = "cpu"
-    sandbox: str = "auto"
-    jobs: int = 1
-    limits: Limits = field(default_factory=Limits)
-
-    @property
-    def exercises(self) -> tuple[Exercise, ...]:
-        """The exercises that are graded, in the course's order."""
-        return tuple(e for lesson in self.lessons for e in lesson.exercises)
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """Exercise modules the sandbox server needs."""
-        return tuple(lesson.module for lesson in self.lessons)
 
 
 def grade_class(
@@ -50,29 +24,30 @@ def grade_class(
 ) -> list[SubmissionResult]:
     """Grade every submission and hand each result to `finished` as it comes, in the order they end.
 
-    Student code runs in `plan.jobs` sandboxes at once; judging and diagnosing stay in this thread, because
-    they run the solution's and the mistakes' programs, which share torch's process-wide state.
+    Student code runs in `plan.jobs` sandboxes at once, here or on a Ray cluster; judging and diagnosing stay in
+    this thread, because they run the solution's and the mistakes' programs, which share torch's process-wide state.
 
     Returns:
         The results in the order of the submissions.
 
     Raises:
-        SandboxUnavailable: the asked-for isolation cannot be had here.
+        SandboxUnavailable: the asked-for isolation cannot be had.
+        ClusterError: the Ray cluster cannot be reached, or lost a machine too often.
     """
     results: dict[str, SubmissionResult] = {}
-    with ExitStack() as stack:
-        idle: SimpleQueue[Sandbox] = SimpleQueue()
-        for _ in range(max(1, min(plan.jobs, len(submissions)))):
-            sandbox = Sandbox(plan.sandbox, plan.device, plan.limits, modules=plan.modules)
-            idle.put(stack.enter_context(sandbox))
-        pool = stack.enter_context(ThreadPoolExecutor(max_workers=idle.qsize()))
-        cancelled = threading.Event()
-        stack.callback(cancelled.set)  # Ctrl-C: what has not started is not started any more
-        for submission, outcomes in _as_they_end(pool, plan, submissions, idle, cancelled):
-            result = assess_submission(plan, submission, outcomes)
-            results[submission.student] = result
-            finished(result)
+    for submission, outcomes in _outcomes(plan, submissions):
+        result = assess_submission(plan, submission, outcomes)
+        results[submission.student] = result
+        finished(result)
     return [results[s.student] for s in submissions]
+
+
+def _outcomes(plan: Plan, submissions: Sequence[Submission]) -> Iterator[tuple[Submission, Outcomes]]:
+    if plan.ray is None or not submissions:
+        return outcomes_here(plan, submissions)
+    from grader.cluster import outcomes_there
+
+    return outcomes_there(plan, submissions)
 
 
 def grade_one(plan: Plan, submission: Submission) -> SubmissionResult:
@@ -81,9 +56,7 @@ def grade_one(plan: Plan, submission: Submission) -> SubmissionResult:
     return result
 
 
-def assess_submission(
-    plan: Plan, submission: Submission, outcomes: dict[str, Outcome | str]
-) -> SubmissionResult:
+def assess_submission(plan: Plan, submission: Submission, outcomes: Outcomes) -> SubmissionResult:
     """Judge what came back for each exercise, and say what never ran."""
     feedbacks = []
     for exercise in plan.exercises:
@@ -111,74 +84,6 @@ def digest(submission: Submission) -> str:
     for unreadable in submission.unreadable:
         state.update(f"{unreadable.name}\0{unreadable.message}\0".encode("utf-8", "surrogatepass"))
     return state.hexdigest()[:16]
-
-
-def _as_they_end(
-    pool: ThreadPoolExecutor,
-    plan: Plan,
-    submissions: Iterable[Submission],
-    idle: "SimpleQueue[Sandbox]",
-    cancelled: threading.Event,
-) -> Iterator[tuple[Submission, dict[str, Outcome | str]]]:
-    def run(submission: Submission) -> dict[str, Outcome | str]:
-        if cancelled.is_set():
-            return {}
-        sandbox = idle.get()
-        try:
-            return run_submission(plan, submission, sandbox)
-        finally:
-            idle.put(sandbox)
-
-    waiting: dict[Future[dict[str, Outcome | str]], Submission] = {}
-    queue = iter(submissions)
-    # Twice as many as there are sandboxes: never idle, and never a whole class's traces in memory.
-    for submission in queue:
-        waiting[pool.submit(run, submission)] = submission
-        if len(waiting) >= 2 * plan.jobs:
-            yield from _ended(waiting)
-    while waiting:
-        yield from _ended(waiting)
-
-
-def _ended(
-    waiting: "dict[Future[dict[str, Outcome | str]], Submission]",
-) -> Iterator[tuple[Submission, dict[str, Outcome | str]]]:
-    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-    for future in done:
-        yield waiting.pop(future), future.result()
-
-
-def run_submission(plan: Plan, submission: Submission, sandbox: Sandbox) -> dict[str, Outcome | str]:
-    """Run all exercises a submission defines; one fork for each file it takes them from.
-
-    Returns:
-        For each exercise that could be found its outcome, or a Korean message where its cell does not parse.
-    """
-    outcomes: dict[str, Outcome | str] = {}
-    by_file: dict[str, tuple[SourceFile, list[str]]] = {}
-    for exercise in plan.exercises:
-        source = submission.source_for(exercise.name)
-        if source is None:
-            continue
-        problem = _problem(source, exercise.name)
-        if problem is not None:
-            outcomes[exercise.name] = problem
-            continue
-        by_file.setdefault(source.name, (source, []))[1].append(exercise.name)
-    for source, names in by_file.values():
-        for outcome in sandbox.run(Job(source.text, tuple(names)), plan.seed):
-            outcomes[outcome.exercise] = outcome
-    return outcomes
-
-
-def _problem(source: SourceFile, exercise: str) -> str | None:
-    """Why the exercise's own cell cannot be read; None when it is defined."""
-    problem = source.problem_for(exercise)
-    if problem is None:
-        return None
-    place = source.place(problem.line)
-    where = f"{place.line}번째 줄" if place.cell is None else f"셀 {place.cell}의 {place.line}번째 줄"
-    return f"{source.name} {where}을 읽을 수 없어요. {problem.message}"
 
 
 def _assessed(exercise: Exercise, trace: Trace, known: Reference, origin: Origin) -> Feedback:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-from grader.grading import Plan, digest
+from grader.grading import digest
 from grader.report.results import (
     ClassResult,
     ResultsError,
@@ -15,6 +15,7 @@ from grader.report.results import (
     submission_to_document,
 )
 from grader.submission import Submission
+from grader.workers import Plan
 
 _NAME = "unfinished.jsonl"
 

@@ -30,7 +30,7 @@ LAYERS = """
     judge mistakes
     departure recipe diagnose assess
     report report.words report.names report.results report.class_table report.text report.html report.gradebook
-    grading journal
+    workers cluster grading journal
     progress timelimit notebook plots
     starter execute build start doctor
     cli __main__

@@ -46,11 +46,13 @@ class Expected:
     """Pattern of `detail`, or of the failure `Type: message`; empty: it ran to its (wrong) end."""
     other: str = "right"
     """`right`: the exercise after it is untouched; `lost`: it costs the same file's other exercises too."""
+    patient: bool = False
+    """It has as much time as it wants: what it looks for is not there, however long it looks."""
 
 
 ATTACKS_EXPECTED = {
     # Looking for answers and secrets.
-    "reads_answers": Expected(says=r"LookupError: found: $"),
+    "reads_answers": Expected(says=r"LookupError: found: $", patient=True),
     "reads_canary": Expected(says=r"FileNotFoundError: .*canary"),
     "reads_environment": Expected(says=r"LookupError: (?!.*token-of-the-instructor)"),
     "reads_memory": Expected(says=r"LookupError: found: 0 in much"),
@@ -122,6 +124,12 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="module")
+def patient() -> Iterator[Sandbox]:
+    with Sandbox("bwrap", limits=Limits(seconds=120), modules=["probe"], extra=TESTS / "drivers") as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
 def unisolated() -> Iterator[Sandbox]:
     with Sandbox("none", limits=LIMITS, modules=["probe"], extra=TESTS / "drivers") as sandbox:
         yield sandbox
@@ -184,13 +192,14 @@ class TestAttacks:
     @pytest.mark.parametrize("name", ATTACKS_EXPECTED)
     def test_gets_nothing_and_costs_nobody_else(
         self,
-        sandbox: Sandbox,
+        request: pytest.FixtureRequest,
         undisturbed: list[object],
         undisturbed_second: object,
         tmp_path: Path,
         name: str,
     ) -> None:
         expected = ATTACKS_EXPECTED[name]
+        sandbox: Sandbox = request.getfixturevalue("patient" if expected.patient else "sandbox")
         canary = tmp_path / "canary"
         canary.write_text("the instructor's")
         with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -202,7 +211,7 @@ class TestAttacks:
 
         assert first.status in expected.status.split("|"), first
         assert re.search(expected.says, said(first)), first
-        assert first.seconds < LIMITS.seconds + 1
+        assert expected.patient or first.seconds < LIMITS.seconds + 1
         if first.trace is not None:
             assert content(first.trace) != undisturbed[0]
         if expected.other == "right":
