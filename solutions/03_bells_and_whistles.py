@@ -148,14 +148,14 @@ def token_loss(model, part):
 
 
 @torch.no_grad()
-def write(model, start, count=70, seed=0):
+def write(model, start, count=70, seed=1):
     """start에 이어 글자를 하나씩 뽑아 붙입니다."""
     model.eval()
     generator = torch.Generator().manual_seed(seed)
     ids = [number_of[character] for character in start]
     for _ in range(count):
         logits = model(torch.tensor([ids[-model.context :]], device=device))[0, -1]
-        ids.append(torch.multinomial((logits.cpu() / 0.7).softmax(-1), 1, generator=generator).item())
+        ids.append(torch.multinomial((logits.cpu() / 0.5).softmax(-1), 1, generator=generator).item())
     model.train()
     return "".join(alphabet[number] for number in ids)
 
@@ -978,11 +978,11 @@ axes[0].legend()
 axes[1].plot(main_norms, color=COLORS["third"], linewidth=0.9)
 axes[1].axvspan(0, warmup, color=COLORS["grid"], alpha=0.7)
 axes[1].axhline(1, color=COLORS["muted"], linestyle="--", linewidth=1)
-axes[1].set(title="노름은 외우면서 다시 커집니다", xlabel="스텝 (어두운 곳이 워밍업)", yscale="log")
+axes[1].set(title="노름은 워밍업 안팎에서 가장 큽니다", xlabel="스텝 (어두운 곳이 워밍업)", yscale="log")
 show(
     figure,
     "왼쪽: 학습 손실은 끝까지 내려가고, 검증 손실은 3쯤에서 바닥을 찍고 다시 올라갑니다. "
-    "오른쪽: 자르기 전의 노름. 워밍업 안팎에서 가장 크고, 그 뒤 1 가까이로 내려갔다가 천천히 다시 올라갑니다.",
+    "오른쪽: 자르기 전의 노름. 워밍업 안팎에서 가장 크고, 그 뒤 1 가까이로 내려갑니다. CPU에서는 끝으로 갈수록 천천히 다시 올라갑니다.",
 )
 print(
     f"가장 낮은 검증 손실 {record['val'][turn]:.2f} (스텝 {record['step'][turn]}), 끝 {record['val'][-1]:.2f}"
@@ -1016,11 +1016,14 @@ assert record["train"][-1] < 2
 assert record["step"][turn] < 0.85 * total
 assert record["val"][-1] > record["val"][turn] + 0.05
 assert record["train"][-1] < record["train"][turn] - 0.2
-assert median(main_norms[-quarter:]) > median(main_norms[quarter : 2 * quarter])
 assert max(main_norms[: 3 * warmup]) == max(main_norms)
 assert copied[-1] > copied[0]
-assert noisy > clean + 0.03
-assert sum(norm > 1 for norm in main_norms[-quarter:]) > 0.8 * quarter
+assert noisy > 1.03 * clean
+if on_cpu:
+    assert median(main_norms[-quarter:]) > median(main_norms[quarter : 2 * quarter])
+    assert sum(norm > 1 for norm in main_norms[-quarter:]) > 0.8 * quarter
+else:  # 더 큰 모델은 서른 에폭이면 조문을 통째로 외웁니다
+    assert copied[-1] > 20
 reveal(
     guess_11,
     "b",
@@ -1031,7 +1034,7 @@ reveal(
 r"""
 글을 읽어 보세요. 학습 전에는 아무 글자나 나옵니다. 한두 에폭이면 띄어쓰기와 조사가 생기고, 네 에폭쯤이면 조문의 말투가 됩니다. 그 뒤로도 글은 그럴듯해 보이는데 검증 손실은 나빠집니다. **그럴듯함은 외운 조각에서도 옵니다.** 사람이 읽고 고르면 과적합한 모델을 고르게 됩니다. 그래서 글과 함께 두 손실을 기록합니다.
 
-노름도 볼 만합니다. 가장 높은 곳은 워밍업 안팎이고, 외우기 시작하면 다시 조금씩 커집니다. 끝 무렵에는 거의 모든 스텝이 1을 넘어 잘립니다. 늘 걸리는 문턱은 「별난 배치만 줄인다」는 뜻을 잃은 것입니다. 그래서 `max_norm`은 노름을 그려 보고 정합니다.
+노름도 볼 만합니다. 가장 높은 곳은 워밍업 안팎입니다. CPU의 크기로 학습하면 그 뒤에 다시 조금씩 커져서, 끝 무렵에는 거의 모든 스텝이 1을 넘어 잘립니다. 늘 걸리는 문턱은 「별난 배치만 줄인다」는 뜻을 잃은 것입니다. 그래서 `max_norm`은 노름을 그려 보고 정합니다.
 
 평가에는 함정이 하나 더 있습니다. 학습 손실을 재려고 **섞는** `train_loader`의 앞 몇 배치를 꺼냅니다.
 
