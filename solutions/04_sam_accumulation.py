@@ -455,7 +455,7 @@ arrow(w, after_sgd, COLORS["third"])
 arrow(peak, peak - lr * h, COLORS["muted"], "--")
 for point, text, shift in [
     (w, "$w$", (0.05, 0.04)),
-    (peak, "$w + e$", (0.06, 0.02)),
+    (peak, "$w + e$", (0.03, 0.08)),
     (after_sam, "SAM: $w - \\eta h$", (0.05, -0.07)),
     (after_sgd, "SGD: $w - \\eta g$", (0.07, 0.02)),
 ]:
@@ -1636,9 +1636,8 @@ for axis, data, title in zip(axes, DATA, titles, strict=True):
         color = COLORS["right" if method.startswith("SAM") else "third"]
         axis.errorbar(place, mean(values), stdev(values), fmt="o", color=color, capsize=5, linewidth=2)
         axis.plot([place + 0.18] * len(values), values, ".", color=color, alpha=0.5)
-    axis.set(title=title, ylabel="마지막 검증 정확도 (%)", xlim=(-0.5, 3.6))
+    axis.set(title=title, xlabel=data, ylabel="마지막 검증 정확도 (%)", xlim=(-0.5, 3.6))
     axis.set_xticks(range(4), [name.replace(", ", "\n") for name in names], fontsize=9)
-    axis.text(0.02, 0.04, data, transform=axis.transAxes, fontsize=9, color=COLORS["muted"])
 show(
     figure,
     "방법 넷의 마지막 검증 정확도, 시드 다섯 개의 평균과 표준편차. 왼쪽 잡음이 있는 300장에서는 ρ가 0.5인 SAM이 92%쯤으로 "
@@ -2227,7 +2226,7 @@ show_table(
     ["방법 (시드 1개)", "마지막 학습 손실", "가장 낮은 검증 손실", "그 에폭", "EM", "F1", "걸린 시간"], rows
 )
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharex=True)
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharex=True, sharey=True)
 for name, color, style in [("SAM", "right", "s-"), ("AdamW", "third", "o--")]:
     for axis, column in zip(axes, [0, 1], strict=True):
         values = [entry[column] for entry in runs[name][1]]
