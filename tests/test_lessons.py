@@ -1,5 +1,6 @@
 """Every lesson there is: notebooks run headless, starters fail, solutions pass. New lessons need no edit."""
 
+import ast
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,11 @@ def test_every_built_notebook_belongs_to_the_course() -> None:
     """A lesson left out of course.toml would be shipped and never tested. (Drafts are not built yet.)"""
     for folder in (paths.solutions_path(), paths.lessons_path()):
         assert {path.stem for path in folder.glob("*.ipynb")} == {lesson.name for lesson in COURSE.lessons}
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_no_variable_of_a_lesson_is_called_like_an_exercise(lesson: Lesson) -> None:
+    """It would be taken for the answer, and all that it leans on would run: minutes of demos before each grading."""
+    tree = ast.parse(lesson.solution.read_text(encoding="utf-8"))
+    stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    assert stored & set(COURSE.exercises) == set()
