@@ -13,6 +13,7 @@ from grader.assess import Origin, assess
 from grader.course import Course, Exercise, Lesson, load_course
 from grader.execute import error_outputs, execute
 from grader.feedback import Feedback
+from grader.judge import judge
 from grader.mistakes import reference
 from grader.runtime.play import play
 from grader.runtime.program import load_program
@@ -124,3 +125,17 @@ def test_no_variable_of_a_lesson_is_called_like_an_exercise(lesson: Lesson) -> N
     tree = ast.parse(lesson.solution.read_text(encoding="utf-8"))
     stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     assert stored & set(COURSE.exercises) == set()
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_solution_passes_on_a_gpu(exercise: Exercise) -> None:
+    """There float16 and bfloat16 are the hardware's own. Read as a submission, judged against a run of its own."""
+    source = read_submission(COURSE.lesson(exercise.lesson).solution, tuple(COURSE.exercises)).files[0]
+    program = load_program(source.text, name="submission_on_gpu")
+    try:
+        trace = play(exercise.driver, program, seed=SEED, device="cuda")
+    finally:
+        program.unload()
+    verdict = judge(exercise, trace, reference(exercise.name, SEED, "cuda").solution)
+    assert verdict.status == "passed", verdict.differences

@@ -13,8 +13,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from torch.utils.data import DataLoader, TensorDataset
 
 from grader.course import load_course
-from grader.judge import judge
-from grader.mistakes import reference, solution_text
+from grader.mistakes import solution_text
 from grader.runtime.play import play, play_scenario
 from grader.runtime.program import Program, load_program
 from grader.runtime.training_fixtures import Settings, epoch_loader, read_checkpoint, settings_for
@@ -97,15 +96,6 @@ def test_the_process_is_as_it_was_afterwards(solution: Program, exercise: Any) -
             assert _process_state() == before
     finally:
         torch.use_deterministic_algorithms(False)
-
-
-@pytest.mark.cuda
-@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
-def test_the_solution_passes_on_a_gpu(exercise: Any) -> None:
-    """There float16 and bfloat16 are the hardware's own."""
-    trace = play(exercise.driver, load_program(solution_text("02"), name="on_gpu"), seed=1, device="cuda")
-    verdict = judge(exercise, trace, reference(exercise.name, 1, "cuda").solution)
-    assert verdict.status == "passed", verdict.differences
 
 
 # ---- fixtures --------------------------------------------------------------------------------------
