@@ -263,11 +263,19 @@ def _clips(stage: Stage) -> None:
 
 
 def _small(stage: Stage) -> None:
-    """The norm is within the limit, by little and by much: not so much that an epsilon beside it would show."""
+    """The norm is within the limit, by little and by much: not so much that an epsilon beside it would show.
+
+    Then once beyond it, in whatever way: a function that never touches anything has not understood the limit.
+    """
     for number, factor in enumerate((1.5, 4.0)):
         parameters = _parameters(stage.env, str(number))
         _clipped(stage, parameters, factor * _norm(parameters))
         stage.recorder.array(f"{number + 1}번째로 건넨 그레이디언트", _gradients(parameters))
+    parameters = _parameters(stage.env, "beyond")
+    before = _gradients(parameters)
+    _clipped(stage, parameters, 0.4 * _norm(parameters))
+    changed = bool((before - _gradients(parameters)).ne(0).any())
+    stage.recorder.array("노름이 max_norm을 넘는 그레이디언트가 바뀜", before * changed)
 
 
 def _missing(stage: Stage) -> None:
