@@ -20,7 +20,7 @@ _TRIES = 3
 
 Ray's own retries count while an actor is merely waited for, and its restarts need a free processor: too few.
 """
-_NONE_LEFT = "클러스터의 컴퓨터가 멈췄어요. `ray status`로 확인한 다음 --resume으로 이어 가 주세요."
+_NONE_LEFT = "클러스터의 컴퓨터가 멈췄어요. `ray status`로 확인한 다음 --resume으로 이어서 채점해 주세요."
 
 
 class ClusterError(RuntimeError):
@@ -101,7 +101,7 @@ def _connected(plan: Plan) -> Any:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise ClusterError(
             f"Ray 클러스터에 연결하지 못했어요: {plan.ray} ({reason[0][:200]})."
-            " 주소를 확인하거나, 첫 컴퓨터에서 `ray start --head`를 실행해 주세요."
+            " 주소를 확인하거나, 클러스터를 이끌 컴퓨터에서 `ray start --head`를 실행해 주세요."
         ) from error
     return ray
 
@@ -125,12 +125,12 @@ def _result(ray: Any, done: Any) -> Outcomes | None:
     except ray.exceptions.RayActorError as error:
         if "SandboxUnavailable" in str(error):
             raise SandboxUnavailable(
-                "클러스터의 컴퓨터에서 격리를 쓸 수 없어요. 그 컴퓨터에서 `grader doctor`를 실행해 주세요."
+                "클러스터에 격리를 쓸 수 없는 컴퓨터가 있어요. 컴퓨터마다 `grader doctor`를 실행해 보세요."
             ) from error
         return None
     except ray.exceptions.RayError as error:
         raise ClusterError(
             f"클러스터에서 채점하지 못했어요 ({type(error).__name__})."
-            " 컴퓨터마다 같은 버전의 hanstep이 있는지 확인해 주세요."
+            " 컴퓨터마다 hanstep의 버전이 같은지 확인해 주세요."
         ) from error
     return outcomes
