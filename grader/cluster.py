@@ -131,6 +131,6 @@ def _result(ray: Any, done: Any) -> Outcomes | None:
     except ray.exceptions.RayError as error:
         raise ClusterError(
             f"클러스터에서 채점하지 못했어요 ({type(error).__name__})."
-            " 컴퓨터마다 hanstep의 버전이 같은지 확인해 주세요."
+            " 컴퓨터마다 같은 버전의 hanstep을 설치했는지 확인해 주세요."
         ) from error
     return outcomes
