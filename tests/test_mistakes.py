@@ -314,4 +314,5 @@ def test_mistake_is_named_in_another_style(
         program.unload()
     verdict, diagnosis = examined(trace, its)
     assert verdict.status != "passed"
-    assert sorted(named(diagnosis)) == sorted(expect.split("+"))
+    if expect:  # otherwise it need only fail: nobody has given it a name yet
+        assert sorted(named(diagnosis)) == sorted(expect.split("+"))

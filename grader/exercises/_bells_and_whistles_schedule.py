@@ -107,8 +107,10 @@ def _short_plans(stage: Stage) -> None:
 
 def _ratios(stage: Stage) -> None:
     """Both ends are allowed; beyond them nothing is."""
+    draw = _Draw(stage.env, "plans")
     for ratio in (0.001, 0.2):
-        _record_plan(stage, (1010, 1, ratio, 1))
+        # A multiple of 5, and no half of a step at either end.
+        _record_plan(stage, (1000 * draw.whole(2, 9) + 5 * draw.whole(20, 80), 1, ratio, 1))
     for ratio in (0.0, 0.0004, 0.25, 10.0, -0.1):
         student = stage.student("plan_steps")
         stage.recorder.expect(ValueError, f"warmup_ratio={ratio}", student, 100, 2, warmup_ratio=ratio)

@@ -141,16 +141,25 @@ def _amp_step_overflow(stage: Stage) -> None:
 
 
 def _record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtype, Any], None]) -> None:
-    """What autocast said during forward, loss and backward: bfloat16 plain, float16 with a scaler."""
+    """What autocast said during forward, loss and backward.
+
+    bfloat16 plain, float16 with a scaler; then bfloat16 with one as well, switched off and on: whether there is a
+    scaler does not tell which precision is asked for.
+    """
     env, recorder = stage.env, stage.recorder
-    for dtype in (torch.bfloat16, torch.float16):
+    off, on = _scaler(env, enabled=False), _scaler(env, init_scale=2.0**8)
+    cases = (
+        (torch.bfloat16, None, ""),
+        (torch.float16, _scaler(env, init_scale=2.0**8), ""),
+        (torch.bfloat16, off, "(꺼 둔 스케일러)"),
+        (torch.bfloat16, on, "(켜 둔 스케일러)"),
+    )
+    for dtype, scaler, beside in cases:
         model = _net(env)
-        scaler = _scaler(env, init_scale=2.0**8) if dtype is torch.float16 else None
         call(model, noting_loss(loss_function(env), model.notes), dtype, scaler)
         for what in ("순전파", "손실", "역전파"):
-            recorder.fact(
-                f"{str(dtype).removeprefix('torch.')}을 청한 {what}의 autocast", model.notes.fact(what)
-            )
+            name = f"{str(dtype).removeprefix('torch.')}{beside}"
+            recorder.fact(f"{name}을 청한 {what}의 autocast", model.notes.fact(what))
 
 
 def _amp_step_precision(stage: Stage) -> None:

@@ -1,10 +1,12 @@
 """Drivers of lesson 02, third part: the best checkpoint, and training on from one."""
 
+import errno
 import io
 import math
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +46,8 @@ KEYS = ("config", "model", "optimizer", "scheduler", "score", "step")
 class Run:
     """A small training run of the driver's own, which the student's code saves or continues."""
 
-    def __init__(self, env: Env, *, adamw: bool = False, salt: str = "model") -> None:
-        self.model: Net = mlp(env, salt)
+    def __init__(self, env: Env, *, adamw: bool = False, moody: bool = False, salt: str = "model") -> None:
+        self.model: Net = moody_mlp(env, salt) if moody else mlp(env, salt)
         groups = two_groups(self.model, (0.02, 0.01) if adamw else (0.3, 0.2))
         self.opt: Optimizer = torch.optim.AdamW(groups) if adamw else torch.optim.SGD(groups, momentum=0.9)
         self.scheduler: LRScheduler = LambdaLR(self.opt, lambda k: 0.9**k)
@@ -78,12 +80,20 @@ class Run:
 
 
 def _updates(
-    stage: Stage, path: Path, scores: list[Any], *, name: str = "", as_text: bool = False
+    stage: Stage,
+    path: Path,
+    scores: list[Any],
+    *,
+    name: str = "",
+    as_text: bool = False,
+    moody: bool = False,
 ) -> Iterator[tuple[Run, list[Tensor]]]:
     """Between two updates the model is trained on; yields after each of them, with the weights so far."""
     recorder, env = stage.recorder, stage.env
     student = stage.student("BestCheckpoint")
-    run = Run(env)
+    run = Run(env, moody=moody)
+    if moody:
+        run.model.layers[1].eval()  # frozen statistics: one mode for the whole model does not put this back
     data = batches(env, (4,) * (len(scores) + 1))
     config = settings_for(student, Settings(epochs=len(scores), amp_dtype="bfloat16"))
     best = recorder.call(student, str(path) if as_text else path)
@@ -146,8 +156,9 @@ def _best_rises_and_falls(stage: Stage) -> None:
 
 
 def _best_ties(stage: Stage) -> None:
+    """The last score is so little higher that whoever asks for a least improvement misses it."""
     low, high = _rising(stage.env, 2)
-    _after_each(stage, [low, low, high, low, high], as_text=True)
+    _after_each(stage, [low, low, high, low, high, high + 2.0**-20], as_text=True)
 
 
 def _best_zero(stage: Stage) -> None:
@@ -164,17 +175,20 @@ def _best_nan(stage: Stage) -> None:
 
 
 def _best_content(stage: Stage) -> None:
-    """Everything that a run needs to go on, loaded into fresh objects."""
+    """Everything that a run needs to go on, loaded into fresh objects; statistics of BatchNorm are part of it."""
     recorder, env = stage.recorder, stage.env
+    fresh = Run(env, moody=True, salt="fresh")
+    modes: list[Fact] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for _ in _updates(stage, path, _rising(env, 3)):
-            pass
+        for run, _ in _updates(stage, path, _rising(env, 3), moody=True):
+            modes = [m.training for m in run.model.modules()]
         content, how = read_checkpoint(path)
     recorder.fact("파일", how)
     recorder.fact("키", plain([key for key in KEYS if key in content]))
     recorder.fact("step", plain(content.get("step")))
-    fresh = Run(env, salt="fresh")
+    recorder.array("모델의 상태", flat_state(content.get("model"), fresh.model))
+    recorder.fact("저장한 뒤의 모드", modes)
     recorder.array("옵티마이저", _loaded_momentum(fresh.opt, content.get("optimizer")))
     recorder.fact("스케줄러", _loaded_epoch(fresh.scheduler, content.get("scheduler")))
 
@@ -225,7 +239,8 @@ def _best_plain(stage: Stage) -> None:
                 )
             )
             content, how = read_checkpoint(folder / "best.pt")
-            recorder.fact(f"{name}: 반환값", plain(saved))
+            # A comparison with NumPy's score is NumPy's bool.
+            recorder.fact(f"{name}: 반환값", plain(bool(saved) if isinstance(saved, np.bool_) else saved))
             recorder.fact(f"{name}: 파일", how)
             recorder.fact(f"{name}: score", plain(content.get("score")))
             recorder.fact(f"{name}: config", plain(content.get("config")))
@@ -258,7 +273,10 @@ def _best_crash(stage: Stage) -> None:
             _whatever_it_raises(recorder, save)
         _record_file(recorder, path, run, moments, "두 번째로 저장이 끊긴 뒤")
         kept = _second_name(path, folder / "kept.pt")
-        recorder.call(save)
+        with _renaming(student, path) as gaps:
+            recorder.call(save)
+        # Between taking the old file away and giving the new one its name, a crash leaves neither.
+        recorder.fact("이름을 바꿀 때 예전 파일", "없음" if any(gaps) else "있음")
         _record_file(recorder, path, run, moments, "마지막 저장 뒤")
         # A file that was written in place shows its new content under its second name as well.
         recorder.fact("저장하는 동안 예전 파일", "그대로" if kept() else "덮어씀")
@@ -295,6 +313,31 @@ def _full_disk(student: Any) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _renaming(student: Any, path: Path) -> Iterator[list[bool]]:
+    """For each file that gets the checkpoint's name: had the old one gone by then?
+
+    From outside the checkpoint's folder nothing can be renamed, as if that were another file system.
+    """
+    gaps: list[bool] = []
+    originals = {name: getattr(os, name) for name in ("rename", "replace")}
+
+    def watched(rename: Callable[..., None]) -> Callable[..., None]:
+        def renamed(src: Any, dst: Any, **kwargs: Any) -> None:
+            if not kwargs and os.path.abspath(os.fsdecode(dst)) == str(path):
+                if not Path(os.path.abspath(os.fsdecode(src))).is_relative_to(path.parent):
+                    raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), src, None, dst)
+                gaps.append(not path.exists())
+            rename(src, dst, **kwargs)
+
+        return renamed
+
+    with ExitStack() as stack:
+        for name, original in originals.items():
+            stack.enter_context(replaced(student, os, name, watched(original)))
+        yield gaps
+
+
 def _second_name(path: Path, link: Path) -> Any:
     """A hard link to the file as it is now; the returned function tells whether its content is still the same."""
     try:
@@ -307,21 +350,29 @@ def _second_name(path: Path, link: Path) -> Any:
 
 # ---- resume --------------------------------------------------------------------------------------
 
-_STEPS, _SAVED_AT = 9, 4
+_STEPS = 9
 
 
 def _resumed(stage: Stage, *, adamw: bool, as_text: bool) -> None:
-    """Nine batches in one go; and four, a checkpoint, a new process's objects, and the other five."""
+    """Nine batches in one go; and some, a checkpoint, a new process's objects, and the others.
+
+    The scheduler is further on than the updates, as after a run that went before.
+    """
     env, recorder = stage.env, stage.recorder
     data = batches(env, (4,) * (_STEPS + 2))
+    saved_at = 3 + env.number("saved at") % 4
     whole = Run(env, adamw=adamw)
-    whole.train(data[:_SAVED_AT])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch would have an update come first
+        for _ in range(1 + env.number("ahead") % 2):
+            whole.scheduler.step()
+    whole.train(data[:saved_at])
     again = Run(env, adamw=adamw, salt="another start")
     with scratch_folder() as folder:
         path = folder / "run.pt"
-        extra = {"step": _SAVED_AT, "score": 0.5, "config": Settings().to_dict(), "note": "덤으로 든 것"}
+        extra = {"step": saved_at, "score": 0.5, "config": Settings().to_dict(), "note": "덤으로 든 것"}
         torch.save({**whole.state(), **extra}, path)
-        whole.train(data[_SAVED_AT:_STEPS])
+        whole.train(data[saved_at:_STEPS])
         step = recorder.call(
             stage.student("resume"),
             str(path) if as_text else path,
@@ -332,7 +383,7 @@ def _resumed(stage: Stage, *, adamw: bool, as_text: bool) -> None:
     recorder.fact("반환 타입", type_name(step))
     recorder.fact("반환값", plain(step))
     recorder.watch(again.model, again.opt)  # from here on, so that updates are counted from what was loaded
-    start = step if isinstance(step, int) and 0 <= step <= _STEPS else _SAVED_AT
+    start = step if isinstance(step, int) and 0 <= step <= _STEPS else saved_at
     again.train(data[start:_STEPS])
     ends = zip(whole.model.parameters(), again.model.parameters(), strict=True)
     recorder.fact("중단 없이 학습한 가중치와 비트까지 같음", all(torch.equal(a, b) for a, b in ends))
@@ -360,11 +411,12 @@ def _resume_modes(stage: Stage) -> None:
         "model": saved.state_dict(),
         "optimizer": fresh.state_dict(),
         "scheduler": LambdaLR(fresh, lambda k: 0.9**k).state_dict(),
-        "step": 0,
+        "step": 10 + env.number("step") % 90,
         "score": 0.0,
         "config": {},
     }
     model.eval()
+    model.layers[3].train()
     with scratch_folder() as folder:
         torch.save(content, folder / "run.pt")
         recorder.watch(model)

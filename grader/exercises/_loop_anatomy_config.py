@@ -155,6 +155,7 @@ def _impossible(env: Env) -> tuple[dict[str, Any], ...]:
         {"lr": 0.0},
         {"lr": -number / 100},
         {"epochs": 0},
+        {"epochs": -number},
         {"batch_size": 0},
         {"batch_size": -number},
         {"warmup_steps": number + 1, "total_steps": number},

@@ -194,35 +194,39 @@ def _schedulers(stage: Stage) -> None:
 
 
 def _missing_gradients(stage: Stage) -> None:
-    """A tensor with a gradient in the first pass and none in the second, and one the other way round."""
+    """A tensor with a gradient in the first pass and none in the second, and one the other way round.
+
+    Others in each update: what was remembered in an earlier one must not come back.
+    """
     model = mlp(stage.env)
     watched = _Watched(stage, model, model.parameters(), torch.optim.SGD, rho=_RHO, lr=0.3)
     parameters = list(model.parameters())
 
-    def update(batch: Batch) -> None:
+    def update(batch: Batch, first: int, second: int) -> None:
         watched.gradients(batch)
-        parameters[1].grad = None
+        parameters[first].grad = None
         watched.sam.first_step()
         watched.gradients(batch)
-        parameters[2].grad = None
+        parameters[second].grad = None
         watched.sam.second_step()
 
-    for batch in _data(stage.env)[:3]:
-        watched.recorder.call(update, batch)
+    for batch, missing in zip(_data(stage.env), ((1, 2), (1, 2), (0, 2)), strict=False):
+        watched.recorder.call(update, batch, *missing)
 
 
 def _zero_gradients(stage: Stage) -> None:
-    """Nothing but zeros in the first pass: the weights stay, and the second pass steps from them."""
+    """Nothing but zeros in the first pass: the weights stay, and the second pass steps from them. ASAM as well."""
     recorder = stage.recorder
-    model = mlp(stage.env)
-    watched = _Watched(stage, model, model.parameters(), torch.optim.SGD, rho=_RHO, lr=0.3)
-    before = _flat(model)
-    for parameter in model.parameters():
-        parameter.grad = torch.zeros_like(parameter)
-    recorder.call(watched.sam.first_step)
-    recorder.array("움직인 거리", (_flat(model) - before).norm().reshape(1))
-    watched.gradients(_data(stage.env)[0])
-    recorder.call(watched.sam.second_step)
+    for name, extra in (("", {}), ("ASAM이 ", {"adaptive": True})):
+        model = mlp(stage.env)
+        watched = _Watched(stage, model, model.parameters(), torch.optim.SGD, rho=_RHO, lr=0.3, **extra)
+        before = _flat(model)
+        for parameter in model.parameters():
+            parameter.grad = torch.zeros_like(parameter)
+        recorder.call(watched.sam.first_step)
+        recorder.array(f"{name}움직인 거리", (_flat(model) - before).norm().reshape(1))
+        watched.gradients(_data(stage.env)[0])
+        recorder.call(watched.sam.second_step)
 
 
 def _resumes(stage: Stage) -> None:
@@ -331,6 +335,18 @@ def _sharp_train_mode(stage: Stage) -> None:
     stage.recorder.fact("모드", [m.training for m in model.modules()])
 
 
+def _sharp_modes(stage: Stage) -> None:
+    """The same model in eval mode, then with frozen statistics: nobody's mode is one flag."""
+    model = moody_mlp(stage.env)
+    measured = _Measured(stage, model)
+    for number, batch in enumerate(batches(stage.env, (6, 4))):
+        model.train(number == 1)
+        model.layers[1].eval()
+        measured.measure(batch, 0.3)
+        stage.recorder.fact(f"{number + 1}번째 호출 뒤의 모드", [m.training for m in model.modules()])
+    measured.record_values()
+
+
 def _sharp_weights(stage: Stage) -> None:
     measured = _Measured(stage, mlp(stage.env))
     measured.measure_three()
@@ -403,6 +419,7 @@ DRIVERS = (
         (
             Scenario("value", "평가 모드의 모델", _sharp_value, FLOAT32_ATOL),
             Scenario("train-mode", "드롭아웃과 배치 정규화가 있는 모델", _sharp_train_mode, FLOAT32_ATOL),
+            Scenario("modes", "평가 모드, 얼린 배치 정규화", _sharp_modes, FLOAT32_ATOL),
             Scenario("weights", "가중치를 그대로 두기", _sharp_weights),
             Scenario("statistics", "배치 정규화의 이동 통계량", _sharp_statistics),
             Scenario("random-state", "난수 상태", _sharp_random_state),

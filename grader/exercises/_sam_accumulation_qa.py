@@ -53,6 +53,10 @@ class Answer(NamedTuple):
     start_logits: Tensor
     end_logits: Tensor
 
+    def __getitem__(self, key: Any) -> Any:
+        """By position, and by name as well."""
+        return getattr(self, key) if isinstance(key, str) else tuple(self)[key]
+
 
 @dataclass
 class _Rounds:
@@ -105,7 +109,12 @@ class Reader(nn.Module):
         if self.observer is not None:
             self.observer.forward(input_ids)
         self.modes_seen.setdefault(int(input_ids[0, 0]), set()).add(self.training)
-        mask = (input_ids != _PAD) if attention_mask is None else attention_mask.bool()
+        if attention_mask is not None:
+            mask = attention_mask.bool()
+        elif start_positions is None:  # asked for logits alone, to find out what an update is made of
+            mask = input_ids != _PAD
+        else:  # as in Hugging Face's models: without a mask every token counts, padding too
+            mask = torch.ones_like(input_ids, dtype=torch.bool)
         hidden = self.mix(self.tokens(input_ids))
         hidden = torch.tanh(hidden + hidden.roll(1, dims=1) * 0.5 - hidden.roll(-1, dims=1) * 0.3)
         logits = self.head(hidden) * self.temper * (1.0 if self.training else 0.5)

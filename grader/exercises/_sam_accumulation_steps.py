@@ -99,6 +99,9 @@ def _step_modes(stage: Stage) -> None:
             stage.student("sam_step"), model, FixtureSAM(base, recorder), loss_function(env), *batch
         )
         recorder.modes()
+        # Switching statistics off for the second pass is right, leaving them off is not.
+        norm = model.layers[1]
+        recorder.append_fact("배치 정규화의 설정", [norm.momentum, norm.track_running_stats])
 
 
 # ---- sam_accumulate ------------------------------------------------------------------------------
@@ -124,6 +127,8 @@ def _sam_windows(stage: Stage, make: Make, *, clips: bool = False, record_return
     # Active in the first call (four times the limit still is), out of reach in the second: a clip that
     # always acts hides a wrong scale.
     parts = ((data[:11], 4, 0.15 * norm), (data[11:], 3, 50.0 * norm))
+    if record_returns:
+        model.layers[-1].eval()
     for number, (part, accum_steps, limit) in enumerate(parts):
         micro_batches = list(part) if number == 0 else (batch for batch in part)
         extra = {"max_norm": limit} if clips else {}
@@ -137,6 +142,7 @@ def _sam_windows(stage: Stage, make: Make, *, clips: bool = False, record_return
         scale_rates(base, 0.8)
     if record_returns:
         recorder.array("returned", losses)
+        recorder.modes()
 
 
 def _windows_sgd(stage: Stage) -> None:
@@ -152,6 +158,7 @@ def _windows_adamw(stage: Stage) -> None:
 
 
 def _windows_returns(stage: Stage) -> None:
+    """What comes back, and the modes as they were: all but the last layer in train mode."""
     _sam_windows(stage, sgd, record_returns=True)
 
 
