@@ -1,6 +1,7 @@
 """Drivers of lesson 04, second part: `sam_step` and `sam_accumulate`, over a SAM of the fixtures' own."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
@@ -100,7 +101,7 @@ def _step_modes(stage: Stage) -> None:
         )
         recorder.modes()
         # Switching statistics off for the second pass is right, leaving them off is not.
-        norm = model.layers[1]
+        norm: Any = model.layers[1]
         recorder.append_fact("배치 정규화의 설정", [norm.momentum, norm.track_running_stats])
 
 
@@ -128,7 +129,7 @@ def _sam_windows(stage: Stage, make: Make, *, clips: bool = False, record_return
     # always acts hides a wrong scale.
     parts = ((data[:11], 4, 0.15 * norm), (data[11:], 3, 50.0 * norm))
     if record_returns:
-        model.layers[-1].eval()
+        list(model.modules())[-1].eval()
     for number, (part, accum_steps, limit) in enumerate(parts):
         micro_batches = list(part) if number == 0 else (batch for batch in part)
         extra = {"max_norm": limit} if clips else {}
