@@ -56,10 +56,15 @@ MESSAGES: dict[Status, str] = {
 }
 
 
+EMPTY = "아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요."
+
+
 def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origin) -> Feedback:
     """Judge a trace, and say why where it does not pass."""
     verdict = judge(exercise, trace, reference.solution)
-    diagnosis = diagnose(exercise, trace, verdict, reference)
+    empty = verdict.status != "passed" and _is_blank(exercise.name, trace, verdict, origin)
+    # The order of the right events is part of the answer: not for those who have not begun.
+    diagnosis = Diagnosis() if empty else diagnose(exercise, trace, verdict, reference)
     line = _line_to_show(exercise, trace, verdict, diagnosis, origin)
     place = origin.place(line)
     failure = verdict.failure
@@ -69,7 +74,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         title=exercise.title,
         status=verdict.status,
         checks=verdict.checks,
-        message=_message(verdict, diagnosis),
+        message=EMPTY if empty else _message(verdict, diagnosis),
         diagnosis=_with_places(diagnosis, origin),
         line=place.line if place else None,
         cell=place.cell if place else None,
@@ -102,7 +107,7 @@ def _message(verdict: Verdict, diagnosis: Diagnosis) -> str:
         return " 그리고 ".join(" 또는 ".join(named.titles) for named in diagnosis.mistakes)
     failure = verdict.failure
     if failure is not None and failure.type == "NotImplementedError":
-        return "아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요."
+        return "`raise NotImplementedError` 줄이 남아 있어요. 다 썼으면 그 줄을 지우고 다시 확인해 보세요."
     if failure is not None:
         return f"{MESSAGES[verdict.status]} {failure.type}: {failure.message}"
     departure = diagnosis.departure
@@ -129,6 +134,23 @@ def _line_to_show(
         return methods.get(wanted.removeprefix("def "), start)
     events = [e for run in trace.runs.values() for e in run.events]
     return next((e.line for e in events if e.kind == wanted and e.line is not None), start)
+
+
+def _is_blank(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
+    """Whether the learner has not begun: the starter's own exception before anything ran, or no statement at all."""
+    failure = verdict.failure
+    if failure is not None and failure.type == "NotImplementedError":
+        return not any(run.events for run in trace.runs.values())
+    try:
+        tree = ast.parse(origin.source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    found = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name]
+    return bool(found) and all(
+        isinstance(statement, ast.Pass)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in found[-1].body
+    )
 
 
 def _definition(name: str, origin: Origin) -> tuple[int | None, int | None, dict[str, int]]:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from grader import paths
-from grader.course import Course, Lesson
+from grader.course import Course, CourseError, Lesson
 from grader.execute import NotebookFailed, error_outputs, execute
+from grader.mistakes import single_mistakes
 from grader.starter import PLACEHOLDER, BuildError, starter_text
 
 __all__ = ["BuildError", "Stale", "build", "build_all", "learner_notebook", "solution_notebook"]
@@ -44,6 +45,7 @@ def build_all(course: Course, *, check: bool, report: Callable[[str], None]) -> 
     """
     stale: list[Stale] = []
     for lesson in course.lessons:
+        _try_mistakes(lesson)
         if not check:
             report(f"{lesson.name}: 노트북을 만들고 실행해요 …")
         stale += build(lesson, check=check)
@@ -58,6 +60,16 @@ def build_all(course: Course, *, check: bool, report: Callable[[str], None]) -> 
     else:
         report(f"레슨 {len(course.lessons)}개가 모두 원본과 같아요." if check else "다 만들었어요.")
     return not stale
+
+
+def _try_mistakes(lesson: Lesson) -> None:
+    """Apply every edit of every mistake: a slip here would otherwise show while a class is graded."""
+    for exercise in lesson.exercises:
+        try:
+            for _ in single_mistakes(exercise):
+                pass
+        except CourseError as error:
+            raise BuildError(str(error)) from error
 
 
 def build(lesson: Lesson, *, check: bool) -> list[Stale]:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -85,35 +86,56 @@ def watch(file: Annotated[Path, typer.Argument(help="지켜볼 .ipynb 또는 .py
     """파일을 저장할 때마다 다시 확인해요."""
     from watchfiles import watch as changes
 
+    seen = _content(file)
     _check_file(file, None, None, "cpu")
-    for _ in changes(file):
-        out.rule()
-        _check_file(file, None, None, "cpu")
+    # The folder, not the file: most editors save a new file under the old name. And once a second whatever the
+    # system says: what was saved during a check is not missed.
+    for _ in changes(file.resolve().parent, recursive=False, rust_timeout=1000, yield_on_timeout=True):
+        now = _content(file)
+        if now is not None and now != seen:
+            seen = now
+            out.rule()
+            _check_file(file, None, None, "cpu")
+
+
+def _content(file: Path) -> bytes | None:
+    """What is in the file; None while an editor has it away."""
+    try:
+        return file.read_bytes()
+    except OSError:
+        return None
 
 
 def _check_file(file: Path, exercise: str | None, seed: int | None, device: str) -> bool:
     from grader.course import CourseError
     from grader.grading import grade_one
+    from grader.progress import Progress as Learner
     from grader.report.text import print_feedback
     from grader.submission import ClassFolderError, read_submission
     from grader.workers import Plan
 
     course = _course()
+    if file.is_dir():
+        _stop(f"폴더예요: {file}. 파일 하나를 주세요. 반 전체는 grader grade {file}로 채점해요.")
     if not file.is_file():
         _stop(f"파일이 없어요: {file}. 경로를 확인해 주세요.")
     if exercise is not None:
         _guarded(lambda: course.exercise(exercise), CourseError)
     submission = _guarded(lambda: read_submission(file, tuple(course.exercises)), ClassFolderError, OSError)
+    if submission.unreadable:
+        _stop(f"{submission.unreadable[0].name}: {submission.unreadable[0].message}", 1)
     handed_in = {name for name in course.exercises if submission.source_for(name) is not None}
     lessons = tuple(lesson for lesson in course.lessons if any(e.name in handed_in for e in lesson.exercises))
     # One's own file needs no walls, only that an endless loop or a crash costs nothing but itself.
     plan = Plan(course, lessons or course.lessons, seed or 1, _device(device), "none")
     with out.status("확인하는 중이에요"):
-        result = grade_one(plan, submission)
+        result = _guarded(lambda: grade_one(plan, submission), CourseError)
     shown = [f for f in result.feedbacks if (f.exercise == exercise if exercise else f.status != "missing")]
     if not shown:
         _stop(f"{file}에서 연습 문제를 찾지 못했어요. 있는 연습 문제: {', '.join(course.exercises)}", 1)
+    learner = Learner.load()
     for feedback in shown:
+        learner.record_check(feedback.exercise, feedback.status == "passed")
         print_feedback(out, feedback)
     return all(f.status == "passed" for f in shown)
 
@@ -220,12 +242,23 @@ def grade(
                 bar.update(task, advance=1)
 
             grade_class(plan, todo, finished)
-    except (SandboxUnavailable, ClusterError) as error:
+    except (SandboxUnavailable, ClusterError, CourseError) as error:
         _stop(error)
     except KeyboardInterrupt:
-        err.print(
-            f"\n멈췄어요. 이어서 하려면: grader grade {submissions} --out {out_dir} --resume", markup=False
-        )
+        again = [
+            "grader",
+            "grade",
+            str(submissions),
+            "--out",
+            str(out_dir),
+            "--resume",
+            "--device",
+            plan.device,
+        ]
+        again += [word for key in lesson or () for word in ("--lesson", key)]
+        again += ["--sandbox", sandbox] if sandbox != "auto" else []
+        again += ["--ray", ray] if ray else []
+        err.print(f"\n멈췄어요. 이어서 하려면: {shlex.join(again)}", markup=False, soft_wrap=True)
         raise typer.Exit(130) from None
     result = journal.result(handed_in)
     _guarded(lambda: write_report(out_dir, result, course), OSError)

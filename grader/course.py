@@ -4,6 +4,7 @@ import importlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -122,7 +123,9 @@ class Course:
         """
         if name in self.exercises:
             return self.exercises[name]
-        raise CourseError(f"'{name}' 연습 문제는 없어요. 있는 연습 문제: {', '.join(self.exercises)}")
+        near = get_close_matches(name, self.exercises, n=1)
+        meant = f" 혹시 '{near[0]}'인가요?" if near else ""
+        raise CourseError(f"'{name}' 연습 문제는 없어요.{meant} 있는 연습 문제: {', '.join(self.exercises)}")
 
 
 @cache
@@ -178,14 +181,22 @@ def _exercise(name: str, lesson: str, document: Mapping[str, Any], driver: Drive
     return Exercise(name, lesson, document["title"], checks, hints, mistakes, driver)
 
 
+_EVENTS = frozenset(
+    ("zero_grad", "forward", "backward", "clip", "first_step", "step", "scheduler", "return", "def")
+)
+
+
 def _mistake(document: Mapping[str, Any]) -> Mistake:
+    at = document.get("at", "def")
+    if at not in _EVENTS and not at.startswith("def "):
+        raise CourseError(f"{document['id']}: at이 {at!r}예요. 쓸 수 있는 것: {', '.join(sorted(_EVENTS))}")
     programs = [document["edits"], *document.get("variants", ())]
     return Mistake(
         id=document["id"],
         title=document["title"],
         explain=document["explain"].strip(),
         hint=document["hint"].strip(),
-        at=document.get("at", "def"),
+        at=at,
         programs=tuple(tuple((str(old), str(new)) for old, new in program) for program in programs),
         in_pairs=int(document.get("in_pairs", 1)),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from grader.assess import MESSAGES, Origin, assess, without_trace
-from grader.course import Exercise
+from grader.course import CourseError, Exercise
 from grader.feedback import Feedback
 from grader.mistakes import Reference, reference
 from grader.report.results import SubmissionResult
@@ -63,7 +63,8 @@ def assess_submission(plan: Plan, submission: Submission, outcomes: Outcomes) ->
         feedback = _feedback(plan, submission, exercise, outcomes.get(exercise.name))
         others = submission.duplicates(exercise.name)
         if others:
-            note = f"`{exercise.name}` 정의가 여러 파일에 있어요: {', '.join(others)}. 마지막 파일의 것을 채점했어요."
+            listed = ", ".join(others)
+            note = f"`{exercise.name}` 정의가 여러 파일에 있어요: {listed}. 마지막 파일 {others[-1]}의 것을 채점했어요."
             feedback = replace(feedback, notes=(*feedback.notes, note))
         feedbacks.append(feedback)
     return SubmissionResult(
@@ -90,6 +91,8 @@ def _assessed(exercise: Exercise, trace: Trace, known: Reference, origin: Origin
     """Assess; a forged trace that trips the grader itself costs its own points and nobody else's."""
     try:
         return assess(exercise, trace, known, origin)
+    except CourseError:  # the author's slip, and no student's
+        raise
     except Exception:
         logging.getLogger(__name__).exception("assessing %s of %s", exercise.name, origin.file)
         message = f"{MESSAGES['crashed']} (읽을 수 없는 기록)"

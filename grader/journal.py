@@ -88,8 +88,8 @@ def _setup(plan: Plan) -> dict[str, Any]:
 
 
 def _in_words(setup: Mapping[str, Any]) -> str:
-    lessons = ", ".join(str(lesson) for lesson in setup.get("lessons", ()))
-    return f"--seed {setup.get('seed')} --device {setup.get('device')}, 레슨 {lessons}"
+    lessons = " ".join(f"--lesson {lesson}" for lesson in setup.get("lessons", ()))
+    return f"--seed {setup.get('seed')} --device {setup.get('device')} {lessons}"
 
 
 def _read(path: Path, plan: Plan, seed_given: bool) -> tuple[int, dict[str, SubmissionResult]]:
@@ -104,8 +104,8 @@ def _read(path: Path, plan: Plan, seed_given: bool) -> tuple[int, dict[str, Subm
         ) from error
     if theirs != {**_setup(plan), "seed": 0} or (seed_given and seed != plan.seed):
         raise JournalError(
-            f"멈춘 채점과 옵션이 달라요. 멈춘 채점: {_in_words(setup)}. 지금: {_in_words(_setup(plan))}. "
-            "같은 옵션으로 이어서 하거나, --resume 없이 처음부터 채점해 주세요."
+            f"멈춘 채점과 옵션이 달라요. 멈춘 채점의 옵션은 {_in_words(setup)} 이에요. "
+            "이 옵션으로 이어서 하거나, --resume 없이 처음부터 채점해 주세요."
         )
     done = {}
     for line in lines[1:]:

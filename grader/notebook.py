@@ -67,8 +67,10 @@ def check(
     feedback = _checked(exercise, function, device, seconds)
     notes = (*feedback.notes, *_leaning_notes(function))
     feedback = replace(feedback, notes=notes)
-    Progress.load().record_check(exercise.name, feedback.status == "passed")
-    return Shown(feedback_html(feedback, total_hints=len(exercise.hints)), feedback_text(feedback), feedback)
+    learner = Progress.load()
+    learner.record_check(exercise.name, feedback.status == "passed")
+    left = len(exercise.hints) - learner.exercises[exercise.name].hints
+    return Shown(feedback_html(feedback, total_hints=left), feedback_text(feedback), feedback)
 
 
 def hint(exercise: str | Callable[..., Any]) -> Shown:

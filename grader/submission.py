@@ -277,9 +277,9 @@ def _link_target(link: Path, root: str) -> Path | None:
 
 
 def _natural(name: str) -> tuple[list[list[tuple[int, int, str]]], str]:
-    """Sort key: `hw2` before `hw10`, folder by folder; the name itself decides between `A` and `a`."""
+    """Sort key: `hw.py`, `hw2.py`, `hw10.py`, folder by folder; the name itself decides between `A` and `a`."""
     folders = []
-    for component in name.split("/"):
+    for component in name.removesuffix(".py").removesuffix(".ipynb").split("/"):
         parts = re.split(r"(\d+)", component.casefold())
         folders.append([(0, int(p), "") if p.isdecimal() else (1, 0, p) for p in parts if p])
     return folders, name

@@ -1,10 +1,9 @@
-"""Drivers of lesson 02, third part: the best checkpoint, and training on from one."""
+"""Drivers of lesson 02, third part: the best checkpoint."""
 
 import errno
 import io
 import math
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,23 +13,16 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LambdaLR, LRScheduler
+from torch.optim.lr_scheduler import LRScheduler
 
 from grader.runtime.fixtures import (
-    Batch,
-    LossFn,
-    Net,
     batches,
-    loss_function,
-    mlp,
-    moody_mlp,
-    sgd,
-    two_groups,
 )
 from grader.runtime.play import Driver, Env, Scenario, Stage
-from grader.runtime.recorder import Recorder, type_name
+from grader.runtime.recorder import Recorder
 from grader.runtime.trace import Fact
 from grader.runtime.training_fixtures import (
+    Run,
     Settings,
     flat_state,
     plain,
@@ -41,39 +33,6 @@ from grader.runtime.training_fixtures import (
 )
 
 KEYS = ("config", "model", "optimizer", "scheduler", "score", "step")
-
-
-class Run:
-    """A small training run of the driver's own, which the student's code saves or continues."""
-
-    def __init__(self, env: Env, *, adamw: bool = False, moody: bool = False, salt: str = "model") -> None:
-        self.model: Net = moody_mlp(env, salt) if moody else mlp(env, salt)
-        groups = two_groups(self.model, (0.02, 0.01) if adamw else (0.3, 0.2))
-        self.opt: Optimizer = torch.optim.AdamW(groups) if adamw else torch.optim.SGD(groups, momentum=0.9)
-        self.scheduler: LRScheduler = LambdaLR(self.opt, lambda k: 0.9**k)
-        self.loss_fn: LossFn = loss_function(env)
-
-    def train(self, data: list[Batch]) -> None:
-        """One update a batch."""
-        parameters = list(self.model.parameters())
-        for xb, yb in data:
-            grads = torch.autograd.grad(self.loss_fn(self.model(xb), yb), parameters)
-            for parameter, grad in zip(parameters, grads, strict=True):
-                parameter.grad = grad
-            self.opt.step()
-            self.scheduler.step()
-
-    def weights(self) -> Tensor:
-        """A copy of all weights, as `flat_state` orders them."""
-        return flat_state(self.model.state_dict(), self.model)
-
-    def state(self) -> dict[str, Any]:
-        """What a checkpoint of it holds."""
-        return {
-            "model": self.model.state_dict(),
-            "optimizer": self.opt.state_dict(),
-            "scheduler": self.scheduler.state_dict(),
-        }
 
 
 # ---- BestCheckpoint ------------------------------------------------------------------------------
@@ -348,86 +307,6 @@ def _second_name(path: Path, link: Path) -> Any:
     return lambda: link.read_bytes() == before
 
 
-# ---- resume --------------------------------------------------------------------------------------
-
-_STEPS = 9
-
-
-def _resumed(stage: Stage, *, adamw: bool, as_text: bool) -> None:
-    """Nine batches in one go; and some, a checkpoint, a new process's objects, and the others.
-
-    The scheduler is further on than the updates, as after a run that went before.
-    """
-    env, recorder = stage.env, stage.recorder
-    data = batches(env, (4,) * (_STEPS + 2))
-    saved_at = 3 + env.number("saved at") % 4
-    whole = Run(env, adamw=adamw)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch would have an update come first
-        for _ in range(1 + env.number("ahead") % 2):
-            whole.scheduler.step()
-    whole.train(data[:saved_at])
-    again = Run(env, adamw=adamw, salt="another start")
-    with scratch_folder() as folder:
-        path = folder / "run.pt"
-        extra = {"step": saved_at, "score": 0.5, "config": Settings().to_dict(), "note": "덤으로 든 것"}
-        torch.save({**whole.state(), **extra}, path)
-        whole.train(data[saved_at:_STEPS])
-        step = recorder.call(
-            stage.student("resume"),
-            str(path) if as_text else path,
-            model=again.model,
-            opt=again.opt,
-            scheduler=again.scheduler,
-        )
-    recorder.fact("반환 타입", type_name(step))
-    recorder.fact("반환값", plain(step))
-    recorder.watch(again.model, again.opt)  # from here on, so that updates are counted from what was loaded
-    start = step if isinstance(step, int) and 0 <= step <= _STEPS else saved_at
-    again.train(data[start:_STEPS])
-    ends = zip(whole.model.parameters(), again.model.parameters(), strict=True)
-    recorder.fact("중단 없이 학습한 가중치와 비트까지 같음", all(torch.equal(a, b) for a, b in ends))
-
-
-def _resume_sgd(stage: Stage) -> None:
-    _resumed(stage, adamw=False, as_text=False)
-
-
-def _resume_adamw(stage: Stage) -> None:
-    _resumed(stage, adamw=True, as_text=True)
-
-
-def _resume_modes(stage: Stage) -> None:
-    """Buffers are part of the model's state; modes are not."""
-    env, recorder = stage.env, stage.recorder
-    saved, model = moody_mlp(env, "saved"), moody_mlp(env)
-    with torch.no_grad():
-        for buffer in saved.buffers():
-            buffer.add_(0.25 if buffer.is_floating_point() else 1)
-    opt = sgd(model)
-    scheduler = LambdaLR(opt, lambda k: 0.9**k)
-    fresh = sgd(saved)
-    content = {
-        "model": saved.state_dict(),
-        "optimizer": fresh.state_dict(),
-        "scheduler": LambdaLR(fresh, lambda k: 0.9**k).state_dict(),
-        "step": 10 + env.number("step") % 90,
-        "score": 0.0,
-        "config": {},
-    }
-    model.eval()
-    model.layers[3].train()
-    with scratch_folder() as folder:
-        torch.save(content, folder / "run.pt")
-        recorder.watch(model)
-        step = recorder.call(
-            stage.student("resume"), folder / "run.pt", model=model, opt=opt, scheduler=scheduler
-        )
-    recorder.fact("반환값", plain(step))
-    recorder.array("모델의 상태", flat_state(model.state_dict(), model))
-    recorder.modes()
-
-
 DRIVERS = (
     Driver(
         "BestCheckpoint",
@@ -439,14 +318,6 @@ DRIVERS = (
             Scenario("content", "이어서 학습할 수 있는 내용", _best_content),
             Scenario("plain", "파일에 담긴 값", _best_plain),
             Scenario("crash", "저장하다 끊길 때", _best_crash),
-        ),
-    ),
-    Driver(
-        "resume",
-        (
-            Scenario("sgd", "모멘텀 SGD", _resume_sgd),
-            Scenario("adamw", "AdamW", _resume_adamw),
-            Scenario("modes", "배치 정규화의 이동 통계량과 모드", _resume_modes),
         ),
     ),
 )

@@ -4,6 +4,7 @@ from grader.exercises import (
     _loop_anatomy_amp,
     _loop_anatomy_checkpoint,
     _loop_anatomy_config,
+    _loop_anatomy_resume,
     _loop_anatomy_train,
 )
 
@@ -13,6 +14,7 @@ EXERCISES = {
         _loop_anatomy_config,
         _loop_anatomy_amp,
         _loop_anatomy_checkpoint,
+        _loop_anatomy_resume,
         _loop_anatomy_train,
     )
     for driver in part.DRIVERS

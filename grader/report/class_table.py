@@ -71,7 +71,12 @@ def class_table(result: ClassResult, width: int = 80) -> RenderableType:
             f"{len(submissions)}명 가운데 점수가 낮은 {_ROWS_SHOWN}명이에요. 전체는 index.html에 있어요."
         )
         parts.append(Text(caption))
-    parts += [_students(shown, width), _legend(), _overall(submissions), *_mistakes(submissions, width)]
+    parts += [
+        _students(shown, width),
+        _legend(submissions),
+        _overall(submissions),
+        *_mistakes(submissions, width),
+    ]
     parts += _scrutiny(submissions)
     return Group(*parts)
 
@@ -114,10 +119,10 @@ def _marks(feedbacks: Sequence[Feedback]) -> Text:
     return out
 
 
-def _legend() -> Text:
-    return Text(
-        "상태는 연습 문제 순서예요. ✓ 통과  ✗ 실패·예외  ! 끝까지 실행 못 함  – 답안 없음", style="dim"
-    )
+def _legend(submissions: Sequence[SubmissionResult]) -> Text:
+    counted = any(len(s.feedbacks) > _MARKS_SHOWN for s in submissions)
+    order = "기호 옆의 수는 연습 문제의 수예요." if counted else "상태는 연습 문제 순서예요."
+    return Text(f"{order} ✓ 통과  ✗ 실패·예외  ! 끝까지 실행 못 함  – 답안 없음", style="dim")
 
 
 def _overall(submissions: Sequence[SubmissionResult]) -> Text:

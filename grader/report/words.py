@@ -55,6 +55,17 @@ NEXT_STEPS: dict[Status, str] = {
     "unreadable": "Jupyter에서 파일을 열어 다시 저장한 다음 내 주세요. `.py` 파일은 UTF-8로 저장하세요.",
 }
 
+_AFTER_EXCEPTION = {
+    "NameError": "이름의 철자를 확인하세요. 함수 밖에서 만든 변수라면 함수 안에서 만들거나 인자로 받으세요.",
+    "UnboundLocalError": "그 변수에 값을 넣는 줄이 먼저 실행되는지 보세요.",
+    "ImportError": "그 패키지 없이 쓸 수 있는지 보세요. 채점하는 컴퓨터에는 이 강의에 필요한 패키지만 있어요.",
+    "ModuleNotFoundError": "그 패키지 없이 쓸 수 있는지 보세요. 채점하는 컴퓨터에는 이 강의에 필요한 패키지만 있어요.",
+    "SystemExit": "`exit()`나 `quit()`을 부르는 줄을 지우세요. 함수는 값을 돌려주며 끝나야 해요.",
+    "EOFError": "`input()`은 쓸 수 없어요. 필요한 값은 인자로 들어와요.",
+    "RecursionError": "함수가 자기 자신을 끝없이 부르지 않는지 보세요.",
+    "AttributeError": "점(.) 뒤의 이름을 확인하고, 그 값의 타입을 출력해 보세요.",
+}
+
 MOMENT_NAMES = {"scheduler": "scheduler.step"}
 
 RESIDUAL_WORTH_SAYING = 0.01
@@ -195,11 +206,11 @@ def headline(feedback: Feedback) -> Headline:
         return Headline(mark, "통과했어요", _checked(feedback))
     if mistakes:
         return _named_headline(mark, mistakes)
+    if is_empty(feedback):
+        return Headline(MARKS["missing"], EMPTY, "함수 안을 채운 다음 다시 확인해 보세요.")
     if feedback.status == "failed":
         told = feedback.diagnosis.departure is not None or _sentence(feedback.message)[0] == UNNAMED
         return Headline(mark, UNNAMED, "" if told else one_line(feedback.message, 600))
-    if is_empty(feedback):
-        return Headline(MARKS["missing"], EMPTY, "함수 안을 채운 다음 다시 확인해 보세요.")
     first, rest = _sentence(one_line(feedback.message, 600))
     if feedback.error is not None and one_line(feedback.error, 600).startswith(rest):
         rest = ""
@@ -216,8 +227,8 @@ def _named_headline(mark: str, mistakes: Sequence[Named]) -> Headline:
 
 
 def is_empty(feedback: Feedback) -> bool:
-    """Whether the learner has not begun: the starter's own exception."""
-    return feedback.error is not None and feedback.error.startswith("NotImplementedError")
+    """Whether the learner has not begun."""
+    return feedback.status in ("failed", "error") and feedback.message.startswith(EMPTY)
 
 
 def error_text(feedback: Feedback) -> str:
@@ -237,7 +248,20 @@ def next_step(feedback: Feedback) -> str:
     """What to do where no mistake is named; empty when the feedback says it all."""
     if feedback.diagnosis.mistakes or is_empty(feedback):
         return ""
+    if feedback.status == "error":
+        return _after_exception(feedback.error)
     return NEXT_STEPS[feedback.status]
+
+
+def _after_exception(error: str | None) -> str:
+    if error is None:  # the cell does not parse
+        return "그 줄과 바로 윗줄의 괄호, 따옴표, 들여쓰기를 보세요."
+    kind, _, message = error.partition(":")
+    if kind == "NotImplementedError":
+        return ""
+    if kind == "TypeError" and "argument" in message and "()" in message:
+        return "함수의 첫 줄을 처음 그대로 두었는지 보세요. 인자의 이름과 순서는 바꿀 수 없어요."
+    return _AFTER_EXCEPTION.get(kind, NEXT_STEPS["error"])
 
 
 def summary(feedback: Feedback) -> str:

@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from torch.utils.data import DataLoader, Sampler, TensorDataset
 
-from grader.runtime.fixtures import Batch, LossFn, Net
+from grader.runtime.fixtures import Batch, LossFn, Net, loss_function, mlp, moody_mlp, two_groups
+from grader.runtime.play import Env
 from grader.runtime.trace import Array, Fact
 
 MAX_CHECKPOINT_BYTES = 4 * 2**20
@@ -279,3 +282,39 @@ def untouched_backends() -> Iterator[None]:
     finally:
         torch.use_deterministic_algorithms(before[0])
         cudnn.deterministic, cudnn.benchmark = before[1], before[2]
+
+
+# ---- a run to save and continue ------------------------------------------------------------------
+
+
+class Run:
+    """A small training run of the driver's own, which the student's code saves or continues."""
+
+    def __init__(self, env: Env, *, adamw: bool = False, moody: bool = False, salt: str = "model") -> None:
+        self.model: Net = moody_mlp(env, salt) if moody else mlp(env, salt)
+        groups = two_groups(self.model, (0.02, 0.01) if adamw else (0.3, 0.2))
+        self.opt: Optimizer = torch.optim.AdamW(groups) if adamw else torch.optim.SGD(groups, momentum=0.9)
+        self.scheduler: LRScheduler = LambdaLR(self.opt, lambda k: 0.9**k)
+        self.loss_fn: LossFn = loss_function(env)
+
+    def train(self, data: list[Batch]) -> None:
+        """One update a batch."""
+        parameters = list(self.model.parameters())
+        for xb, yb in data:
+            grads = torch.autograd.grad(self.loss_fn(self.model(xb), yb), parameters)
+            for parameter, grad in zip(parameters, grads, strict=True):
+                parameter.grad = grad
+            self.opt.step()
+            self.scheduler.step()
+
+    def weights(self) -> Tensor:
+        """A copy of all weights, as `flat_state` orders them."""
+        return flat_state(self.model.state_dict(), self.model)
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint of it holds."""
+        return {
+            "model": self.model.state_dict(),
+            "optimizer": self.opt.state_dict(),
+            "scheduler": self.scheduler.state_dict(),
+        }
