@@ -64,7 +64,7 @@ def build_all(course: Course, *, check: bool, report: Callable[[str], None]) -> 
 
 def _try_mistakes(lesson: Lesson) -> None:
     """Apply every edit of every mistake: a slip here would otherwise show while a class is graded."""
-    for exercise in lesson.exercises:
+    for exercise in (e for e in lesson.exercises if e.mistakes):
         try:
             for _ in single_mistakes(exercise):
                 pass

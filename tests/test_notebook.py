@@ -176,6 +176,27 @@ def test_a_starter_is_told_that_it_is_empty() -> None:
     assert "비어 있어요" in shown.text
 
 
+@pytest.mark.parametrize("body", ["pass", "...", '"""아직"""'])
+def test_a_body_without_a_statement_is_empty_too(body: str) -> None:
+    shown = checked(f"def train_step(model, opt, loss_fn, xb, yb):\n    {body}\n")
+    assert "비어 있어요" in shown.text
+    assert "정답" not in shown.text  # the order of the right events is part of the answer
+
+
+def test_a_forgotten_raise_is_not_called_empty() -> None:
+    source = RIGHT["train_step"].replace("    return", "    raise NotImplementedError\n    return")
+    shown = checked(source)
+    assert "비어 있어요" not in shown.text
+    assert "줄이 남아 있어요" in shown.text
+
+
+def test_the_card_counts_the_hints_that_are_left() -> None:
+    source = "def train_step(model, opt, loss_fn, xb, yb):\n    return 0.0\n"
+    assert "남은 힌트는 4개" in checked(source).html
+    hint("train_step")
+    assert "남은 힌트는 3개" in checked(source).html
+
+
 def test_system_exit_and_strange_exceptions_cost_only_the_check() -> None:
     for raised in ("SystemExit(3)", "GeneratorExit", "type('Odd', (BaseException,), {})()"):
         shown = checked(f"def train_step(model, opt, loss_fn, xb, yb):\n    raise {raised}\n")

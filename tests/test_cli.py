@@ -1,0 +1,125 @@
+"""The command line as people use it: one Korean line for each wrong argument, and files that are watched."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from grader import cli
+from grader.course import load_course
+from grader.submission import read_submission
+
+ROOT = Path(__file__).resolve().parent.parent
+RIGHT = """
+def train_step(model, opt, loss_fn, xb, yb):
+    opt.zero_grad()
+    loss = loss_fn(model(xb), yb)
+    loss.backward()
+    opt.step()
+    return loss.item()
+"""
+WRONG = RIGHT.replace("    opt.zero_grad()\n", "")
+
+
+def ended(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli.app, [*arguments])
+    return result.exit_code, result.output
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    code, said = ended("check", str(tmp_path))
+    assert code == 2
+    assert "폴더예요" in said
+    assert "grader grade" in said
+
+
+def test_an_unreadable_file_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "hw.ipynb").write_text('{"cells": [', encoding="utf-8")
+    code, said = ended("check", str(tmp_path / "hw.ipynb"))
+    assert code == 1
+    assert said.count("hw.ipynb") == 1
+
+
+def test_a_misspelt_exercise_is_guessed() -> None:
+    code, said = ended("hint", "train_stp")
+    assert code == 2
+    assert "혹시 'train_step'인가요?" in said
+
+
+def test_a_check_counts_in_the_progress(tmp_path: Path) -> None:
+    (tmp_path / "hw.py").write_text(RIGHT, encoding="utf-8")
+    code, said = ended("check", str(tmp_path / "hw.py"))
+    assert code == 0, said
+    _, said = ended("progress")
+    (row,) = [line for line in said.splitlines() if "(train_step)" in line]
+    assert "통과" in row
+
+
+def test_the_numbered_file_comes_after_the_plain_one(tmp_path: Path) -> None:
+    for name in ("hw (2).py", "hw.py", "hw10.py", "hw2.py"):
+        (tmp_path / name).write_text(RIGHT, encoding="utf-8")
+    found = [file.name for file in read_submission(tmp_path, tuple(load_course().exercises)).files]
+    assert found == ["hw.py", "hw2.py", "hw10.py", "hw (2).py"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_tells_the_command_that_resumes(tmp_path: Path) -> None:
+    for number in range(40):
+        folder = tmp_path / "class" / f"s{number:02}"
+        folder.mkdir(parents=True)
+        (folder / "hw.py").write_text(WRONG, encoding="utf-8")
+    arguments = [
+        "grade",
+        str(tmp_path / "class"),
+        "--out",
+        str(tmp_path / "out"),
+        "--lesson",
+        "1",
+        "--sandbox",
+        "none",
+    ]
+    run = [sys.executable, "-m", "grader", *arguments]
+    running = subprocess.Popen(run, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    journal = tmp_path / "out" / "unfinished.jsonl"
+    while running.poll() is None and not (journal.is_file() and journal.read_text().count("\n") > 2):
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    said = running.communicate(timeout=120)[0]
+    assert running.returncode == 130, said
+    command = said.split("이어서 하려면: ")[1].strip().split("\n")[0].split()
+    assert command[0] == "grader"
+    resumed = subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert not journal.exists()
+
+
+def test_watch_survives_an_editor_that_replaces_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "hw.py"
+    file.write_text(WRONG, encoding="utf-8")
+    log = (tmp_path / "log").open("w+", encoding="utf-8")
+    watching = subprocess.Popen([sys.executable, "-m", "grader", "watch", str(file)], cwd=ROOT, stdout=log)
+
+    def wait_for(count: int) -> None:
+        deadline = time.monotonic() + 120
+        while (tmp_path / "log").read_text(encoding="utf-8").count("한 스텝") < count:
+            assert time.monotonic() < deadline, (tmp_path / "log").read_text(encoding="utf-8")
+            assert watching.poll() is None
+            time.sleep(0.1)
+
+    try:
+        wait_for(1)
+        for count, text in enumerate((RIGHT, WRONG, RIGHT), start=2):
+            (tmp_path / "new").write_text(text, encoding="utf-8")
+            (tmp_path / "new").replace(file)
+            wait_for(count)
+    finally:
+        watching.terminate()
+        watching.wait(timeout=30)
+        log.close()
