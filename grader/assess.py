@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from grader.course import Exercise
 from grader.diagnose import diagnose
-from grader.feedback import CheckResult, Diagnosis, Feedback, Moment, Status
+from grader.feedback import NOT_BEGUN, CheckResult, Diagnosis, Feedback, Moment, Status
 from grader.judge import Verdict, judge
 from grader.mistakes import Reference
 from grader.runtime.trace import Trace
@@ -56,9 +56,6 @@ MESSAGES: dict[Status, str] = {
 }
 
 
-EMPTY = "아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요."
-
-
 def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origin) -> Feedback:
     """Judge a trace, and say why where it does not pass."""
     verdict = judge(exercise, trace, reference.solution)
@@ -74,7 +71,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         title=exercise.title,
         status=verdict.status,
         checks=verdict.checks,
-        message=EMPTY if empty else _message(verdict, diagnosis),
+        message=NOT_BEGUN if empty else _message(verdict, diagnosis),
         diagnosis=_with_places(diagnosis, origin),
         line=place.line if place else None,
         cell=place.cell if place else None,

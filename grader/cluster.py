@@ -33,7 +33,6 @@ class _Worker:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._sandbox = Sandbox(plan.sandbox, plan.device, plan.limits, modules=plan.modules)
-        self._sandbox.__enter__()
 
     def run(self, submission: Submission) -> Outcomes:
         return run_submission(self._plan, submission, self._sandbox)

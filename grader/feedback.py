@@ -11,6 +11,9 @@ Status = Literal[
 ]
 """`failed` ran and behaves wrongly; `error`: the student's code raised; the rest could not run to the end."""
 
+NOT_BEGUN = "아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요."
+"""The message of a feedback on an exercise that the learner has not begun."""
+
 
 @dataclass(frozen=True)
 class CheckResult:

@@ -13,7 +13,6 @@ from grader.assess import Origin, assess
 from grader.course import Course, Exercise, Lesson, load_course
 from grader.execute import error_outputs, execute
 from grader.feedback import Feedback
-from grader.judge import judge
 from grader.mistakes import reference
 from grader.runtime.play import play
 from grader.runtime.program import load_program
@@ -25,7 +24,7 @@ EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in COURSE.exe
 SEED = 20260101
 
 
-def graded(file: Path, exercise: Exercise) -> Feedback:
+def graded(file: Path, exercise: Exercise, device: str = "cpu") -> Feedback:
     """The road a submission takes, without the sandbox."""
     submission = read_submission(file, tuple(COURSE.exercises))
     assert not submission.unreadable, submission.unreadable
@@ -33,10 +32,10 @@ def graded(file: Path, exercise: Exercise) -> Feedback:
     assert source is not None, f"{file.name} does not define {exercise.name}"
     program = load_program(source.text, name="submission_in_test")
     try:
-        trace = play(exercise.driver, program, seed=SEED)
+        trace = play(exercise.driver, program, seed=SEED, device=device)
     finally:
         program.unload()
-    return assess(exercise, trace, reference(exercise.name, SEED), Origin.of_file(source))
+    return assess(exercise, trace, reference(exercise.name, SEED, device), Origin.of_file(source))
 
 
 def shown_by_checks(notebook: Any) -> dict[str, str]:
@@ -131,11 +130,5 @@ def test_no_variable_of_a_lesson_is_called_like_an_exercise(lesson: Lesson) -> N
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_the_solution_passes_on_a_gpu(exercise: Exercise) -> None:
     """There float16 and bfloat16 are the hardware's own. Read as a submission, judged against a run of its own."""
-    source = read_submission(COURSE.lesson(exercise.lesson).solution, tuple(COURSE.exercises)).files[0]
-    program = load_program(source.text, name="submission_on_gpu")
-    try:
-        trace = play(exercise.driver, program, seed=SEED, device="cuda")
-    finally:
-        program.unload()
-    verdict = judge(exercise, trace, reference(exercise.name, SEED, "cuda").solution)
-    assert verdict.status == "passed", verdict.differences
+    feedback = graded(COURSE.lesson(exercise.lesson).solution, exercise, device="cuda")
+    assert feedback.status == "passed", feedback.message

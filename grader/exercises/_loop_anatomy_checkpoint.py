@@ -22,8 +22,8 @@ from grader.runtime.play import Driver, Env, Scenario, Stage
 from grader.runtime.recorder import Recorder
 from grader.runtime.trace import Fact
 from grader.runtime.training_fixtures import (
-    Run,
     Settings,
+    TrainingRun,
     flat_state,
     plain,
     read_checkpoint,
@@ -46,11 +46,11 @@ def _updates(
     name: str = "",
     as_text: bool = False,
     moody: bool = False,
-) -> Iterator[tuple[Run, list[Tensor]]]:
+) -> Iterator[tuple[TrainingRun, list[Tensor]]]:
     """Between two updates the model is trained on; yields after each of them, with the weights so far."""
     recorder, env = stage.recorder, stage.env
     student = stage.student("BestCheckpoint")
-    run = Run(env, moody=moody)
+    run = TrainingRun(env, moody=moody)
     if moody:
         run.model.layers[1].eval()  # frozen statistics: one mode for the whole model does not put this back
     data = batches(env, (4,) * (len(scores) + 1))
@@ -82,7 +82,7 @@ def _steps(env: Env, count: int) -> list[int]:
     return torch.randint(1, 50, (count,), generator=env.generator("steps")).cumsum(0).tolist()
 
 
-def _record_file(recorder: Recorder, path: Path, run: Run, moments: list[Tensor], name: str) -> None:
+def _record_file(recorder: Recorder, path: Path, run: TrainingRun, moments: list[Tensor], name: str) -> None:
     """Which moment's weights the file holds now, and the score and step beside them."""
     content, how = read_checkpoint(path)
     weights = flat_state(content.get("model"), run.model)
@@ -136,7 +136,7 @@ def _best_nan(stage: Stage) -> None:
 def _best_content(stage: Stage) -> None:
     """Everything that a run needs to go on, loaded into fresh objects; statistics of BatchNorm are part of it."""
     recorder, env = stage.recorder, stage.env
-    fresh = Run(env, moody=True, salt="fresh")
+    fresh = TrainingRun(env, moody=True, salt="fresh")
     modes: list[Fact] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
@@ -179,7 +179,7 @@ def _best_plain(stage: Stage) -> None:
     """NumPy's scores; a TrainConfig, then a dict as config. The file must open with `weights_only=True`."""
     recorder, env = stage.recorder, stage.env
     student = stage.student("BestCheckpoint")
-    run = Run(env)
+    run = TrainingRun(env)
     run.train(batches(env, (4,)))
     scores = _rising(env, 4)
     settings = settings_for(student, Settings(lr=scores[1], seed=env.number("config") % 1000))
@@ -208,7 +208,7 @@ def _best_plain(stage: Stage) -> None:
 def _best_crash(stage: Stage) -> None:
     """The disk fills up in the middle of saving; then there is room again."""
     recorder, student = stage.recorder, stage.student("BestCheckpoint")
-    run = Run(stage.env)
+    run = TrainingRun(stage.env)
     data = batches(stage.env, (4, 4, 4, 4))
     scores, steps = _rising(stage.env, 4), _steps(stage.env, 4)
     moments: list[Tensor] = []

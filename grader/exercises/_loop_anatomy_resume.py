@@ -13,8 +13,8 @@ from grader.runtime.fixtures import (
 from grader.runtime.play import Driver, Scenario, Stage
 from grader.runtime.recorder import type_name
 from grader.runtime.training_fixtures import (
-    Run,
     Settings,
+    TrainingRun,
     flat_state,
     plain,
     scratch_folder,
@@ -31,13 +31,13 @@ def _resumed(stage: Stage, *, adamw: bool, as_text: bool) -> None:
     env, recorder = stage.env, stage.recorder
     data = batches(env, (4,) * (_STEPS + 2))
     saved_at = 3 + env.number("saved at") % 4
-    whole = Run(env, adamw=adamw)
+    whole = TrainingRun(env, adamw=adamw)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch would have an update come first
         for _ in range(1 + env.number("ahead") % 2):
             whole.scheduler.step()
     whole.train(data[:saved_at])
-    again = Run(env, adamw=adamw, salt="another start")
+    again = TrainingRun(env, adamw=adamw, salt="another start")
     with scratch_folder() as folder:
         path = folder / "run.pt"
         extra = {"step": saved_at, "score": 0.5, "config": Settings().to_dict(), "note": "덤으로 든 것"}

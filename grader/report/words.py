@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.feedback import Departure, Feedback, Moment, Named, Recipe, Status
+from grader.feedback import NOT_BEGUN, Departure, Feedback, Moment, Named, Recipe, Status
 
 MARKS: dict[Status, str] = {
     "passed": "✓",
@@ -36,7 +36,7 @@ STATUS_NAMES: dict[Status, str] = {
 }
 
 UNNAMED = "처음 보는 실수예요"
-EMPTY = "아직 비어 있어요"
+EMPTY, _, FILL_IN = NOT_BEGUN.partition(". ")
 INSEPARABLE = "움직임이 똑같아서 밖에서는 구별되지 않아요."
 SAME_ORDER = "실행 순서는 정답과 같아요. 순서가 아니라 값이 달라요."
 
@@ -207,7 +207,7 @@ def headline(feedback: Feedback) -> Headline:
     if mistakes:
         return _named_headline(mark, mistakes)
     if is_empty(feedback):
-        return Headline(MARKS["missing"], EMPTY, "함수 안을 채운 다음 다시 확인해 보세요.")
+        return Headline(MARKS["missing"], EMPTY, FILL_IN)
     if feedback.status == "failed":
         told = feedback.diagnosis.departure is not None or _sentence(feedback.message)[0] == UNNAMED
         return Headline(mark, UNNAMED, "" if told else one_line(feedback.message, 600))
@@ -228,7 +228,7 @@ def _named_headline(mark: str, mistakes: Sequence[Named]) -> Headline:
 
 def is_empty(feedback: Feedback) -> bool:
     """Whether the learner has not begun."""
-    return feedback.status in ("failed", "error") and feedback.message.startswith(EMPTY)
+    return feedback.message == NOT_BEGUN
 
 
 def error_text(feedback: Feedback) -> str:

@@ -287,7 +287,7 @@ def untouched_backends() -> Iterator[None]:
 # ---- a run to save and continue ------------------------------------------------------------------
 
 
-class Run:
+class TrainingRun:
     """A small training run of the driver's own, which the student's code saves or continues."""
 
     def __init__(self, env: Env, *, adamw: bool = False, moody: bool = False, salt: str = "model") -> None:
