@@ -3,7 +3,7 @@
 import copy
 import importlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,16 @@ class Stale:
         return f"{self.path.parent.name}/{self.path.name}: {self.reason}"
 
 
-def build_all(course: Course, *, check: bool, report: Callable[[str], None]) -> bool:
+def build_all(
+    course: Course, *, check: bool, report: Callable[[str], None], only: Sequence[Lesson] = ()
+) -> bool:
     """Build every lesson, or with `check` only say what is stale.
+
+    Args:
+        course: the course.
+        check: write and run nothing.
+        report: gets a Korean line for what is done or found.
+        only: these lessons instead of all.
 
     Returns:
         Whether everything is (now) as its source says.
@@ -44,7 +52,8 @@ def build_all(course: Course, *, check: bool, report: Callable[[str], None]) -> 
         BuildError: a source cannot be built, or its notebook does not run.
     """
     stale: list[Stale] = []
-    for lesson in course.lessons:
+    lessons = only or course.lessons
+    for lesson in lessons:
         _try_mistakes(lesson)
         if not check:
             report(f"{lesson.name}: 노트북을 만들고 실행해요 …")
@@ -58,7 +67,7 @@ def build_all(course: Course, *, check: bool, report: Callable[[str], None]) -> 
     if stale:
         report("새로 만들려면: grader build")
     else:
-        report(f"레슨 {len(course.lessons)}개가 모두 원본과 같아요." if check else "다 만들었어요.")
+        report(f"레슨 {len(lessons)}개가 모두 원본과 같아요." if check else "다 만들었어요.")
     return not stale
 
 

@@ -3,8 +3,10 @@
 import os
 import secrets
 import shlex
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -30,10 +32,44 @@ def main() -> None:
     # Small tensors: one thread is fastest, and two on a busy two-core machine were 14 times slower.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
-        app()
+        status = app(standalone_mode=False)
     except KeyboardInterrupt:
-        err.print("\n멈췄어요.")
-        sys.exit(130)
+        _stopped()
+    except Exception as error:
+        # By name: each version of typer brings click's classes from another place.
+        if type(error).__name__ == "Abort":
+            _stopped()
+        if not hasattr(error, "format_message"):
+            raise
+        err.print(_misuse(error), markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _stopped() -> NoReturn:
+    err.print("\n멈췄어요.")
+    sys.exit(130)
+
+
+def _misuse(error: Any) -> str:
+    """What to say about words that make no command; without any words, the help."""
+    kind, context, param = type(error).__name__, error.ctx, getattr(error, "param", None)
+    if kind == "NoArgsIsHelpError":
+        return str(error.format_message())
+    if kind == "NoSuchOption":
+        what = f"없는 옵션이에요: {error.option_name}."
+        if error.possibilities:
+            what += f" 혹시 {', '.join(error.possibilities)}인가요?"
+    elif kind == "MissingParameter" and param is not None:
+        what = f"꼭 주어야 하는 것이 빠졌어요: {param.name}."
+    elif param is not None:
+        what = f"값이 맞지 않아요: {' '.join(param.opts)}."
+    elif hasattr(getattr(context, "command", None), "commands"):
+        what = f"없는 명령이에요. 있는 명령: {', '.join(context.command.commands)}."
+    else:
+        what = "남는 말이 있거나 모자라요."
+    command = "grader" if context is None else context.command_path
+    return f"{what} 받은 명령: {shlex.join(['grader', *sys.argv[1:]])}\n쓰는 법: {command} --help"
 
 
 def _say(line: str) -> None:
@@ -61,12 +97,17 @@ def _course() -> Any:
 
 
 @app.command()
-def start(folder: Annotated[Path, typer.Argument(help="레슨을 담을 폴더")] = Path("hanstep")) -> None:
+def start(
+    folder: Annotated[Path, typer.Argument(help="레슨을 담을 폴더")] = Path("hanstep"),
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="브라우저를 열어요. 열지 않으면 주소만 알려 줘요")
+    ] = True,
+) -> None:
     """레슨을 폴더에 복사하고 JupyterLab을 열어요."""
     from grader import start as starting
 
     _guarded(lambda: starting.prepare(folder, _say), OSError, ValueError)
-    _guarded(lambda: starting.open_lab(folder), OSError)
+    _guarded(lambda: starting.open_lab(folder, browser=browser), OSError)
 
 
 @app.command()
@@ -234,7 +275,7 @@ def grade(
     todo = [s for s in handed_in if not journal.has(s)]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
-        with Progress(*columns, console=err, transient=True) as bar:
+        with Progress(*columns, console=err, transient=True) as bar, _told_at_once():
             task = bar.add_task("채점", total=len(handed_in), completed=len(handed_in) - len(todo))
 
             def finished(result: Any) -> None:
@@ -269,15 +310,18 @@ def grade(
 
 @app.command()
 def build(
+    lesson: Annotated[list[str] | None, typer.Argument(help="이 레슨만 (01 02). 주지 않으면 모두")] = None,
     check_only: Annotated[
         bool, typer.Option("--check", help="다시 만들지 않고, 낡은 것이 있는지만 봐요")
     ] = False,
 ) -> None:
     """solutions/에서 lessons/의 노트북을 만들어요 (강의를 고치는 사람용)."""
     from grader.build import BuildError, build_all
+    from grader.course import CourseError
 
     course = _course()
-    fresh = _guarded(lambda: build_all(course, check=check_only, report=_say), BuildError, OSError)
+    only = _guarded(lambda: [course.lesson(key) for key in lesson or ()], CourseError)
+    fresh = _guarded(lambda: build_all(course, check=check_only, report=_say, only=only), BuildError, OSError)
     raise typer.Exit(0 if fresh else 1)
 
 
@@ -289,6 +333,23 @@ def doctor() -> None:
     findings = diagnose_machine()
     out.print(render(findings))
     raise typer.Exit(0 if all(f.ok for f in findings) else 1)
+
+
+@contextmanager
+def _told_at_once() -> Iterator[None]:
+    """Ctrl-C is answered as it comes: the exercises that run may need their whole time limit to end."""
+
+    def answer(number: int, frame: Any) -> NoReturn:
+        err.print(
+            "멈추는 중이에요. 지금 실행하는 연습이 끝나거나 제한 시간이 지나면 멈춰요.", highlight=False
+        )
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, answer)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _device(wanted: str) -> str:

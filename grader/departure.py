@@ -29,7 +29,10 @@ def describe_departure(scenario: Scenario, found: Difference, run: Run | None, s
         return Departure(scenario.title, what, _shape(solution, found.name), _shape(run, found.name))
     expected_value = np.atleast_1d(solution.arrays[found.name])[found.index]
     got_value = np.atleast_1d(run.arrays[found.name])[found.index]
-    return Departure(scenario.title, what, _number(expected_value), _number(got_value))
+    got_text = _number(got_value)
+    if found.name == "returned" and np.isnan(got_value):
+        got_text = _no_number(run.facts.get("반환 타입"))
+    return Departure(scenario.title, what, _number(expected_value), got_text)
 
 
 def update_of(found: Difference, run: Run | None, solution: Run) -> int | None:
@@ -142,6 +145,14 @@ def _shape(run: Run, name: str) -> str:
 
 def _number(value: float) -> str:
     return f"{float(value):.6g}"
+
+
+def _no_number(types: Fact) -> str:
+    """What a function returned where a number was expected, from the recorded types of what it returned."""
+    named = [name for name in types if isinstance(name, str)] if isinstance(types, list) else []
+    if "NoneType" in named:
+        return "None"
+    return "nan" if not named or {"float", "Tensor"} & set(named) else f"숫자가 아님 ({named[0]})"
 
 
 def _first_differing_call(run: Run, solution: Run, update: int | None) -> int:

@@ -49,8 +49,18 @@ def diagnose(exercise: Exercise, trace: Trace, verdict: Verdict, reference: Refe
 
 
 def _matching(trace: Trace, reference: Reference, candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Candidates that behave as the submission does in every scenario."""
-    return [c for c in candidates if reference.behaves_like(c, trace.runs)]
+    """Candidates that behave as the submission does in every scenario.
+
+    A program that ran nothing at all has not made the mistakes of one that ran something.
+    """
+    scenarios = [s.name for s in reference.exercise.driver.scenarios]
+    idle = not any(run.events for run in trace.runs.values())
+    return [
+        candidate
+        for candidate in candidates
+        if reference.behaves_like(candidate, trace.runs)
+        and not (idle and any(reference.run(candidate, name).events for name in scenarios))
+    ]
 
 
 def _comparable(trace: Trace, reference: Reference) -> bool:

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from grader.assess import MESSAGES, Origin, assess, without_trace
+from grader.assess import MESSAGES, Origin, assess, out_of_time, without_trace
 from grader.course import CourseError, Exercise
 from grader.feedback import Feedback
 from grader.mistakes import Reference, reference
@@ -114,6 +114,8 @@ def _feedback(
     if outcome.trace is None:
         status = "crashed" if outcome.status == "ran" else outcome.status
         message = MESSAGES[status] if not outcome.detail else f"{MESSAGES[status]} ({outcome.detail})"
+        if status == "timeout":
+            message = out_of_time(plan.limits.seconds)
         feedback = without_trace(exercise, status, message=message, file=name)
     else:
         known = reference(exercise.name, plan.seed, plan.device, thorough=True)

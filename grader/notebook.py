@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from grader.assess import MESSAGES, Origin, assess, without_trace
+from grader.assess import MESSAGES, Origin, assess, out_of_time, without_trace
+from grader.cells import Cell
 from grader.course import CourseError, Exercise, load_course
 from grader.feedback import Feedback
 from grader.mistakes import reference
@@ -17,12 +18,12 @@ from grader.report.html import feedback_html, hint_html
 from grader.report.text import feedback_text, hint_text
 from grader.runtime.play import TimeLimit, play
 from grader.runtime.program import Program
+from grader.source_file import carried_names
 from grader.timelimit import time_limit
 
 SEED = 1
 """A learner gets the same numbers at every check; grading draws fresh ones."""
 
-_TRAVELLERS = (types.ModuleType, type, int, float, complex, str, bytes, type(None), type(Ellipsis))
 _SECONDS_PER_EXERCISE = 20.0
 
 
@@ -47,7 +48,7 @@ class Shown:
 
 
 def check(
-    function: Callable[..., Any], *, device: str = "cpu", seconds: float = _SECONDS_PER_EXERCISE
+    function: Callable[..., Any] | None = None, *, device: str = "cpu", seconds: float = _SECONDS_PER_EXERCISE
 ) -> Shown:
     """Run a graded function on small models of the checker's own and say what it does right and wrong.
 
@@ -62,8 +63,10 @@ def check(
         return _message(str(error))
     except TypeError:
         return _message(
-            f"check에는 함수를 그대로 넘겨 주세요 (받은 값의 타입: {type(function).__name__}). 예: check(train_step)"
+            f"check에는 함수를 그대로 넘겨 주세요 (받은 값의 타입: {type(function).__name__}). "
+            "예: check(train_step)"
         )
+    assert function is not None  # it has an exercise's name
     feedback = _checked(exercise, function, device, seconds)
     notes = (*feedback.notes, *_leaning_notes(function))
     feedback = replace(feedback, notes=notes)
@@ -73,12 +76,14 @@ def check(
     return Shown(feedback_html(feedback, total_hints=left), feedback_text(feedback), feedback)
 
 
-def hint(exercise: str | Callable[..., Any]) -> Shown:
+def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
     """Show the exercise's next hint; the last one is the answer."""
     try:
         found = load_course().exercise(exercise if isinstance(exercise, str) else _name(exercise))
-    except (CourseError, TypeError) as error:
+    except CourseError as error:
         return _message(str(error))
+    except TypeError:
+        return _message('hint에는 연습 문제의 이름을 넘겨 주세요. 예: hint("train_step")')
     number = Progress.load().next_hint(found.name, len(found.hints))
     text = found.hints[number - 1]
     return Shown(
@@ -94,8 +99,7 @@ def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seco
         with time_limit(seconds):
             trace = play(exercise.driver, program, seed=SEED, device=device)
     except TimeLimit:
-        message = f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
-        return without_trace(exercise, "timeout", message=message)
+        return without_trace(exercise, "timeout", message=out_of_time(seconds))
     except BaseException as error:
         # The learner's own Ctrl-C ends the check; anything else that strange is the code's doing.
         if isinstance(error, KeyboardInterrupt):
@@ -131,15 +135,34 @@ def _code(function: Any) -> types.CodeType | None:
 
 
 def _leaning_notes(function: Callable[..., Any]) -> Iterator[str]:
-    """A warning for each notebook variable that will not be there when the function is graded."""
-    for name in sorted(set(_leans_on(inspect.unwrap(function), set()))):
-        yield (
-            f"이 함수는 노트북 변수 `{name}`에 기대고 있어요. 채점할 때는 함수와 상수만 가져가니 "
-            "인자로 받거나 함수 안에서 만들어 주세요."
-        )
+    """A warning for each variable that will not be there when the function is graded."""
+    function = inspect.unwrap(function)
+    carried = _carried_names(function)
+    if "*" in carried:
+        return
+    for name in sorted(set(_global_reads(function, set()))):
+        if name not in carried:
+            yield (
+                f"이 함수는 함수 밖에서 계산한 변수 `{name}`에 기대고 있어요. 채점할 때는 정의와 import, "
+                "`N = 4` 같은 상수만 가져가요. 함수 안에서 만들거나 연습 셀 안으로 옮겨 주세요."
+            )
 
 
-def _leans_on(function: Any, visited: set[int]) -> Iterator[str]:
+def _carried_names(function: Callable[..., Any]) -> set[str]:
+    """What the reader of submissions would keep of the cells run so far; `*` where they are not known."""
+    code = _code(function)
+    own = "".join(linecache.getlines(code.co_filename)).strip() if code is not None else ""
+    ran = getattr(function, "__globals__", {}).get("In")  # IPython's history
+    if not isinstance(ran, list) or not own:
+        return {"*"}
+    exercises = tuple(load_course().exercises)
+    texts = [text.strip() for text in ran if isinstance(text, str)]
+    cells = [Cell(None, 1, text, exercises[:1] if text == own else ()) for text in texts]
+    return carried_names(cells, exercises)
+
+
+def _global_reads(function: Any, visited: set[int]) -> Iterator[str]:
+    """Names from the notebook that a function, or a helper of it in the notebook, reads when it runs."""
     if id(function) in visited:
         return
     visited.add(id(function))
@@ -149,14 +172,14 @@ def _leans_on(function: Any, visited: set[int]) -> Iterator[str]:
         else [function]
     )
     for one in functions:
-        namespace = getattr(one, "__globals__", {})
-        code = getattr(one, "__code__", None)
+        namespace, code = getattr(one, "__globals__", {}), getattr(one, "__code__", None)
         for name in _global_names(code) if code is not None else ():
-            value = namespace.get(name, types)
+            if name not in namespace:  # built in, or a NameError of its own
+                continue
+            yield name
+            value = namespace[name]
             if isinstance(value, types.FunctionType | type) and _is_notebooks_own(value, namespace):
-                yield from _leans_on(value, visited)
-            elif not _travels(value):
-                yield name
+                yield from _global_reads(value, visited)
 
 
 def _is_notebooks_own(value: Any, namespace: Mapping[str, Any]) -> bool:
@@ -172,15 +195,6 @@ def _global_names(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _global_names(constant)
-
-
-def _travels(value: Any) -> bool:
-    """Whether a submission carries it: modules, functions, classes and constants do."""
-    if isinstance(value, tuple | list | set | frozenset):
-        return all(_travels(item) for item in value)
-    if isinstance(value, dict):
-        return all(_travels(item) for pair in value.items() for item in pair)
-    return isinstance(value, _TRAVELLERS) or (callable(value) and hasattr(value, "__name__"))
 
 
 def _message(text: str) -> Shown:

@@ -47,6 +47,10 @@ class Outcome:
     """A few words for the message: `SIGSEGV`, `종료 코드 3`."""
 
 
+class Cancelled(Exception):
+    """`Sandbox.cancel` was called."""
+
+
 class Sandbox:
     """One warmed server; a fork of it for each job. Not for two threads at once.
 
@@ -79,6 +83,7 @@ class Sandbox:
             raise SandboxUnavailable(explain(probe()))
         self._limits = limits or Limits()
         self._device, self._extra = device, extra
+        self._cancelled = False
         self._setting = Setting(
             modules=tuple(modules),
             extra=bubblewrap.extra_inside(extra, isolate=self._isolate),
@@ -96,6 +101,10 @@ class Sandbox:
     ) -> None:
         self.close()
 
+    def cancel(self) -> None:
+        """Let `run` raise `Cancelled` before its next exercise; may be called from another thread."""
+        self._cancelled = True
+
     def close(self) -> None:
         """End the server and everything in it."""
         if self._server is not None:
@@ -107,11 +116,17 @@ class Sandbox:
 
         Raises:
             SandboxUnavailable: the server does not start (any more).
+            Cancelled: `cancel` was called.
         """
         outcomes: list[Outcome] = []
         while len(outcomes) < len(job.exercises):
+            self._heed_cancel()
             outcomes += self._run_fork(job.source, job.exercises[len(outcomes) :], seed)
         return outcomes
+
+    def _heed_cancel(self) -> None:
+        if self._cancelled:
+            raise Cancelled
 
     def _start(self) -> "Server":
         return Server(self._isolate, self._device, self._setting, self._extra)
@@ -129,6 +144,7 @@ class Sandbox:
         try:
             child.load(source)
             for exercise in exercises:
+                self._heed_cancel()
                 started = time.perf_counter()
                 blob = child.play(exercise, seed)
                 outcomes.append(_observed(exercise, blob, time.perf_counter() - started))

@@ -3,13 +3,21 @@
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.cells import Cell, notebook_cells, percent_cells, without_magics
 from grader.source_text import ReadError, read_text
-from grader.statements import Block, ParseError, defined_names, parse, select, without_others
+from grader.statements import (
+    Block,
+    ParseError,
+    bound_names,
+    defined_names,
+    parse,
+    select,
+    without_others,
+)
 
 MAX_CODE_CHARS = 300_000
 """Code of one file, outputs and prose of a notebook not counted: five times our longest lesson. Parsing this
@@ -122,6 +130,13 @@ def read_source(path: Path, name: str, exercises: Collection[str]) -> SourceFile
         places += [Place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
     text = "".join(f"{line}\n" for line in lines)
     return SourceFile(path, name, text, tuple(places), defines, tuple(problems), size)
+
+
+def carried_names(cells: Sequence[Cell], exercises: Collection[str]) -> set[str]:
+    """Names that a notebook of these cells brings along when it is graded; `*` stands for unknown ones."""
+    blocks = [_unit(cell).block for cell in cells]
+    kept = select(blocks, exercises, is_module=False)
+    return {name for statements in kept for statement in statements for name in bound_names(statement)}
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -40,8 +41,9 @@ def prepare(folder: Path, report: Report = print) -> list[Path]:
     Raises:
         StartError: the folder is a file or cannot be written.
     """
-    if folder.exists() and not folder.is_dir():
-        raise StartError(f"폴더가 아니라 파일이에요: {folder}. 다른 이름을 주세요: grader start 내폴더")
+    in_the_way = next((path for path in (folder, *folder.parents) if path.is_file()), None)
+    if in_the_way is not None:
+        raise StartError(f"폴더가 아니라 파일이에요: {in_the_way}. 다른 폴더를 주세요: grader start 내폴더")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return _copy_lessons(load_course(), folder, report)
@@ -55,8 +57,12 @@ def prepare(folder: Path, report: Report = print) -> list[Path]:
         ) from error
 
 
-def open_lab(folder: Path) -> NoReturn:
+def open_lab(folder: Path, *, browser: bool = True) -> NoReturn:
     """Become JupyterLab on `folder`, opened at the first lesson that is not finished.
+
+    Args:
+        folder: the learner's folder.
+        browser: whether to open a browser; without one JupyterLab only prints its address.
 
     Raises:
         FileNotFoundError: JupyterLab is not installed, or the folder has no lesson.
@@ -65,7 +71,7 @@ def open_lab(folder: Path) -> NoReturn:
         raise FileNotFoundError(
             f"JupyterLab이 없어요. 설치해 주세요: {sys.executable} -m pip install jupyterlab"
         )
-    command = lab_command(folder, load_course())
+    command = [*lab_command(folder, load_course()), *([] if browser else ["--no-browser"])]
     if sys.platform == "win32":  # there exec returns to the prompt while the server still runs
         raise SystemExit(subprocess.call(command))
     os.execv(command[0], command)
@@ -220,16 +226,22 @@ def _with_fresh_cell(notebook: Path, lesson: Lesson, exercise: Exercise) -> byte
     """The learner's notebook with the exercise's cell as it was at the start."""
     nbformat: Any = importlib.import_module("nbformat")  # Any: it is only partly typed
     tag = f"exercise:{exercise.name}"
-    document = _load(notebook)
+    try:
+        document = _load(notebook)
+    except StartError as error:
+        raise StartError(f"{error} {_whole_lesson(lesson, notebook)}") from error
     cells, starters = _tagged(document, tag), _tagged(_load(lesson.notebook), tag)
     if not cells or not starters:
-        raise StartError(
-            f"{notebook}에 {exercise.name} 연습 셀이 없어요. 레슨 전체를 되돌리려면: grader reset {lesson.id}"
-        )
+        raise StartError(f"{notebook}에 {exercise.name} 연습 셀이 없어요. {_whole_lesson(lesson, notebook)}")
     for cell in cells:
         cell.source = starters[0].source
         cell.outputs, cell.execution_count = [], None
     return f"{nbformat.writes(document)}\n".encode()
+
+
+def _whole_lesson(lesson: Lesson, notebook: Path) -> str:
+    command = f"grader reset {lesson.id} --folder {shlex.quote(str(notebook))}"
+    return f"레슨 전체를 되돌리려면 (쓰던 것은 백업으로 남아요): {command}"
 
 
 def _load(path: Path) -> Any:
@@ -237,7 +249,7 @@ def _load(path: Path) -> Any:
     try:
         return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
     except (OSError, UnicodeDecodeError, nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
-        raise StartError(f"노트북으로 읽을 수 없어요: {path} ({type(error).__name__})") from error
+        raise StartError(f"노트북으로 읽을 수 없어요: {path} ({type(error).__name__}).") from error
 
 
 def _tagged(document: Any, tag: str) -> Sequence[Any]:

@@ -76,13 +76,18 @@ def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bo
         for index, statement in enumerate(block.body):
             if index in block.tagged or _is_kept(statement, exercises, wanted, known):
                 kept[-1].append(statement)
-                known |= _Uses([statement]).bound
+                known |= bound_names(statement)
     return kept
 
 
 def defined_names(statement: ast.stmt) -> dict[str, int]:
     """Functions, classes and variables that a top-level statement binds, with the last line that does."""
     return _Uses([statement]).defined
+
+
+def bound_names(statement: ast.stmt) -> set[str]:
+    """Names that a top-level statement binds, imports too; `*` stands for those of a star import."""
+    return _Uses([statement]).bound
 
 
 def without_others(block: Block, kept: Iterable[ast.stmt]) -> list[str]:

@@ -1,6 +1,5 @@
 """Runs submissions in sandboxes on this machine: from who handed in what to what came back, unjudged."""
 
-import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
@@ -49,13 +48,15 @@ def outcomes_here(plan: Plan, submissions: Iterable[Submission]) -> Iterator[tup
     waiting_for = list(submissions)
     with ExitStack() as stack:
         idle: SimpleQueue[Sandbox] = SimpleQueue()
-        for _ in range(max(1, min(plan.jobs, len(waiting_for)))):
-            sandbox = Sandbox(plan.sandbox, plan.device, plan.limits, modules=plan.modules)
-            idle.put(stack.enter_context(sandbox))
-        pool = stack.enter_context(ThreadPoolExecutor(max_workers=idle.qsize()))
-        cancelled = threading.Event()
-        stack.callback(cancelled.set)  # Ctrl-C: what has not started is not started any more
-        yield from _as_they_end(pool, plan, waiting_for, idle, cancelled)
+        sandboxes = [
+            stack.enter_context(Sandbox(plan.sandbox, plan.device, plan.limits, modules=plan.modules))
+            for _ in range(max(1, min(plan.jobs, len(waiting_for))))
+        ]
+        pool = stack.enter_context(ThreadPoolExecutor(max_workers=len(sandboxes)))
+        for sandbox in sandboxes:
+            idle.put(sandbox)
+            stack.callback(sandbox.cancel)  # Ctrl-C: the pool waits for the exercises that run, not for all
+        yield from _as_they_end(pool, plan, waiting_for, idle)
 
 
 def _as_they_end(
@@ -63,11 +64,8 @@ def _as_they_end(
     plan: Plan,
     submissions: Iterable[Submission],
     idle: "SimpleQueue[Sandbox]",
-    cancelled: threading.Event,
 ) -> Iterator[tuple[Submission, Outcomes]]:
     def run(submission: Submission) -> Outcomes:
-        if cancelled.is_set():
-            return {}
         sandbox = idle.get()
         try:
             return run_submission(plan, submission, sandbox)

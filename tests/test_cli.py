@@ -1,6 +1,7 @@
 """The command line as people use it: one Korean line for each wrong argument, and files that are watched."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -91,6 +92,7 @@ def test_ctrl_c_tells_the_command_that_resumes(tmp_path: Path) -> None:
     running.send_signal(signal.SIGINT)
     said = running.communicate(timeout=120)[0]
     assert running.returncode == 130, said
+    assert said.index("멈추는 중이에요") < said.index("이어서 하려면")
     command = said.split("이어서 하려면: ")[1].strip().split("\n")[0].split()
     assert command[0] == "grader"
     resumed = subprocess.run(
@@ -98,6 +100,49 @@ def test_ctrl_c_tells_the_command_that_resumes(tmp_path: Path) -> None:
     )
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert not journal.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_does_not_wait_for_every_endless_loop(tmp_path: Path) -> None:
+    """A dozen functions without an end would take two minutes; one of them takes its ten seconds."""
+    course = load_course()
+    endless = "".join(f"def {name}(*args, **kwargs):\n    while True: pass\n" for name in course.exercises)
+    for student, text in (("a", RIGHT), ("b", endless), ("c", endless)):
+        folder = tmp_path / "class" / student
+        folder.mkdir(parents=True)
+        (folder / "hw.py").write_text(text, encoding="utf-8")
+    run = [sys.executable, "-m", "grader", "grade", str(tmp_path / "class"), "--out", str(tmp_path / "out")]
+    running = subprocess.Popen(
+        [*run, "--jobs", "1", "--sandbox", "none"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    journal = tmp_path / "out" / "unfinished.jsonl"
+    while running.poll() is None and not (journal.is_file() and journal.read_text().count("\n") > 1):
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    said = running.communicate(timeout=60)[0].decode()
+    assert running.returncode == 130, said
+    assert "이어서 하려면" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["grad"], "없는 명령이에요"),
+        (["grade", "x", "--sed", "3"], "혹시 --seed인가요"),
+        (["grade", "x", "--seed", "셋"], "값이 맞지 않아요: --seed"),
+        (["grade", "x", "--seed"], "받은 명령: grader grade x --seed"),
+        (["hint"], "꼭 주어야 하는 것이 빠졌어요: name"),
+        (["hint", "a", "b"], "남는 말이 있거나 모자라요"),
+    ],
+)
+def test_words_that_make_no_command_are_told_in_korean(words: list[str], told: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "grader", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not re.search("Usage|Error|Try", done.stderr)
 
 
 def test_watch_survives_an_editor_that_replaces_the_file(tmp_path: Path) -> None:

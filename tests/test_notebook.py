@@ -1,11 +1,13 @@
 """`check` and `hint` as a learner meets them in a cell."""
 
+import json
 import linecache
 import random
 import signal
 import threading
 import time
 import types
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,15 +16,19 @@ from torch import nn
 from grader import check, hint
 from grader.course import load_course
 from grader.mistakes import exercise_source
+from grader.source_file import read_source
 
 RIGHT = {name: exercise_source(e) for name, e in load_course().exercises.items() if e.lesson == "01"}
 
 
-def cell(source: str, **variables: object) -> dict[str, object]:
-    """Run a notebook cell as IPython does: compiled under its own file name, known to linecache."""
+def cell(source: str, *earlier: str, **variables: object) -> dict[str, object]:
+    """Run a notebook cell as IPython does: compiled under its own file name, known to linecache and `In`."""
     filename = f"/tmp/ipykernel_test/{abs(hash(source))}.py"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    namespace: dict[str, object] = {"torch": torch, "nn": nn, "__name__": "__main__", **variables}
+    earlier = ("import torch\nfrom torch import nn\n", *earlier)
+    namespace: dict[str, object] = {"__name__": "__main__", "In": ["", *earlier, source], **variables}
+    for text in earlier:
+        exec(text, namespace)
     exec(compile(source, filename, "exec"), namespace)
     return namespace
 
@@ -88,15 +94,45 @@ def test_hints_come_one_at_a_time_and_the_last_one_stays() -> None:
 def test_warns_about_a_notebook_variable_that_will_not_travel() -> None:
     """`criterion` lives in the notebook only: graded elsewhere, the function would raise a NameError."""
     source = RIGHT["train_step"].replace("loss_fn(logits, yb)", "criterion(logits, yb)")
-    shown = checked(source, criterion=nn.CrossEntropyLoss())
+    shown = check(cell(source, "criterion = nn.CrossEntropyLoss()\n")["train_step"])  # type: ignore[arg-type]
     assert "`criterion`" in " ".join(shown.feedback.notes)
+
+
+@pytest.mark.parametrize(
+    ("definition", "travels"),
+    [
+        ("SCALE = 1.0", True),
+        ("SCALE = {'a': [1.0]}", True),
+        ("SCALE = torch.float64", True),
+        ("SCALE = len([1])", False),
+        ("SCALE = 'cuda' if torch.cuda.is_available() else 'cpu'", False),
+    ],
+)
+def test_the_warning_follows_what_the_reader_of_submissions_keeps(
+    definition: str, travels: bool, tmp_path: Path
+) -> None:
+    source = RIGHT["train_step"].replace("return ", "SCALE\n    return ")
+    noted = check(cell(source, definition)["train_step"]).feedback.notes  # type: ignore[arg-type]
+    assert (noted == ()) == travels
+    path = tmp_path / "hw.ipynb"
+    cells = ["import torch", definition, source]
+    document = {"cells": [{"cell_type": "code", "source": text, "metadata": {}} for text in cells]}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert ("SCALE" in read_source(path, "hw.ipynb", ["train_step"]).defines) == travels
+
+
+def test_what_is_computed_in_the_exercises_own_cell_travels() -> None:
+    source = "criterion = nn.CrossEntropyLoss()\n" + RIGHT["train_step"].replace(
+        "loss_fn(log", "criterion(log"
+    )
+    assert checked(source).feedback.notes == ()
 
 
 def test_does_not_warn_about_constants_helpers_and_modules() -> None:
     source = "def helper(loss):\n    return float(loss) * SCALE\n" + RIGHT["train_step"].replace(
         "return loss.item()", "return helper(loss.detach())"
     )
-    shown = checked(source, SCALE=1.0)
+    shown = check(cell(source, "SCALE = 1.0")["train_step"])  # type: ignore[arg-type]
     assert shown.passed
     assert shown.feedback.notes == ()
 
@@ -202,3 +238,21 @@ def test_system_exit_and_strange_exceptions_cost_only_the_check() -> None:
         shown = checked(f"def train_step(model, opt, loss_fn, xb, yb):\n    raise {raised}\n")
         assert shown.feedback.score == 0
         assert shown.feedback.status in ("error", "crashed")
+
+
+@pytest.mark.parametrize("call", [check, lambda: check(3), hint, lambda: hint(3)])
+def test_a_call_without_a_function_says_what_to_pass(call) -> None:  # type: ignore[no-untyped-def]
+    assert "train_step)" in call().text.replace('"', "")
+
+
+def test_a_body_that_does_nothing_is_not_called_by_the_names_of_other_mistakes() -> None:
+    shown = checked("def evaluate(model, loss_fn, loader):\n    total = 0\n", "evaluate")
+    assert shown.feedback.mistake_ids == []
+    assert "실행된 것이 없어요" in shown.text
+
+
+def test_a_forgotten_return_is_shown_as_none() -> None:
+    source = RIGHT["train_step"].replace("    return loss.item()\n", "")
+    assert source != RIGHT["train_step"]
+    departure = checked(source).feedback.diagnosis.departure
+    assert departure.got == "None"

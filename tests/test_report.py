@@ -475,6 +475,13 @@ def test_most_telling_is_a_named_mistake() -> None:
     assert most_telling(results.SubmissionResult("x", feedbacks)) == samples.joined()
     assert most_telling(samples.all_of("x", "missing")) == samples.all_of("x", "missing").feedbacks[0]
     assert most_telling(samples.passed_all("x")) is None
+    absent = samples.all_of("x", "missing").feedbacks[0]
+    begun = (
+        replace(absent, lesson="00"),
+        replace(samples.passed(), lesson="01"),
+        replace(absent, lesson="01"),
+    )
+    assert most_telling(results.SubmissionResult("x", begun)) == begun[2]
 
 
 # ---- results.json -------------------------------------------------------------------------------------
@@ -753,6 +760,26 @@ def test_class_page_folds_a_long_list_of_mistakes(tmp_path: Path) -> None:
     assert len(re.findall(r"· mistake-\d+<", index.split("<details>")[0])) == 12
     assert "나머지 18가지" in index
     Parsed(index.removeprefix("<!doctype html>"))
+
+
+def test_what_is_the_same_for_every_exercise_is_told_once(tmp_path: Path) -> None:
+    """A file that cannot be read, and nine exercises in it: one card, and a line for each of the others."""
+    submission = samples.all_of("x", "unreadable")
+    gradebook.write_student(tmp_path, submission, samples.course())
+    page = (tmp_path / "feedback" / "x.html").read_text(encoding="utf-8")
+    assert page.count("까닭은 위와 같아요") == len(submission.feedbacks) - 1
+    assert all(f'id="{f.exercise}"' in page for f in submission.feedbacks)
+
+
+def test_named_mistakes_are_said_to_cause_every_failed_check() -> None:
+    named = samples.named_mistake()
+    several = replace(named, checks=tuple(replace(c, passed=False) for c in named.checks))
+    assert len(several.checks) > 1
+    for shown in (feedback_text(several), feedback_html(several)):
+        assert f"✗ {len(several.checks)}개는 모두 이 실수 하나 때문이에요" in shown
+    one = replace(named, checks=tuple(replace(c, passed=bool(i)) for i, c in enumerate(named.checks)))
+    for feedback in (one, replace(several, diagnosis=Diagnosis())):
+        assert "때문이에요" not in feedback_text(feedback).replace(several.message, "")
 
 
 def test_student_page_has_every_exercise(report: Path) -> None:

@@ -72,6 +72,12 @@ def test_lessons_are_copied_and_told(course: Course, folder: Path) -> None:
     assert said.count("복사했어요") == 2
 
 
+def test_a_folder_below_a_file_is_refused(course: Course, tmp_path: Path) -> None:
+    (tmp_path / "hw.py").write_text("", encoding="utf-8")
+    with pytest.raises(StartError, match=r"폴더가 아니라 파일이에요: .*hw\.py\. 다른 폴더"):
+        prepare(tmp_path / "hw.py" / "안", lambda _: None)
+
+
 def test_a_second_start_leaves_work_alone(course: Course, folder: Path) -> None:
     work, untouched = prepare(folder, lambda _: None)
     work.write_text("내 답", encoding="utf-8")
@@ -182,7 +188,7 @@ def test_resets_that_cannot_be_done_say_why_and_change_nothing(course: Course, f
     with pytest.raises(StartError, match="grader reset 01"):
         reset(folder, "add")
     work.write_text("{깨진 노트북", encoding="utf-8")
-    with pytest.raises(StartError, match="읽을 수 없어요"):
+    with pytest.raises(StartError, match=r"읽을 수 없어요.*grader reset 01 --folder"):
         reset(folder, "add")
     python = folder / "add.py"
     python.write_text("x", encoding="utf-8")

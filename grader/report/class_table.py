@@ -48,11 +48,14 @@ def count_mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount
 
 
 def most_telling(submission: SubmissionResult) -> Feedback | None:
-    """The feedback to read first: a named mistake before anything else, then what ran; the earliest of these."""
+    """The feedback to read first: a named mistake before anything else, then what ran, then what a lesson that
+    has been begun still lacks; the earliest of these."""
     open_ones = [f for f in submission.feedbacks if f.status != "passed"]
+    begun = {f.lesson for f in submission.feedbacks if f.status != "missing"}
 
-    def weight(feedback: Feedback) -> tuple[bool, bool]:
-        return bool(feedback.diagnosis.mistakes), feedback.status not in ("missing", "unreadable")
+    def weight(feedback: Feedback) -> tuple[bool, bool, bool]:
+        ran = feedback.status not in ("missing", "unreadable")
+        return bool(feedback.diagnosis.mistakes), ran, feedback.lesson in begun
 
     return max(open_ones, key=weight, default=None)
 

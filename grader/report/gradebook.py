@@ -149,8 +149,14 @@ def _exercises(submissions: Sequence[SubmissionResult], course: Course) -> list[
 def _student_page(submission: SubmissionResult, course: Course) -> str:
     titles = {lesson.id: lesson.title for lesson in course.lessons}
     lessons: dict[str, list[tuple[Feedback, str]]] = {}
+    told: set[tuple[str, str]] = set()
     for feedback in submission.feedbacks:
-        lessons.setdefault(feedback.lesson, []).append((feedback, feedback_html(feedback)))
+        # One broken file is the same story for each exercise: told once, with a line for each of the others.
+        story = (feedback.status, feedback.message)
+        again = feedback.status in ("missing", "unreadable") and story in told
+        told.add(story)
+        card = "" if again else feedback_html(feedback)
+        lessons.setdefault(feedback.lesson, []).append((feedback, card))
     return _page(
         "student.html.j2",
         course=course,

@@ -90,6 +90,9 @@ def _checks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     joined = "  ".join(marked)
     for line in [joined] if cell_len(joined) <= width - _INDENT else marked:
         yield _indented(Text(line))
+    cause = words.common_cause(feedback)
+    if cause:
+        yield _indented(Text(cause, _LABEL))
 
 
 def _place(feedback: Feedback) -> Iterable[RenderableType]:

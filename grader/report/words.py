@@ -264,6 +264,18 @@ def _after_exception(error: str | None) -> str:
     return _AFTER_EXCEPTION.get(kind, NEXT_STEPS["error"])
 
 
+def common_cause(feedback: Feedback) -> str:
+    """Where several checks fail: that the named mistakes account for all of them; else nothing.
+
+    They do, because a mistake is named only when the solution with that mistake fails in just the same way.
+    """
+    failed, mistakes = sum(not check.passed for check in feedback.checks), feedback.diagnosis.mistakes
+    if failed < 2 or not mistakes:
+        return ""
+    cause = "이 실수 하나" if len(mistakes) == 1 else f"이 실수 {_count(len(mistakes))}"
+    return f"✗ {failed}개는 모두 {cause} 때문이에요."
+
+
 def summary(feedback: Feedback) -> str:
     """The headline, with the names where there are several."""
     mistakes = feedback.diagnosis.mistakes
