@@ -136,7 +136,7 @@ def _array_title(found: Difference) -> str:
         return f"{found.index[0] + 1}번째 반환값" if found.index else "반환값의 개수"
     if name.startswith("buffers"):
         return "배치 정규화의 이동 통계량"
-    return {"rates": "학습률"}.get(name, name)
+    return {"rates": "학습률", "gradients": "그레이디언트"}.get(name, name)
 
 
 def _shape(run: Run, name: str) -> str:

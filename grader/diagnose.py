@@ -1,7 +1,7 @@
 """Verdict and trace -> Diagnosis: the known mistake that behaves the same, or the honest answer that none does."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.course import Exercise, Mistake
 from grader.departure import describe_departure, timelines, update_of
@@ -44,6 +44,7 @@ def diagnose(exercise: Exercise, trace: Trace, verdict: Verdict, reference: Refe
             env = Env(reference.seed, torch.device(reference.device), name)
             recipe = recover_recipe(described, its_run, reference.solution(name), update, env)
         if recipe is not None:
+            recipe = recipe if name == scenario_name else replace(recipe, scenario=described.title)
             break
     return Diagnosis(named, departure, yours, right, recipe)
 

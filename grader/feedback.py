@@ -70,6 +70,8 @@ class Recipe:
     """Share of the update (0 to 1) that no combination of these gradients explains."""
     moved: tuple[bool, ...] = ()
     """Where an update looks at two places: whether a gradient is one at w + e (empty: all are at w)."""
+    scenario: str = ""
+    """Title of the scenario it was measured in, where that is not the departure's."""
 
 
 @dataclass(frozen=True)

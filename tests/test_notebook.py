@@ -256,3 +256,23 @@ def test_a_forgotten_return_is_shown_as_none() -> None:
     assert source != RIGHT["train_step"]
     departure = checked(source).feedback.diagnosis.departure
     assert departure.got == "None"
+
+
+def test_an_objects_address_is_not_part_of_what_was_seen() -> None:
+    """Two gradings with one seed write the same results, also where a student hands back objects."""
+    source = "def autograd_nodes(loss):\n    return [loss.grad_fn]\n"
+    departure = checked(source, "autograd_nodes").feedback.diagnosis.departure
+    assert "object at 0x…>" in departure.got
+
+
+def test_a_recipe_from_another_scenario_says_from_which() -> None:
+    """Without a loop over epochs the first thing wrong is the number of updates, the recipe is from elsewhere."""
+    source = (
+        "def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True):\n    for xb, yb in loader:\n"
+        "        opt.zero_grad()\n        loss_fn(model(xb), yb).backward()\n        opt.step()\n"
+    )
+    shown = checked(source, "fit")
+    recipe, departure = shown.feedback.diagnosis.recipe, shown.feedback.diagnosis.departure
+    assert recipe.scenario
+    assert recipe.scenario != departure.scenario
+    assert recipe.scenario.replace("`", "") in shown.text

@@ -140,6 +140,7 @@ class _Row:
 class _Bars:
     """A recipe as drawn; `zero` is where the axis has its zero, in percent."""
 
+    title: str
     update: int
     got: str
     expected: str
@@ -162,6 +163,7 @@ def _bars(recipe: Recipe | None) -> _Bars | None:
     got, expected = words.formulas(recipe)
     rows = zip(words.gradient_names(recipe), recipe.got, recipe.expected, strict=True)
     return _Bars(
+        title=words.recipe_title(recipe),
         update=recipe.update,
         got=got,
         expected=expected,

@@ -149,6 +149,7 @@ def _diagnosis_to_document(diagnosis: Diagnosis) -> dict[str, Any] | None:
             [_coefficient(c) for c in r.expected],
             _coefficient(r.residual),
             list(r.moved),
+            r.scenario,
         ],
     }
 
@@ -285,7 +286,15 @@ def _departure(scenario: Any, what: Any, expected: Any, got: Any, update: Any, t
     )
 
 
-def _recipe(update: Any, batches: Any, got: Any, expected: Any, residual: Any, moved: Any = ()) -> Recipe:
+def _recipe(
+    update: Any,
+    batches: Any,
+    got: Any,
+    expected: Any,
+    residual: Any,
+    moved: Any = (),
+    scenario: Any = "",
+) -> Recipe:
     if not len(batches) == len(got) == len(expected) or len(moved) not in (0, len(batches)):
         raise ValueError("recipe")
     return Recipe(
@@ -295,6 +304,7 @@ def _recipe(update: Any, batches: Any, got: Any, expected: Any, residual: Any, m
         expected=tuple(float(c) for c in expected),
         residual=float(residual),
         moved=tuple(_typed(away, bool) for away in moved),
+        scenario=_typed(scenario, str),
     )
 
 

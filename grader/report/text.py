@@ -171,7 +171,7 @@ def _timeline(pairs: Sequence[words.Pair], width: int) -> Iterable[str]:
 
 
 def _recipe(recipe: Recipe, width: int) -> Iterable[RenderableType]:
-    yield _label("업데이트의 재료")
+    yield _label(words.without_code_marks(words.recipe_title(recipe)))
     yield _indented(Text(words.recipe_line(recipe), "bold"), 2)
     size = words.largest_coefficient(recipe) or 1.0
     room = max(4, min(_BAR_CELLS, width - 34))

@@ -168,6 +168,11 @@ def formulas(recipe: Recipe) -> tuple[str, str]:
     return formula(names, recipe.got, largest), formula(names, recipe.expected, largest)
 
 
+def recipe_title(recipe: Recipe) -> str:
+    """The heading over a recipe, with the scenario where that is another one than the departure's."""
+    return "업데이트의 재료" + (f" · {recipe.scenario}" if recipe.scenario else "")
+
+
 def recipe_line(recipe: Recipe) -> str:
     """`2번째 업데이트 = 1.0·g₁ + 1.0·g₂ (정답: 1.0·g₂)`."""
     got, expected = formulas(recipe)
@@ -265,15 +270,16 @@ def _after_exception(error: str | None) -> str:
 
 
 def common_cause(feedback: Feedback) -> str:
-    """Where several checks fail: that the named mistakes account for all of them; else nothing.
+    """Where several checks fail: that the named mistakes explain all of them; else nothing.
 
     They do, because a mistake is named only when the solution with that mistake fails in just the same way.
+    Other mistakes may hide behind it.
     """
     failed, mistakes = sum(not check.passed for check in feedback.checks), feedback.diagnosis.mistakes
     if failed < 2 or not mistakes:
         return ""
-    cause = "이 실수 하나" if len(mistakes) == 1 else f"이 실수 {_count(len(mistakes))}"
-    return f"✗ {failed}개는 모두 {cause} 때문이에요."
+    cause = "이 실수 하나" if len(mistakes) == 1 else "이 실수들"
+    return f"틀린 항목 {failed}개가 모두 {cause}로 설명돼요."
 
 
 def summary(feedback: Feedback) -> str:

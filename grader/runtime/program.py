@@ -115,11 +115,15 @@ def describe_failure(error: BaseException, program: Program, call: int = 0) -> F
             line = traceback.tb_lineno
         traceback = traceback.tb_next
     try:
-        # The same message on every run: an object's address is no news to anybody.
-        message = re.sub(r"0x[0-9a-f]{6,16}\b", "0x…", str(error)[:_MESSAGE_LIMIT])
+        message = without_addresses(str(error)[:_MESSAGE_LIMIT])
     except Exception:  # a hostile __str__
         message = "(메시지를 읽을 수 없는 예외)"
     return Failure(type(error).__name__, _bases(error), message, line, call)
+
+
+def without_addresses(text: str) -> str:
+    """The same text on every run: an object's address is no news to anybody."""
+    return re.sub(r"0x[0-9a-f]{6,16}\b", "0x…", text)
 
 
 def _bases(error: BaseException) -> tuple[str, ...]:

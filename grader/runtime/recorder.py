@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from grader.runtime.program import STUDENT_ERRORS, Program, describe_failure
+from grader.runtime.program import STUDENT_ERRORS, Program, describe_failure, without_addresses
 from grader.runtime.trace import Array, Event, Fact, Run
 
 _MAX_EVENTS = 2000  # a submission that loops must not fill the memory with its own events
@@ -158,13 +158,13 @@ class Recorder:
 
     def fact(self, name: str, value: Fact) -> None:
         """Record a fact that is compared exactly."""
-        self.run.facts[name] = value
+        self.run.facts[name] = _settled(value)
 
     def append_fact(self, name: str, value: Fact) -> None:
         """Add to a list of facts."""
         existing = self.run.facts.setdefault(name, [])
         if isinstance(existing, list) and len(existing) < _MAX_EVENTS:
-            existing.append(value)
+            existing.append(_settled(value))
 
     def state(self) -> None:
         """Record the parameters, unless they are still what they were."""
@@ -369,6 +369,13 @@ def _shadow(owner: Any, name: str, note: Callable[[], None]) -> None:
         return original(*args, **kwargs)
 
     object.__setattr__(owner, name, shadowed)
+
+
+def _settled(value: Fact) -> Fact:
+    """The fact without what changes from run to run."""
+    if isinstance(value, list):
+        return [_settled(item) for item in value]
+    return without_addresses(value) if isinstance(value, str) else value
 
 
 def type_name(value: Any) -> str:
