@@ -15,7 +15,7 @@
 r"""
 # 한 train step
 
-학습(training)은 같은 다섯 줄의 반복입니다. 이 노트북은 그 다섯 줄만 다룹니다. 읽는 데 18분쯤 걸리고, 연습 일곱 개가 있습니다.
+학습(training)은 같은 다섯 줄의 반복입니다. 이 노트북은 그 다섯 줄을 속속들이 봅니다. 본문을 읽는 데 18분쯤 걸리고, 연습 일곱 개가 있습니다.
 
 이 노트북을 마치면 다음을 할 수 있습니다.
 
@@ -29,7 +29,7 @@ r"""
 
 1. 예측 셀에 먼저 답을 적고 실행합니다. 틀려도 점수와 상관없습니다. 답을 적어 본 다음에 보는 결과가 오래 남습니다.
 2. 연습 셀에 함수를 쓰고, 바로 아래의 `check(...)`를 실행합니다. 코드의 생김새가 아니라 하는 일로 채점합니다.
-3. 막히면 새 셀에서 `hint("train_step")`을 실행합니다. 실행할 때마다 힌트가 하나씩 나옵니다. 마지막 힌트에만 답이 있습니다.
+3. 막히면 바로 아래 `# hint("train_step")`에서 `#`을 지우고 실행합니다. 실행할 때마다 힌트가 하나씩 나옵니다. 마지막 힌트에만 답이 있습니다.
 
 본문의 수치는 모두 이 노트북에서 재고, 결론은 `assert`로 확인합니다. 사실과 다르면 그 셀에서 실행이 멈춥니다. 실험 코드가 길어 보이면 예측과 결과만 보고, 코드는 나중에 읽어도 됩니다.
 """
@@ -94,7 +94,13 @@ print(f"PyTorch {torch.__version__}, {device}, 학습 {len(x_train)}장, 검증 
 r"""
 ## 1. 다섯 줄
 
-한 스텝(step)은 미니 배치(mini-batch) 하나로 매개변수(parameter)를 한 번 바꾸는 일입니다. 다섯 줄이면 됩니다.
+먼저 말을 맞추겠습니다. 매개변수(parameter)는 학습이 바꾸는 텐서이고, 코드에서는 `p`라고 씁니다. 손실(loss)은 얼마나 틀렸는지를 나타내는 숫자 하나입니다. 그레이디언트는 손실을 매개변수로 미분한 값으로, 매개변수를 조금 움직이면 손실이 얼마나 바뀌는지를 말합니다. 손실이 줄어드는 쪽으로 매개변수를 옮기는 것이 업데이트(update)입니다. 가장 단순한 옵티마이저(optimizer)인 SGD는 학습률(learning rate) $\eta$와 그레이디언트 $g$로 이렇게 옮깁니다.
+
+$$ p \leftarrow p - \eta\, g $$
+
+그레이디언트를 구하려면 매개변수에서 손실까지 어떤 계산을 거쳤는지 알아야 합니다. PyTorch는 계산하면서 그 기록을 남깁니다. 이 기록이 계산 그래프(computation graph)입니다.
+
+한 스텝(step)은 미니 배치(mini-batch) 하나로 매개변수를 한 번 바꾸는 일입니다. 다섯 줄이면 됩니다.
 
 ```python
 opt.zero_grad()              # 1. 지웁니다
@@ -109,12 +115,12 @@ opt.step()                   # 5. 업데이트
 | 줄 | 읽는 것 | 쓰는 것 |
 |---|---|---|
 | `opt.zero_grad()` | 없음 | 모든 `p.grad`를 비웁니다 |
-| `logits = model(xb)` | 매개변수, 입력 | 로짓(logits)과 계산 그래프 |
-| `loss = loss_fn(logits, yb)` | 로짓, 정답 | 손실(loss) 하나, 그래프의 끝 |
-| `loss.backward()` | 계산 그래프 | `p.grad`에 그레이디언트를 **더합니다** |
-| `opt.step()` | `p.grad`, 학습률(learning rate), 옵티마이저(optimizer)의 상태 | 매개변수 |
+| `logits = model(xb)` | 매개변수, 입력 | 로짓(logits, 클래스마다의 점수)과 계산 그래프 |
+| `loss = loss_fn(logits, yb)` | 로짓, 정답 | 손실 하나, 그래프의 끝 |
+| `loss.backward()` | 계산 그래프, 거기 저장된 값(가중치도) | `p.grad`. 쓰고 난 그래프는 비웁니다 |
+| `opt.step()` | 매개변수, `p.grad`, 학습률 같은 설정, 옵티마이저의 상태 | 매개변수, 옵티마이저의 상태 |
 
-2번에서 5번까지는 앞줄이 쓴 것을 뒷줄이 읽습니다. 그래서 자리를 바꿀 수 없습니다. 1번이 필요한 까닭은 4번 줄의 「더합니다」에 있습니다.
+2번에서 5번까지는 앞줄이 쓴 것을 뒷줄이 읽습니다. 그래서 자리를 바꿀 수 없습니다. 1번은 왜 있어야 합니까? 답은 4번 줄이 `p.grad`에 값을 어떻게 쓰는지에 달려 있습니다.
 
 **예측 1.** 같은 배치로 순전파(forward pass)와 역전파(backward pass)를 두 번 하고, 그사이에 그레이디언트를 지우지 않습니다. `p.grad`는 어떻게 됩니까?
 
@@ -146,7 +152,7 @@ reveal(guess_1, "b", "`backward()`는 `p.grad`에 더합니다. 지우는 일은
 
 # %% [markdown]
 r"""
-`backward()`가 덮어쓰지 않고 더하는 데에는 까닭이 있습니다. 매개변수 하나가 계산에 두 번 쓰이면 두 갈래의 그레이디언트를 더해야 합니다. 4절의 그레이디언트 누적도 이 성질을 씁니다.
+덮어쓰지 않고 더하기 때문에, 손실을 여러 조각으로 나누어 `backward()`를 여러 번 불러도 합친 손실로 한 번 부른 것과 같아집니다. 4절의 그레이디언트 누적이 이 성질을 씁니다. 그 대신 지우는 일은 우리 몫입니다. 1번 줄이 그 일을 합니다.
 
 **예측 2.** 다섯 줄을 늘어놓는 순서는 5! = 120가지입니다. 순서 하나를 골라 배치 다섯 개에 되풀이합니다. 바른 순서와 똑같은 가중치(weight)에 이르는 순서는, 바른 순서까지 넣어 모두 몇 가지입니까?
 
@@ -169,14 +175,14 @@ LINES = {
 five_batches = make_batches(seed=1)[:5]
 
 
-def run_order(line_order, batches):
-    """다섯 줄을 주어진 순서로 배치마다 실행하고, 마지막 가중치를 돌려줍니다."""
+def run_order(line_order, batches, *, first_order=None):
+    """줄들을 주어진 순서로 배치마다 실행하고, 마지막 가중치를 돌려줍니다. 첫 배치만 다른 순서로 할 수 있습니다."""
     model = make_model(seed=1)
     space = {"model": model, "loss_fn": loss_fn, "opt": torch.optim.SGD(model.parameters(), lr=0.1)}
-    for xb, yb in batches:
+    for number, (xb, yb) in enumerate(batches):
         space.update(xb=xb, yb=yb)
-        for name in line_order:
-            exec(LINES[name], space)
+        for name in first_order if first_order and number == 0 else line_order:
+            exec(LINES[name], space)  # 글자로 적힌 한 줄을 실행합니다
     return flat(model.parameters())
 
 
@@ -191,7 +197,7 @@ for line_order in permutations(LINES):
     except NameError:
         outcome = "오류: 아직 없는 이름을 읽음"
     except RuntimeError:
-        outcome = "오류: backward가 거부함"
+        outcome = "오류: backward에서 멈춤"
     else:
         if torch.allclose(result, right, rtol=0, atol=1e-6):
             outcome = "바른 가중치"
@@ -204,11 +210,8 @@ for line_order in permutations(LINES):
     outcomes.setdefault(outcome, []).append(" → ".join(line_order))
 
 show_table(
-    ["결과", "가짓수", "예"],
-    [
-        [outcome, len(found), found[0]]
-        for outcome, found in sorted(outcomes.items(), key=lambda item: len(item[1]))
-    ],
+    ["결과", "가짓수"],
+    sorted(((outcome, len(found)) for outcome, found in outcomes.items()), key=lambda row: row[1]),
 )
 print("바른 가중치에 이르는 순서:")
 for line_order in outcomes["바른 가중치"]:
@@ -220,21 +223,86 @@ assert counts == {
     "조금도 움직이지 않음": 10,
     "바른 가중치": 4,
     "마지막 업데이트만 빠짐": 3,
-    "오류: backward가 거부함": 3,
+    "오류: backward에서 멈춤": 3,
 }
+
+
+def clears_before_use(line_order):
+    """다섯 줄을 원으로 이었을 때, 역전파 다음에 지움이 업데이트보다 먼저 오는지 봅니다."""
+    names = line_order.split(" → ")
+    after_backward = names[names.index("역전파") :] + names
+    return after_backward.index("지움") < after_backward.index("업데이트")
+
+
+ran = [line_order for outcome, found in outcomes.items() if "이름" not in outcome for line_order in found]
+assert set(filter(clears_before_use, ran)) == set(outcomes["조금도 움직이지 않음"])
 reveal(guess_2, "c", "`zero_grad()`는 `backward()`와 `step()` 사이만 아니면 어디에 있어도 됩니다.")
 
 # %% [markdown]
 r"""
-120가지 가운데 4가지만 맞습니다. 네 순서에서 2번부터 5번까지는 모두 같고, 지우는 줄의 자리만 다릅니다. 지우는 줄이 `backward()`와 `step()` 사이에 오면 방금 구한 그레이디언트를 쓰기 전에 버립니다. 그래서 매개변수가 조금도 움직이지 않습니다.
+120가지 가운데 4가지만 맞습니다. 네 순서에서 2번부터 5번까지는 모두 같고, 지우는 줄의 자리만 다릅니다. 네 자리 가운데 첫 줄을 권합니다. 첫 줄에서 지우면, 앞의 코드가 그레이디언트를 남겼든 아니든 이 다섯 줄만 보고 맞는지 판단할 수 있습니다.
 
-네 자리 가운데 첫 줄을 권합니다. 첫 줄에서 지우면, 앞의 코드가 그레이디언트를 남겼든 아니든 이 다섯 줄만 보고 맞는지 판단할 수 있습니다.
+스텝은 되풀이되므로 다섯 줄은 끝과 처음이 이어진 **원**입니다. `backward()`에서 출발해 이 원을 따라갈 때 `step()`보다 지우는 줄을 먼저 만나면, 방금 구한 그레이디언트를 쓰기 전에 버립니다. 움직이지 않은 10가지가 모두 이 꼴이고, 이 꼴은 모두 움직이지 않았습니다. 「마지막 업데이트만 빠짐」 3가지는 바른 원을 다른 곳에서 시작한 것입니다. 마지막 배치의 그레이디언트가 쓰이지 않고 남을 뿐입니다.
 
-오류로 멈춘 103가지는 오히려 다행입니다. **조용히 틀리는 13가지가 문제입니다.** 3절에서 다시 봅니다.
+오류로 멈춘 103가지는 오히려 다행입니다. **아무 말 없이 움직이지 않는 10가지가 문제입니다.** `backward()`에서 멈춘 3가지와 함께 3절에서 다시 봅니다.
+
+**예측 3.** 이번에는 자리를 바꾸지 않고 한 줄씩 뺍니다. 오류 없이 끝까지 실행되는데 매개변수가 조금도 움직이지 않는 것은 어느 줄을 뺐을 때입니까?
+
+- a: 지우는 줄(1번)
+- b: 순전파나 손실(2번, 3번)
+- c: 역전파나 업데이트(4번, 5번)
+"""
+
+# %% tags=["predict"]
+guess_3 = None  # "a", "b", "c" 가운데 하나
+
+
+# %%
+def symptom(line_order, **first):
+    """배치 다섯 개를 실행한 결과: 오류의 첫 문장, 또는 가장 많이 움직인 거리."""
+    try:
+        moved = (run_order(line_order, five_batches, **first) - start).abs().max().item()
+    except (NameError, RuntimeError) as error:
+        return f"{type(error).__name__}: {str(error).split('(')[0].split('.')[0].strip()}"
+    return f"{moved:.3f}만큼 움직임" if moved else "움직이지 않음"
+
+
+missing = {"(모두 있음)": [symptom(LINES), ""]}
+for line in LINES:
+    rest = [name for name in LINES if name != line]
+    missing[line] = [symptom(rest), symptom(rest, first_order=list(LINES))]
+show_table(
+    ["뺀 줄", "처음부터 뺌", "둘째 배치부터 뺌"],
+    [[line, *found] for line, found in missing.items()],
+)
+
+try:
+    make_model(seed=1)(x_train[:32]).backward()  # 손실 없이 로짓에서 출발합니다
+    no_loss = None
+except RuntimeError as error:
+    no_loss = str(error)
+print("logits.backward():", no_loss)
+
+assert all("움직임" in found for found in missing["지움"])
+assert missing["순전파"][0] == "NameError: name 'logits' is not defined"
+assert missing["손실"][0] == "NameError: name 'loss' is not defined"
+assert all("backward through the graph a second time" in missing[line][1] for line in ["순전파", "손실"])
+assert missing["역전파"][0] == missing["업데이트"][0] == "움직이지 않음"
+assert "움직임" in missing["역전파"][1]
+assert "scalar" in no_loss
+reveal(guess_3, "c", "지우는 줄을 빼면 움직이기는 합니다. 그래서 가장 찾기 어렵습니다.")
+
+# %% [markdown]
+r"""
+- **순전파나 손실**을 빼면 뒷줄이 읽을 이름이 없습니다. 앞 배치의 `logits`나 `loss`가 남아 있으면 더 헷갈립니다. 이미 쓴 그래프를 다시 거슬러 가려다 멈춥니다. `backward()`가 지나간 그래프는 비어 있기 때문입니다. 그래서 **그래프는 배치마다 새로 만들어야 하고, 그 일을 2번과 3번 줄이 합니다.**
+- **손실**은 숫자 하나여야 합니다. 「매개변수를 움직이면 얼마나 바뀌는가」를 물으려면 바뀌는 것이 하나여야 하기 때문입니다. 로짓은 여러 개라서 `logits.backward()`는 출발하지 못합니다.
+- **역전파**를 빼면 `p.grad`가 비어 있어 `step()`이 읽을 것이 없습니다. 둘째 배치부터 빼면 첫 배치에서만 움직입니다.
+- **업데이트**를 빼면 그레이디언트는 나오지만 매개변수를 바꾸는 줄이 없습니다.
+- **지우는 줄**을 빼면 오류도 없고 움직이기도 합니다. 무엇이 잘못되는지는 3절에서 잽니다.
 
 ### 연습 1. `train_step`
 
-다섯 줄을 함수로 씁니다. 돌려줄 값은 업데이트하기 **전의** 손실이고, 텐서가 아니라 Python의 `float`입니다. 모델의 모드는 건드리지 않습니다. `model.train()`과 `model.eval()`은 이 함수를 부르는 쪽이 정합니다.
+다섯 줄을 함수로 씁니다. 돌려줄 값은 업데이트하기 **전의** 손실이고, 텐서가 아니라 Python의 `float`입니다. 원소가 하나인 텐서에서는 `.item()`이 그 숫자를 꺼냅니다. 모델의 모드는 건드리지 않습니다(모드는 5.2절에서 봅니다). `model.train()`과 `model.eval()`은 이 함수를 부르는 쪽이 정합니다.
 """
 
 
@@ -279,7 +347,7 @@ scheduler.step()                                               # 다음 스텝�
 
 클리핑이 재는 것은 매개변수마다의 노름(norm)이 아닙니다. 모든 그레이디언트를 이어 붙인 벡터 하나의 노름입니다. 이 노름이 `max_norm`보다 크면 전체에 같은 수를 곱해 줄입니다. 그래서 방향은 그대로입니다.
 
-**예측 3.** `clip_grad_norm_`을 `opt.step()` 바로 다음 줄로 옮깁니다. 20스텝 뒤의 가중치는 어떻습니까?
+**예측 4.** `clip_grad_norm_`을 `opt.step()` 바로 다음 줄로 옮깁니다. 20스텝 뒤의 가중치는 어떻습니까?
 
 - a: 클리핑이 없는 것과 같습니다.
 - b: 바른 자리에 둔 것과 거의 같습니다.
@@ -287,7 +355,7 @@ scheduler.step()                                               # 다음 스텝�
 """
 
 # %% tags=["predict"]
-guess_3 = None  # "a", "b", "c" 가운데 하나
+guess_4 = None  # "a", "b", "c" 가운데 하나
 
 
 # %%
@@ -324,14 +392,14 @@ assert first_norm > 0.2
 assert distance["backward와 step 사이"] > 0.05
 assert max(distance["backward 전"], distance["step 다음"]) < (1e-12 if on_cpu else 1e-5)
 reveal(
-    guess_3,
+    guess_4,
     "a",
     "자른 그레이디언트를 아무도 읽지 않습니다. 다음 스텝의 첫 줄이 지워 버립니다. `backward()` 앞에 두어도 같습니다.",
 )
 
 # %% [markdown]
 r"""
-**예측 4.** 스케줄러를 `opt.step()`보다 먼저 부르면 어떻게 됩니까?
+**예측 5.** 스케줄러를 `opt.step()`보다 먼저 부르면 어떻게 됩니까?
 
 - a: 오류로 멈춥니다.
 - b: 학습은 계속되고, 첫 학습률을 한 번도 쓰지 않습니다.
@@ -339,7 +407,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_4 = None  # "a", "b", "c" 가운데 하나
+guess_5 = None  # "a", "b", "c" 가운데 하나
 
 
 # %%
@@ -371,7 +439,7 @@ print("경고:", messages[0][:85], "…")
 assert right_rates == [0.8, 0.4, 0.2, 0.1]
 assert early_rates == [0.4, 0.2, 0.1, 0.05]
 assert "optimizer.step()" in messages[0]
-reveal(guess_4, "b", "그래도 이 실수는 PyTorch가 경고로 알려 줍니다.")
+reveal(guess_5, "b", "그래도 이 실수는 PyTorch가 경고로 알려 줍니다.")
 
 # %% [markdown]
 r"""
@@ -413,15 +481,15 @@ r"""
 
 ### 3.1 `zero_grad()`를 빠뜨리면
 
-입문 글은 대개 이렇게 설명합니다. 「그레이디언트가 쌓여 손실이 높게 머물고 학습이 무너진다.」 반만 맞는 말입니다. 먼저 예측해 보세요.
+입문 글은 대개 이렇게 설명합니다. 「그레이디언트가 쌓여 손실이 높게 머물고 학습이 무너진다.」 정말 그런지 먼저 예측해 보세요.
 
-**예측 5.** 숫자 데이터, 두 계층(layer) 모델, 모멘텀(momentum) 없는 SGD, 학습률 0.01, 한 에폭(epoch). `opt.zero_grad()`를 지운 루프의 학습 손실은 바른 루프보다 어떻습니까?
+**예측 6.** 숫자 데이터, 두 계층(layer) 모델, 모멘텀(momentum) 없는 SGD, 학습률 0.01, 한 에폭(epoch). `opt.zero_grad()`를 지운 루프의 학습 손실은 바른 루프보다 어떻습니까?
 
 - a: 높습니다.
 - b: 낮습니다.
 - c: 시드(seed)에 따라 다릅니다.
 
-**예측 6.** 같은 모델, 같은 한 에폭에 학습률 0.1, 모멘텀 0.9를 씁니다. 처음 손실은 2.3쯤입니다. 한 에폭 뒤에 지우지 않은 루프의 손실은 어떻게 됩니까?
+**예측 7.** 같은 모델, 같은 한 에폭에 학습률 0.1, 모멘텀 0.9를 씁니다. 처음 손실은 2.3쯤입니다. 한 에폭 뒤에 지우지 않은 루프의 손실은 어떻게 됩니까?
 
 - a: 바른 루프보다 조금 높습니다.
 - b: NaN이 됩니다.
@@ -429,8 +497,8 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_5 = None  # "a", "b", "c" 가운데 하나
 guess_6 = None  # "a", "b", "c" 가운데 하나
+guess_7 = None  # "a", "b", "c" 가운데 하나
 
 
 # %%
@@ -505,11 +573,11 @@ assert min(losses["Adam 0.01, 5에폭", False]) > 2.3
 assert all(value < float("inf") for values in losses.values() for value in values)
 
 reveal(
-    guess_5,
+    guess_6,
     "b",
     "스무 시드 모두에서 버그의 손실이 더 낮습니다. 이 설정에서는 손실 곡선을 보고 버그를 찾을 수 없습니다.",
 )
-reveal(guess_6, "c", "같은 버그가 여기서는 스무 시드 모두를 무너뜨립니다. NaN은 나오지 않습니다.")
+reveal(guess_7, "c", "같은 버그가 여기서는 스무 시드 모두를 무너뜨립니다. NaN은 나오지 않습니다.")
 
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharex=True)
@@ -544,7 +612,7 @@ $$ v_k = g_1 + g_2 + \cdots + g_k = v_{k-1} + g_k $$
 
 모멘텀 SGD가 쌓는 값은 $v_k = \mu\, v_{k-1} + g_k$입니다.
 
-**예측 7.** 지우지 않은 SGD와 50스텝 뒤의 가중치가 똑같은 것은 무엇입니까?
+**예측 8.** 지우지 않은 SGD와 50스텝 뒤의 가중치가 똑같은 것은 무엇입니까?
 
 - a: 학습률을 50배로 키우고 바르게 지운 SGD
 - b: 모멘텀 0.9를 쓰고 바르게 지운 SGD
@@ -552,7 +620,7 @@ $$ v_k = g_1 + g_2 + \cdots + g_k = v_{k-1} + g_k $$
 """
 
 # %% tags=["predict"]
-guess_7 = None  # "a", "b", "c" 가운데 하나
+guess_8 = None  # "a", "b", "c" 가운데 하나
 
 
 # %%
@@ -582,24 +650,24 @@ show_table(
 assert apart["학습률 50배"] > 0.1
 assert apart["모멘텀 0.9"] > 0.1
 assert apart["모멘텀 1.0"] == 0.0 if on_cpu else apart["모멘텀 1.0"] < 1e-3
-reveal(guess_7, "c", "비슷한 것이 아닙니다. CPU에서는 마지막 비트까지 같습니다.")
+reveal(guess_8, "c", "비슷한 것이 아닙니다. CPU에서는 마지막 비트까지 같습니다.")
 
 # %% [markdown]
 r"""
-$v_k = v_{k-1} + g_k$는 $\mu = 1$을 넣은 식입니다. **지우지 않은 SGD는 모멘텀이 1.0인 SGD입니다.**
+$v_k = v_{k-1} + g_k$는 $\mu = 1$을 넣은 식입니다. 모멘텀 없는 SGD에서 지우기를 빼면 **모멘텀이 1.0인 SGD가 됩니다.**
 
-학습률이 작을 때 모멘텀은 보폭을 키워 줍니다. 그래서 손실이 빨리 내려갑니다. 다만 1.0은 지난 그레이디언트를 영영 잊지 않는 값입니다. 학습률이 크거나, 스텝이 많거나, 모멘텀이 이미 있으면 지난 방향으로 계속 밀려가 무너집니다.
+학습률이 작을 때 모멘텀은 보폭을 키워 줍니다. 그래서 손실이 빨리 내려갑니다. 다만 1.0은 지난 그레이디언트를 영영 잊지 않는 값입니다. 표에서 무너진 세 설정은 학습률이 크거나 모멘텀이 이미 있어서, 지난 방향으로 계속 밀려간 것입니다. 모멘텀이 있는 SGD와 Adam은 식이 다르지만, 쌓인 합 $v_k$를 이번 그레이디언트로 알고 읽는 것은 같습니다.
 
-여기서 두 가지를 챙겨 가세요.
+두 가지를 기억해 두세요.
 
 - **손실이 내려간다는 것은 루프가 맞는다는 증거가 아닙니다.** 이 강의의 채점기가 손실을 보지 않고 가중치를 비교하는 까닭입니다.
 - 새 루프를 믿기 전에는 두 스텝만 손으로 계산한 값과 비교해 보세요. 첫 스텝에서는 이 버그가 드러나지 않습니다. 지울 것이 아직 없기 때문입니다.
 
 ### 3.2 `step()`을 `backward()`보다 먼저 부르면
 
-이 버그에도 널리 퍼진 설명이 있습니다. 「지난 배치의 묵은 그레이디언트로 업데이트하므로, 그럭저럭 학습되는 것처럼 보인다.」
+이 버그에도 널리 퍼진 설명이 있습니다. 「지난 배치의 그레이디언트로 업데이트하므로, 그럭저럭 학습되는 것처럼 보인다.」
 
-**예측 8.** 다섯 줄에서 4번과 5번만 맞바꿉니다. `zero_grad → 순전파 → 손실 → step → backward`입니다. 한 에폭 뒤에 어떻게 됩니까?
+**예측 9.** 다섯 줄에서 4번과 5번만 맞바꿉니다. `zero_grad → 순전파 → 손실 → step → backward`입니다. 한 에폭 뒤에 어떻게 됩니까?
 
 - a: 매개변수가 조금도 움직이지 않습니다.
 - b: 한 배치 늦은 그레이디언트로 비슷하게 학습합니다.
@@ -607,7 +675,7 @@ $v_k = v_{k-1} + g_k$는 $\mu = 1$을 넣은 식입니다. **지우지 않은 SG
 """
 
 # %% tags=["predict"]
-guess_8 = None  # "a", "b", "c" 가운데 하나
+guess_9 = None  # "a", "b", "c" 가운데 하나
 
 
 # %%
@@ -616,14 +684,17 @@ def step_first(hidden, epochs, *, clear_first):
     model = make_model(seed=5, hidden=hidden)
     before = flat(model.parameters())
     opt = torch.optim.SGD(model.parameters(), lr=0.1)
-    for xb, yb in make_batches(seed=5, epochs=epochs):
+    for number, (xb, yb) in enumerate(make_batches(seed=5, epochs=epochs), start=1):
         if clear_first:
             opt.zero_grad()
         loss = loss_fn(model(xb), yb)
         opt.step()
         if not clear_first:
             opt.zero_grad()
-        loss.backward()
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            raise RuntimeError(f"{number}번째 배치에서 {error}") from error
     with torch.no_grad():
         final = loss_fn(model(x_train), y_train).item()
     return (flat(model.parameters()) - before).abs().max().item(), final
@@ -633,16 +704,16 @@ moved, final = step_first(hidden=32, epochs=1, clear_first=True)
 print(f"zero → forward → loss → STEP → backward: 가장 많이 움직인 거리 {moved}, 손실 {final:.3f}")
 assert moved == 0.0
 reveal(
-    guess_8,
+    guess_9,
     "a",
     "아직 쓰지 않은 그레이디언트를 다음 스텝의 첫 줄이 지웁니다. `step()`이 읽을 때 `.grad`는 언제나 비어 있습니다.",
 )
 
 # %% [markdown]
 r"""
-묵은 그레이디언트를 정말로 쓰려면 지우는 줄도 `step`과 `backward` 사이로 옮겨야 합니다. `순전파 → 손실 → step → zero_grad → backward`입니다.
+지난 배치의 그레이디언트를 정말로 쓰려면 지우는 줄도 `step`과 `backward` 사이로 옮겨야 합니다. `순전파 → 손실 → step → zero_grad → backward`입니다.
 
-**예측 9.** 이 순서로 두 계층 모델을 학습하면 어떻게 됩니까? 한 계층 모델은 어떻습니까?
+**예측 10.** 이 순서로 두 계층 모델을 학습하면 어떻게 됩니까? 한 계층 모델은 어떻습니까?
 
 - a: 둘 다 한 배치 늦은 그레이디언트로 학습합니다.
 - b: 두 계층은 오류가 나고, 한 계층은 학습합니다.
@@ -650,7 +721,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_9 = None  # "a", "b", "c" 가운데 하나
+guess_10 = None  # "a", "b", "c" 가운데 하나
 
 # %%
 try:
@@ -658,23 +729,23 @@ try:
     stale_error = None
 except RuntimeError as error:
     stale_error = str(error)
-print("두 계층:", (stale_error or "오류 없음").split(";")[0])
-assert stale_error is not None
+print("두 계층:", (stale_error or "오류 없음").split(" Hint")[0])
+assert stale_error.startswith("2번째 배치에서")
 assert "inplace operation" in stale_error
 
 _, stale_loss = step_first(hidden=None, epochs=3, clear_first=False)
 right_loss, _ = train_digits(5, sgd(0.1), epochs=3, hidden=None)
 print(f"한 계층: 세 에폭 뒤 손실 {stale_loss:.3f}, 바른 순서는 {right_loss:.3f}")
 assert abs(stale_loss - right_loss) < 0.02
-reveal(guess_9, "b", "두 계층은 두 번째 배치의 `backward()`에서 멈춥니다.")
+reveal(guess_10, "b", "두 계층은 두 번째 배치의 `backward()`에서 멈춥니다.")
 
 # %% [markdown]
 r"""
-`step()`은 매개변수를 제자리(in-place)에서 바꿉니다. 두 계층 모델의 역전파에는 순전파 때의 두 번째 계층 가중치가 필요한데, 그 값이 이미 바뀌었습니다. autograd는 저장해 둔 텐서의 버전 번호가 달라진 것을 보고 거부합니다. 120가지 순서 실험에서 「backward가 거부함」이 나온 까닭도 이것입니다.
+`step()`은 매개변수를 제자리(in-place)에서 바꿉니다. 두 계층 모델은 $\tanh(x W_1)\, W_2$입니다. $W_1$의 그레이디언트를 구하려면 연쇄 법칙에 따라 $W_2$를 곱해야 하는데, 그 $W_2$를 `step()`이 이미 바꾸었습니다. autograd는 순전파 때 저장해 둔 텐서의 버전 번호(오류 메시지의 `version`)가 달라진 것을 보고 멈춥니다. 첫 배치에서는 `.grad`가 비어 있어 `step()`이 아무것도 바꾸지 않았으므로 멈추지 않습니다. 120가지 순서 실험에서 「backward에서 멈춤」이 나온 까닭도 이것입니다.
 
-한 계층 모델은 역전파에 가중치가 필요 없습니다. 입력의 그레이디언트를 구하지 않기 때문입니다. 그래서 오류 없이 한 배치 묵은 그레이디언트로 학습하고, 손실만 보아서는 바른 순서와 구별되지 않습니다.
+한 계층 모델은 역전파에 가중치가 필요 없습니다. 입력의 그레이디언트를 구하지 않기 때문입니다. 그래서 오류 없이 한 배치 늦은 그레이디언트로 학습하고, 손실만 보아서는 바른 순서와 구별되지 않습니다.
 
-「묵은 그레이디언트로 그럭저럭 학습되는 것처럼 보인다」는 설명은 계층이 하나이고 지우는 줄까지 옮겼을 때만 맞습니다. 다섯 줄에서 두 줄만 맞바꾸면 아무것도 학습하지 않습니다.
+순전파와 역전파 사이에 `step()`이 들어간 루프가 그럭저럭 학습되는 것은 계층이 하나이고 지우는 줄까지 옮겼을 때뿐입니다. 다섯 줄에서 4번과 5번만 맞바꾸면 아무것도 학습하지 않습니다.
 """
 
 # %% [markdown]
@@ -698,14 +769,14 @@ $$
 
 이 식은 다음 네 조건에서만 성립합니다.
 
-1. 손실은 샘플마다의 손실을 더해 **하나의 수**, 곧 구간 전체의 샘플 수로 나눈 값입니다.
-2. 배치 안의 샘플을 섞어 계산하는 계층이 없습니다.
+1. 손실은 샘플마다의 손실을 모두 더해 **구간 전체의 샘플 수로** 나눈 값입니다.
+2. 한 샘플을 계산할 때 배치 안의 다른 샘플을 보는 계층(배치 정규화)이 없습니다.
 3. 드롭아웃(dropout)처럼 무작위로 0을 만드는 계층이 있으면, 0이 되는 자리가 같습니다.
 4. 더하는 순서가 달라도 합이 같습니다.
 
-네 번째는 수학에서는 언제나 맞지만 컴퓨터에서는 조금 어긋납니다.
+네 번째는 수학에서는 언제나 맞지만 컴퓨터에서는 조금 어긋납니다. 유효 숫자가 float64는 열여섯 자리, float32는 일곱 자리쯤이고, 16비트인 bfloat16은 두세 자리입니다. autocast는 순전파를 그런 낮은 정밀도로 계산하게 합니다.
 
-**예측 10.** float32에서 16짜리 네 개를 누적한 그레이디언트와 64짜리 한 개의 그레이디언트는 상대 오차로 얼마나 다릅니까? bfloat16 autocast에서는 어떻습니까?
+**예측 11.** float32에서 16짜리 네 개를 누적한 그레이디언트와 64짜리 한 개의 그레이디언트는 상대 오차로 얼마나 다릅니까? bfloat16 autocast에서는 어떻습니까?
 
 - a: 두 경우 모두 정확히 같습니다.
 - b: float32는 $10^{-7}$쯤, bfloat16은 $10^{-5}$쯤입니다.
@@ -713,7 +784,7 @@ $$
 """
 
 # %% tags=["predict"]
-guess_10 = None  # "a", "b", "c" 가운데 하나
+guess_11 = None  # "a", "b", "c" 가운데 하나
 
 
 # %%
@@ -733,7 +804,7 @@ def window_gradient(model, window, weights, *, mask_seed=0, autocast=False, clip
 
 
 def cut(xb, yb, sizes):
-    """배치 하나를 sizes대로 자릅니다."""
+    """배치 하나를 sizes대로 나눕니다."""
     return list(zip(xb.split(sizes), yb.split(sizes), strict=True))
 
 
@@ -780,7 +851,7 @@ assert 1e-9 < precision["float32"] < 2e-6
 assert 2e-4 < precision["bfloat16 autocast"] < 2e-2
 assert abs(precision["1/4을 빠뜨림 (float64)"] - 3) < 1e-9  # 네 배이므로 상대 오차가 3입니다
 reveal(
-    guess_10, "c", "정밀도가 낮을수록 더하는 순서가 크게 드러납니다. 어느 쪽도 「정확히 같다」는 아닙니다."
+    guess_11, "c", "정밀도가 낮을수록 더하는 순서가 크게 드러납니다. 어느 쪽도 「정확히 같다」는 아닙니다."
 )
 
 # %% [markdown]
@@ -843,7 +914,7 @@ r"""
 
 이제 조건을 하나씩 깨 봅니다. 모두 float64로 재므로 $10^{-15}$쯤이면 같은 것이고, 그보다 크면 반올림 탓이 아닙니다.
 
-**예측 11.** 드롭아웃이 있는 모델에서 시드를 맞추고 누적하면 큰 배치와 같습니까? CPU에서 실행한다고 가정합니다.
+**예측 12.** 드롭아웃이 있는 모델에서, 큰 배치와 누적 구간을 시작할 때 시드를 한 번씩 같게 맞춥니다. 그레이디언트가 같습니까? CPU에서 실행한다고 가정합니다.
 
 - a: 드롭아웃 계층이 하나이면 같고, 둘이면 다릅니다.
 - b: 언제나 다릅니다.
@@ -851,7 +922,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_11 = None  # "a", "b", "c" 가운데 하나
+guess_12 = None  # "a", "b", "c" 가운데 하나
 
 # %%
 one_dropout = mlp(nn.Tanh(), nn.Dropout(0.3))
@@ -900,26 +971,26 @@ model = nn.Sequential(nn.Linear(64, 64), batch_norm, nn.Linear(64, 10)).to(devic
 window_gradient(model, cut(*make_batches(0, batch_size=64)[0], [16] * 4), [1 / 4] * 4)
 assert batch_norm.num_batches_tracked.item() == 4
 reveal(
-    guess_11,
+    guess_12,
     "a",
-    "둘이면 난수를 뽑는 순서가 섞입니다. 「드롭아웃이 있으면 다르다」는 말에는 이 각주가 필요합니다.",
+    "둘이면 난수를 뽑는 순서가 섞입니다. 「드롭아웃이 있으면 다르다」는 말은 계층이 둘 이상일 때 맞습니다.",
 )
 
 # %% [markdown]
 r"""
 하나씩 까닭을 보겠습니다.
 
-- **배치 정규화(batch normalization):** 64개로 구한 평균과 16개로 구한 평균은 다릅니다. 조건 2가 깨집니다. 이동 통계량(running statistics)도 업데이트 한 번에 네 번 바뀝니다. 누적으로는 고칠 수 없고, LayerNorm처럼 샘플을 섞지 않는 정규화를 쓰면 됩니다.
-- **드롭아웃:** CPU에서는 16개짜리 마스크 네 개를 차례로 뽑으면 64개짜리 마스크 하나와 같습니다. 계층이 둘이면 첫 마이크로 배치가 두 번째 계층의 난수까지 뽑고 나서 다음으로 가므로 어긋납니다. 마스크가 달라도 기댓값은 같으니 학습에 해롭지는 않습니다.
+- **배치 정규화(batch normalization):** 64개로 구한 평균과 16개로 구한 평균은 다릅니다. 조건 2가 깨집니다. 이동 통계량(running statistics)도 업데이트 한 번에 네 번 바뀝니다. 누적으로는 고칠 수 없고, LayerNorm처럼 샘플 하나만 보는 정규화를 쓰면 됩니다.
+- **드롭아웃:** CPU에서는 16개짜리 마스크 네 개를 차례로 뽑으면 64개짜리 마스크 하나와 같습니다. 계층이 둘이면 첫 마이크로 배치가 두 번째 계층의 난수까지 뽑고 나서 다음으로 가므로 어긋납니다. 다만 마스크는 어차피 무작위이므로, 달라졌다고 해서 틀린 학습은 아닙니다.
 - **크기가 다른 마이크로 배치:** 평균들의 평균은 전체 평균이 아닙니다. 샘플 수로 가중하면 다시 같아집니다. 언어 모델에서는 샘플 수 자리에 토큰 수가 옵니다. 2024년 가을까지 여러 라이브러리가 이 버그를 안고 있었습니다([transformers#34191](https://github.com/huggingface/transformers/pull/34191)).
 - **남은 구간:** 남은 두 개를 4로 나누면 마지막 업데이트가 절반이 됩니다. 아예 건너뛰는 코드도 흔합니다. 그러면 남은 그레이디언트는 버려지거나, 지워지지 않은 채 다음 에폭의 첫 구간에 섞입니다.
-- **클리핑:** 마이크로 배치마다 자르면 지금까지 쌓인 것을 자꾸 줄이게 되어 앞의 배치일수록 몫이 작아집니다. 구간이 끝난 뒤 한 번만 자르면 큰 배치와 같습니다.
+- **클리핑:** 마이크로 배치마다 자르면 지금까지 쌓인 것까지 함께 줄어듭니다. 구간이 끝난 뒤 한 번만 자르면 큰 배치와 같습니다.
 
-### 4.3 각주: AdamW와 bfloat16
+### 4.3 시험할 때 조심할 것: AdamW와 bfloat16
 
-그레이디언트의 차이가 작다고 해서 업데이트의 차이도 작은 것은 아닙니다. AdamW의 첫 업데이트는 그레이디언트의 크기를 나누어 없애고 거의 부호만 남깁니다. 0에 가까운 그레이디언트가 반올림으로 부호를 바꾸면 업데이트는 학습률의 두 배만큼 달라집니다. 반대로 1/4을 빠뜨린 진짜 버그는 크기만 바꿉니다.
+그레이디언트의 차이가 작다고 해서 업데이트의 차이도 작은 것은 아닙니다. AdamW의 첫 업데이트는 $\eta\, g/(|g| + \epsilon)$에 가깝습니다. 그레이디언트의 크기는 나누어 없애고 거의 부호만 남긴다는 뜻입니다.
 
-**예측 12.** AdamW로 한 스텝 업데이트합니다. 큰 배치로 업데이트한 가중치에서 더 멀리 떨어지는 쪽은 어느 것입니까?
+**예측 13.** AdamW로 한 스텝 업데이트하고, 같은 정밀도에서 큰 배치로 업데이트한 가중치와 비교합니다. 가장 많이 달라진 매개변수의 차이는 어느 쪽이 더 큽니까?
 
 - a: 바른 누적, bfloat16 autocast
 - b: 1/4을 빠뜨린 누적, float32
@@ -927,7 +998,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_12 = None  # "a", "b", "c" 가운데 하나
+guess_13 = None  # "a", "b", "c" 가운데 하나
 
 
 # %%
@@ -964,15 +1035,15 @@ show_table(
 if on_cpu:
     assert right_bf16 > 5e-4
     assert wrong_fp32 < right_bf16 / 4
-reveal(guess_12, "a", "큰 배치의 결과에서 더 멀리 떨어진 쪽은 틀린 누적이 아니라 바른 누적입니다.")
+reveal(guess_13, "a", "큰 배치의 결과에서 더 멀리 떨어진 쪽은 틀린 누적이 아니라 바른 누적입니다.")
 
 # %% [markdown]
 r"""
-그래서 누적 루프가 맞는지 시험할 때는 AdamW나 낮은 정밀도를 쓰지 않습니다. **SGD와 float64로 시험하고, 확인이 끝난 루프를 원하는 설정으로 돌리세요.** 이 강의의 채점기도 그렇게 합니다.
+0에 가까운 그레이디언트가 반올림으로 부호를 바꾸면 업데이트는 학습률의 두 배만큼 달라집니다. 1/4을 빠뜨린 진짜 버그는 크기만 바꾸므로 거의 드러나지 않습니다. 그래서 누적 루프가 맞는지 시험할 때는 AdamW나 낮은 정밀도를 쓰지 않습니다. **SGD와 float64로 시험하고, 확인이 끝난 루프를 원하는 설정으로 돌리세요.** 이 강의의 채점기도 그렇게 합니다.
 
 ### 4.4 비용: 무엇을 아끼고 무엇을 아끼지 못합니까
 
-**예측 13.** 큰 배치 하나를 넷으로 나누어 누적합니다. 무엇이 줄어듭니까?
+**예측 14.** 큰 배치 하나를 넷으로 나누어 누적합니다. 무엇이 줄어듭니까?
 
 - a: 계산 시간과 메모리가 모두 줄어듭니다.
 - b: 역전파를 위해 저장하는 텐서의 메모리만 4분의 1쯤으로 줄어듭니다.
@@ -980,7 +1051,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_13 = None  # "a", "b", "c" 가운데 하나
+guess_14 = None  # "a", "b", "c" 가운데 하나
 
 
 # %%
@@ -1061,12 +1132,12 @@ show_table(
 assert 0.2 < memory["256 × 4 누적"] / full < 0.3
 assert 0.05 < memory["64 × 16 누적"] / full < 0.08
 assert memory["256 × 4, backward는 끝에 한 번"] / full > 0.95
-reveal(guess_13, "b", "시간은 바로 아래에서 잽니다.")
+reveal(guess_14, "b", "시간은 바로 아래에서 잽니다.")
 
 
 # %%
 def clock():
-    """CPU에서는 다른 프로그램에 덜 흔들리는 CPU 시간을, GPU에서는 끝나기를 기다려 벽시계를 읽습니다."""
+    """CPU에서는 다른 프로그램에 덜 흔들리는 CPU 시간을, GPU에서는 끝나기를 기다려 실제로 흐른 시간을 잽니다."""
     if on_cpu:
         return time.process_time()
     torch.cuda.synchronize()
@@ -1123,7 +1194,7 @@ r"""
 
 한 에폭의 학습 손실은 보통 배치 손실을 모아 평균 냅니다. 마지막 배치가 작으면 여기서도 「평균들의 평균」이 됩니다.
 
-**예측 14.** 샘플 129개를 64개씩 자르면 64, 64, 1이 됩니다. 배치 손실 세 개를 그냥 평균 내면 마지막 샘플 하나의 몫은 다른 샘플의 몇 배입니까?
+**예측 15.** 샘플 129개를 64개씩 나누면 64, 64, 1이 됩니다. 배치 손실 세 개를 그냥 평균 내면 마지막 샘플 하나의 몫은 다른 샘플의 몇 배입니까?
 
 - a: 같습니다.
 - b: 3배
@@ -1131,7 +1202,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_14 = None  # "a", "b", "c" 가운데 하나
+guess_15 = None  # "a", "b", "c" 가운데 하나
 
 # %%
 model = make_model(seed=7)
@@ -1161,14 +1232,14 @@ assert round(share) == 64
 assert mean_of_means > 1.5 * sample_mean
 assert abs(sample_mean - per_sample[rows].mean().item()) < 1e-4
 reveal(
-    guess_14,
+    guess_15,
     "c",
     "샘플 하나가 손실의 3분의 1을 차지합니다. 샘플 수를 곱해 더하고, 전체 샘플 수로 나누면 됩니다.",
 )
 
 # %% [markdown]
 r"""
-모을 때는 `loss.item()`을 씁니다. 텐서를 그대로 더하면 계산 그래프까지 이어 붙습니다. 7절에서 그런 루프를 봅니다.
+여기서는 차이가 잘 보이도록 가장 어려운 샘플이 마지막 배치에 혼자 오게 했습니다. 모을 때는 `loss.item()`을 씁니다. 까닭은 7절에서 봅니다.
 
 ### 연습 4. `fit`
 
@@ -1235,9 +1306,9 @@ r"""
 | `p.requires_grad_(False)` | 이 매개변수의 그레이디언트를 구할지 |
 | `torch.no_grad()` | 이 블록 안에서 계산 그래프를 만들지 |
 
-「`model.train()`은 학습할 수 있게 만드는 함수」라는 설명이 있지만 그렇지 않습니다. 평가 모드(evaluation mode)에서도 역전파하고 업데이트할 수 있습니다. 반대로 평가 모드라고 그래프를 만들지 않는 것도 아닙니다.
+「`model.train()`은 학습할 수 있게 만드는 함수」라는 설명이 있지만 그렇지 않습니다. 평가 모드(evaluation mode)에서도 역전파하고 업데이트할 수 있습니다.
 
-**예측 15.** `model.eval()`만 부르고 순전파합니다. 무슨 일이 생깁니까?
+**예측 16.** `model.eval()`만 부르고 순전파합니다. 무슨 일이 생깁니까?
 
 - a: 드롭아웃이 꺼지고, 계산 그래프는 그대로 만들어집니다.
 - b: 드롭아웃이 꺼지고, 계산 그래프도 만들어지지 않습니다.
@@ -1245,7 +1316,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_15 = None  # "a", "b", "c" 가운데 하나
+guess_16 = None  # "a", "b", "c" 가운데 하나
 
 
 # %%
@@ -1285,7 +1356,7 @@ assert [list(row.values()) for row in seen.values()] == [
     [False, False, False],
     [True, True, False],
 ]
-reveal(guess_15, "a", "모드와 그래프는 따로입니다. 평가에는 `eval()`과 `no_grad()`가 둘 다 필요합니다.")
+reveal(guess_16, "a", "모드와 그래프는 따로입니다. 평가에는 `eval()`과 `no_grad()`가 둘 다 필요합니다.")
 
 # %% [markdown]
 r"""
@@ -1293,7 +1364,7 @@ r"""
 
 ### 연습 5. `evaluate`
 
-평가 모드에서, 그래프 없이, 샘플 평균 손실과 정확도를 구합니다. 그리고 **들어올 때의 모드로 되돌립니다.** 일부 모듈만 평가 모드인 모델도 있으니 모듈마다 되돌려야 합니다. 데이터를 읽다가 오류가 나도 되돌려야 합니다. `finally`가 그런 데 쓰입니다.
+평가 모드에서, 그래프 없이, 샘플 평균 손실과 정확도를 구합니다. 그리고 **들어올 때의 모드로 되돌립니다.** 일부 모듈만 평가 모드인 모델도 있으니 모듈마다 되돌려야 합니다. 데이터를 읽다가 오류가 나도 되돌려야 합니다. `finally`가 그런 데 쓰입니다. 모듈을 모두 꺼내는 것은 `model.modules()`이고, 점수가 가장 큰 클래스의 번호는 `logits.argmax(dim=1)`입니다.
 """
 
 
@@ -1363,15 +1434,15 @@ r"""
 
 PyTorch 2.0부터 `zero_grad()`는 `.grad`를 0으로 채우지 않고 `None`으로 바꿉니다. 둘은 같아 보이지만 `step()`에는 다릅니다. `None`이면 그 매개변수를 건너뛰고, 0이면 「그레이디언트가 0인 업데이트」를 합니다.
 
-**예측 16.** 출력 계층(head)이 A와 B 둘인 모델을 20스텝 함께 학습한 다음, 50스텝은 A만 씁니다. 지우는 방법은 `zero_grad(set_to_none=False)`입니다. 그 50스텝 동안 B의 가중치를 움직이는 옵티마이저는 무엇입니까?
+**예측 17.** 출력 계층(head)이 A와 B 둘인 모델을 20스텝 함께 학습한 다음, 50스텝은 A만 씁니다. 지우는 방법은 `zero_grad(set_to_none=False)`입니다. 그 50스텝 동안 B의 가중치를 움직이는 옵티마이저는 무엇입니까?
 
 - a: 없습니다. 그레이디언트가 0이니 움직일 수 없습니다.
-- b: 모멘텀이 있는 SGD와 AdamW입니다.
+- b: 모멘텀이나 가중치 감쇠(weight decay)가 있는 것들입니다. AdamW도 들어갑니다.
 - c: 모멘텀이 없는 SGD까지 모두입니다.
 """
 
 # %% tags=["predict"]
-guess_16 = None  # "a", "b", "c" 가운데 하나
+guess_17 = None  # "a", "b", "c" 가운데 하나
 
 
 # %%
@@ -1400,9 +1471,7 @@ def idle_head_moved(make_opt, *, set_to_none):
 OPTIMIZERS = {
     "SGD 0.1": sgd(0.1),
     "SGD 0.1 + 모멘텀 0.9": sgd(0.1, momentum=0.9),
-    "SGD 0.1 + 가중치 감쇠(weight decay) 0.01": lambda params: torch.optim.SGD(
-        params, lr=0.1, weight_decay=0.01
-    ),
+    "SGD 0.1 + 가중치 감쇠 0.01": lambda params: torch.optim.SGD(params, lr=0.1, weight_decay=0.01),
     "AdamW 0.01": lambda params: torch.optim.AdamW(params, lr=0.01),
 }
 idle = {
@@ -1417,7 +1486,7 @@ assert all(with_none == 0.0 for with_none, _ in idle.values())
 assert idle["SGD 0.1"][1] == 0.0
 assert all(with_zero > 1e-3 for name, (_, with_zero) in idle.items() if name != "SGD 0.1")
 reveal(
-    guess_16,
+    guess_17,
     "b",
     "모멘텀과 가중치 감쇠는 그레이디언트가 0이어도 가중치를 움직입니다. `None`이면 건너뛰므로 움직이지 않습니다.",
 )
@@ -1428,7 +1497,7 @@ r"""
 
 `opt.zero_grad()`와 모멘텀 없는 SGD의 `opt.step()`을 직접 씁니다. 둘 다 몇 줄이면 됩니다. 함정은 세 가지입니다.
 
-- 매개변수는 `requires_grad=True`인 잎(leaf) 텐서입니다. 그래프를 만드는 중에 제자리에서 바꾸면 오류가 납니다.
+- 매개변수는 `requires_grad=True`이고 다른 텐서에서 계산된 것이 아닌 잎(leaf) 텐서입니다. 그래프를 만드는 중에 제자리에서 바꾸면 오류가 납니다.
 - `param = param - lr * param.grad`는 새 텐서에 이름을 옮겨 붙일 뿐입니다. 모델 안의 텐서는 그대로입니다.
 - 손실이 줄어드는 쪽으로 움직여야 합니다. `.grad`가 `None`인 매개변수는 건드리지 않습니다.
 """
@@ -1470,7 +1539,7 @@ r"""
 
 순전파를 하면 연산마다 노드가 하나씩 생기고, 결과 텐서의 `grad_fn`이 그 노드를 가리킵니다. 노드의 `next_functions`는 그 연산의 입력을 만든 노드들입니다. `backward()`는 손실의 `grad_fn`에서 출발해 이 화살표를 따라갑니다. 길이 끝나는 곳에 `AccumulateGrad`가 있고, 이 노드가 `p.grad`에 값을 **더합니다**. 1절에서 본 덧셈이 바로 여기서 일어납니다.
 
-**예측 17.** 두 계층 모델(`Linear → Tanh → Linear`)의 손실에서 출발하면 `AccumulateGrad` 노드 몇 개에 닿습니까?
+**예측 18.** 두 계층 모델(`Linear → Tanh → Linear`)의 손실에서 출발하면 `AccumulateGrad` 노드 몇 개에 닿습니까?
 
 - a: 1개. 손실이 하나이기 때문입니다.
 - b: 2개. 계층이 둘이기 때문입니다.
@@ -1478,7 +1547,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_17 = None  # "a", "b", "c" 가운데 하나
+guess_18 = None  # "a", "b", "c" 가운데 하나
 
 # %%
 model = make_model(seed=11)
@@ -1514,13 +1583,13 @@ show(
     "두 Addmm에서 편향(bias)과 가중치의 AccumulateGrad 네 개가 갈라져 나옵니다.",
 )
 assert sum(label.startswith("AccumulateGrad") for label in boxes) == len(list(model.parameters())) == 4
-reveal(guess_17, "c", "매개변수 텐서마다 하나씩입니다. 가중치로 가는 길에 있는 `TBackward0`은 전치입니다.")
+reveal(guess_18, "c", "매개변수 텐서마다 하나씩입니다. 가중치로 가는 길에 있는 `TBackward0`은 전치입니다.")
 
 # %% [markdown]
 r"""
 입력 `xb`로 가는 길은 없습니다. 그레이디언트가 필요 없는 텐서이므로 `next_functions`의 그 자리에 `None`이 있습니다. 순회할 때 건너뛰어야 합니다.
 
-그래프는 한 번 쓰는 물건입니다. `backward()`가 지나가면 노드가 저장해 둔 텐서를 놓아 줍니다. 그래서 같은 손실에 `backward()`를 두 번 부르면 오류가 나고, 다음 스텝에는 순전파부터 다시 해야 합니다. 2번 줄이 매번 있어야 하는 까닭입니다.
+그래프는 한 번 쓰는 물건입니다. `backward()`가 지나가면 노드가 저장해 둔 텐서를 놓아 줍니다. 그래서 같은 손실에 `backward()`를 두 번 부르면 오류가 나고, 다음 스텝에는 순전파부터 다시 해야 합니다. 1절에서 순전파를 뺐을 때 본 오류가 이것입니다.
 """
 
 # %%
@@ -1574,7 +1643,7 @@ r"""
 
 블로그와 이슈에서 되풀이해 나오는 오류를 담은 루프 다섯 개입니다. 코드는 모두 새로 썼습니다. **읽고, 고른 다음, 실행하세요.** 설명은 접혀 있습니다.
 
-먼저 도구를 하나 만듭니다. SGD의 업데이트를 학습률로 나누면 `step()`이 읽은 그레이디언트가 나옵니다. 이것을 배치마다의 그레이디언트 $g_1, g_2, \dots$의 합으로 풀면, 업데이트 한 번에 **어떤 배치가 얼마씩** 들어갔는지, 곧 업데이트의 레시피를 알 수 있습니다. 채점기가 「업데이트의 재료」로 보여 주는 막대그래프도 이렇게 그립니다.
+먼저 도구를 하나 만듭니다. `step()`이 읽는 `p.grad`를 배치마다의 그레이디언트 $g_1, g_2, \dots$의 합으로 풀면, 업데이트 한 번에 **어떤 배치가 얼마씩** 들어갔는지, 곧 업데이트의 레시피를 알 수 있습니다. 채점기가 「업데이트의 재료」로 보여 주는 막대그래프도 이렇게 그립니다. 코드는 건너뛰어도 됩니다.
 """
 
 
@@ -1877,12 +1946,14 @@ last = loop_5(model, torch.optim.Adam(model.parameters(), lr=0.01), batches)
 # 가장 좋은 경우: 정답의 확률이 1, 나머지 아홉이 0입니다
 best_possible = F.cross_entropy(torch.eye(10)[:1], torch.tensor([0])).item()
 with torch.no_grad():
-    logit_loss = loss_fn(model(x_train), y_train).item()
+    logits = model(x_train)
+    accuracy = (logits.argmax(dim=1) == y_train).float().mean().item()
 print(
-    f"루프가 본 마지막 손실 {last:.3f}, 이론의 바닥 {best_possible:.3f}, 같은 모델의 로짓으로 구한 손실 {logit_loss:.3f}"
+    f"루프가 본 마지막 손실 {last:.3f}, 이론상 가장 낮은 손실 {best_possible:.3f}, 학습 정확도 {accuracy:.3f}"
 )
 assert abs(best_possible - 1.461) < 1e-3
 assert best_possible - 1e-3 <= last < 1.8
+assert accuracy > 0.9
 reveal(
     bug_5, "b", "`cross_entropy`는 로짓을 받아 안에서 softmax를 합니다. 두 번 하면 완벽한 예측도 1.46입니다."
 )
@@ -1892,7 +1963,7 @@ r"""
 <details>
 <summary>설명</summary>
 
-확률은 0과 1 사이이므로 softmax를 한 번 더 하면 정답의 몫이 많아야 $e/(e+9) \approx 0.232$입니다. 손실의 바닥은 $-\ln 0.232 \approx 1.46$입니다. 정확도는 오르기 때문에 그냥 지나치기 쉽지만, 그레이디언트가 눌려 느리게 학습합니다. `nn.CrossEntropyLoss`에는 로짓을 그대로 넣습니다.
+확률은 0과 1 사이이므로 softmax를 한 번 더 하면 정답의 몫이 많아야 $e/(e+9) \approx 0.232$입니다. 손실은 $-\ln 0.232 \approx 1.46$ 아래로 내려가지 못합니다. 방금 본 것처럼 정확도는 오르기 때문에 그냥 지나치기 쉽습니다. `nn.CrossEntropyLoss`에는 로짓을 그대로 넣습니다.
 
 </details>
 
@@ -1930,7 +2001,7 @@ def grade_whiteboard(attempt):
     if torch.equal(result, start):
         return "매개변수가 움직이지 않았습니다. `step()`을 부르지 않았거나, `step()`이 읽을 때 `.grad`가 비어 있었습니다."
     if torch.allclose(result, expected, rtol=0, atol=1e-9):
-        return "다섯 줄이 모두 제자리에 있습니다. 세 스텝 뒤의 가중치가 손 계산과 같습니다."
+        return "다섯 줄을 바르게 썼습니다. 세 스텝 뒤의 가중치가 손 계산과 같습니다."
     return "움직이기는 했지만 손 계산과 다릅니다. 각 줄이 무엇을 읽고 쓰는지 1절의 표와 견주어 보세요."
 
 
@@ -1943,17 +2014,17 @@ r"""
 
 | 줄 | 왜 이 자리에 있습니까 | 빠지거나 옮기면 |
 |---|---|---|
-| `opt.zero_grad()` | `backward()`가 더하기 때문에, 더하기 전에 비워 둡니다 | 빠지면 모멘텀 1.0을 쓴 것처럼 움직입니다. `backward()`와 `step()` 사이에 두면 조금도 움직이지 않습니다 |
-| `logits = model(xb)` | 지금 가중치로 계산하고 그래프를 새로 만듭니다 | 빠지면 이미 쓴 그래프를 다시 쓰게 되어 오류가 납니다 |
-| `loss = loss_fn(logits, yb)` | 역전파는 숫자 하나에서 출발합니다. 로짓을 읽어 그 숫자를 만듭니다 | 빠지면 역전파가 출발할 곳이 없습니다 |
-| `loss.backward()` | 그래프를 따라가 `p.grad`에 더합니다. `step()`이 읽을 것을 만듭니다 | 빠지면 `step()`이 읽을 것이 없습니다. `step()` 뒤에 두면 쓰기 전에 다음 스텝의 첫 줄이 지웁니다 |
+| `opt.zero_grad()` | `backward()`가 더하기 때문에, 더하기 전에 비워 둡니다 | 빠지면 지난 그레이디언트가 계속 더해집니다(SGD라면 모멘텀 1.0). `backward()`와 `step()` 사이에 두면 조금도 움직이지 않습니다 |
+| `logits = model(xb)` | 지금 가중치로 로짓을 내고 그래프를 새로 만듭니다. 손실이 로짓을 읽으니 그 앞입니다 | 빠지면 `NameError`입니다. 앞 배치의 로짓이 남아 있으면 `backward()`가 이미 쓴 그래프라며 멈춥니다 |
+| `loss = loss_fn(logits, yb)` | 미분은 숫자 하나를 놓고 합니다. 로짓과 정답을 읽어 그 숫자를 만듭니다 | 빠지면 역시 `NameError`이거나, 앞 배치의 손실에 `backward()`를 두 번 부른 셈이 되어 멈춥니다 |
+| `loss.backward()` | 그래프를 따라가 `p.grad`에 더합니다. `step()`이 읽을 것을 만듭니다 | 빠지면 `step()`이 읽을 것이 없어 움직이지 않습니다. `step()` 뒤에 두면 쓰기 전에 다음 스텝의 첫 줄이 지웁니다 |
 | `opt.step()` | `p.grad`를 읽어 가중치를 제자리에서 바꿉니다 | 빠지면 움직이지 않습니다. 역전파에 아직 필요한 가중치를 먼저 바꾸면 오류가 납니다 |
 
 다섯 가지만 기억하세요.
 
 1. 순서는 **무엇을 읽고 무엇을 쓰는가**에서 나옵니다. 클리핑과 스케줄러의 자리도 마찬가지입니다.
 2. 손실이 내려간다고 루프가 맞는 것은 아닙니다. 두세 스텝의 가중치를 비교해야 압니다.
-3. 누적은 샘플마다의 손실을 하나의 수로 나눌 때 큰 배치와 같습니다. 배치 정규화, 크기가 다른 배치, 남은 구간에서 어긋납니다.
+3. 누적은 샘플마다의 손실을 구간 전체의 샘플 수로 나눌 때 큰 배치와 같습니다. 배치 정규화, 크기가 다른 마이크로 배치, 남은 구간에서 어긋나기 쉽습니다.
 4. 누적이 아끼는 것은 역전파를 위해 저장하는 텐서이지 계산이 아닙니다.
 5. 학습 모드와 평가 모드, `requires_grad`, `no_grad`는 서로 다른 스위치입니다.
 
