@@ -61,13 +61,13 @@ def _misuse(error: Any) -> str:
         if error.possibilities:
             what += f" 혹시 {', '.join(error.possibilities)}인가요?"
     elif kind == "MissingParameter" and param is not None:
-        what = f"꼭 주어야 하는 것이 빠졌어요: {param.name}."
+        what = f"필요한 값이 빠졌어요: {param.name}."
     elif param is not None:
         what = f"값이 맞지 않아요: {' '.join(param.opts)}."
     elif hasattr(getattr(context, "command", None), "commands"):
         what = f"없는 명령이에요. 있는 명령: {', '.join(context.command.commands)}."
     else:
-        what = "남는 말이 있거나 모자라요."
+        what = "인자가 너무 많거나 모자라요."
     command = "grader" if context is None else context.command_path
     return f"{what} 받은 명령: {shlex.join(['grader', *sys.argv[1:]])}\n쓰는 법: {command} --help"
 
@@ -310,7 +310,9 @@ def grade(
 
 @app.command()
 def build(
-    lesson: Annotated[list[str] | None, typer.Argument(help="이 레슨만 (01 02). 주지 않으면 모두")] = None,
+    lesson: Annotated[
+        list[str] | None, typer.Argument(help="만들 레슨의 번호 (예: 01 02). 비우면 모두 만들어요")
+    ] = None,
     check_only: Annotated[
         bool, typer.Option("--check", help="다시 만들지 않고, 낡은 것이 있는지만 봐요")
     ] = False,

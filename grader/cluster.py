@@ -21,6 +21,10 @@ _TRIES = 3
 Ray's own retries count while an actor is merely waited for, and its restarts need a free processor: too few.
 """
 _NONE_LEFT = "클러스터의 컴퓨터가 멈췄어요. `ray status`로 확인한 다음 --resume으로 이어서 채점해 주세요."
+_OTHER_NUMBERS = (
+    "클러스터의 컴퓨터가 이 컴퓨터와 다른 난수를 뽑아요. CPU 제조사나 GPU, PyTorch 버전이 다르면 그래요. "
+    "바른 풀이가 틀린 것으로 채점되지 않게 멈췄어요. 같은 종류의 컴퓨터만 남기고 --resume으로 이어서 채점해 주세요."
+)
 
 
 class ClusterError(RuntimeError):
@@ -33,9 +37,25 @@ class _Worker:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._sandbox = Sandbox(plan.sandbox, plan.device, plan.limits, modules=plan.modules)
+        self._drawn = drawn(plan.device)
 
-    def run(self, submission: Submission) -> Outcomes:
-        return run_submission(self._plan, submission, self._sandbox)
+    def run(self, submission: Submission) -> tuple[list[bool], Outcomes]:
+        return self._drawn, run_submission(self._plan, submission, self._sandbox)
+
+
+def drawn(device: str) -> list[bool]:
+    """Two dropout masks from one seed, which tell machines apart whose submissions cannot be judged here.
+
+    PyTorch draws a mask element by element on most processors, but starts Intel's own generator anew at every
+    call on theirs (`bernoulli_scalar_kernel`); a GPU's masks depend on how many of its units share the work.
+    """
+    import torch
+
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        ones = torch.ones(2000, device=device)
+        masks = torch.cat([torch.nn.functional.dropout(ones, 0.5), torch.nn.functional.dropout(ones, 0.5)])
+    return [bool(kept) for kept in masks > 0]
 
 
 def outcomes_there(plan: Plan, submissions: Sequence[Submission]) -> Iterator[tuple[Submission, Outcomes]]:
@@ -49,10 +69,10 @@ def outcomes_there(plan: Plan, submissions: Sequence[Submission]) -> Iterator[tu
         submissions: what was handed in.
 
     Raises:
-        ClusterError: Ray is missing, cannot be reached, or lost too many machines.
+        ClusterError: Ray is missing, cannot be reached, lost too many machines, or has one of another kind.
         SandboxUnavailable: a machine of the cluster has no isolation.
     """
-    ray = _connected(plan)
+    ray, numbers = _connected(plan), drawn(plan.device)
     try:
         actor = ray.remote(num_cpus=1, num_gpus=_gpu_share(ray, plan))(_Worker)
         count = max(1, min(plan.jobs, len(submissions), int(ray.cluster_resources().get("CPU", 1))))
@@ -69,8 +89,11 @@ def outcomes_there(plan: Plan, submissions: Sequence[Submission]) -> Iterator[tu
                 raise ClusterError(_NONE_LEFT)
             (done,), _ = ray.wait(list(running), num_returns=1)
             submission, tries, worker = running.pop(done)
-            outcomes = _result(ray, done)
-            if outcomes is not None:
+            result = _result(ray, done)
+            if result is not None:
+                its_numbers, outcomes = result
+                if its_numbers != numbers:
+                    raise ClusterError(_OTHER_NUMBERS)
                 idle.append(worker)
                 yield submission, outcomes
             elif tries:  # its machine is gone: somebody else runs it
@@ -117,10 +140,10 @@ def _gpu_share(ray: Any, plan: Plan) -> float:
     return 0.125 if plan.device == "cuda" and ray.cluster_resources().get("GPU") else 0.0
 
 
-def _result(ray: Any, done: Any) -> Outcomes | None:
+def _result(ray: Any, done: Any) -> tuple[list[bool], Outcomes] | None:
     """What came back; None where the worker's machine is gone."""
     try:
-        outcomes: Outcomes = ray.get(done)
+        result: tuple[list[bool], Outcomes] = ray.get(done)
     except ray.exceptions.RayActorError as error:
         if "SandboxUnavailable" in str(error):
             raise SandboxUnavailable(
@@ -132,4 +155,4 @@ def _result(ray: Any, done: Any) -> Outcomes | None:
             f"클러스터에서 채점하지 못했어요 ({type(error).__name__})."
             " 컴퓨터마다 같은 버전의 hanstep을 설치했는지 확인해 주세요."
         ) from error
-    return outcomes
+    return result

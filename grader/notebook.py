@@ -83,7 +83,7 @@ def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
     except CourseError as error:
         return _message(str(error))
     except TypeError:
-        return _message('hint에는 연습 문제의 이름을 넘겨 주세요. 예: hint("train_step")')
+        return _message('hint에는 연습 이름을 따옴표로 감싸 넘겨 주세요. 예: hint("train_step")')
     number = Progress.load().next_hint(found.name, len(found.hints))
     text = found.hints[number - 1]
     return Shown(
@@ -143,8 +143,8 @@ def _leaning_notes(function: Callable[..., Any]) -> Iterator[str]:
     for name in sorted(set(_global_reads(function, set()))):
         if name not in carried:
             yield (
-                f"이 함수는 함수 밖에서 계산한 변수 `{name}`에 기대고 있어요. 채점할 때는 정의와 import, "
-                "`N = 4` 같은 상수만 가져가요. 함수 안에서 만들거나 연습 셀 안으로 옮겨 주세요."
+                f"이 함수는 연습 셀 밖에서 계산한 변수 `{name}`에 기대고 있어요. 셀 밖에서는 함수와 클래스의 정의, "
+                "import, `N = 4` 같은 상수만 가져가서 채점해요. 함수 안이나 연습 셀 안에서 만들어 주세요."
             )
 
 

@@ -43,7 +43,9 @@ def prepare(folder: Path, report: Report = print) -> list[Path]:
     """
     in_the_way = next((path for path in (folder, *folder.parents) if path.is_file()), None)
     if in_the_way is not None:
-        raise StartError(f"폴더가 아니라 파일이에요: {in_the_way}. 다른 폴더를 주세요: grader start 내폴더")
+        raise StartError(
+            f"폴더가 아니라 파일이에요: {in_the_way}. 다른 폴더 이름을 적어 주세요: grader start 내폴더"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return _copy_lessons(load_course(), folder, report)
@@ -53,7 +55,7 @@ def prepare(folder: Path, report: Report = print) -> list[Path]:
         ) from error
     except FileExistsError as error:
         raise StartError(
-            f"폴더가 아니라 파일이에요: {error.filename}. 다른 폴더를 주세요: grader start 내폴더"
+            f"폴더가 아니라 파일이에요: {error.filename}. 다른 폴더 이름을 적어 주세요: grader start 내폴더"
         ) from error
 
 

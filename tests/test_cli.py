@@ -131,8 +131,8 @@ def test_ctrl_c_does_not_wait_for_every_endless_loop(tmp_path: Path) -> None:
         (["grade", "x", "--sed", "3"], "혹시 --seed인가요"),
         (["grade", "x", "--seed", "셋"], "값이 맞지 않아요: --seed"),
         (["grade", "x", "--seed"], "받은 명령: grader grade x --seed"),
-        (["hint"], "꼭 주어야 하는 것이 빠졌어요: name"),
-        (["hint", "a", "b"], "남는 말이 있거나 모자라요"),
+        (["hint"], "필요한 값이 빠졌어요: name"),
+        (["hint", "a", "b"], "인자가 너무 많거나 모자라요"),
     ],
 )
 def test_words_that_make_no_command_are_told_in_korean(words: list[str], told: str) -> None:

@@ -776,10 +776,10 @@ def test_named_mistakes_are_said_to_cause_every_failed_check() -> None:
     several = replace(named, checks=tuple(replace(c, passed=False) for c in named.checks))
     assert len(several.checks) > 1
     for shown in (feedback_text(several), feedback_html(several)):
-        assert f"틀린 항목 {len(several.checks)}개가 모두 이 실수 하나로 설명돼요" in shown
+        assert f"틀린 항목 {len(several.checks)}개가 모두 이 실수에서 나왔어요" in shown
     one = replace(named, checks=tuple(replace(c, passed=bool(i)) for i, c in enumerate(named.checks)))
     for feedback in (one, replace(several, diagnosis=Diagnosis())):
-        assert "설명돼요" not in feedback_text(feedback)
+        assert "에서 나왔어요" not in feedback_text(feedback)
 
 
 def test_student_page_has_every_exercise(report: Path) -> None:

@@ -278,8 +278,8 @@ def common_cause(feedback: Feedback) -> str:
     failed, mistakes = sum(not check.passed for check in feedback.checks), feedback.diagnosis.mistakes
     if failed < 2 or not mistakes:
         return ""
-    cause = "이 실수 하나" if len(mistakes) == 1 else "이 실수들"
-    return f"틀린 항목 {failed}개가 모두 {cause}로 설명돼요."
+    cause = "이 실수에서" if len(mistakes) == 1 else "이 두 실수에서"
+    return f"틀린 항목 {failed}개가 모두 {cause} 나왔어요."
 
 
 def summary(feedback: Feedback) -> str:
