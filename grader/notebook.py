@@ -73,7 +73,12 @@ def check(
     learner = Progress.load()
     learner.record_check(exercise.name, feedback.status == "passed")
     left = len(exercise.hints) - learner.exercises[exercise.name].hints
-    return Shown(feedback_html(feedback, total_hints=left), feedback_text(feedback), feedback)
+    standing = _standing(exercise, learner) if feedback.status == "passed" else ""
+    return Shown(
+        feedback_html(feedback, total_hints=left, standing=standing),
+        feedback_text(feedback, standing=standing),
+        feedback,
+    )
 
 
 def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
@@ -90,6 +95,19 @@ def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
         hint_html(found.title, text, number, len(found.hints)),
         hint_text(found.title, text, number, len(found.hints)),
     )
+
+
+def _standing(exercise: Exercise, learner: Progress) -> str:
+    """How far the learner is in the lesson, and where to go from its end."""
+    lessons = load_course().lessons
+    index = next(i for i, lesson in enumerate(lessons) if lesson.id == exercise.lesson)
+    names = [e.name for e in lessons[index].exercises]
+    passed = sum(name in learner.exercises and learner.exercises[name].passed for name in names)
+    if passed < len(names):
+        return f"레슨 {exercise.lesson}의 연습 함수 {len(names)}개 가운데 {passed}개를 통과했어요."
+    following = lessons[index + 1] if index + 1 < len(lessons) else None
+    onward = f" 다음 레슨: {following.id} {following.title}" if following else ""
+    return f"레슨 {exercise.lesson}의 연습 함수 {len(names)}개를 모두 통과했어요.{onward}"
 
 
 def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seconds: float) -> Feedback:

@@ -276,3 +276,11 @@ def test_a_recipe_from_another_scenario_says_from_which() -> None:
     assert recipe.scenario
     assert recipe.scenario != departure.scenario
     assert recipe.scenario.replace("`", "") in shown.text
+
+
+def test_a_pass_says_how_far_the_lesson_is() -> None:
+    total = len(RIGHT)
+    shown = [checked(RIGHT[name], name) for name in RIGHT]
+    assert f"{total}개 가운데 1개를 통과했어요" in shown[0].text
+    assert f"{total}개 가운데 1개를 통과했어요" in shown[0].html
+    assert f"{total}개를 모두 통과했어요. 다음 레슨: 02" in shown[-1].text

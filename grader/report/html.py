@@ -49,13 +49,16 @@ def environment() -> Any:
     return made
 
 
-def feedback_html(feedback: Feedback, *, hints: Sequence[str] = (), total_hints: int = 0) -> str:
+def feedback_html(
+    feedback: Feedback, *, hints: Sequence[str] = (), total_hints: int = 0, standing: str = ""
+) -> str:
     """The card of one feedback.
 
     Args:
         feedback: what there is to say; everything in it is escaped.
         hints: the course's hints shown so far, repeated at the end of the card.
         total_hints: how many the exercise has; above `len(hints)` the card says how to get the next one.
+        standing: a Korean line about the learner's progress.
     """
     diagnosis = feedback.diagnosis
     pairs = words.align(diagnosis.yours, diagnosis.right)
@@ -74,6 +77,7 @@ def feedback_html(feedback: Feedback, *, hints: Sequence[str] = (), total_hints:
             recipe=_bars(diagnosis.recipe),
             hints=tuple(hints),
             total_hints=total_hints,
+            standing=standing,
             words=words,
         )
     )

@@ -22,8 +22,11 @@ _INDENT = 2
 _BAR_CELLS = 30
 
 
-def feedback_text(feedback: Feedback, width: int = 80) -> str:
-    """The feedback as plain text of at most `width` columns (Hangul takes two)."""
+def feedback_text(feedback: Feedback, width: int = 80, *, standing: str = "") -> str:
+    """The feedback as plain text of at most `width` columns (Hangul takes two).
+
+    `standing` is a Korean line about the learner's progress.
+    """
     console = Console(
         file=io.StringIO(),
         width=width,
@@ -34,6 +37,8 @@ def feedback_text(feedback: Feedback, width: int = 80) -> str:
     )
     with console.capture() as captured:
         print_feedback(console, feedback)
+        if standing:
+            console.print(_indented(_prose(standing)))
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
