@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # A module may import only what stands above it. `exercises` stands for every module in that folder and
 # `runtime.*_fixtures` for what lessons share when they build models and data.
 LAYERS = """
-    runtime runtime.trace runtime.frames runtime.seccomp runtime.program runtime.recorder runtime.play
+    runtime runtime.trace runtime.frames runtime.seccomp runtime.program runtime.handed runtime.recorder runtime.play
     runtime.construction runtime.fixtures runtime.*_fixtures
     exercises
     runtime.isolation runtime.server

@@ -25,13 +25,13 @@ class _Loader:
     """A sized iterable: goes through the same batches every time."""
 
     def __init__(self, data: Sequence[Batch]) -> None:
-        self._data = data
+        self.held = data
 
     def __iter__(self) -> Iterator[Batch]:
-        return iter(self._data)
+        return iter(self.held)
 
     def __len__(self) -> int:
-        return len(self._data)
+        return len(self.held)
 
 
 @dataclass(frozen=True)

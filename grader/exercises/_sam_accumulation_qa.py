@@ -69,16 +69,16 @@ class _Rounds:
 class _Loader:
     """Batches that can be gone through again and again; each of them a dict of its own."""
 
-    batches: list[Batch]
+    held: list[Batch]
     rounds: _Rounds = field(default_factory=_Rounds)
 
     def __iter__(self) -> Iterator[Batch]:
-        for batch in self.batches:
+        for batch in self.held:
             yield dict(batch)
         self.rounds.done += 1
 
     def __len__(self) -> int:
-        return len(self.batches)
+        return len(self.held)
 
 
 class Reader(nn.Module):
@@ -169,7 +169,7 @@ def _case(env: Env, temper: float = 1.0) -> _Case:
 def _problem(env: Env) -> Problem:
     case = _case(env)
     pairs = [
-        (b["input_ids"], torch.stack([b["start_positions"], b["end_positions"]])) for b in case.train.batches
+        (b["input_ids"], torch.stack([b["start_positions"], b["end_positions"]])) for b in case.train.held
     ]
 
     def loss_fn(output: Any, target: Tensor) -> Tensor:
@@ -194,7 +194,7 @@ def _trained(
     """One call of the student's function; `decay`: a scheduler that multiplies the rate so after each update."""
     recorder, base = stage.recorder, make(case.model)
     scheduler: LRScheduler | None = None if decay is None else ExponentialLR(base, decay)
-    ids = [batch["input_ids"] for batch in case.train.batches]
+    ids = [batch["input_ids"] for batch in case.train.held]
     recorder.watch(case.model, base, scheduler, batches=ids, at_forwards=False)
     sam = FixtureSAM(base, recorder)
     if scheduler is not None:

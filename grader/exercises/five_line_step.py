@@ -182,9 +182,8 @@ def _accumulate(
             recorder.returned(value)
         if record_leftover:
             recorder.append_fact("그레이디언트가 남음", recorder.gradients_left())
-            for (
-                parameter
-            ) in model.parameters():  # what is left counts as 1: it may have been divided by anything
+            # What is left counts as 1: it may have been divided by anything.
+            for parameter in model.parameters():
                 if parameter.grad is not None:
                     parameter.grad = parameter.grad.ne(0).to(parameter.dtype)
             recorder.array(f"gradients/{number}", _next_gradients(model, loss_fn, data[number]))
@@ -242,16 +241,16 @@ class _Loader:
     """Batches that can be gone through again and again; `after` runs at the end of every round."""
 
     def __init__(self, data: list[Batch], after: Any = None) -> None:
-        self.data = data
+        self.held = data
         self.after = after
 
     def __iter__(self) -> Iterator[Batch]:
-        yield from self.data
+        yield from self.held
         if self.after is not None:
             self.after()
 
     def __len__(self) -> int:
-        return len(self.data)
+        return len(self.held)
 
 
 def _fit_problem(env: Env) -> Problem:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from grader.runtime.handed import Handed
 from grader.runtime.program import STUDENT_ERRORS, Program, describe_failure, without_addresses
 from grader.runtime.trace import Array, Event, Fact, Run
 
@@ -237,6 +238,7 @@ class Recorder:
     # ---- inside ----------------------------------------------------------------------------------
 
     def _observed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        handed = Handed((*args, *kwargs.values()))
         with self._patched(function), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             self._recording = True
@@ -244,6 +246,8 @@ class Recorder:
                 return function(*args, **kwargs)
             finally:
                 self._recording = False
+                for what in handed.changes():
+                    self.fact("받은 데이터에서 바뀐 것", what)
                 self.warned += [w.category.__name__ for w in caught][:100]
 
     def _event(self, kind: str, *, batch: int | None = None, note: str = "") -> None:

@@ -1,0 +1,55 @@
+"""What a student's function is handed and has to leave as it is: batches, lists of them, loaders over them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_DEPTH = 3  # a list of batches, a batch, its tensors
+
+
+class Handed:
+    """A copy of all data among a call's arguments, to compare with afterwards.
+
+    Of a loader, those in its attribute `held`. What requires a gradient is a parameter, and no data.
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._tensors: list[tuple[Tensor, Tensor]] = []
+        self._lists: list[tuple[list[Any], list[Any]]] = []
+        self._batches: list[tuple[dict[Any, Any], dict[Any, Tensor]]] = []
+        for value in values:
+            self._note(getattr(value, "held", value), _DEPTH)
+
+    def _note(self, value: Any, depth: int) -> None:
+        if isinstance(value, Tensor):
+            if not value.requires_grad:
+                self._tensors.append((value, value.detach().clone()))
+        elif isinstance(value, list | tuple) and depth:
+            if type(value) is list:
+                self._lists.append((value, list(value)))
+            for item in value:
+                self._note(item, depth - 1)
+        elif type(value) is dict:
+            tensors = {key: item for key, item in value.items() if isinstance(item, Tensor)}
+            self._batches.append((value, tensors))
+            for tensor in tensors.values():
+                self._note(tensor, 0)
+
+    def changes(self) -> Iterator[str]:
+        """In Korean, for feedback: what is no longer as it was handed over."""
+        if not all(_same_items(now, before) for now, before in self._lists):
+            yield "리스트의 내용"
+        if not all(now.get(key) is tensor for now, before in self._batches for key, tensor in before.items()):
+            yield "배치의 내용"
+        if not all(_same_values(now, before) for now, before in self._tensors):
+            yield "텐서의 값"
+
+
+def _same_items(now: list[Any], before: list[Any]) -> bool:
+    return len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True))
+
+
+def _same_values(now: Tensor, before: Tensor) -> bool:
+    return now.dtype == before.dtype and now.shape == before.shape and torch.equal(now.detach(), before)
