@@ -114,6 +114,16 @@ def _best_rises_and_falls(stage: Stage) -> None:
     _after_each(stage, orders[stage.env.number("order") % len(orders)])
 
 
+def _best_again(stage: Stage) -> None:
+    """The file of a run that went better lies there already: a new run's first score is its best so far."""
+    low, middle, high, highest = _rising(stage.env, 4)
+    with scratch_folder() as folder:
+        path = folder / "best.pt"
+        for name, scores in (("앞선 학습: ", [highest]), ("새 학습: ", [middle, low, high])):
+            for run, moments in _updates(stage, path, scores, name=name):
+                _record_file(stage.recorder, path, run, moments, f"{name}{len(moments)}번째 update 뒤")
+
+
 def _best_ties(stage: Stage) -> None:
     """The last score is so little higher that whoever asks for a least improvement misses it."""
     low, high = _rising(stage.env, 2)
@@ -312,6 +322,7 @@ DRIVERS = (
         "BestCheckpoint",
         (
             Scenario("best", "오르내리는 점수", _best_rises_and_falls),
+            Scenario("again", "파일이 이미 있을 때", _best_again),
             Scenario("ties", "같은 점수", _best_ties),
             Scenario("zero", "0점과 음수 점수", _best_zero),
             Scenario("nan", "NaN 점수", _best_nan),

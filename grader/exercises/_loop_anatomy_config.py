@@ -82,6 +82,16 @@ def _config_to_dict(stage: Stage) -> None:
         for name in FIELDS:
             recorder.fact(f"to_dict()[{name!r}] ({number})", plain(saved.get(name)) if is_dict else None)
         recorder.fact(f"{number}번째 설정을 저장했다 열기", _round_trip(saved))
+    _record_change(stage)
+
+
+def _record_change(stage: Stage) -> None:
+    """A frozen config stays what it was, whatever becomes of the dict that it gave away."""
+    config = stage.recorder.call(stage.student("TrainConfig"), lr=_settings(stage.env).lr)
+    saved = stage.recorder.call(lambda: config.to_dict())
+    if isinstance(saved, dict):
+        saved["lr"] = -1.0
+        stage.recorder.fact("to_dict()의 결과를 바꾼 뒤 설정의 lr", plain(getattr(config, "lr", "(없음)")))
 
 
 def _round_trip(saved: Any) -> str:
@@ -119,20 +129,24 @@ def _config_unknown_key(stage: Stage) -> None:
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     recorder.call(cls)
-    messages: list[str] = []
-    typo = _typo(stage.env)
 
-    def load(path: Path) -> None:
+    def load(path: Path, messages: list[str]) -> None:
         try:
             cls.from_toml(path)
         except ValueError as error:
             messages.append(str(error))
             raise
 
-    with scratch_folder() as folder:
-        path = _write_toml(folder / "typo.toml", {"lr": 0.1, typo: 5})
-        recorder.expect(ValueError, f"{typo}라는 키가 있는 파일", load, path)
-    recorder.fact(f"메시지에 {typo}라는 이름이 있음", any(typo in m for m in messages))
+    for key in (_typo(stage.env), *_NO_FIELDS):
+        messages: list[str] = []
+        with scratch_folder() as folder:
+            path = _write_toml(folder / "typo.toml", {"lr": 0.1, key: 5})
+            recorder.expect(ValueError, f"{key}라는 키가 있는 파일", load, path, messages)
+        recorder.fact(f"메시지에 {key}라는 이름이 있음", any(key in m for m in messages))
+
+
+_NO_FIELDS = ("to_dict", "from_toml", "__doc__")
+"""Attributes of every config, and no settings."""
 
 
 def _typo(env: Env) -> str:
@@ -266,22 +280,26 @@ def _rates(stage: Stage, warmup_steps: int, total_steps: int, updates: int, name
 
 
 def _schedule_shape(stage: Stage) -> None:
-    _rates(stage, 4, 15, 15, "학습률")
+    total = _drawn(stage.env, "total_steps", 13, 20)
+    _rates(stage, _drawn(stage.env, "warmup_steps", 3, 7), total, total, "학습률")
 
 
 def _schedule_end(stage: Stage) -> None:
     """A training run that goes on longer than it was planned."""
-    _rates(stage, 2, 6, 13, "학습률")
+    warmup, falling = _drawn(stage.env, "warmup_steps", 2, 4), _drawn(stage.env, "falling", 3, 6)
+    _rates(stage, warmup, warmup + falling, warmup + 3 * falling, "학습률")
 
 
 def _schedule_without_warmup(stage: Stage) -> None:
-    _rates(stage, 0, 7, 9, "학습률")
+    total = _drawn(stage.env, "total_steps", 5, 10)
+    _rates(stage, 0, total, total + 2, "학습률")
 
 
 def _schedule_edges(stage: Stage) -> None:
     """One step of warm-up; nothing but warm-up."""
-    _rates(stage, 1, 5, 6, "워밍업이 한 스텝일 때의 학습률")
-    _rates(stage, 4, 4, 7, "워밍업뿐일 때의 학습률")
+    total, warmup = _drawn(stage.env, "total_steps", 4, 8), _drawn(stage.env, "warmup_steps", 3, 6)
+    _rates(stage, 1, total, total + 1, "워밍업이 한 스텝일 때의 학습률")
+    _rates(stage, warmup, warmup, warmup + 3, "워밍업뿐일 때의 학습률")
 
 
 DRIVERS = (
