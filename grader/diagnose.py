@@ -135,6 +135,8 @@ class _Manner:
     steps_before_backward: bool
     grad_at_step: frozenset[str]
     leaves_gradients: bool
+    may_add_twice: bool
+    """More backward passes than batches that went forward, or gradients that the program adds up by hand."""
 
 
 def _closest(matching: list[Candidate], trace: Trace, reference: Reference) -> list[Candidate]:
@@ -155,6 +157,8 @@ def _manner(run: Run) -> _Manner:
     kinds = [e.kind for e in run.events if e.call == 0]
     step, backward = _first(kinds, "step"), _first(kinds, "backward")
     left = run.evidence.get("gradients_left")
+    forward = {e.batch for e in run.events if e.call == 0 and e.kind == "forward" and e.batch is not None}
+    notes = {e.note for e in run.events if e.call == 0}
     return _Manner(
         calls_backward=backward is not None,
         reaches_parameters="gradient" in kinds,
@@ -162,6 +166,7 @@ def _manner(run: Run) -> _Manner:
         steps_before_backward=step is not None and backward is not None and step < backward,
         grad_at_step=frozenset(e.note for e in run.events if e.kind == "step"),
         leaves_gradients=left is not None and bool(left.any()),
+        may_add_twice=kinds.count("backward") > len(forward) > 0 or "by hand" in notes,
     )
 
 

@@ -88,7 +88,7 @@ def _config_to_dict(stage: Stage) -> None:
 def _record_change(stage: Stage) -> None:
     """A frozen config stays what it was, whatever becomes of the dict that it gave away."""
     config = stage.recorder.call(stage.student("TrainConfig"), lr=_settings(stage.env).lr)
-    saved = stage.recorder.call(lambda: config.to_dict())
+    saved = stage.recorder.call(config.to_dict)
     if isinstance(saved, dict):
         saved["lr"] = -1.0
         stage.recorder.fact("to_dict()의 결과를 바꾼 뒤 설정의 lr", plain(getattr(config, "lr", "(없음)")))

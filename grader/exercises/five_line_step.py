@@ -5,16 +5,17 @@ a moving rate, a clip that is active only sometimes, dropout with a model handed
 """
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from grader.exercises import _five_line_step_by_hand
+from grader.exercises._five_line_step_by_hand import next_gradients
 from grader.runtime.fixtures import (
     CLASSES,
     Batch,
-    LossFn,
     Net,
     adamw,
     batches,
@@ -27,7 +28,6 @@ from grader.runtime.fixtures import (
 )
 from grader.runtime.play import Driver, Env, Problem, Scenario, Stage
 from grader.runtime.recorder import as_number, type_name
-from grader.runtime.trace import Fact
 
 CLIP_ATOL = 1e-5
 """torch divides by norm + 1e-6; a clip written by hand without it is right too (measured: 1.4e-7 apart)."""
@@ -142,6 +142,19 @@ def _extras_plain(stage: Stage) -> None:
     recorder.modes()
 
 
+def _extras_returns(stage: Stage) -> None:
+    """The loss comes back with either extra too: of one call each, so that no wrong update shows in it."""
+    for name in ("max_norm", "scheduler"):
+        problem = _step_problem(stage.env)
+        opt = sgd(problem.model)
+        extra = {"max_norm": 0.1, "scheduler": torch.optim.lr_scheduler.ExponentialLR(opt, 0.5)}
+        student, batch = stage.student("train_step_extras"), problem.batches[0]
+        value = stage.recorder.call(
+            student, problem.model, opt, problem.loss_fn, *batch, **{name: extra[name]}
+        )
+        stage.recorder.returned(value)
+
+
 # ---- accumulate ----------------------------------------------------------------------------------
 
 MICRO = 3
@@ -186,7 +199,7 @@ def _accumulate(
             for parameter in model.parameters():
                 if parameter.grad is not None:
                     parameter.grad = parameter.grad.ne(0).to(parameter.dtype)
-            recorder.array(f"gradients/{number}", _next_gradients(model, loss_fn, data[number]))
+            recorder.array(f"gradients/{number}", next_gradients(model, loss_fn, data[number]))
             recorder.modes()
         scale_rates(opt, 0.8)
 
@@ -305,9 +318,29 @@ def _fit_modes(stage: Stage) -> None:
     torch.manual_seed(env.number("dropout"))
     recorder.call(stage.student("fit"), model, opt, loss_function(env), loader, 2)
     recorder.array("buffers", buffers(model))
+    left_alone = mlp(env, "left alone")
+    recorder.watch(left_alone)
+    data = _Loader(batches(env, (4,)))
+    recorder.call(stage.student("fit"), left_alone, sgd(left_alone), loss_function(env), data, 1)
+    recorder.modes("학습 모드로 받은 모델의 끝난 뒤의 모드")
 
 
 # ---- evaluate ------------------------------------------------------------------------------------
+
+
+class _Once:
+    """Goes through its batches once, as a generator does. It has a length: dividing by that is a mistake with a
+    name of its own."""
+
+    def __init__(self, data: list[Batch]) -> None:
+        self.held = data
+        self._rest = iter(data)
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self._rest
+
+    def __len__(self) -> int:
+        return len(self.held)
 
 
 def _partly_right(env: Env, model: Net, sizes: tuple[int, ...]) -> list[Batch]:
@@ -325,12 +358,13 @@ def _partly_right(env: Env, model: Net, sizes: tuple[int, ...]) -> list[Batch]:
     return data
 
 
-def _evaluated(stage: Stage, model: Net, mode: str) -> None:
-    """Loss and accuracy over uneven batches, with the weights as they were."""
+def _evaluated(stage: Stage, model: Net, mode: str, *, once: bool = False) -> None:
+    """Loss and accuracy over uneven batches (`once`: they come a single time), with the weights as they were."""
     env, recorder = stage.env, stage.recorder
     set_modes(model, mode)
     recorder.watch(model)
-    loader = _partly_right(env, model, (5, 5, 2))
+    data = _partly_right(env, model, (5, 5, 2))
+    loader = _Once(data) if once else data
     torch.manual_seed(env.number("dropout"))
     value = recorder.call(stage.student("evaluate"), model, loss_function(env), loader)
     numbers = list(value) if isinstance(value, tuple | list) else [value]
@@ -348,7 +382,7 @@ def _record_modes(stage: Stage, model: Net, name: str, title: str = "모드") ->
 
 
 def _evaluate_values(stage: Stage) -> None:
-    _evaluated(stage, mlp(stage.env), "eval")
+    _evaluated(stage, mlp(stage.env), "eval", once=True)
 
 
 def _evaluate_types(stage: Stage) -> None:
@@ -378,6 +412,7 @@ def _evaluate_restores(stage: Stage) -> None:
         _evaluated(stage, model, mode)
         _record_modes(stage, model, mode)
         stage.recorder.append_fact("그레이디언트 계산이 켜져 있음", torch.is_grad_enabled())
+        stage.recorder.append_fact("requires_grad", all(p.requires_grad for p in model.parameters()))
         torch.set_grad_enabled(True)
 
 
@@ -407,176 +442,6 @@ def _evaluate_loader_fails(stage: Stage) -> None:
     recorder.expect(OSError, "loader의 예외", stage.student("evaluate"), model, loss_fn, loader())
     recorder.array("buffers", buffers(model))
     _record_modes(stage, model, "failed", "예외 뒤의 모드")
-
-
-# ---- by hand -------------------------------------------------------------------------------------
-
-
-def _with_gradients(env: Env) -> Net:
-    model = mlp(env)
-    (batch,) = batches(env, (6,))
-    loss_function(env)(model(batch[0]), batch[1]).backward()
-    return model
-
-
-def _gradients_left(parameters: Iterable[nn.Parameter]) -> list[Fact]:
-    return [p.grad is not None and bool(p.grad.ne(0).any()) for p in parameters]
-
-
-def _next_gradients(model: nn.Module, loss_fn: LossFn, batch: Batch) -> Tensor:
-    """What the next backward pass leaves in `.grad` (then cleared): numbers nobody can know beforehand."""
-    loss_fn(model(batch[0]), batch[1]).backward()
-    flat = torch.cat(
-        [(torch.zeros_like(p) if p.grad is None else p.grad).ravel() for p in model.parameters()]
-    )
-    for parameter in model.parameters():
-        parameter.grad = None
-    return flat.detach()
-
-
-def _record_next_gradients(stage: Stage, model: nn.Module) -> None:
-    (batch,) = batches(stage.env, (4,), "next")
-    stage.recorder.fact("requires_grad", all(p.requires_grad for p in model.parameters()))
-    stage.recorder.array("gradients", _next_gradients(model, loss_function(stage.env), batch))
-
-
-def _zero_gradients_clears(stage: Stage) -> None:
-    recorder = stage.recorder
-    model = _with_gradients(stage.env)
-    recorder.watch(model)
-    recorder.call(stage.student("zero_gradients"), model.parameters())
-    recorder.fact("매개변수마다 그레이디언트가 남음", _gradients_left(model.parameters()))
-    _record_next_gradients(stage, model)
-
-
-def _zero_gradients_none(stage: Stage) -> None:
-    """A parameter without a gradient beside others with one."""
-    recorder = stage.recorder
-    model = _with_gradients(stage.env)
-    parameters = list(model.parameters())
-    parameters[1].grad = None
-    recorder.watch(model)
-    recorder.call(stage.student("zero_gradients"), parameters)
-    recorder.fact("매개변수마다 그레이디언트가 남음", _gradients_left(parameters))
-    recorder.fact("None이던 .grad", "None" if parameters[1].grad is None else "텐서")
-    _record_next_gradients(stage, model)
-
-
-def _sgd_updates(stage: Stage, *, missing: bool) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    env, recorder = stage.env, stage.recorder
-    model, loss_fn = mlp(env), loss_function(env)
-    parameters = list(model.parameters())
-    recorder.watch(model)
-    for (xb, yb), lr in zip(batches(env, (6, 4)), (0.3, 0.05), strict=True):
-        loss_fn(model(xb), yb).backward()
-        if missing:
-            parameters[1].grad = None
-            parameters[2].grad = None
-        recorder.call(stage.student("sgd_update"), iter(parameters), lr)
-        for parameter in parameters:
-            parameter.grad = None
-    return parameters, list(model.parameters())
-
-
-def _sgd_update_moves(stage: Stage) -> None:
-    _sgd_updates(stage, missing=False)
-
-
-def _sgd_update_none(stage: Stage) -> None:
-    _sgd_updates(stage, missing=True)
-
-
-def _sgd_update_leaves(stage: Stage) -> None:
-    before, after = _sgd_updates(stage, missing=False)
-    stage.recorder.fact("같은 텐서", all(p is q for p, q in zip(before, after, strict=True)))
-    stage.recorder.fact("잎(leaf) 텐서", all(p.is_leaf for p in after))
-    stage.recorder.fact("requires_grad", all(p.requires_grad for p in after))
-
-
-# ---- autograd_nodes ------------------------------------------------------------------------------
-
-
-_OPERATIONS = (
-    torch.sin,
-    torch.cos,
-    torch.exp,
-    torch.tanh,
-    torch.sigmoid,
-    torch.abs,
-    torch.erf,
-    torch.atan,
-    torch.relu,
-    torch.neg,
-    nn.functional.softplus,
-    nn.functional.silu,
-    nn.functional.gelu,
-    nn.functional.elu,
-)
-"""Each leaves a node of its own kind. Which of them a graph holds follows from the seed."""
-
-
-def _drawn(env: Env, count: int, salt: str) -> list[Any]:
-    order = torch.randperm(len(_OPERATIONS), generator=env.generator(salt))
-    return [_OPERATIONS[number] for number in order[:count].tolist()]
-
-
-def _leaf(env: Env, salt: str, *shape: int) -> Tensor:
-    values = torch.randn(*shape, generator=env.generator(salt), dtype=torch.float64)
-    return values.to(env.device).requires_grad_()
-
-
-def _chain_graph(env: Env) -> Tensor:
-    """A model's loss, with operations of the seed's choosing between model and loss."""
-    (batch,) = batches(env, (4,))
-    outputs = mlp(env)(batch[0])
-    for operation in _drawn(env, 3, "chain"):
-        outputs = operation(outputs)
-    return loss_function(env)(outputs, batch[1])
-
-
-def _branching_graph(env: Env) -> Tensor:
-    """Two branches that join, one of them shared: the second parent leads to nodes the first one never meets."""
-    a, b, c = (_leaf(env, name, 3, 3) for name in "abc")
-    first, second, third, fourth, last = _drawn(env, 5, "branches")
-    shared = first(a) * 2.0
-    left = second(shared) + shared.t()
-    right = fourth(third(b @ c))
-    joined: Tensor = last(torch.cat([left * left, right])).sum() + (shared / (c**2 + 1)).mean()
-    return joined
-
-
-def _deep_graph(env: Env) -> Tensor:
-    x: Tensor = _leaf(env, "deep", 2)
-    (operation,) = _drawn(env, 1, "deep")
-    for number in range(240):  # each second one leaves two nodes
-        x = x * 0.99 if number % 2 else operation(x).clamp(-3.0, 3.0)
-    return x.sum()
-
-
-def _autograd_nodes(stage: Stage, *graphs: Tensor) -> None:
-    for number, loss in enumerate(graphs):
-        names = stage.recorder.call(stage.student("autograd_nodes"), loss)
-        is_list = isinstance(names, list)
-        stage.recorder.fact(f"{number + 1}번째 그래프의 반환 타입", type_name(names))
-        listed = [str(name)[:200] for name in names][:600] if is_list else []
-        # The order apart from the names: that of `list(set)` differs from one process to the next.
-        stage.recorder.fact(f"{number + 1}번째 그래프의 노드", [*sorted(listed)])
-        stage.recorder.fact(f"{number + 1}번째 그래프의 노드가 정렬됨", listed == sorted(listed))
-
-
-def _autograd_nodes_chain(stage: Stage) -> None:
-    _autograd_nodes(stage, _chain_graph(stage.env))
-
-
-def _autograd_nodes_branches(stage: Stage) -> None:
-    _autograd_nodes(stage, _branching_graph(stage.env))
-
-
-def _autograd_nodes_edges(stage: Stage) -> None:
-    """A deep graph, a loss without a graph, and a bare parameter (a leaf has no `grad_fn` either)."""
-    plain = torch.tensor(1.0, dtype=torch.float64, device=stage.env.device)
-    leaf = plain.clone().requires_grad_()
-    _autograd_nodes(stage, _deep_graph(stage.env), plain, leaf)
 
 
 # ---- shared --------------------------------------------------------------------------------------
@@ -622,6 +487,9 @@ EXERCISES = {
                 Scenario("schedule", "SGD와 스케줄러", _extras_schedule, problem=_step_problem),
                 Scenario("both", "모멘텀에 클리핑과 스케줄러를 함께", _extras_both, CLIP_ATOL),
                 Scenario("plain", "AdamW만 (max_norm과 scheduler 없이)", _extras_plain, FLOAT32_ATOL),
+                Scenario(
+                    "returns", "max_norm이나 scheduler가 있을 때의 반환값", _extras_returns, FLOAT32_ATOL
+                ),
             ),
         ),
         Driver(
@@ -663,28 +531,6 @@ EXERCISES = {
                 Scenario("types", "반환 타입", _evaluate_types, FLOAT32_ATOL),
             ),
         ),
-        Driver(
-            "zero_gradients",
-            (
-                Scenario("clears", "그레이디언트 비우기", _zero_gradients_clears),
-                Scenario("none", ".grad가 None인 매개변수", _zero_gradients_none),
-            ),
-        ),
-        Driver(
-            "sgd_update",
-            (
-                Scenario("moves", "업데이트", _sgd_update_moves),
-                Scenario("none", ".grad가 None인 매개변수", _sgd_update_none),
-                Scenario("leaves", "잎 텐서로 남기", _sgd_update_leaves),
-            ),
-        ),
-        Driver(
-            "autograd_nodes",
-            (
-                Scenario("chain", "한 줄로 이어진 그래프", _autograd_nodes_chain),
-                Scenario("branches", "갈라졌다 만나는 그래프", _autograd_nodes_branches),
-                Scenario("edges", "깊은 그래프와 그래프가 없는 손실", _autograd_nodes_edges),
-            ),
-        ),
+        *_five_line_step_by_hand.DRIVERS,
     )
 }

@@ -342,9 +342,10 @@ class Recorder:
 
     def _noting(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
         def noted(*args: Any, **kwargs: Any) -> Any:
-            self._event(kind)
+            by_hand = original.__name__ == "grad"
+            self._event(kind, note="by hand" if by_hand else "")
             result = original(*args, **kwargs)
-            if original.__name__ == "grad":  # hands the gradients over: no hook on a parameter sees them
+            if by_hand:  # hands the gradients over: no hook on a parameter sees them
                 self._event("gradient")
             return result
 

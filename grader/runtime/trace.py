@@ -34,7 +34,8 @@ class Event:
     state: int = 0
     """How many parameter states had been recorded before it (index of the current one)."""
     note: str = ""
-    """On step: `grad none`, `grad zero`, `grad set`: what the optimizer found. On forward: `at 3`, where the
+    """On step: `grad none`, `grad zero`, `grad set`: what the optimizer found. On backward: `by hand`, where it handed
+    the gradients over (`torch.autograd.grad`). On forward: `at 3`, where the
     parameters were no state but that row of the evidence `points` (SAM's w + e)."""
 
 
