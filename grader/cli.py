@@ -256,6 +256,7 @@ def grade(
     if seed is not None and seed > MAX_SEED:
         _stop(f"--seed에는 {MAX_SEED} 이하의 수를 주세요. 받은 값: {seed}")
     lessons = _guarded(lambda: tuple(course.lesson(key) for key in lesson or ()), CourseError)
+    _guarded(lambda: Journal.refuse_inside(out_dir, submissions), JournalError, OSError)
     handed_in = _guarded(lambda: read_class(submissions, tuple(course.exercises)), ClassFolderError, OSError)
     plan = Plan(
         course,

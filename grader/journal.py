@@ -1,6 +1,7 @@
 """Keeps each student's result the moment it is there, so that a killed run resumes where it was."""
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,19 @@ class Journal:
         self._sandbox = sandbox
         self._done = dict(done)
         self._file = file
+
+    @staticmethod
+    def refuse_inside(out: Path, submissions: Path) -> None:
+        """What lies in the class folder is handed in: a student could have put a journal or a link there.
+
+        Raises:
+            JournalError: results would be written among the submissions.
+        """
+        if out.resolve().is_relative_to(submissions.resolve()):
+            raise JournalError(
+                f"결과 폴더가 제출물 폴더 안에 있어요: {out}. 학생이 만든 파일과 섞이지 않게 다른 곳을 주세요: "
+                f"--out {shlex.quote(str(submissions.resolve().parent / 'report'))}"
+            )
 
     @classmethod
     def open(
@@ -96,22 +110,26 @@ def _read(path: Path, plan: Plan, seed_given: bool) -> tuple[int, dict[str, Subm
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     try:
         setup = json.loads(lines[0])
-        seed = int(setup["seed"])
-        theirs = {**setup, "seed": 0}
-    except (ValueError, TypeError, KeyError, IndexError) as error:
+        seed, device, lessons = (
+            int(setup["seed"]),
+            str(setup["device"]),
+            [str(key) for key in setup["lessons"]],
+        )
+        theirs = {"seed": 0, "device": device, "lessons": lessons}
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         raise JournalError(
             f"파일을 읽을 수 없어요: {path}. 지우고 --resume 없이 다시 채점해 주세요: rm {path}"
         ) from error
     if theirs != {**_setup(plan), "seed": 0} or (seed_given and seed != plan.seed):
         raise JournalError(
-            f"멈춘 채점과 옵션이 달라요. 멈춘 채점의 옵션은 {_in_words(setup)} 이에요. "
+            f"멈춘 채점과 옵션이 달라요. 멈춘 채점의 옵션은 {_in_words({**theirs, 'seed': seed})} 이에요. "
             "이 옵션으로 이어서 하거나, --resume 없이 처음부터 채점해 주세요."
         )
     done = {}
     for line in lines[1:]:
         try:
             result = submission_from_document(json.loads(line))
-        except (ValueError, ResultsError):
+        except (ValueError, RecursionError, ResultsError):
             continue  # the line that was being written when the run was killed
         done[result.student] = result
     return seed, done

@@ -77,8 +77,9 @@ def _ingredients(run: Run, problem: Problem, update: int) -> _Ingredients | None
     if not np.isfinite(gradients).all():
         return None
     solved, *_ = np.linalg.lstsq(gradients, combined, rcond=1e-10)
-    size = float(np.linalg.norm(combined))
-    residual = float(np.linalg.norm(combined - gradients @ solved)) / size if size > 0 else 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = float(np.linalg.norm(combined))
+        residual = float(np.linalg.norm(combined - gradients @ solved)) / size if size > 0 else 0.0
     coefficients: dict[tuple[bool, int], float] = {}
     for (_, away, batch), value in zip(columns, solved, strict=True):
         coefficients[away, batch] = coefficients.get((away, batch), 0.0) + float(value)

@@ -124,6 +124,31 @@ def test_ctrl_c_does_not_wait_for_every_endless_loop(tmp_path: Path) -> None:
     assert "이어서 하려면" in said
 
 
+def test_results_are_not_written_among_the_submissions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A student's folder called `report` could hold a journal with full marks, or a link to any file."""
+    (tmp_path / "class" / "report").mkdir(parents=True)
+    (tmp_path / "class" / "report" / "hw.py").write_text("x = 1\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "class")
+    for out in ("report", ".", "report/deeper"):
+        status, said = ended("grade", ".", "--out", out, "--resume")
+        assert status == 2
+        assert "제출물 폴더 안에" in said
+    assert [p.name for p in (tmp_path / "class" / "report").iterdir()] == ["hw.py"]
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, '{"seed": 1, "device": "cpu", "lessons": 5}', "{}", ""])
+def test_a_journal_that_is_none_is_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "hw.py").write_text(RIGHT, encoding="utf-8")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "unfinished.jsonl").write_text(line + "\n", encoding="utf-8")
+    status, said = ended("grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--resume")
+    assert status == 2
+    assert "파일을 읽을 수 없어요" in said
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

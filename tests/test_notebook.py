@@ -284,3 +284,12 @@ def test_a_pass_says_how_far_the_lesson_is() -> None:
     assert f"{total}개 가운데 1개를 통과했어요" in shown[0].text
     assert f"{total}개 가운데 1개를 통과했어요" in shown[0].html
     assert f"{total}개를 모두 통과했어요. 다음 레슨: 02" in shown[-1].text
+
+
+def test_what_a_student_puts_in_a_counters_place_is_no_error_of_the_recorder() -> None:
+    source = RIGHT["train_step_extras"].replace(
+        "    return ", "    if scheduler is not None:\n        scheduler.last_epoch = {1, 2}\n    return "
+    )
+    shown = checked(source, "train_step_extras")
+    assert not shown.passed
+    assert "JSON" not in shown.text

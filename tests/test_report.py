@@ -14,13 +14,13 @@ from urllib.parse import unquote
 
 import pytest
 import report_samples as samples
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from report_samples import NASTY
 from rich.cells import cell_len
 from rich.console import Console
 
-from grader.feedback import Departure, Diagnosis, Moment, Recipe, Status
+from grader.feedback import Departure, Diagnosis, Feedback, Moment, Recipe, Status
 from grader.report import gradebook, results, words
 from grader.report.class_table import class_table, count_mistakes, most_telling
 from grader.report.html import TEMPLATES, environment, feedback_html, hint_html
@@ -49,6 +49,8 @@ KEPT_PROPERTIES = {
         "word-break",
     ),
 }
+
+COEFFICIENTS = st.floats(allow_nan=True, allow_infinity=True)
 
 
 class Parsed(HTMLParser):
@@ -780,6 +782,36 @@ def test_named_mistakes_are_said_to_cause_every_failed_check() -> None:
     one = replace(named, checks=tuple(replace(c, passed=bool(i)) for i, c in enumerate(named.checks)))
     for feedback in (one, replace(several, diagnosis=Diagnosis())):
         assert "에서 나왔어요" not in feedback_text(feedback)
+
+
+@given(
+    st.lists(st.tuples(COEFFICIENTS, COEFFICIENTS), min_size=1, max_size=4),
+    st.sampled_from([feedback_html, feedback_text]),
+)
+@example([(-1999.0, 1.0)], feedback_html)
+@example([(-1e308, 1e308)], feedback_html)
+def test_no_recipe_is_too_lopsided_to_draw(pairs, draw) -> None:  # type: ignore[no-untyped-def]
+    """A student chooses these numbers: a bar that rounds to nothing once cost the whole class its report."""
+    got, expected = zip(*pairs, strict=True)
+    recipe = Recipe(1, tuple(range(1, len(pairs) + 1)), got, expected, 0.0)
+    assert draw(replace(samples.named_mistake(), diagnosis=Diagnosis(recipe=recipe)))
+
+
+def test_a_card_that_cannot_be_drawn_costs_only_its_diagnosis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = gradebook.feedback_html
+
+    def fails(feedback: Feedback) -> str:
+        if feedback.diagnosis.mistakes:
+            raise ZeroDivisionError
+        return drawn(feedback)
+
+    monkeypatch.setattr(gradebook, "feedback_html", fails)
+    gradebook.write_report(tmp_path, samples.small_class(), samples.course())
+    assert (tmp_path / "results.json").is_file()
+    page = (tmp_path / "feedback" / "이서준.html").read_text(encoding="utf-8")
+    assert samples.named_mistake().exercise in page
 
 
 def test_student_page_has_every_exercise(report: Path) -> None:

@@ -2,15 +2,16 @@
 
 import csv
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from grader.course import Course
-from grader.feedback import Feedback
+from grader.feedback import Diagnosis, Feedback
 from grader.report import words
 from grader.report.class_table import MistakeCount, count_mistakes
 from grader.report.html import environment, feedback_html
@@ -109,7 +110,7 @@ def gradescope(submission: SubmissionResult) -> dict[str, Any]:
                 "score": round(feedback.score, 6),
                 "max_score": round(feedback.max_score, 6),
                 "status": "passed" if feedback.status == "passed" else "failed",
-                "output": feedback_text(feedback),
+                "output": _drawn(feedback_text, feedback),
                 "output_format": "text",
                 "visibility": "visible",
             }
@@ -155,7 +156,7 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
         story = (feedback.status, feedback.message)
         again = feedback.status in ("missing", "unreadable") and story in told
         told.add(story)
-        card = "" if again else feedback_html(feedback)
+        card = "" if again else _drawn(feedback_html, feedback)
         lessons.setdefault(feedback.lesson, []).append((feedback, card))
     return _page(
         "student.html.j2",
@@ -163,6 +164,15 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
         submission=submission,
         lessons=[(key, titles.get(key, ""), cards) for key, cards in lessons.items()],
     )
+
+
+def _drawn(draw: Callable[[Feedback], str], feedback: Feedback) -> str:
+    """The feedback as drawn; without its diagnosis where that cannot be: it costs no other student the report."""
+    try:
+        return draw(feedback)
+    except Exception:
+        logging.getLogger(__name__).exception("drawing the feedback on %s", feedback.exercise)
+        return draw(replace(feedback, diagnosis=Diagnosis(), source_line=None, error=None, notes=()))
 
 
 def _index_page(result: ClassResult, course: Course, names: Sequence[str], when: datetime) -> str:

@@ -124,10 +124,10 @@ def prose(text: str) -> Markup:
 
 @dataclass(frozen=True)
 class _Bar:
-    """One coefficient, and its length in percent of the whole axis."""
+    """One coefficient, and how much of its side of the zero it fills, in percent."""
 
     text: str
-    share: float
+    fill: float
     negative: bool
 
 
@@ -161,8 +161,9 @@ def _bars(recipe: Recipe | None) -> _Bars | None:
     span, largest = (high - low) or 1.0, words.largest_coefficient(recipe)
 
     def bar(value: float) -> _Bar:
-        share = abs(value) / span * 100 if math.isfinite(value) else 0.0
-        return _Bar(words.coefficient(value, largest), round(share, 1), value < 0)
+        side = -low if value < 0 else high
+        fill = min(100.0, abs(value) / side * 100) if math.isfinite(value) and side > 0 else 0.0
+        return _Bar(words.coefficient(value, largest), round(fill, 1), value < 0)
 
     got, expected = words.formulas(recipe)
     rows = zip(words.gradient_names(recipe), recipe.got, recipe.expected, strict=True)

@@ -376,11 +376,13 @@ def _shadow(owner: Any, name: str, note: Callable[[], None]) -> None:
     object.__setattr__(owner, name, shadowed)
 
 
-def _settled(value: Fact) -> Fact:
-    """The fact without what changes from run to run."""
+def _settled(value: Any) -> Fact:
+    """A fact that JSON can hold and that is the same on every run, whatever a student has put in its place."""
     if isinstance(value, list):
         return [_settled(item) for item in value]
-    return without_addresses(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return without_addresses(value)
+    return value if value is None or isinstance(value, bool | int | float) else f"({type_name(value)})"
 
 
 def type_name(value: Any) -> str:
