@@ -4,7 +4,7 @@ import os
 import re
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -34,8 +34,12 @@ MAX_DEPTH = 20
 MAX_STUDENT_CHARS = 5 * MAX_CODE_CHARS
 """Code read for one student: what bounds the time a student's folder can cost."""
 
+_MAX_HOPS = 40
+"""Links that lead to links: Linux follows no more."""
+
 _SUFFIXES = (".py", ".ipynb")
 _SKIPPED = frozenset(("__pycache__", "__MACOSX", "site-packages", "node_modules"))
+_LINK_TO_OTHER = "다른 학생이 낸 것을 가리키는 링크라서 읽지 않았어요: {}. 링크 대신 자기 파일을 내 주세요."
 _LINK = "폴더 밖으로 나가거나 끊어진 링크라서 따라가지 않았어요. 링크 대신 파일 자체를 내 주세요."
 
 
@@ -111,10 +115,11 @@ def read_class(folder: Path, exercise_names: Collection[str]) -> list[Submission
             " 이 폴더 바로 아래에 있어야 해요. 압축 파일이라면 먼저 풀어 주세요."
         )
     root = os.path.realpath(folder)
-    return [
+    submissions = [
         _read_student(entry, name, root, exercise_names)
         for entry, name in zip(students, _student_names(students), strict=True)
     ]
+    return _with_shared_files_noted(submissions)
 
 
 def read_submission(path: Path, exercise_names: Collection[str]) -> Submission:
@@ -132,6 +137,10 @@ def _read_student(
         target = _link_target(path, root)
         if target is None or str(target) == root:
             return Submission(student, (), (Unreadable(display_name(entry.name), _LINK),))
+        other = _other_student(path, root)
+        if other is not None:
+            message = _LINK_TO_OTHER.format(display_name(other))
+            return Submission(student, (), (Unreadable(display_name(entry.name), message),))
         path = target
     return _read(path, student, exercise_names)
 
@@ -274,6 +283,51 @@ def _link_target(link: Path, root: str) -> Path | None:
     target = os.path.realpath(link)
     inside = target == root or target.startswith(root.rstrip(os.sep) + os.sep)
     return Path(target) if inside and os.path.lexists(target) and not os.path.islink(target) else None
+
+
+def _other_student(link: Path, root: str) -> str | None:
+    """Name of the first student's entry that a link directly under `root` leads to or through."""
+    path = os.path.join(root, link.name)
+    for _ in range(_MAX_HOPS):
+        if not os.path.islink(path):
+            break
+        path = os.path.join(os.path.dirname(path), os.readlink(path))
+        for way in (os.path.normpath(path), os.path.realpath(path)):
+            inside = way.startswith(root.rstrip(os.sep) + os.sep)
+            name, *within = os.path.relpath(way, root).split(os.sep) if inside else [""]
+            # What hides is nobody's: an instructor may keep the files there.
+            is_student = within or name.lower().endswith(_SUFFIXES) or os.path.isdir(os.path.join(root, name))
+            if name and not _is_skipped(name) and is_student:
+                return name
+        path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    return None
+
+
+def _with_shared_files_noted(submissions: list[Submission]) -> list[Submission]:
+    """The submissions, those told that hold a file which under another name is another student's, too.
+
+    Such hard links are read, because some file systems make them of equal files by themselves.
+    """
+    owners: dict[tuple[int, int], set[str]] = {}
+    files: list[tuple[str, str, tuple[int, int]]] = []
+    for submission in submissions:
+        for file in submission.files:
+            try:
+                status = os.lstat(file.path)
+            except OSError:
+                continue
+            identity = (status.st_dev, status.st_ino)
+            files.append((submission.student, file.name, identity))
+            owners.setdefault(identity, set()).add(submission.student)
+    shared: dict[str, list[str]] = {}
+    for student, name, identity in files:
+        if identity[1] and len(owners[identity]) > 1:
+            shared.setdefault(student, []).append(name)
+    note = "다른 학생이 낸 파일과 디스크에서 같은 파일이에요(하드 링크): {}"
+    return [
+        replace(s, notes=(*s.notes, note.format(_listed(shared[s.student])))) if s.student in shared else s
+        for s in submissions
+    ]
 
 
 def _natural(name: str) -> tuple[list[list[tuple[int, int, str]]], str]:

@@ -742,6 +742,44 @@ def test_links_within_the_class_folder_are_students(tmp_path):
     assert "train_step" in submission.files[0].defines
 
 
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("park.py", "v0.py"),
+        ("park", "lee"),
+        ("park.py", "lee/hw.py"),
+        ("park.py", ".hidden"),  # itself a link to lee/hw.py
+        ("park.py", "stored.py"),
+        ("park", "lee/sub"),
+    ],
+)
+def test_links_to_another_students_work_are_refused(tmp_path, link, target):
+    """Neither a file nor a folder of a classmate is graded as one's own, through whatever links."""
+    make(tmp_path, "v0.py", "lee/hw.py", "lee/sub/x.py", ".store/1.py")
+    (tmp_path / ".hidden").symlink_to("lee/hw.py")
+    (tmp_path / "stored.py").symlink_to(".store/1.py")
+    (tmp_path / link).symlink_to(target)
+    submissions = {s.student: s for s in read_class(tmp_path, EXERCISES)}
+    park = submissions.pop("park")
+    assert park.files == ()
+    (unreadable,) = park.unreadable
+    assert unreadable.name == link
+    assert "다른 학생" in unreadable.message
+    assert ("lee" if target == ".hidden" else target.split("/")[0]) in unreadable.message
+    assert all(s.files and not s.unreadable for s in submissions.values())
+
+
+def test_files_shared_with_another_student_are_noted(tmp_path):
+    """A hard link to a classmate's file is read, and both are told; one within one's own folder is nothing."""
+    make(tmp_path, "kim/hw.py", "lee.py", "park/a.py")
+    os.link(tmp_path / "kim/hw.py", tmp_path / "choi.py")
+    os.link(tmp_path / "park/a.py", tmp_path / "park/b.py")
+    notes = {s.student: s.notes for s in read_class(tmp_path, EXERCISES)}
+    assert notes["lee"] == notes["park"] == ()
+    assert "hw.py" in notes["kim"][0]
+    assert "choi.py" in notes["choi"][0]
+
+
 @pytest.mark.timeout(10)
 def test_a_pipe_is_not_waited_for(tmp_path):
     """Opening a named pipe would wait for its other end for ever."""
