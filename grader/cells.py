@@ -4,8 +4,19 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from grader.source_text import ReadError, unix_lines
+
+MAX_CODE_CHARS = 300_000
+"""Code of one file, outputs and prose of a notebook not counted: five times our longest lesson. Parsing this
+much takes a second and 300 MB at worst."""
+MAX_CELLS = 3_000
+"""Code cells of one file: a long notebook has a hundred."""
+MAX_BRACKETS = 500_000
+"""`[` and `{` of one notebook, outputs and all. Each may be a list or an object, which take far more memory
+than they take in the file."""
+_MAX_TAGS = 100
 
 _TAG = re.compile(r"exercise:(\w+)")
 _MARKER = re.compile(r"^#[ \t]*%%+(?:[ \t](.*))?$", re.MULTILINE)
@@ -28,21 +39,34 @@ def notebook_cells(text: str) -> list[Cell]:
     """Code cells of a notebook of format 3 or 4, as Python reads them.
 
     Raises:
-        ReadError: it is no notebook.
+        ReadError: it is no notebook, or a larger one than is read.
     """
+    if text.count("[") + text.count("{") > MAX_BRACKETS:
+        raise ReadError(
+            "노트북 파일(JSON)에 든 데이터가 너무 많아요. 출력을 모두 지우고 다시 저장한 .ipynb 파일을 내 주세요."
+        )
+    raws = [
+        raw for raw in _raw_cells(_json(text)) if isinstance(raw, dict) and raw.get("cell_type") == "code"
+    ]
+    parts = [_parts(raw.get("source", raw.get("input"))) for raw in raws]  # format 3 calls it `input`
+    _check_size(sum(len(part) for source in parts for part in source))
     cells: list[Cell] = []
-    for raw in _raw_cells(_json(text)):
-        if not isinstance(raw, dict) or raw.get("cell_type") != "code":
-            continue
-        source = _joined(raw.get("source", raw.get("input")))  # format 3 calls it `input`
+    for raw, source in zip(raws, map(_joined, parts), strict=True):
         if source.strip():
+            _check_cells(len(cells) + 1)
             cells.append(Cell(len(cells) + 1, 1, as_python(source), _exercises(raw.get("metadata"))))
     return cells
 
 
 def percent_cells(text: str) -> list[Cell]:
-    """A `.py` file cut at its `# %%` lines; a file without any is one cell."""
-    markers = list(_MARKER.finditer(text))
+    """A `.py` file cut at its `# %%` lines; a file without any is one cell.
+
+    Raises:
+        ReadError: it is larger than is read.
+    """
+    _check_size(len(text))
+    markers = list(islice(_MARKER.finditer(text), MAX_CELLS + 1))
+    _check_cells(len(markers))
     bounds = [0, *(m.start() for m in markers), len(text)]
     headers = ["", *(m[1] or "" for m in markers)]
     cells = []
@@ -51,9 +75,24 @@ def percent_cells(text: str) -> list[Cell]:
         if end > start:
             # Every cell but the last ends with the newline before the next marker: it belongs to this cell.
             body = text[start:end].removesuffix("\n") if end < len(text) else text[start:end]
-            cells.append(Cell(None, line, body, tuple(_TAG.findall(header))))
+            cells.append(
+                Cell(None, line, body, tuple(m[1] for m in islice(_TAG.finditer(header), _MAX_TAGS)))
+            )
         line += text.count("\n", start, end)
     return cells
+
+
+def _check_size(size: int) -> None:
+    if size > MAX_CODE_CHARS:
+        raise ReadError(
+            f"코드가 너무 길어요: {size:,}자예요. {MAX_CODE_CHARS:,}자까지 읽어요."
+            " 데이터는 빼고 코드만 내 주세요."
+        )
+
+
+def _check_cells(count: int) -> None:
+    if count > MAX_CELLS:
+        raise ReadError(f"코드 셀이 {MAX_CELLS:,}개 넘게 있어요. 셀을 합쳐서 다시 내 주세요.")
 
 
 def _json(text: str) -> object:
@@ -90,14 +129,17 @@ def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _joined(source: object) -> str:
-    parts = source if isinstance(source, list) else [source]
-    return unix_lines("".join(part for part in parts if isinstance(part, str))).removeprefix("\ufeff")
+def _parts(source: object) -> list[str]:
+    return [part for part in (source if isinstance(source, list) else [source]) if isinstance(part, str)]
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return unix_lines("".join(parts)).removeprefix("\ufeff")
 
 
 def _exercises(metadata: object) -> tuple[str, ...]:
     tags = metadata.get("tags") if isinstance(metadata, dict) else None
-    found = (_TAG.fullmatch(tag) for tag in _list(tags) if isinstance(tag, str))
+    found = (_TAG.fullmatch(tag) for tag in _list(tags)[:_MAX_TAGS] if isinstance(tag, str))
     return tuple(match[1] for match in found if match)
 
 
@@ -177,7 +219,7 @@ def _undressed(text: str) -> str:
     """Without the `>>>` of a pasted session or the whole cell's indentation: IPython takes them off too."""
     indent = _INDENT.match(text)
     if indent and indent[1]:
-        text = re.sub(f"^{indent[1]}", "", text, flags=re.MULTILINE)
+        text = "\n".join(line.removeprefix(indent[1]) for line in text.split("\n"))
     if text.lstrip().startswith(">>>"):
         text = _PROMPT.sub("", text)
     return text

@@ -5,10 +5,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from grader.cells import Cell, notebook_cells, percent_cells, without_magics
-from grader.source_text import ReadError, read_text
+from grader.source_text import read_text
 from grader.statements import (
     Block,
     ParseError,
@@ -19,9 +20,8 @@ from grader.statements import (
     without_others,
 )
 
-MAX_CODE_CHARS = 300_000
-"""Code of one file, outputs and prose of a notebook not counted: five times our longest lesson. Parsing this
-much takes a second and 300 MB at worst."""
+_DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|^(\w++)[ \t]*+=", re.MULTILINE)
+_WORD = re.compile(r"\w++")
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,14 @@ class Problem:
     exercises: tuple[str, ...]
     """Exercises the cell is tagged for."""
 
-    def defines(self, name: str) -> bool:
-        """Whether the cell was meant to define `name`."""
-        name = re.escape(name)
-        definition = rf"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++{name}\b|^{name}[ \t]*+="
-        return name in self.exercises or re.search(definition, self.text, re.MULTILINE) is not None
+    def defined(self) -> set[str]:
+        """Names that the cell was meant to define."""
+        found = (match[1] or match[2] for match in _DEFINITION.finditer(self.text))
+        return {*self.exercises, *found}
 
-    def mentions(self, name: str) -> bool:
-        """Whether `name` stands anywhere in the cell."""
-        return self.defines(name) or re.search(rf"\b{re.escape(name)}\b", self.text) is not None
+    def mentioned(self) -> set[str]:
+        """Names that stand anywhere in the cell."""
+        return {*self.exercises, *_WORD.findall(self.text)}
 
 
 @dataclass(frozen=True)
@@ -83,16 +82,23 @@ class SourceFile:
 
     def tries_to_define(self, name: str) -> bool:
         """Whether the file defines `name`, or a broken cell was meant to."""
-        return name in self.defines or any(problem.defines(name) for problem in self.problems)
+        return name in self.defines or name in self._broken_definitions
 
     def problem_for(self, name: str) -> Problem | None:
         """The broken cell to blame when `name` is not defined: one meant to define it, else one naming it."""
         if name in self.defines:
             return None
-        about = [p for p in self.problems if p.defines(name)] or [
-            p for p in self.problems if p.mentions(name)
-        ]
-        return about[-1] if about else None
+        return self._broken_definitions.get(name) or self._broken_mentions.get(name)
+
+    # Each name with the last such cell: a file can have thousands, and is asked about every exercise.
+
+    @cached_property
+    def _broken_definitions(self) -> dict[str, Problem]:
+        return {name: problem for problem in self.problems for name in problem.defined()}
+
+    @cached_property
+    def _broken_mentions(self) -> dict[str, Problem]:
+        return {name: problem for problem in self.problems for name in problem.mentioned()}
 
 
 def read_source(path: Path, name: str, exercises: Collection[str]) -> SourceFile:
@@ -102,17 +108,12 @@ def read_source(path: Path, name: str, exercises: Collection[str]) -> SourceFile
     file. Nothing is executed.
 
     Raises:
-        ReadError: the file cannot be read, or holds more than `MAX_CODE_CHARS` of code.
+        ReadError: the file cannot be read, or holds more code than is read (see `grader.cells`).
     """
     text = read_text(path)
     is_module = path.suffix.lower() != ".ipynb"
     cells = percent_cells(text) if is_module else notebook_cells(text)
     size = sum(len(cell.text) for cell in cells)
-    if size > MAX_CODE_CHARS:
-        raise ReadError(
-            f"코드가 너무 길어요: {size:,}자예요. {MAX_CODE_CHARS:,}자까지 읽어요."
-            " 데이터는 빼고 코드만 내 주세요."
-        )
     units = _module(text, cells) if is_module else [_unit(cell) for cell in cells]
     kept = select([unit.block for unit in units], exercises, is_module=is_module)
 

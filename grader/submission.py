@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
-from grader.source_file import MAX_CODE_CHARS, Place, Problem, SourceFile, read_source
+from grader.cells import MAX_CODE_CHARS
+from grader.source_file import Place, Problem, SourceFile, read_source
 from grader.source_text import MAX_FILE_BYTES, ReadError, display_name, read_text
 
 __all__ = [
@@ -33,6 +34,8 @@ MAX_DEPTH = 20
 """Folders within folders."""
 MAX_STUDENT_CHARS = 5 * MAX_CODE_CHARS
 """Code read for one student: what bounds the time a student's folder can cost."""
+MAX_STUDENT_BYTES = 20 * MAX_FILE_BYTES
+"""Read for one student, refused files included: they have cost their reading."""
 
 _MAX_HOPS = 40
 """Links that lead to links: Linux follows no more."""
@@ -155,12 +158,17 @@ def _read(path: Path, student: str, exercise_names: Collection[str]) -> Submissi
         message = ".py나 .ipynb 파일만 읽어요. 코드를 그런 파일에 담아 주세요."
         found.unreadable.append(Unreadable(display_name(path.name), message))
     files: list[SourceFile] = []
-    budget = MAX_STUDENT_CHARS
+    budget, unread = MAX_STUDENT_CHARS, MAX_STUDENT_BYTES
     for name, file in sorted(found.files, key=lambda item: _natural(item[0])):
         try:
             if budget <= 0:
                 raise ReadError(
                     f"앞의 파일들에 코드가 {MAX_STUDENT_CHARS:,}자 넘게 있어요. 낼 파일만 남겨 주세요."
+                )
+            unread -= _size(file)
+            if unread < 0:
+                raise ReadError(
+                    f"파일들이 모두 {MAX_STUDENT_BYTES // 2**20} MB를 넘어요. 출력을 지우고 낼 파일만 남겨 주세요."
                 )
             source = read_source(file, name, exercise_names)
         except ReadError as error:
@@ -169,6 +177,15 @@ def _read(path: Path, student: str, exercise_names: Collection[str]) -> Submissi
             files.append(source)
             budget -= source.size
     return Submission(student, tuple(files), tuple(found.unreadable), tuple(found.notes()))
+
+
+def _size(file: Path) -> int:
+    """What reading the file costs, in bytes: nothing where it is too large and refused unread."""
+    try:
+        size = os.lstat(file).st_size
+    except OSError:
+        return 0
+    return size if size <= MAX_FILE_BYTES else 0
 
 
 @dataclass

@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+import tracemalloc
 import unicodedata
 from pathlib import Path
 
@@ -14,8 +16,7 @@ from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
 from grader import submission as reader
-from grader.cells import as_python, without_magics
-from grader.source_file import MAX_CODE_CHARS
+from grader.cells import MAX_CELLS, MAX_CODE_CHARS, as_python, without_magics
 from grader.statements import Block, parse, without_others
 from grader.submission import (
     MAX_FILE_BYTES,
@@ -494,6 +495,47 @@ def test_too_much_code_is_refused(refused):
     assert f"{MAX_CODE_CHARS:,}" in refused("hw.py", "x = 1\n" * (MAX_CODE_CHARS // 6 + 1))
 
 
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("hw.ipynb", notebook(code(" " * 19_000_000 + "x=1")), f"{MAX_CODE_CHARS:,}자까지"),
+        ("hw.ipynb", notebook(code(["\n"] * 1_000_000)), f"{MAX_CODE_CHARS:,}자까지"),
+        ("hw.ipynb", '{"cells": [' + "[]," * 6_000_000 + "0]}", "출력을 모두 지우고"),
+        ("hw.ipynb", notebook(*[code("x")] * (MAX_CELLS + 1)), f"{MAX_CELLS:,}개"),
+        ("hw.py", "#%%\n" * 4_500_000, f"{MAX_CODE_CHARS:,}자까지"),
+        ("hw.py", "#%%\n" * (MAX_CELLS + 1), f"{MAX_CELLS:,}개"),
+    ],
+    ids=["indent", "lines", "lists", "cells", "markers", "few markers"],
+)
+def test_what_swells_is_refused_before_it_does(refused, name, content, expected):
+    """What a file may hold is counted before it is taken apart: no file costs a gigabyte or a minute."""
+    tracemalloc.start()
+    try:
+        assert expected in refused(name, content)
+        assert tracemalloc.get_traced_memory()[1] < 150_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_largest_number_of_cells_is_read(ipynb, py):
+    """The limit itself is still allowed, in both kinds of file."""
+    assert len(kept(ipynb(*[code("X = 1")] * MAX_CELLS))) == MAX_CELLS
+    assert len(kept(py("#%%\nX = 1\n" * MAX_CELLS))) == MAX_CELLS
+
+
+@pytest.mark.timeout(10)
+def test_many_broken_cells_are_searched_once(tmp_path):
+    """Asking thousands of broken cells about every exercise costs no more than reading them."""
+    for number in range(20):
+        (tmp_path / f"{number}.py").write_text("# %%\n(\n" * MAX_CELLS)
+    submission = read_submission(tmp_path, EXERCISES)
+    assert sum(len(file.problems) for file in submission.files) == 20 * MAX_CELLS
+    start = time.process_time()
+    assert all(submission.source_for(f"exercise_{i}") is None for i in range(200))
+    assert time.process_time() - start < 1
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -814,6 +856,19 @@ def test_a_student_cannot_hand_in_endless_code(tmp_path, monkeypatch):
     submission = read_submission(tmp_path, EXERCISES)
     assert names(submission) == ["a.py", "b.py"]
     assert [u.name for u in submission.unreadable] == ["c.py"]
+
+
+def test_refused_files_count_towards_what_is_read(tmp_path, monkeypatch):
+    """Many bad files cost no more than many good ones; what is too large to be opened costs nothing."""
+    monkeypatch.setattr(reader, "MAX_STUDENT_BYTES", 100)
+    make(tmp_path, "a.ipynb", "b.ipynb", content="{" * 50)
+    make(tmp_path, "0.py", content=" " * (MAX_FILE_BYTES + 1))
+    make(tmp_path, "c.py")
+    submission = read_submission(tmp_path, EXERCISES)
+    assert submission.files == ()
+    assert [u.name for u in submission.unreadable] == ["0.py", "a.ipynb", "b.ipynb", "c.py"]
+    assert "JSON" in submission.unreadable[2].message
+    assert "모두" in submission.unreadable[3].message
 
 
 def test_a_folder_that_cannot_be_listed_costs_only_itself(tmp_path, monkeypatch):
