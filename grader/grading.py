@@ -108,8 +108,7 @@ def _feedback(
         return without_trace(exercise, "error", message=outcome, file=name)
     if outcome is None or source is None:
         if submission.unreadable and source is None:
-            message = " ".join(f"{u.name}: {u.message}" for u in submission.unreadable)
-            return without_trace(exercise, "unreadable", message=message)
+            return without_trace(exercise, "unreadable", message=submission.unreadable_message())
         return without_trace(exercise, "missing")
     if outcome.trace is None:
         status = "crashed" if outcome.status == "ran" else outcome.status

@@ -63,7 +63,7 @@ class SourceFile:
 
     path: Path
     name: str
-    """Path within the student's folder, for messages."""
+    """Path within the student's folder, for messages; no two of a submission are equal."""
     text: str
     """A line for each line of code in the file; what is not kept is blank."""
     places: tuple[Place, ...]

@@ -37,6 +37,9 @@ MAX_STUDENT_CHARS = 5 * MAX_CODE_CHARS
 MAX_STUDENT_BYTES = 20 * MAX_FILE_BYTES
 """Read for one student, refused files included: they have cost their reading."""
 
+_LISTED = 5
+"""Names or messages put into one line; the others are counted."""
+_LONGEST_NAME = 200
 _MAX_HOPS = 40
 """Links that lead to links: Linux follows no more."""
 
@@ -79,6 +82,12 @@ class Submission:
         defining = [file for file in self.files if file.tries_to_define(name)]
         naming = defining or [file for file in self.files if file.problem_for(name) is not None]
         return naming[-1] if naming else None
+
+    def unreadable_message(self) -> str:
+        """Korean line on what could not be read, of a bounded length; empty where all could."""
+        told = " ".join(f"{u.name}: {u.message}" for u in self.unreadable[:_LISTED])
+        more = len(self.unreadable) - _LISTED
+        return f"{told} 이 밖에 {more:,}개를 더 읽지 못했어요." if more > 0 else told
 
     def duplicates(self, name: str) -> tuple[str, ...]:
         """Names of the files that define `name` when there are several; the last one counts."""
@@ -159,7 +168,10 @@ def _read(path: Path, student: str, exercise_names: Collection[str]) -> Submissi
         found.unreadable.append(Unreadable(display_name(path.name), message))
     files: list[SourceFile] = []
     budget, unread = MAX_STUDENT_CHARS, MAX_STUDENT_BYTES
-    for name, file in sorted(found.files, key=lambda item: _natural(item[0])):
+    taken: set[str] = set()
+    for full, file in sorted(found.files, key=lambda item: (_natural(item[0]), os.fsencode(item[1]))):
+        name = _unique(_short(full), taken)
+        taken.add(name)
         try:
             if budget <= 0:
                 raise ReadError(
@@ -176,7 +188,8 @@ def _read(path: Path, student: str, exercise_names: Collection[str]) -> Submissi
         else:
             files.append(source)
             budget -= source.size
-    return Submission(student, tuple(files), tuple(found.unreadable), tuple(found.notes()))
+    unreadable = tuple(Unreadable(_short(u.name), u.message) for u in found.unreadable)
+    return Submission(student, tuple(files), unreadable, tuple(found.notes()))
 
 
 def _size(file: Path) -> int:
@@ -356,6 +369,19 @@ def _natural(name: str) -> tuple[list[list[tuple[int, int, str]]], str]:
     return folders, name
 
 
-def _listed(names: Collection[str], limit: int = 5) -> str:
-    shown = ", ".join(islice(names, limit))
-    return f"{shown} 외 {len(names) - limit}개" if len(names) > limit else shown
+def _unique(wanted: str, taken: Collection[str]) -> str:
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted} ({number})"
+    return name
+
+
+def _short(name: str) -> str:
+    """A path for messages: folders within folders can make one of thousands of characters."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[:60]}…{name[61 - _LONGEST_NAME :]}"
+
+
+def _listed(names: Collection[str]) -> str:
+    shown = ", ".join(map(_short, islice(names, _LISTED)))
+    return f"{shown} 외 {len(names) - _LISTED:,}개" if len(names) > _LISTED else shown

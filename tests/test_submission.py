@@ -17,6 +17,8 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from grader import submission as reader
 from grader.cells import MAX_CELLS, MAX_CODE_CHARS, as_python, without_magics
+from grader.course import load_course
+from grader.grading import assess_submission
 from grader.statements import Block, parse, without_others
 from grader.submission import (
     MAX_FILE_BYTES,
@@ -28,6 +30,7 @@ from grader.submission import (
     read_submission,
     read_text,
 )
+from grader.workers import Plan
 
 EXERCISES = ("train_step", "accumulate")
 STEP = "def train_step(model):\n    return 1\n"
@@ -869,6 +872,35 @@ def test_refused_files_count_towards_what_is_read(tmp_path, monkeypatch):
     assert [u.name for u in submission.unreadable] == ["0.py", "a.ipynb", "b.ipynb", "c.py"]
     assert "JSON" in submission.unreadable[2].message
     assert "모두" in submission.unreadable[3].message
+
+
+def test_a_heap_of_broken_links_makes_a_short_message(tmp_path):
+    """What cannot be read is said under each exercise: a handful by name, the others by number."""
+    deep = tmp_path.joinpath("kim", *["깊" * 60] * 8)
+    deep.mkdir(parents=True)
+    for number in range(300):
+        (deep / f"{'나' * 70}{number:03}.py").symlink_to("nowhere")
+    (submission,) = read_class(tmp_path, EXERCISES)
+    assert len(submission.unreadable) == 300
+    course = load_course()
+    result = assess_submission(Plan(course, course.lessons, seed=0), submission, {})
+    for feedback in result.feedbacks:
+        assert feedback.status == "unreadable"
+        assert len(feedback.message) < 2000
+        assert "000.py: " in feedback.message
+        assert "295개" in feedback.message
+
+
+def test_files_of_one_shown_name_are_told_apart(tmp_path):
+    """Grading goes by the shown name: composed and decomposed Hangul must not become one file."""
+    for name in ("가.py", unicodedata.normalize("NFD", "가.py")):
+        make(tmp_path, name)
+    for middle in "나다":  # what differs is left out of so long a name
+        make(tmp_path.joinpath(*["깊" * 60] * 3, middle, *["깊" * 60] * 4), "a.py")
+    submission = read_submission(tmp_path, EXERCISES)
+    assert len(set(names(submission))) == 4
+    assert {"가.py", "가.py (2)"} < set(names(submission))
+    assert max(map(len, names(submission))) < 210
 
 
 def test_a_folder_that_cannot_be_listed_costs_only_itself(tmp_path, monkeypatch):
