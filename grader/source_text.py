@@ -27,6 +27,13 @@ _COOKIE_CODECS = frozenset(
 # Korean Windows saves cp949, which contains euc-kr.
 _GUESSES = ("utf-8", "cp949")
 _NOT_REGULAR = "보통 파일이 아니에요(링크, 파이프, 장치). 파일 자체를 내 주세요."
+# Letters, marks, symbols and unassigned characters that show nothing; Unicode calls most "default ignorable".
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U0001d159\U000e0000-\U000e0fff]"
+)
+_PLAIN = re.compile("[ -\\[\\]-~가-힣]")
+_LONGEST_SHOWN = 200
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -73,6 +80,22 @@ def display_name(name: str) -> str:
         except UnicodeDecodeError:
             continue
     return "".join(map(_printable, unicodedata.normalize("NFC", text)))
+
+
+def shown_name(name: str) -> str:
+    """`display_name` as the eye tells it from others: invisible characters left out, white space made one.
+
+    Empty where nothing would be seen; cut where no table would show all of it.
+    """
+    visible = _INVISIBLE.sub("", display_name(name))
+    shown = " ".join(unicodedata.normalize("NFC", visible).split())
+    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
+
+
+def escaped(name: str) -> str:
+    """A file name in which nothing can hide: all but visible ASCII and Hangul syllables is escaped."""
+    text = "".join(c if _PLAIN.match(c) else ascii(c)[1:-1] for c in name)
+    return text.replace(" ", r"\x20")
 
 
 def _printable(character: str) -> str:

@@ -3,14 +3,14 @@
 import os
 import re
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
 from grader.cells import MAX_CODE_CHARS
 from grader.source_file import Place, Problem, SourceFile, read_source
-from grader.source_text import MAX_FILE_BYTES, ReadError, display_name, read_text
+from grader.source_text import MAX_FILE_BYTES, ReadError, display_name, escaped, read_text, shown_name
 
 __all__ = [
     "MAX_FILE_BYTES",
@@ -119,7 +119,7 @@ def read_class(folder: Path, exercise_names: Collection[str]) -> list[Submission
         raise ClassFolderError(
             f"폴더를 열 수 없어요: {folder} ({error.strerror}). 읽을 권한을 확인해 주세요: ls -ld {folder}"
         ) from error
-    students = sorted(filter(_is_student, entries), key=lambda entry: _natural(display_name(entry.name)))
+    students = list(filter(_is_student, entries))
     if not students:
         others = _listed([display_name(entry.name) for entry in entries]) or "빈 폴더"
         raise ClassFolderError(
@@ -127,10 +127,10 @@ def read_class(folder: Path, exercise_names: Collection[str]) -> list[Submission
             " 이 폴더 바로 아래에 있어야 해요. 압축 파일이라면 먼저 풀어 주세요."
         )
     root = os.path.realpath(folder)
-    submissions = [
-        _read_student(entry, name, root, exercise_names)
-        for entry, name in zip(students, _student_names(students), strict=True)
-    ]
+    submissions = []
+    for named in sorted(_named(students), key=lambda named: _natural(named.student)):
+        read = _read_student(named.entry, named.student, root, exercise_names)
+        submissions.append(replace(read, notes=(*named.notes, *read.notes)))
     return _with_shared_files_noted(submissions)
 
 
@@ -138,7 +138,7 @@ def read_submission(path: Path, exercise_names: Collection[str]) -> Submission:
     """Read one student's folder or file. Never raises: what cannot be read is in `unreadable`."""
     target = Path(os.path.realpath(path))
     student = target.name if os.path.isdir(target) else target.stem
-    return _read(target, display_name(student or str(target)), exercise_names)
+    return _read(target, shown_name(student) or escaped(student or str(target)), exercise_names)
 
 
 def _read_student(
@@ -291,21 +291,38 @@ def _is_student(entry: "os.DirEntry[str]") -> bool:
     )
 
 
-def _student_names(entries: Sequence["os.DirEntry[str]"]) -> list[str]:
-    """A name for each entry: a file's is without the suffix unless that makes two alike."""
-    full = [display_name(entry.name) for entry in entries]
-    is_folder = [os.path.isdir(entry.path) for entry in entries]
-    short = [n if folder else Path(n).stem for n, folder in zip(full, is_folder, strict=True)]
-    counts = Counter(short)
-    names: dict[str, None] = {}  # an ordered set
-    for name, folder, stem in zip(full, is_folder, short, strict=True):
-        wanted = unique = stem if folder or counts[stem] == 1 else name
-        number = 1
-        while unique in names:
-            number += 1
-            unique = f"{wanted} ({number})"
-        names[unique] = None
-    return list(names)
+@dataclass(frozen=True)
+class _Named:
+    """A student's entry in the class folder."""
+
+    entry: "os.DirEntry[str]"
+    student: str
+    notes: tuple[str, ...]
+
+
+def _named(entries: Iterable["os.DirEntry[str]"]) -> list[_Named]:
+    """Every entry with a name that no other shows: a file's is without the suffix unless that makes two alike.
+
+    Of names that look alike, the one that is what it looks keeps it; the others are numbered, in whatever
+    order the file system lists them.
+    """
+    full, short = {}, {}
+    for entry in entries:
+        stem, suffix = (entry.name, "") if os.path.isdir(entry.path) else os.path.splitext(entry.name)
+        short[entry] = shown_name(stem) or escaped(stem)
+        full[entry] = short[entry] + suffix
+    kinds = Counter(stem for stem, _ in {(short[e], full[e]) for e in short})
+    wanted = {e: full[e] if kinds[short[e]] > 1 else short[e] for e in short}
+    twins = Counter(wanted.values())
+    taken: set[str] = set()
+    named = []
+    for entry in sorted(wanted, key=lambda e: (e.name != full[e], os.fsencode(e.name))):
+        student = _unique(wanted[entry], taken)
+        taken.add(student)
+        alike = twins[wanted[entry]] > 1
+        note = f"이름이 똑같아 보이는 제출물이 또 있어요. 이 제출물의 원래 이름: {escaped(entry.name)}"
+        named.append(_Named(entry, student, (note,) if alike else ()))
+    return named
 
 
 def _link_target(link: Path, root: str) -> Path | None:

@@ -882,6 +882,14 @@ def test_no_cell_becomes_a_formula(name: str) -> None:
     assert rows[1][0].endswith("1") or "SUM" in rows[1][0]
 
 
+def test_a_quoted_formula_is_another_name() -> None:
+    """What keeps `=1` from being calculated must not make it the name of the student called `'=1`."""
+    students = tuple(replace(samples.passed_all("x"), student=name) for name in ("=1", "'=1"))
+    table = gradebook.gradebook_csv(ClassResult(1, "cpu", "none", students), samples.course())
+    rows = list(csv.reader(io.StringIO(table, newline="")))
+    assert rows[1][0] != rows[2][0]
+
+
 def test_gradescope_file_adds_up(report: Path) -> None:
     """Gradescope shows what we awarded: the tests' points are the student's points."""
     document = json.loads((report / "gradescope" / "김하윤" / "results.json").read_text(encoding="utf-8"))

@@ -8,6 +8,7 @@ import sys
 import time
 import tracemalloc
 import unicodedata
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from grader import submission as reader
 from grader.cells import MAX_CELLS, MAX_CODE_CHARS, as_python, without_magics
 from grader.course import load_course
 from grader.grading import assess_submission
+from grader.report import words
 from grader.statements import Block, parse, without_others
 from grader.submission import (
     MAX_FILE_BYTES,
@@ -649,6 +651,70 @@ def test_names_that_look_alike_stay_distinct(tmp_path):
     for form in ("NFC", "NFD"):
         (tmp_path / unicodedata.normalize(form, "김철수")).mkdir()
     assert [s.student for s in read_class(tmp_path, EXERCISES)] == ["김철수", "김철수 (2)"]
+
+
+TWINS = ["{}", "{} ", "{}\xa0", "{}\u3164", "\u2800{}", "{}\u115f", "\ufe0f{}"]
+
+
+@pytest.mark.parametrize("suffix", ["", ".py"])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_the_plain_one_of_twins_keeps_its_name(tmp_path, monkeypatch, suffix, backwards):
+    """Nobody takes a classmate's row by white space, invisible letters or a lucky place in the folder."""
+    name = "20251017_최민준"
+    raw = [twin.format(name) + suffix for twin in TWINS] + [unicodedata.normalize("NFD", name) + suffix]
+    for one in raw:
+        make(tmp_path, one if suffix else f"{one}/hw.py", content=f"NAME = {one!a}\n")
+    scandir = os.scandir
+
+    @contextmanager
+    def ordered(path):
+        with scandir(path) as listing:
+            yield iter(sorted(listing, key=lambda entry: entry.name, reverse=backwards))
+
+    monkeypatch.setattr(os, "scandir", ordered)
+    submissions = {s.student: s for s in read_class(tmp_path, EXERCISES)}
+    assert list(submissions) == [name, *(f"{name} ({i})" for i in range(2, len(raw) + 1))]
+    assert [words.one_line(student) for student in submissions] == list(submissions)
+    held = [s.files[0].text.strip() for s in submissions.values()]
+    assert held == [f"NAME = {one!a}" for one in [raw[0], *sorted(raw[1:], key=os.fsencode)]]
+    notes = [s.notes[0] for s in submissions.values()]
+    assert notes[0].endswith(f": {raw[0]}")
+    assert any(note.endswith(f": {name}\\x20{suffix}") for note in notes)
+    assert any(note.endswith(f": {name}\\xa0{suffix}") for note in notes)
+    assert len(set(notes)) == len(notes)
+
+
+def test_a_number_in_a_name_is_not_taken_by_a_twin(tmp_path):
+    """A student who is really called so keeps the name."""
+    make(tmp_path, "kim/hw.py", "kim /hw.py", "kim (2).py")
+    kim, really, twin = read_class(tmp_path, EXERCISES)
+    assert [kim.student, really.student, twin.student] == ["kim", "kim (2)", "kim (3)"]
+    assert [s.notes != () for s in (kim, really, twin)] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("\u3164", "\\u3164"),
+        ("\u2800\xa0.py", "\\u2800\\xa0"),
+        ("  ", "\\x20\\x20"),
+        ("a  b ", "a b"),
+        ("가" * 80, "가" * 80),
+    ],
+)
+def test_no_name_is_invisible(tmp_path, raw, shown):
+    """A name of characters that show nothing would be an empty row in the gradebook."""
+    make(tmp_path, raw if raw.endswith(".py") else f"{raw}/hw.py")
+    (submission,) = read_class(tmp_path, EXERCISES)
+    assert submission.student == shown
+
+
+def test_long_names_differ_where_they_are_shown(tmp_path):
+    """Escapes make a name longer than a table's cell, in which all would look alike."""
+    for end in (b"a", b"b"):
+        os.mkdir(os.fsencode(tmp_path) + b"/" + b"\xff" * 200 + end)
+    students = [s.student for s in read_class(tmp_path, EXERCISES)]
+    assert len({words.one_line(student) for student in students}) == 2
 
 
 @pytest.mark.parametrize(

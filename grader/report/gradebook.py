@@ -19,7 +19,8 @@ from grader.report.names import file_names, safe_filename
 from grader.report.results import ClassResult, SubmissionResult, dump, write_results, write_text
 from grader.report.text import feedback_text
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+# An apostrophe is doubled, so that `=a` and `'=a` stay two names.
+_FORMULA_STARTS = ("'", "=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def write_report(out: Path, result: ClassResult, course: Course, *, when: datetime | None = None) -> None:
