@@ -9,21 +9,26 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import Tensor, nn
 
 from grader.exercises import _five_line_step_by_hand
 from grader.exercises._five_line_step_by_hand import next_gradients
 from grader.runtime.fixtures import (
     CLASSES,
     Batch,
+    Loader,
     Net,
+    Once,
+    SizedLoader,
     adamw,
     batches,
+    buffers,
+    freeze_last,
     gradient_norm,
     loss_function,
     mlp,
     moody_mlp,
     scale_rates,
+    set_modes,
     sgd,
 )
 from grader.runtime.play import Driver, Env, Problem, Scenario, Stage
@@ -250,22 +255,6 @@ def _accumulate_edges(stage: Stage) -> None:
 FIT_SIZES = (4, 4, 4, 1)
 
 
-class _Loader:
-    """Batches that can be gone through again and again; `after` runs at the end of every round."""
-
-    def __init__(self, data: list[Batch], after: Any = None) -> None:
-        self.held = data
-        self.after = after
-
-    def __iter__(self) -> Iterator[Batch]:
-        yield from self.held
-        if self.after is not None:
-            self.after()
-
-    def __len__(self) -> int:
-        return len(self.held)
-
-
 def _fit_problem(env: Env) -> Problem:
     return Problem(mlp(env), batches(env, FIT_SIZES), loss_function(env))
 
@@ -275,13 +264,16 @@ def _fit(stage: Stage, make_optimizer: Any, *, zero_grad: bool = True, record_re
     opt = make_optimizer(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
     extra = {} if zero_grad else {"zero_grad": False}
-    loader = _Loader(list(problem.batches))
+    loader = SizedLoader(problem.batches)
     epochs = 3 + stage.env.number("epochs") % 2
     history = recorder.call(
         stage.student("fit"), problem.model, opt, problem.loss_fn, loader, epochs, **extra
     )
     if record_returns:
         _record_sequence(recorder, history)
+        without_length = Loader(problem.batches[2:])
+        other = mlp(stage.env, "without length")
+        recorder.call(stage.student("fit"), other, make_optimizer(other), problem.loss_fn, without_length, 1)
 
 
 def _record_sequence(recorder: Any, values: Any) -> None:
@@ -296,7 +288,16 @@ def _fit_sgd(stage: Stage) -> None:
 
 
 def _fit_adamw(stage: Stage) -> None:
-    _fit(stage, adamw)
+    """The batches come in another order each epoch: counted in updates, as a loader gone through once more just
+    to count its samples must not turn it."""
+    problem, recorder = _fit_problem(stage.env), stage.recorder
+    opt = adamw(problem.model)
+    recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
+    taken: list[None] = []
+    opt.register_step_post_hook(lambda *_: taken.append(None))
+    loader = Loader(problem.batches, turn=lambda: len(taken) // len(FIT_SIZES))
+    epochs = 3 + stage.env.number("epochs") % 2
+    recorder.call(stage.student("fit"), problem.model, opt, problem.loss_fn, loader, epochs)
 
 
 def _fit_never_clears(stage: Stage) -> None:
@@ -314,33 +315,18 @@ def _fit_modes(stage: Stage) -> None:
     model.eval()
     opt = sgd(model)
     recorder.watch(model, opt)
-    loader = _Loader(batches(env, (4, 4, 3)), after=model.eval)
+    loader = SizedLoader(batches(env, (4, 4, 3)), after=model.eval)
     torch.manual_seed(env.number("dropout"))
     recorder.call(stage.student("fit"), model, opt, loss_function(env), loader, 2)
     recorder.array("buffers", buffers(model))
     left_alone = mlp(env, "left alone")
     recorder.watch(left_alone)
-    data = _Loader(batches(env, (4,)))
+    data = SizedLoader(batches(env, (4,)))
     recorder.call(stage.student("fit"), left_alone, sgd(left_alone), loss_function(env), data, 1)
     recorder.modes("학습 모드로 받은 모델의 끝난 뒤의 모드")
 
 
 # ---- evaluate ------------------------------------------------------------------------------------
-
-
-class _Once:
-    """Goes through its batches once, as a generator does. It has a length: dividing by that is a mistake with a
-    name of its own."""
-
-    def __init__(self, data: list[Batch]) -> None:
-        self.held = data
-        self._rest = iter(data)
-
-    def __iter__(self) -> Iterator[Batch]:
-        return self._rest
-
-    def __len__(self) -> int:
-        return len(self.held)
 
 
 def _partly_right(env: Env, model: Net, sizes: tuple[int, ...]) -> list[Batch]:
@@ -364,7 +350,7 @@ def _evaluated(stage: Stage, model: Net, mode: str, *, once: bool = False) -> No
     set_modes(model, mode)
     recorder.watch(model)
     data = _partly_right(env, model, (5, 5, 2))
-    loader = _Once(data) if once else data
+    loader = Once(data) if once else data
     torch.manual_seed(env.number("dropout"))
     value = recorder.call(stage.student("evaluate"), model, loss_function(env), loader)
     numbers = list(value) if isinstance(value, tuple | list) else [value]
@@ -379,6 +365,15 @@ def _record_modes(stage: Stage, model: Net, name: str, title: str = "모드") ->
     torch.manual_seed(stage.env.number("next"))
     with torch.no_grad():
         stage.recorder.array(f"outputs/{name}", model(batch[0]))
+
+
+def _record_gradients(stage: Stage, model: Net) -> None:
+    """What an evaluation leaves behind of what training needs; then as it should be, for the next call."""
+    recorder = stage.recorder
+    recorder.append_fact("그레이디언트 계산이 켜져 있음", torch.is_grad_enabled())
+    recorder.append_fact("requires_grad", all(p.requires_grad for p in model.parameters()))
+    recorder.append_fact("그레이디언트가 남음", recorder.gradients_left())
+    torch.set_grad_enabled(True)
 
 
 def _evaluate_values(stage: Stage) -> None:
@@ -411,9 +406,7 @@ def _evaluate_restores(stage: Stage) -> None:
         model = moody_mlp(stage.env, mode)
         _evaluated(stage, model, mode)
         _record_modes(stage, model, mode)
-        stage.recorder.append_fact("그레이디언트 계산이 켜져 있음", torch.is_grad_enabled())
-        stage.recorder.append_fact("requires_grad", all(p.requires_grad for p in model.parameters()))
-        torch.set_grad_enabled(True)
+        _record_gradients(stage, model)
 
 
 def _evaluate_restores_submodules(stage: Stage) -> None:
@@ -423,8 +416,12 @@ def _evaluate_restores_submodules(stage: Stage) -> None:
     _record_modes(stage, model, "frozen")
 
 
+class BrokenLoader(Exception):
+    """Of no kind that a list of exceptions would hold: a loader may raise any."""
+
+
 def _evaluate_loader_fails(stage: Stage) -> None:
-    """A loader that works, then one that raises half-way: the exception comes through and the mode is back."""
+    """A loader that works, then two that raise half-way: the exception comes through and the mode is back."""
     env, recorder = stage.env, stage.recorder
     model, loss_fn = moody_mlp(env), loss_function(env)
     model.train()
@@ -433,39 +430,20 @@ def _evaluate_loader_fails(stage: Stage) -> None:
     value = recorder.call(stage.student("evaluate"), model, loss_fn, loader_that_works)
     numbers = list(value) if isinstance(value, tuple | list) else [value]
     recorder.array("returned", torch.tensor([as_number(n) for n in numbers], dtype=torch.float64))
-    model.train()
+    torch.set_grad_enabled(True)
 
-    def loader() -> Iterator[Batch]:
+    def loader(broken: type[Exception]) -> Iterator[Batch]:
         yield from batches(env, (4, 3))
-        raise OSError("데이터 파일을 읽다가 끊겼습니다")
+        raise broken("데이터 파일을 읽다가 끊겼습니다")
 
-    recorder.expect(OSError, "loader의 예외", stage.student("evaluate"), model, loss_fn, loader())
-    recorder.array("buffers", buffers(model))
-    _record_modes(stage, model, "failed", "예외 뒤의 모드")
-
-
-# ---- shared --------------------------------------------------------------------------------------
-
-
-def buffers(model: nn.Module) -> Tensor:
-    """All buffers (BatchNorm's running statistics) as one vector."""
-    values = [b.detach().double().ravel() for b in model.buffers()]
-    return torch.cat(values) if values else torch.zeros(0)
-
-
-def set_modes(model: nn.Module, mode: str) -> None:
-    """`train`, `eval`, or `frozen`: train mode but for BatchNorm."""
-    model.train(mode != "eval")
-    if mode == "frozen":
-        for module in model.modules():
-            if isinstance(module, nn.BatchNorm1d):
-                module.eval()
-
-
-def freeze_last(model: nn.Module) -> None:
-    """Train mode but for the last layer: tells a function that switches modes from one that leaves them."""
-    model.train()
-    list(model.modules())[-1].eval()
+    for broken in (OSError, BrokenLoader):
+        model.train()
+        recorder.expect(
+            broken, f"loader의 {broken.__name__}", stage.student("evaluate"), model, loss_fn, loader(broken)
+        )
+        recorder.array(f"buffers/{broken.__name__}", buffers(model))
+        _record_modes(stage, model, broken.__name__, "예외 뒤의 모드")
+        _record_gradients(stage, model)
 
 
 EXERCISES = {

@@ -4,7 +4,7 @@ Everything random follows from the scenario's `Env`, on the CPU first, so that a
 on every device.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -125,3 +125,67 @@ def gradient_norm(model: nn.Module, loss_fn: LossFn, batch: Batch) -> float:
     parameters = [p for p in model.parameters() if p.requires_grad]
     grads = torch.autograd.grad(loss_fn(model(batch[0]), batch[1]), parameters)
     return float(torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(g) for g in grads])))
+
+
+def buffers(model: nn.Module) -> Tensor:
+    """All buffers (BatchNorm's running statistics) as one vector."""
+    values = [b.detach().double().ravel() for b in model.buffers()]
+    return torch.cat(values) if values else torch.zeros(0)
+
+
+def set_modes(model: nn.Module, mode: str) -> None:
+    """`train`, `eval`, or `frozen`: train mode but for BatchNorm."""
+    model.train(mode != "eval")
+    if mode == "frozen":
+        for module in model.modules():
+            if isinstance(module, nn.BatchNorm1d):
+                module.eval()
+
+
+def freeze_last(model: nn.Module) -> None:
+    """Train mode but for the last layer: tells a function that switches modes from one that leaves them."""
+    model.train()
+    list(model.modules())[-1].eval()
+
+
+class Loader:
+    """Batches that can be gone through again and again, without a length (nobody promises one).
+
+    With `turn`, a round starts at that batch and comes round to it: in another order each time, as a loader that
+    shuffles does. `after` runs at the end of every round.
+    """
+
+    def __init__(
+        self,
+        data: Sequence[Batch],
+        *,
+        turn: Callable[[], int] | None = None,
+        after: Callable[[], object] | None = None,
+    ) -> None:
+        self.held = list(data)
+        self._turn = turn
+        self._after = after
+
+    def __iter__(self) -> Iterator[Batch]:
+        start = 0 if self._turn is None else self._turn() % len(self.held)
+        yield from self.held[start:] + self.held[:start]
+        if self._after is not None:
+            self._after()
+
+
+class SizedLoader(Loader):
+    """With a length: dividing by it is a mistake with a name of its own."""
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+
+class Once(SizedLoader):
+    """Goes through its batches once, as a generator does; with a length all the same."""
+
+    def __init__(self, data: Sequence[Batch]) -> None:
+        super().__init__(data)
+        self._rest = iter(self.held)
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self._rest
