@@ -283,9 +283,10 @@ def _fit(stage: Stage, make_optimizer: Any, *, zero_grad: bool = True, record_re
     )
     if record_returns:
         _record_sequence(recorder, history)
-        without_length = Loader(problem.batches[2:])
-        other = mlp(stage.env, "without length")
-        recorder.call(stage.student("fit"), other, make_optimizer(other), problem.loss_fn, without_length, 1)
+        student, other = stage.student("fit"), mlp(stage.env, "without length")
+        given = (other, make_optimizer(other), problem.loss_fn, Loader(problem.batches[2:]), 1)
+        # A fact and no failure: the mistake behind it (a mean over `len(loader)`) is to be told, not the TypeError.
+        recorder.expect(TypeError, "길이가 없는 loader", student, *given)
 
 
 def _record_sequence(recorder: Any, values: Any) -> None:
@@ -307,7 +308,7 @@ def _fit_adamw(stage: Stage) -> None:
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
     taken: list[None] = []
     opt.register_step_post_hook(lambda *_: taken.append(None))
-    loader = Loader(problem.batches, turn=lambda: len(taken) // len(FIT_SIZES))
+    loader = SizedLoader(problem.batches, turn=lambda: len(taken) // len(FIT_SIZES))
     epochs = 3 + stage.env.number("epochs") % 2
     recorder.call(stage.student("fit"), problem.model, opt, problem.loss_fn, loader, epochs)
 
