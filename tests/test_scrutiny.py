@@ -26,6 +26,21 @@ def test_names_and_places_are_told(tmp_path: Path) -> None:
     assert scrutinised(tmp_path / "hw.py") == ("hw.py: _getframe(4번째 줄), f_globals(4번째 줄)",)
 
 
+@pytest.mark.parametrize(
+    "reach",
+    [
+        "model.observer.run",
+        "opt.zero_grad.__wrapped__.__self__",
+        "model.forward.__globals__",
+        "opt._optimizer_step_pre_hooks.clear()",
+        "model._forward_hooks.clear(), model._forward_pre_hooks.clear()",
+    ],
+)
+def test_names_of_what_observes_are_told(tmp_path: Path, reach: str) -> None:
+    (tmp_path / "hw.py").write_text(f"def train_step(model, opt, loss_fn, xb, yb):\n    return {reach}\n")
+    assert len(scrutinised(tmp_path / "hw.py")) == 1
+
+
 def test_code_hidden_in_a_string_is_seen(tmp_path: Path) -> None:
     (tmp_path / "hw.py").write_text("def fit(*a, **k):\n    exec('import grader.runtime.recorder')\n")
     assert scrutinised(tmp_path / "hw.py") == ("hw.py: grader.runtime(2번째 줄)",)
