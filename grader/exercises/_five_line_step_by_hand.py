@@ -133,10 +133,10 @@ def _leaf(env: Env, salt: str, *shape: int) -> Tensor:
     return values.to(env.device).requires_grad_()
 
 
-def _chain_graph(env: Env) -> Tensor:
+def _chain_graph(env: Env, model: Net) -> Tensor:
     """A model's loss, with operations of the seed's choosing between model and loss."""
     (batch,) = batches(env, (4,))
-    outputs = mlp(env)(batch[0])
+    outputs = model(batch[0])
     for operation in _drawn(env, 3, "chain"):
         outputs = operation(outputs)
     return loss_function(env)(outputs, batch[1])
@@ -173,7 +173,10 @@ def _autograd_nodes(stage: Stage, *graphs: Tensor) -> None:
 
 
 def _autograd_nodes_chain(stage: Stage) -> None:
-    _autograd_nodes(stage, _chain_graph(stage.env))
+    """Looking at a graph leaves no gradient on its leaves."""
+    model = mlp(stage.env)
+    _autograd_nodes(stage, _chain_graph(stage.env, model))
+    stage.recorder.fact("그레이디언트가 생김", any(p.grad is not None for p in model.parameters()))
 
 
 def _autograd_nodes_branches(stage: Stage) -> None:
