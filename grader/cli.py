@@ -53,7 +53,7 @@ def _stopped() -> NoReturn:
 
 def _misuse(error: Any) -> str:
     """What to say about words that make no command; without any words, the help."""
-    kind, context, param = type(error).__name__, error.ctx, getattr(error, "param", None)
+    kind, context, param = type(error).__name__, getattr(error, "ctx", None), getattr(error, "param", None)
     if kind == "NoArgsIsHelpError":
         return str(error.format_message())
     if kind == "NoSuchOption":
@@ -243,7 +243,7 @@ def grade(
     from grader.cluster import ClusterError
     from grader.course import CourseError
     from grader.grading import MAX_SEED, grade_class
-    from grader.journal import Journal, JournalError
+    from grader.journal import Journal, JournalError, refuse_inside
     from grader.report.gradebook import write_report
     from grader.report.text import class_table
     from grader.sandbox import SandboxUnavailable
@@ -256,7 +256,7 @@ def grade(
     if seed is not None and seed > MAX_SEED:
         _stop(f"--seed에는 {MAX_SEED} 이하의 수를 주세요. 받은 값: {seed}")
     lessons = _guarded(lambda: tuple(course.lesson(key) for key in lesson or ()), CourseError)
-    _guarded(lambda: Journal.refuse_inside(out_dir, submissions), JournalError, OSError)
+    _guarded(lambda: refuse_inside(out_dir, submissions), JournalError, OSError)
     handed_in = _guarded(lambda: read_class(submissions, tuple(course.exercises)), ClassFolderError, OSError)
     plan = Plan(
         course,

@@ -25,6 +25,19 @@ class JournalError(ValueError):
     """The unfinished run cannot be resumed as asked; the message is Korean and says what to do."""
 
 
+def refuse_inside(out: Path, submissions: Path) -> None:
+    """What lies in the class folder is handed in: a student could have put a journal or a link there.
+
+    Raises:
+        JournalError: results would be written among the submissions.
+    """
+    if out.resolve().is_relative_to(submissions.resolve()):
+        raise JournalError(
+            f"결과 폴더가 제출물 폴더 안에 있어요: {out}. 학생이 만든 파일과 섞이지 않게 다른 곳을 주세요: "
+            f"--out {shlex.quote(str(submissions.resolve().parent / 'report'))}"
+        )
+
+
 class Journal:
     """One JSON line a student, after a first line that says how the run was set up."""
 
@@ -36,19 +49,6 @@ class Journal:
         self._sandbox = sandbox
         self._done = dict(done)
         self._file = file
-
-    @staticmethod
-    def refuse_inside(out: Path, submissions: Path) -> None:
-        """What lies in the class folder is handed in: a student could have put a journal or a link there.
-
-        Raises:
-            JournalError: results would be written among the submissions.
-        """
-        if out.resolve().is_relative_to(submissions.resolve()):
-            raise JournalError(
-                f"결과 폴더가 제출물 폴더 안에 있어요: {out}. 학생이 만든 파일과 섞이지 않게 다른 곳을 주세요: "
-                f"--out {shlex.quote(str(submissions.resolve().parent / 'report'))}"
-            )
 
     @classmethod
     def open(
@@ -110,19 +110,19 @@ def _read(path: Path, plan: Plan, seed_given: bool) -> tuple[int, dict[str, Subm
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     try:
         setup = json.loads(lines[0])
-        seed, device, lessons = (
-            int(setup["seed"]),
-            str(setup["device"]),
-            [str(key) for key in setup["lessons"]],
-        )
-        theirs = {"seed": 0, "device": device, "lessons": lessons}
+        setup = {
+            "seed": int(setup["seed"]),
+            "device": str(setup["device"]),
+            "lessons": [str(key) for key in setup["lessons"]],
+        }
     except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         raise JournalError(
             f"파일을 읽을 수 없어요: {path}. 지우고 --resume 없이 다시 채점해 주세요: rm {path}"
         ) from error
-    if theirs != {**_setup(plan), "seed": 0} or (seed_given and seed != plan.seed):
+    seed: int = setup["seed"]
+    if setup != {**_setup(plan), "seed": seed} or (seed_given and seed != plan.seed):
         raise JournalError(
-            f"멈춘 채점과 옵션이 달라요. 멈춘 채점의 옵션은 {_in_words({**theirs, 'seed': seed})} 이에요. "
+            f"멈춘 채점과 옵션이 달라요. 멈춘 채점의 옵션은 {_in_words(setup)} 이에요. "
             "이 옵션으로 이어서 하거나, --resume 없이 처음부터 채점해 주세요."
         )
     done = {}
