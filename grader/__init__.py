@@ -7,7 +7,7 @@ neither the notebook side nor anything that knows answers exists.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grader.notebook import check, hint
+    from grader.learning.notebook import check, hint
 
 __all__ = ["check", "hint"]
 __version__ = "0.1.0"
@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        from grader import notebook
+        from grader.learning import notebook
 
         return getattr(notebook, name)
     raise AttributeError(f"module 'grader' has no attribute {name!r}")

@@ -104,7 +104,7 @@ def start(
     ] = True,
 ) -> None:
     """레슨을 폴더에 복사하고 JupyterLab을 열어요."""
-    from grader import start as starting
+    from grader.learning import start as starting
 
     _guarded(lambda: starting.prepare(folder, _say), OSError, ValueError)
     _guarded(lambda: starting.open_lab(folder, browser=browser), OSError)
@@ -148,12 +148,12 @@ def _content(file: Path) -> bytes | None:
 
 
 def _check_file(file: Path, exercise: str | None, seed: int | None, device: str) -> bool:
+    from grader.classroom.grading import grade_one
+    from grader.classroom.workers import Plan
     from grader.course import CourseError
-    from grader.grading import grade_one
-    from grader.progress import Progress as Learner
+    from grader.learning.progress import Progress as Learner
     from grader.report.text import print_feedback
-    from grader.submission import ClassFolderError, read_submission
-    from grader.workers import Plan
+    from grader.submission.folder import ClassFolderError, read_submission
 
     course = _course()
     if file.is_dir():
@@ -184,8 +184,8 @@ def _check_file(file: Path, exercise: str | None, seed: int | None, device: str)
 @app.command()
 def hint(name: Annotated[str, typer.Argument(help="연습 문제 이름")]) -> None:
     """다음 힌트를 하나 보여 줘요. 마지막 힌트가 정답이에요."""
-    from grader import notebook
     from grader.course import CourseError
+    from grader.learning import notebook
 
     _guarded(lambda: _course().exercise(name), CourseError)
     out.print(notebook.hint(name).text, markup=False, highlight=False)
@@ -197,7 +197,7 @@ def reset(
     folder: Annotated[Path, typer.Option(help="레슨이 있는 폴더")] = Path("."),
 ) -> None:
     """연습 문제나 레슨을 처음 상태로 되돌려요. 쓰던 것은 백업으로 남겨요."""
-    from grader import start as starting
+    from grader.learning import start as starting
 
     _guarded(lambda: starting.reset(folder, name, _say), OSError, ValueError)
 
@@ -207,7 +207,7 @@ def progress() -> None:
     """어디까지 통과했는지 보여 줘요."""
     from rich.table import Table
 
-    from grader.progress import Progress as Learner
+    from grader.learning.progress import Progress as Learner
 
     course, learner = _course(), Learner.load()
     table = Table(title="진도")
@@ -240,15 +240,15 @@ def grade(
     ] = None,
 ) -> None:
     """반 전체를 채점하고 결과표와 피드백 페이지를 만들어요."""
-    from grader.cluster import ClusterError
+    from grader.classroom.cluster import ClusterError
+    from grader.classroom.grading import MAX_SEED, grade_class
+    from grader.classroom.journal import Journal, JournalError, refuse_inside
+    from grader.classroom.workers import Plan
     from grader.course import CourseError
-    from grader.grading import MAX_SEED, grade_class
-    from grader.journal import Journal, JournalError, refuse_inside
     from grader.report.gradebook import write_report
     from grader.report.text import class_table
-    from grader.sandbox import SandboxUnavailable
-    from grader.submission import ClassFolderError, read_class
-    from grader.workers import Plan
+    from grader.sandbox.sandbox import SandboxUnavailable
+    from grader.submission.folder import ClassFolderError, read_class
 
     course = _course()
     if sandbox not in ("auto", "bwrap", "none"):
@@ -319,7 +319,7 @@ def build(
     ] = False,
 ) -> None:
     """solutions/에서 lessons/의 노트북을 만들어요 (강의를 고치는 사람용)."""
-    from grader.build import BuildError, build_all
+    from grader.authoring.build import BuildError, build_all
     from grader.course import CourseError
 
     course = _course()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import paths
-from grader.runtime.play import Driver
+from grader.observe.play import Driver
 
 
 class CourseError(ValueError):

@@ -122,7 +122,7 @@ def _device() -> Finding:
 
 
 def _sandbox() -> Finding:
-    from grader.bubblewrap import explain, probe
+    from grader.sandbox.bubblewrap import explain, probe
 
     found = probe()
     if not found.available:
@@ -168,7 +168,7 @@ def _jupyter() -> Finding:
 
 
 def _progress_folder() -> Finding:
-    from grader.progress import Progress
+    from grader.learning.progress import Progress
 
     folder = Progress.path().parent
     try:

@@ -50,7 +50,7 @@ def _no_cuda() -> str:
 
 
 def _no_sandbox() -> str:
-    from grader.bubblewrap import explain, probe
+    from grader.sandbox.bubblewrap import explain, probe
 
     return "" if probe().available else explain(probe())
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from grader.course import Course, Exercise, Lesson
 from grader.feedback import CheckResult, Departure, Diagnosis, Feedback, Moment, Named, Recipe
+from grader.observe.play import Driver
 from grader.report.results import ClassResult, SubmissionResult
-from grader.runtime.play import Driver
 
 NASTY = '<script>alert("x")</script>&\x1b[31m\u202e\ud800'
 

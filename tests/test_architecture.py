@@ -193,7 +193,7 @@ def course_with_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = copy / name
         before = path.read_text(encoding="utf-8") if path.exists() else ""
         path.write_text(before + "\n" * bool(before) + text, encoding="utf-8")
-    code = "from grader.build import build; from grader.course import load_course as c; "
+    code = "from grader.authoring.build import build; from grader.course import load_course as c; "
     ran(
         copy,
         "-c",

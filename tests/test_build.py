@@ -7,13 +7,13 @@ from typing import Any
 import nbformat
 import pytest
 
-from grader import build as building
 from grader import paths
-from grader.build import BuildError, build, build_all, learner_notebook, solution_notebook
+from grader.authoring import build as building
+from grader.authoring.build import BuildError, build, build_all, learner_notebook, solution_notebook
+from grader.authoring.execute import NotebookFailed, execute
+from grader.authoring.strip_solutions import starter_text
 from grader.course import Course, Exercise, Lesson
-from grader.execute import NotebookFailed, execute
-from grader.runtime.play import Driver
-from grader.starter import starter_text
+from grader.observe.play import Driver
 
 SOURCE = '''\
 # ---

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from grader import cli
 from grader.course import load_course
-from grader.submission import read_submission
+from grader.submission.folder import read_submission
 
 ROOT = Path(__file__).resolve().parent.parent
 RIGHT = """

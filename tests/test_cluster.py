@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from grader.cluster import ClusterError
+from grader.classroom.cluster import ClusterError
+from grader.classroom.grading import grade_class
+from grader.classroom.workers import Plan
 from grader.course import load_course
-from grader.grading import grade_class
 from grader.report.results import SubmissionResult
-from grader.submission import Submission, read_submission
-from grader.workers import Plan
+from grader.submission.folder import Submission, read_submission
 
 ray = pytest.importorskip("ray", reason="needs the extra `ray`")
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(300)]
@@ -90,7 +90,7 @@ def test_a_machine_that_draws_other_numbers_is_told(
     cluster: Any, submissions: list[Submission], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Intel's and AMD's processors draw other dropout masks from one seed: right answers would look wrong."""
-    monkeypatch.setattr("grader.cluster.drawn", lambda device: [False])
+    monkeypatch.setattr("grader.classroom.cluster.drawn", lambda device: [False])
     with pytest.raises(ClusterError, match="다른 난수를 뽑아요"):
         grade_class(plan(cluster.address), submissions, lambda result: None)
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from grader import bubblewrap, doctor, paths
-from grader.bubblewrap import Probe
+from grader import doctor, paths
 from grader.doctor import Finding, diagnose_machine, render
+from grader.sandbox.bubblewrap import Probe
+from grader.sandbox.sandbox import bubblewrap
 
 
 def finding(name: str) -> Finding:

@@ -7,16 +7,16 @@ from typing import Any
 import nbformat
 import pytest
 
-from grader import build as building
 from grader import paths
-from grader.assess import Origin, assess
+from grader.authoring import build as building
+from grader.authoring.execute import error_outputs, execute
 from grader.course import Course, Exercise, Lesson, load_course
-from grader.execute import error_outputs, execute
 from grader.feedback import Feedback
-from grader.mistakes import reference
-from grader.runtime.play import play
-from grader.runtime.program import load_program
-from grader.submission import read_submission
+from grader.judging.assess import Origin, assess
+from grader.judging.reference import reference
+from grader.observe.play import play
+from grader.observe.program import load_program
+from grader.submission.folder import read_submission
 
 COURSE: Course = load_course()
 LESSONS = [pytest.param(lesson, id=lesson.name) for lesson in COURSE.lessons]

@@ -13,10 +13,10 @@ from torch.optim.lr_scheduler import LRScheduler
 from torch.utils.data import DataLoader, TensorDataset
 
 from grader.course import load_course
-from grader.mistakes import solution_text
-from grader.runtime.play import play, play_scenario
-from grader.runtime.program import Program, load_program
-from grader.runtime.training_fixtures import Settings, epoch_loader, read_checkpoint, settings_for
+from grader.judging.reference import solution_text
+from grader.observe.fixtures.training import Settings, epoch_loader, read_checkpoint, settings_for
+from grader.observe.play import play, play_scenario
+from grader.observe.program import Program, load_program
 
 COURSE = load_course()
 EXERCISES = COURSE.lesson("02").exercises

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from grader.course import Exercise, load_course
-from grader.diagnose import diagnose
 from grader.feedback import Diagnosis
-from grader.judge import Verdict, has_same_cause, judge
-from grader.mistakes import Candidate, Reference, exercise_source
-from grader.runtime.play import play
-from grader.runtime.program import load_program
-from grader.runtime.trace import Run, Trace
-from grader.submission import read_submission
+from grader.judging.diagnose import diagnose
+from grader.judging.judge import Verdict, has_same_cause, judge
+from grader.judging.reference import Candidate, Reference, exercise_source
+from grader.observe.play import play
+from grader.observe.program import load_program
+from grader.observe.trace import Run, Trace
+from grader.submission.folder import read_submission
 
 COURSE = load_course()
 TESTS = Path(__file__).parent

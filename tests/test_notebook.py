@@ -15,8 +15,8 @@ from torch import nn
 
 from grader import check, hint
 from grader.course import load_course
-from grader.mistakes import exercise_source
-from grader.source_file import read_source
+from grader.judging.reference import exercise_source
+from grader.submission.file import read_source
 
 RIGHT = {name: exercise_source(e) for name, e in load_course().exercises.items() if e.lesson == "01"}
 

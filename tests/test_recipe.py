@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.exercises.five_line_step import EXERCISES
-from grader.recipe import recover_recipe
-from grader.runtime.play import Env, play
-from grader.runtime.program import load_program
+from grader.judging.recipe import recover_recipe
+from grader.observe.play import Env, play
+from grader.observe.program import load_program
 
 ACCUMULATE = """
 import torch
@@ -27,7 +27,7 @@ def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None
 
 
 def recipe_of(source: str, update: int = 1, exercise: str = "accumulate", seed: int = 5):  # type: ignore[no-untyped-def]
-    from grader.mistakes import solution_text
+    from grader.judging.reference import solution_text
 
     driver = EXERCISES[exercise]
     runs = []

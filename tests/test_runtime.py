@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.exercises.five_line_step import EXERCISES
-from grader.runtime.play import play
-from grader.runtime.program import load_program
-from grader.runtime.trace import Event, Failure, Run, Trace, TraceError, from_bytes, to_bytes
+from grader.observe.play import play
+from grader.observe.program import load_program
+from grader.observe.trace import Event, Failure, Run, Trace, TraceError, from_bytes, to_bytes
 
 RIGHT = """
 def train_step(model, opt, loss_fn, xb, yb):
@@ -180,7 +180,7 @@ def test_playing_leaves_the_process_as_it_was() -> None:
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_the_solution_behaves_the_same_on_a_gpu(exercise: str) -> None:
     """float64 on the device against float64 on the CPU: rounding only, 1e-9 after a few updates."""
-    from grader.mistakes import solution_text
+    from grader.judging.reference import solution_text
 
     program = load_program(solution_text("01"))
     on_cpu = play(EXERCISES[exercise], program, seed=1)

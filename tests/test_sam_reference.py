@@ -12,10 +12,10 @@ import torch
 from torch import nn
 
 from grader.exercises.sam_accumulation import EXERCISES
-from grader.judge import difference
-from grader.runtime.play import play
-from grader.runtime.program import load_program
-from grader.submission import read_submission
+from grader.judging.judge import difference
+from grader.observe.play import play
+from grader.observe.program import load_program
+from grader.submission.folder import read_submission
 
 SOLUTION = Path(__file__).resolve().parent.parent / "solutions" / "04_sam_accumulation.py"
 STEPS = 50

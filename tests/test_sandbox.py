@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from grader.sandbox.sandbox.inside import frames
 
-from grader import bubblewrap
-from grader.bubblewrap import Probe
-from grader.runtime import frames
-from grader.runtime.trace import Trace
-from grader.sandbox import Job, Limits, Outcome, Sandbox, SandboxUnavailable, explain
+from grader.observe.trace import Trace
+from grader.sandbox.bubblewrap import Probe
+from grader.sandbox.sandbox import Job, Limits, Outcome, Sandbox, SandboxUnavailable, bubblewrap, explain
 
 TESTS = Path(__file__).parent
 ATTACKS = TESTS / "attacks"

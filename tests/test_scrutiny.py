@@ -7,8 +7,8 @@ import pytest
 from grader.course import load_course
 from grader.report.gradebook import write_report
 from grader.report.results import ClassResult, SubmissionResult, from_json, to_json
-from grader.scrutiny import reaches_for_the_grader
-from grader.submission import read_submission
+from grader.submission.folder import read_submission
+from grader.submission.tamper_scan import reaches_for_the_grader
 
 ROOT = Path(__file__).resolve().parent.parent
 EXERCISES = tuple(load_course().exercises)
@@ -42,7 +42,7 @@ def test_names_of_what_observes_are_told(tmp_path: Path, reach: str) -> None:
 
 
 def test_code_hidden_in_a_string_is_seen(tmp_path: Path) -> None:
-    (tmp_path / "hw.py").write_text("def fit(*a, **k):\n    exec('import grader.runtime.recorder')\n")
+    (tmp_path / "hw.py").write_text("def fit(*a, **k):\n    exec('import grader.observe.recorder')\n")
     assert scrutinised(tmp_path / "hw.py") == ("hw.py: grader.runtime(2번째 줄)",)
 
 

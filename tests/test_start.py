@@ -10,9 +10,9 @@ import pytest
 
 from grader import paths
 from grader.course import Course, CourseError, Exercise, Lesson
-from grader.progress import Progress
-from grader.runtime.play import Driver
-from grader.start import StartError, lab_command, prepare, reset
+from grader.learning.progress import Progress
+from grader.learning.start import StartError, lab_command, prepare, reset
+from grader.observe.play import Driver
 
 AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -47,7 +47,7 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
         return made
 
     made = Course("시험", "시험", (lesson("01", "add"), lesson("02", "sub")))
-    monkeypatch.setattr("grader.start.load_course", lambda: made)
+    monkeypatch.setattr("grader.learning.start.load_course", lambda: made)
     return made
 
 

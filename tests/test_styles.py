@@ -5,14 +5,14 @@ import pkgutil
 from pathlib import Path
 
 import pytest
+from grader.judging.judge import judge
+from grader.judging.reference import reference
+from grader.observe.play import play
+from grader.observe.program import load_program
 
 import grader.exercises
 from grader.course import load_course
-from grader.judge import judge
-from grader.mistakes import reference
-from grader.runtime.play import play
-from grader.runtime.program import load_program
-from grader.submission import read_submission
+from grader.submission.folder import read_submission
 
 COURSE = load_course()
 ALL_STYLES = sorted(

@@ -16,13 +16,12 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
-from grader import submission as reader
-from grader.cells import MAX_CELLS, MAX_CODE_CHARS, as_python, without_magics
+from grader.classroom.grading import assess_submission
+from grader.classroom.workers import Plan
 from grader.course import load_course
-from grader.grading import assess_submission
 from grader.report import words
-from grader.statements import Block, parse, without_others
-from grader.submission import (
+from grader.submission.cells import MAX_CELLS, MAX_CODE_CHARS, as_python, without_magics
+from grader.submission.folder import (
     MAX_FILE_BYTES,
     ClassFolderError,
     Place,
@@ -32,7 +31,8 @@ from grader.submission import (
     read_submission,
     read_text,
 )
-from grader.workers import Plan
+from grader.submission.folder import folder as reader
+from grader.submission.statements import Block, parse, without_others
 
 EXERCISES = ("train_step", "accumulate")
 STEP = "def train_step(model):\n    return 1\n"
@@ -330,7 +330,7 @@ def test_nothing_is_compiled(tmp_path):
     hostile = tmp_path / "hw.py"
     hostile.write_text(f"x = [1 {'for a in b ' * 25_000}]\n{STEP}")
     program = (
-        "import sys, threading; from pathlib import Path; from grader.submission import read_submission\n"
+        "import sys, threading; from pathlib import Path; from grader.submission.folder import read_submission\n"
         "def read(): print(read_submission(Path(sys.argv[1]), ['train_step']).files[0].defines)\n"
         "threading.stack_size(2**20); thread = threading.Thread(target=read); thread.start(); thread.join()"
     )

@@ -9,10 +9,10 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from grader.runtime.fixtures import Batch, Net, two_groups
-from grader.runtime.language_fixtures import gpt, token_ids, token_loss
-from grader.runtime.play import Driver, Env, Problem, Scenario, Stage
-from grader.runtime.recorder import Recorder, as_number, type_name
+from grader.observe.fixtures.classifiers import Batch, Net, two_groups
+from grader.observe.fixtures.language import gpt, token_ids, token_loss
+from grader.observe.play import Driver, Env, Problem, Scenario, Stage
+from grader.observe.recorder import Recorder, as_number, type_name
 
 CLIP_ATOL = 1e-5
 """torch divides by norm + 1e-6; a clip written by hand without it is right too."""

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.runtime.play import Driver, Env, Scenario, Stage
-from grader.runtime.recorder import as_number, type_name
-from grader.runtime.trace import Fact
+from grader.observe.play import Driver, Env, Scenario, Stage
+from grader.observe.recorder import as_number, type_name
+from grader.observe.trace import Fact
 
 FLOAT32_ATOL = 1e-6
 """A rate may have passed through float32 (`torch.cos`): right too, and rounded to about 6e-8."""

@@ -6,10 +6,10 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from grader.runtime.fixtures import Batch, adamw, scale_rates, two_groups
-from grader.runtime.language_fixtures import TOKENS, gpt, token_ids, token_loss
-from grader.runtime.play import Driver, Env, Problem, Scenario, Stage
-from grader.runtime.recorder import Recorder
+from grader.observe.fixtures.classifiers import Batch, adamw, scale_rates, two_groups
+from grader.observe.fixtures.language import TOKENS, gpt, token_ids, token_loss
+from grader.observe.play import Driver, Env, Problem, Scenario, Stage
+from grader.observe.recorder import Recorder
 
 FLOAT32_ATOL = 1e-6
 """A returned loss may have been added up in float32: right too, and rounded to about 1e-7."""

@@ -6,10 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.runtime.fixtures import Batch, LossFn, Net, batches, loss_function, mlp
-from grader.runtime.play import Driver, Env, Scenario, Stage
-from grader.runtime.recorder import type_name
-from grader.runtime.trace import Fact
+from grader.observe.fixtures.classifiers import Batch, LossFn, Net, batches, loss_function, mlp
+from grader.observe.play import Driver, Env, Scenario, Stage
+from grader.observe.recorder import type_name
+from grader.observe.trace import Fact
 
 # ---- by hand -------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.runtime.fixtures import (
+from grader.observe.fixtures.classifiers import (
     CLASSES,
     FEATURES,
     HIDDEN,
@@ -20,8 +20,8 @@ from grader.runtime.fixtures import (
     scale_rates,
     sgd,
 )
-from grader.runtime.play import Driver, Env, Problem, Scenario, Stage
-from grader.runtime.training_fixtures import AutocastNet, in_half_steps, noting_loss
+from grader.observe.fixtures.training import AutocastNet, in_half_steps, noting_loss
+from grader.observe.play import Driver, Env, Problem, Scenario, Stage
 
 AMP_ATOL = 2e-6
 """Where float32 is rounded: another order of adding gives 1e-7, a scale that is a power of two nothing. In

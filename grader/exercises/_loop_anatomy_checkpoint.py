@@ -15,13 +15,10 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from grader.runtime.fixtures import (
+from grader.observe.fixtures.classifiers import (
     batches,
 )
-from grader.runtime.play import Driver, Env, Scenario, Stage
-from grader.runtime.recorder import Recorder
-from grader.runtime.trace import Fact
-from grader.runtime.training_fixtures import (
+from grader.observe.fixtures.training import (
     Settings,
     TrainingRun,
     flat_state,
@@ -31,6 +28,9 @@ from grader.runtime.training_fixtures import (
     scratch_folder,
     settings_for,
 )
+from grader.observe.play import Driver, Env, Scenario, Stage
+from grader.observe.recorder import Recorder
+from grader.observe.trace import Fact
 
 KEYS = ("config", "model", "optimizer", "scheduler", "score", "step")
 

@@ -11,17 +11,17 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from grader.runtime.fixtures import mlp, two_groups
-from grader.runtime.play import Driver, Env, Scenario, Stage
-from grader.runtime.recorder import Recorder, type_name
-from grader.runtime.trace import Fact
-from grader.runtime.training_fixtures import (
+from grader.observe.fixtures.classifiers import mlp, two_groups
+from grader.observe.fixtures.training import (
     Settings,
     plain,
     read_checkpoint,
     scratch_folder,
     untouched_backends,
 )
+from grader.observe.play import Driver, Env, Scenario, Stage
+from grader.observe.recorder import Recorder, type_name
+from grader.observe.trace import Fact
 
 # ---- TrainConfig ---------------------------------------------------------------------------------
 

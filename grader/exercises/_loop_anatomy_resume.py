@@ -5,20 +5,20 @@ import warnings
 import torch
 from torch.optim.lr_scheduler import LambdaLR
 
-from grader.runtime.fixtures import (
+from grader.observe.fixtures.classifiers import (
     batches,
     moody_mlp,
     sgd,
 )
-from grader.runtime.play import Driver, Scenario, Stage
-from grader.runtime.recorder import type_name
-from grader.runtime.training_fixtures import (
+from grader.observe.fixtures.training import (
     Settings,
     TrainingRun,
     flat_state,
     plain,
     scratch_folder,
 )
+from grader.observe.play import Driver, Scenario, Stage
+from grader.observe.recorder import type_name
 
 _STEPS = 9
 

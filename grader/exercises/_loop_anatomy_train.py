@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from grader.runtime.construction import watched_construction
-from grader.runtime.fixtures import CLASSES, FEATURES, HIDDEN, Batch, batches, initialised
-from grader.runtime.play import Driver, Env, Scenario, Stage
-from grader.runtime.training_fixtures import (
+from grader.observe.construction import watched_construction
+from grader.observe.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, Batch, batches, initialised
+from grader.observe.fixtures.training import (
     AutocastNet,
     Settings,
     environment,
@@ -26,6 +25,7 @@ from grader.runtime.training_fixtures import (
     untouched_backends,
     whose_weights,
 )
+from grader.observe.play import Driver, Env, Scenario, Stage
 
 TRAIN_ATOL = 1e-5
 """Every run clips: torch divides by norm + 1e-6, a clip written by hand may not."""

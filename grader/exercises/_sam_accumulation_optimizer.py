@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from grader.runtime.fixtures import (
+from grader.observe.fixtures.classifiers import (
     Batch,
     LossFn,
     Net,
@@ -19,9 +19,9 @@ from grader.runtime.fixtures import (
     scale_rates,
     two_groups,
 )
-from grader.runtime.play import Driver, Env, Problem, Scenario, Stage
-from grader.runtime.recorder import as_number, type_name
-from grader.runtime.trace import Fact
+from grader.observe.play import Driver, Env, Problem, Scenario, Stage
+from grader.observe.recorder import as_number, type_name
+from grader.observe.trace import Fact
 
 SAM_ATOL = 1e-7
 """A library may take the norm in float32 whatever the weights are: right too. Its relative error of 6e-8 is worth

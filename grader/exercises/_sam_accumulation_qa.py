@@ -11,12 +11,12 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ExponentialLR, LRScheduler
 
-from grader.runtime.fixtures import adamw, initialised, sgd
-from grader.runtime.play import Driver, Env, Problem, Scenario, Stage
-from grader.runtime.recorder import as_number, type_name
-from grader.runtime.sam_fixtures import FixtureSAM
-from grader.runtime.trace import Fact
-from grader.runtime.training_fixtures import flat_state, plain, read_checkpoint, scratch_folder
+from grader.observe.fixtures.classifiers import adamw, initialised, sgd
+from grader.observe.fixtures.sam import FixtureSAM
+from grader.observe.fixtures.training import flat_state, plain, read_checkpoint, scratch_folder
+from grader.observe.play import Driver, Env, Problem, Scenario, Stage
+from grader.observe.recorder import as_number, type_name
+from grader.observe.trace import Fact
 
 CLIP_ATOL = 1e-5
 """torch divides by norm + 1e-6; a clip written by hand without it is right too."""

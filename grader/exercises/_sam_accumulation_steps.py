@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from grader.runtime.fixtures import (
+from grader.observe.fixtures.classifiers import (
     CLASSES,
     FEATURES,
     HIDDEN,
@@ -21,9 +21,9 @@ from grader.runtime.fixtures import (
     scale_rates,
     sgd,
 )
-from grader.runtime.play import Driver, Env, Problem, Scenario, Stage
-from grader.runtime.recorder import as_number, type_name
-from grader.runtime.sam_fixtures import FixtureSAM
+from grader.observe.fixtures.sam import FixtureSAM
+from grader.observe.play import Driver, Env, Problem, Scenario, Stage
+from grader.observe.recorder import as_number, type_name
 
 CLIP_ATOL = 1e-5
 """torch divides by norm + 1e-6; a clip written by hand without it is right too."""

@@ -12,7 +12,7 @@ import torch
 
 from grader.exercises import _five_line_step_by_hand
 from grader.exercises._five_line_step_by_hand import next_gradients
-from grader.runtime.fixtures import (
+from grader.observe.fixtures.classifiers import (
     CLASSES,
     Batch,
     Loader,
@@ -31,8 +31,8 @@ from grader.runtime.fixtures import (
     set_modes,
     sgd,
 )
-from grader.runtime.play import Driver, Env, Problem, Scenario, Stage
-from grader.runtime.recorder import as_number, type_name
+from grader.observe.play import Driver, Env, Problem, Scenario, Stage
+from grader.observe.recorder import as_number, type_name
 
 CLIP_ATOL = 1e-5
 """torch divides by norm + 1e-6; a clip written by hand without it is right too (measured: 1.4e-7 apart)."""

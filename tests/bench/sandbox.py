@@ -14,8 +14,8 @@ from statistics import median
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from grader.course import load_course
-from grader.mistakes import solution_text
-from grader.sandbox import Job, Sandbox
+from grader.judging.reference import solution_text
+from grader.sandbox.sandbox import Job, Sandbox
 
 ROUNDS = 5
 PER_ROUND = 10
@@ -23,9 +23,9 @@ EXERCISES = ("train_step", "accumulate")
 
 COLD = """
 from grader.course import load_course
-from grader.mistakes import solution_text
-from grader.runtime.play import play
-from grader.runtime.program import load_program
+from grader.judging.reference import solution_text
+from grader.observe.play import play
+from grader.observe.program import load_program
 program = load_program(solution_text("01"), name="cold")
 for name in {names!r}:
     assert play(load_course().exercise(name).driver, program, seed=1).runs

@@ -2,7 +2,7 @@
 
 import torch
 
-from grader.runtime.play import Driver, Scenario, Stage
+from grader.observe.play import Driver, Scenario, Stage
 
 
 def _play(stage: Stage, name: str) -> None:

@@ -1,0 +1,248 @@
+"""`grader build`: a lesson's source in `solutions/` -> the learner's notebook and the executed solutions."""
+
+import copy
+import importlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader import paths
+from grader.authoring.execute import NotebookFailed, error_outputs, execute
+from grader.authoring.strip_solutions import PLACEHOLDER, BuildError, starter_text
+from grader.course import Course, CourseError, Lesson
+from grader.judging.reference import single_mistakes
+
+__all__ = ["BuildError", "Stale", "build", "build_all", "learner_notebook", "solution_notebook"]
+
+HINT_COMMENT = "# 막히면 아래 줄의 #을 지우고 실행하세요"
+
+# All metadata there is: what jupytext and Jupyter put in besides changes from run to run.
+_KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+_LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
+
+
+@dataclass(frozen=True)
+class Stale:
+    """A generated file that is not what its source says, and why."""
+
+    path: Path
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path.parent.name}/{self.path.name}: {self.reason}"
+
+
+def build_all(
+    course: Course, *, check: bool, report: Callable[[str], None], only: Sequence[Lesson] = ()
+) -> bool:
+    """Build every lesson, or with `check` only say what is stale.
+
+    Args:
+        course: the course.
+        check: write and run nothing.
+        report: gets a Korean line for what is done or found.
+        only: these lessons instead of all.
+
+    Returns:
+        Whether everything is (now) as its source says.
+
+    Raises:
+        BuildError: a source cannot be built, or its notebook does not run.
+    """
+    stale: list[Stale] = []
+    lessons = only or course.lessons
+    for lesson in lessons:
+        _try_mistakes(lesson)
+        if not check:
+            report(f"{lesson.name}: 노트북을 만들고 실행해요 …")
+        stale += build(lesson, check=check)
+    known = {lesson.notebook for lesson in course.lessons}
+    for path in sorted(paths.lessons_path().glob("*.ipynb")):
+        if path not in known:
+            stale.append(Stale(path, "course.toml에 없는 노트북이에요"))
+    for found in stale:
+        report(str(found))
+    if stale:
+        report("새로 만들려면: grader build")
+    else:
+        report(f"레슨 {len(lessons)}개가 모두 원본과 같아요." if check else "다 만들었어요.")
+    return not stale
+
+
+def _try_mistakes(lesson: Lesson) -> None:
+    """Apply every edit of every mistake: a slip here would otherwise show while a class is graded."""
+    for exercise in (e for e in lesson.exercises if e.mistakes):
+        try:
+            for _ in single_mistakes(exercise):
+                pass
+        except CourseError as error:
+            raise BuildError(str(error)) from error
+
+
+def build(lesson: Lesson, *, check: bool) -> list[Stale]:
+    """Write a lesson's two notebooks; with `check` write and run nothing and say which of them are stale.
+
+    Raises:
+        BuildError: the source cannot be built, or its notebook does not run.
+    """
+    learner = _dump(learner_notebook(lesson))
+    solved = solution_notebook(lesson)
+    executed = lesson.solution.with_suffix(".ipynb")
+    if check:
+        return [*_stale_learner(lesson.notebook, learner), *_stale_executed(executed, solved)]
+    _write(lesson.notebook, learner)
+    try:
+        execute(solved)
+    except NotebookFailed as error:
+        line = _line_of(lesson, solved, error.cell_id)
+        raise BuildError(f"{lesson.solution.name} {line}번째 줄에서 시작하는 셀: {error}") from error
+    _write(executed, _dump(_with_our_metadata(solved, lesson)))
+    return []
+
+
+def solution_notebook(lesson: Lesson) -> Any:
+    """The lesson with its solutions, not yet executed."""
+    return _notebook(lesson, _read(lesson))
+
+
+def learner_notebook(lesson: Lesson) -> Any:
+    """The lesson as a learner opens it: places to write, a hint below each check, no outputs."""
+    notebook = _notebook(lesson, starter_text(_read(lesson), lesson.solution.name))
+    for name, cell in _exercise_cells(notebook):
+        if PLACEHOLDER not in cell.source:
+            raise BuildError(f"{lesson.solution.name}: {name} 연습 셀에 BEGIN SOLUTION이 없어요.")
+    notebook.cells = list(_with_hints(notebook))
+    return notebook
+
+
+def _read(lesson: Lesson) -> str:
+    try:
+        return lesson.solution.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BuildError(f"{lesson.solution}: UTF-8이 아니에요 ({error})") from error
+
+
+def _notebook(lesson: Lesson, text: str) -> Any:
+    import jupytext
+
+    try:
+        notebook = jupytext.reads(text, fmt="py:percent")
+    except Exception as error:  # of many libraries: the header is not YAML, or names no usable kernel
+        raise BuildError(f"{lesson.solution.name}: 맨 위의 머리말이 틀렸어요: {str(error)[:200]}") from error
+    notebook = _with_our_metadata(notebook, lesson)
+    _name_cells(notebook)
+    found = [name for name, _ in _exercise_cells(notebook)]
+    wanted = [exercise.name for exercise in lesson.exercises]
+    if sorted(found) != sorted(wanted):
+        raise BuildError(
+            f"연습 문제 이름이 서로 달라요. {lesson.solution.name}: {sorted(found)}, "
+            f"{lesson.solution.stem}.toml: {sorted(wanted)}. 이름을 맞춰 주세요."
+        )
+    return notebook
+
+
+def _with_our_metadata(notebook: Any, lesson: Lesson) -> Any:
+    notebook.metadata = _nbformat().NotebookNode(
+        kernelspec=_nbformat().NotebookNode(_KERNELSPEC),
+        language_info=_nbformat().NotebookNode(_LANGUAGE),
+        title=lesson.title,
+    )
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    for cell in notebook.cells:
+        tags = cell.metadata.get("tags")
+        cell.metadata = _nbformat().NotebookNode({"tags": list(tags)} if tags else {})
+    return notebook
+
+
+def _name_cells(notebook: Any) -> None:
+    """Ids from the exercise's name, or from kind and ordinal: random ones would make every build a change."""
+    exercise = ""
+    for number, cell in enumerate(notebook.cells, start=1):
+        tag = next(iter(cell.metadata.get("tags", ())), cell.cell_type)
+        if tag.startswith("exercise:"):
+            exercise = tag.removeprefix("exercise:")
+            cell["id"] = _cell_id("exercise", exercise)
+        elif tag == "check" and exercise:
+            cell["id"] = _cell_id("check", exercise)
+            exercise = ""
+        else:
+            cell["id"] = _cell_id(tag, f"{number:03d}")
+
+
+def _cell_id(kind: str, name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]", "-", f"{kind}-{name}")[:64]  # all that the notebook format allows
+
+
+def _exercise_cells(notebook: Any) -> Iterator[tuple[str, Any]]:
+    for cell in notebook.cells:
+        for tag in cell.metadata.get("tags", ()):
+            if tag.startswith("exercise:"):
+                yield tag.removeprefix("exercise:"), cell
+
+
+def _with_hints(notebook: Any) -> Iterator[Any]:
+    """After each check a cell with the hint commented out, where the author has not put one."""
+    told = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    for cell in notebook.cells:
+        yield cell
+        if not cell["id"].startswith("check-"):
+            continue
+        name = cell["id"].removeprefix("check-")
+        if f'hint("{name}")' not in told:
+            source = f'{HINT_COMMENT}\n# hint("{name}")'
+            yield _nbformat().v4.new_code_cell(source, id=_cell_id("hint", name), metadata={"tags": ["hint"]})
+
+
+def _nbformat() -> Any:
+    """The module without its (partial) types."""
+    return importlib.import_module("nbformat")
+
+
+def _dump(notebook: Any) -> str:
+    _nbformat().validate(notebook)
+    return str(_nbformat().writes(notebook)).rstrip("\n") + "\n"
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+def _stale_learner(path: Path, expected: str) -> list[Stale]:
+    if not path.is_file():
+        return [Stale(path, "아직 만들지 않았어요")]
+    same = path.read_bytes() == expected.encode()
+    return [] if same else [Stale(path, "원본에서 만든 것과 달라요")]
+
+
+def _stale_executed(path: Path, expected: Any) -> list[Stale]:
+    """Outputs hold timings and may differ; sources may not, and every cell must have run without an error."""
+    if not path.is_file():
+        return [Stale(path, "아직 만들지 않았어요")]
+    try:
+        found = _nbformat().reads(path.read_text(encoding="utf-8"), as_version=4)
+    except Exception as error:
+        return [Stale(path, f"노트북이 아니에요 ({type(error).__name__})")]
+    errors = error_outputs(found)
+    if errors:
+        return [Stale(path, f"오류 출력이 있어요: {errors[0]}")]
+    idle = [c.get("id") for c in found.cells if c.cell_type == "code" and c.source and not c.execution_count]
+    if idle:
+        return [Stale(path, f"실행하지 않은 셀이 있어요: {idle[0]}")]
+    return [] if _sources(found) == _sources(expected) else [Stale(path, "원본과 달라요")]
+
+
+def _sources(notebook: Any) -> Any:
+    cells = [(c.get("id"), c.cell_type, c.source, dict(c.metadata)) for c in notebook.cells]
+    return copy.deepcopy((dict(notebook.metadata), cells))
+
+
+def _line_of(lesson: Lesson, notebook: Any, cell_id: str | None) -> int | str:
+    """Line of the source at which a cell begins: the n-th cell header, frontmatter not counted."""
+    number = next((n for n, cell in enumerate(notebook.cells) if cell.get("id") == cell_id), None)
+    headers = [n for n, line in enumerate(_read(lesson).splitlines(), start=1) if line.startswith("# %%")]
+    return headers[number] if number is not None and number < len(headers) else "?"

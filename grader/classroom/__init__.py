@@ -1,0 +1,1 @@
+"""Grades a whole class: the runs side by side, on this machine or a cluster, kept as they come."""

@@ -1,0 +1,158 @@
+"""Runs submissions in sandboxes on the machines of a Ray cluster: the same road as `workers`, somewhere else.
+
+Every machine needs this package in the same version and bubblewrap. Answers stay here: what travels is the
+submission, and what comes back are traces that the other machine's grader has read as plain arrays and JSON.
+"""
+
+import logging
+import os
+import socket
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from grader.classroom.workers import Outcomes, Plan, run_submission
+from grader.sandbox.sandbox import Sandbox, SandboxUnavailable
+from grader.submission.folder import Submission
+
+_TRIES = 3
+"""A machine that dies takes nobody's result along: what ran there runs again, this often at most.
+
+Ray's own retries count while an actor is merely waited for, and its restarts need a free processor: too few.
+"""
+_NONE_LEFT = "클러스터의 컴퓨터가 멈췄어요. `ray status`로 확인한 다음 --resume으로 이어서 채점해 주세요."
+_OTHER_NUMBERS = (
+    "클러스터의 컴퓨터가 이 컴퓨터와 다른 난수를 뽑아요. CPU 제조사나 GPU, PyTorch 버전이 다르면 그래요. "
+    "바른 풀이가 틀린 것으로 채점되지 않게 멈췄어요. 같은 종류의 컴퓨터만 남기고 --resume으로 이어서 채점해 주세요."
+)
+
+
+class ClusterError(RuntimeError):
+    """Ray is missing, cannot be reached, or lost too many machines; the message is Korean and says what to do."""
+
+
+class _Worker:
+    """One sandbox on one machine of the cluster."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._sandbox = Sandbox(plan.sandbox, plan.device, plan.limits, modules=plan.modules)
+        self._drawn = drawn(plan.device)
+
+    def run(self, submission: Submission) -> tuple[list[bool], Outcomes]:
+        return self._drawn, run_submission(self._plan, submission, self._sandbox)
+
+
+def drawn(device: str) -> list[bool]:
+    """Two dropout masks from one seed, which tell machines apart whose submissions cannot be judged here.
+
+    PyTorch draws a mask element by element on most processors, but starts Intel's own generator anew at every
+    call on theirs (`bernoulli_scalar_kernel`); a GPU's masks depend on how many of its units share the work.
+    """
+    import torch
+
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        ones = torch.ones(2000, device=device)
+        masks = torch.cat([torch.nn.functional.dropout(ones, 0.5), torch.nn.functional.dropout(ones, 0.5)])
+    return [bool(kept) for kept in masks > 0]
+
+
+def outcomes_there(plan: Plan, submissions: Sequence[Submission]) -> Iterator[tuple[Submission, Outcomes]]:
+    """Every submission with what came back, in the order they end.
+
+    As many sandboxes at once as the cluster has processors, or `plan.jobs` where that is fewer.
+
+    Args:
+        plan: `plan.ray` is an address as `ray.init` takes it (`auto`, `10.0.0.5:6379`, `ray://…`), or `local` for
+            a cluster of this machine alone.
+        submissions: what was handed in.
+
+    Raises:
+        ClusterError: Ray is missing, cannot be reached, lost too many machines, or has one of another kind.
+        SandboxUnavailable: a machine of the cluster has no isolation.
+    """
+    ray, numbers = _connected(plan), drawn(plan.device)
+    try:
+        actor = ray.remote(num_cpus=1, num_gpus=_gpu_share(ray, plan))(_Worker)
+        count = max(1, min(plan.jobs, len(submissions), int(ray.cluster_resources().get("CPU", 1))))
+        workers = [actor.remote(plan) for _ in range(count)]
+        # Two for each worker: it is never idle while this machine judges, and no class's traces fill its memory.
+        idle = deque([*workers, *workers])
+        queue = deque((submission, _TRIES) for submission in submissions)
+        running: dict[Any, tuple[Submission, int, Any]] = {}
+        while queue or running:
+            while queue and idle:
+                worker, (submission, tries) = idle.popleft(), queue.popleft()
+                running[worker.run.remote(submission)] = submission, tries - 1, worker
+            if not running:
+                raise ClusterError(_NONE_LEFT)
+            (done,), _ = ray.wait(list(running), num_returns=1)
+            submission, tries, worker = running.pop(done)
+            result = _result(ray, done)
+            if result is not None:
+                its_numbers, outcomes = result
+                if its_numbers != numbers:
+                    raise ClusterError(_OTHER_NUMBERS)
+                idle.append(worker)
+                yield submission, outcomes
+            elif tries:  # its machine is gone: somebody else runs it
+                idle = deque(other for other in idle if other is not worker)
+                queue.appendleft((submission, tries))
+            else:
+                raise ClusterError(_NONE_LEFT)
+    finally:
+        ray.shutdown()  # its actors, and the sandboxes in them, end with the connection
+
+
+def _connected(plan: Plan) -> Any:
+    # Nothing about a class leaves the building, not even that there is one.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise ClusterError("Ray가 없어요. 설치해 주세요: pip install 'hanstep[ray]'") from None
+    settings: dict[str, Any] = {"address": plan.ray, "log_to_driver": False, "logging_level": logging.ERROR}
+    settings["runtime_env"] = {"env_vars": {"OMP_NUM_THREADS": "1"}}
+    if plan.ray == "local":
+        settings |= {"num_cpus": plan.jobs, "include_dashboard": False}
+    try:
+        _knock(plan.ray or "")
+        ray.init(**settings)
+    except (OSError, ConnectionError, RuntimeError, ValueError) as error:
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise ClusterError(
+            f"Ray 클러스터에 연결하지 못했어요: {plan.ray} ({reason[0][:200]})."
+            " 주소를 확인하거나, 클러스터를 이끌 컴퓨터에서 `ray start --head`를 실행해 주세요."
+        ) from error
+    return ray
+
+
+def _knock(address: str) -> None:
+    """Raise `OSError` where nobody listens: Ray itself tries for minutes, and then ends the process."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
+
+
+def _gpu_share(ray: Any, plan: Plan) -> float:
+    """The exercises are small: eight sandboxes share a GPU."""
+    return 0.125 if plan.device == "cuda" and ray.cluster_resources().get("GPU") else 0.0
+
+
+def _result(ray: Any, done: Any) -> tuple[list[bool], Outcomes] | None:
+    """What came back; None where the worker's machine is gone."""
+    try:
+        result: tuple[list[bool], Outcomes] = ray.get(done)
+    except ray.exceptions.RayActorError as error:
+        if "SandboxUnavailable" in str(error):
+            raise SandboxUnavailable(
+                "클러스터에 격리를 쓸 수 없는 컴퓨터가 있어요. 컴퓨터마다 `grader doctor`를 실행해 보세요."
+            ) from error
+        return None
+    except ray.exceptions.RayError as error:
+        raise ClusterError(
+            f"클러스터에서 채점하지 못했어요 ({type(error).__name__})."
+            " 컴퓨터마다 같은 버전의 hanstep을 설치했는지 확인해 주세요."
+        ) from error
+    return result

@@ -1,0 +1,122 @@
+"""Grades a class: every submission through a sandbox, judged and diagnosed outside it, written as it comes."""
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from grader.classroom.workers import Outcomes, Plan, outcomes_here
+from grader.course import CourseError, Exercise
+from grader.feedback import Feedback
+from grader.judging.assess import MESSAGES, Origin, assess, out_of_time, without_trace
+from grader.judging.reference import Reference, reference
+from grader.observe.trace import Trace
+from grader.report.results import SubmissionResult
+from grader.sandbox.sandbox import Outcome
+from grader.submission.folder import Submission
+from grader.submission.tamper_scan import reaches_for_the_grader
+
+MAX_SEED = 2**31 - 1
+
+
+def grade_class(
+    plan: Plan, submissions: Sequence[Submission], finished: Callable[[SubmissionResult], None]
+) -> list[SubmissionResult]:
+    """Grade every submission and hand each result to `finished` as it comes, in the order they end.
+
+    Student code runs in `plan.jobs` sandboxes at once, here or on a Ray cluster; judging and diagnosing stay in
+    this thread, because they run the solution's and the mistakes' programs, which share torch's process-wide state.
+
+    Returns:
+        The results in the order of the submissions.
+
+    Raises:
+        SandboxUnavailable: the asked-for isolation cannot be had.
+        ClusterError: the Ray cluster cannot be reached, or lost a machine too often.
+    """
+    results: dict[str, SubmissionResult] = {}
+    for submission, outcomes in _outcomes(plan, submissions):
+        result = assess_submission(plan, submission, outcomes)
+        results[submission.student] = result
+        finished(result)
+    return [results[s.student] for s in submissions]
+
+
+def _outcomes(plan: Plan, submissions: Sequence[Submission]) -> Iterator[tuple[Submission, Outcomes]]:
+    if plan.ray is None or not submissions:
+        return outcomes_here(plan, submissions)
+    from grader.classroom.cluster import outcomes_there
+
+    return outcomes_there(plan, submissions)
+
+
+def grade_one(plan: Plan, submission: Submission) -> SubmissionResult:
+    """Grade a single submission."""
+    (result,) = grade_class(plan, [submission], lambda _: None)
+    return result
+
+
+def assess_submission(plan: Plan, submission: Submission, outcomes: Outcomes) -> SubmissionResult:
+    """Judge what came back for each exercise, and say what never ran."""
+    feedbacks = []
+    for exercise in plan.exercises:
+        feedback = _feedback(plan, submission, exercise, outcomes.get(exercise.name))
+        others = submission.duplicates(exercise.name)
+        if others:
+            listed = ", ".join(others)
+            note = f"`{exercise.name}` 정의가 여러 파일에 있어요: {listed}. 마지막 파일 {others[-1]}의 것을 채점했어요."
+            feedback = replace(feedback, notes=(*feedback.notes, note))
+        feedbacks.append(feedback)
+    return SubmissionResult(
+        student=submission.student,
+        feedbacks=tuple(feedbacks),
+        notes=tuple(submission.notes),
+        scrutiny=reaches_for_the_grader(submission),
+        digest=digest(submission),
+    )
+
+
+def digest(submission: Submission) -> str:
+    """Fingerprint of what a student handed in: a resumed run grades anew what has changed."""
+    state = hashlib.sha256()
+    for file in submission.files:
+        broken = "\0".join(f"{problem.text}\0{problem.message}" for problem in file.problems)
+        state.update(f"{file.name}\0{file.text}\0{broken}\0".encode("utf-8", "surrogatepass"))
+    for unreadable in submission.unreadable:
+        state.update(f"{unreadable.name}\0{unreadable.message}\0".encode("utf-8", "surrogatepass"))
+    return state.hexdigest()[:16]
+
+
+def _assessed(exercise: Exercise, trace: Trace, known: Reference, origin: Origin) -> Feedback:
+    """Assess; a forged trace that trips the grader itself costs its own points and nobody else's."""
+    try:
+        return assess(exercise, trace, known, origin)
+    except CourseError:  # the author's slip, and no student's
+        raise
+    except Exception:
+        logging.getLogger(__name__).exception("assessing %s of %s", exercise.name, origin.file)
+        message = f"{MESSAGES['crashed']} (읽을 수 없는 기록)"
+        return without_trace(exercise, "crashed", message=message, file=origin.file)
+
+
+def _feedback(
+    plan: Plan, submission: Submission, exercise: Exercise, outcome: Outcome | str | None
+) -> Feedback:
+    source = submission.source_for(exercise.name)
+    name = source.name if source is not None else None
+    if isinstance(outcome, str):
+        return without_trace(exercise, "error", message=outcome, file=name)
+    if outcome is None or source is None:
+        if submission.unreadable and source is None:
+            return without_trace(exercise, "unreadable", message=submission.unreadable_message())
+        return without_trace(exercise, "missing")
+    if outcome.trace is None:
+        status = "crashed" if outcome.status == "ran" else outcome.status
+        message = MESSAGES[status] if not outcome.detail else f"{MESSAGES[status]} ({outcome.detail})"
+        if status == "timeout":
+            message = out_of_time(plan.limits.seconds)
+        feedback = without_trace(exercise, status, message=message, file=name)
+    else:
+        known = reference(exercise.name, plan.seed, plan.device, thorough=True)
+        feedback = _assessed(exercise, outcome.trace, known, Origin.of_file(source))
+    return replace(feedback, seconds=outcome.seconds)

@@ -1,0 +1,124 @@
+"""Runs submissions in sandboxes on this machine: from who handed in what to what came back, unjudged."""
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+
+from grader.course import Course, Exercise, Lesson
+from grader.sandbox.sandbox import Job, Limits, Outcome, Sandbox
+from grader.submission.folder import SourceFile, Submission
+
+Outcomes = dict[str, Outcome | str]
+"""For each exercise that could be found its outcome, or a Korean message where its cell does not parse."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a class is graded."""
+
+    course: Course
+    lessons: tuple[Lesson, ...]
+    seed: int
+    device: str = "cpu"
+    sandbox: str = "auto"
+    jobs: int = 1
+    limits: Limits = field(default_factory=Limits)
+    ray: str | None = None
+    """Address of a Ray cluster that runs the sandboxes; None: this machine does."""
+
+    @property
+    def exercises(self) -> tuple[Exercise, ...]:
+        """The exercises that are graded, in the course's order."""
+        return tuple(e for lesson in self.lessons for e in lesson.exercises)
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Exercise modules the sandbox server needs."""
+        return tuple(lesson.module for lesson in self.lessons)
+
+
+def outcomes_here(plan: Plan, submissions: Iterable[Submission]) -> Iterator[tuple[Submission, Outcomes]]:
+    """Every submission with what came back, in the order they end; `plan.jobs` sandboxes at once.
+
+    Raises:
+        SandboxUnavailable: the asked-for isolation cannot be had here.
+    """
+    waiting_for = list(submissions)
+    with ExitStack() as stack:
+        idle: SimpleQueue[Sandbox] = SimpleQueue()
+        sandboxes = [
+            stack.enter_context(Sandbox(plan.sandbox, plan.device, plan.limits, modules=plan.modules))
+            for _ in range(max(1, min(plan.jobs, len(waiting_for))))
+        ]
+        pool = stack.enter_context(ThreadPoolExecutor(max_workers=len(sandboxes)))
+        for sandbox in sandboxes:
+            idle.put(sandbox)
+            stack.callback(sandbox.cancel)  # Ctrl-C: the pool waits for the exercises that run, not for all
+        yield from _as_they_end(pool, plan, waiting_for, idle)
+
+
+def _as_they_end(
+    pool: ThreadPoolExecutor,
+    plan: Plan,
+    submissions: Iterable[Submission],
+    idle: "SimpleQueue[Sandbox]",
+) -> Iterator[tuple[Submission, Outcomes]]:
+    def run(submission: Submission) -> Outcomes:
+        sandbox = idle.get()
+        try:
+            return run_submission(plan, submission, sandbox)
+        finally:
+            idle.put(sandbox)
+
+    waiting: dict[Future[Outcomes], Submission] = {}
+    queue = iter(submissions)
+    # Twice as many as there are sandboxes: never idle, and never a whole class's traces in memory.
+    for submission in queue:
+        waiting[pool.submit(run, submission)] = submission
+        if len(waiting) >= 2 * plan.jobs:
+            yield from _ended(waiting)
+    while waiting:
+        yield from _ended(waiting)
+
+
+def _ended(
+    waiting: "dict[Future[Outcomes], Submission]",
+) -> Iterator[tuple[Submission, Outcomes]]:
+    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+    for future in done:
+        yield waiting.pop(future), future.result()
+
+
+def run_submission(plan: Plan, submission: Submission, sandbox: Sandbox) -> Outcomes:
+    """Run all exercises a submission defines; one fork for each file it takes them from.
+
+    Returns:
+        For each exercise that could be found its outcome, or a Korean message where its cell does not parse.
+    """
+    outcomes: Outcomes = {}
+    by_file: dict[str, tuple[SourceFile, list[str]]] = {}
+    for exercise in plan.exercises:
+        source = submission.source_for(exercise.name)
+        if source is None:
+            continue
+        problem = _problem(source, exercise.name)
+        if problem is not None:
+            outcomes[exercise.name] = problem
+            continue
+        by_file.setdefault(source.name, (source, []))[1].append(exercise.name)
+    for source, names in by_file.values():
+        for outcome in sandbox.run(Job(source.text, tuple(names)), plan.seed):
+            outcomes[outcome.exercise] = outcome
+    return outcomes
+
+
+def _problem(source: SourceFile, exercise: str) -> str | None:
+    """Why the exercise's own cell cannot be read; None when it is defined."""
+    problem = source.problem_for(exercise)
+    if problem is None:
+        return None
+    place = source.place(problem.line)
+    where = f"{place.line}번째 줄" if place.cell is None else f"셀 {place.cell}의 {place.line}번째 줄"
+    return f"{source.name} {where}을 읽을 수 없어요. {problem.message}"

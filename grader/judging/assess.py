@@ -1,0 +1,180 @@
+"""From a trace to what is said about it: the one road that a notebook's `check` and `grade` share."""
+
+import ast
+from dataclasses import dataclass, replace
+
+from grader.course import Exercise
+from grader.feedback import NOT_BEGUN, CheckResult, Diagnosis, Feedback, Moment, Status
+from grader.judging.diagnose import diagnose
+from grader.judging.judge import Verdict, judge
+from grader.judging.reference import Reference
+from grader.observe.trace import Trace
+from grader.submission.folder import Place, SourceFile
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the judged code stands: how a line of the program becomes a line the learner can find."""
+
+    file: str | None
+    source: str
+    first_line: int
+    """Line of the program at which `source` begins."""
+    places: tuple[Place, ...] = ()
+    """Place of each line of the program, from its first; empty when lines are already the learner's."""
+
+    @classmethod
+    def of_file(cls, source: SourceFile) -> "Origin":
+        """A file of a submission."""
+        return cls(source.name, source.text, 1, source.places)
+
+    def place(self, line: int | None) -> Place | None:
+        """Where the learner finds this line of the program."""
+        if line is None:
+            return None
+        if not self.places:
+            return Place(None, line)
+        return self.places[line - 1] if 0 < line <= len(self.places) else None
+
+    def text(self, line: int | None) -> str | None:
+        """The line as written."""
+        lines = self.source.split("\n")  # as Python counts: splitlines() also breaks at form feeds
+        index = -1 if line is None else line - self.first_line
+        return lines[index].strip() if 0 <= index < len(lines) else None
+
+
+MESSAGES: dict[Status, str] = {
+    "passed": "통과했어요.",
+    "failed": "처음 보는 실수예요.",
+    "error": "코드가 예외를 냈어요.",
+    "timeout": "제한 시간 안에 끝나지 않았어요.",
+    "memory": "메모리를 너무 많이 썼어요. 텐서를 쌓아 두는 곳이 있는지 확인해 보세요.",
+    "crashed": "실행하던 프로세스가 죽었어요. 프로세스를 끝내는 코드가 있는지 확인해 보세요.",
+    "output": "출력이 너무 많아요. 반복문 안의 print를 지워 주세요.",
+    "missing": "제출물에 이 함수가 없어요.",
+    "unreadable": "파일을 읽을 수 없어요.",
+}
+
+
+def out_of_time(seconds: float) -> str:
+    """The message of a feedback on code that did not end within its limit."""
+    return f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
+
+
+def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origin) -> Feedback:
+    """Judge a trace, and say why where it does not pass."""
+    verdict = judge(exercise, trace, reference.solution)
+    empty = verdict.status != "passed" and _is_blank(exercise.name, trace, verdict, origin)
+    # The order of the right events is part of the answer: not for those who have not begun.
+    diagnosis = Diagnosis() if empty else diagnose(exercise, trace, verdict, reference)
+    line = _line_to_show(exercise, trace, verdict, diagnosis, origin)
+    place = origin.place(line)
+    failure = verdict.failure
+    return Feedback(
+        lesson=exercise.lesson,
+        exercise=exercise.name,
+        title=exercise.title,
+        status=verdict.status,
+        checks=verdict.checks,
+        message=NOT_BEGUN if empty else _message(verdict, diagnosis),
+        diagnosis=_with_places(diagnosis, origin),
+        line=place.line if place else None,
+        cell=place.cell if place else None,
+        source_line=origin.text(line),
+        file=origin.file,
+        error=f"{failure.type}: {failure.message}" if failure else None,
+        notes=tuple(trace.warnings),
+        seconds=trace.seconds,
+    )
+
+
+def without_trace(
+    exercise: Exercise, status: Status, *, message: str | None = None, file: str | None = None
+) -> Feedback:
+    """Feedback where nothing came back to judge: missing, unreadable, timeout, crashed …"""
+    checks = tuple(CheckResult(c.title, c.points, passed=False) for c in exercise.checks)
+    return Feedback(
+        exercise.lesson,
+        exercise.name,
+        exercise.title,
+        status,
+        checks,
+        message or MESSAGES[status],
+        file=file,
+    )
+
+
+def _message(verdict: Verdict, diagnosis: Diagnosis) -> str:
+    if diagnosis.mistakes:
+        return " 그리고 ".join(" 또는 ".join(named.titles) for named in diagnosis.mistakes)
+    failure = verdict.failure
+    if failure is not None and failure.type == "NotImplementedError":
+        return "`raise NotImplementedError` 줄이 남아 있어요. 다 썼으면 그 줄을 지우고 다시 확인해 보세요."
+    if failure is not None:
+        return f"{MESSAGES[verdict.status]} {failure.type}: {failure.message}"
+    departure = diagnosis.departure
+    if departure is None:
+        return MESSAGES[verdict.status]
+    return f"{departure.scenario} · {departure.what} · 내 코드: {departure.got} · 정답: {departure.expected}"
+
+
+def _line_to_show(
+    exercise: Exercise, trace: Trace, verdict: Verdict, diagnosis: Diagnosis, origin: Origin
+) -> int | None:
+    """The raising line; else the line of the event that the mistake is about; else the definition."""
+    if verdict.failure is not None and verdict.failure.line is not None:
+        return verdict.failure.line
+    if verdict.status == "passed":
+        return None
+    start, returns, methods = _definition(exercise.name, origin)
+    if not diagnosis.mistakes:
+        return next((m.line for m in diagnosis.yours if m.differs and m.line is not None), start)
+    wanted = {m.id: m.at for m in exercise.mistakes}[diagnosis.mistakes[0].ids[0]]
+    if wanted == "return":
+        return returns or start
+    if wanted.startswith("def "):
+        return methods.get(wanted.removeprefix("def "), start)
+    events = [e for run in trace.runs.values() for e in run.events]
+    return next((e.line for e in events if e.kind == wanted and e.line is not None), start)
+
+
+def _is_blank(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
+    """Whether the learner has not begun: the starter's own exception before anything ran, or no statement at all."""
+    failure = verdict.failure
+    if failure is not None and failure.type == "NotImplementedError":
+        return not any(run.events for run in trace.runs.values())
+    try:
+        tree = ast.parse(origin.source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    found = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name]
+    return bool(found) and all(
+        isinstance(statement, ast.Pass)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in found[-1].body
+    )
+
+
+def _definition(name: str, origin: Origin) -> tuple[int | None, int | None, dict[str, int]]:
+    """Lines (of the program) of the last definition of `name`, of its last return and, for a class, of its methods."""
+    try:
+        tree = ast.parse(origin.source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None, None, {}
+    offset = origin.first_line - 1
+    for node in reversed(tree.body):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            returns = [n.lineno + offset for n in ast.walk(node) if isinstance(n, ast.Return)]
+            methods = {n.name: n.lineno + offset for n in node.body if isinstance(n, ast.FunctionDef)}
+            return node.lineno + offset, max(returns, default=None), methods
+    return None, None, {}
+
+
+def _with_places(diagnosis: Diagnosis, origin: Origin) -> Diagnosis:
+    """The learner's timeline with lines as the learner counts them."""
+
+    def placed(moment: Moment) -> Moment:
+        place = origin.place(moment.line)
+        return replace(moment, line=place.line if place else None)
+
+    return replace(diagnosis, yours=tuple(placed(m) for m in diagnosis.yours))

@@ -1,0 +1,179 @@
+"""Puts the first difference into words: where, what was expected, what was there; and both orders of events."""
+
+import re
+from difflib import SequenceMatcher
+
+import numpy as np
+
+from grader.feedback import Departure, Moment
+from grader.judging.judge import Difference
+from grader.observe.play import Scenario
+from grader.observe.trace import Event, Fact, Run
+
+_SHOWN_EVENTS = 12
+
+
+def describe_departure(scenario: Scenario, found: Difference, run: Run | None, solution: Run) -> Departure:
+    """The difference as a learner reads it."""
+    if run is None:
+        return Departure(scenario.title, "실행 결과", "끝까지 실행됨", "결과가 없음")
+    if found.kind == "failure":
+        return _failure_departure(scenario, run, solution)
+    if found.kind == "fact":
+        got, expected = run.facts.get(found.name), solution.facts.get(found.name)
+        return Departure(scenario.title, found.name, show(expected), show(got))
+    if found.name == "theta":
+        return _theta_departure(scenario, found, run, solution)
+    what = _array_title(found)
+    if found.kind == "shape":
+        return Departure(scenario.title, what, _shape(solution, found.name), _shape(run, found.name))
+    expected_value = np.atleast_1d(solution.arrays[found.name])[found.index]
+    got_value = np.atleast_1d(run.arrays[found.name])[found.index]
+    got_text = _number(got_value)
+    if found.name == "returned" and np.isnan(got_value):
+        got_text = _no_number(run.facts.get("반환 타입"))
+    return Departure(scenario.title, what, _number(expected_value), got_text)
+
+
+def update_of(found: Difference, run: Run | None, solution: Run) -> int | None:
+    """Which update (from 1) is the first wrong one, when it is parameters that differ.
+
+    Where one run simply has fewer updates, that is the first one it does not have.
+    """
+    if found.name != "theta" or run is None:
+        return None
+    if found.kind == "array":
+        return found.index[0]
+    if "theta" not in run.arrays or "theta" not in solution.arrays:
+        return None
+    return min(len(run.arrays["theta"]), len(solution.arrays["theta"]))
+
+
+def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
+    """The learner's events and the right ones, of the call in which they first part (at most a dozen each)."""
+    call = _first_differing_call(run, solution, update)
+    yours = [e for e in run.events if e.call == call and e.kind != "gradient"]
+    right = [e for e in solution.events if e.call == call and e.kind != "gradient"]
+    keys_yours, keys_right = [_key(e) for e in yours], [_key(e) for e in right]
+    matcher = SequenceMatcher(a=keys_yours, b=keys_right, autojunk=False)
+    same_yours: set[int] = set()
+    same_right: set[int] = set()
+    for block in matcher.get_matching_blocks():
+        same_yours.update(range(block.a, block.a + block.size))
+        same_right.update(range(block.b, block.b + block.size))
+    return (
+        _shown(yours, same_yours, update, own=True),
+        _shown(right, same_right, update, own=False),
+    )
+
+
+def _shown(events: list[Event], same: set[int], update: int | None, *, own: bool) -> tuple[Moment, ...]:
+    """A dozen events from where the wrong update begins; from the first odd one where no update is wrong."""
+    moments = [_moment(e, i not in same, own=own) for i, e in enumerate(events)]
+    if update is not None:
+        start = next((i for i, e in enumerate(events) if e.state >= update - 1), 0)
+    else:
+        odd = next((i for i in range(len(events)) if i not in same), 0)
+        start = max(0, odd - _SHOWN_EVENTS // 2)
+    return tuple(moments[start : start + _SHOWN_EVENTS])
+
+
+def show(value: Fact) -> str:
+    """A fact in Korean."""
+    if isinstance(value, bool):
+        return "예" if value else "아니요"
+    if value is None:
+        return "없음"
+    if isinstance(value, list):
+        if value and all(isinstance(v, bool) for v in value):
+            return " ".join("학습" if v else "평가" for v in value)
+        text = ", ".join(show(v) for v in value)
+        return f"[{text}]" if len(text) <= 300 else f"[{text[:300]} …]"
+    return _number(value) if isinstance(value, float) else str(value)
+
+
+def _failure_departure(scenario: Scenario, run: Run, solution: Run) -> Departure:
+    expected = "예외 없이 끝남" if solution.failure is None else solution.failure.type
+    got = "예외 없이 끝남" if run.failure is None else f"{run.failure.type}: {run.failure.message}"
+    call = run.failure.call + 1 if run.failure is not None else 1
+    return Departure(scenario.title, f"{call}번째 호출", expected, got)
+
+
+def _theta_departure(scenario: Scenario, found: Difference, run: Run, solution: Run) -> Departure:
+    update = update_of(found, run, solution)
+    if found.kind == "shape":
+        if "theta" not in run.arrays:
+            return Departure(scenario.title, "매개변수", "크기가 그대로", "크기가 바뀜")
+        expected, got = len(solution.arrays["theta"]) - 1, len(run.arrays["theta"]) - 1
+        return Departure(scenario.title, "업데이트 횟수", f"{expected}번", f"{got}번", update=update)
+    row, element = found.index
+    tensor, position = _locate(run.labels, element)
+    moment = "시작할 때의" if row == 0 else f"{row}번째 업데이트 뒤의"
+    return Departure(
+        scenario.title,
+        f"{moment} {tensor}[{position}]",
+        _number(solution.arrays["theta"][found.index]),
+        _number(run.arrays["theta"][found.index]),
+        update=update,
+        tensor=tensor,
+    )
+
+
+def _locate(labels: list[str], element: int) -> tuple[str, int]:
+    for label in labels:
+        name, _, size = label.rpartition(" ")
+        if re.fullmatch(r"[0-9]{1,7}", size) is None:
+            break
+        if element < int(size):
+            return name, element
+        element -= int(size)
+    return "매개변수", element
+
+
+def _array_title(found: Difference) -> str:
+    name = found.name
+    if name == "returned":
+        return f"{found.index[0] + 1}번째 반환값" if found.index else "반환값의 개수"
+    if name.startswith("buffers"):
+        return "배치 정규화의 이동 통계량"
+    return {"rates": "학습률", "gradients": "그레이디언트"}.get(name, name)
+
+
+def _shape(run: Run, name: str) -> str:
+    return f"{len(np.atleast_1d(run.arrays[name]))}개" if name in run.arrays else "없음"
+
+
+def _number(value: float) -> str:
+    return f"{float(value):.6g}"
+
+
+def _no_number(types: Fact) -> str:
+    """What a function returned where a number was expected, from the recorded types of what it returned."""
+    named = [name for name in types if isinstance(name, str)] if isinstance(types, list) else []
+    if "NoneType" in named:
+        return "None"
+    return "nan" if not named or {"float", "Tensor"} & set(named) else f"숫자가 아님 ({named[0]})"
+
+
+def _first_differing_call(run: Run, solution: Run, update: int | None) -> int:
+    for events, arrays in ((run.events, run.arrays), (solution.events, solution.arrays)):
+        if update is not None and update < len(arrays.get("theta", ())):
+            made = [e.call for e in events if e.kind == "step" and e.state == update - 1]
+            if made:
+                return made[0]
+    # Only calls that occur: a forged trace may number its calls as it likes.
+    for call in sorted({e.call for e in (*run.events, *solution.events)}):
+        if [_key(e) for e in run.events if e.call == call] != [
+            _key(e) for e in solution.events if e.call == call
+        ]:
+            return call
+    return 0
+
+
+def _key(event: Event) -> tuple[str, int | None]:
+    return event.kind, event.batch
+
+
+def _moment(event: Event, differs: bool, *, own: bool) -> Moment:
+    batch = None if event.batch is None else event.batch + 1
+    return Moment(event.kind, event.line if own else None, batch, differs)

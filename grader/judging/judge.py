@@ -1,0 +1,151 @@
+"""Trace x the solution's trace -> Verdict: which checks pass, and the first difference in each scenario."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.course import Exercise
+from grader.feedback import CheckResult, Status
+from grader.observe.trace import Failure, Run, Trace
+
+# What torch and Python say in the same words however the line that caused it is written.
+_CAUSES = (
+    "NoneType",
+    "division by zero",
+    "inplace operation",
+    "does not require grad",
+    "backward through the graph a second time",
+    "leaf Variable that requires grad",
+)
+_OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "not enough memory", "Cannot allocate memory")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where one run leaves another one; `kind` says which of the fields counts."""
+
+    kind: str
+    """`failure`, `fact`, `array` (values differ) or `shape`."""
+    name: str = ""
+    index: tuple[int, ...] = ()
+    """Position in the array of the largest difference in the first row that differs."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the marking scheme says."""
+
+    status: Status
+    checks: tuple[CheckResult, ...]
+    differences: Mapping[str, Difference]
+    """First difference of each scenario that differs, in the driver's order."""
+    failure: Failure | None = None
+    """The exception that decided the status, if one did."""
+
+
+def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> Verdict:
+    """Compare every scenario with the solution's run of it (`solution(scenario name)`).
+
+    A check passes when all of its scenarios agree; a scenario that is missing from the trace does not.
+    """
+    if trace.load_failure is not None:
+        checks = tuple(CheckResult(c.title, c.points, passed=False) for c in exercise.checks)
+        return Verdict(failure_status(trace.load_failure), checks, {}, trace.load_failure)
+    differences: dict[str, Difference] = {}
+    failure: Failure | None = None
+    for scenario in exercise.driver.scenarios:
+        run = trace.runs.get(scenario.name)
+        found = (
+            Difference("failure") if run is None else difference(run, solution(scenario.name), scenario.atol)
+        )
+        if found is None:
+            continue
+        differences[scenario.name] = found
+        if failure is None and run is not None and found.kind == "failure":
+            failure = run.failure
+    checks = tuple(
+        CheckResult(c.title, c.points, passed=not any(s in differences for s in c.scenarios))
+        for c in exercise.checks
+    )
+    status: Status = "passed" if not differences else "failed"
+    if failure is not None:
+        status = failure_status(failure)
+    return Verdict(status, checks, differences, failure)
+
+
+def failure_status(failure: Failure) -> Status:
+    """`memory` when the code asked for more than there is, `error` otherwise."""
+    starved = "MemoryError" in failure.bases or any(sign in failure.message for sign in _OUT_OF_MEMORY)
+    return "memory" if starved else "error"
+
+
+def is_instance(failure: Failure, expected: Failure) -> bool:
+    """Whether the exception is one of the expected kind: what a contract asks for."""
+    return expected.type in failure.bases
+
+
+def has_same_cause(failure: Failure, expected: Failure) -> bool:
+    """Whether two exceptions tell of the same trouble: what a diagnosis asks for.
+
+    Not by type alone (a NotImplementedError is a RuntimeError), and not by the whole message (shapes and
+    names differ from one style to the next).
+    """
+    return _cause(failure) == _cause(expected)
+
+
+def _cause(failure: Failure) -> tuple[str, ...]:
+    for sign in _CAUSES:
+        if sign in failure.message:
+            return (sign,)
+    words = re.sub(r"'[^']*'|[0-9]+", "", failure.message).split()
+    return (failure.type, *words[:4])
+
+
+def difference(
+    run: Run, reference: Run, atol: float, *, agree: Callable[[Failure, Failure], bool] = is_instance
+) -> Difference | None:
+    """The first difference between two runs of one scenario; None when they behave the same.
+
+    `agree` decides whether two exceptions count as the same; their lines never do.
+    """
+    failed, should_fail = run.failure, reference.failure
+    if (failed is None) != (should_fail is None):
+        return Difference("failure")
+    if failed is not None and should_fail is not None and not agree(failed, should_fail):
+        return Difference("failure")
+    for name in sorted({*run.arrays, *reference.arrays}, key=lambda n: (n != "theta", n)):
+        if name not in run.arrays or name not in reference.arrays:
+            return Difference("shape", name)
+        found = _array_difference(name, run.arrays[name], reference.arrays[name], atol)
+        if found is not None:
+            return found
+    for name in (*reference.facts, *run.facts):
+        if run.facts.get(name, "") != reference.facts.get(name, ""):
+            return Difference("fact", name)
+    return None
+
+
+def _array_difference(name: str, got: np.ndarray, expected: np.ndarray, atol: float) -> Difference | None:
+    """Rows are compared in order, so that the first wrong update is found even when their number differs."""
+    if got.dtype.kind not in "fiub" or got.ndim != expected.ndim or got.shape[1:] != expected.shape[1:]:
+        return Difference("shape", name)
+    if got.ndim == 0:
+        got, expected = got.reshape(1), expected.reshape(1)
+    rows = min(len(got), len(expected))
+    gap = _gap(got[:rows], expected[:rows])
+    wrong = np.argwhere(gap.reshape(rows, -1).max(axis=1, initial=0.0) > atol) if gap.size else gap
+    if wrong.size:
+        row = int(wrong[0, 0])
+        inner = np.unravel_index(int(gap[row].argmax()), gap[row].shape) if gap[row].ndim else ()
+        return Difference("array", name, (row, *(int(i) for i in inner)))
+    return Difference("shape", name) if len(got) != len(expected) else None
+
+
+def _gap(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Absolute difference; NaN equals NaN and an infinity itself, and neither equals anything else."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        gap = np.abs(got.astype(np.float64) - expected.astype(np.float64))
+    same = (got == expected) | (np.isnan(got) & np.isnan(expected))
+    return np.where(same, 0.0, np.where(np.isnan(gap), np.inf, gap))

@@ -1,0 +1,128 @@
+"""What a wrong update was made of: least squares of the update onto the batches' own gradients.
+
+At each update of plain SGD, (before - after) / lr = sum_j c_j * g_j, where g_j is the gradient of batch j at
+the parameters that batch saw. The vector c reads 1/4 1/4 1/4 1/4 for right accumulation, 1 1 1 1 for a
+forgotten division, and needs no list of mistakes.
+"""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from grader.feedback import Recipe
+from grader.observe.play import Env, Problem, Scenario
+from grader.observe.trace import Array, Event, Run
+
+_MAX_COLUMNS = 16
+_SHOWN = 5e-4  # coefficients below this are rounding, not ingredients
+
+
+@dataclass(frozen=True)
+class _Ingredients:
+    coefficients: dict[tuple[bool, int], float]
+    """By place (was it away from the last state, as SAM's w + e is?) and batch."""
+    residual: float
+
+
+def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env: Env) -> Recipe | None:
+    """The recipe of `run`'s update number `update` (from 1) beside the solution's.
+
+    None when the scenario is not plain SGD, the run never came to that update, or both recipes are the same.
+    """
+    if scenario.problem is None:
+        return None
+    problem = scenario.problem(env)
+    got = _ingredients(run, problem, update)
+    expected = _ingredients(solution, problem, update)
+    if got is None or expected is None:
+        return None
+    mixed = {**got.coefficients, **expected.coefficients}
+    shown = sorted(
+        key
+        for key in mixed
+        if abs(got.coefficients.get(key, 0.0)) > _SHOWN or abs(expected.coefficients.get(key, 0.0)) > _SHOWN
+    )
+    same = all(
+        abs(got.coefficients.get(key, 0.0) - expected.coefficients.get(key, 0.0)) <= _SHOWN for key in shown
+    )
+    if same and got.residual <= _SHOWN:
+        return None  # the right mixture: what is wrong lies elsewhere (in the place w + e itself)
+    moved = tuple(away for away, _ in shown)
+    return Recipe(
+        update=update,
+        batches=tuple(batch + 1 for _, batch in shown),
+        got=tuple(got.coefficients.get(key, 0.0) for key in shown),
+        expected=tuple(expected.coefficients.get(key, 0.0) for key in shown),
+        residual=got.residual,
+        moved=moved if any(moved) else (),
+    )
+
+
+def _ingredients(run: Run, problem: Problem, update: int) -> _Ingredients | None:
+    theta, rates = run.arrays.get("theta"), run.evidence.get("lr")
+    if theta is None or rates is None or theta.shape != rates.shape or not 0 < update < len(theta):
+        return None
+    held = rates[update] > 0
+    width = sum(p.numel() for p in problem.model.parameters())
+    if theta.shape[1] != width or not held.any():
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        combined = ((theta[update - 1] - theta[update])[held]) / rates[update][held]
+    if not np.isfinite(theta[: update + 1]).all() or not np.isfinite(combined).all():
+        return None
+    columns = _columns(run, len(problem.batches), update)
+    gradients = np.stack([_gradient(problem, where, batch)[held] for where, _, batch in columns], axis=1)
+    if not np.isfinite(gradients).all():
+        return None
+    solved, *_ = np.linalg.lstsq(gradients, combined, rcond=1e-10)
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = float(np.linalg.norm(combined))
+        residual = float(np.linalg.norm(combined - gradients @ solved)) / size if size > 0 else 0.0
+    coefficients: dict[tuple[bool, int], float] = {}
+    for (_, away, batch), value in zip(columns, solved, strict=True):
+        coefficients[away, batch] = coefficients.get((away, batch), 0.0) + float(value)
+    return _Ingredients(coefficients, residual)
+
+
+def _columns(run: Run, batches: int, update: int) -> list[tuple[Array, bool, int]]:
+    """(parameters, away from a state?, batch) of the forward passes before the update.
+
+    Every batch, where none was recognised.
+    """
+    theta = run.arrays["theta"]
+    seen = {}
+    for event in run.events:
+        known = event.kind == "forward" and event.batch is not None and 0 <= event.batch < batches
+        if known and 0 <= event.state < update and event.batch is not None:
+            where = _parameters_at(run, event)
+            if where is not None:
+                seen[event.state, event.note, event.batch] = (where, bool(event.note), event.batch)
+    columns = list(seen.values())[-_MAX_COLUMNS:]
+    return columns or [(theta[update - 1], False, b) for b in range(min(batches, _MAX_COLUMNS))]
+
+
+def _parameters_at(run: Run, event: Event) -> Array | None:
+    """What the parameters were at a forward pass: a state, or a point between two of them."""
+    theta, points = run.arrays["theta"], run.evidence.get("points")
+    if not event.note:
+        where: Array = theta[event.state]
+        return where
+    found = re.fullmatch(r"at (\d{1,6})", event.note, re.ASCII)
+    if found is None or points is None or points.ndim != 2 or points.shape[1] != theta.shape[1]:
+        return None
+    row = int(found[1])
+    return points[row] if row < len(points) and np.isfinite(points[row]).all() else None
+
+
+def _gradient(problem: Problem, theta: Array, batch: int) -> Array:
+    parameters = list(problem.model.parameters())
+    with torch.no_grad():
+        torch.nn.utils.vector_to_parameters(
+            torch.from_numpy(theta.copy()).to(parameters[0].device), parameters
+        )
+    xb, yb = problem.batches[batch]
+    gradients = torch.autograd.grad(problem.loss_fn(problem.model(xb), yb), parameters)
+    flat: Array = torch.cat([g.ravel() for g in gradients]).double().cpu().numpy()
+    return flat

@@ -1,0 +1,1 @@
+"""What a learner uses: check and hint in a notebook, progress, the folder of lessons."""

@@ -1,0 +1,221 @@
+"""`check` and `hint`: what a learner calls in a notebook cell. The same road as grading, without the sandbox."""
+
+import builtins
+import inspect
+import linecache
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from grader.course import CourseError, Exercise, load_course
+from grader.feedback import Feedback
+from grader.judging.assess import MESSAGES, Origin, assess, out_of_time, without_trace
+from grader.judging.reference import reference
+from grader.learning.progress import Progress
+from grader.learning.time_limit import time_limit
+from grader.observe.play import TimeLimit, play
+from grader.observe.program import Program
+from grader.report.html import feedback_html, hint_html
+from grader.report.text import feedback_text, hint_text
+from grader.submission.cells import Cell
+from grader.submission.file import carried_names
+
+SEED = 1
+"""A learner gets the same numbers at every check; grading draws fresh ones."""
+
+_SECONDS_PER_EXERCISE = 20.0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a cell shows: HTML where the front end can, the same in plain text elsewhere."""
+
+    html: str
+    text: str
+    feedback: Feedback | None = None
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Mapping[str, str]:
+        return {"text/plain": self.text, "text/html": self.html}
+
+    def __repr__(self) -> str:
+        return self.text
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return self.feedback is not None and self.feedback.status == "passed"
+
+
+def check(
+    function: Callable[..., Any] | None = None, *, device: str = "cpu", seconds: float = _SECONDS_PER_EXERCISE
+) -> Shown:
+    """Run a graded function on small models of the checker's own and say what it does right and wrong.
+
+    Args:
+        function: the function (or class) with the exercise's name.
+        device: `cpu` or `cuda`.
+        seconds: after this time the check is stopped.
+    """
+    try:
+        exercise = load_course().exercise(_name(function))
+    except CourseError as error:
+        return _message(str(error))
+    except TypeError:
+        return _message(
+            f"check에는 함수를 그대로 넘겨 주세요 (받은 값의 타입: {type(function).__name__}). "
+            "예: check(train_step)"
+        )
+    assert function is not None  # it has an exercise's name
+    feedback = _checked(exercise, function, device, seconds)
+    notes = (*feedback.notes, *_leaning_notes(function))
+    feedback = replace(feedback, notes=notes)
+    learner = Progress.load()
+    learner.record_check(exercise.name, feedback.status == "passed")
+    left = len(exercise.hints) - learner.exercises[exercise.name].hints
+    standing = _standing(exercise, learner) if feedback.status == "passed" else ""
+    return Shown(
+        feedback_html(feedback, total_hints=left, standing=standing),
+        feedback_text(feedback, standing=standing),
+        feedback,
+    )
+
+
+def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
+    """Show the exercise's next hint; the last one is the answer."""
+    try:
+        found = load_course().exercise(exercise if isinstance(exercise, str) else _name(exercise))
+    except CourseError as error:
+        return _message(str(error))
+    except TypeError:
+        return _message('hint에는 연습 이름을 따옴표로 감싸 넘겨 주세요. 예: hint("train_step")')
+    number = Progress.load().next_hint(found.name, len(found.hints))
+    text = found.hints[number - 1]
+    return Shown(
+        hint_html(found.title, text, number, len(found.hints)),
+        hint_text(found.title, text, number, len(found.hints)),
+    )
+
+
+def _standing(exercise: Exercise, learner: Progress) -> str:
+    """How far the learner is in the lesson, and where to go from its end."""
+    lessons = load_course().lessons
+    index = next(i for i, lesson in enumerate(lessons) if lesson.id == exercise.lesson)
+    names = [e.name for e in lessons[index].exercises]
+    passed = sum(name in learner.exercises and learner.exercises[name].passed for name in names)
+    if passed < len(names):
+        return f"레슨 {exercise.lesson}의 연습 함수 {len(names)}개 가운데 {passed}개를 통과했어요."
+    following = lessons[index + 1] if index + 1 < len(lessons) else None
+    onward = f" 다음 레슨: {following.id} {following.title}" if following else ""
+    return f"레슨 {exercise.lesson}의 연습 함수 {len(names)}개를 모두 통과했어요.{onward}"
+
+
+def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seconds: float) -> Feedback:
+    program, origin = _program(exercise, function)
+    known = reference(exercise.name, SEED, device)
+    try:
+        with time_limit(seconds):
+            trace = play(exercise.driver, program, seed=SEED, device=device)
+    except TimeLimit:
+        return without_trace(exercise, "timeout", message=out_of_time(seconds))
+    except BaseException as error:
+        # The learner's own Ctrl-C ends the check; anything else that strange is the code's doing.
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return without_trace(exercise, "crashed", message=f"{MESSAGES['crashed']} ({type(error).__name__})")
+    return assess(exercise, trace, known, origin)
+
+
+def _program(exercise: Exercise, function: Callable[..., Any]) -> tuple[Program, Origin]:
+    code = _code(function)
+    filename = code.co_filename if code is not None else "<?>"
+    namespace = getattr(function, "__globals__", None) or vars(inspect.getmodule(function) or builtins)
+    names = {name: namespace[name] for name in exercise.driver.needs if name in namespace}
+    names[exercise.name] = function
+    source = "".join(linecache.getlines(filename))
+    return Program(names=names, filename=filename), Origin(None, source, 1)
+
+
+def _name(function: Any) -> str:
+    if not callable(function):
+        raise TypeError(f"함수가 아니에요: {function!r}")
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _code(function: Any) -> types.CodeType | None:
+    """The code of a function, through decorators; for a class, of its first method."""
+    function = inspect.unwrap(function)
+    if inspect.isclass(function):
+        methods = [m for m in vars(function).values() if isinstance(m, types.FunctionType)]
+        return methods[0].__code__ if methods else None
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, types.CodeType) else None
+
+
+def _leaning_notes(function: Callable[..., Any]) -> Iterator[str]:
+    """A warning for each variable that will not be there when the function is graded."""
+    function = inspect.unwrap(function)
+    carried = _carried_names(function)
+    if "*" in carried:
+        return
+    for name in sorted(set(_global_reads(function, set()))):
+        if name not in carried:
+            yield (
+                f"이 함수는 연습 셀 밖에서 계산한 변수 `{name}`에 기대고 있어요. 셀 밖에서는 함수와 클래스의 정의, "
+                "import, `N = 4` 같은 상수만 가져가서 채점해요. 함수 안이나 연습 셀 안에서 만들어 주세요."
+            )
+
+
+def _carried_names(function: Callable[..., Any]) -> set[str]:
+    """What the reader of submissions would keep of the cells run so far; `*` where they are not known."""
+    code = _code(function)
+    own = "".join(linecache.getlines(code.co_filename)).strip() if code is not None else ""
+    ran = getattr(function, "__globals__", {}).get("In")  # IPython's history
+    if not isinstance(ran, list) or not own:
+        return {"*"}
+    exercises = tuple(load_course().exercises)
+    texts = [text.strip() for text in ran if isinstance(text, str)]
+    cells = [Cell(None, 1, text, exercises[:1] if text == own else ()) for text in texts]
+    return carried_names(cells, exercises)
+
+
+def _global_reads(function: Any, visited: set[int]) -> Iterator[str]:
+    """Names from the notebook that a function, or a helper of it in the notebook, reads when it runs."""
+    if id(function) in visited:
+        return
+    visited.add(id(function))
+    functions = (
+        [m for m in vars(function).values() if isinstance(m, types.FunctionType)]
+        if inspect.isclass(function)
+        else [function]
+    )
+    for one in functions:
+        namespace, code = getattr(one, "__globals__", {}), getattr(one, "__code__", None)
+        for name in _global_names(code) if code is not None else ():
+            if name not in namespace:  # built in, or a NameError of its own
+                continue
+            yield name
+            value = namespace[name]
+            if isinstance(value, types.FunctionType | type) and _is_notebooks_own(value, namespace):
+                yield from _global_reads(value, visited)
+
+
+def _is_notebooks_own(value: Any, namespace: Mapping[str, Any]) -> bool:
+    return getattr(value, "__module__", None) == namespace.get("__name__")
+
+
+def _global_names(code: types.CodeType) -> Iterator[str]:
+    import dis
+
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_GLOBAL":
+            yield str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _global_names(constant)
+
+
+def _message(text: str) -> Shown:
+    import html
+
+    return Shown(f"<p>{html.escape(text)}</p>", text)

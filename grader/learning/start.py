@@ -1,0 +1,260 @@
+"""`grader start` and `grader reset`: lessons out of the installed package into a learner's folder.
+
+Beside the grading flow. What a learner wrote stays: only a copy that nobody has changed is overwritten.
+"""
+
+import hashlib
+import importlib
+import importlib.util
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import quote
+
+from grader.course import Course, Exercise, Lesson, load_course
+from grader.learning.progress import Progress
+
+MANIFEST = ".hanstep.json"
+"""In the learner's folder: SHA-256 of each lesson as it was last copied."""
+
+Report = Callable[[str], None]
+
+
+class StartError(ValueError):
+    """The folder cannot be used as asked; the message says why and what to do."""
+
+
+def prepare(folder: Path, report: Report = print) -> list[Path]:
+    """Copy the lessons into `folder`.
+
+    A lesson that is there and was changed stays. When the course has a newer one, that is put beside it.
+
+    Returns:
+        The learner's notebooks in the course's order.
+
+    Raises:
+        StartError: the folder is a file or cannot be written.
+    """
+    in_the_way = next((path for path in (folder, *folder.parents) if path.is_file()), None)
+    if in_the_way is not None:
+        raise StartError(
+            f"폴더가 아니라 파일이에요: {in_the_way}. 다른 폴더 이름을 적어 주세요: grader start 내폴더"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return _copy_lessons(load_course(), folder, report)
+    except PermissionError as error:
+        raise StartError(
+            f"{error.filename or folder}에 쓸 권한이 없어요. 쓸 수 있는 폴더를 주세요: grader start ~/hanstep"
+        ) from error
+    except FileExistsError as error:
+        raise StartError(
+            f"폴더가 아니라 파일이에요: {error.filename}. 다른 폴더 이름을 적어 주세요: grader start 내폴더"
+        ) from error
+
+
+def open_lab(folder: Path, *, browser: bool = True) -> NoReturn:
+    """Become JupyterLab on `folder`, opened at the first lesson that is not finished.
+
+    Args:
+        folder: the learner's folder.
+        browser: whether to open a browser; without one JupyterLab only prints its address.
+
+    Raises:
+        FileNotFoundError: JupyterLab is not installed, or the folder has no lesson.
+    """
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise FileNotFoundError(
+            f"JupyterLab이 없어요. 설치해 주세요: {sys.executable} -m pip install jupyterlab"
+        )
+    command = [*lab_command(folder, load_course()), *([] if browser else ["--no-browser"])]
+    if sys.platform == "win32":  # there exec returns to the prompt while the server still runs
+        raise SystemExit(subprocess.call(command))
+    os.execv(command[0], command)
+
+
+def lab_command(folder: Path, course: Course) -> list[str]:
+    """The command that opens JupyterLab on `folder`.
+
+    Raises:
+        FileNotFoundError: the folder has no lesson.
+    """
+    there = [lesson for lesson in course.lessons if (folder / lesson.notebook.name).is_file()]
+    if not there:
+        raise FileNotFoundError(f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {folder}")
+    passed = {name for name, entry in Progress.load().exercises.items() if entry.passed}
+    todo = [lesson for lesson in there if any(e.name not in passed for e in lesson.exercises)]
+    page = f"/lab/tree/{quote((todo or there)[0].notebook.name)}"
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        f"--ServerApp.root_dir={folder.resolve()}",
+        f"--LabApp.default_url={page}",  # also in the address it prints where there is no browser
+        "--LabApp.news_url=None",  # no question about Jupyter's news before the first lesson
+    ]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append(
+            "--allow-root"
+        )  # containers have no other user; the server listens on localhost, with a token
+    return command
+
+
+def reset(place: Path, name: str, report: Report = print) -> Path:
+    """Put an exercise, or a whole lesson, back to its start; the old notebook stays as a backup copy.
+
+    Args:
+        place: the learner's folder, or one notebook.
+        name: an exercise (`train_step`) or a lesson (`01`).
+        report: gets a Korean line for what was done.
+
+    Returns:
+        The backup.
+
+    Raises:
+        StartError: there is no such notebook, or its cell is gone.
+        CourseError: there is no such exercise or lesson.
+    """
+    course = load_course()
+    exercise = course.exercises.get(name)
+    lesson = course.lesson(exercise.lesson if exercise else _lesson_key(course, name))
+    notebook = _find_notebook(place, lesson)
+    try:
+        fresh = None if exercise is None else _with_fresh_cell(notebook, lesson, exercise)
+        backup = _back_up(notebook)
+        _write(notebook, lesson.notebook.read_bytes() if fresh is None else fresh)
+    except PermissionError as error:
+        raise StartError(
+            f"{error.filename or notebook}에 쓸 권한이 없어요. 파일과 폴더의 권한을 확인해 주세요."
+        ) from error
+    progress = Progress.load()
+    for one in [exercise] if exercise else lesson.exercises:
+        progress.forget(one.name)
+    report(f"처음 상태로 되돌렸어요: {exercise.title if exercise else lesson.title} ({notebook})")
+    report(f"쓰던 것은 여기 있어요: {backup}")
+    report("JupyterLab에 열려 있으면 디스크에서 다시 불러오세요 (File → Reload Notebook from Disk).")
+    return backup
+
+
+def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:
+    copied = _read_manifest(folder)
+    targets = []
+    for lesson in course.lessons:
+        target = folder / lesson.notebook.name
+        targets.append(target)
+        newest = _digest(lesson.notebook)
+        there = _digest(target) if target.exists() else None
+        if there is None:
+            _write(target, lesson.notebook.read_bytes())
+            report(f"복사했어요: {target}")
+        elif there == newest:
+            report(f"이미 있어요: {target}")
+        elif there == copied.get(lesson.name):
+            _write(target, lesson.notebook.read_bytes())
+            report(f"새 판으로 바꿨어요 (고친 곳이 없었어요): {target}")
+        elif newest == copied.get(lesson.name):
+            report(f"쓰던 것을 그대로 둬요: {target}")
+        else:
+            beside = _free_name(target, "새판")
+            _write(beside, lesson.notebook.read_bytes())
+            report(f"쓰던 것을 그대로 두고, 강의의 새 판은 옆에 뒀어요: {beside}")
+        copied[lesson.name] = newest
+    (folder / MANIFEST).write_text(json.dumps(copied, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return targets
+
+
+def _read_manifest(folder: Path) -> dict[str, str]:
+    try:
+        document = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        return {str(name): str(digest) for name, digest in document.items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _write(target: Path, content: bytes) -> None:
+    """Through a temporary name, so that a full disk leaves no half notebook."""
+    temporary = target.with_name(f".{target.name}.tmp")
+    temporary.write_bytes(content)
+    temporary.replace(target)
+
+
+def _free_name(path: Path, word: str) -> Path:
+    candidates = (path.with_name(f"{path.stem}-{word}{n}{path.suffix}") for n in ("", *range(2, 10_000)))
+    return next(candidate for candidate in candidates if not candidate.exists())
+
+
+def _back_up(notebook: Path) -> Path:
+    backup = _free_name(notebook, f"백업-{time.strftime('%Y%m%d-%H%M%S')}")
+    _write(backup, notebook.read_bytes())
+    return backup
+
+
+def _lesson_key(course: Course, name: str) -> str:
+    known = {key for one in course.lessons for key in (one.id, one.id.lstrip("0"), one.name)}
+    stem = name.removesuffix(".ipynb")
+    if stem in known:
+        return stem
+    raise StartError(
+        f"'{name}'이라는 연습 문제도 레슨도 없어요. 연습 문제: {', '.join(course.exercises)} / "
+        f"레슨: {', '.join(one.id for one in course.lessons)}"
+    )
+
+
+def _find_notebook(place: Path, lesson: Lesson) -> Path:
+    if place.is_file():
+        if place.suffix != ".ipynb":
+            raise StartError(f"노트북(.ipynb)만 되돌릴 수 있어요: {place}")
+        return place
+    for folder in (place, place / "hanstep"):
+        if (folder / lesson.notebook.name).is_file():
+            return folder / lesson.notebook.name
+    raise StartError(
+        f"{place}에 {lesson.notebook.name}이 없어요. 레슨이 있는 폴더를 알려 주세요: --folder 폴더 "
+        "(없으면 grader start가 만들어요)"
+    )
+
+
+def _with_fresh_cell(notebook: Path, lesson: Lesson, exercise: Exercise) -> bytes:
+    """The learner's notebook with the exercise's cell as it was at the start."""
+    nbformat: Any = importlib.import_module("nbformat")  # Any: it is only partly typed
+    tag = f"exercise:{exercise.name}"
+    try:
+        document = _load(notebook)
+    except StartError as error:
+        raise StartError(f"{error} {_whole_lesson(lesson, notebook)}") from error
+    cells, starters = _tagged(document, tag), _tagged(_load(lesson.notebook), tag)
+    if not cells or not starters:
+        raise StartError(f"{notebook}에 {exercise.name} 연습 셀이 없어요. {_whole_lesson(lesson, notebook)}")
+    for cell in cells:
+        cell.source = starters[0].source
+        cell.outputs, cell.execution_count = [], None
+    return f"{nbformat.writes(document)}\n".encode()
+
+
+def _whole_lesson(lesson: Lesson, notebook: Path) -> str:
+    command = f"grader reset {lesson.id} --folder {shlex.quote(str(notebook))}"
+    return f"레슨 전체를 되돌리려면 (쓰던 것은 백업으로 남아요): {command}"
+
+
+def _load(path: Path) -> Any:
+    nbformat: Any = importlib.import_module("nbformat")
+    try:
+        return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+    except (OSError, UnicodeDecodeError, nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
+        raise StartError(f"노트북으로 읽을 수 없어요: {path} ({type(error).__name__}).") from error
+
+
+def _tagged(document: Any, tag: str) -> Sequence[Any]:
+    return [
+        cell for cell in document.cells if tag in cell.metadata.get("tags", ()) and cell.cell_type == "code"
+    ]

@@ -1,0 +1,59 @@
+"""Stops code that runs in this very process: an endless loop in a notebook cell must not cost the kernel."""
+
+import ctypes
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from grader.observe.play import TimeLimit
+
+_AGAIN = 0.2  # seconds until the next try, when code swallowed the first exception
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `TimeLimit` in this thread once `seconds` have passed, again and again until it gets through.
+
+    In the main thread of a Unix process an alarm does it, which interrupts system calls too; elsewhere
+    (Windows, other threads) the interpreter raises it between two bytecodes.
+    """
+    alarms = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    with _by_alarm(seconds) if alarms else _by_watchdog(seconds):
+        yield
+
+
+@contextmanager
+def _by_alarm(seconds: float) -> Iterator[None]:
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        raise TimeLimit
+
+    previous = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+@contextmanager
+def _by_watchdog(seconds: float) -> Iterator[None]:
+    target = threading.get_ident()
+    over = threading.Event()
+
+    def watch() -> None:
+        wait = seconds
+        while not over.wait(wait):
+            raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+            raise_in(ctypes.c_ulong(target), ctypes.py_object(TimeLimit))
+            wait = _AGAIN
+
+    watchdog = threading.Thread(target=watch, daemon=True)
+    watchdog.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watchdog.join()

@@ -1,0 +1,172 @@
+"""Plays an exercise's scenarios with one program and returns the trace: the same road for the solution,
+for every known mistake and for a submission."""
+
+import random
+import time
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from grader.observe.program import STUDENT_ERRORS, Program
+from grader.observe.recorder import Diverged, Recorder, ScenarioOver
+from grader.observe.trace import Failure, Run, Trace
+
+
+class TimeLimit(BaseException):
+    """The learner's code ran longer than it may. Not an `Exception`: `except Exception` must not eat it."""
+
+
+@dataclass(frozen=True)
+class Env:
+    """What a scenario is built from: everything random in it follows from `seed`."""
+
+    seed: int
+    device: torch.device
+    scenario: str
+
+    def generator(self, salt: str = "") -> torch.Generator:
+        """A CPU generator of its own for each scenario and salt."""
+        return torch.Generator().manual_seed(self.number(salt))
+
+    def number(self, salt: str = "") -> int:
+        """An integer below 2**31 that follows from seed, scenario and salt."""
+        return (zlib.crc32(f"{self.scenario}/{salt}".encode()) ^ (self.seed * 0x9E3779B1)) & 0x7FFFFFFF
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The pieces of a scenario that a recipe needs: whose gradients may have gone into an update."""
+
+    model: nn.Module
+    batches: Sequence[tuple[Tensor, Tensor]]
+    loss_fn: Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What a scenario's function gets."""
+
+    program: Program
+    recorder: Recorder
+    env: Env
+
+    def student(self, name: str) -> Callable[..., Any]:
+        """The program's function (or class) `name`."""
+        function: Callable[..., Any] = self.program.names[name]
+        return function
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One situation in which the student's function is watched."""
+
+    name: str
+    title: str
+    """Korean noun phrase, as it stands in feedback: `SGD`, `드롭아웃이 있는 모델`."""
+    play: Callable[[Stage], None]
+    atol: float = 1e-9
+    """Absolute tolerance of every compared array; its reason stands beside each scenario that changes it."""
+    problem: Callable[[Env], Problem] | None = None
+    """Set where updates are plain SGD, so that a recipe can be recovered from them."""
+
+
+@dataclass(frozen=True)
+class Driver:
+    """How one exercise is run."""
+
+    name: str
+    scenarios: tuple[Scenario, ...]
+    needs: tuple[str, ...] = field(default=())
+    """Further names the submission must define beside `name`."""
+
+    def scenario(self, name: str) -> Scenario:
+        """The scenario called `name`."""
+        return next(s for s in self.scenarios if s.name == name)
+
+
+def play(
+    driver: Driver,
+    program: Program,
+    *,
+    seed: int,
+    device: str = "cpu",
+    only: Collection[str] | None = None,
+) -> Trace:
+    """Run the driver's scenarios (those in `only`, when given) with the program's functions.
+
+    The process's own random state, default dtype and gradient mode are as before afterwards.
+    """
+    started = time.perf_counter()
+    trace = Trace(warnings=list(program.warnings))
+    trace.load_failure = _load_failure(program, (driver.name, *driver.needs))
+    if trace.load_failure is None:
+        for scenario in driver.scenarios:
+            if only is None or scenario.name in only:
+                trace.runs[scenario.name] = play_scenario(scenario, program, seed=seed, device=device)
+    trace.seconds = time.perf_counter() - started
+    return trace
+
+
+def play_scenario(
+    scenario: Scenario, program: Program, *, seed: int, device: str = "cpu", against: Run | None = None
+) -> Run:
+    """Run one scenario; with `against`, only as far as its states follow that run's."""
+    env = Env(seed, torch.device(device), scenario.name)
+    recorder = Recorder(program, against=against, atol=scenario.atol)
+    with _untouched_process(env.number("global")):
+        try:
+            scenario.play(Stage(program, recorder, env))
+        except ScenarioOver:
+            pass
+        except Diverged:
+            recorder.run.complete = False
+        except STUDENT_ERRORS as error:
+            # What the function returned was so strange that the driver tripped over it.
+            recorder.run.failure = Failure(
+                type(error).__name__,
+                tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object),
+                f"함수가 돌려준 값이나 남긴 상태로 다음 계산을 할 수 없어요: {error}"[:500],
+                call=recorder.calls,
+            )
+        return recorder.finish()
+
+
+def _load_failure(program: Program, names: Sequence[str]) -> Failure | None:
+    if "*" in program.failures:
+        return program.failures["*"]
+    for name in names:
+        if name in program.names:
+            continue
+        return program.failures.get(name) or Failure("NameError", ("NameError",), f"`{name}` 정의가 없어요")
+    return None
+
+
+@contextmanager
+def _untouched_process(seed: int) -> Iterator[None]:
+    """Start from a known random state, and put the process back as it was."""
+    python_state, numpy_state = random.getstate(), np.random.get_state()
+    dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        np.random.seed(seed)
+        random.seed(seed)
+        torch.set_default_dtype(torch.float32)
+        torch.set_grad_enabled(True)
+        try:
+            yield
+        finally:
+            random.setstate(python_state)
+            np.random.set_state(numpy_state)
+            torch.set_default_dtype(dtype)
+            torch.set_grad_enabled(grad)
+
+
+def drivers(modules: Mapping[str, Any]) -> dict[str, Driver]:
+    """All drivers of the given exercise modules by exercise name."""
+    return {name: driver for module in modules.values() for name, driver in module.EXERCISES.items()}

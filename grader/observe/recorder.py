@@ -1,0 +1,408 @@
+"""Watches model and optimizer while a student's function runs, and writes down what it leaves behind."""
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from grader.observe.argument_guard import Handed
+from grader.observe.program import STUDENT_ERRORS, Program, describe_failure, without_addresses
+from grader.observe.trace import Array, Event, Fact, Run
+
+_MAX_EVENTS = 2000  # a submission that loops must not fill the memory with its own events
+_MAX_STATES = 2000
+
+
+class ScenarioOver(Exception):
+    """The student's code raised; what has been observed so far is the scenario's result."""
+
+
+class Diverged(BaseException):
+    """A state left the run it is compared with; the rest need not be played."""
+
+
+class Recorder:
+    """Collects one scenario's `Run`.
+
+    States are compared, events are not: closures, `model.zero_grad()` or `torch.autograd.grad` change the
+    order of events of a right program and none of its parameters.
+    """
+
+    def __init__(self, program: Program, *, against: Run | None = None, atol: float = 0.0) -> None:
+        """With `against`, the scenario is broken off (`Diverged`) at the first state that leaves that run."""
+        self.run = Run()
+        theta = None if against is None else against.arrays.get("theta")
+        self._against = theta if theta is not None and theta.ndim == 2 else None
+        self._atol = atol
+        self.program = program
+        self.calls = 0
+        self.warned: list[str] = []
+        """Category names of the warnings raised inside the student's function."""
+        self.forward_modes: list[bool] = []
+        """For each forward pass inside the student's function: was the model in train mode?"""
+        self.graphs_built = 0
+        """Forward passes inside the student's function whose output had a graph."""
+        self._model: nn.Module | None = None
+        self._optimizer: Optimizer | None = None
+        self._own: list[nn.Parameter] = []
+        self._batches: Sequence[Tensor] = ()
+        self._at_forwards = True
+        self._states: list[Array] = []
+        self._points: list[Array] = []
+        self._rates: list[Array] = []
+        self._returned: list[float] = []
+        self._return_types: list[Fact] = []
+        self._recording = False
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Recorder":
+        return self  # a student may copy the model; the copy reports here too
+
+    # ---- what the drivers call -------------------------------------------------------------------
+
+    def watch(
+        self,
+        model: nn.Module,
+        optimizer: Optimizer | None = None,
+        scheduler: Any = None,
+        *,
+        batches: Sequence[Tensor] = (),
+        at_forwards: bool = True,
+    ) -> None:
+        """Record from now on what happens to `model` and `optimizer`; `batches` are the inputs by number.
+
+        With `at_forwards=False` only updates and the ends of calls make a state: parameters that a forward pass
+        sees in between (SAM's w + e) are evidence, so that states count updates.
+        """
+        self._model, self._optimizer, self._batches = model, optimizer, batches
+        self._at_forwards = at_forwards
+        self._own = list(model.parameters())
+        for module in model.modules():
+            if hasattr(module, "observer"):
+                setattr(module, "observer", self)  # noqa: B010 - a plain attribute, which nn.Module types away
+        first = next((p for p in model.parameters() if p.requires_grad), None)
+        if first is not None:
+            first.register_post_accumulate_grad_hook(lambda _: self._event("gradient"))
+        _shadow(model, "zero_grad", lambda: self._event("zero_grad"))
+        if optimizer is not None:
+            self.adopt(optimizer)
+        if scheduler is not None:
+            _shadow(scheduler, "step", lambda: self._event("scheduler"))
+        self.state()
+
+    def adopt(self, optimizer: Optimizer) -> None:
+        """Record what `optimizer` does to the watched model; it may have been built by the student's function."""
+        self._optimizer = optimizer
+        _shadow(optimizer, "zero_grad", lambda: self._event("zero_grad"))
+        optimizer.register_step_pre_hook(self._stepping)
+        optimizer.register_step_post_hook(lambda *_: self.state())
+
+    @property
+    def states(self) -> Sequence[Array]:
+        """The parameters so far: at the start, and after each update."""
+        return self._states
+
+    def note(self, kind: str) -> None:
+        """Add an event that only the driver can see."""
+        self._event(kind)
+
+    def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call the student's function.
+
+        Raises:
+            ScenarioOver: it raised; the failure is in the run.
+        """
+        try:
+            return self._observed(function, *args, **kwargs)
+        except STUDENT_ERRORS as error:
+            self.run.failure = describe_failure(error, self.program, self.calls)
+            raise ScenarioOver from None
+        finally:
+            self.state()
+            self.calls += 1
+
+    def expect(
+        self,
+        exception: type[BaseException],
+        fact: str,
+        function: Callable[..., Any],
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        """Call the student's function, which should raise `exception`; what it did becomes the fact."""
+        outcome = "아무 예외도 내지 않음"
+        try:
+            self._observed(function, *args, **kwargs)
+        except exception:
+            outcome = exception.__name__
+        except STUDENT_ERRORS as error:
+            outcome = type(error).__name__
+        finally:
+            self.state()
+            self.calls += 1
+        self.fact(fact, outcome)
+
+    def returned(self, value: Any) -> None:
+        """Record a returned number and its type (a tensor is turned into a number, and told)."""
+        self._return_types.append(type_name(value))
+        self._returned.append(as_number(value))
+
+    def array(self, name: str, value: Tensor | Array | Sequence[float]) -> None:
+        """Record an array that is compared."""
+        self.run.arrays[name] = to_array(value)
+
+    def fact(self, name: str, value: Fact) -> None:
+        """Record a fact that is compared exactly."""
+        self.run.facts[name] = _settled(value)
+
+    def append_fact(self, name: str, value: Fact) -> None:
+        """Add to a list of facts."""
+        existing = self.run.facts.setdefault(name, [])
+        if isinstance(existing, list) and len(existing) < _MAX_EVENTS:
+            existing.append(_settled(value))
+
+    def state(self) -> None:
+        """Record the parameters, unless they are still what they were."""
+        if self._model is None or len(self._states) >= _MAX_STATES:
+            return
+        vector = self._flatten(p for p in self._model.parameters())
+        if self._states and np.array_equal(self._states[-1], vector, equal_nan=True):
+            return
+        self._states.append(vector)
+        self._rates.append(self._learning_rates())
+        if self._against is not None and not self._follows(vector, len(self._states) - 1):
+            self._against = None
+            raise Diverged
+
+    def _follows(self, vector: Array, row: int) -> bool:
+        assert self._against is not None
+        if row >= len(self._against) or self._against[row].shape != vector.shape:
+            return False
+        return np.allclose(vector, self._against[row], rtol=0.0, atol=self._atol, equal_nan=True)
+
+    def modes(self, name: str = "모드") -> None:
+        """Record as a fact which submodules are in train mode."""
+        if self._model is not None:
+            self.append_fact(name, [m.training for m in self._model.modules()])
+
+    def gradients_left(self) -> bool:
+        """Whether some parameter holds a gradient that is not zero."""
+        return self._model is not None and any(
+            p.grad is not None and bool(p.grad.ne(0).any()) for p in self._model.parameters()
+        )
+
+    def finish(self) -> Run:
+        """Write the collected states into the run and hand it over."""
+        if self._model is not None and self._states:
+            sizes = {state.shape for state in (*self._states, *self._points)}
+            if len(sizes) == 1:
+                self.run.arrays["theta"] = np.stack(self._states)
+                self.run.evidence["lr"] = np.stack(self._rates)
+                if self._points:
+                    self.run.evidence["points"] = np.stack(self._points)
+            else:
+                self.run.facts["매개변수의 크기"] = "바뀜"
+            self.run.labels = [f"{name} {p.numel()}" for name, p in self._model.named_parameters()]
+            self.run.evidence["gradients_left"] = np.array([self.gradients_left()])
+        if self._return_types:
+            self.run.facts["반환 타입"] = self._return_types
+            self.run.arrays["returned"] = np.array(self._returned)
+        return self.run
+
+    # ---- what the fixtures call ------------------------------------------------------------------
+
+    def forward(self, inputs: Tensor) -> None:
+        """A forward pass of the watched model starts (fixture models call this)."""
+        if not self._recording:
+            return
+        note = ""
+        if self._holds_its_own_parameters():
+            if self._at_forwards:
+                self.state()
+            else:
+                note = self._point()
+        self._event("forward", batch=self._batch_number(inputs), note=note)
+
+    def forwarded(self, outputs: Tensor, training: bool) -> None:
+        """That forward pass is over (fixture models call this)."""
+        if self._recording and len(self.forward_modes) < _MAX_EVENTS:
+            self.forward_modes.append(training)
+            self.graphs_built += outputs.requires_grad
+
+    # ---- inside ----------------------------------------------------------------------------------
+
+    def _observed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        handed = Handed((*args, *kwargs.values()))
+        with self._patched(function), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self._recording = True
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._recording = False
+                for what in handed.changes():
+                    self.fact("받은 데이터에서 바뀐 것", what)
+                self.warned += [w.category.__name__ for w in caught][:100]
+
+    def _event(self, kind: str, *, batch: int | None = None, note: str = "") -> None:
+        if self._recording and len(self.run.events) < _MAX_EVENTS:
+            state = len(self._states) - 1
+            self.run.events.append(Event(kind, self._line(), self.calls, batch, state, note))
+
+    def _line(self) -> int | None:
+        frame = sys._getframe(2)
+        while frame is not None:
+            if self.program.owns(frame.f_code.co_filename):
+                return frame.f_lineno
+            frame = frame.f_back  # type: ignore[assignment]
+        return None
+
+    def _holds_its_own_parameters(self) -> bool:
+        """False inside `torch.func.functional_call`, which lends the model other tensors for one call."""
+        return self._model is not None and all(
+            now is own for now, own in zip(self._model.parameters(), self._own, strict=False)
+        )
+
+    def _point(self) -> str:
+        """Where a forward pass finds the parameters: `at 3` (row of the evidence), nothing for the last state."""
+        assert self._model is not None
+        vector = self._flatten(p for p in self._model.parameters())
+        if np.array_equal(self._states[-1], vector, equal_nan=True) or len(self._points) >= _MAX_STATES:
+            return ""
+        if not self._points or not np.array_equal(self._points[-1], vector, equal_nan=True):
+            self._points.append(vector)
+        return f"at {len(self._points) - 1}"
+
+    def _batch_number(self, inputs: Tensor) -> int | None:
+        for number, batch in enumerate(self._batches):
+            if inputs.shape == batch.shape and torch.equal(inputs.detach(), batch):
+                return number
+        return None
+
+    def _grad_note(self) -> str:
+        assert self._model is not None
+        grads = [p.grad for p in self._model.parameters() if p.requires_grad]
+        if all(g is None for g in grads):
+            return "grad none"
+        return "grad set" if any(g is not None and bool(g.ne(0).any()) for g in grads) else "grad zero"
+
+    def _flatten(self, tensors: Iterator[Tensor]) -> Array:
+        return np.concatenate([t.detach().double().cpu().numpy().ravel() for t in tensors])
+
+    def _learning_rates(self) -> Array:
+        """Learning rate of each element of the state (0 where the optimizer does not hold it)."""
+        assert self._model is not None
+        rates = {}
+        if self._optimizer is not None:
+            for group in self._optimizer.param_groups:
+                rates.update({id(p): float(group["lr"]) for p in group["params"]})
+        return np.concatenate([np.full(p.numel(), rates.get(id(p), 0.0)) for p in self._model.parameters()])
+
+    @contextmanager
+    def _patched(self, function: Callable[..., Any]) -> Iterator[None]:
+        """Note backward passes and clipping for as long as the student's function runs.
+
+        Names that the submission imported (`from torch.nn.utils import clip_grad_norm_`) are replaced in
+        its own globals as well, and everything is put back afterwards.
+        """
+        clip = torch.nn.utils.clip_grad
+        targets: list[tuple[Any, str, str]] = [
+            (torch.autograd, "backward", "backward"),
+            (torch.autograd, "grad", "backward"),
+            (clip, "clip_grad_norm_", "clip"),
+            (clip, "clip_grad_value_", "clip"),
+            (torch.nn.utils, "clip_grad_norm_", "clip"),
+            (torch.nn.utils, "clip_grad_value_", "clip"),
+        ]
+        undo: list[Callable[[], None]] = []
+        noted: dict[int, Any] = {}
+        originals = []  # kept alive, so that the ids above stay theirs
+        try:
+            for owner, name, kind in targets:
+                original = getattr(owner, name)
+                originals.append(original)
+                wrapper = noted.setdefault(id(original), self._noting(original, kind))
+                setattr(owner, name, wrapper)
+                undo.append(lambda o=owner, n=name, f=original: setattr(o, n, f))  # type: ignore[misc]
+            namespace = getattr(function, "__globals__", {})
+            for name, value in list(namespace.items()):
+                if id(value) in noted:
+                    namespace[name] = noted[id(value)]
+                    undo.append(lambda n=name, f=value: namespace.__setitem__(n, f))  # type: ignore[misc]
+            yield
+        finally:
+            for restore in reversed(undo):
+                restore()
+
+    def _noting(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            by_hand = original.__name__ == "grad"
+            self._event(kind, note="by hand" if by_hand else "")
+            result = original(*args, **kwargs)
+            if by_hand:  # hands the gradients over: no hook on a parameter sees them
+                self._event("gradient")
+            return result
+
+        return noted
+
+    def _stepping(self, _: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Note a step where it reads the gradients: after the closure, if it is given one."""
+        closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
+
+        def read(value: Any = None) -> Any:
+            self._event("step", note=self._grad_note())
+            return value
+
+        if closure is None:
+            return read()
+        return args[:1], {**kwargs, "closure": lambda: read(closure())}
+
+
+def _shadow(owner: Any, name: str, note: Callable[[], None]) -> None:
+    """Let `owner.name(...)` note itself first."""
+    original = getattr(owner, name)
+
+    @functools.wraps(original)  # Accelerate reads the signature of an optimizer's zero_grad
+    def shadowed(*args: Any, **kwargs: Any) -> Any:
+        note()
+        return original(*args, **kwargs)
+
+    object.__setattr__(owner, name, shadowed)
+
+
+def _settled(value: Any) -> Fact:
+    """A fact that JSON can hold and that is the same on every run, whatever a student has put in its place."""
+    if isinstance(value, list):
+        return [_settled(item) for item in value]
+    if isinstance(value, str):
+        return without_addresses(value)
+    return value if value is None or isinstance(value, bool | int | float) else f"({type_name(value)})"
+
+
+def type_name(value: Any) -> str:
+    """`float`, `int`, `Tensor` …: NumPy's float64 is a Python float, a bool is no int here."""
+    for cls in (bool, int, float, Tensor):
+        if isinstance(value, cls):
+            return cls.__name__
+    return type(value).__name__
+
+
+def as_number(value: Any) -> float:
+    """The value as a float; NaN when it is none."""
+    try:
+        return float(value.detach().double().mean()) if isinstance(value, Tensor) else float(value)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        return float("nan")
+
+
+def to_array(value: Any) -> Array:
+    """A float64 array on the CPU."""
+    if isinstance(value, Tensor):
+        return value.detach().double().cpu().numpy().copy()
+    return np.asarray(value, dtype=np.float64)

@@ -1,1 +1,0 @@
-"""What enters the sandbox: traces, recording, running. Nothing here knows an answer."""

@@ -1,0 +1,1 @@
+"""Runs submissions isolated and brings back what was observed."""

@@ -1,0 +1,265 @@
+"""The sandbox's bubblewrap command line: what is bound, what is masked, and whether it works here at all."""
+
+import functools
+import importlib.util
+import os
+import shutil
+import site
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from grader.paths import course_root
+
+PACKAGE = Path(__file__).resolve().parent.parent
+_INSIDE = Path("/hanstep")
+_EXTRA = _INSIDE / "extra"
+_IMPORTED = ("torch", "numpy", "safetensors")
+
+_CAPABILITIES = ("--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN")
+"""For the server, in bubblewrap's user namespace only: it makes the namespaces of its children with it."""
+
+Reason = Literal["ok", "not-linux", "no-bwrap", "apparmor", "userns-off", "container", "refused"]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Whether submissions can be isolated on this machine."""
+
+    available: bool
+    reason: Reason
+    remedy: str = ""
+    """A command that mends it, where one is known."""
+    detail: str = ""
+    """What was printed by the part that failed."""
+
+
+@functools.cache
+def probe() -> Probe:
+    """Go once through everything the sandbox does, save torch (a tenth of a second)."""
+    if sys.platform != "linux":
+        return Probe(False, "not-linux")
+    if shutil.which("bwrap") is None:
+        return Probe(False, "no-bwrap", _install_command())
+    code = "from grader.sandbox.inside import isolation; isolation.self_test()"
+    try:
+        test = subprocess.run(
+            [*isolated(), *python(search_path(isolate=True)[:1], code)],
+            env=environment("cpu"),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Probe(False, "refused", detail=str(error))
+    if test.returncode == 0:
+        return Probe(True, "ok")
+    detail = (test.stderr.strip().splitlines() or [f"exit status {test.returncode}"])[-1]
+    reason, remedy = _why_refused()
+    return Probe(False, reason, remedy, detail)
+
+
+def isolated(device: str = "cpu", extra: Path | None = None) -> list[str]:
+    """`bwrap …`, to be followed by what runs inside."""
+    bound = [*_python_directories(), *_site_directories()]
+    arguments = [shutil.which("bwrap") or "bwrap", "--unshare-user", "--unshare-all", *_CAPABILITIES]
+    arguments += ["--uid", "1000", "--gid", "1000", "--hostname", "hanstep"]
+    arguments += [*_system(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+    arguments += _binds_and_masks(bound)
+    for part in ("__init__.py", "observe", "exercises", "sandbox/__init__.py", "sandbox/inside"):
+        arguments += ["--ro-bind", str(PACKAGE / part), str(_INSIDE / "grader" / part)]
+    if extra is not None:
+        arguments += ["--ro-bind", str(extra.resolve()), str(_EXTRA)]
+    if device != "cpu":
+        for node in (*sorted(Path("/dev").glob("nvidia*")), *Path("/dev").glob("dxg")):  # dxg: under WSL
+            arguments += ["--dev-bind", str(node), str(node)]
+    # Nothing but /tmp is written to. Not --die-with-parent: it means the thread that started us, and the
+    # server ends by itself when its control socket does.
+    return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
+
+
+def below_tmp() -> tuple[str, ...]:
+    """Bound folders that a child's own /tmp would hide: an environment made in /tmp, to try things or in CI."""
+    folders = {path for path in (*_python_directories(), *_site_directories()) if path.is_dir()}
+    return tuple(str(path) for path in sorted(folders) if path.is_relative_to("/tmp"))
+
+
+def extra_inside(extra: Path | None, *, isolate: bool) -> str | None:
+    """Where the server finds a further folder of exercise modules."""
+    if extra is None:
+        return None
+    return str(_EXTRA if isolate else extra.resolve())
+
+
+def python(search_path: list[str], code: str) -> list[str]:
+    """A Python that imports the standard library and `search_path`, whatever the environment says.
+
+    Like `-I`, but it listens to PYTHONHASHSEED: the order of a set of names must not change between two runs.
+    """
+    start = f"import sys; sys.path[:0] = {search_path!r}; {code}"
+    return [_executable(), "-s", "-S", "-P", "-B", "-X", "utf8", "-c", start]
+
+
+def search_path(*, isolate: bool) -> list[str]:
+    """Where `grader` is, then the installed packages."""
+    grader = _INSIDE if isolate else PACKAGE.parent
+    return [str(grader), *(str(path) for path in _site_directories())]
+
+
+def environment(device: str, home: str = "/tmp") -> dict[str, str]:
+    """All environment variables of the server: none of the caller's, which may hold tokens."""
+    variables = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": home,
+        "TMPDIR": home,
+        "LANG": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        "MPLBACKEND": "Agg",
+        # One thread each: forking a process with worker threads leaves children that wait for them.
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "JOBLIB_MULTIPROCESSING": "0",  # there is no /dev/shm to try it in
+    }
+    if device == "cpu":
+        variables["CUDA_VISIBLE_DEVICES"] = ""
+    else:
+        # torch.cuda.is_available() must not start CUDA in the server: after that it could not be forked.
+        variables["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
+        if "CUDA_VISIBLE_DEVICES" in os.environ:
+            variables["CUDA_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"]
+    return variables
+
+
+# ---- what is there -------------------------------------------------------------------------------
+
+
+def _system() -> list[str]:
+    arguments = ["--ro-bind", "/usr", "/usr"]
+    for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
+        path = Path(name)
+        if path.is_symlink():
+            arguments += ["--symlink", str(path.readlink()), name]
+        elif path.is_dir():
+            arguments += ["--ro-bind", name, name]
+    for name in ("/etc/ld.so.cache", "/etc/alternatives"):  # the second: where Debian's BLAS is chosen
+        arguments += ["--ro-bind-try", name, name]
+    return arguments
+
+
+def _executable() -> str:
+    """The interpreter itself, not a virtual environment's link to it."""
+    return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+
+
+def _python_directories() -> list[Path]:
+    executable = Path(_executable())
+    library = Path(sysconfig.get_path("stdlib")).resolve().parent
+    # Shared libraries of the interpreter stand in lib, also where its modules are in lib64.
+    candidates = [executable, library, Path(sys.base_prefix).resolve() / "lib"]
+    return sorted({path for path in candidates if path.exists()})
+
+
+@functools.cache
+def _site_directories() -> tuple[Path, ...]:
+    """Folders of installed packages: those on the path, and wherever the packages we need are."""
+    paths = [Path(entry) for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")]
+    for name in _IMPORTED:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin is not None:
+            paths.append(Path(spec.origin).parent.parent)
+    return tuple(dict.fromkeys(path.resolve() for path in paths if path.is_dir()))
+
+
+def _answers() -> set[Path]:
+    """Folders that hold answers, or the parts of the grader that know them."""
+    data = sysconfig.get_path("data")  # Debian's own Python installs to /usr/local, not to its prefix
+    shares = [Path(prefix) for prefix in (sys.prefix, sys.base_prefix, data, site.getuserbase()) if prefix]
+    folders = [course_root(), PACKAGE, *(prefix / "share" / "hanstep" for prefix in shares)]
+    folders += [directory / "grader" for directory in _site_directories()]
+    return {folder.resolve() for folder in folders if folder.is_dir()}
+
+
+def _binds_and_masks(bound: list[Path]) -> list[str]:
+    """Bind `bound`, and cover every folder with answers that this brings in.
+
+    Shallow paths first: an environment inside the checkout is bound again on top of the mask.
+    """
+    visible = [Path("/usr"), *bound]
+    masked = {folder for folder in _answers() if any(folder.is_relative_to(path) for path in visible)}
+    arguments: list[str] = []
+    for path in sorted({*bound, *masked}, key=lambda path: (len(path.parts), path)):
+        if path in masked:
+            arguments += ["--tmpfs", str(path), "--remount-ro", str(path)]
+        else:
+            arguments += ["--ro-bind", str(path), str(path)]
+    return arguments
+
+
+# ---- why it does not work --------------------------------------------------------------------------
+
+
+def explain(found: Probe) -> str:
+    """Korean lines: what is missing for the sandbox, and the command that mends it."""
+    why = {
+        "ok": "샌드박스를 쓸 수 있어요.",
+        "not-linux": "샌드박스는 리눅스에서만 돌아요.",
+        "no-bwrap": "제출물을 격리하려면 bubblewrap이 필요한데, 설치되어 있지 않아요.",
+        "apparmor": "AppArmor가 bubblewrap의 사용자 네임스페이스를 막고 있어요.",
+        "userns-off": "이 컴퓨터에서는 사용자 네임스페이스가 꺼져 있어요.",
+        "container": "이 컨테이너 안에서는 bubblewrap이 격리를 만들 수 없어요.",
+        "refused": "bubblewrap이 격리를 만들지 못했어요.",
+    }[found.reason]
+    lines = [why]
+    if found.detail:
+        lines.append(f"  ({found.detail})")
+    if found.remedy:
+        lines.append(f"이렇게 고칠 수 있어요: {found.remedy}")
+    if not found.available:
+        lines.append("믿을 수 있는 코드만 있다면 격리 없이 돌릴 수도 있어요: --sandbox none")
+    return "\n".join(lines)
+
+
+def _install_command() -> str:
+    for manager, command in (
+        ("apt-get", "apt-get install -y bubblewrap"),
+        ("dnf", "dnf install -y bubblewrap"),
+        ("pacman", "pacman -S --noconfirm bubblewrap"),
+        ("apk", "apk add bubblewrap"),
+    ):
+        if shutil.which(manager):
+            return _as_root(command)
+    return ""
+
+
+def _why_refused() -> tuple[Reason, str]:
+    """The setting that most likely forbids it, and the command that changes it."""
+    if _kernel_setting("kernel/apparmor_restrict_unprivileged_userns") == "1":
+        # Ubuntu from 24.04 on. A profile of this name also replaces the stricter one of newer releases, which
+        # lets bubblewrap make namespaces and its children none.
+        profile = "abi <abi/4.0>,\\nprofile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }\\n"
+        file = "/etc/apparmor.d/bwrap"
+        tee, load = _as_root(f"tee {file}"), _as_root(f"apparmor_parser -r {file}")
+        return "apparmor", f"printf '{profile}' | {tee} && {load}"
+    for name, value in (("kernel/unprivileged_userns_clone", "1"), ("user/max_user_namespaces", "15000")):
+        if _kernel_setting(name) == "0":
+            return "userns-off", _as_root(f"sysctl -w {name.replace('/', '.')}={value}")
+    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
+        return "container", "docker run --privileged …"
+    return "refused", ""
+
+
+def _as_root(command: str) -> str:
+    return command if os.geteuid() == 0 else f"sudo {command}"
+
+
+def _kernel_setting(name: str) -> str | None:
+    try:
+        return Path("/proc/sys", name).read_text().strip()
+    except OSError:
+        return None

@@ -1,0 +1,1 @@
+"""The side of the sandbox that stands inside it: server, isolation, and the frames both sides speak."""

@@ -1,0 +1,173 @@
+"""What separates one submission from the machine and from its neighbours; the server's children call it."""
+
+import ctypes
+import os
+import resource
+import struct
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.sandbox.sandbox.inside import seccomp
+
+# <linux/sched.h>, <linux/mount.h>, <linux/prctl.h>, <linux/capability.h>
+_NEW_MOUNTS, _NEW_UTS, _NEW_IPC = 0x20000, 0x4000000, 0x8000000
+_NEW_PIDS, _NEW_NETWORK = 0x20000000, 0x40000000
+_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXECUTION = 1, 2, 4, 8
+_BIND, _RECURSIVE = 0x1000, 0x4000
+_PR_SET_PDEATHSIG, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 1, 47, 4
+_CAPABILITY_VERSION_3 = 0x20080522
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What one child may take. Plain numbers, so that they cross the border as JSON."""
+
+    memory_bytes: int
+    """Beyond what the warmed server already has."""
+    cpu_seconds: float
+    """Processor time of all its threads."""
+    file_bytes: int = 64 * 2**20
+    """A file, and everything in its /tmp together."""
+    open_files: int = 256
+
+
+def new_namespaces() -> None:
+    """Own process, mount, IPC, network and host-name namespaces for what this process forks from now on.
+
+    No user namespace of its own: the capability for this comes from bubblewrap's, and `drop_rights` gives it
+    up. Making one more would fail where AppArmor or a nested container allows only the first.
+
+    Raises:
+        OSError: the kernel refused it.
+    """
+    _check("unshare", _libc().unshare(_NEW_MOUNTS | _NEW_UTS | _NEW_IPC | _NEW_PIDS | _NEW_NETWORK))
+
+
+def own_files(bounds: Bounds, keep: Sequence[str] = ()) -> None:
+    """A fresh, small /tmp as working directory, and an empty /proc.
+
+    Args:
+        bounds: how small.
+        keep: folders below /tmp that stay where they are (a virtual environment that stands there).
+
+    Raises:
+        OSError: the kernel refused it.
+    """
+    kept = [(path, os.open(path, os.O_PATH)) for path in keep]
+    kept_out = _NO_SUID | _NO_DEVICES
+    size = f"size={bounds.file_bytes},nr_inodes=4096,mode=0700".encode()
+    _check("mount /tmp", _libc().mount(b"tmpfs", b"/tmp", b"tmpfs", kept_out, size))
+    for path, fd in kept:
+        os.makedirs(path, exist_ok=True)
+        again = _libc().mount(
+            f"/proc/self/fd/{fd}".encode(), os.fsencode(path), None, _BIND | _RECURSIVE, None
+        )
+        _check(f"mount {path}", again)
+        os.close(fd)
+    # Not a new procfs: the kernel refuses one inside bubblewrap, whose own is partly covered.
+    empty = _READ_ONLY | kept_out | _NO_EXECUTION
+    _check("mount /proc", _libc().mount(b"tmpfs", b"/proc", b"tmpfs", empty, b"size=4k,mode=0555"))
+    os.chdir("/tmp")
+
+
+def set_limits(bounds: Bounds, *, address_space: bool) -> None:
+    """Resource limits; `address_space` bounds shared mappings too, but CUDA reserves more than it uses."""
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, bounds.file_bytes)
+    _limit(resource.RLIMIT_NOFILE, bounds.open_files)
+    _limit(resource.RLIMIT_CPU, int(bounds.cpu_seconds) + 1)
+    if sys.platform != "linux":
+        return  # macOS does not enforce the two below
+    status = process_status("self")
+    _limit(resource.RLIMIT_DATA, status["VmData"] + bounds.memory_bytes)
+    if address_space:
+        # 1 GiB more: each thread's malloc arena reserves 128 MiB of addresses that it does not use.
+        _limit(resource.RLIMIT_AS, status["VmSize"] + bounds.memory_bytes + 2**30)
+
+
+def drop_rights() -> None:
+    """No capabilities, and only harmless system calls, in all threads and for good.
+
+    Raises:
+        OSError: the kernel refused it.
+    """
+    libc = _libc()
+    _check("ambient capabilities", libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
+    header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
+    _check("capset", libc.capset(header, bytes(24)))
+    if seccomp.supported():  # elsewhere the server's count of processes stops a fork bomb
+        seccomp.install()
+
+
+def die_with_parent() -> None:
+    """Be killed when the process that forked this one ends, however it ends."""
+    if sys.platform == "linux":
+        _check("prctl", _libc().prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0))
+
+
+def max_threads() -> int:
+    """Threads a child may have: their kernel memory is in no resource limit, yet BLAS starts one a core."""
+    return 64 + 4 * (os.cpu_count() or 1)
+
+
+def process_status(process: int | str) -> dict[str, int]:
+    """Bytes and counts from /proc/PROCESS/status: `VmRSS`, `VmData`, `Threads` …; empty when it is gone."""
+    numbers = {}
+    try:
+        text = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return {}
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        words = value.split()
+        if words and words[0].isdigit():
+            numbers[key] = int(words[0]) * (1024 if words[-1] == "kB" else 1)
+    return numbers
+
+
+def self_test() -> None:
+    """Go through everything once, in a child of this process; needs no torch.
+
+    Raises:
+        OSError: some part of it is refused here.
+    """
+    bounds = Bounds(memory_bytes=2**28, cpu_seconds=5)
+    new_namespaces()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        problem = ""
+        try:
+            set_limits(bounds, address_space=True)
+            own_files(bounds)
+            drop_rights()
+            Path("/tmp/test").write_text("")
+        except Exception as error:
+            problem = str(error)
+        os.write(writing, problem.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        problem = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if problem or status:
+        raise OSError(problem or f"the child ended with status {status}")
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _check(what: str, result: int) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def _limit(kind: int, value: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    resource.setrlimit(kind, (value, value))

@@ -1,0 +1,320 @@
+"""Warms torch once and forks a child for each submission; `grader.sandbox.sandbox` talks to it from outside.
+
+    grader ── control ──▶ server (this process; never runs a submission, never sees its text or its trace)
+      │                      └─ keeper (makes the namespaces, waits)
+      └──── channel ────────────▶ child (first process of its own PID namespace; plays the exercises)
+
+Text and traces go over a channel of the child's own, so that nothing of one submission is in the memory from
+which the next is forked.
+"""
+
+import gc
+import importlib
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import traceback
+import types
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from grader.sandbox.inside.isolation import Bounds
+from grader.sandbox.sandbox.inside import frames, isolation
+
+CONTROL_FD = 0
+"""The server finds its control socket here."""
+
+_CHANNEL_FD = 3
+_TICK = 0.05  # seconds between two looks at a child's memory and threads
+_PID = struct.Struct("i")
+_END = struct.Struct("id")  # wait status, processor seconds
+_STUDENTS_IMPORT = ("matplotlib.pyplot", "sklearn.datasets", "torch.utils.data")
+"""What stands at the top of most submissions: a second for each, were it not warmed here."""
+
+_MAX_PROCESSES = 12
+"""Bubblewrap's first process, server, keeper and child are 4; where seccomp works, there are never more."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What grader tells the server at its start."""
+
+    modules: Sequence[str]
+    """Modules of `grader.exercises`."""
+    extra: str | None
+    """A further folder to find them in."""
+    device: str
+    isolate: bool
+    """Inside bubblewrap: namespaces and filters for each child."""
+    keep: Sequence[str]
+    """Folders below /tmp that a child still needs when it gets a /tmp of its own."""
+
+
+def main() -> None:
+    """Serve until the control socket is closed."""
+    control = socket.socket(fileno=os.dup(CONTROL_FD))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL_FD)
+    header, _, _ = frames.receive(control)
+    setting = Setting(**header)
+    drivers = _warm(setting)
+    frames.send(control, {"event": "ready"})
+    while True:
+        try:
+            header, _, fds = frames.receive(control, max_fds=2)
+            if header["op"] == "fork":
+                _supervise(control, setting, drivers, Bounds(**header["bounds"]), fds)
+            # A "kill" here came too late: its child had ended by itself.
+        except EOFError:
+            return
+
+
+def _warm(setting: Setting) -> Mapping[str, Any]:
+    """Import everything a child will need, so that a fork costs milliseconds.
+
+    CUDA is not touched: a process that has begun to use it cannot be forked.
+    """
+    import torch
+
+    torch.set_num_threads(1)  # forking a process with worker threads leaves children that wait for them
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.AdamW(model.parameters())  # its first construction imports for a second
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+
+    import grader.exercises
+    from grader.observe import play, trace
+
+    trace.to_bytes(trace.Trace())
+    _stand_in_for_lessons()
+    for name in _STUDENTS_IMPORT:
+        with suppress(ImportError):
+            importlib.import_module(name)
+    if setting.extra is not None:
+        grader.exercises.__path__.append(setting.extra)
+    modules = {name: importlib.import_module(f"grader.exercises.{name}") for name in setting.modules}
+    gc.collect()
+    gc.freeze()  # a child's collector must not touch, and so copy, every page of torch
+    return play.drivers(modules)
+
+
+def _stand_in_for_lessons() -> None:
+    """What lessons import from here and graded functions do not need (`check`, `hint`, `plots`) does nothing."""
+    import grader
+
+    def nothing(*_args: Any, **_kwargs: Any) -> None:
+        return None
+
+    def lookup(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return nothing
+
+    plots = types.ModuleType("grader.plots")
+    plots.__getattr__ = lookup  # type: ignore[method-assign]
+    sys.modules[plots.__name__] = plots
+    grader.plots = plots  # type: ignore[attr-defined]
+    grader.check = grader.hint = nothing  # type: ignore[assignment]
+
+
+# ---- the server: one child at a time -------------------------------------------------------------
+
+
+def _supervise(
+    control: socket.socket, setting: Setting, drivers: Mapping[str, Any], bounds: Bounds, fds: list[int]
+) -> None:
+    """Fork a child, watch over it, kill it when told to, and report how it ended."""
+    reading, writing = os.pipe()
+    keeper = os.fork()
+    if keeper == 0:
+        control.close()  # or grader would not notice the server's end as long as a keeper lives
+        os.close(reading)
+        _keep(setting, drivers, bounds, channel=fds[0], output=fds[1], report=writing)
+    os.close(writing)
+    for fd in fds:
+        os.close(fd)
+    child = _read(reading, _PID)
+    reason = None
+    try:
+        if child is not None:
+            reason = _watch(control, reading, child[0], bounds, setting)
+    finally:
+        if child is not None:
+            _kill(child[0])
+        end = _read(reading, _END)
+        os.close(reading)
+        os.waitpid(keeper, 0)
+    status, cpu = (None, 0.0) if end is None else end
+    frames.send(control, {"event": "gone", "reason": reason, "status": status, "cpu": cpu})
+
+
+def _watch(control: socket.socket, reading: int, child: int, bounds: Bounds, setting: Setting) -> str | None:
+    """Wait until the child ends, is to be killed, or takes too much; why it must be killed.
+
+    Raises:
+        EOFError: grader has gone.
+    """
+    at_start = isolation.process_status(child).get("VmRSS", 0)
+    while True:
+        ready, _, _ = select.select([control.fileno(), reading], [], [], _TICK)
+        if control.fileno() in ready:
+            frames.receive(control)
+            return "kill"
+        if reading in ready:
+            return None
+        status = isolation.process_status(child)
+        # Also sees what no resource limit counts under CUDA, such as shared mappings.
+        if status.get("VmRSS", 0) > at_start + 1.2 * bounds.memory_bytes:
+            return "memory"
+        if status.get("Threads", 1) > isolation.max_threads():
+            return "threads"
+        if setting.isolate and sum(name.isdigit() for name in os.listdir("/proc")) > _MAX_PROCESSES:
+            return "processes"
+
+
+def _kill(child: int) -> None:
+    """The child leads a session of its own; inside a PID namespace all other processes go with it."""
+    for kill in (os.killpg, os.kill):
+        try:
+            kill(child, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):  # gone already, or not yet a leader
+            continue
+
+
+def _read(pipe: int, what: struct.Struct) -> tuple[Any, ...] | None:
+    data = os.read(pipe, what.size)
+    return what.unpack(data) if len(data) == what.size else None
+
+
+# ---- the keeper: outside the new PID namespace, so that it can tell how the child ended ------------
+
+
+def _keep(
+    setting: Setting, drivers: Mapping[str, Any], bounds: Bounds, *, channel: int, output: int, report: int
+) -> NoReturn:
+    try:
+        os.setsid()
+        isolation.die_with_parent()
+        if setting.isolate:
+            isolation.new_namespaces()
+        child = os.fork()
+        if child == 0:
+            _become_child(setting, drivers, bounds, channel, output)
+        os.write(report, _PID.pack(child))
+        os.close(channel)
+        os.close(output)
+        _, status, usage = os.wait4(child, 0)
+        os.write(report, _END.pack(status, usage.ru_utime + usage.ru_stime))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(0)
+
+
+# ---- the child -----------------------------------------------------------------------------------
+
+
+def _become_child(
+    setting: Setting, drivers: Mapping[str, Any], bounds: Bounds, channel: int, output: int
+) -> NoReturn:
+    exit_code = 1
+    try:
+        os.setsid()  # before anything else: a kill(0) of the submission's must end here
+        isolation.die_with_parent()
+        _keep_only(channel, output)
+        if setting.device != "cpu":
+            import torch
+
+            torch.zeros(1, device=setting.device)  # the driver reads /proc, which is about to go
+        isolation.set_limits(bounds, address_space=setting.device == "cpu")
+        if setting.isolate:
+            isolation.own_files(bounds, setting.keep)
+            isolation.drop_rights()
+        _perform(socket.socket(fileno=_CHANNEL_FD), drivers, setting.device)
+        exit_code = 0
+    except EOFError:
+        exit_code = 0
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(exit_code)
+
+
+def _keep_only(channel: int, output: int) -> None:
+    """Leave the child nothing but an empty input, its output and its channel."""
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.dup2(channel, _CHANNEL_FD)
+    os.closerange(_CHANNEL_FD + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def _perform(channel: socket.socket, drivers: Mapping[str, Any], device: str) -> None:
+    """Load the submission, then play one exercise after the other as grader asks for them."""
+    from grader.observe.play import play
+    from grader.observe.program import Program, describe_failure, load_program
+    from grader.observe.trace import Trace, to_bytes
+
+    def failed(error: BaseException) -> bytes:
+        # What the recorder lets through (KeyboardInterrupt, a BaseException of its own) is an error like any
+        # other here, where nobody presses Ctrl-C.
+        try:
+            return to_bytes(Trace(load_failure=describe_failure(error, program)))
+        except BaseException:  # its __str__ or class is hostile too
+            return to_bytes(Trace(load_failure=unreadable))
+
+    unreadable = unreadable_failure()
+    frames.send(channel, {"event": "ready"})
+    _, source, _ = frames.receive(channel)
+    program = Program({}, "<submission>")
+    broken: BaseException | None = None
+    _hide_observers()
+    try:
+        program = load_program(source.decode("utf-8", "surrogatepass"))
+    except BaseException as error:
+        broken = error
+    frames.send(channel, {"event": "loaded"})
+    while True:
+        header, _, _ = frames.receive(channel)
+        name = header["exercise"]
+        if broken is not None:
+            blob = failed(broken)
+        else:
+            try:
+                blob = to_bytes(play(drivers[name], program, seed=header["seed"], device=device))
+            except BaseException as error:
+                blob = failed(error)
+        _flush()
+        frames.send(channel, {"exercise": name}, blob)
+
+
+def _hide_observers() -> None:
+    """A submission cannot import what watches it. (Frames still lead there: facts that matter are numbers.)"""
+    import grader
+
+    grader.__path__ = []
+    for name in [n for n in sys.modules if n.startswith(("grader.observe", "grader.exercises", "grader.sandbox"))]:
+        del sys.modules[name]
+    for name in ("observe", "exercises", "sandbox"):
+        if hasattr(grader, name):
+            delattr(grader, name)
+
+
+def unreadable_failure() -> Any:
+    """A failure that says only that there was one."""
+    from grader.observe.trace import Failure
+
+    return Failure("BaseException", ("BaseException",), "")
+
+
+def _flush() -> None:
+    """Let what was printed be counted for the exercise that printed it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BaseException:  # the submission put something of its own there
+            continue

@@ -1,0 +1,225 @@
+"""Text of a notebook or `.py` file -> its code cells, without what only IPython understands."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+from grader.submission.decoding import ReadError, unix_lines
+
+MAX_CODE_CHARS = 300_000
+"""Code of one file, outputs and prose of a notebook not counted: five times our longest lesson. Parsing this
+much takes a second and 300 MB at worst."""
+MAX_CELLS = 3_000
+"""Code cells of one file: a long notebook has a hundred."""
+MAX_BRACKETS = 500_000
+"""`[` and `{` of one notebook, outputs and all. Each may be a list or an object, which take far more memory
+than they take in the file."""
+_MAX_TAGS = 100
+
+_TAG = re.compile(r"exercise:(\w+)")
+_MARKER = re.compile(r"^#[ \t]*%%+(?:[ \t](.*))?$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One code cell, or a stretch of a `.py` file."""
+
+    number: int | None
+    """From 1 among the code cells that are not blank, as `[n]` counts them; None in a `.py` file."""
+    first_line: int
+    """Number of its first line, counted as the learner sees it: in the cell, or in the `.py` file."""
+    text: str
+    exercises: tuple[str, ...]
+    """Exercises it is tagged for."""
+
+
+def notebook_cells(text: str) -> list[Cell]:
+    """Code cells of a notebook of format 3 or 4, as Python reads them.
+
+    Raises:
+        ReadError: it is no notebook, or a larger one than is read.
+    """
+    if text.count("[") + text.count("{") > MAX_BRACKETS:
+        raise ReadError(
+            "노트북 파일(JSON)에 든 데이터가 너무 많아요. 출력을 모두 지우고 다시 저장한 .ipynb 파일을 내 주세요."
+        )
+    raws = [
+        raw for raw in _raw_cells(_json(text)) if isinstance(raw, dict) and raw.get("cell_type") == "code"
+    ]
+    parts = [_parts(raw.get("source", raw.get("input"))) for raw in raws]  # format 3 calls it `input`
+    _check_size(sum(len(part) for source in parts for part in source))
+    cells: list[Cell] = []
+    for raw, source in zip(raws, map(_joined, parts), strict=True):
+        if source.strip():
+            _check_cells(len(cells) + 1)
+            cells.append(Cell(len(cells) + 1, 1, as_python(source), _exercises(raw.get("metadata"))))
+    return cells
+
+
+def percent_cells(text: str) -> list[Cell]:
+    """A `.py` file cut at its `# %%` lines; a file without any is one cell.
+
+    Raises:
+        ReadError: it is larger than is read.
+    """
+    _check_size(len(text))
+    markers = list(islice(_MARKER.finditer(text), MAX_CELLS + 1))
+    _check_cells(len(markers))
+    bounds = [0, *(m.start() for m in markers), len(text)]
+    headers = ["", *(m[1] or "" for m in markers)]
+    cells = []
+    line = 1
+    for header, start, end in zip(headers, bounds[:-1], bounds[1:], strict=True):
+        if end > start:
+            # Every cell but the last ends with the newline before the next marker: it belongs to this cell.
+            body = text[start:end].removesuffix("\n") if end < len(text) else text[start:end]
+            cells.append(
+                Cell(None, line, body, tuple(m[1] for m in islice(_TAG.finditer(header), _MAX_TAGS)))
+            )
+        line += text.count("\n", start, end)
+    return cells
+
+
+def _check_size(size: int) -> None:
+    if size > MAX_CODE_CHARS:
+        raise ReadError(
+            f"코드가 너무 길어요: {size:,}자예요. {MAX_CODE_CHARS:,}자까지 읽어요."
+            " 데이터는 빼고 코드만 내 주세요."
+        )
+
+
+def _check_cells(count: int) -> None:
+    if count > MAX_CELLS:
+        raise ReadError(f"코드 셀이 {MAX_CELLS:,}개 넘게 있어요. 셀을 합쳐서 다시 내 주세요.")
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError, MemoryError) as error:
+        if not text.strip():
+            what = "빈 파일이에요."
+        elif "<<<<<<< " in text:
+            what = "Git 병합 충돌 표시(<<<<<<<)가 남아 있어요."
+        elif text.lstrip().startswith("<"):
+            what = "노트북이 아니라 웹 페이지(HTML)가 저장됐어요."
+        elif isinstance(error, json.JSONDecodeError):
+            what = f"노트북 파일(JSON)이 {error.lineno}번째 줄에서 깨져 있어요."
+        else:
+            what = "노트북 파일(JSON)을 읽을 수 없어요."
+        raise ReadError(f"{what} Jupyter에서 열어 다시 저장한 .ipynb 파일을 내 주세요.") from error
+
+
+def _raw_cells(notebook: object) -> Iterable[object]:
+    if isinstance(notebook, dict):
+        cells = notebook.get("cells")
+        if isinstance(cells, list):
+            return cells
+        sheets = notebook.get("worksheets")  # format 3
+        if isinstance(sheets, list):
+            return [c for sheet in sheets if isinstance(sheet, dict) for c in _list(sheet.get("cells"))]
+    raise ReadError(
+        "노트북 형식이 아니에요(`cells`가 없어요). Jupyter에서 열어 다시 저장한 .ipynb 파일을 내 주세요."
+    )
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _parts(source: object) -> list[str]:
+    return [part for part in (source if isinstance(source, list) else [source]) if isinstance(part, str)]
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return unix_lines("".join(parts)).removeprefix("\ufeff")
+
+
+def _exercises(metadata: object) -> tuple[str, ...]:
+    tags = metadata.get("tags") if isinstance(metadata, dict) else None
+    found = (_TAG.fullmatch(tag) for tag in _list(tags)[:_MAX_TAGS] if isinstance(tag, str))
+    return tuple(match[1] for match in found if match)
+
+
+# What follows does the work of IPython's TransformerManager, which joins the lines of a continued `!command`
+# (the line numbers after it would shift) and reads the whole cell again for every magic (half a minute for a
+# cell of 500). The tests compare the two. Quantifiers ending in `+` never give back: hostile text costs
+# linear time.
+
+_KEPT_MAGICS = re.compile(r"(?:[ \t]*+(?:\#[^\n]*+)?\n|[ \t]*+%%(?:time|timeit|capture)\b[^\n]*+(?:\n|\Z))*+")
+_MAGIC = re.compile(
+    r"""([ \t]*+)
+    (?: (?: [%!?] | [\w.,*\[\] \t]++=[ \t]*+[%!] )          # %magic, !shell, ?help; x = %magic, x = !shell
+        (?: \\\n | [^\n] )*+                                #   with the lines it is continued on
+    | %{0,2}(?!\d)[\w*]++(?:\.[\w*]++|\[-?\d++\])*+\?\??(?=\n|\Z)    # object?, object??
+    )""",
+    re.VERBOSE,
+)
+_INDENT = re.compile(r"(?:[ \t]*+\n)*+([ \t]*+)")
+_PROMPT = re.compile(r"^(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)
+_PIECE = re.compile(
+    r"""\#[^\n]*+
+    | \"\"\" (?:[^\\"]|\\.|"(?!""))*+ (?:\"\"\"|\\?\Z)
+    | '{3}   (?:[^\\']|\\.|'(?!''))*+ (?:'{3}|\\?\Z)
+    | " (?:[^\\"\n]|\\.)*+ "?
+    | ' (?:[^\\'\n]|\\.)*+ '?
+    | \\\n | [()\[\]{}\n]""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def as_python(text: str) -> str:
+    """The cell as Python reads it, with as many lines: magics, shell and help lines become `0`.
+
+    `%%time`, `%%timeit` and `%%capture` lose their own line; a cell with another `%%` magic (bash, html,
+    writefile …) is no Python and becomes empty.
+    """
+    found = _KEPT_MAGICS.match(text)
+    end = found.end() if found else 0
+    if "%%" in text[:end]:
+        text = "\n" * text.count("\n", 0, end) + text[end:]
+        end = text.count("\n", 0, end)
+    if text[end:].lstrip(" \t").startswith("%%"):
+        return "\n" * text.count("\n")
+    return without_magics(_undressed(text))
+
+
+def without_magics(text: str) -> str:
+    """The text with every line that only IPython understands replaced by `0` and empty lines."""
+    done: list[str] = []
+    position = 0
+    while position < len(text):
+        magic = _MAGIC.match(text, position)
+        if magic:
+            end = magic.end()
+            done.append(f"{magic[1]}0" + "\n" * text.count("\n", position, end))
+        else:
+            end = _end_of_logical_line(text, position)
+            done.append(text[position:end])
+        position = end
+    return "".join(done)
+
+
+def _end_of_logical_line(text: str, start: int) -> int:
+    depth = 0
+    for piece in _PIECE.finditer(text, start):
+        token = piece[0]
+        if token == "\n" and depth == 0:
+            return piece.end()
+        if token in "([{":
+            depth += 1
+        elif token in ")]}":
+            depth -= 1
+    return len(text)
+
+
+def _undressed(text: str) -> str:
+    """Without the `>>>` of a pasted session or the whole cell's indentation: IPython takes them off too."""
+    indent = _INDENT.match(text)
+    if indent and indent[1]:
+        text = "\n".join(line.removeprefix(indent[1]) for line in text.split("\n"))
+    if text.lstrip().startswith(">>>"):
+        text = _PROMPT.sub("", text)
+    return text

@@ -1,0 +1,37 @@
+"""Which submissions a person should look at: code that reaches for the grader instead of the exercise.
+
+A submission shares its process with what observes it, so that no check inside is beyond its reach. What it
+needs for that has names. They cost no points (a debugger uses them too): the instructor is told.
+"""
+
+import re
+
+from grader.submission.folder import Submission
+
+_REACHING = re.compile(
+    r"\b(_getframe|currentframe|inspect\.(?:stack|trace)|f_back|f_globals|f_locals|tb_frame|gi_frame"
+    r"|get_objects|get_referrers|ctypes|settrace|setprofile|__closure__|cell_contents"
+    r"|__globals__|__self__|__wrapped__|observer|_forward_hooks|_forward_pre_hooks|_optimizer_step_pre_hooks"
+    r"|grader\.(?:runtime|exercises))\b"
+)
+_SHOWN = 5
+
+
+def reaches_for_the_grader(submission: Submission) -> tuple[str, ...]:
+    """Korean lines, one a file, that say which such names stand where; empty for nearly everyone.
+
+    Only of files that are graded at all, comments and strings included: `exec` reads strings.
+    """
+    lines = []
+    for file in submission.files:
+        found = []
+        for number, text in enumerate(file.text.split("\n"), start=1):
+            for match in _REACHING.finditer(text):
+                place = file.place(number)
+                cell = "" if place.cell is None else f"셀 {place.cell}의 "
+                where = f"{cell}{place.line}번째 줄"
+                found.append(f"{match.group()}({where})")
+        if found:
+            more = f" 등 {len(found)}곳" if len(found) > _SHOWN else ""
+            lines.append(f"{file.name}: {', '.join(found[:_SHOWN])}{more}")
+    return tuple(lines)
