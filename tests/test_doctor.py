@@ -10,7 +10,7 @@ from rich.console import Console
 from grader import doctor, paths
 from grader.doctor import Finding, diagnose_machine, render
 from grader.sandbox.bubblewrap import Probe
-from grader.sandbox.sandbox import bubblewrap
+from grader.sandbox import bubblewrap
 
 
 def finding(name: str) -> Finding:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from grader.sandbox.sandbox.inside import frames
+from grader.sandbox.inside import frames
 
 from grader.observe.trace import Trace
 from grader.sandbox.bubblewrap import Probe

@@ -31,7 +31,7 @@ from grader.submission.folder import (
     read_submission,
     read_text,
 )
-from grader.submission.folder import folder as reader
+from grader.submission import folder as reader
 from grader.submission.statements import Block, parse, without_others
 
 EXERCISES = ("train_step", "accumulate")

@@ -4,9 +4,9 @@ for every known mistake and for a submission."""
 import random
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,10 @@ class Stage:
         return function
 
 
+Play = Callable[[Stage], None]
+"""Builds a situation, calls the student's function in it and records what is compared."""
+
+
 @dataclass(frozen=True)
 class Scenario:
     """One situation in which the student's function is watched."""
@@ -69,25 +73,67 @@ class Scenario:
     name: str
     title: str
     """Korean noun phrase, as it stands in feedback: `SGD`, `드롭아웃이 있는 모델`."""
-    play: Callable[[Stage], None]
+    play: Play
+    check: str
+    """Id of the check in the exercise's TOML file that this scenario decides."""
     atol: float = 1e-9
     """Absolute tolerance of every compared array; its reason stands beside each scenario that changes it."""
     problem: Callable[[Env], Problem] | None = None
     """Set where updates are plain SGD, so that a recipe can be recovered from them."""
 
 
-@dataclass(frozen=True)
 class Driver:
-    """How one exercise is run."""
+    """How one exercise is run: its scenarios, in the order in which they are defined and played.
 
-    name: str
-    scenarios: tuple[Scenario, ...]
-    needs: tuple[str, ...] = field(default=())
-    """Further names the submission must define beside `name`."""
+    A module of `grader.exercises.<lesson>` makes one, calls it `driver`, and adds to it:
 
-    def scenario(self, name: str) -> Scenario:
-        """The scenario called `name`."""
-        return next(s for s in self.scenarios if s.name == name)
+        driver = Driver("train_step")
+
+        @driver.scenario("adamw", "AdamW")
+        def _adamw(stage: Stage) -> None: ...
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._scenarios: dict[str, Scenario] = {}
+
+    @property
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """All scenarios."""
+        return tuple(self._scenarios.values())
+
+    def __getitem__(self, name: str) -> Scenario:
+        return self._scenarios[name]
+
+    def scenario(
+        self,
+        name: str,
+        title: str,
+        *,
+        check: str | None = None,
+        atol: float = 1e-9,
+        problem: Callable[[Env], Problem] | None = None,
+    ) -> Callable[[Play], Play]:
+        """Add the decorated function as a scenario.
+
+        Args:
+            name: of the scenario, once in an exercise.
+            title: Korean noun phrase for feedback.
+            check: id of the check it decides; its own name, where none is given.
+            atol: absolute tolerance of its arrays.
+            problem: where updates are plain SGD, what they were made of.
+
+        Raises:
+            ValueError: the exercise has a scenario of this name already.
+        """
+        if name in self._scenarios:
+            raise ValueError(f"{self.name}: two scenarios are called {name!r}")
+
+        def add(play: Play) -> Play:
+            self._scenarios[name] = Scenario(name, title, play, check or name, atol, problem)
+            return play
+
+        return add
 
 
 def play(
@@ -104,7 +150,7 @@ def play(
     """
     started = time.perf_counter()
     trace = Trace(warnings=list(program.warnings))
-    trace.load_failure = _load_failure(program, (driver.name, *driver.needs))
+    trace.load_failure = _load_failure(program, driver.name)
     if trace.load_failure is None:
         for scenario in driver.scenarios:
             if only is None or scenario.name in only:
@@ -137,14 +183,12 @@ def play_scenario(
         return recorder.finish()
 
 
-def _load_failure(program: Program, names: Sequence[str]) -> Failure | None:
+def _load_failure(program: Program, name: str) -> Failure | None:
     if "*" in program.failures:
         return program.failures["*"]
-    for name in names:
-        if name in program.names:
-            continue
-        return program.failures.get(name) or Failure("NameError", ("NameError",), f"`{name}` 정의가 없어요")
-    return None
+    if name in program.names:
+        return None
+    return program.failures.get(name) or Failure("NameError", ("NameError",), f"`{name}` 정의가 없어요")
 
 
 @contextmanager
@@ -165,8 +209,3 @@ def _untouched_process(seed: int) -> Iterator[None]:
             np.random.set_state(numpy_state)
             torch.set_default_dtype(dtype)
             torch.set_grad_enabled(grad)
-
-
-def drivers(modules: Mapping[str, Any]) -> dict[str, Driver]:
-    """All drivers of the given exercise modules by exercise name."""
-    return {name: driver for module in modules.values() for name, driver in module.EXERCISES.items()}

@@ -19,8 +19,8 @@ from typing import Any, Literal
 from grader.observe.trace import MAX_TRACE_BYTES
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.server import Setting
-from grader.sandbox.sandbox import bubblewrap
-from grader.sandbox.sandbox.inside import frames
+from grader.sandbox import bubblewrap
+from grader.sandbox.inside import frames
 
 Status = Literal["ran", "timeout", "memory", "crashed", "output"]
 

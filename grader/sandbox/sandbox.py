@@ -14,7 +14,7 @@ from grader.observe.trace import Fact, Failure, Run, Trace, TraceError, from_byt
 from grader.sandbox.bubblewrap import Probe, explain, probe
 from grader.sandbox.client import Child, Ended, Limits, SandboxUnavailable, Server, Status
 from grader.sandbox.inside.server import Setting
-from grader.sandbox.sandbox import bubblewrap
+from grader.sandbox import bubblewrap
 
 __all__ = ["Job", "Limits", "Outcome", "Probe", "Sandbox", "SandboxUnavailable", "explain", "probe"]
 

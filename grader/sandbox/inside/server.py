@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from grader.sandbox.inside.isolation import Bounds
-from grader.sandbox.sandbox.inside import frames, isolation
+from grader.sandbox.inside import frames, isolation
 
 CONTROL_FD = 0
 """The server finds its control socket here."""
