@@ -76,7 +76,7 @@ def _python() -> Finding:
 
 
 def _course_files() -> Finding:
-    from grader.course import load_course
+    from grader.course_files import load_course
     from grader.paths import course_root, is_checkout
 
     course = load_course()

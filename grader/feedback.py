@@ -1,6 +1,6 @@
-"""The nouns at the end of the road: what was judged, what was diagnosed, what a learner is told.
+"""The nouns at the end of the road: what was judged, what was diagnosed, what a learner or a class is told.
 
-Only dataclasses: `judge` and `diagnose` fill them, `report` draws them, nothing here computes.
+Only dataclasses: `judging` and `classroom` fill them, `report` draws them, nothing here computes.
 """
 
 from dataclasses import dataclass, field
@@ -10,9 +10,6 @@ Status = Literal[
     "passed", "failed", "error", "timeout", "memory", "crashed", "output", "missing", "unreadable"
 ]
 """`failed` ran and behaves wrongly; `error`: the student's code raised; the rest could not run to the end."""
-
-NOT_BEGUN = "아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요."
-"""The message of a feedback on an exercise that the learner has not begun."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +22,7 @@ class CheckResult:
 
 
 @dataclass(frozen=True)
-class Departure:
+class FirstDifference:
     """The first place where behaviour leaves the solution's."""
 
     scenario: str
@@ -71,7 +68,15 @@ class Recipe:
     moved: tuple[bool, ...] = ()
     """Where an update looks at two places: whether a gradient is one at w + e (empty: all are at w)."""
     scenario: str = ""
-    """Title of the scenario it was measured in, where that is not the departure's."""
+    """Title of the scenario it was measured in, where that is not the first difference's."""
+
+    def __post_init__(self) -> None:
+        if not len(self.batches) == len(self.got) == len(self.expected):
+            raise ValueError(
+                f"{len(self.batches)} batches, {len(self.got)} and {len(self.expected)} coefficients"
+            )
+        if self.moved and len(self.moved) != len(self.batches):
+            raise ValueError(f"{len(self.batches)} batches, {len(self.moved)} places")
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class Diagnosis:
 
     mistakes: tuple[Named, ...] = ()
     """Empty: no known mistake behaves like this."""
-    departure: Departure | None = None
+    first_difference: FirstDifference | None = None
     yours: tuple[Moment, ...] = ()
     right: tuple[Moment, ...] = ()
     recipe: Recipe | None = None
@@ -114,6 +119,8 @@ class Feedback:
     checks: tuple[CheckResult, ...]
     message: str
     """One Korean line: what is the matter. As in results.json."""
+    begun: bool = True
+    """False when the function is as it was handed out, or empty."""
     diagnosis: Diagnosis = field(default_factory=Diagnosis)
     line: int | None = None
     """Line in the cell (or in the .py file) the feedback points at."""
@@ -127,6 +134,7 @@ class Feedback:
     notes: tuple[str, ...] = ()
     """Korean lines beside the point: another definition was overridden, a notebook variable is used, …"""
     seconds: float = 0.0
+    """Wall time that running the exercise took."""
 
     @property
     def score(self) -> float:
@@ -142,3 +150,43 @@ class Feedback:
     def mistake_ids(self) -> list[str]:
         """As in results.json."""
         return [named.id for named in self.diagnosis.mistakes]
+
+
+@dataclass(frozen=True)
+class SubmissionResult:
+    """Everything there is to say about one student."""
+
+    student: str
+    feedbacks: tuple[Feedback, ...]
+    notes: tuple[str, ...] = ()
+    """Korean lines about the files as a whole."""
+    scrutiny: tuple[str, ...] = ()
+    """Korean lines for the instructor alone: code that reaches for the grader."""
+    digest: str = ""
+    """Fingerprint of the files: a resumed run grades anew what has changed."""
+
+    @property
+    def score(self) -> float:
+        """Points reached."""
+        return sum(feedback.score for feedback in self.feedbacks)
+
+    @property
+    def max_score(self) -> float:
+        """Points there are."""
+        return sum(feedback.max_score for feedback in self.feedbacks)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every exercise passed."""
+        return all(feedback.status == "passed" for feedback in self.feedbacks)
+
+
+@dataclass(frozen=True)
+class ClassResult:
+    """One grading run."""
+
+    seed: int
+    device: str
+    sandbox: str
+    """`bwrap` or `none`."""
+    submissions: tuple[SubmissionResult, ...]

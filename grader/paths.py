@@ -3,20 +3,26 @@
 import sysconfig
 from pathlib import Path
 
+from grader.errors import HanstepError
+
 _CHECKOUT = Path(__file__).resolve().parent.parent
 _INSTALLED = Path(sysconfig.get_path("data")) / "share" / "hanstep"
+
+
+class CourseNotFound(HanstepError):
+    """The course's files are nowhere."""
 
 
 def course_root() -> Path:
     """The folder that holds `lessons/`, `solutions/` and `assets/`.
 
     Raises:
-        FileNotFoundError: neither a checkout nor an installed copy is there.
+        CourseNotFound: neither a checkout nor an installed copy is there.
     """
     for root in (_CHECKOUT, _INSTALLED):
         if (root / "lessons" / "course.toml").is_file():
             return root
-    raise FileNotFoundError(
+    raise CourseNotFound(
         f"강의 파일(lessons/course.toml)을 찾을 수 없어요. 찾아본 곳: {_CHECKOUT}, {_INSTALLED}. "
         "다시 설치해 주세요: pip install --force-reinstall hanstep"
     )

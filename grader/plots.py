@@ -13,7 +13,7 @@ from matplotlib import font_manager
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from grader.paths import asset_path
+from grader.paths import CourseNotFound, asset_path
 
 FONT_FAMILY = "Noto Sans KR"
 FONT_FILES = ("NotoSansKR-Regular.ttf", "NotoSansKR-Bold.ttf")
@@ -82,7 +82,7 @@ def _register_fonts() -> bool:
     """Make matplotlib know the bundled font; whether it is there."""
     try:
         paths = [asset_path("fonts", name) for name in FONT_FILES]
-    except FileNotFoundError:
+    except CourseNotFound:
         return False
     if not all(path.is_file() for path in paths):
         return False

@@ -3,9 +3,18 @@
 from dataclasses import replace
 
 from grader.course import Course, Exercise, Lesson
-from grader.feedback import CheckResult, Departure, Diagnosis, Feedback, Moment, Named, Recipe
+from grader.feedback import (
+    CheckResult,
+    ClassResult,
+    Departure,
+    Diagnosis,
+    Feedback,
+    Moment,
+    Named,
+    Recipe,
+    SubmissionResult,
+)
 from grader.observe.play import Driver
-from grader.report.results import ClassResult, SubmissionResult
 
 NASTY = '<script>alert("x")</script>&\x1b[31m\u202e\ud800'
 

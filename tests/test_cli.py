@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from grader import cli
-from grader.course import load_course
-from grader.submission.folder import read_submission
+from grader.course_files import load_course
+from grader.submission.submission import read_submission
 
 ROOT = Path(__file__).resolve().parent.parent
 RIGHT = """

@@ -10,9 +10,9 @@ import pytest
 from grader.classroom.cluster import ClusterError
 from grader.classroom.grading import grade_class
 from grader.classroom.workers import Plan
-from grader.course import load_course
-from grader.report.results import SubmissionResult
-from grader.submission.folder import Submission, read_submission
+from grader.course_files import load_course
+from grader.feedback import SubmissionResult
+from grader.submission.submission import Submission, read_submission
 
 ray = pytest.importorskip("ray", reason="needs the extra `ray`")
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(300)]

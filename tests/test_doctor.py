@@ -9,8 +9,8 @@ from rich.console import Console
 
 from grader import doctor, paths
 from grader.doctor import Finding, diagnose_machine, render
-from grader.sandbox.bubblewrap import Probe
 from grader.sandbox import bubblewrap
+from grader.sandbox.bubblewrap import Probe
 
 
 def finding(name: str) -> Finding:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.course import load_course
+from grader.course_files import load_course
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -10,13 +10,14 @@ import pytest
 from grader import paths
 from grader.authoring import build as building
 from grader.authoring.execute import error_outputs, execute
-from grader.course import Course, Exercise, Lesson, load_course
+from grader.course import Course, Exercise, Lesson
+from grader.course_files import load_course
 from grader.feedback import Feedback
 from grader.judging.assess import Origin, assess
 from grader.judging.reference import reference
 from grader.observe.play import play
 from grader.observe.program import load_program
-from grader.submission.folder import read_submission
+from grader.submission.submission import read_submission
 
 COURSE: Course = load_course()
 LESSONS = [pytest.param(lesson, id=lesson.name) for lesson in COURSE.lessons]

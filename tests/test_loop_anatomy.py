@@ -12,9 +12,10 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 from torch.utils.data import DataLoader, TensorDataset
 
-from grader.course import load_course
-from grader.judging.reference import solution_text
-from grader.observe.fixtures.training import Settings, epoch_loader, read_checkpoint, settings_for
+from grader.course_files import load_course
+from grader.judging.edits import solution_text
+from grader.observe.fixtures.checkpoints import read_checkpoint
+from grader.observe.fixtures.training import Settings, epoch_loader, settings_for
 from grader.observe.play import play, play_scenario
 from grader.observe.program import Program, load_program
 

@@ -11,15 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.course import Exercise, load_course
+from grader.course import Exercise
+from grader.course_files import load_course
 from grader.feedback import Diagnosis
 from grader.judging.diagnose import diagnose
+from grader.judging.edits import Candidate, exercise_source
 from grader.judging.judge import Verdict, has_same_cause, judge
-from grader.judging.reference import Candidate, Reference, exercise_source
+from grader.judging.reference import Reference
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Run, Trace
-from grader.submission.folder import read_submission
+from grader.submission.submission import read_submission
 
 COURSE = load_course()
 TESTS = Path(__file__).parent

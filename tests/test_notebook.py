@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from grader import check, hint
-from grader.course import load_course
-from grader.judging.reference import exercise_source
+from grader.course_files import load_course
+from grader.judging.edits import exercise_source
 from grader.submission.file import read_source
 
 RIGHT = {name: exercise_source(e) for name, e in load_course().exercises.items() if e.lesson == "01"}

@@ -27,7 +27,7 @@ def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None
 
 
 def recipe_of(source: str, update: int = 1, exercise: str = "accumulate", seed: int = 5):  # type: ignore[no-untyped-def]
-    from grader.judging.reference import solution_text
+    from grader.judging.edits import solution_text
 
     driver = EXERCISES[exercise]
     runs = []

@@ -20,12 +20,12 @@ from report_samples import NASTY
 from rich.cells import cell_len
 from rich.console import Console
 
-from grader.feedback import Departure, Diagnosis, Feedback, Moment, Recipe, Status
-from grader.report import gradebook, results, words
+from grader.feedback import ClassResult, Departure, Diagnosis, Feedback, Moment, Recipe, Status
+from grader.report import formulas, gradebook, results, timeline, words
 from grader.report.class_table import class_table, count_mistakes, most_telling
 from grader.report.html import TEMPLATES, environment, feedback_html, hint_html
 from grader.report.names import file_names, safe_filename
-from grader.report.results import ClassResult, ResultsError, from_json, to_json
+from grader.report.results import ResultsError, from_json, to_json
 from grader.report.text import feedback_text, hint_text, print_feedback
 
 KINDS = samples.every_kind()
@@ -225,7 +225,7 @@ def test_code_that_did_nothing_is_told_in_a_sentence() -> None:
         assert words.NOTHING_HAPPENED in told
         assert "zero_grad → forward → backward → step" in told
         assert "≠ zero_grad" not in told
-    assert words.order_in_words([Moment("step", None)] * 9, 2) == "step → step → …"
+    assert timeline.order_in_words([Moment("step", None)] * 9, 2) == "step → step → …"
 
 
 def test_passed_card_points_nowhere() -> None:
@@ -278,28 +278,28 @@ def test_hint_card_keeps_code_as_code() -> None:
     ],
 )
 def test_coefficients_read_like_numbers(value: float, expected: str) -> None:
-    assert words.coefficient(value) == expected
+    assert formulas.coefficient(value) == expected
 
 
 def test_recipe_line_is_the_promised_sentence() -> None:
     """The wrong update beside the right one, with the batches' numbers as subscripts."""
     assert (
-        words.recipe_line(Recipe(2, (1, 2), (1.0, 1.0), (1e-16, 1.0), 0.0))
+        formulas.recipe_line(Recipe(2, (1, 2), (1.0, 1.0), (1e-16, 1.0), 0.0))
         == "2번째 업데이트 = 1.0·g₁ + 1.0·g₂ (정답: 1.0·g₂)"
     )
-    assert words.formula(("g₉", "g₁₀", "g₁₂"), (-0.5, -1e-9, 2), 2) == "−0.5·g₉ + 2.0·g₁₂"
-    assert words.formula(("g₁", "g₂"), (1.0, -0.5), 1) == "1.0·g₁ − 0.5·g₂"
-    assert words.formula(("g₁", "g₂"), (0.0, 0.0), 1) == "0"
-    assert words.coefficient(1.7e-16, 1.0) == "0"
-    twelve = [f"g{words.subscript(b)}" for b in range(1, 13)]
-    assert words.formula(twelve, [1.0] * 12, 1).endswith("1.0·g₈ + … (항이 4개 더 있어요)")
+    assert formulas.formula(("g₉", "g₁₀", "g₁₂"), (-0.5, -1e-9, 2), 2) == "−0.5·g₉ + 2.0·g₁₂"
+    assert formulas.formula(("g₁", "g₂"), (1.0, -0.5), 1) == "1.0·g₁ − 0.5·g₂"
+    assert formulas.formula(("g₁", "g₂"), (0.0, 0.0), 1) == "0"
+    assert formulas.coefficient(1.7e-16, 1.0) == "0"
+    twelve = [f"g{formulas.subscript(b)}" for b in range(1, 13)]
+    assert formulas.formula(twelve, [1.0] * 12, 1).endswith("1.0·g₈ + … (항이 4개 더 있어요)")
     both = Recipe(1, (1, 1), (1.0, 1.0), (0.0, 1.0), 0.0, moved=(False, True))
-    assert words.formulas(both) == ("1.0·g₁(w) + 1.0·g₁(w+e)", "1.0·g₁(w+e)")
+    assert formulas.formulas(both) == ("1.0·g₁(w) + 1.0·g₁(w+e)", "1.0·g₁(w+e)")
 
 
 def test_small_coefficients_beside_small_ones_are_kept() -> None:
     """A hundredth is noise beside 1 and the whole story when everything is a hundredth."""
-    assert words.formulas(Recipe(1, (1,), (0.004,), (0.016,), 0.0)) == ("0.004·g₁", "0.016·g₁")
+    assert formulas.formulas(Recipe(1, (1,), (0.004,), (0.016,), 0.0)) == ("0.004·g₁", "0.016·g₁")
 
 
 def test_bars_are_as_long_as_their_coefficients() -> None:
@@ -318,23 +318,23 @@ def test_bars_are_as_long_as_their_coefficients() -> None:
 def test_what_no_gradient_explains_is_said_above_one_percent() -> None:
     """Rounding noise is no news; a real rest is, in percent."""
     recipe = Recipe(1, (1,), (1.0,), (1.0,), 0.0)
-    assert words.residual_line(replace(recipe, residual=0.009)) == ""
-    assert words.residual_line(replace(recipe, residual=1e-15)) == ""
-    assert "약 12%" in words.residual_line(replace(recipe, residual=0.12))
-    assert "약 100%" in words.residual_line(replace(recipe, residual=3.0))
-    told = words.residual_line(replace(recipe, residual=0.12))
+    assert formulas.residual_line(replace(recipe, residual=0.009)) == ""
+    assert formulas.residual_line(replace(recipe, residual=1e-15)) == ""
+    assert "약 12%" in formulas.residual_line(replace(recipe, residual=0.12))
+    assert "약 100%" in formulas.residual_line(replace(recipe, residual=3.0))
+    told = formulas.residual_line(replace(recipe, residual=0.12))
     assert told in Parsed(feedback_html(samples.unknown())).text
     assert told in " ".join(feedback_text(samples.unknown()).split())
 
 
-def kinds_of(pairs: list[words.Pair]) -> list[tuple[str | None, str | None]]:
+def kinds_of(pairs: list[timeline.Pair]) -> list[tuple[str | None, str | None]]:
     return [(p.yours and p.yours.kind, p.right and p.right.kind) for p in pairs]
 
 
 def test_timelines_stand_in_columns() -> None:
     """Partners stand above each other; what only one side has stands alone; nothing is lost."""
     found = samples.unknown().diagnosis
-    assert kinds_of(words.align(found.yours, found.right)) == [
+    assert kinds_of(timeline.align(found.yours, found.right)) == [
         ("zero_grad", "zero_grad"),
         ("backward", None),
         ("forward", "forward"),
@@ -347,21 +347,21 @@ def test_the_end_of_a_window_is_no_difference() -> None:
     """Timelines are cut to a dozen moments each: what lies beyond the cut must not be called missing."""
     yours = (Moment("step", 1, None, True), Moment("zero_grad", 2, None, True), Moment("forward", 3, 1))
     right = (Moment("forward", None, 1), Moment("backward", None), Moment("step", None))
-    pairs = words.align(yours, right)
+    pairs = timeline.align(yours, right)
     assert kinds_of(pairs) == [("step", None), ("zero_grad", None), ("forward", "forward")]
     ended = (*right[:2], Moment("step", None, None, True))
-    assert kinds_of(words.align(right[:2], ended))[-1] == (None, "step")
+    assert kinds_of(timeline.align(right[:2], ended))[-1] == (None, "step")
 
 
 def test_timelines_that_contradict_their_flags_lose_nothing() -> None:
     """A wrong flag may look odd but must not drop or pair different events."""
     yours = (Moment("forward", 1), Moment("step", 2))
     right = (Moment("backward", None), Moment("step", None), Moment("zero_grad", None, None, True))
-    pairs = words.align(yours, right)
+    pairs = timeline.align(yours, right)
     assert [p.yours for p in pairs if p.yours] == list(yours)
     assert [p.right for p in pairs if p.right] == list(right)
     assert all(p.yours is None or p.right is None or p.yours.kind == p.right.kind for p in pairs)
-    assert words.align((), ()) == []
+    assert timeline.align((), ()) == []
 
 
 # ---- plain text ---------------------------------------------------------------------------------------
@@ -411,7 +411,7 @@ def test_text_and_card_tell_the_same() -> None:
         departure.got,
     ):
         assert told in text
-    assert words.recipe_line(feedback.diagnosis.recipe) in text  # type: ignore[arg-type]
+    assert formulas.recipe_line(feedback.diagnosis.recipe) in text  # type: ignore[arg-type]
     assert "≠zero_grad forward backward step" in text
 
 

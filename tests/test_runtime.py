@@ -180,7 +180,7 @@ def test_playing_leaves_the_process_as_it_was() -> None:
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_the_solution_behaves_the_same_on_a_gpu(exercise: str) -> None:
     """float64 on the device against float64 on the CPU: rounding only, 1e-9 after a few updates."""
-    from grader.judging.reference import solution_text
+    from grader.judging.edits import solution_text
 
     program = load_program(solution_text("01"))
     on_cpu = play(EXERCISES[exercise], program, seed=1)

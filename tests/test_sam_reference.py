@@ -15,7 +15,7 @@ from grader.exercises.sam_accumulation import EXERCISES
 from grader.judging.judge import difference
 from grader.observe.play import play
 from grader.observe.program import load_program
-from grader.submission.folder import read_submission
+from grader.submission.submission import read_submission
 
 SOLUTION = Path(__file__).resolve().parent.parent / "solutions" / "04_sam_accumulation.py"
 STEPS = 50

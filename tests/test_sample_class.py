@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from grader.course import load_course
+from grader.course_files import load_course
 
 ROOT = Path(__file__).resolve().parent.parent
 CLASS = ROOT / "assets" / "sample_class"

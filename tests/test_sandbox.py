@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from grader.sandbox.inside import frames
 
 from grader.observe.trace import Trace
-from grader.sandbox.bubblewrap import Probe
-from grader.sandbox.sandbox import Job, Limits, Outcome, Sandbox, SandboxUnavailable, bubblewrap, explain
+from grader.sandbox import bubblewrap
+from grader.sandbox.bubblewrap import Probe, explain
+from grader.sandbox.client import Limits, SandboxUnavailable
+from grader.sandbox.inside import frames
+from grader.sandbox.sandbox import Job, Outcome, Sandbox
 
 TESTS = Path(__file__).parent
 ATTACKS = TESTS / "attacks"

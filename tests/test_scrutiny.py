@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.course import load_course
+from grader.course_files import load_course
+from grader.feedback import ClassResult, SubmissionResult
 from grader.report.gradebook import write_report
-from grader.report.results import ClassResult, SubmissionResult, from_json, to_json
-from grader.submission.folder import read_submission
+from grader.report.results import from_json, to_json
+from grader.submission.submission import read_submission
 from grader.submission.tamper_scan import reaches_for_the_grader
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -5,14 +5,14 @@ import pkgutil
 from pathlib import Path
 
 import pytest
+
+import grader.exercises
+from grader.course_files import load_course
 from grader.judging.judge import judge
 from grader.judging.reference import reference
 from grader.observe.play import play
 from grader.observe.program import load_program
-
-import grader.exercises
-from grader.course import load_course
-from grader.submission.folder import read_submission
+from grader.submission.submission import read_submission
 
 COURSE = load_course()
 ALL_STYLES = sorted(

@@ -18,21 +18,15 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from grader.classroom.grading import assess_submission
 from grader.classroom.workers import Plan
-from grader.course import load_course
-from grader.report import words
-from grader.submission.cells import MAX_CELLS, MAX_CODE_CHARS, as_python, without_magics
-from grader.submission.folder import (
-    MAX_FILE_BYTES,
-    ClassFolderError,
-    Place,
-    SourceFile,
-    Submission,
-    read_class,
-    read_submission,
-    read_text,
-)
+from grader.course_files import load_course
+from grader.report import plain_text
 from grader.submission import folder as reader
+from grader.submission.cells import MAX_CELLS, MAX_CODE_CHARS, as_python, without_magics
+from grader.submission.class_folder import ClassFolderError, read_class
+from grader.submission.decoding import MAX_FILE_BYTES, read_text
+from grader.submission.file import Place, SourceFile
 from grader.submission.statements import Block, parse, without_others
+from grader.submission.submission import Submission, read_submission
 
 EXERCISES = ("train_step", "accumulate")
 STEP = "def train_step(model):\n    return 1\n"
@@ -330,7 +324,7 @@ def test_nothing_is_compiled(tmp_path):
     hostile = tmp_path / "hw.py"
     hostile.write_text(f"x = [1 {'for a in b ' * 25_000}]\n{STEP}")
     program = (
-        "import sys, threading; from pathlib import Path; from grader.submission.folder import read_submission\n"
+        "import sys, threading; from pathlib import Path; from grader.submission.submission import read_submission\n"
         "def read(): print(read_submission(Path(sys.argv[1]), ['train_step']).files[0].defines)\n"
         "threading.stack_size(2**20); thread = threading.Thread(target=read); thread.start(); thread.join()"
     )
@@ -674,7 +668,7 @@ def test_the_plain_one_of_twins_keeps_its_name(tmp_path, monkeypatch, suffix, ba
     monkeypatch.setattr(os, "scandir", ordered)
     submissions = {s.student: s for s in read_class(tmp_path, EXERCISES)}
     assert list(submissions) == [name, *(f"{name} ({i})" for i in range(2, len(raw) + 1))]
-    assert [words.one_line(student) for student in submissions] == list(submissions)
+    assert [plain_text.one_line(student) for student in submissions] == list(submissions)
     held = [s.files[0].text.strip() for s in submissions.values()]
     assert held == [f"NAME = {one!a}" for one in [raw[0], *sorted(raw[1:], key=os.fsencode)]]
     notes = [s.notes[0] for s in submissions.values()]
@@ -714,7 +708,7 @@ def test_long_names_differ_where_they_are_shown(tmp_path):
     for end in (b"a", b"b"):
         os.mkdir(os.fsencode(tmp_path) + b"/" + b"\xff" * 200 + end)
     students = [s.student for s in read_class(tmp_path, EXERCISES)]
-    assert len({words.one_line(student) for student in students}) == 2
+    assert len({plain_text.one_line(student) for student in students}) == 2
 
 
 @pytest.mark.parametrize(

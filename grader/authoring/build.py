@@ -12,9 +12,8 @@ from grader import paths
 from grader.authoring.execute import NotebookFailed, error_outputs, execute
 from grader.authoring.strip_solutions import PLACEHOLDER, BuildError, starter_text
 from grader.course import Course, CourseError, Lesson
-from grader.judging.reference import single_mistakes
-
-__all__ = ["BuildError", "Stale", "build", "build_all", "learner_notebook", "solution_notebook"]
+from grader.files import write_whole
+from grader.judging.edits import single_mistakes
 
 HINT_COMMENT = "# 막히면 아래 줄의 #을 지우고 실행하세요"
 
@@ -92,13 +91,13 @@ def build(lesson: Lesson, *, check: bool) -> list[Stale]:
     executed = lesson.solution.with_suffix(".ipynb")
     if check:
         return [*_stale_learner(lesson.notebook, learner), *_stale_executed(executed, solved)]
-    _write(lesson.notebook, learner)
+    write_whole(lesson.notebook, learner)
     try:
         execute(solved)
     except NotebookFailed as error:
         line = _line_of(lesson, solved, error.cell_id)
         raise BuildError(f"{lesson.solution.name} {line}번째 줄에서 시작하는 셀: {error}") from error
-    _write(executed, _dump(_with_our_metadata(solved, lesson)))
+    write_whole(executed, _dump(_with_our_metadata(solved, lesson)))
     return []
 
 
@@ -138,7 +137,7 @@ def _notebook(lesson: Lesson, text: str) -> Any:
     if sorted(found) != sorted(wanted):
         raise BuildError(
             f"연습 문제 이름이 서로 달라요. {lesson.solution.name}: {sorted(found)}, "
-            f"{lesson.solution.stem}.toml: {sorted(wanted)}. 이름을 맞춰 주세요."
+            f"{lesson.solution.parent.name}/*.toml: {sorted(wanted)}. 이름을 맞춰 주세요."
         )
     return notebook
 
@@ -203,13 +202,6 @@ def _nbformat() -> Any:
 def _dump(notebook: Any) -> str:
     _nbformat().validate(notebook)
     return str(_nbformat().writes(notebook)).rstrip("\n") + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
 
 
 def _stale_learner(path: Path, expected: str) -> list[Stale]:

@@ -6,10 +6,9 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import grader
 
@@ -50,7 +49,7 @@ def execute(notebook: Any, *, whole: float = WHOLE, per_cell: float = PER_CELL) 
     def entering(cell: Any, cell_index: int) -> None:
         current.append(cell.get("id", str(cell_index)))
 
-    with tempfile.TemporaryDirectory(prefix="hanstep-") as folder, _environment(_kernel_environment(folder)):
+    with tempfile.TemporaryDirectory(prefix="hanstep-") as folder, _kernel_environment(folder):
         client = NotebookClient(
             notebook,
             kernel_name="python3",
@@ -92,32 +91,21 @@ def _last(items: list[str]) -> str | None:
     return items[-1] if items else None
 
 
-def _kernel_environment(folder: str) -> dict[str, str]:
-    """One thread, no trace of the user's own settings, and the very `grader` that is running now."""
+def _kernel_environment(folder: str) -> Any:
+    """While it lasts: one thread, no trace of the user's own settings, and the very `grader` that is running now.
+
+    Kernels inherit this process's environment; nbclient's own `env` argument would replace it.
+    """
     package_home = str(Path(grader.__file__).resolve().parent.parent)
     inherited = os.environ.get("PYTHONPATH")
-    return {
-        "OMP_NUM_THREADS": "1",
-        "HANSTEP_HOME": f"{folder}/.hanstep",
-        "IPYTHONDIR": f"{folder}/.ipython",
-        "PYTHONPATH": os.pathsep.join([package_home, *([inherited] if inherited else [])]),
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-    }
-
-
-@contextmanager
-def _environment(changes: Mapping[str, str]) -> Iterator[None]:
-    """Kernels inherit this process's environment; nbclient's own `env` argument would replace it."""
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    return patch.dict(
+        os.environ,
+        OMP_NUM_THREADS="1",
+        HANSTEP_HOME=f"{folder}/.hanstep",
+        IPYTHONDIR=f"{folder}/.ipython",
+        PYTHONPATH=os.pathsep.join([package_home, *([inherited] if inherited else [])]),
+        PYDEVD_DISABLE_FILE_VALIDATION="1",
+    )
 
 
 def _without_machine_paths(output: Any) -> None:

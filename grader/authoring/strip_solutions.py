@@ -7,6 +7,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from grader.errors import HanstepError
+
 PLACEHOLDER = "# 여기에 코드를 쓰세요"
 
 _BEGIN = re.compile(r"(\s*)# BEGIN SOLUTION\s*")
@@ -16,7 +18,7 @@ _CELL = re.compile(r"# %%(?P<header>.*)")
 _NOT_CODE = re.compile(r"\[(markdown|md|raw)\]")
 
 
-class BuildError(ValueError):
+class BuildError(HanstepError):
     """A lesson's source cannot be built; the message names the file and the line."""
 
 

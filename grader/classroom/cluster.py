@@ -11,9 +11,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from grader.classroom.workers import Outcomes, Plan, run_submission
-from grader.sandbox.sandbox import Sandbox, SandboxUnavailable
-from grader.submission.folder import Submission
+from grader.classroom.run import GradingRun
+from grader.classroom.workers import Outcomes, run_submission
+from grader.errors import HanstepError
+from grader.sandbox.client import SandboxUnavailable
+from grader.sandbox.sandbox import Sandbox
+from grader.submission.submission import Submission
 
 _TRIES = 3
 """A machine that dies takes nobody's result along: what ran there runs again, this often at most.
@@ -27,20 +30,20 @@ _OTHER_NUMBERS = (
 )
 
 
-class ClusterError(RuntimeError):
-    """Ray is missing, cannot be reached, or lost too many machines; the message is Korean and says what to do."""
+class ClusterError(HanstepError):
+    """Ray is missing, cannot be reached, or lost too many machines."""
 
 
 class _Worker:
     """One sandbox on one machine of the cluster."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._sandbox = Sandbox(plan.sandbox, plan.device, plan.limits, modules=plan.modules)
-        self._drawn = drawn(plan.device)
+    def __init__(self, run: GradingRun) -> None:
+        self._grading = run
+        self._sandbox = Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages)
+        self._drawn = drawn(run.device)
 
     def run(self, submission: Submission) -> tuple[list[bool], Outcomes]:
-        return self._drawn, run_submission(self._plan, submission, self._sandbox)
+        return self._drawn, run_submission(self._grading, submission, self._sandbox)
 
 
 def drawn(device: str) -> list[bool]:
@@ -58,13 +61,15 @@ def drawn(device: str) -> list[bool]:
     return [bool(kept) for kept in masks > 0]
 
 
-def outcomes_there(plan: Plan, submissions: Sequence[Submission]) -> Iterator[tuple[Submission, Outcomes]]:
+def outcomes_there(
+    run: GradingRun, submissions: Sequence[Submission]
+) -> Iterator[tuple[Submission, Outcomes]]:
     """Every submission with what came back, in the order they end.
 
-    As many sandboxes at once as the cluster has processors, or `plan.jobs` where that is fewer.
+    As many sandboxes at once as the cluster has processors, or `run.jobs` where that is fewer.
 
     Args:
-        plan: `plan.ray` is an address as `ray.init` takes it (`auto`, `10.0.0.5:6379`, `ray://…`), or `local` for
+        run: `run.ray` is an address as `ray.init` takes it (`auto`, `10.0.0.5:6379`, `ray://…`), or `local` for
             a cluster of this machine alone.
         submissions: what was handed in.
 
@@ -72,11 +77,11 @@ def outcomes_there(plan: Plan, submissions: Sequence[Submission]) -> Iterator[tu
         ClusterError: Ray is missing, cannot be reached, lost too many machines, or has one of another kind.
         SandboxUnavailable: a machine of the cluster has no isolation.
     """
-    ray, numbers = _connected(plan), drawn(plan.device)
+    ray, numbers = _connected(run), drawn(run.device)
     try:
-        actor = ray.remote(num_cpus=1, num_gpus=_gpu_share(ray, plan))(_Worker)
-        count = max(1, min(plan.jobs, len(submissions), int(ray.cluster_resources().get("CPU", 1))))
-        workers = [actor.remote(plan) for _ in range(count)]
+        actor = ray.remote(num_cpus=1, num_gpus=_gpu_share(ray, run))(_Worker)
+        count = max(1, min(run.jobs, len(submissions), int(ray.cluster_resources().get("CPU", 1))))
+        workers = [actor.remote(run) for _ in range(count)]
         # Two for each worker: it is never idle while this machine judges, and no class's traces fill its memory.
         idle = deque([*workers, *workers])
         queue = deque((submission, _TRIES) for submission in submissions)
@@ -105,24 +110,24 @@ def outcomes_there(plan: Plan, submissions: Sequence[Submission]) -> Iterator[tu
         ray.shutdown()  # its actors, and the sandboxes in them, end with the connection
 
 
-def _connected(plan: Plan) -> Any:
+def _connected(run: GradingRun) -> Any:
     # Nothing about a class leaves the building, not even that there is one.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
     except ImportError:
         raise ClusterError("Ray가 없어요. 설치해 주세요: pip install 'hanstep[ray]'") from None
-    settings: dict[str, Any] = {"address": plan.ray, "log_to_driver": False, "logging_level": logging.ERROR}
+    settings: dict[str, Any] = {"address": run.ray, "log_to_driver": False, "logging_level": logging.ERROR}
     settings["runtime_env"] = {"env_vars": {"OMP_NUM_THREADS": "1"}}
-    if plan.ray == "local":
-        settings |= {"num_cpus": plan.jobs, "include_dashboard": False}
+    if run.ray == "local":
+        settings |= {"num_cpus": run.jobs, "include_dashboard": False}
     try:
-        _knock(plan.ray or "")
+        _knock(run.ray or "")
         ray.init(**settings)
     except (OSError, ConnectionError, RuntimeError, ValueError) as error:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise ClusterError(
-            f"Ray 클러스터에 연결하지 못했어요: {plan.ray} ({reason[0][:200]})."
+            f"Ray 클러스터에 연결하지 못했어요: {run.ray} ({reason[0][:200]})."
             " 주소를 확인하거나, 클러스터를 이끌 컴퓨터에서 `ray start --head`를 실행해 주세요."
         ) from error
     return ray
@@ -135,9 +140,9 @@ def _knock(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
 
 
-def _gpu_share(ray: Any, plan: Plan) -> float:
+def _gpu_share(ray: Any, run: GradingRun) -> float:
     """The exercises are small: eight sandboxes share a GPU."""
-    return 0.125 if plan.device == "cuda" and ray.cluster_resources().get("GPU") else 0.0
+    return 0.125 if run.device == "cuda" and ray.cluster_resources().get("GPU") else 0.0
 
 
 def _result(ray: Any, done: Any) -> tuple[list[bool], Outcomes] | None:

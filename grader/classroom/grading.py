@@ -5,26 +5,26 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from grader.classroom.workers import Outcomes, Plan, outcomes_here
+from grader.classroom.run import GradingRun
+from grader.classroom.workers import Outcomes, outcomes_here
 from grader.course import CourseError, Exercise
-from grader.feedback import Feedback
+from grader.feedback import Feedback, SubmissionResult
 from grader.judging.assess import MESSAGES, Origin, assess, out_of_time, without_trace
 from grader.judging.reference import Reference, reference
 from grader.observe.trace import Trace
-from grader.report.results import SubmissionResult
 from grader.sandbox.sandbox import Outcome
-from grader.submission.folder import Submission
+from grader.submission.submission import Submission
 from grader.submission.tamper_scan import reaches_for_the_grader
 
 MAX_SEED = 2**31 - 1
 
 
 def grade_class(
-    plan: Plan, submissions: Sequence[Submission], finished: Callable[[SubmissionResult], None]
+    run: GradingRun, submissions: Sequence[Submission], finished: Callable[[SubmissionResult], None]
 ) -> list[SubmissionResult]:
     """Grade every submission and hand each result to `finished` as it comes, in the order they end.
 
-    Student code runs in `plan.jobs` sandboxes at once, here or on a Ray cluster; judging and diagnosing stay in
+    Student code runs in `run.jobs` sandboxes at once, here or on a Ray cluster; judging and diagnosing stay in
     this thread, because they run the solution's and the mistakes' programs, which share torch's process-wide state.
 
     Returns:
@@ -35,32 +35,32 @@ def grade_class(
         ClusterError: the Ray cluster cannot be reached, or lost a machine too often.
     """
     results: dict[str, SubmissionResult] = {}
-    for submission, outcomes in _outcomes(plan, submissions):
-        result = assess_submission(plan, submission, outcomes)
+    for submission, outcomes in _outcomes(run, submissions):
+        result = assess_submission(run, submission, outcomes)
         results[submission.student] = result
         finished(result)
     return [results[s.student] for s in submissions]
 
 
-def _outcomes(plan: Plan, submissions: Sequence[Submission]) -> Iterator[tuple[Submission, Outcomes]]:
-    if plan.ray is None or not submissions:
-        return outcomes_here(plan, submissions)
+def _outcomes(run: GradingRun, submissions: Sequence[Submission]) -> Iterator[tuple[Submission, Outcomes]]:
+    if run.ray is None or not submissions:
+        return outcomes_here(run, submissions)
     from grader.classroom.cluster import outcomes_there
 
-    return outcomes_there(plan, submissions)
+    return outcomes_there(run, submissions)
 
 
-def grade_one(plan: Plan, submission: Submission) -> SubmissionResult:
+def grade_one(run: GradingRun, submission: Submission) -> SubmissionResult:
     """Grade a single submission."""
-    (result,) = grade_class(plan, [submission], lambda _: None)
+    (result,) = grade_class(run, [submission], lambda _: None)
     return result
 
 
-def assess_submission(plan: Plan, submission: Submission, outcomes: Outcomes) -> SubmissionResult:
+def assess_submission(run: GradingRun, submission: Submission, outcomes: Outcomes) -> SubmissionResult:
     """Judge what came back for each exercise, and say what never ran."""
     feedbacks = []
-    for exercise in plan.exercises:
-        feedback = _feedback(plan, submission, exercise, outcomes.get(exercise.name))
+    for exercise in run.exercises:
+        feedback = _feedback(run, submission, exercise, outcomes.get(exercise.name))
         others = submission.duplicates(exercise.name)
         if others:
             listed = ", ".join(others)
@@ -100,7 +100,7 @@ def _assessed(exercise: Exercise, trace: Trace, known: Reference, origin: Origin
 
 
 def _feedback(
-    plan: Plan, submission: Submission, exercise: Exercise, outcome: Outcome | str | None
+    run: GradingRun, submission: Submission, exercise: Exercise, outcome: Outcome | str | None
 ) -> Feedback:
     source = submission.source_for(exercise.name)
     name = source.name if source is not None else None
@@ -114,9 +114,9 @@ def _feedback(
         status = "crashed" if outcome.status == "ran" else outcome.status
         message = MESSAGES[status] if not outcome.detail else f"{MESSAGES[status]} ({outcome.detail})"
         if status == "timeout":
-            message = out_of_time(plan.limits.seconds)
+            message = out_of_time(run.limits.seconds)
         feedback = without_trace(exercise, status, message=message, file=name)
     else:
-        known = reference(exercise.name, plan.seed, plan.device, thorough=True)
+        known = reference(exercise.name, run.seed, run.device, thorough=True)
         feedback = _assessed(exercise, outcome.trace, known, Origin.of_file(source))
     return replace(feedback, seconds=outcome.seconds)

@@ -8,21 +8,19 @@ from pathlib import Path
 from typing import IO, Any
 
 from grader.classroom.grading import digest
-from grader.classroom.workers import Plan
-from grader.report.results import (
-    ClassResult,
-    ResultsError,
-    SubmissionResult,
-    submission_from_document,
-    submission_to_document,
-)
-from grader.submission.folder import Submission
+from grader.classroom.run import GradingRun
+from grader.errors import HanstepError
+from grader.feedback import ClassResult, SubmissionResult
+from grader.report.results import SCHEMA, ResultsError, submission_from_document, submission_to_document
+from grader.submission.submission import Submission
 
 _NAME = "unfinished.jsonl"
+_BEFORE_SCHEMAS = "hanstep.results/1"
+"""What was written before the first line said its schema."""
 
 
-class JournalError(ValueError):
-    """The unfinished run cannot be resumed as asked; the message is Korean and says what to do."""
+class JournalError(HanstepError):
+    """The unfinished run cannot be resumed as asked."""
 
 
 def refuse_inside(out: Path, submissions: Path) -> None:
@@ -42,22 +40,22 @@ class Journal:
     """One JSON line a student, after a first line that says how the run was set up."""
 
     def __init__(
-        self, path: Path, plan: Plan, sandbox: str, done: Mapping[str, SubmissionResult], file: IO[str]
+        self, path: Path, run: GradingRun, sandbox: str, done: Mapping[str, SubmissionResult], file: IO[str]
     ) -> None:
         self._path = path
-        self._plan = plan
+        self._run = run
         self._sandbox = sandbox
         self._done = dict(done)
         self._file = file
 
     @classmethod
     def open(
-        cls, out: Path, plan: Plan, sandbox: str, *, resume: bool, seed_given: bool
-    ) -> tuple["Journal", Plan]:
+        cls, out: Path, run: GradingRun, sandbox: str, *, resume: bool, seed_given: bool
+    ) -> tuple["Journal", GradingRun]:
         """Start a journal in `out`, or go on with the one there.
 
         Returns:
-            The journal, and the plan with the seed of the run that is resumed.
+            The journal, and the run with the seed of the run that is resumed.
 
         Raises:
             JournalError: the unfinished run was set up in another way.
@@ -66,14 +64,14 @@ class Journal:
         path = out / _NAME
         done: dict[str, SubmissionResult] = {}
         if resume and path.is_file():
-            seed, done = _read(path, plan, seed_given)
-            plan = replace(plan, seed=seed)
+            seed, done = _read(path, run, seed_given)
+            run = replace(run, seed=seed)
         file = path.open("w", encoding="utf-8")
-        file.write(json.dumps(_setup(plan)) + "\n")
-        journal = cls(path, plan, sandbox, {}, file)
+        file.write(json.dumps(_setup(run)) + "\n")
+        journal = cls(path, run, sandbox, {}, file)
         for result in done.values():
             journal.add(result)
-        return journal, plan
+        return journal, run
 
     def has(self, submission: Submission) -> bool:
         """Whether these very files have been graded already."""
@@ -89,7 +87,7 @@ class Journal:
     def result(self, submissions: Sequence[Submission]) -> ClassResult:
         """The whole class in the order of the submissions."""
         results = tuple(self._done[s.student] for s in submissions)
-        return ClassResult(self._plan.seed, self._plan.device, self._sandbox, results)
+        return ClassResult(self._run.seed, self._run.device, self._sandbox, results)
 
     def close(self) -> None:
         """The run is complete: the journal has served."""
@@ -97,8 +95,9 @@ class Journal:
         self._path.unlink(missing_ok=True)
 
 
-def _setup(plan: Plan) -> dict[str, Any]:
-    return {"seed": plan.seed, "device": plan.device, "lessons": [lesson.id for lesson in plan.lessons]}
+def _setup(run: GradingRun) -> dict[str, Any]:
+    lessons = [lesson.id for lesson in run.lessons]
+    return {"schema": SCHEMA, "seed": run.seed, "device": run.device, "lessons": lessons}
 
 
 def _in_words(setup: Mapping[str, Any]) -> str:
@@ -106,21 +105,28 @@ def _in_words(setup: Mapping[str, Any]) -> str:
     return f"--seed {setup.get('seed')} --device {setup.get('device')} {lessons}"
 
 
-def _read(path: Path, plan: Plan, seed_given: bool) -> tuple[int, dict[str, SubmissionResult]]:
+def _read(path: Path, run: GradingRun, seed_given: bool) -> tuple[int, dict[str, SubmissionResult]]:
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     try:
         setup = json.loads(lines[0])
+        schema = str(setup.get("schema", _BEFORE_SCHEMAS))
         setup = {
+            "schema": schema,
             "seed": int(setup["seed"]),
             "device": str(setup["device"]),
             "lessons": [str(key) for key in setup["lessons"]],
         }
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         raise JournalError(
             f"파일을 읽을 수 없어요: {path}. 지우고 --resume 없이 다시 채점해 주세요: rm {path}"
         ) from error
+    if schema != SCHEMA:
+        raise JournalError(
+            f"다른 버전의 한 스텝으로 하다가 멈춘 채점이라 이어서 할 수 없어요 (형식 {schema}, 지금은 {SCHEMA}). "
+            f"처음부터 채점해 주세요. 같은 시드로 하려면: --seed {setup['seed']}"
+        )
     seed: int = setup["seed"]
-    if setup != {**_setup(plan), "seed": seed} or (seed_given and seed != plan.seed):
+    if setup != {**_setup(run), "seed": seed} or (seed_given and seed != run.seed):
         raise JournalError(
             f"멈춘 채점과 옵션이 달라요. 멈춘 채점의 옵션은 {_in_words(setup)} 이에요. "
             "이 옵션으로 이어서 하거나, --resume 없이 처음부터 채점해 주세요."

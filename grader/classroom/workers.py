@@ -3,44 +3,21 @@
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from queue import SimpleQueue
 
-from grader.course import Course, Exercise, Lesson
-from grader.sandbox.sandbox import Job, Limits, Outcome, Sandbox
-from grader.submission.folder import SourceFile, Submission
+from grader.classroom.run import GradingRun
+from grader.sandbox.sandbox import Job, Outcome, Sandbox
+from grader.submission.file import SourceFile
+from grader.submission.submission import Submission
 
 Outcomes = dict[str, Outcome | str]
 """For each exercise that could be found its outcome, or a Korean message where its cell does not parse."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How a class is graded."""
-
-    course: Course
-    lessons: tuple[Lesson, ...]
-    seed: int
-    device: str = "cpu"
-    sandbox: str = "auto"
-    jobs: int = 1
-    limits: Limits = field(default_factory=Limits)
-    ray: str | None = None
-    """Address of a Ray cluster that runs the sandboxes; None: this machine does."""
-
-    @property
-    def exercises(self) -> tuple[Exercise, ...]:
-        """The exercises that are graded, in the course's order."""
-        return tuple(e for lesson in self.lessons for e in lesson.exercises)
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """Exercise modules the sandbox server needs."""
-        return tuple(lesson.module for lesson in self.lessons)
-
-
-def outcomes_here(plan: Plan, submissions: Iterable[Submission]) -> Iterator[tuple[Submission, Outcomes]]:
-    """Every submission with what came back, in the order they end; `plan.jobs` sandboxes at once.
+def outcomes_here(
+    run: GradingRun, submissions: Iterable[Submission]
+) -> Iterator[tuple[Submission, Outcomes]]:
+    """Every submission with what came back, in the order they end; `run.jobs` sandboxes at once.
 
     Raises:
         SandboxUnavailable: the asked-for isolation cannot be had here.
@@ -49,26 +26,26 @@ def outcomes_here(plan: Plan, submissions: Iterable[Submission]) -> Iterator[tup
     with ExitStack() as stack:
         idle: SimpleQueue[Sandbox] = SimpleQueue()
         sandboxes = [
-            stack.enter_context(Sandbox(plan.sandbox, plan.device, plan.limits, modules=plan.modules))
-            for _ in range(max(1, min(plan.jobs, len(waiting_for))))
+            stack.enter_context(Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages))
+            for _ in range(max(1, min(run.jobs, len(waiting_for))))
         ]
         pool = stack.enter_context(ThreadPoolExecutor(max_workers=len(sandboxes)))
         for sandbox in sandboxes:
             idle.put(sandbox)
             stack.callback(sandbox.cancel)  # Ctrl-C: the pool waits for the exercises that run, not for all
-        yield from _as_they_end(pool, plan, waiting_for, idle)
+        yield from _as_they_end(pool, run, waiting_for, idle)
 
 
 def _as_they_end(
     pool: ThreadPoolExecutor,
-    plan: Plan,
+    run: GradingRun,
     submissions: Iterable[Submission],
     idle: "SimpleQueue[Sandbox]",
 ) -> Iterator[tuple[Submission, Outcomes]]:
-    def run(submission: Submission) -> Outcomes:
+    def carry_out(submission: Submission) -> Outcomes:
         sandbox = idle.get()
         try:
-            return run_submission(plan, submission, sandbox)
+            return run_submission(run, submission, sandbox)
         finally:
             idle.put(sandbox)
 
@@ -76,8 +53,8 @@ def _as_they_end(
     queue = iter(submissions)
     # Twice as many as there are sandboxes: never idle, and never a whole class's traces in memory.
     for submission in queue:
-        waiting[pool.submit(run, submission)] = submission
-        if len(waiting) >= 2 * plan.jobs:
+        waiting[pool.submit(carry_out, submission)] = submission
+        if len(waiting) >= 2 * run.jobs:
             yield from _ended(waiting)
     while waiting:
         yield from _ended(waiting)
@@ -91,7 +68,7 @@ def _ended(
         yield waiting.pop(future), future.result()
 
 
-def run_submission(plan: Plan, submission: Submission, sandbox: Sandbox) -> Outcomes:
+def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Outcomes:
     """Run all exercises a submission defines; one fork for each file it takes them from.
 
     Returns:
@@ -99,7 +76,7 @@ def run_submission(plan: Plan, submission: Submission, sandbox: Sandbox) -> Outc
     """
     outcomes: Outcomes = {}
     by_file: dict[str, tuple[SourceFile, list[str]]] = {}
-    for exercise in plan.exercises:
+    for exercise in run.exercises:
         source = submission.source_for(exercise.name)
         if source is None:
             continue
@@ -109,7 +86,7 @@ def run_submission(plan: Plan, submission: Submission, sandbox: Sandbox) -> Outc
             continue
         by_file.setdefault(source.name, (source, []))[1].append(exercise.name)
     for source, names in by_file.values():
-        for outcome in sandbox.run(Job(source.text, tuple(names)), plan.seed):
+        for outcome in sandbox.run(Job(source.text, tuple(names)), run.seed):
             outcomes[outcome.exercise] = outcome
     return outcomes
 

@@ -4,12 +4,12 @@ import ast
 from dataclasses import dataclass, replace
 
 from grader.course import Exercise
-from grader.feedback import NOT_BEGUN, CheckResult, Diagnosis, Feedback, Moment, Status
+from grader.feedback import CheckResult, Diagnosis, Feedback, Moment, Status
 from grader.judging.diagnose import diagnose
 from grader.judging.judge import Verdict, judge
 from grader.judging.reference import Reference
 from grader.observe.trace import Trace
-from grader.submission.folder import Place, SourceFile
+from grader.submission.file import Place, SourceFile
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,9 @@ MESSAGES: dict[Status, str] = {
 }
 
 
+_NOT_BEGUN = "아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요."
+
+
 def out_of_time(seconds: float) -> str:
     """The message of a feedback on code that did not end within its limit."""
     return f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
@@ -76,7 +79,8 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         title=exercise.title,
         status=verdict.status,
         checks=verdict.checks,
-        message=NOT_BEGUN if empty else _message(verdict, diagnosis),
+        message=_NOT_BEGUN if empty else _message(verdict, diagnosis),
+        begun=not empty,
         diagnosis=_with_places(diagnosis, origin),
         line=place.line if place else None,
         cell=place.cell if place else None,
@@ -112,10 +116,10 @@ def _message(verdict: Verdict, diagnosis: Diagnosis) -> str:
         return "`raise NotImplementedError` 줄이 남아 있어요. 다 썼으면 그 줄을 지우고 다시 확인해 보세요."
     if failure is not None:
         return f"{MESSAGES[verdict.status]} {failure.type}: {failure.message}"
-    departure = diagnosis.departure
-    if departure is None:
+    first = diagnosis.first_difference
+    if first is None:
         return MESSAGES[verdict.status]
-    return f"{departure.scenario} · {departure.what} · 내 코드: {departure.got} · 정답: {departure.expected}"
+    return f"{first.scenario} · {first.what} · 내 코드: {first.got} · 정답: {first.expected}"
 
 
 def _line_to_show(

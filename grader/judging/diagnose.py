@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 
 from grader.course import Exercise, Mistake
 from grader.feedback import Diagnosis, Named
-from grader.judging.first_difference import describe_departure, timelines, update_of
+from grader.judging.edits import Candidate
+from grader.judging.first_difference import describe_first_difference, update_of
 from grader.judging.judge import Verdict
 from grader.judging.recipe import recover_recipe
-from grader.judging.reference import Candidate, Reference
+from grader.judging.reference import Reference
+from grader.judging.timelines import timelines
 from grader.observe.play import Env
 from grader.observe.trace import Run, Trace
 
@@ -30,15 +32,15 @@ def diagnose(exercise: Exercise, trace: Trace, verdict: Verdict, reference: Refe
         )
     named = _named(matching, trace, reference)
     scenario_name, found = next(iter(verdict.differences.items()))
-    scenario = exercise.driver.scenario(scenario_name)
+    scenario = exercise.driver[scenario_name]
     run, solution = trace.runs.get(scenario_name), reference.solution(scenario_name)
-    departure = describe_departure(scenario, found, run, solution)
+    first = describe_first_difference(scenario, found, run, solution)
     if run is None:
-        return Diagnosis(named, departure)
+        return Diagnosis(named, first)
     yours, right = timelines(run, solution, update_of(found, run, solution))
     recipe = None
     for name, other in verdict.differences.items():
-        described, its_run = exercise.driver.scenario(name), trace.runs.get(name)
+        described, its_run = exercise.driver[name], trace.runs.get(name)
         update = update_of(other, its_run, reference.solution(name))
         if its_run is not None and update is not None:
             env = Env(reference.seed, torch.device(reference.device), name)
@@ -46,7 +48,7 @@ def diagnose(exercise: Exercise, trace: Trace, verdict: Verdict, reference: Refe
         if recipe is not None:
             recipe = recipe if name == scenario_name else replace(recipe, scenario=described.title)
             break
-    return Diagnosis(named, departure, yours, right, recipe)
+    return Diagnosis(named, first, yours, right, recipe)
 
 
 def _matching(trace: Trace, reference: Reference, candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -133,7 +135,7 @@ class _Manner:
     reaches_parameters: bool
     steps: bool
     steps_before_backward: bool
-    grad_at_step: frozenset[str]
+    gradients_at_step: frozenset[str | None]
     leaves_gradients: bool
     may_add_twice: bool
     """More backward passes than batches that went forward, or gradients that the program adds up by hand."""
@@ -158,15 +160,15 @@ def _manner(run: Run) -> _Manner:
     step, backward = _first(kinds, "step"), _first(kinds, "backward")
     left = run.evidence.get("gradients_left")
     forward = {e.batch for e in run.events if e.call == 0 and e.kind == "forward" and e.batch is not None}
-    notes = {e.note for e in run.events if e.call == 0}
+    by_hand = any(e.by_hand for e in run.events if e.call == 0)
     return _Manner(
         calls_backward=backward is not None,
         reaches_parameters="gradient" in kinds,
         steps=step is not None,
         steps_before_backward=step is not None and backward is not None and step < backward,
-        grad_at_step=frozenset(e.note for e in run.events if e.kind == "step"),
+        gradients_at_step=frozenset(e.gradients for e in run.events if e.kind == "step"),
         leaves_gradients=left is not None and bool(left.any()),
-        may_add_twice=kinds.count("backward") > len(forward) > 0 or "by hand" in notes,
+        may_add_twice=kinds.count("backward") > len(forward) > 0 or by_hand,
     )
 
 

@@ -1,38 +1,37 @@
-"""Puts the first difference into words: where, what was expected, what was there; and both orders of events."""
+"""Puts the first difference into words: where, what was expected, what was there."""
 
-import re
-from difflib import SequenceMatcher
+from collections.abc import Sequence
 
 import numpy as np
 
-from grader.feedback import Departure, Moment
+from grader.feedback import FirstDifference
 from grader.judging.judge import Difference
 from grader.observe.play import Scenario
-from grader.observe.trace import Event, Fact, Run
-
-_SHOWN_EVENTS = 12
+from grader.observe.trace import Fact, Parameter, Run
 
 
-def describe_departure(scenario: Scenario, found: Difference, run: Run | None, solution: Run) -> Departure:
+def describe_first_difference(
+    scenario: Scenario, found: Difference, run: Run | None, solution: Run
+) -> FirstDifference:
     """The difference as a learner reads it."""
     if run is None:
-        return Departure(scenario.title, "실행 결과", "끝까지 실행됨", "결과가 없음")
+        return FirstDifference(scenario.title, "실행 결과", "끝까지 실행됨", "결과가 없음")
     if found.kind == "failure":
-        return _failure_departure(scenario, run, solution)
+        return _failed_differently(scenario, run, solution)
     if found.kind == "fact":
         got, expected = run.facts.get(found.name), solution.facts.get(found.name)
-        return Departure(scenario.title, found.name, show(expected), show(got))
+        return FirstDifference(scenario.title, found.name, show(expected), show(got))
     if found.name == "theta":
-        return _theta_departure(scenario, found, run, solution)
+        return _parameters_differ(scenario, found, run, solution)
     what = _array_title(found)
     if found.kind == "shape":
-        return Departure(scenario.title, what, _shape(solution, found.name), _shape(run, found.name))
+        return FirstDifference(scenario.title, what, _shape(solution, found.name), _shape(run, found.name))
     expected_value = np.atleast_1d(solution.arrays[found.name])[found.index]
     got_value = np.atleast_1d(run.arrays[found.name])[found.index]
     got_text = _number(got_value)
     if found.name == "returned" and np.isnan(got_value):
         got_text = _no_number(run.facts.get("반환 타입"))
-    return Departure(scenario.title, what, _number(expected_value), got_text)
+    return FirstDifference(scenario.title, what, _number(expected_value), got_text)
 
 
 def update_of(found: Difference, run: Run | None, solution: Run) -> int | None:
@@ -49,35 +48,6 @@ def update_of(found: Difference, run: Run | None, solution: Run) -> int | None:
     return min(len(run.arrays["theta"]), len(solution.arrays["theta"]))
 
 
-def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
-    """The learner's events and the right ones, of the call in which they first part (at most a dozen each)."""
-    call = _first_differing_call(run, solution, update)
-    yours = [e for e in run.events if e.call == call and e.kind != "gradient"]
-    right = [e for e in solution.events if e.call == call and e.kind != "gradient"]
-    keys_yours, keys_right = [_key(e) for e in yours], [_key(e) for e in right]
-    matcher = SequenceMatcher(a=keys_yours, b=keys_right, autojunk=False)
-    same_yours: set[int] = set()
-    same_right: set[int] = set()
-    for block in matcher.get_matching_blocks():
-        same_yours.update(range(block.a, block.a + block.size))
-        same_right.update(range(block.b, block.b + block.size))
-    return (
-        _shown(yours, same_yours, update, own=True),
-        _shown(right, same_right, update, own=False),
-    )
-
-
-def _shown(events: list[Event], same: set[int], update: int | None, *, own: bool) -> tuple[Moment, ...]:
-    """A dozen events from where the wrong update begins; from the first odd one where no update is wrong."""
-    moments = [_moment(e, i not in same, own=own) for i, e in enumerate(events)]
-    if update is not None:
-        start = next((i for i, e in enumerate(events) if e.state >= update - 1), 0)
-    else:
-        odd = next((i for i in range(len(events)) if i not in same), 0)
-        start = max(0, odd - _SHOWN_EVENTS // 2)
-    return tuple(moments[start : start + _SHOWN_EVENTS])
-
-
 def show(value: Fact) -> str:
     """A fact in Korean."""
     if isinstance(value, bool):
@@ -92,24 +62,24 @@ def show(value: Fact) -> str:
     return _number(value) if isinstance(value, float) else str(value)
 
 
-def _failure_departure(scenario: Scenario, run: Run, solution: Run) -> Departure:
+def _failed_differently(scenario: Scenario, run: Run, solution: Run) -> FirstDifference:
     expected = "예외 없이 끝남" if solution.failure is None else solution.failure.type
     got = "예외 없이 끝남" if run.failure is None else f"{run.failure.type}: {run.failure.message}"
     call = run.failure.call + 1 if run.failure is not None else 1
-    return Departure(scenario.title, f"{call}번째 호출", expected, got)
+    return FirstDifference(scenario.title, f"{call}번째 호출", expected, got)
 
 
-def _theta_departure(scenario: Scenario, found: Difference, run: Run, solution: Run) -> Departure:
+def _parameters_differ(scenario: Scenario, found: Difference, run: Run, solution: Run) -> FirstDifference:
     update = update_of(found, run, solution)
     if found.kind == "shape":
         if "theta" not in run.arrays:
-            return Departure(scenario.title, "매개변수", "크기가 그대로", "크기가 바뀜")
+            return FirstDifference(scenario.title, "매개변수", "크기가 그대로", "크기가 바뀜")
         expected, got = len(solution.arrays["theta"]) - 1, len(run.arrays["theta"]) - 1
-        return Departure(scenario.title, "업데이트 횟수", f"{expected}번", f"{got}번", update=update)
+        return FirstDifference(scenario.title, "업데이트 횟수", f"{expected}번", f"{got}번", update=update)
     row, element = found.index
-    tensor, position = _locate(run.labels, element)
+    tensor, position = _locate(run.parameters, element)
     moment = "시작할 때의" if row == 0 else f"{row}번째 업데이트 뒤의"
-    return Departure(
+    return FirstDifference(
         scenario.title,
         f"{moment} {tensor}[{position}]",
         _number(solution.arrays["theta"][found.index]),
@@ -119,14 +89,12 @@ def _theta_departure(scenario: Scenario, found: Difference, run: Run, solution: 
     )
 
 
-def _locate(labels: list[str], element: int) -> tuple[str, int]:
-    for label in labels:
-        name, _, size = label.rpartition(" ")
-        if re.fullmatch(r"[0-9]{1,7}", size) is None:
-            break
-        if element < int(size):
-            return name, element
-        element -= int(size)
+def _locate(parameters: Sequence[Parameter], element: int) -> tuple[str, int]:
+    """Name of the parameter that holds an element of `theta`'s rows, and which of its elements that is."""
+    for parameter in parameters:
+        if element < parameter.size:
+            return parameter.name, element
+        element -= parameter.size
     return "매개변수", element
 
 
@@ -153,27 +121,3 @@ def _no_number(types: Fact) -> str:
     if "NoneType" in named:
         return "None"
     return "nan" if not named or {"float", "Tensor"} & set(named) else f"숫자가 아님 ({named[0]})"
-
-
-def _first_differing_call(run: Run, solution: Run, update: int | None) -> int:
-    for events, arrays in ((run.events, run.arrays), (solution.events, solution.arrays)):
-        if update is not None and update < len(arrays.get("theta", ())):
-            made = [e.call for e in events if e.kind == "step" and e.state == update - 1]
-            if made:
-                return made[0]
-    # Only calls that occur: a forged trace may number its calls as it likes.
-    for call in sorted({e.call for e in (*run.events, *solution.events)}):
-        if [_key(e) for e in run.events if e.call == call] != [
-            _key(e) for e in solution.events if e.call == call
-        ]:
-            return call
-    return 0
-
-
-def _key(event: Event) -> tuple[str, int | None]:
-    return event.kind, event.batch
-
-
-def _moment(event: Event, differs: bool, *, own: bool) -> Moment:
-    batch = None if event.batch is None else event.batch + 1
-    return Moment(event.kind, event.line if own else None, batch, differs)

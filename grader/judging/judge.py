@@ -19,7 +19,6 @@ _CAUSES = (
     "backward through the graph a second time",
     "leaf Variable that requires grad",
 )
-_OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "not enough memory", "Cannot allocate memory")
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> V
         if failure is None and run is not None and found.kind == "failure":
             failure = run.failure
     checks = tuple(
-        CheckResult(c.title, c.points, passed=not any(s in differences for s in c.scenarios))
+        CheckResult(c.title, c.points, passed=not any(s in differences for s in exercise.deciding(c)))
         for c in exercise.checks
     )
     status: Status = "passed" if not differences else "failed"
@@ -77,8 +76,7 @@ def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> V
 
 def failure_status(failure: Failure) -> Status:
     """`memory` when the code asked for more than there is, `error` otherwise."""
-    starved = "MemoryError" in failure.bases or any(sign in failure.message for sign in _OUT_OF_MEMORY)
-    return "memory" if starved else "error"
+    return "memory" if failure.out_of_memory else "error"
 
 
 def is_instance(failure: Failure, expected: Failure) -> bool:

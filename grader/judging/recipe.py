@@ -5,7 +5,6 @@ the parameters that batch saw. The vector c reads 1/4 1/4 1/4 1/4 for right accu
 forgotten division, and needs no list of mistakes.
 """
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,7 +97,8 @@ def _columns(run: Run, batches: int, update: int) -> list[tuple[Array, bool, int
         if known and 0 <= event.state < update and event.batch is not None:
             where = _parameters_at(run, event)
             if where is not None:
-                seen[event.state, event.note, event.batch] = (where, bool(event.note), event.batch)
+                away = event.point is not None
+                seen[event.state, event.point, event.batch] = (where, away, event.batch)
     columns = list(seen.values())[-_MAX_COLUMNS:]
     return columns or [(theta[update - 1], False, b) for b in range(min(batches, _MAX_COLUMNS))]
 
@@ -106,14 +106,13 @@ def _columns(run: Run, batches: int, update: int) -> list[tuple[Array, bool, int
 def _parameters_at(run: Run, event: Event) -> Array | None:
     """What the parameters were at a forward pass: a state, or a point between two of them."""
     theta, points = run.arrays["theta"], run.evidence.get("points")
-    if not event.note:
+    if event.point is None:
         where: Array = theta[event.state]
         return where
-    found = re.fullmatch(r"at (\d{1,6})", event.note, re.ASCII)
-    if found is None or points is None or points.ndim != 2 or points.shape[1] != theta.shape[1]:
+    if points is None or points.ndim != 2 or points.shape[1] != theta.shape[1]:
         return None
-    row = int(found[1])
-    return points[row] if row < len(points) and np.isfinite(points[row]).all() else None
+    known = 0 <= event.point < len(points) and bool(np.isfinite(points[event.point]).all())
+    return points[event.point] if known else None
 
 
 def _gradient(problem: Problem, theta: Array, batch: int) -> Array:

@@ -1,123 +1,24 @@
-"""Text edits of the solution -> programs, traced lazily: what a wrong submission is compared with."""
+"""What a submission is compared with: the solution's and the known mistakes' runs, each made when first needed."""
 
-import ast
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
-from itertools import combinations, pairwise, product
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from grader.course import CourseError, Edit, Exercise, Mistake, load_course
+from grader.course import Exercise
+from grader.course_files import load_course
+from grader.judging.edits import Candidate, paired_mistakes, single_mistakes, solution_text
 from grader.judging.judge import difference, has_same_cause
 from grader.observe.play import Scenario, play_scenario
 from grader.observe.program import Program, load_program
 from grader.observe.trace import Run
-from grader.submission.folder import read_submission
 
 _UNLIKELY_PAIRS = 300  # at about 8 ms each: what a learner waits for when no known mistake fits
 _KEPT_PROGRAMS = 500  # compiled mistakes; thousands of pairs are each played once and not needed again
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A program that makes one known mistake, or two at once."""
-
-    mistakes: tuple[Mistake, ...]
-    source: str
-    """The exercise's source with the edits applied."""
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """Ids of its mistakes in the order of the course file."""
-        return tuple(m.id for m in self.mistakes)
-
-
-@cache
-def solution_text(lesson: str) -> str:
-    """The lesson's solution as one program text, read by the same reader as a submission."""
-    course = load_course()
-    path = course.lesson(lesson).solution
-    submission = read_submission(path, tuple(course.exercises))
-    if submission.unreadable or not submission.files or submission.files[0].problems:
-        raise CourseError(f"{path}: 해답을 읽을 수 없어요: {submission.unreadable or submission.files}")
-    return submission.files[0].text
-
-
-def exercise_source(exercise: Exercise) -> str:
-    """Source of the exercise's function or class in the solution, decorators included."""
-    text = solution_text(exercise.lesson)
-    start, end = definition_span(text, exercise.name)
-    return "".join(f"{line}\n" for line in text.split("\n")[start - 1 : end])
-
-
-def definition_span(text: str, name: str) -> tuple[int, int]:
-    """First and last line (from 1) of the last top-level definition of `name`.
-
-    Raises:
-        CourseError: it is not defined.
-    """
-    for node in reversed(ast.parse(text).body):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            return first, node.end_lineno or node.lineno
-    raise CourseError(f"해답에 `{name}` 정의가 없어요")
-
-
-def apply_edits(source: str, edits: tuple[Edit, ...], owner: str) -> str | None:
-    """The source with all edits made at once; None when two of them overlap.
-
-    Raises:
-        CourseError: an old text does not stand exactly once in the source.
-    """
-    spans = []
-    for old, new in edits:
-        if source.count(old) != 1:
-            raise CourseError(
-                f"{owner}: 바꿀 글이 해답에 {source.count(old)}번 있어요 (한 번이어야 해요): {old!r}"
-            )
-        start = source.index(old)
-        spans.append((start, start + len(old), new))
-    spans.sort()
-    if any(left[1] > right[0] for left, right in pairwise(spans)):
-        return None
-    for start, end, new in reversed(spans):
-        source = source[:start] + new + source[end:]
-    return source
-
-
-def single_mistakes(exercise: Exercise) -> Iterator[Candidate]:
-    """Every way to make every known mistake, in the order of the course file."""
-    source = exercise_source(exercise)
-    for mistake in exercise.mistakes:
-        for edits in mistake.programs:
-            edited = apply_edits(source, edits, f"{exercise.name}/{mistake.id}")
-            if edited is None:
-                raise CourseError(f"{exercise.name}/{mistake.id}: 편집끼리 겹쳐요")
-            yield Candidate((mistake,), edited)
-
-
-def paired_mistakes(exercise: Exercise, *, every_way: bool) -> Iterator[Candidate]:
-    """Every pair whose edits do not overlap and whose result is a program.
-
-    `every_way` pairs each way to make a mistake with each way to make the other: several times as many.
-    """
-    source = exercise_source(exercise)
-    for one, other in combinations(exercise.mistakes, 2):
-        counts = [None if every_way else mistake.in_pairs for mistake in (one, other)]
-        for edits in product(one.programs[: counts[0]], other.programs[: counts[1]]):
-            edited = apply_edits(source, edits[0] + edits[1], exercise.name)
-            if edited is not None and _parses(edited):
-                yield Candidate((one, other), edited)
-
-
-def _parses(source: str) -> bool:
-    try:
-        ast.parse(source)
-    except SyntaxError:
-        return False
-    return True
+_KEPT_REFERENCES = 32
+"""More than the course has exercises: a class is graded with one seed, and tests take one exercise after the other.
+Each holds every run that was compared, some 6 MB for the single mistakes of an exercise."""
 
 
 class Reference:
@@ -132,37 +33,28 @@ class Reference:
         self._base = load_program(solution_text(exercise.lesson), name=f"solution_{exercise.lesson}")
         self._programs: dict[str, Program] = {}
         self._runs: dict[tuple[str, str], Run] = {}
-        self._singles: list[Candidate] | None = None
-        self._pairs: list[Candidate] | None = None
-        self._rarer_pairs: list[Candidate] | None = None
         self._changes: dict[str, set[str]] = {}
 
     def solution(self, scenario: str) -> Run:
         """The solution's run of a scenario."""
         return self._run("", scenario)
 
-    @property
+    @cached_property
     def singles(self) -> list[Candidate]:
         """Single mistakes."""
-        if self._singles is None:
-            self._singles = list(single_mistakes(self.exercise))
-        return self._singles
+        return list(single_mistakes(self.exercise))
 
-    @property
+    @cached_property
     def pairs(self) -> list[Candidate]:
         """Pairs of mistakes."""
-        if self._pairs is None:
-            self._pairs = list(paired_mistakes(self.exercise, every_way=False))
-        return self._pairs
+        return list(paired_mistakes(self.exercise, every_way=False))
 
-    @property
+    @cached_property
     def rarer_pairs(self) -> list[Candidate]:
         """Pairs made in other ways than the first; none unless the reference is thorough."""
-        if self._rarer_pairs is None:
-            common = {c.source for c in self.pairs}
-            every = paired_mistakes(self.exercise, every_way=True) if self.thorough else ()
-            self._rarer_pairs = [c for c in every if c.source not in common]
-        return self._rarer_pairs
+        common = {c.source for c in self.pairs}
+        every = paired_mistakes(self.exercise, every_way=True) if self.thorough else ()
+        return [c for c in every if c.source not in common]
 
     def run(self, candidate: Candidate, scenario: str) -> Run:
         """A mistake's run of a scenario."""
@@ -176,11 +68,13 @@ class Reference:
         )
 
     def pairs_to_try(self, runs: dict[str, Run]) -> list[Candidate]:
-        """Pairs worth a waiting learner's time: those that are likely, and others while they are few.
+        """Pairs worth a waiting learner's time: those that are likely, and a few hundred of the others.
 
-        Likely by the first scenario that went wrong: a mistake that changes nothing there by itself mostly
-        changes nothing there beside another one. So one of the two changes something, and where only one
-        does, alone it goes as `runs` go. A thorough reference tries all.
+        What is likely follows from the first scenario that went wrong. A mistake that by itself changes nothing there
+        mostly changes nothing there beside another mistake either. So a pair is likely when both of its mistakes
+        change that scenario, or when only one does and that one alone already gives the learner's run. Example: the
+        scenario has no clipping, and the learner's run there is that of `missing-zero-grad`. Then
+        (missing-zero-grad, no-clip) is likely, and (clip-by-value, no-clip) is not. A thorough reference tries all.
         """
         if self.thorough:
             return self.pairs
@@ -231,7 +125,7 @@ class Reference:
     def _run(self, source: str, scenario: str) -> Run:
         key = (source, scenario)
         if key not in self._runs or not self._runs[key].complete:
-            self._runs[key] = self._play(source, self.exercise.driver.scenario(scenario))
+            self._runs[key] = self._play(source, self.exercise.driver[scenario])
         return self._runs[key]
 
     def _play(self, source: str, scenario: Scenario, against: Run | None = None) -> Run:
@@ -264,7 +158,7 @@ def _parted(run: Run, broken_off: Run, atol: float) -> bool:
     return not np.allclose(theta[: len(played)], played, rtol=0.0, atol=atol, equal_nan=True)
 
 
-@cache
+@lru_cache(maxsize=_KEPT_REFERENCES)
 def reference(exercise: str, seed: int, device: str = "cpu", *, thorough: bool = False) -> Reference:
-    """The (cached) reference of an exercise."""
+    """The reference of an exercise, kept for the next submission."""
     return Reference(load_course().exercise(exercise), seed, device, thorough=thorough)

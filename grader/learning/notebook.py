@@ -1,6 +1,5 @@
 """`check` and `hint`: what a learner calls in a notebook cell. The same road as grading, without the sandbox."""
 
-import builtins
 import inspect
 import linecache
 import types
@@ -8,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from grader.course import CourseError, Exercise, load_course
+from grader.course import CourseError, Exercise
+from grader.course_files import load_course
 from grader.feedback import Feedback
 from grader.judging.assess import MESSAGES, Origin, assess, out_of_time, without_trace
 from grader.judging.reference import reference
@@ -129,11 +129,8 @@ def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seco
 def _program(exercise: Exercise, function: Callable[..., Any]) -> tuple[Program, Origin]:
     code = _code(function)
     filename = code.co_filename if code is not None else "<?>"
-    namespace = getattr(function, "__globals__", None) or vars(inspect.getmodule(function) or builtins)
-    names = {name: namespace[name] for name in exercise.driver.needs if name in namespace}
-    names[exercise.name] = function
     source = "".join(linecache.getlines(filename))
-    return Program(names=names, filename=filename), Origin(None, source, 1)
+    return Program(names={exercise.name: function}, filename=filename), Origin(None, source, 1)
 
 
 def _name(function: Any) -> str:

@@ -2,13 +2,14 @@
 
 import json
 import os
-import tempfile
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import platformdirs
+
+from grader.files import write_whole
 
 
 @dataclass
@@ -65,10 +66,7 @@ class Progress:
         path = self.path()
         text = json.dumps({"exercises": {n: asdict(e) for n, e in self.exercises.items()}}, indent=1)
         with suppress(OSError):  # a read-only home: the lesson goes on without tick marks
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-                file.write(text)
-            Path(file.name).replace(path)
+            write_whole(path, text)
 
 
 def _read(entry: dict[str, Any]) -> ExerciseProgress:

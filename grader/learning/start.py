@@ -17,7 +17,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
 
-from grader.course import Course, Exercise, Lesson, load_course
+from grader.course import Course, Exercise, Lesson
+from grader.course_files import load_course
+from grader.errors import HanstepError
+from grader.files import write_whole
 from grader.learning.progress import Progress
 
 MANIFEST = ".hanstep.json"
@@ -26,8 +29,8 @@ MANIFEST = ".hanstep.json"
 Report = Callable[[str], None]
 
 
-class StartError(ValueError):
-    """The folder cannot be used as asked; the message says why and what to do."""
+class StartError(HanstepError):
+    """The folder cannot be used as asked."""
 
 
 def prepare(folder: Path, report: Report = print) -> list[Path]:
@@ -67,12 +70,10 @@ def open_lab(folder: Path, *, browser: bool = True) -> NoReturn:
         browser: whether to open a browser; without one JupyterLab only prints its address.
 
     Raises:
-        FileNotFoundError: JupyterLab is not installed, or the folder has no lesson.
+        StartError: JupyterLab is not installed, or the folder has no lesson.
     """
     if importlib.util.find_spec("jupyterlab") is None:
-        raise FileNotFoundError(
-            f"JupyterLab이 없어요. 설치해 주세요: {sys.executable} -m pip install jupyterlab"
-        )
+        raise StartError(f"JupyterLab이 없어요. 설치해 주세요: {sys.executable} -m pip install jupyterlab")
     command = [*lab_command(folder, load_course()), *([] if browser else ["--no-browser"])]
     if sys.platform == "win32":  # there exec returns to the prompt while the server still runs
         raise SystemExit(subprocess.call(command))
@@ -83,11 +84,11 @@ def lab_command(folder: Path, course: Course) -> list[str]:
     """The command that opens JupyterLab on `folder`.
 
     Raises:
-        FileNotFoundError: the folder has no lesson.
+        StartError: the folder has no lesson.
     """
     there = [lesson for lesson in course.lessons if (folder / lesson.notebook.name).is_file()]
     if not there:
-        raise FileNotFoundError(f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {folder}")
+        raise StartError(f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {folder}")
     passed = {name for name, entry in Progress.load().exercises.items() if entry.passed}
     todo = [lesson for lesson in there if any(e.name not in passed for e in lesson.exercises)]
     page = f"/lab/tree/{quote((todo or there)[0].notebook.name)}"
@@ -128,7 +129,7 @@ def reset(place: Path, name: str, report: Report = print) -> Path:
     try:
         fresh = None if exercise is None else _with_fresh_cell(notebook, lesson, exercise)
         backup = _back_up(notebook)
-        _write(notebook, lesson.notebook.read_bytes() if fresh is None else fresh)
+        write_whole(notebook, lesson.notebook.read_bytes() if fresh is None else fresh)
     except PermissionError as error:
         raise StartError(
             f"{error.filename or notebook}에 쓸 권한이 없어요. 파일과 폴더의 권한을 확인해 주세요."
@@ -151,21 +152,21 @@ def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:
         newest = _digest(lesson.notebook)
         there = _digest(target) if target.exists() else None
         if there is None:
-            _write(target, lesson.notebook.read_bytes())
+            write_whole(target, lesson.notebook.read_bytes())
             report(f"복사했어요: {target}")
         elif there == newest:
             report(f"이미 있어요: {target}")
         elif there == copied.get(lesson.name):
-            _write(target, lesson.notebook.read_bytes())
+            write_whole(target, lesson.notebook.read_bytes())
             report(f"새 판으로 바꿨어요 (고친 곳이 없었어요): {target}")
         elif newest == copied.get(lesson.name):
             report(f"쓰던 것을 그대로 둬요: {target}")
         else:
             beside = _free_name(target, "새판")
-            _write(beside, lesson.notebook.read_bytes())
+            write_whole(beside, lesson.notebook.read_bytes())
             report(f"쓰던 것을 그대로 두고, 강의의 새 판은 옆에 뒀어요: {beside}")
         copied[lesson.name] = newest
-    (folder / MANIFEST).write_text(json.dumps(copied, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_whole(folder / MANIFEST, json.dumps(copied, indent=1, sort_keys=True) + "\n")
     return targets
 
 
@@ -181,13 +182,6 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _write(target: Path, content: bytes) -> None:
-    """Through a temporary name, so that a full disk leaves no half notebook."""
-    temporary = target.with_name(f".{target.name}.tmp")
-    temporary.write_bytes(content)
-    temporary.replace(target)
-
-
 def _free_name(path: Path, word: str) -> Path:
     candidates = (path.with_name(f"{path.stem}-{word}{n}{path.suffix}") for n in ("", *range(2, 10_000)))
     return next(candidate for candidate in candidates if not candidate.exists())
@@ -195,7 +189,7 @@ def _free_name(path: Path, word: str) -> Path:
 
 def _back_up(notebook: Path) -> Path:
     backup = _free_name(notebook, f"백업-{time.strftime('%Y%m%d-%H%M%S')}")
-    _write(backup, notebook.read_bytes())
+    write_whole(backup, notebook.read_bytes())
     return backup
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 _DEPTH = 3  # a list of batches, a batch, its tensors
 
 
-class Handed:
+class ArgumentGuard:
     """A copy of all data among a call's arguments, to compare with afterwards.
 
     Of a loader, those in its attribute `held`. What requires a gradient is a parameter, and no data.

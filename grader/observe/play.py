@@ -180,6 +180,8 @@ def play_scenario(
                 f"함수가 돌려준 값이나 남긴 상태로 다음 계산을 할 수 없어요: {error}"[:500],
                 call=recorder.calls,
             )
+        finally:  # also where the learner's time is up
+            recorder.release()
         return recorder.finish()
 
 

@@ -1,23 +1,22 @@
 """Watches model and optimizer while a student's function runs, and writes down what it leaves behind."""
 
-import functools
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from grader.observe.argument_guard import Handed
-from grader.observe.program import STUDENT_ERRORS, Program, describe_failure, without_addresses
-from grader.observe.trace import Array, Event, Fact, Run
+from grader.observe.argument_guard import ArgumentGuard
+from grader.observe.noted_calls import noted_calls, shadow
+from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
+from grader.observe.trace import MAX_EVENTS, Array, Event, Fact, Parameter, Run
+from grader.observe.values import as_number, settled, to_array, type_name
 
-_MAX_EVENTS = 2000  # a submission that loops must not fill the memory with its own events
-_MAX_STATES = 2000
+_MAX_STATES = 2000  # a submission that loops must not fill the memory with its own states
 
 
 class ScenarioOver(Exception):
@@ -60,6 +59,7 @@ class Recorder:
         self._returned: list[float] = []
         self._return_types: list[Fact] = []
         self._recording = False
+        self._hooks: list[Any] = []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Recorder":
         return self  # a student may copy the model; the copy reports here too
@@ -88,18 +88,19 @@ class Recorder:
                 setattr(module, "observer", self)  # noqa: B010 - a plain attribute, which nn.Module types away
         first = next((p for p in model.parameters() if p.requires_grad), None)
         if first is not None:
-            first.register_post_accumulate_grad_hook(lambda _: self._event("gradient"))
-        _shadow(model, "zero_grad", lambda: self._event("zero_grad"))
+            hook = first.register_post_accumulate_grad_hook(lambda _: self._event("gradient"))
+            self._hooks.append(hook)
+        shadow(model, "zero_grad", lambda: self._event("zero_grad"))
         if optimizer is not None:
             self.adopt(optimizer)
         if scheduler is not None:
-            _shadow(scheduler, "step", lambda: self._event("scheduler"))
+            shadow(scheduler, "step", lambda: self._event("scheduler"))
         self.state()
 
     def adopt(self, optimizer: Optimizer) -> None:
         """Record what `optimizer` does to the watched model; it may have been built by the student's function."""
         self._optimizer = optimizer
-        _shadow(optimizer, "zero_grad", lambda: self._event("zero_grad"))
+        shadow(optimizer, "zero_grad", lambda: self._event("zero_grad"))
         optimizer.register_step_pre_hook(self._stepping)
         optimizer.register_step_post_hook(lambda *_: self.state())
 
@@ -159,13 +160,13 @@ class Recorder:
 
     def fact(self, name: str, value: Fact) -> None:
         """Record a fact that is compared exactly."""
-        self.run.facts[name] = _settled(value)
+        self.run.facts[name] = settled(value)
 
     def append_fact(self, name: str, value: Fact) -> None:
         """Add to a list of facts."""
         existing = self.run.facts.setdefault(name, [])
-        if isinstance(existing, list) and len(existing) < _MAX_EVENTS:
-            existing.append(_settled(value))
+        if isinstance(existing, list) and len(existing) < MAX_EVENTS:
+            existing.append(settled(value))
 
     def state(self) -> None:
         """Record the parameters, unless they are still what they were."""
@@ -208,12 +209,22 @@ class Recorder:
                     self.run.evidence["points"] = np.stack(self._points)
             else:
                 self.run.facts["매개변수의 크기"] = "바뀜"
-            self.run.labels = [f"{name} {p.numel()}" for name, p in self._model.named_parameters()]
+            self.run.parameters = [Parameter(name, p.numel()) for name, p in self._model.named_parameters()]
             self.run.evidence["gradients_left"] = np.array([self.gradients_left()])
         if self._return_types:
             self.run.facts["반환 타입"] = self._return_types
             self.run.arrays["returned"] = np.array(self._returned)
         return self.run
+
+    def release(self) -> None:
+        """Take its hooks from the models it watched.
+
+        Torch never frees a parameter whose hook leads back to it (the hook holds this recorder, and this recorder the
+        model): each played scenario would stay in memory with model, optimizer and states.
+        """
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks.clear()
 
     # ---- what the fixtures call ------------------------------------------------------------------
 
@@ -221,39 +232,42 @@ class Recorder:
         """A forward pass of the watched model starts (fixture models call this)."""
         if not self._recording:
             return
-        note = ""
+        point = None
         if self._holds_its_own_parameters():
             if self._at_forwards:
                 self.state()
             else:
-                note = self._point()
-        self._event("forward", batch=self._batch_number(inputs), note=note)
+                point = self._point()
+        self._event("forward", batch=self._batch_number(inputs), point=point)
 
     def forwarded(self, outputs: Tensor, training: bool) -> None:
         """That forward pass is over (fixture models call this)."""
-        if self._recording and len(self.forward_modes) < _MAX_EVENTS:
+        if self._recording and len(self.forward_modes) < MAX_EVENTS:
             self.forward_modes.append(training)
             self.graphs_built += outputs.requires_grad
 
     # ---- inside ----------------------------------------------------------------------------------
 
     def _observed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        handed = Handed((*args, *kwargs.values()))
-        with self._patched(function), warnings.catch_warnings(record=True) as caught:
+        guard = ArgumentGuard((*args, *kwargs.values()))
+        with noted_calls(function, self._note_call), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             self._recording = True
             try:
                 return function(*args, **kwargs)
             finally:
                 self._recording = False
-                for what in handed.changes():
+                for what in guard.changes():
                     self.fact("받은 데이터에서 바뀐 것", what)
                 self.warned += [w.category.__name__ for w in caught][:100]
 
-    def _event(self, kind: str, *, batch: int | None = None, note: str = "") -> None:
-        if self._recording and len(self.run.events) < _MAX_EVENTS:
+    def _event(self, kind: str, **details: Any) -> None:
+        if self._recording and len(self.run.events) < MAX_EVENTS:
             state = len(self._states) - 1
-            self.run.events.append(Event(kind, self._line(), self.calls, batch, state, note))
+            self.run.events.append(Event(kind, self._line(), self.calls, state=state, **details))
+
+    def _note_call(self, kind: str, by_hand: bool) -> None:
+        self._event(kind, by_hand=by_hand)
 
     def _line(self) -> int | None:
         frame = sys._getframe(2)
@@ -269,15 +283,15 @@ class Recorder:
             now is own for now, own in zip(self._model.parameters(), self._own, strict=False)
         )
 
-    def _point(self) -> str:
-        """Where a forward pass finds the parameters: `at 3` (row of the evidence), nothing for the last state."""
+    def _point(self) -> int | None:
+        """Where a forward pass finds the parameters: a row of the evidence `points`, None for the last state."""
         assert self._model is not None
         vector = self._flatten(p for p in self._model.parameters())
         if np.array_equal(self._states[-1], vector, equal_nan=True) or len(self._points) >= _MAX_STATES:
-            return ""
+            return None
         if not self._points or not np.array_equal(self._points[-1], vector, equal_nan=True):
             self._points.append(vector)
-        return f"at {len(self._points) - 1}"
+        return len(self._points) - 1
 
     def _batch_number(self, inputs: Tensor) -> int | None:
         for number, batch in enumerate(self._batches):
@@ -285,12 +299,12 @@ class Recorder:
                 return number
         return None
 
-    def _grad_note(self) -> str:
+    def _gradients_found(self) -> Literal["none", "zero", "set"]:
         assert self._model is not None
         grads = [p.grad for p in self._model.parameters() if p.requires_grad]
         if all(g is None for g in grads):
-            return "grad none"
-        return "grad set" if any(g is not None and bool(g.ne(0).any()) for g in grads) else "grad zero"
+            return "none"
+        return "set" if any(g is not None and bool(g.ne(0).any()) for g in grads) else "zero"
 
     def _flatten(self, tensors: Iterator[Tensor]) -> Array:
         return np.concatenate([t.detach().double().cpu().numpy().ravel() for t in tensors])
@@ -304,105 +318,14 @@ class Recorder:
                 rates.update({id(p): float(group["lr"]) for p in group["params"]})
         return np.concatenate([np.full(p.numel(), rates.get(id(p), 0.0)) for p in self._model.parameters()])
 
-    @contextmanager
-    def _patched(self, function: Callable[..., Any]) -> Iterator[None]:
-        """Note backward passes and clipping for as long as the student's function runs.
-
-        Names that the submission imported (`from torch.nn.utils import clip_grad_norm_`) are replaced in
-        its own globals as well, and everything is put back afterwards.
-        """
-        clip = torch.nn.utils.clip_grad
-        targets: list[tuple[Any, str, str]] = [
-            (torch.autograd, "backward", "backward"),
-            (torch.autograd, "grad", "backward"),
-            (clip, "clip_grad_norm_", "clip"),
-            (clip, "clip_grad_value_", "clip"),
-            (torch.nn.utils, "clip_grad_norm_", "clip"),
-            (torch.nn.utils, "clip_grad_value_", "clip"),
-        ]
-        undo: list[Callable[[], None]] = []
-        noted: dict[int, Any] = {}
-        originals = []  # kept alive, so that the ids above stay theirs
-        try:
-            for owner, name, kind in targets:
-                original = getattr(owner, name)
-                originals.append(original)
-                wrapper = noted.setdefault(id(original), self._noting(original, kind))
-                setattr(owner, name, wrapper)
-                undo.append(lambda o=owner, n=name, f=original: setattr(o, n, f))  # type: ignore[misc]
-            namespace = getattr(function, "__globals__", {})
-            for name, value in list(namespace.items()):
-                if id(value) in noted:
-                    namespace[name] = noted[id(value)]
-                    undo.append(lambda n=name, f=value: namespace.__setitem__(n, f))  # type: ignore[misc]
-            yield
-        finally:
-            for restore in reversed(undo):
-                restore()
-
-    def _noting(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
-        def noted(*args: Any, **kwargs: Any) -> Any:
-            by_hand = original.__name__ == "grad"
-            self._event(kind, note="by hand" if by_hand else "")
-            result = original(*args, **kwargs)
-            if by_hand:  # hands the gradients over: no hook on a parameter sees them
-                self._event("gradient")
-            return result
-
-        return noted
-
     def _stepping(self, _: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Note a step where it reads the gradients: after the closure, if it is given one."""
         closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
 
         def read(value: Any = None) -> Any:
-            self._event("step", note=self._grad_note())
+            self._event("step", gradients=self._gradients_found())
             return value
 
         if closure is None:
             return read()
         return args[:1], {**kwargs, "closure": lambda: read(closure())}
-
-
-def _shadow(owner: Any, name: str, note: Callable[[], None]) -> None:
-    """Let `owner.name(...)` note itself first."""
-    original = getattr(owner, name)
-
-    @functools.wraps(original)  # Accelerate reads the signature of an optimizer's zero_grad
-    def shadowed(*args: Any, **kwargs: Any) -> Any:
-        note()
-        return original(*args, **kwargs)
-
-    object.__setattr__(owner, name, shadowed)
-
-
-def _settled(value: Any) -> Fact:
-    """A fact that JSON can hold and that is the same on every run, whatever a student has put in its place."""
-    if isinstance(value, list):
-        return [_settled(item) for item in value]
-    if isinstance(value, str):
-        return without_addresses(value)
-    return value if value is None or isinstance(value, bool | int | float) else f"({type_name(value)})"
-
-
-def type_name(value: Any) -> str:
-    """`float`, `int`, `Tensor` …: NumPy's float64 is a Python float, a bool is no int here."""
-    for cls in (bool, int, float, Tensor):
-        if isinstance(value, cls):
-            return cls.__name__
-    return type(value).__name__
-
-
-def as_number(value: Any) -> float:
-    """The value as a float; NaN when it is none."""
-    try:
-        return float(value.detach().double().mean()) if isinstance(value, Tensor) else float(value)
-    except (TypeError, ValueError, RuntimeError, OverflowError):
-        return float("nan")
-
-
-def to_array(value: Any) -> Array:
-    """A float64 array on the CPU."""
-    if isinstance(value, Tensor):
-        return value.detach().double().cpu().numpy().copy()
-    return np.asarray(value, dtype=np.float64)

@@ -1,15 +1,18 @@
 """What one submission did, as plain arrays and JSON: the only thing that crosses the sandbox border."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Fact = bool | int | float | str | None | list["Fact"]
+
+MAX_EVENTS = 2000
+"""Of a scenario: a submission that loops must not fill the memory with its own events."""
 
 MAX_TRACE_BYTES = 16 * 2**20
 """A right trace of any exercise is below 1 MiB; beyond this bound a trace is refused unread."""
@@ -32,11 +35,13 @@ class Event:
     batch: int | None = None
     """For a forward: which of the scenario's batches went in."""
     state: int = 0
-    """How many parameter states had been recorded before it (index of the current one)."""
-    note: str = ""
-    """On step: `grad none`, `grad zero`, `grad set`: what the optimizer found. On backward: `by hand`, where it handed
-    the gradients over (`torch.autograd.grad`). On forward: `at 3`, where the
-    parameters were no state but that row of the evidence `points` (SAM's w + e)."""
+    """Index of the parameter state it found: how many had been recorded before that one."""
+    point: int | None = None
+    """For a forward at parameters that are no state (SAM's w + e): their row in the evidence `points`."""
+    by_hand: bool = False
+    """For a backward that hands the gradients over (`torch.autograd.grad`) instead of leaving them in `.grad`."""
+    gradients: Literal["none", "zero", "set"] | None = None
+    """For a step: what the optimizer found in `.grad`: nothing anywhere, only zeros, or numbers."""
 
 
 @dataclass(frozen=True)
@@ -51,19 +56,44 @@ class Failure:
     """Deepest line of the submission on the stack."""
     call: int = 0
 
+    @property
+    def out_of_memory(self) -> bool:
+        """Whether the code asked for more memory than there is."""
+        if {"MemoryError", "OutOfMemoryError"} & set(self.bases):
+            return True
+        message = self.message.lower()  # torch on the CPU raises a RuntimeError, mmap an OSError
+        starved = any(sign in message for sign in ("allocate memory", "out of memory", "not enough memory"))
+        return starved and bool({"RuntimeError", "OSError"} & set(self.bases))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One of the watched model's parameters."""
+
+    name: str
+    size: int
+    """Its number of elements."""
+
 
 @dataclass
 class Run:
-    """What was observed in one scenario."""
+    """What was observed in one scenario.
+
+    The array `theta` holds the watched model's parameters, shape (states, elements of all parameters): row 0 as they
+    were at the start, then one row for each time they had changed, which is after each update. Two runs are the same
+    when all their arrays, facts and failures are.
+    """
 
     arrays: dict[str, Array] = field(default_factory=dict)
-    """Compared with the solution's, within the scenario's tolerance."""
+    """Compared with the solution's, within the scenario's tolerance. Beside `theta` whatever the driver recorded:
+    `returned` (one number a call), `rates`, `buffers/…`."""
     facts: dict[str, Fact] = field(default_factory=dict)
     """Compared exactly."""
     evidence: dict[str, Array] = field(default_factory=dict)
-    """Never compared: what a diagnosis is worded from (learning rates, names and sizes of the parameters)."""
-    labels: list[str] = field(default_factory=list)
-    """A name for each element group of the arrays' last axis: `0.weight 24`."""
+    """Never compared: what a diagnosis is worded from. `lr`: learning rate of each element of `theta`, in its shape;
+    `points` (points x elements): parameters at forward passes between two states; `gradients_left`: one bool."""
+    parameters: list[Parameter] = field(default_factory=list)
+    """What the last axis of `theta` is made of, in its order."""
     events: list[Event] = field(default_factory=list)
     failure: Failure | None = None
     complete: bool = True
@@ -83,30 +113,40 @@ class Trace:
     """Korean lines about imports that failed and the like: they cost nothing."""
 
 
+@dataclass
+class _RunWords:
+    """A run but for its arrays, as it crosses the border."""
+
+    facts: dict[str, Any]
+    parameters: list[Parameter]
+    events: list[Event]
+    failure: Failure | None
+
+
+@dataclass
+class _TraceWords:
+    """A trace but for its arrays, as it crosses the border."""
+
+    runs: dict[str, _RunWords]
+    seconds: float
+    load_failure: Failure | None
+    warnings: list[str]
+
+
 def to_bytes(trace: Trace) -> bytes:
     """One safetensors blob: arrays under `run/a/name` and `run/e/name`, the rest as JSON in its metadata."""
     from safetensors.numpy import save
 
     arrays: dict[str, Array] = {}
-    runs: dict[str, Any] = {}
     for name, run in trace.runs.items():
         for key, value in run.arrays.items():
             arrays[f"{name}/a/{key}"] = np.ascontiguousarray(value)
         for key, value in run.evidence.items():
             arrays[f"{name}/e/{key}"] = np.ascontiguousarray(value)
-        runs[name] = {
-            "facts": run.facts,
-            "labels": run.labels,
-            "events": [[e.kind, e.line, e.call, e.batch, e.state, e.note] for e in run.events],
-            "failure": _failure_to_json(run.failure),
-        }
-    document = {
-        "runs": runs,
-        "seconds": trace.seconds,
-        "load_failure": _failure_to_json(trace.load_failure),
-        "warnings": trace.warnings,
-    }
-    return bytes(save(arrays, metadata={"trace": json.dumps(document)}))
+    runs = {n: _RunWords(r.facts, r.parameters, r.events, r.failure) for n, r in trace.runs.items()}
+    words = _TraceWords(runs, trace.seconds, trace.load_failure, trace.warnings)
+    # Not msgspec's own JSON: halves of surrogate pairs, which a student's text may hold, are no error to json.
+    return bytes(save(arrays, metadata={"trace": json.dumps(words, default=vars)}))
 
 
 def from_bytes(blob: bytes) -> Trace:
@@ -122,18 +162,12 @@ def from_bytes(blob: bytes) -> Trace:
 
         header_size = int.from_bytes(blob[:8], "little")
         header = json.loads(blob[8 : 8 + header_size])
-        document = json.loads(header["__metadata__"]["trace"])
-        trace = Trace(
-            seconds=float(document["seconds"]),
-            load_failure=_failure_from_json(document["load_failure"]),
-            warnings=[str(w) for w in document["warnings"]],
-        )
-        for name, run in document["runs"].items():
+        words = msgspec.convert(json.loads(header["__metadata__"]["trace"]), _TraceWords)
+        trace = Trace({}, words.seconds, words.load_failure, words.warnings)
+        for name, run in words.runs.items():
+            facts = {key: _fact(value) for key, value in run.facts.items()}
             trace.runs[name] = Run(
-                facts={str(k): _fact(v) for k, v in run["facts"].items()},
-                labels=[str(label) for label in run["labels"]],
-                events=[_event(e) for e in run["events"]],
-                failure=_failure_from_json(run["failure"]),
+                facts=facts, parameters=run.parameters, events=run.events, failure=run.failure
             )
         for key, value in load(blob).items():
             name, kind, field_name = key.split("/", 2)
@@ -150,36 +184,3 @@ def _fact(value: Any) -> Fact:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TraceError(f"a fact may not be a {type(value).__name__}")
-
-
-def _event(fields: list[Any]) -> Event:
-    kind, line, call, batch, state, note = fields
-    return Event(str(kind), _optional_int(line), int(call), _optional_int(batch), int(state), str(note))
-
-
-def _optional_int(value: Any) -> int | None:
-    return None if value is None else int(value)
-
-
-def _failure_to_json(failure: Failure | None) -> dict[str, Any] | None:
-    if failure is None:
-        return None
-    return {
-        "type": failure.type,
-        "bases": list(failure.bases),
-        "message": failure.message,
-        "line": failure.line,
-        "call": failure.call,
-    }
-
-
-def _failure_from_json(document: Mapping[str, Any] | None) -> Failure | None:
-    if document is None:
-        return None
-    return Failure(
-        type=str(document["type"]),
-        bases=tuple(str(b) for b in document["bases"]),
-        message=str(document["message"]),
-        line=_optional_int(document["line"]),
-        call=int(document["call"]),
-    )

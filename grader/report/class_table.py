@@ -9,9 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from grader.feedback import Feedback
-from grader.report import words
-from grader.report.results import ClassResult, SubmissionResult
+from grader.feedback import ClassResult, Feedback, SubmissionResult
+from grader.report import plain_text, words
 
 _ROWS_SHOWN = 40
 _MISTAKES_SHOWN = 8
@@ -94,15 +93,15 @@ def _students(submissions: Sequence[SubmissionResult], width: int) -> Table:
     table.add_column("먼저 볼 것", ratio=1, no_wrap=True, overflow="ellipsis")
     for submission in submissions:
         telling = most_telling(submission)
-        cells = [Text(words.one_line(submission.student, 80))]
+        cells = [Text(plain_text.one_line(submission.student, 80))]
         for lesson in lessons:
             own = [f for f in submission.feedbacks if f.lesson == lesson]
             score, most = sum(f.score for f in own), sum(f.max_score for f in own)
-            cells.append(Text(f"{words.points(score)}/{words.points(most)}" if own else ""))
+            cells.append(Text(f"{plain_text.points(score)}/{plain_text.points(most)}" if own else ""))
         first = (
             ""
             if telling is None
-            else f"{telling.exercise}: {words.without_code_marks(words.summary(telling))}"
+            else f"{telling.exercise}: {plain_text.without_code_marks(words.summary(telling))}"
         )
         table.add_row(*cells, _marks(submission.feedbacks), Text(first))
     return table
@@ -134,7 +133,7 @@ def _overall(submissions: Sequence[SubmissionResult]) -> Text:
     passed = sum(s.passed for s in submissions)
     return Text(
         f"\n{len(scores)}명 · 평균 {fmean(scores):.1f} · 중앙값 {median(scores):.1f} "
-        f"· 만점 {words.points(most)} · 모두 통과 {passed}명"
+        f"· 만점 {plain_text.points(most)} · 모두 통과 {passed}명"
     )
 
 
@@ -148,7 +147,9 @@ def _mistakes(submissions: Sequence[SubmissionResult], width: int) -> list[Rende
     table.add_column(no_wrap=True, width=16)
     for count in counts[:_MISTAKES_SHOWN]:
         bar = "█" * max(1, round(16 * count.students / counts[0].students))
-        table.add_row(Text(words.without_code_marks(count.title)), f"{count.students}명", Text(bar, "red"))
+        table.add_row(
+            Text(plain_text.without_code_marks(count.title)), f"{count.students}명", Text(bar, "red")
+        )
     rest = [count for count in counts[_MISTAKES_SHOWN:] if count.id]
     more = [f"그 밖에 {len(rest)}가지"] if rest else []
     more += [
@@ -159,7 +160,7 @@ def _mistakes(submissions: Sequence[SubmissionResult], width: int) -> list[Rende
 
 
 def _scrutiny(submissions: Sequence[SubmissionResult]) -> list[RenderableType]:
-    names = [words.one_line(s.student, 40) for s in submissions if s.scrutiny]
+    names = [plain_text.one_line(s.student, 40) for s in submissions if s.scrutiny]
     if not names:
         return []
     listed = ", ".join(names[:_ROWS_SHOWN])

@@ -11,12 +11,13 @@ from typing import Any
 from urllib.parse import quote
 
 from grader.course import Course
-from grader.feedback import Diagnosis, Feedback
-from grader.report import words
+from grader.feedback import ClassResult, Diagnosis, Feedback, SubmissionResult
+from grader.files import write_whole
+from grader.report import plain_text, words
 from grader.report.class_table import MistakeCount, count_mistakes
 from grader.report.html import environment, feedback_html
 from grader.report.names import file_names, safe_filename
-from grader.report.results import ClassResult, SubmissionResult, dump, write_results, write_text
+from grader.report.results import dump, write_results
 from grader.report.text import feedback_text
 
 # An apostrophe is doubled, so that `=a` and `'=a` stay two names.
@@ -38,8 +39,8 @@ def write_report(out: Path, result: ClassResult, course: Course, *, when: dateti
     names = file_names([s.student for s in result.submissions])
     for submission, name in zip(result.submissions, names, strict=True):
         write_student(out, submission, course, name=name)
-    write_text(out / "gradebook.csv", gradebook_csv(result, course), encoding="utf-8-sig")
-    write_text(out / "index.html", _index_page(result, course, names, when or datetime.now()))
+    write_whole(out / "gradebook.csv", gradebook_csv(result, course).encode("utf-8-sig"))
+    write_whole(out / "index.html", _index_page(result, course, names, when or datetime.now()))
     write_results(out / "results.json", result)  # last: it says that everything else is there
 
 
@@ -55,8 +56,8 @@ def write_student(
         name: the student's file name where the class has been named by `file_names`.
     """
     name = safe_filename(submission.student) if name is None else name
-    write_text(out / "feedback" / f"{name}.html", _student_page(submission, course))
-    write_text(out / "gradescope" / name / "results.json", dump(gradescope(submission)) + "\n")
+    write_whole(out / "feedback" / f"{name}.html", _student_page(submission, course))
+    write_whole(out / "gradescope" / name / "results.json", dump(gradescope(submission)) + "\n")
 
 
 # ---- for other programs -------------------------------------------------------------------------------
@@ -76,9 +77,9 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
         writer.writerow(
             [
                 _cell(submission.student),
-                words.points(submission.score),
-                words.points(submission.max_score),
-                *("" if f is None else words.points(f.score) for f in own),
+                plain_text.points(submission.score),
+                plain_text.points(submission.max_score),
+                *("" if f is None else plain_text.points(f.score) for f in own),
                 *("" if f is None else words.STATUS_NAMES[f.status] for f in own),
                 _cell(mistakes),
             ]
@@ -88,7 +89,7 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
 
 def _cell(text: str) -> str:
     """Text that a spreadsheet shows instead of calculating it."""
-    shown = words.one_line(text)
+    shown = plain_text.one_line(text)
     return f"'{shown}" if text.startswith(_FORMULA_STARTS) or shown.startswith(_FORMULA_STARTS) else shown
 
 
@@ -101,13 +102,13 @@ def gradescope(submission: SubmissionResult) -> dict[str, Any]:
         "score": round(submission.score, 6),
         "max_score": round(submission.max_score, 6),
         "execution_time": round(sum(f.seconds for f in submission.feedbacks), 3),
-        "output": "\n".join(words.clean(note) for note in submission.notes),
+        "output": "\n".join(plain_text.clean(note) for note in submission.notes),
         "output_format": "text",
         "visibility": "visible",
         "tests": [
             {
                 "number": f"{feedback.lesson}.{number}",
-                "name": f"{words.without_code_marks(feedback.title)} ({feedback.exercise})",
+                "name": f"{plain_text.without_code_marks(feedback.title)} ({feedback.exercise})",
                 "score": round(feedback.score, 6),
                 "max_score": round(feedback.max_score, 6),
                 "status": "passed" if feedback.status == "passed" else "failed",
@@ -208,6 +209,6 @@ def _spans(exercises: Sequence[Column]) -> list[tuple[str, int]]:
 
 
 def _page(template: str, **values: Any) -> str:
-    page: str = environment().get_template(template).render(words=words, **values)
+    page: str = environment().get_template(template).render(**values)
     # A lone surrogate in a student's text cannot be written as UTF-8.
     return page.encode("utf-8", "replace").decode("utf-8")

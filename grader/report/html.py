@@ -16,7 +16,7 @@ from typing import Any
 from markupsafe import Markup
 
 from grader.feedback import Feedback, Recipe
-from grader.report import words
+from grader.report import formulas, plain_text, timeline, words
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -40,11 +40,12 @@ def environment() -> Any:
     )
     made.filters.update(
         prose=prose,
-        points=words.points,
-        clean=words.clean,
-        one_line=words.one_line,
-        coefficient=words.coefficient,
+        points=plain_text.points,
+        clean=plain_text.clean,
+        one_line=plain_text.one_line,
+        coefficient=formulas.coefficient,
     )
+    made.globals.update(words=words, timeline=timeline, plain_text=plain_text)
     made.globals.update(colors={"green": GREEN, "red": RED, "amber": AMBER, "blue": BLUE, "grey": GREY})
     return made
 
@@ -61,14 +62,14 @@ def feedback_html(
         standing: a Korean line about the learner's progress.
     """
     diagnosis = feedback.diagnosis
-    pairs = words.align(diagnosis.yours, diagnosis.right)
+    pairs = timeline.align(diagnosis.yours, diagnosis.right)
     card: str = (
         environment()
         .get_template("card.html.j2")
         .render(
             f=feedback,
             head=words.headline(feedback),
-            accent=GREY if words.is_empty(feedback) else _ACCENTS.get(feedback.status, AMBER),
+            accent=GREY if not feedback.begun else _ACCENTS.get(feedback.status, AMBER),
             where=words.location(feedback),
             error=words.error_text(feedback),
             next_step=words.next_step(feedback),
@@ -78,7 +79,6 @@ def feedback_html(
             hints=tuple(hints),
             total_hints=total_hints,
             standing=standing,
-            words=words,
         )
     )
     return card
@@ -114,7 +114,7 @@ _CODE_STYLE = (
 def prose(text: str) -> Markup:
     """Escaped text in which `code` in backticks is set as code and line breaks are kept."""
     out = Markup()
-    for piece, is_code in words.split_code(words.clean(text)):
+    for piece, is_code in plain_text.split_code(plain_text.clean(text)):
         if is_code:
             out += Markup('<code style="{}">{}</code>').format(_CODE_STYLE, piece)
         else:
@@ -158,21 +158,21 @@ def _bars(recipe: Recipe | None) -> _Bars | None:
         return None
     finite = [c for c in (*recipe.got, *recipe.expected) if math.isfinite(c)]
     low, high = min(0.0, *finite, 0.0), max(0.0, *finite, 0.0)
-    span, largest = (high - low) or 1.0, words.largest_coefficient(recipe)
+    span, largest = (high - low) or 1.0, formulas.largest_coefficient(recipe)
 
     def bar(value: float) -> _Bar:
         side = -low if value < 0 else high
         fill = min(100.0, abs(value) / side * 100) if math.isfinite(value) and side > 0 else 0.0
-        return _Bar(words.coefficient(value, largest), round(fill, 1), value < 0)
+        return _Bar(formulas.coefficient(value, largest), round(fill, 1), value < 0)
 
-    got, expected = words.formulas(recipe)
-    rows = zip(words.gradient_names(recipe), recipe.got, recipe.expected, strict=True)
+    got, expected = formulas.formulas(recipe)
+    rows = zip(formulas.gradient_names(recipe), recipe.got, recipe.expected, strict=True)
     return _Bars(
-        title=words.recipe_title(recipe),
+        title=formulas.recipe_title(recipe),
         update=recipe.update,
         got=got,
         expected=expected,
-        residual=words.residual_line(recipe),
+        residual=formulas.residual_line(recipe),
         zero=round(-low / span * 100, 1),
         rows=tuple(_Row(name, bar(mine), bar(right)) for name, mine, right in rows),
     )

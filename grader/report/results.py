@@ -1,60 +1,26 @@
-"""Results of a class as data: what grading produces, and `results.json`, written and read back whole."""
+"""`results.json`: a graded class as data, written and read back whole."""
 
 import json
-import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar
 
-from grader.feedback import CheckResult, Departure, Diagnosis, Feedback, Moment, Named, Recipe, Status
-from grader.report.words import points
+import msgspec
 
-SCHEMA = "hanstep.results/1"
+from grader.errors import HanstepError
+from grader.feedback import ClassResult, Diagnosis, Feedback, Recipe, SubmissionResult
+from grader.files import write_whole
+from grader.report.plain_text import points
+
+SCHEMA = "hanstep.results/2"
+"""Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1."""
+
+_Kind = TypeVar("_Kind")
 
 
-class ResultsError(ValueError):
+class ResultsError(HanstepError):
     """A results file that cannot be read; the message is Korean and says what to do."""
-
-
-@dataclass(frozen=True)
-class SubmissionResult:
-    """Everything there is to say about one student."""
-
-    student: str
-    feedbacks: tuple[Feedback, ...]
-    notes: tuple[str, ...] = ()
-    """Korean lines about the files as a whole."""
-    scrutiny: tuple[str, ...] = ()
-    """Korean lines for the instructor alone: code that reaches for the grader."""
-    digest: str = ""
-    """Fingerprint of the files: a resumed run grades anew what has changed."""
-
-    @property
-    def score(self) -> float:
-        """Points reached."""
-        return sum(feedback.score for feedback in self.feedbacks)
-
-    @property
-    def max_score(self) -> float:
-        """Points there are."""
-        return sum(feedback.max_score for feedback in self.feedbacks)
-
-    @property
-    def passed(self) -> bool:
-        """Whether every exercise passed."""
-        return all(feedback.status == "passed" for feedback in self.feedbacks)
-
-
-@dataclass(frozen=True)
-class ClassResult:
-    """One grading run."""
-
-    seed: int
-    device: str
-    sandbox: str
-    """`bwrap` or `none`."""
-    submissions: tuple[SubmissionResult, ...]
 
 
 # ---- writing ------------------------------------------------------------------------------------------
@@ -74,7 +40,7 @@ def to_json(result: ClassResult) -> str:
 
 def write_results(path: Path, result: ClassResult) -> None:
     """Write `results.json` so that a reader finds the old file or the new one, never half of one."""
-    write_text(path, to_json(result))
+    write_whole(path, to_json(result))
 
 
 def submission_to_document(submission: SubmissionResult) -> dict[str, Any]:
@@ -96,19 +62,6 @@ def dump(document: object) -> str:
     return "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in text)
 
 
-def write_text(path: Path, text: str, *, encoding: str = "utf-8") -> None:
-    """Write through a temporary file beside it, so that a killed run leaves no half file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{secrets.token_hex(6)}.tmp")
-    try:
-        with temporary.open("x", encoding=encoding, newline="") as file:
-            file.write(text)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 def _feedback_to_document(feedback: Feedback) -> dict[str, Any]:
     return {
         "lesson": feedback.lesson,
@@ -125,7 +78,8 @@ def _feedback_to_document(feedback: Feedback) -> dict[str, Any]:
         "source_line": feedback.source_line,
         "error": feedback.error,
         "title": feedback.title,
-        "checks": [[c.title, _number(c.points), c.passed] for c in feedback.checks],
+        "begun": feedback.begun,
+        "checks": [{**asdict(check), "points": _number(check.points)} for check in feedback.checks],
         "notes": list(feedback.notes),
         "diagnosis": _diagnosis_to_document(feedback.diagnosis),
     }
@@ -134,23 +88,17 @@ def _feedback_to_document(feedback: Feedback) -> dict[str, Any]:
 def _diagnosis_to_document(diagnosis: Diagnosis) -> dict[str, Any] | None:
     if diagnosis == Diagnosis():
         return None
-    d, r = diagnosis.departure, diagnosis.recipe
+    return {**asdict(diagnosis), "recipe": _recipe_to_document(diagnosis.recipe)}
+
+
+def _recipe_to_document(recipe: Recipe | None) -> dict[str, Any] | None:
+    if recipe is None:
+        return None
     return {
-        "mistakes": [[list(n.ids), list(n.titles), n.explain, n.hint] for n in diagnosis.mistakes],
-        "departure": None if d is None else [d.scenario, d.what, d.expected, d.got, d.update, d.tensor],
-        "yours": [[m.kind, m.line, m.batch, m.differs] for m in diagnosis.yours],
-        "right": [[m.kind, m.line, m.batch, m.differs] for m in diagnosis.right],
-        "recipe": None
-        if r is None
-        else [
-            r.update,
-            list(r.batches),
-            [_coefficient(c) for c in r.got],
-            [_coefficient(c) for c in r.expected],
-            _coefficient(r.residual),
-            list(r.moved),
-            r.scenario,
-        ],
+        **asdict(recipe),
+        "got": [_coefficient(c) for c in recipe.got],
+        "expected": [_coefficient(c) for c in recipe.expected],
+        "residual": _coefficient(recipe.residual),
     }
 
 
@@ -188,142 +136,53 @@ def from_json(text: str | bytes) -> ClassResult:
             f"한 스텝의 results.json이 아니에요. schema가 {schema!r}이고, 읽을 수 있는 것은 {SCHEMA!r}예요. "
             "다른 --out 폴더를 골라 주세요."
         )
-    try:
-        return ClassResult(
-            seed=_typed(document["seed"], int),
-            device=_typed(document["device"], str),
-            sandbox=_typed(document["sandbox"], str),
-            submissions=tuple(_submission(entry) for entry in _typed(document["submissions"], list)),
-        )
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        raise _misshapen(error) from error
+    entries = document.get("submissions")
+    if not isinstance(entries, list):
+        raise _misshapen(f"submissions: {type(entries).__name__}")
+    read = tuple(submission_from_document(entry) for entry in entries)
+    return replace(_read({**document, "submissions": ()}, ClassResult), submissions=read)
 
 
 def submission_from_document(document: Any) -> SubmissionResult:
     """Read what `submission_to_document` made.
 
     Raises:
-        ResultsError: it is not shaped like that.
+        ResultsError: it is not shaped like that, or its sums are not those of its checks.
     """
     try:
-        return _submission(document)
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        raise _misshapen(error) from error
-
-
-def _misshapen(error: Exception) -> ResultsError:
-    return ResultsError(
-        f"results.json의 내용이 맞지 않아요 ({type(error).__name__}: {error}). "
-        "파일을 지우고 처음부터 채점해 주세요."
-    )
-
-
-def _submission(document: Mapping[str, Any]) -> SubmissionResult:
-    read = SubmissionResult(
-        student=_typed(document["student"], str),
-        feedbacks=tuple(_feedback(entry) for entry in _typed(document["exercises"], list)),
-        notes=_texts(document.get("notes", [])),
-        scrutiny=_texts(document.get("scrutiny", [])),
-        digest=_typed(document.get("digest", ""), str),
-    )
-    if _number(read.score) != _number(document["score"]):
-        raise ValueError(f"{read.student}: score {document['score']}, checks {points(read.score)}")
+        feedbacks = [_with_our_names(entry) for entry in document["exercises"]]
+        read = _read({**document, "feedbacks": feedbacks}, SubmissionResult)
+        if _number(read.score) != _number(document["score"]):
+            raise ValueError(f"{read.student}: score {document['score']}, checks {points(read.score)}")
+        for feedback, entry in zip(read.feedbacks, document["exercises"], strict=True):
+            if feedback.mistake_ids != entry["mistakes"]:
+                raise ValueError(
+                    f"{feedback.exercise}: {entry['mistakes']}, diagnosis {feedback.mistake_ids}"
+                )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise _misshapen(f"{type(error).__name__}: {error}") from error
     return read
 
 
-def _feedback(document: Mapping[str, Any]) -> Feedback:
-    status: Status = document["status"]
-    if status not in get_args(Status):
-        raise ValueError(f"status {status!r}")
-    read = Feedback(
-        lesson=_typed(document["lesson"], str),
-        exercise=_typed(document["exercise"], str),
-        title=_typed(document["title"], str),
-        status=status,
-        checks=tuple(
-            CheckResult(_typed(title, str), float(worth), _typed(passed, bool))
-            for title, worth, passed in document["checks"]
-        ),
-        message=_typed(document["message"], str),
-        diagnosis=_diagnosis(document.get("diagnosis")),
-        line=_optional(document["line"], int),
-        cell=_optional(document.get("cell"), int),
-        source_line=_optional(document.get("source_line"), str),
-        file=_optional(document.get("file"), str),
-        error=_optional(document.get("error"), str),
-        notes=_texts(document.get("notes", [])),
-        seconds=float(document["seconds"]),
-    )
-    if read.mistake_ids != document["mistakes"]:
-        raise ValueError(f"{read.exercise}: mistakes {document['mistakes']}, diagnosis {read.mistake_ids}")
-    return read
+def _with_our_names(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A feedback's document as its class is read from: no diagnosis where there is none, numbers for words."""
+    named = dict(entry)
+    diagnosis = named.pop("diagnosis")
+    if diagnosis is not None:
+        recipe = diagnosis["recipe"]
+        if recipe is not None:
+            numbers = {key: [float(c) for c in recipe[key]] for key in ("got", "expected")}
+            recipe = {**recipe, **numbers, "residual": float(recipe["residual"])}
+        named["diagnosis"] = {**diagnosis, "recipe": recipe}
+    return named
 
 
-def _diagnosis(document: Mapping[str, Any] | None) -> Diagnosis:
-    if document is None:
-        return Diagnosis()
-    departure, recipe = document["departure"], document["recipe"]
-    return Diagnosis(
-        mistakes=tuple(
-            Named(_texts(ids), _texts(titles), _typed(explain, str), _typed(hint, str))
-            for ids, titles, explain, hint in document["mistakes"]
-        ),
-        departure=None if departure is None else _departure(*departure),
-        yours=_moments(document["yours"]),
-        right=_moments(document["right"]),
-        recipe=None if recipe is None else _recipe(*recipe),
-    )
+def _read(document: object, kind: type[_Kind]) -> _Kind:
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise _misshapen(str(error)) from error
 
 
-def _departure(scenario: Any, what: Any, expected: Any, got: Any, update: Any, tensor: Any) -> Departure:
-    return Departure(
-        scenario=_typed(scenario, str),
-        what=_typed(what, str),
-        expected=_typed(expected, str),
-        got=_typed(got, str),
-        update=_optional(update, int),
-        tensor=_optional(tensor, str),
-    )
-
-
-def _recipe(
-    update: Any,
-    batches: Any,
-    got: Any,
-    expected: Any,
-    residual: Any,
-    moved: Any = (),
-    scenario: Any = "",
-) -> Recipe:
-    if not len(batches) == len(got) == len(expected) or len(moved) not in (0, len(batches)):
-        raise ValueError("recipe")
-    return Recipe(
-        update=_typed(update, int),
-        batches=tuple(_typed(b, int) for b in batches),
-        got=tuple(float(c) for c in got),
-        expected=tuple(float(c) for c in expected),
-        residual=float(residual),
-        moved=tuple(_typed(away, bool) for away in moved),
-        scenario=_typed(scenario, str),
-    )
-
-
-def _moments(documents: Sequence[Sequence[Any]]) -> tuple[Moment, ...]:
-    return tuple(
-        Moment(_typed(kind, str), _optional(line, int), _optional(batch, int), _typed(differs, bool))
-        for kind, line, batch, differs in documents
-    )
-
-
-def _texts(values: Any) -> tuple[str, ...]:
-    return tuple(_typed(value, str) for value in _typed(values, list))
-
-
-def _typed(value: Any, kind: type[Any]) -> Any:
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise TypeError(f"{value!r}: {kind.__name__}")
-    return value
-
-
-def _optional(value: Any, kind: type[Any]) -> Any:
-    return None if value is None else _typed(value, kind)
+def _misshapen(what: str) -> ResultsError:
+    return ResultsError(f"results.json의 내용이 맞지 않아요 ({what}). 파일을 지우고 처음부터 채점해 주세요.")

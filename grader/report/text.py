@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from grader.feedback import Feedback, Named, Recipe
-from grader.report import words
+from grader.report import formulas, plain_text, timeline, words
 from grader.report.class_table import class_table
 
 __all__ = ["class_table", "feedback_text", "hint_text", "print_feedback"]
@@ -53,7 +53,7 @@ def hint_text(title: str, text: str, number: int, total: int) -> str:
     lines = [line for line in dedent(text).strip().splitlines() if not line.startswith("```")]
     return "\n".join(
         [
-            f"{words.without_code_marks(title)} · 힌트 {number}/{total}{answer}",
+            f"{plain_text.without_code_marks(title)} · 힌트 {number}/{total}{answer}",
             *(f"  {line}".rstrip() for line in lines),
         ]
     )
@@ -64,9 +64,9 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     style = _STYLES.get(feedback.status, "bold yellow")
     first = Text.assemble(
         (f"{head.mark} ", style),
-        (words.without_code_marks(feedback.title), "bold"),
+        (plain_text.without_code_marks(feedback.title), "bold"),
         f" ({feedback.exercise})  ",
-        (f"{words.points(feedback.score)}/{words.points(feedback.max_score)}점", "bold"),
+        (f"{plain_text.points(feedback.score)}/{plain_text.points(feedback.max_score)}점", "bold"),
     )
     yield first
     yield _indented(_prose(head.text, style))
@@ -85,7 +85,7 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         yield _indented(_prose(step))
     yield from _evidence(feedback, width)
     for note in feedback.notes:
-        yield _indented(_prose(f"* {words.one_line(note, 600)}"))
+        yield _indented(_prose(f"* {plain_text.one_line(note, 600)}"))
     yield Text()
 
 
@@ -102,12 +102,12 @@ def _checks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
 
 def _place(feedback: Feedback) -> Iterable[RenderableType]:
     where, line = words.location(feedback), feedback.source_line
-    if where and not words.is_empty(feedback):
+    if where and feedback.begun:
         yield _label("내 코드")
         yield _indented(Text(where, _LABEL), 2)
         if line:
             number = "" if feedback.line is None else f"{feedback.line} | "
-            yield _indented(Text(f"{number}{words.clean(line.strip(), 400)}", "bold"), 2)
+            yield _indented(Text(f"{number}{plain_text.clean(line.strip(), 400)}", "bold"), 2)
     error = words.error_text(feedback)
     if error:
         yield _label("예외")
@@ -125,18 +125,18 @@ def _mistake(named: Named, number: int | None) -> Iterable[RenderableType]:
 
 def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     diagnosis = feedback.diagnosis
-    departure = words.departure_to_show(feedback)
-    if departure is not None:
+    first = words.first_difference_to_show(feedback)
+    if first is not None:
         yield _label("처음 갈라지는 곳")
-        where = f"{departure.scenario} · {departure.what}"
-        for name, value in (("어디   ", where), ("내 코드", departure.got), ("정답   ", departure.expected)):
-            yield _indented(Text.assemble((f"{name} ", _LABEL), words.one_line(value)), 2)
-    pairs = words.align(diagnosis.yours, diagnosis.right)
+        where = f"{first.scenario} · {first.what}"
+        for name, value in (("어디   ", where), ("내 코드", first.got), ("정답   ", first.expected)):
+            yield _indented(Text.assemble((f"{name} ", _LABEL), plain_text.one_line(value)), 2)
+    pairs = timeline.align(diagnosis.yours, diagnosis.right)
     if pairs:
         yield _label("실행 순서 (≠ 한쪽에만 있는 것)")
         if not diagnosis.yours:
             yield _indented(_prose(words.NOTHING_HAPPENED), 2)
-            yield _indented(Text(f"정답    {words.order_in_words(diagnosis.right)}"), 2)
+            yield _indented(Text(f"정답    {timeline.order_in_words(diagnosis.right)}"), 2)
         elif any(pair.differs for pair in pairs):
             for band in _timeline(pairs, width - 2 * _INDENT):
                 yield _indented(Text(band, no_wrap=True), 2)
@@ -146,13 +146,13 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         yield from _recipe(diagnosis.recipe, width)
 
 
-def _timeline(pairs: Sequence[words.Pair], width: int) -> Iterable[str]:
+def _timeline(pairs: Sequence[timeline.Pair], width: int) -> Iterable[str]:
     """Bands of three lines: the learner's lines, the learner's events, the right ones."""
     columns = []
     for pair in pairs:
         mark = "≠" if pair.differs else ""
-        mine = "-" if pair.yours is None else mark + words.moment_name(pair.yours)
-        theirs = "-" if pair.right is None else mark + words.moment_name(pair.right)
+        mine = "-" if pair.yours is None else mark + timeline.moment_name(pair.yours)
+        theirs = "-" if pair.right is None else mark + timeline.moment_name(pair.right)
         batch = next((m.batch for m in (pair.yours, pair.right) if m and m.batch is not None), None)
         line = "" if pair.yours is None or pair.yours.line is None else f"{pair.yours.line}줄"
         head = " ".join(part for part in ("" if batch is None else f"배치{batch}", line) if part)
@@ -176,23 +176,23 @@ def _timeline(pairs: Sequence[words.Pair], width: int) -> Iterable[str]:
 
 
 def _recipe(recipe: Recipe, width: int) -> Iterable[RenderableType]:
-    yield _label(words.without_code_marks(words.recipe_title(recipe)))
-    yield _indented(Text(words.recipe_line(recipe), "bold"), 2)
-    size = words.largest_coefficient(recipe) or 1.0
+    yield _label(plain_text.without_code_marks(formulas.recipe_title(recipe)))
+    yield _indented(Text(formulas.recipe_line(recipe), "bold"), 2)
+    size = formulas.largest_coefficient(recipe) or 1.0
     room = max(4, min(_BAR_CELLS, width - 34))
-    names = words.gradient_names(recipe)
+    names = formulas.gradient_names(recipe)
     start = max(4, *(cell_len(name) + 1 for name in names))
     for name, got, expected in zip(names, recipe.got, recipe.expected, strict=True):
         for side, value, block in (("내 코드", got, "█"), ("정답   ", expected, "░")):
             # A little more than half rounds up: 0.25 must be as long as 0.24999999.
             bar = block * int(abs(value) / size * room + 0.501) if math.isfinite(value) else ""
             text = Text.assemble(
-                f"{_padded(name, start)}{side} {words.coefficient(value, size):>6} ", (bar, "blue")
+                f"{_padded(name, start)}{side} {formulas.coefficient(value, size):>6} ", (bar, "blue")
             )
             text.no_wrap = True
             yield _indented(text, 2)
             name = ""  # noqa: PLW2901 - named once for its two bars
-    residual = words.residual_line(recipe)
+    residual = formulas.residual_line(recipe)
     if residual:
         yield _indented(_prose(residual), 2)
 
@@ -203,7 +203,7 @@ def _label(text: str) -> RenderableType:
 
 def _prose(text: str, style: str = "") -> Text:
     out = Text(style=style)
-    for piece, is_code in words.split_code(words.clean(text)):
+    for piece, is_code in plain_text.split_code(plain_text.clean(text)):
         out.append(f"`{piece}`" if is_code else piece, "cyan" if is_code and not style else None)
     return out
 

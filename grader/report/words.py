@@ -1,15 +1,13 @@
-"""What every report says in the same words: headlines, formulas, places, both orders of events side by side.
+"""What every report says in the same words: headlines, next steps, places.
 
 Text and HTML draw from here, so that a terminal and a page never tell two stories.
 """
 
-import math
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.feedback import NOT_BEGUN, Departure, Feedback, Moment, Named, Recipe, Status
+from grader.feedback import Feedback, FirstDifference, Named, Status
+from grader.report.plain_text import clean, one_line
 
 MARKS: dict[Status, str] = {
     "passed": "✓",
@@ -36,7 +34,7 @@ STATUS_NAMES: dict[Status, str] = {
 }
 
 UNNAMED = "처음 보는 실수예요"
-EMPTY, _, FILL_IN = NOT_BEGUN.partition(". ")
+EMPTY, FILL_IN = "아직 비어 있어요", "함수 안을 채운 다음 다시 확인해 보세요."
 INSEPARABLE = "움직임이 똑같아서 밖에서는 구별되지 않아요."
 SAME_ORDER = "실행 순서는 정답과 같아요. 순서가 아니라 값이 달라요."
 
@@ -66,132 +64,6 @@ _AFTER_EXCEPTION = {
     "AttributeError": "점(.) 뒤의 이름을 확인하고, 그 값의 타입을 출력해 보세요.",
 }
 
-MOMENT_NAMES = {"scheduler": "scheduler.step"}
-
-RESIDUAL_WORTH_SAYING = 0.01
-_COEFFICIENT_IS_ZERO = 0.005  # of the largest one: below it a bar is a hair and the number says nothing
-_TERMS_SHOWN = 8
-
-
-# ---- text that others wrote ---------------------------------------------------------------------------
-
-
-def clean(text: str, limit: int = 2000) -> str:
-    """`text` without what could steer a terminal or a page, cut to `limit` characters.
-
-    Control characters, bidirectional overrides and lone surrogates become visible `\\x1b`-like escapes;
-    tabs become spaces, line breaks stay.
-    """
-    cut = text[:limit]
-    shown = "".join(_shown(char) for char in cut.replace("\r\n", "\n").expandtabs(4))
-    return shown if len(text) <= limit else f"{shown} … ({len(text):,}자 중 {limit:,}자)"
-
-
-def _shown(char: str) -> str:
-    if char == "\n" or unicodedata.category(char) not in ("Cc", "Cf", "Cs"):
-        return char
-    # Joiners inside emoji and Indic scripts are Cf too, but no error message needs them whole.
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-
-
-def one_line(text: str, limit: int = 300) -> str:
-    """As `clean`, with line breaks turned into spaces."""
-    return " ".join(clean(text, limit).split())
-
-
-def without_code_marks(text: str) -> str:
-    """`text` for places that cannot set code: without its backticks."""
-    return one_line(text).replace("`", "")
-
-
-# ---- numbers ------------------------------------------------------------------------------------------
-
-
-def points(value: float) -> str:
-    """Points as people write them: `3`, `2.5`."""
-    return f"{value:.2f}".rstrip("0").rstrip(".")
-
-
-def subscript(number: int) -> str:
-    """`12` -> `₁₂`."""
-    return str(number).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
-
-
-def coefficient(value: float, largest: float = 0.0) -> str:
-    """Three significant digits, always with a decimal point unless zero: `1.0`, `0.333`, `−2.0`, `0`.
-
-    Beside `largest`, what is too small to be an ingredient is `0`.
-    """
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    text = f"{value:.3g}"
-    if float(text) == 0 or abs(value) <= _COEFFICIENT_IS_ZERO * largest:
-        return "0"
-    if "." not in text and "e" not in text:
-        text += ".0"
-    return text.replace("-", "−")
-
-
-def gradient_names(recipe: Recipe) -> list[str]:
-    """`g₁`, `g₂` …; `g₁(w)` and `g₁(w+e)` where an update looks at two places."""
-    names = [f"g{subscript(batch)}" for batch in recipe.batches]
-    if not recipe.moved:
-        return names
-    return [f"{name}(w+e)" if away else f"{name}(w)" for name, away in zip(names, recipe.moved, strict=True)]
-
-
-def formula(names: Sequence[str], coefficients: Sequence[float], largest: float) -> str:
-    """`1.0·g₁ + 0.5·g₃`; terms that are zero beside `largest` are left out."""
-    terms = [(c, n) for c, n in zip(coefficients, names, strict=True) if coefficient(c, largest) != "0"]
-    if not terms:
-        return "0"
-    text = ""
-    for index, (value, name) in enumerate(terms[:_TERMS_SHOWN]):
-        negative = value < 0
-        sign = ("−" if negative else "") if index == 0 else (" − " if negative else " + ")
-        text += f"{sign}{coefficient(abs(value))}·{name}"
-    rest = len(terms) - _TERMS_SHOWN
-    return text if rest <= 0 else f"{text} + … (항이 {rest}개 더 있어요)"
-
-
-def largest_coefficient(recipe: Recipe) -> float:
-    """The size of the largest finite coefficient on either side; 0 where there is none."""
-    return max((abs(c) for c in (*recipe.got, *recipe.expected) if math.isfinite(c)), default=0.0)
-
-
-def formulas(recipe: Recipe) -> tuple[str, str]:
-    """The learner's formula and the right one."""
-    largest, names = largest_coefficient(recipe), gradient_names(recipe)
-    return formula(names, recipe.got, largest), formula(names, recipe.expected, largest)
-
-
-def recipe_title(recipe: Recipe) -> str:
-    """The heading over a recipe, with the scenario where that is another one than the departure's."""
-    return "업데이트의 재료" + (f" · {recipe.scenario}" if recipe.scenario else "")
-
-
-def recipe_line(recipe: Recipe) -> str:
-    """`2번째 업데이트 = 1.0·g₁ + 1.0·g₂ (정답: 1.0·g₂)`."""
-    got, expected = formulas(recipe)
-    return f"{recipe.update}번째 업데이트 = {got} (정답: {expected})"
-
-
-def residual_line(recipe: Recipe) -> str:
-    """What the gradients cannot explain, in words; empty when that is nothing."""
-    if not recipe.residual > RESIDUAL_WORTH_SAYING:
-        return ""
-    share = min(100, round(100 * recipe.residual))
-    return (
-        f"업데이트의 약 {share}%는 배치 그레이디언트를 어떻게 더해도 나오지 않아요. "
-        "더하기 말고 다른 일(자르기, 다른 손실, 직접 바꾼 값)이 섞여 있어요."
-    )
-
-
-# ---- what is the matter -------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Headline:
@@ -211,10 +83,10 @@ def headline(feedback: Feedback) -> Headline:
         return Headline(mark, "통과했어요", _checked(feedback))
     if mistakes:
         return _named_headline(mark, mistakes)
-    if is_empty(feedback):
+    if not feedback.begun:
         return Headline(MARKS["missing"], EMPTY, FILL_IN)
     if feedback.status == "failed":
-        told = feedback.diagnosis.departure is not None or _sentence(feedback.message)[0] == UNNAMED
+        told = feedback.diagnosis.first_difference is not None
         return Headline(mark, UNNAMED, "" if told else one_line(feedback.message, 600))
     first, rest = _sentence(one_line(feedback.message, 600))
     if feedback.error is not None and one_line(feedback.error, 600).startswith(rest):
@@ -231,27 +103,22 @@ def _named_headline(mark: str, mistakes: Sequence[Named]) -> Headline:
     return Headline(mark, f"다음 {_count(len(titles))} 가운데 하나예요", INSEPARABLE, titles)
 
 
-def is_empty(feedback: Feedback) -> bool:
-    """Whether the learner has not begun."""
-    return feedback.message == NOT_BEGUN
-
-
 def error_text(feedback: Feedback) -> str:
     """The exception to show; empty when there is none or it is the starter's own."""
-    return "" if feedback.error is None or is_empty(feedback) else clean(feedback.error, 1500)
+    return "" if feedback.error is None or not feedback.begun else clean(feedback.error, 1500)
 
 
-def departure_to_show(feedback: Feedback) -> Departure | None:
-    """The departure, unless it only repeats the exception that is shown anyway."""
-    departure = feedback.diagnosis.departure
-    if departure is None or feedback.error is None or departure.got != feedback.error:
-        return departure
+def first_difference_to_show(feedback: Feedback) -> FirstDifference | None:
+    """The first difference, unless it only repeats the exception that is shown anyway."""
+    first = feedback.diagnosis.first_difference
+    if first is None or feedback.error is None or first.got != feedback.error:
+        return first
     return None
 
 
 def next_step(feedback: Feedback) -> str:
     """What to do where no mistake is named; empty when the feedback says it all."""
-    if feedback.diagnosis.mistakes or is_empty(feedback):
+    if feedback.diagnosis.mistakes or not feedback.begun:
         return ""
     if feedback.status == "error":
         return _after_exception(feedback.error)
@@ -321,75 +188,3 @@ def location(feedback: Feedback) -> str:
     if feedback.line is not None:
         parts.append(f"{feedback.line}번째 줄")
     return " · ".join(parts)
-
-
-# ---- the order of events ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One column of the two timelines; None where one side has nothing."""
-
-    yours: Moment | None
-    right: Moment | None
-
-    @property
-    def differs(self) -> bool:
-        """Whether only one side has it."""
-        return self.yours is None or self.right is None
-
-
-def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
-    """Both timelines in columns: moments that have a partner stand above each other.
-
-    Timelines are windows of longer ones. Where one window is over and the other goes on with a moment whose
-    partner lies outside, the picture ends: that moment is not missing anywhere.
-    """
-    pairs: list[Pair] = []
-    i = j = 0
-    while i < len(yours) or j < len(right):
-        mine = yours[i] if i < len(yours) else None
-        theirs = right[j] if j < len(right) else None
-        if mine is not None and mine.differs:
-            pairs.append(Pair(mine, None))
-            i += 1
-        elif theirs is not None and theirs.differs:
-            pairs.append(Pair(None, theirs))
-            j += 1
-        elif mine is None or theirs is None:
-            break
-        elif mine.kind == theirs.kind:
-            pairs.append(Pair(mine, theirs))
-            i, j = i + 1, j + 1
-        else:  # the flags promise partners that are none: show both sides, claim nothing
-            pairs += [Pair(mine, None), Pair(None, theirs)]
-            i, j = i + 1, j + 1
-    return pairs
-
-
-def order_in_words(moments: Sequence[Moment], limit: int = 8) -> str:
-    """`zero_grad → forward → backward → step`."""
-    names = [moment_name(moment) for moment in moments[:limit]]
-    return " → ".join([*names, "…"] if len(moments) > limit else names)
-
-
-def moment_name(moment: Moment) -> str:
-    """`zero_grad`, `forward`, …"""
-    return MOMENT_NAMES.get(moment.kind, one_line(moment.kind, 40))
-
-
-def moment_detail(moment: Moment) -> str:
-    """`3줄`, `배치 2 · 5줄`, or nothing."""
-    parts = [] if moment.batch is None else [f"배치 {moment.batch}"]
-    if moment.line is not None:
-        parts.append(f"{moment.line}줄")
-    return " · ".join(parts)
-
-
-_CODE = re.compile(r"`([^`\n]+)`")
-
-
-def split_code(text: str) -> list[tuple[str, bool]]:
-    """Prose and inline code in turn: [(text, is code), …]."""
-    pieces = _CODE.split(text)
-    return [(piece, index % 2 == 1) for index, piece in enumerate(pieces) if piece]

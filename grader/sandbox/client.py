@@ -16,11 +16,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from grader.errors import HanstepError
 from grader.observe.trace import MAX_TRACE_BYTES
-from grader.sandbox.inside.isolation import Bounds
-from grader.sandbox.inside.server import Setting
 from grader.sandbox import bubblewrap
 from grader.sandbox.inside import frames
+from grader.sandbox.inside.isolation import Bounds
+from grader.sandbox.inside.server import Setting
 
 Status = Literal["ran", "timeout", "memory", "crashed", "output"]
 
@@ -32,8 +33,8 @@ _TOO_MANY = {"threads": "너무 많은 스레드", "processes": "너무 많은 �
 _MAIN = "from grader.sandbox.inside.server import main; main()"
 
 
-class SandboxUnavailable(RuntimeError):
-    """Submissions cannot be isolated here; the message says in Korean what to do."""
+class SandboxUnavailable(HanstepError):
+    """Submissions cannot be isolated here."""
 
 
 @dataclass(frozen=True)

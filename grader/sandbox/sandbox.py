@@ -1,6 +1,5 @@
 """Runs a submission's exercises isolated and brings back their traces: between submission and judge."""
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,22 +7,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import numpy as np
-
-from grader.observe.trace import Fact, Failure, Run, Trace, TraceError, from_bytes
-from grader.sandbox.bubblewrap import Probe, explain, probe
+from grader.observe.trace import Trace, TraceError, from_bytes
+from grader.sandbox import bubblewrap
+from grader.sandbox.bubblewrap import explain, probe
 from grader.sandbox.client import Child, Ended, Limits, SandboxUnavailable, Server, Status
 from grader.sandbox.inside.server import Setting
-from grader.sandbox import bubblewrap
-
-__all__ = ["Job", "Limits", "Outcome", "Probe", "Sandbox", "SandboxUnavailable", "explain", "probe"]
-
-
-_MAX_EVENTS = 2000  # of a scenario, as in the recorder
-_MAX_TEXT = 4 * 2**20  # of a trace: everything but its arrays
-_MAX_NAMES = 200  # arrays, facts, warnings, base classes: an exercise records a dozen
-_MAX_LABELS = 500
-_MAX_WARNING = 3000
+from grader.sandbox.inspection import refuse_oversized
 
 
 @dataclass(frozen=True)
@@ -64,7 +53,7 @@ class Sandbox:
         device: str = "cpu",
         limits: Limits | None = None,
         *,
-        modules: Sequence[str],
+        lessons: Sequence[str],
         extra: Path | None = None,
     ) -> None:
         """Start the server; it warms up while others start.
@@ -73,8 +62,8 @@ class Sandbox:
             kind: `bwrap` and `auto` isolate; `none` only limits time, memory and output.
             device: `cpu`, or `cuda` (then each job starts CUDA anew: a warmed one cannot be forked).
             limits: of one exercise.
-            modules: names of modules in `grader.exercises`.
-            extra: a further folder of such modules.
+            lessons: names of the lessons' packages in `grader.exercises`.
+            extra: a further folder of such packages.
         """
         if kind not in ("auto", "bwrap", "none"):
             raise ValueError(f'kind must be "auto", "bwrap" or "none": {kind!r}')
@@ -85,7 +74,7 @@ class Sandbox:
         self._device, self._extra = device, extra
         self._cancelled = False
         self._setting = Setting(
-            modules=tuple(modules),
+            lessons=tuple(lessons),
             extra=bubblewrap.extra_inside(extra, isolate=self._isolate),
             device=device,
             isolate=self._isolate,
@@ -162,78 +151,9 @@ class Sandbox:
 def _observed(exercise: str, blob: bytes, seconds: float) -> Outcome:
     try:
         trace = from_bytes(blob)
-        _refuse_oversized(trace, blob)
+        refuse_oversized(trace, blob)
     except TraceError:
         return Outcome(exercise, "crashed", None, seconds, "읽을 수 없는 기록")
     failures = [trace.load_failure, *(run.failure for run in trace.runs.values())]
-    status: Status = "memory" if any(f is not None and _out_of_memory(f) for f in failures) else "ran"
+    status: Status = "memory" if any(f is not None and f.out_of_memory for f in failures) else "ran"
     return Outcome(exercise, status, trace, seconds)
-
-
-def _refuse_oversized(trace: Trace, blob: bytes) -> None:
-    """Judging counts in what a trace says: a forged one must not make it count to a billion.
-
-    The bounds are the recorder's own, or far beyond what any exercise records.
-
-    Raises:
-        TraceError: no recorder wrote this.
-    """
-    if int.from_bytes(blob[:8], "little") > _MAX_TEXT or len(trace.runs) > 100:
-        raise TraceError("too much text or too many scenarios")
-    failures = [trace.load_failure]
-    for run in trace.runs.values():
-        failures.append(run.failure)
-        if len(run.events) > _MAX_EVENTS or any(_nested(fact) for fact in run.facts.values()):
-            raise TraceError("too many events, or a fact too deep")
-        for event in run.events:
-            numbers = (event.call, event.state, event.line or 0, event.batch or 0)
-            # -1: the state before anything is watched.
-            if min(numbers) < -1 or max(event.call, event.state) > _MAX_EVENTS or max(numbers) > 10**6:
-                raise TraceError(f"an event out of range: {event}")
-        if (
-            max(len(run.arrays), len(run.evidence), len(run.facts)) > _MAX_NAMES
-            or len(run.labels) > _MAX_LABELS
-        ):
-            raise TraceError("too many arrays, facts or labels")
-        if any(
-            re.fullmatch(r".{0,500} [0-9]{1,7}", label, re.ASCII | re.DOTALL) is None for label in run.labels
-        ):
-            raise TraceError("a label that names no tensor")
-        _refuse_misshapen(run)
-    for failure in failures:
-        if failure is not None and not _plausible(failure):
-            raise TraceError("a failure out of range")
-    if len(trace.warnings) > _MAX_NAMES or any(len(warning) > _MAX_WARNING for warning in trace.warnings):
-        raise TraceError("too many warnings")
-
-
-def _refuse_misshapen(run: Run) -> None:
-    for name, value in (*run.arrays.items(), *run.evidence.items()):
-        if value.dtype.kind not in "biuf" or value.ndim > 4:
-            raise TraceError(f"{name}: {value.dtype} with {value.ndim} axes")
-    states = [run.arrays.get("theta"), run.evidence.get("lr")]
-    if any(s is not None and (s.ndim != 2 or s.dtype != np.float64 or not len(s)) for s in states):
-        raise TraceError("states that are no table of numbers")
-
-
-def _plausible(failure: Failure) -> bool:
-    names = (failure.type, *failure.bases)
-    return (
-        len(failure.message) <= 2000
-        and 0 <= (failure.line or 0) <= 10**6
-        and 0 <= failure.call <= _MAX_EVENTS
-        and len(names) <= _MAX_NAMES
-        and all(len(name) <= 200 for name in names)
-    )
-
-
-def _nested(fact: Fact, depth: int = 8) -> bool:
-    return isinstance(fact, list) and (depth == 0 or any(_nested(item, depth - 1) for item in fact))
-
-
-def _out_of_memory(failure: Failure) -> bool:
-    if {"MemoryError", "OutOfMemoryError"} & set(failure.bases):
-        return True
-    message = failure.message.lower()  # torch on the CPU: RuntimeError; mmap: OSError
-    asked_for_memory = "allocate memory" in message or "out of memory" in message
-    return asked_for_memory and bool({"RuntimeError", "OSError"} & set(failure.bases))

@@ -6,13 +6,13 @@ needs for that has names. They cost no points (a debugger uses them too): the in
 
 import re
 
-from grader.submission.folder import Submission
+from grader.submission.submission import Submission
 
 _REACHING = re.compile(
     r"\b(_getframe|currentframe|inspect\.(?:stack|trace)|f_back|f_globals|f_locals|tb_frame|gi_frame"
     r"|get_objects|get_referrers|ctypes|settrace|setprofile|__closure__|cell_contents"
     r"|__globals__|__self__|__wrapped__|observer|_forward_hooks|_forward_pre_hooks|_optimizer_step_pre_hooks"
-    r"|grader\.(?:runtime|exercises))\b"
+    r"|grader\.(?:observe|exercises|sandbox))\b"
 )
 _SHOWN = 5
 

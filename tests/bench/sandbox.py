@@ -13,8 +13,8 @@ from statistics import median
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from grader.course import load_course
-from grader.judging.reference import solution_text
+from grader.course_files import load_course
+from grader.judging.edits import solution_text
 from grader.sandbox.sandbox import Job, Sandbox
 
 ROUNDS = 5
@@ -22,8 +22,8 @@ PER_ROUND = 10
 EXERCISES = ("train_step", "accumulate")
 
 COLD = """
-from grader.course import load_course
-from grader.judging.reference import solution_text
+from grader.course_files import load_course
+from grader.judging.edits import solution_text
 from grader.observe.play import play
 from grader.observe.program import load_program
 program = load_program(solution_text("01"), name="cold")

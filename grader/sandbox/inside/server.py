@@ -1,4 +1,4 @@
-"""Warms torch once and forks a child for each submission; `grader.sandbox.sandbox` talks to it from outside.
+"""Warms torch once and forks a child for each submission; `grader.sandbox.client` talks to it from outside.
 
     grader ── control ──▶ server (this process; never runs a submission, never sees its text or its trace)
       │                      └─ keeper (makes the namespaces, waits)
@@ -23,8 +23,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside import frames, isolation
+from grader.sandbox.inside.isolation import Bounds
 
 CONTROL_FD = 0
 """The server finds its control socket here."""
@@ -44,8 +44,8 @@ _MAX_PROCESSES = 12
 class Setting:
     """What grader tells the server at its start."""
 
-    modules: Sequence[str]
-    """Modules of `grader.exercises`."""
+    lessons: Sequence[str]
+    """Packages of `grader.exercises`."""
     extra: str | None
     """A further folder to find them in."""
     device: str
@@ -87,7 +87,8 @@ def _warm(setting: Setting) -> Mapping[str, Any]:
     optimizer.step()
 
     import grader.exercises
-    from grader.observe import play, trace
+    from grader.observe import trace
+    from grader.observe.play import Driver
 
     trace.to_bytes(trace.Trace())
     _stand_in_for_lessons()
@@ -96,10 +97,12 @@ def _warm(setting: Setting) -> Mapping[str, Any]:
             importlib.import_module(name)
     if setting.extra is not None:
         grader.exercises.__path__.append(setting.extra)
-    modules = {name: importlib.import_module(f"grader.exercises.{name}") for name in setting.modules}
+    drivers: dict[str, Driver] = {}
+    for lesson in setting.lessons:
+        drivers |= grader.exercises.drivers(lesson)
     gc.collect()
     gc.freeze()  # a child's collector must not touch, and so copy, every page of torch
-    return play.drivers(modules)
+    return drivers
 
 
 def _stand_in_for_lessons() -> None:
@@ -117,8 +120,7 @@ def _stand_in_for_lessons() -> None:
     plots = types.ModuleType("grader.plots")
     plots.__getattr__ = lookup  # type: ignore[method-assign]
     sys.modules[plots.__name__] = plots
-    grader.plots = plots  # type: ignore[attr-defined]
-    grader.check = grader.hint = nothing  # type: ignore[assignment]
+    vars(grader).update(plots=plots, check=nothing, hint=nothing)
 
 
 # ---- the server: one child at a time -------------------------------------------------------------
@@ -297,7 +299,9 @@ def _hide_observers() -> None:
     import grader
 
     grader.__path__ = []
-    for name in [n for n in sys.modules if n.startswith(("grader.observe", "grader.exercises", "grader.sandbox"))]:
+    for name in [
+        n for n in sys.modules if n.startswith(("grader.observe", "grader.exercises", "grader.sandbox"))
+    ]:
         del sys.modules[name]
     for name in ("observe", "exercises", "sandbox"):
         if hasattr(grader, name):

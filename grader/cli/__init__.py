@@ -1,0 +1,1 @@
+"""The command line: reads arguments, calls one room for each command, says in Korean what came of it."""

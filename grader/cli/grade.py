@@ -1,0 +1,116 @@
+"""The command for instructors: a folder of submissions in, a report out."""
+
+import os
+import secrets
+import shlex
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from grader.cli.terminal import complain, err, out, say
+from grader.cli.terminal import device as device_for
+from grader.errors import CommandError
+
+if TYPE_CHECKING:
+    from grader.classroom.journal import Journal
+    from grader.classroom.run import GradingRun
+    from grader.submission.submission import Submission
+
+_MOST_JOBS = 10_000  # "as many as the cluster has processors"
+
+
+def grade(
+    submissions: Annotated[Path, typer.Argument(help="학생마다 폴더나 파일 하나씩 있는 폴더")],
+    out_dir: Annotated[Path, typer.Option("--out", help="결과를 쓸 폴더")] = Path("report"),
+    lesson: Annotated[list[str] | None, typer.Option(help="이 레슨만 (여러 번 쓸 수 있어요)")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="동시에 채점할 제출물 수. 주지 않으면 CPU 코어 수", min=1)
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "auto",
+    sandbox: Annotated[str, typer.Option(help="auto, bwrap, none")] = "auto",
+    seed: Annotated[int | None, typer.Option(help="난수 시드. 같은 시드는 같은 결과를 내요", min=0)] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="멈춘 채점을 이어서 해요")] = False,
+    ray: Annotated[
+        str | None, typer.Option(help="Ray 클러스터의 주소: auto, 10.0.0.5:6379, local(이 컴퓨터)")
+    ] = None,
+) -> None:
+    """반 전체를 채점하고 결과표와 피드백 페이지를 만들어요."""
+    from grader.classroom.grading import MAX_SEED
+    from grader.classroom.journal import Journal, refuse_inside
+    from grader.classroom.run import GradingRun
+    from grader.course_files import load_course
+    from grader.report.class_table import class_table
+    from grader.report.gradebook import write_report
+    from grader.submission.class_folder import read_class
+
+    course = load_course()
+    if sandbox not in ("auto", "bwrap", "none"):
+        raise CommandError(f"--sandbox에는 auto, bwrap, none 가운데 하나를 주세요. 받은 값: '{sandbox}'")
+    if seed is not None and seed > MAX_SEED:
+        raise CommandError(f"--seed에는 {MAX_SEED} 이하의 수를 주세요. 받은 값: {seed}")
+    lessons = tuple(course.lesson(key) for key in lesson or ())
+    refuse_inside(out_dir, submissions)
+    handed_in = read_class(submissions, tuple(course.exercises))
+    run = GradingRun(
+        course,
+        lessons or course.lessons,
+        secrets.randbelow(MAX_SEED) if seed is None else seed,
+        device_for(device),
+        sandbox,
+        jobs or (_MOST_JOBS if ray not in (None, "local") else os.cpu_count() or 1),
+        ray=ray,
+    )
+    walls = "none" if sandbox == "none" else "bwrap"
+    journal, run = Journal.open(out_dir, run, walls, resume=resume, seed_given=seed is not None)
+    try:
+        _graded(run, handed_in, journal)
+    except KeyboardInterrupt:
+        chosen = ["--out", str(out_dir), "--resume", "--device", run.device]
+        chosen += [word for key in lesson or () for word in ("--lesson", key)]
+        chosen += ["--sandbox", sandbox] if sandbox != "auto" else []
+        chosen += ["--ray", ray] if ray else []
+        again = ["grader", "grade", str(submissions), *chosen]
+        complain(f"\n멈췄어요. 이어서 하려면: {shlex.join(again)}")
+        raise typer.Exit(130) from None
+    result = journal.result(handed_in)
+    write_report(out_dir, result, course)
+    journal.close()
+    out.print(class_table(result, width=out.width))
+    say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")
+
+
+def _graded(run: "GradingRun", handed_in: "Sequence[Submission]", journal: "Journal") -> None:
+    """Grade what the journal does not hold yet, with a bar that shows how far it is."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from grader.classroom.grading import grade_class
+
+    todo = [s for s in handed_in if not journal.has(s)]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True) as bar, _told_at_once():
+        task = bar.add_task("채점", total=len(handed_in), completed=len(handed_in) - len(todo))
+
+        def finished(result: Any) -> None:
+            journal.add(result)
+            bar.update(task, advance=1)
+
+        grade_class(run, todo, finished)
+
+
+@contextmanager
+def _told_at_once() -> Iterator[None]:
+    """Ctrl-C is answered as it comes: the exercises that run may need their whole time limit to end."""
+
+    def answer(number: int, frame: Any) -> NoReturn:
+        complain("멈추는 중이에요. 지금 실행하는 연습이 끝나거나 제한 시간이 지나면 멈춰요.")
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, answer)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,33 @@
+"""What all commands share: where they print, and which device they were asked for."""
+
+from rich.console import Console
+
+from grader.errors import CommandError
+
+out = Console()
+err = Console(stderr=True)
+
+
+def say(line: str) -> None:
+    """A line as it is: paths may hold what rich would take for markup, and are not to be broken."""
+    out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def complain(line: str) -> None:
+    """As `say`, to where errors go."""
+    err.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def device(wanted: str) -> str:
+    """`cpu` or `cuda`, for `auto` too.
+
+    Raises:
+        CommandError: there is no such device, or not here.
+    """
+    import torch
+
+    if wanted not in ("auto", "cpu", "cuda"):
+        raise CommandError(f"--device에는 auto, cpu, cuda 가운데 하나를 주세요. 받은 값: '{wanted}'")
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise CommandError("CUDA를 쓸 수 없어요. `grader doctor`로 확인하거나 --device cpu로 채점해 주세요.")
+    return "cuda" if wanted != "cpu" and torch.cuda.is_available() else "cpu"

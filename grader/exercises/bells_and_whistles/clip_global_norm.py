@@ -1,0 +1,124 @@
+"""Driver of `clip_global_norm`: gradients of unequal size, around the limit, missing, infinite and NaN."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.bells_and_whistles._tolerances import CLIP_ATOL
+from grader.observe.play import Driver, Env, Stage
+
+driver = Driver("clip_global_norm")
+
+_SHAPES = ((3, 4), (4,), (2, 3), (5,))
+
+
+def _parameters(env: Env, salt: str = "grads") -> list[nn.Parameter]:
+    """Four parameters, each with larger gradients than the last. One component is -6: the largest is to be negative."""
+    generator = env.generator(salt)
+    parameters = []
+    for number, shape in enumerate(_SHAPES):
+        parameter = nn.Parameter(torch.zeros(shape, dtype=torch.float64, device=env.device))
+        grad = torch.randn(shape, generator=generator, dtype=torch.float64) * (0.4 + 0.5 * number)
+        if number == 2:
+            grad[0, 1] = -6.0
+        parameter.grad = grad.to(env.device)
+        parameters.append(parameter)
+    return parameters
+
+
+def _gradients(parameters: Sequence[nn.Parameter]) -> Tensor:
+    """All gradients as one vector; NaN in place of one that is missing."""
+    parts = [
+        torch.full_like(p, torch.nan) if p.grad is None or p.grad.shape != p.shape else p.grad
+        for p in parameters
+    ]
+    return torch.cat([part.detach().double().ravel() for part in parts])
+
+
+def _norm(parameters: Sequence[nn.Parameter]) -> float:
+    return float(torch.linalg.vector_norm(torch.nan_to_num(_gradients(parameters), nan=0.0)))
+
+
+def _clipped(stage: Stage, parameters: Any, max_norm: float) -> Any:
+    return stage.recorder.call(stage.student("clip_global_norm"), parameters, max_norm)
+
+
+@driver.scenario("clips", "노름이 max_norm보다 클 때", atol=CLIP_ATOL)
+def _clips(stage: Stage) -> None:
+    """The limit is once below the largest component, where clipping by value acts too, and once close to the norm."""
+    for number, share in enumerate((0.15, 0.9)):
+        parameters = _parameters(stage.env, str(number))
+        _clipped(stage, parameters, share * _norm(parameters))
+        stage.recorder.array(f"{number + 1}번째로 자른 그레이디언트", _gradients(parameters))
+
+
+@driver.scenario("small", "노름이 max_norm보다 작을 때", atol=CLIP_ATOL)
+def _small(stage: Stage) -> None:
+    """The limit is 1.5 and 4 times the norm: far enough that an epsilon added to the norm changes nothing.
+
+    Then a norm beyond the limit, where any change will do: a function that never changes anything must fail here.
+    """
+    for number, factor in enumerate((1.5, 4.0)):
+        parameters = _parameters(stage.env, str(number))
+        _clipped(stage, parameters, factor * _norm(parameters))
+        stage.recorder.array(f"{number + 1}번째로 건넨 그레이디언트", _gradients(parameters))
+    parameters = _parameters(stage.env, "beyond")
+    before = _gradients(parameters)
+    _clipped(stage, parameters, 0.4 * _norm(parameters))
+    changed = bool((before - _gradients(parameters)).ne(0).any())
+    stage.recorder.array("노름이 max_norm을 넘는 그레이디언트가 바뀜", before * changed)
+
+
+@driver.scenario("none", ".grad가 None인 매개변수", atol=CLIP_ATOL)
+def _missing(stage: Stage) -> None:
+    """Two parameters without a gradient, one of them first."""
+    parameters = _parameters(stage.env)
+    for number in (0, 3):
+        parameters[number].grad = None
+    _clipped(stage, parameters, 0.4 * _norm(parameters))
+    stage.recorder.array("자른 그레이디언트", _gradients(parameters))
+    stage.recorder.fact("None이던 .grad", ["없음" if parameters[i].grad is None else "텐서" for i in (0, 3)])
+
+
+@driver.scenario("generator", "제너레이터로 받은 매개변수", atol=CLIP_ATOL)
+def _from_generator(stage: Stage) -> None:
+    """Like `model.parameters()`, it can be gone through only once."""
+    parameters = _parameters(stage.env)
+    _clipped(stage, (p for p in parameters), 0.4 * _norm(parameters))
+    stage.recorder.array("자른 그레이디언트", _gradients(parameters))
+
+
+@driver.scenario("in-place", "제자리에서 줄이기", check="generator", atol=CLIP_ATOL)
+def _in_place(stage: Stage) -> None:
+    """Whoever holds a gradient's tensor sees it shrink."""
+    parameters = _parameters(stage.env)
+    held = [p.grad for p in parameters]
+    _clipped(stage, parameters, 0.4 * _norm(parameters))
+    values = [torch.zeros(0) if grad is None else grad.detach().ravel() for grad in held]
+    stage.recorder.array("부르기 전에 잡아 둔 그레이디언트", torch.cat(values))
+
+
+@driver.scenario("returns", "반환값", atol=CLIP_ATOL)
+def _norms(stage: Stage) -> None:
+    """Whether it clips or not, it returns the norm from before."""
+    for number, factor in enumerate((0.4, 2.0)):
+        parameters = _parameters(stage.env, str(number))
+        stage.recorder.returned(_clipped(stage, parameters, factor * _norm(parameters)))
+
+
+@driver.scenario("not-finite", "무한대와 NaN", atol=CLIP_ATOL)
+def _not_finite(stage: Stage) -> None:
+    """A finite gradient first: a function that always raises must fail here too."""
+    parameters = _parameters(stage.env)
+    _clipped(stage, parameters, 0.4 * _norm(parameters))
+    stage.recorder.array("무한대도 NaN도 없는 그레이디언트", _gradients(parameters))
+    for value in (math.inf, math.nan, -math.inf):
+        parameters = _parameters(stage.env)
+        assert parameters[2].grad is not None
+        parameters[2].grad[1, 1] = value
+        what = f"그레이디언트에 {value}가 있을 때"
+        stage.recorder.expect(RuntimeError, what, stage.student("clip_global_norm"), parameters, 1.0)
+        stage.recorder.array(f"{value}가 있던 그레이디언트", _gradients(parameters))

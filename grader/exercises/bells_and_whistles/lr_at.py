@@ -1,0 +1,112 @@
+"""Driver of `lr_at`: every step of whole schedules, because most mistakes show only where one part ends."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from grader.exercises.bells_and_whistles._draw import Draw
+from grader.exercises.bells_and_whistles._tolerances import FLOAT32_ATOL
+from grader.observe.play import Driver, Env, Stage
+from grader.observe.values import as_number, type_name
+
+driver = Driver("lr_at")
+
+
+def _rates(env: Env) -> dict[str, float]:
+    """Three rates far from each other, as keyword arguments."""
+    draw = Draw(env, "rates")
+    return {
+        "initial_lr": draw.real(0.03, 0.06),
+        "peak_lr": draw.real(0.5, 0.9),
+        "min_lr": draw.real(0.005, 0.02),
+    }
+
+
+def _lengths(env: Env) -> tuple[int, int]:
+    """Warm-up and total number of steps."""
+    draw = Draw(env, "lengths")
+    return draw.whole(4, 7), draw.whole(18, 26)
+
+
+def _curve(
+    stage: Stage, name: str, steps: Sequence[int], warmup_steps: int, total_steps: int, **decay: str
+) -> list[Any]:
+    """The rates at `steps` as a compared array; what the function returned is handed back."""
+    rates = _rates(stage.env)
+    values = [
+        stage.recorder.call(
+            stage.student("lr_at"), step, warmup_steps=warmup_steps, total_steps=total_steps, **rates, **decay
+        )
+        for step in steps
+    ]
+    stage.recorder.array(name, [as_number(value) for value in values])
+    return values
+
+
+@driver.scenario("ramp", "워밍업", atol=FLOAT32_ATOL)
+def _ramp(stage: Stage) -> None:
+    """From the first step to the peak."""
+    warmup, total = _lengths(stage.env)
+    _curve(stage, "워밍업의 학습률", range(warmup + 1), warmup, total)
+
+
+@driver.scenario("cosine", "코사인 감쇠", atol=FLOAT32_ATOL)
+def _cosine(stage: Stage) -> None:
+    """From the peak to the last step; cosine is the default."""
+    warmup, total = _lengths(stage.env)
+    _curve(stage, "코사인 감쇠의 학습률", range(warmup, total), warmup, total)
+    _curve(stage, 'decay="cosine"의 학습률', (warmup + 3,), warmup, total, decay="cosine")
+
+
+@driver.scenario("linear", "선형 감쇠", atol=FLOAT32_ATOL)
+def _linear(stage: Stage) -> None:
+    warmup, total = _lengths(stage.env)
+    _curve(stage, "선형 감쇠의 학습률", range(warmup, total), warmup, total, decay="linear")
+
+
+@driver.scenario("end", "마지막 스텝과 그 뒤", atol=FLOAT32_ATOL)
+def _beyond(stage: Stage) -> None:
+    """The last step, and steps that nobody planned."""
+    warmup, total = _lengths(stage.env)
+    steps = (total - 1, total, total + 1, total + warmup, 2 * total - warmup + 1)
+    for decay in ("cosine", "linear"):
+        _curve(stage, f"끝난 뒤의 학습률 ({decay})", steps, warmup, total, decay=decay)
+
+
+@driver.scenario("no-warmup", "워밍업 없이", atol=FLOAT32_ATOL)
+def _without_warmup(stage: Stage) -> None:
+    _, total = _lengths(stage.env)
+    _curve(stage, "warmup_steps=0일 때의 학습률", range(total + 1), 0, total)
+
+
+@driver.scenario("all-warmup", "워밍업만", check="no-warmup", atol=FLOAT32_ATOL)
+def _warmup_only(stage: Stage) -> None:
+    """Warm-up to the end, and to one step before it."""
+    _, total = _lengths(stage.env)
+    steps = range(total + 2)
+    _curve(stage, "warmup_steps=total_steps일 때의 학습률", steps, total, total)
+    _curve(stage, "warmup_steps=total_steps−1일 때의 학습률", steps, total - 1, total, decay="linear")
+
+
+@driver.scenario("decay", "모르는 decay", atol=FLOAT32_ATOL)
+def _other_decay(stage: Stage) -> None:
+    """Asked for a step half-way down, where the decay is needed."""
+    warmup, total = _lengths(stage.env)
+    for decay in ("exponential", "polynomial"):
+        stage.recorder.expect(
+            ValueError,
+            f'decay="{decay}"',
+            stage.student("lr_at"),
+            (warmup + total) // 2,
+            warmup_steps=warmup,
+            total_steps=total,
+            **_rates(stage.env),
+            decay=decay,
+        )
+
+
+@driver.scenario("types", "반환 타입", check="decay", atol=FLOAT32_ATOL)
+def _rate_types(stage: Stage) -> None:
+    warmup, total = _lengths(stage.env)
+    steps = (1, warmup, warmup + 3, total - 1)
+    values = _curve(stage, "학습률", steps, warmup, total)
+    stage.recorder.fact("반환 타입", [type_name(value) for value in values])

@@ -1,0 +1,252 @@
+"""Driver of `train_gpt`: short runs on a tiny GPT, each of which puts one part of the loop to the test."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from grader.exercises.bells_and_whistles._tolerances import CLIP_ATOL, FLOAT32_ATOL
+from grader.observe.fixtures.classifiers import Batch, Net, two_groups
+from grader.observe.fixtures.language import gpt, token_ids, token_loss
+from grader.observe.play import Driver, Env, Problem, Stage
+from grader.observe.recorder import Recorder
+from grader.observe.values import as_number, type_name
+
+driver = Driver("train_gpt")
+
+_TRAIN_SIZES, _VAL_SIZES = (3, 2, 1, 4), (2, 4, 1)
+_WARMUP = 2
+"""Ends in the middle of the first epoch, at a batch of large gradients."""
+
+_QUIET = {"eval_freq": 100, "eval_iter": 1}
+"""Evaluates once, on one batch: for scenarios that ask about something else."""
+_RATES = {"initial_lr": 0.004, "min_lr": 0.002}
+_NEVER_CLIPS = {"max_norm": 1e9}
+
+
+class _Loader:
+    """A sized iterable: goes through the same batches every time."""
+
+    def __init__(self, data: Sequence[Batch]) -> None:
+        self.held = data
+
+    def __iter__(self) -> Iterator[Batch]:
+        return iter(self.held)
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """What one training run is given."""
+
+    model: Net
+    train: Sequence[Batch]
+    val: Sequence[Batch]
+    max_norm: float
+    """Active in the second and third step, and idle in some others, whatever the seed (measured: 60 seeds)."""
+
+
+def _case(env: Env, dropout: float = 0.0) -> _Case:
+    """Random targets, then those the model expects least (large gradients), then those it expects most."""
+    model = gpt(env, dropout)
+    model.eval()
+    train = []
+    norms = []
+    for number, size in enumerate(_TRAIN_SIZES):
+        inputs, targets = token_ids(env, size, f"input {number}"), token_ids(env, size, f"target {number}")
+        if number > 0:
+            with torch.no_grad():
+                logits = model(inputs)
+            targets = logits.argmax(dim=-1) if number == len(_TRAIN_SIZES) - 1 else logits.argmin(dim=-1)
+        train.append((inputs, targets))
+        grads = torch.autograd.grad(token_loss(model(inputs), targets), list(model.parameters()))
+        norms.append(math.sqrt(sum(float(g.square().sum()) for g in grads)))
+    model.train()
+    val = [
+        (token_ids(env, n, f"val input {i}"), token_ids(env, n, f"val {i}")) for i, n in enumerate(_VAL_SIZES)
+    ]
+    return _Case(model, train, val, math.sqrt(min(norms[1:3]) * norms[3]))
+
+
+def _problem(env: Env) -> Problem:
+    case = _case(env)
+    return Problem(case.model, case.train, token_loss)
+
+
+def _sgd(model: nn.Module) -> Optimizer:
+    """Small steps, so that the norms stay near what they are at the start."""
+    return torch.optim.SGD(two_groups(model, (0.05, 0.03)), lr=0.05)
+
+
+def _call(stage: Stage, case: _Case, optimizer: Optimizer, **arguments: Any) -> Any:
+    """Call the student's function."""
+    device = stage.env.device
+    extra = {} if device.type == "cpu" else {"device": str(device)}
+    return stage.recorder.call(
+        stage.student("train_gpt"),
+        *(case.model, _Loader(case.train), _Loader(case.val), optimizer),
+        **{"warmup_steps": _WARMUP, **extra, **arguments},
+    )
+
+
+def _train(stage: Stage, case: _Case, optimizer: Optimizer, **arguments: Any) -> Mapping[str, Any]:
+    """Call the student's function; the dict it returned, or an empty one where it returned something else."""
+    result = _call(stage, case, optimizer, **arguments)
+    return result if isinstance(result, Mapping) else {}
+
+
+def _watched(stage: Stage, case: _Case, optimizer: Optimizer) -> None:
+    stage.recorder.watch(case.model, optimizer, batches=[inputs for inputs, _ in case.train])
+
+
+def _record(recorder: Recorder, history: Mapping[str, Any], *names: str) -> None:
+    """Lists of the returned history as compared arrays."""
+    for name in names:
+        values = history.get(name)
+        items = list(values) if isinstance(values, list | tuple) else []
+        recorder.array(name, [as_number(item) for item in items[:100]])
+
+
+@driver.scenario("sgd", "SGD", atol=FLOAT32_ATOL, problem=_problem)
+def _train_sgd(stage: Stage) -> None:
+    """One group, never clipped: only the rate of each update and the gradients matter."""
+    case = _case(stage.env)
+    optimizer = torch.optim.SGD(case.model.parameters(), lr=0.3)
+    _watched(stage, case, optimizer)
+    rates = {"initial_lr": 0.03, "min_lr": 0.01}
+    _train(stage, case, optimizer, n_epochs=3, **_QUIET, **rates, **_NEVER_CLIPS)
+
+
+@driver.scenario("adamw", "AdamW와 두 매개변수 그룹", atol=FLOAT32_ATOL)
+def _train_adamw(stage: Stage) -> None:
+    """Two groups, each with its own peak."""
+    case = _case(stage.env)
+    optimizer = torch.optim.AdamW(two_groups(case.model, (0.02, 0.05)), lr=0.1, weight_decay=0.05)
+    _watched(stage, case, optimizer)
+    _train(stage, case, optimizer, n_epochs=2, **_QUIET, **_RATES, **_NEVER_CLIPS)
+
+
+def _clip(stage: Stage, **arguments: Any) -> None:
+    case = _case(stage.env)
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    _train(stage, case, optimizer, n_epochs=2, **_QUIET, **_RATES, max_norm=case.max_norm, **arguments)
+
+
+@driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
+def _train_clip(stage: Stage) -> None:
+    """At every step."""
+    _clip(stage)
+
+
+@driver.scenario("late-clip", "워밍업 뒤부터 클리핑", check="clip", atol=CLIP_ATOL)
+def _train_late_clip(stage: Stage) -> None:
+    """From the end of the warm-up on."""
+    _clip(stage, clip_after_warmup=True)
+
+
+@driver.scenario("evaluations", "배치 두 개로 평가", atol=FLOAT32_ATOL)
+def _train_evaluations(stage: Stage) -> None:
+    """Batches of different sizes count the same, and only the first two count."""
+    case = _case(stage.env)
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    history = _train(stage, case, optimizer, n_epochs=1, eval_freq=2, eval_iter=2, **_RATES, **_NEVER_CLIPS)
+    _record(stage.recorder, history, "train_losses", "val_losses")
+
+
+@driver.scenario("long-eval", "loader보다 큰 eval_iter", check="evaluations", atol=FLOAT32_ATOL)
+def _train_long_evaluation(stage: Stage) -> None:
+    """More batches asked for than either loader has."""
+    case = _case(stage.env)
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    history = _train(stage, case, optimizer, n_epochs=1, eval_freq=3, eval_iter=9, **_RATES, **_NEVER_CLIPS)
+    _record(stage.recorder, history, "train_losses", "val_losses")
+
+
+@driver.scenario("modes", "드롭아웃이 있는 모델", atol=FLOAT32_ATOL)
+def _train_modes(stage: Stage) -> None:
+    """Dropout; the model is handed over in eval mode."""
+    case = _case(stage.env, dropout=0.4)
+    case.model.eval()
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    torch.manual_seed(stage.env.number("dropout"))
+    history = _train(stage, case, optimizer, n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
+    _record(stage.recorder, history, "val_losses")
+    stage.recorder.fact("학습 모드로 한 순전파", sum(stage.recorder.forward_modes))
+    stage.recorder.modes("끝난 뒤의 모드")
+
+
+@driver.scenario("graphs", "평가의 계산 그래프", atol=FLOAT32_ATOL)
+def _train_graphs(stage: Stage) -> None:
+    """A graph for each update, none for an evaluation; and gradients are still computed afterwards."""
+    case = _case(stage.env)
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    _train(stage, case, optimizer, n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
+    stage.recorder.fact("계산 그래프를 만든 순전파", stage.recorder.graphs_built)
+    stage.recorder.fact("그레이디언트 계산이 켜져 있음", torch.is_grad_enabled())
+
+
+@driver.scenario("log", "기본값으로 학습한 기록", atol=CLIP_ATOL)
+def _train_log(stage: Stage) -> None:
+    """Every default, and what is written down along the way."""
+    case = _case(stage.env)
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    history = _train(stage, case, optimizer, n_epochs=2, eval_freq=3, eval_iter=1)
+    _record(stage.recorder, history, "lrs", "tokens_seen")
+
+
+@driver.scenario("epochs", "에폭이 끝날 때", atol=FLOAT32_ATOL)
+def _train_epochs(stage: Stage) -> None:
+    """When `on_epoch_end` is called, and with what."""
+    case, recorder = _case(stage.env), stage.recorder
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    updates: list[None] = []
+    optimizer.register_step_post_hook(lambda *_: updates.append(None))
+
+    def on_epoch_end(*args: Any) -> None:
+        recorder.append_fact("on_epoch_end가 불리기까지의 업데이트", len(updates))
+        recorder.append_fact(
+            "on_epoch_end가 받은 것", ["모델" if a is case.model else type_name(a) for a in args]
+        )
+
+    _train(stage, case, optimizer, n_epochs=2, **_QUIET, **_RATES, **_NEVER_CLIPS, on_epoch_end=on_epoch_end)
+
+
+@driver.scenario("again", "두 번째 호출", atol=FLOAT32_ATOL)
+def _train_again(stage: Stage) -> None:
+    """A second call, after somebody has given the groups other rates: these are its peaks."""
+    case = _case(stage.env)
+    optimizer = torch.optim.SGD(two_groups(case.model, (0.2, 0.1)), lr=0.2, momentum=0.9)
+    _watched(stage, case, optimizer)
+    _train(stage, case, optimizer, n_epochs=1, **_QUIET, **_RATES, **_NEVER_CLIPS)
+    for group, rate in zip(optimizer.param_groups, (0.05, 0.15), strict=True):
+        group["lr"] = rate
+    history = _train(stage, case, optimizer, n_epochs=1, **_QUIET, **_RATES, **_NEVER_CLIPS, warmup_steps=1)
+    _record(stage.recorder, history, "tokens_seen")
+
+
+@driver.scenario("types", "반환 타입", check="log", atol=FLOAT32_ATOL)
+def _train_types(stage: Stage) -> None:
+    """A dict of sequences, and what stands in them."""
+    case = _case(stage.env)
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer)
+    result = _call(stage, case, optimizer, n_epochs=1, eval_freq=3, eval_iter=1, **_RATES, **_NEVER_CLIPS)
+    history = result if isinstance(result, Mapping) else {}
+    stage.recorder.fact("반환 타입", "dict" if isinstance(result, Mapping) else type_name(result))
+    for name in ("train_losses", "val_losses", "tokens_seen", "lrs"):
+        values = history.get(name)
+        items = list(values)[:20] if isinstance(values, list | tuple) else [values]
+        stage.recorder.fact(f'"{name}"에 든 것', [type_name(item) for item in items])

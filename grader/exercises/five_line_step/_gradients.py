@@ -1,0 +1,17 @@
+"""The next gradients of a model, which `accumulate` and `zero_gradients` must leave undisturbed."""
+
+import torch
+from torch import Tensor, nn
+
+from grader.observe.fixtures.classifiers import Batch, LossFn
+
+
+def next_gradients(model: nn.Module, loss_fn: LossFn, batch: Batch) -> Tensor:
+    """What the next backward pass leaves in `.grad` (then cleared): numbers nobody can know beforehand."""
+    loss_fn(model(batch[0]), batch[1]).backward()
+    flat = torch.cat(
+        [(torch.zeros_like(p) if p.grad is None else p.grad).ravel() for p in model.parameters()]
+    )
+    for parameter in model.parameters():
+        parameter.grad = None
+    return flat.detach()

@@ -1,0 +1,14 @@
+"""How a returned sequence of numbers is recorded: `fit` returns losses, `evaluate` a loss and an accuracy."""
+
+from typing import Any
+
+import torch
+
+from grader.observe.values import as_number, type_name
+
+
+def record_sequence(recorder: Any, values: Any) -> None:
+    """A returned list or tuple of numbers, with the type of each."""
+    items = list(values) if isinstance(values, list | tuple) else []
+    recorder.fact("반환 타입", [type_name(values), *(type_name(item) for item in items)])
+    recorder.array("returned", torch.tensor([as_number(item) for item in items], dtype=torch.float64))

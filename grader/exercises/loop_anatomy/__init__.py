@@ -1,0 +1,1 @@
+"""Drivers of lesson 02: config, seed, schedule, mixed precision, checkpoints and whole training runs."""

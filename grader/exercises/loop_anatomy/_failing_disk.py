@@ -1,0 +1,67 @@
+"""A disk that fills up while a checkpoint is being saved, and ways to see how the old file was replaced."""
+
+import errno
+import io
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from grader.observe.fixtures.stand_ins import replaced
+
+
+@contextmanager
+def full_disk(student: Any) -> Iterator[None]:
+    """`torch.save` writes half of the file and then fails."""
+    save = torch.save
+
+    def half(content: Any, target: Any, *args: Any, **kwargs: Any) -> None:
+        buffer = io.BytesIO()
+        save(content, buffer, *args, **kwargs)
+        written = buffer.getvalue()[: len(buffer.getvalue()) // 2]
+        if isinstance(target, str | os.PathLike):
+            Path(target).write_bytes(written)
+        else:
+            target.write(written)
+        raise OSError(28, "No space left on device")
+
+    with replaced(student, torch, "save", half):
+        yield
+
+
+@contextmanager
+def renaming(student: Any, path: Path) -> Iterator[list[bool]]:
+    """For each file that is renamed to the checkpoint's name: was the old checkpoint gone by then?
+
+    Files outside the checkpoint's folder cannot be renamed into it, as if they lay on another file system.
+    """
+    gaps: list[bool] = []
+    originals = {name: getattr(os, name) for name in ("rename", "replace")}
+
+    def watched(rename: Callable[..., None]) -> Callable[..., None]:
+        def renamed(src: Any, dst: Any, **kwargs: Any) -> None:
+            if not kwargs and os.path.abspath(os.fsdecode(dst)) == str(path):
+                if not Path(os.path.abspath(os.fsdecode(src))).is_relative_to(path.parent):
+                    raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), src, None, dst)
+                gaps.append(not path.exists())
+            rename(src, dst, **kwargs)
+
+        return renamed
+
+    with ExitStack() as stack:
+        for name, original in originals.items():
+            stack.enter_context(replaced(student, os, name, watched(original)))
+        yield gaps
+
+
+def second_name(path: Path, link: Path) -> Any:
+    """A hard link to the file as it is now; the returned function tells whether its content is still the same."""
+    try:
+        before = path.read_bytes()
+        os.link(path, link)
+    except OSError:  # no such file, or a file system without hard links
+        return path.exists
+    return lambda: link.read_bytes() == before

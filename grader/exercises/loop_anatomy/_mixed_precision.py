@@ -1,0 +1,74 @@
+"""What `amp_step` and `amp_accumulate` share: a model that notes autocast, its data, scalers, and a scenario's core."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from grader.observe.fixtures.autocast import AutocastNet, in_half_steps, noting_loss
+from grader.observe.fixtures.classifiers import (
+    CLASSES,
+    FEATURES,
+    HIDDEN,
+    Batch,
+    LossFn,
+    batches,
+    gradient_norm,
+    initialised,
+    loss_function,
+)
+from grader.observe.play import Env, Stage
+
+AMP_ATOL = 2e-6
+"""Right programs differ by less. Adding in another order in float32 gives 1e-7; a scale that is a power of two
+gives nothing. In float64, a clip written by hand without torch's 1e-6 gives up to about this much."""
+
+
+def layers() -> list[nn.Module]:
+    """The layers of every model in the two exercises."""
+    return [nn.Linear(FEATURES, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)]
+
+
+def autocast_net(env: Env) -> AutocastNet:
+    """A model that notes autocast and computes in float64."""
+    net = AutocastNet(layers())
+    initialised(net, env, "model")
+    return net
+
+
+def half_step_batches(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
+    """Batches of these sizes, whose inputs are exact in every precision."""
+    return in_half_steps(batches(env, sizes))
+
+
+def grad_scaler(env: Env, **settings: Any) -> torch.amp.GradScaler:
+    """A scaler for the scenario's device."""
+    return torch.amp.GradScaler(env.device.type, **settings)
+
+
+def fresh_gradient_norm(env: Env, batch: Batch) -> float:
+    """Norm of the gradient that the first update sees; computed with another model of the same weights."""
+    return gradient_norm(autocast_net(env), loss_function(env), batch)
+
+
+def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtype, Any], None]) -> None:
+    """What autocast said during forward, loss and backward.
+
+    bfloat16 without a scaler, float16 with one; then bfloat16 with a scaler too, once switched off, once on: a
+    program must not conclude from a scaler that float16 is asked for.
+    """
+    env, recorder = stage.env, stage.recorder
+    off, on = grad_scaler(env, enabled=False), grad_scaler(env, init_scale=2.0**8)
+    cases = (
+        (torch.bfloat16, None, ""),
+        (torch.float16, grad_scaler(env, init_scale=2.0**8), ""),
+        (torch.bfloat16, off, "(꺼 둔 스케일러)"),
+        (torch.bfloat16, on, "(켜 둔 스케일러)"),
+    )
+    for dtype, scaler, beside in cases:
+        model = autocast_net(env)
+        call(model, noting_loss(loss_function(env), model.notes), dtype, scaler)
+        for what in ("순전파", "손실", "역전파"):
+            name = f"{str(dtype).removeprefix('torch.')}{beside}"
+            recorder.fact(f"{name}을 청한 {what}의 autocast", model.notes.fact(what))

@@ -1,0 +1,86 @@
+"""Accelerate's `Accelerator`, as if started by several processes, with its calls counted."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+from torch import nn
+
+from grader.exercises.loop_anatomy._training_case import Case
+from grader.observe.play import Env
+
+
+class _Wrapped(nn.DataParallel[nn.Module]):
+    """What `prepare` makes of a model when there are several processes: names in its state begin with `module.`"""
+
+    def __init__(self, module: nn.Module) -> None:
+        nn.Module.__init__(self)
+        self.module = module
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """The module's own."""
+        return self.module(*inputs, **kwargs)
+
+
+@dataclass
+class Calls:
+    """Calls of Accelerator's methods."""
+
+    backward: int = 0
+    train_loader_prepared: bool = False
+
+
+@contextmanager
+def watched_accelerator(env: Env, case: Case) -> Iterator[Calls]:
+    """Accelerator as if started by several processes, as far as one process can show that, and watched.
+
+    On one process a run goes right even if nothing is prepared or unwrapped; on several it does not.
+    """
+    from accelerate import Accelerator
+
+    calls = Calls()
+    backward, prepare_model = Accelerator.backward, Accelerator.prepare_model
+    prepare_loader = Accelerator.prepare_data_loader
+
+    def noted_backward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        calls.backward += 1
+        return backward(self, *args, **kwargs)
+
+    def wrapping(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _Wrapped(prepare_model(self, *args, **kwargs))
+
+    def noted_loader(self: Any, data_loader: Any, *args: Any, **kwargs: Any) -> Any:
+        calls.train_loader_prepared |= data_loader is case.train_loader
+        return prepare_loader(self, data_loader, *args, **kwargs)
+
+    use_cpu = {"ACCELERATE_USE_CPU": "true"} if env.device.type == "cpu" else {}
+    with patch.dict(os.environ, use_cpu), _fresh_accelerate_state():
+        Accelerator.backward = noted_backward
+        Accelerator.prepare_model = wrapping
+        Accelerator.prepare_data_loader = noted_loader
+        try:
+            yield calls
+        finally:
+            Accelerator.backward = backward
+            Accelerator.prepare_model = prepare_model
+            Accelerator.prepare_data_loader = prepare_loader
+
+
+@contextmanager
+def _fresh_accelerate_state() -> Iterator[None]:
+    """Accelerate keeps device and precision in the process: each run chooses anew, and a notebook keeps its own."""
+    from accelerate.state import AcceleratorState, GradientState, PartialState
+
+    shared = [cls._shared_state for cls in (PartialState, AcceleratorState, GradientState)]
+    before = [dict(state) for state in shared]
+    try:
+        for state in shared:
+            state.clear()
+        yield
+    finally:
+        for state, content in zip(shared, before, strict=True):
+            state.clear()
+            state.update(content)

@@ -1,0 +1,128 @@
+"""Driver of `amp_accumulate`: updates from windows of micro-batches in low precision, and one that overflows."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.loop_anatomy._mixed_precision import (
+    AMP_ATOL,
+    autocast_net,
+    fresh_gradient_norm,
+    grad_scaler,
+    half_step_batches,
+    record_precision,
+)
+from grader.observe.fixtures.classifiers import Batch, LossFn, loss_function, scale_rates, sgd
+from grader.observe.play import Driver, Env, Problem, Stage
+
+driver = Driver("amp_accumulate")
+
+_MICRO = 3
+"""Samples in a micro-batch."""
+
+
+def _windows(env: Env) -> tuple[list[Batch], ...]:
+    """Windows of four, three, one and four micro-batches, all of them of one size."""
+    data = half_step_batches(env, (_MICRO,) * 12)
+    return data[:4], data[4:7], data[7:8], data[8:]
+
+
+def _problem(env: Env) -> Problem:
+    return Problem(autocast_net(env), half_step_batches(env, (_MICRO,) * 12), loss_function(env))
+
+
+def _accumulated(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
+    """Clipping not asked for, active, out of reach, active; the rates fall."""
+    env, recorder = stage.env, stage.recorder
+    problem = _problem(env)
+    windows = _windows(env)
+    first = (torch.cat([xb for xb, _ in windows[0]]), torch.cat([yb for _, yb in windows[0]]))
+    norm = fresh_gradient_norm(env, first)
+    opt = sgd(problem.model)
+    recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
+    scales = []
+    for window, limit in zip(windows, (None, 0.4 * norm, 50.0 * norm, 0.3 * norm), strict=True):
+        recorder.call(
+            stage.student("amp_accumulate"),
+            *(problem.model, opt, problem.loss_fn, window),
+            dtype=dtype,
+            scaler=scaler,
+            max_norm=limit,
+        )
+        scale_rates(opt, 0.8)
+        if scaler is not None:
+            scales.append(scaler.get_scale())
+    if scaler is not None:
+        recorder.array("배율", scales)
+
+
+@driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)
+def _bf16(stage: Stage) -> None:
+    _accumulated(stage, torch.bfloat16, None)
+
+
+@driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)
+def _fp16(stage: Stage) -> None:
+    _accumulated(stage, torch.float16, grad_scaler(stage.env, init_scale=2.0**10, growth_interval=2))
+
+
+@driver.scenario("overflow", "오버플로가 난 구간", atol=AMP_ATOL)
+def _overflow(stage: Stage) -> None:
+    """A window whose loss is so large that its scaled gradients are infinite, then an ordinary one."""
+    env, recorder = stage.env, stage.recorder
+    problem = _problem(env)
+    opt = sgd(problem.model)
+    scaler = grad_scaler(env, init_scale=2.0**40, backoff_factor=2.0**-32)
+    recorder.watch(problem.model, opt)
+    factors, scales = (1e300, 1.0), []
+    for window, factor in zip(_windows(env), factors, strict=False):
+
+        def loss_fn(output: Tensor, target: Tensor, factor: float = factor) -> Tensor:
+            return problem.loss_fn(output, target) * factor
+
+        recorder.call(
+            stage.student("amp_accumulate"),
+            *(problem.model, opt, loss_fn, window),
+            dtype=torch.float16,
+            scaler=scaler,
+            max_norm=1.0,
+        )
+        scales.append(scaler.get_scale())
+    recorder.array("배율", scales)
+
+
+@driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
+def _precision(stage: Stage) -> None:
+    window = _windows(stage.env)[1]
+
+    def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:
+        opt = sgd(model)
+        stage.recorder.watch(model, opt)
+        stage.recorder.call(
+            stage.student("amp_accumulate"), model, opt, loss_fn, window, dtype=dtype, scaler=scaler
+        )
+
+    record_precision(stage, call)
+
+
+@driver.scenario("returns", "반환값", atol=AMP_ATOL)
+def _returns(stage: Stage) -> None:
+    """Windows of several sizes, with and without a scaler; the mode stays what it was."""
+    env, recorder = stage.env, stage.recorder
+    problem = _problem(env)
+    problem.model.eval()
+    opt = sgd(problem.model)
+    recorder.watch(problem.model, opt)
+    for number, window in enumerate(_windows(env)[:3]):
+        scaler = grad_scaler(env, init_scale=2.0**6) if number else None
+        dtype = torch.float16 if number else torch.bfloat16
+        recorder.returned(
+            recorder.call(
+                stage.student("amp_accumulate"),
+                *(problem.model, opt, problem.loss_fn, window),
+                dtype=dtype,
+                scaler=scaler,
+            )
+        )
+    recorder.modes()

@@ -1,0 +1,170 @@
+"""Driver of `amp_step`: updates in bfloat16 and float16, with and without a scaler, and one that overflows."""
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from grader.exercises.loop_anatomy._mixed_precision import (
+    AMP_ATOL,
+    autocast_net,
+    fresh_gradient_norm,
+    grad_scaler,
+    half_step_batches,
+    layers,
+    record_precision,
+)
+from grader.observe.fixtures.classifiers import (
+    Batch,
+    LossFn,
+    Net,
+    batches,
+    initialised,
+    loss_function,
+    scale_rates,
+    sgd,
+)
+from grader.observe.play import Driver, Env, Problem, Stage
+
+driver = Driver("amp_step")
+
+_SIZES = (4, 3, 5, 2, 4)
+"""Samples in each batch."""
+
+
+def _problem(env: Env) -> Problem:
+    return Problem(autocast_net(env), half_step_batches(env, _SIZES), loss_function(env))
+
+
+def _rounding_net(env: Env, salt: str = "model") -> Net:
+    """float32, rounded as autocast says."""
+    net = initialised(Net(layers()), env, salt)
+    net.float()
+    return net
+
+
+def _rounding_data(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
+    return [(xb.float(), yb) for xb, yb in batches(env, sizes)]
+
+
+def _steps(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
+    """Clipping not asked for, active, out of reach, active, active; the rates fall."""
+    env, recorder = stage.env, stage.recorder
+    problem = _problem(env)
+    norm = fresh_gradient_norm(env, problem.batches[0])
+    opt = sgd(problem.model)
+    recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
+    scales = []
+    limits = (None, 0.4 * norm, 50.0 * norm, 0.3 * norm, 0.2 * norm)
+    for (xb, yb), limit in zip(problem.batches, limits, strict=True):
+        recorder.call(
+            stage.student("amp_step"),
+            *(problem.model, opt, problem.loss_fn, xb, yb),
+            dtype=dtype,
+            scaler=scaler,
+            max_norm=limit,
+        )
+        scale_rates(opt, 0.8)
+        if scaler is not None:
+            scales.append(scaler.get_scale())
+    if scaler is not None:
+        recorder.array("배율", scales)
+
+
+@driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)
+def _bf16(stage: Stage) -> None:
+    """Without a scaler: beside gradients scaled by 4096, an older gradient that was not cleared hardly shows."""
+    _steps(stage, torch.bfloat16, None)
+
+
+@driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)
+def _fp16(stage: Stage) -> None:
+    _steps(stage, torch.float16, grad_scaler(stage.env, init_scale=2.0**12, growth_interval=3))
+
+
+@driver.scenario("overflow", "오버플로가 난 스텝", atol=AMP_ATOL)
+def _overflow(stage: Stage) -> None:
+    """A scale at which every float16 gradient overflows, then one at which none does."""
+    env, recorder = stage.env, stage.recorder
+    model = _rounding_net(env)
+    opt = sgd(model)
+    scaler = grad_scaler(env, init_scale=2.0**40, backoff_factor=2.0**-32)
+    recorder.watch(model, opt)
+    scales = []
+    for batch in _rounding_data(env, (4, 4)):
+        recorder.call(
+            stage.student("amp_step"),
+            *(model, opt, loss_function(env), *batch),
+            dtype=torch.float16,
+            scaler=scaler,
+            max_norm=1.0,
+        )
+        scales.append(scaler.get_scale())
+    recorder.array("배율", scales)
+
+
+@driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
+def _precision(stage: Stage) -> None:
+    (batch,) = half_step_batches(stage.env, (4,))
+
+    def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:
+        opt = sgd(model)
+        stage.recorder.watch(model, opt)
+        stage.recorder.call(
+            stage.student("amp_step"), model, opt, loss_fn, *batch, dtype=dtype, scaler=scaler
+        )
+
+    record_precision(stage, call)
+
+
+@driver.scenario("rounding", "낮은 정밀도로 계산한 한 스텝", check="bf16", atol=AMP_ATOL)
+def _rounding(stage: Stage) -> None:
+    """Real bfloat16, then real float16: one step each, from weights that are known to the last bit."""
+    env, recorder = stage.env, stage.recorder
+    for number, dtype in enumerate((torch.bfloat16, torch.float16)):
+        model = _rounding_net(env, f"model {number}")
+        opt = sgd(model)
+        recorder.watch(model, opt)
+        scaler = grad_scaler(env, init_scale=2.0**8) if number else None
+        (batch,) = _rounding_data(env, (6,))
+        recorder.call(
+            stage.student("amp_step"), model, opt, loss_function(env), *batch, dtype=dtype, scaler=scaler
+        )
+
+
+@driver.scenario("returns", "반환값", atol=AMP_ATOL)
+def _returns(stage: Stage) -> None:
+    """The loss before the update, not the scaled one; the mode stays what it was."""
+    env, recorder = stage.env, stage.recorder
+    problem = _problem(env)
+    problem.model.eval()
+    opt = sgd(problem.model)
+    recorder.watch(problem.model, opt)
+    for number, (xb, yb) in enumerate(problem.batches[:3]):
+        scaler = grad_scaler(env, init_scale=2.0**6) if number else None
+        dtype = torch.float16 if number else torch.bfloat16
+        recorder.returned(
+            recorder.call(
+                stage.student("amp_step"),
+                *(problem.model, opt, problem.loss_fn, xb, yb),
+                dtype=dtype,
+                scaler=scaler,
+            )
+        )
+    recorder.modes()
+
+
+@driver.scenario("deprecated", "더는 쓰지 않는 API", atol=AMP_ATOL)
+def _deprecated(stage: Stage) -> None:
+    env, recorder = stage.env, stage.recorder
+    problem = _problem(env)
+    opt = sgd(problem.model)
+    recorder.watch(problem.model, opt)
+    for scaler, dtype in ((None, torch.bfloat16), (grad_scaler(env, init_scale=2.0**6), torch.float16)):
+        recorder.call(
+            stage.student("amp_step"),
+            *(problem.model, opt, problem.loss_fn, *problem.batches[0]),
+            dtype=dtype,
+            scaler=scaler,
+        )
+    recorder.fact("FutureWarning", "있음" if "FutureWarning" in recorder.warned else "없음")

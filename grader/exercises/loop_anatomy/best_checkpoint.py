@@ -1,0 +1,260 @@
+"""Driver of `BestCheckpoint`: offers it scores in many orders, and reads what the file holds after each of them."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from grader.exercises.loop_anatomy._checkpoint_file import recorded_content
+from grader.exercises.loop_anatomy._failing_disk import full_disk, renaming, second_name
+from grader.observe.fixtures.checkpoints import flat_state, plain, read_checkpoint, scratch_folder
+from grader.observe.fixtures.classifiers import batches
+from grader.observe.fixtures.training import Settings, TrainingRun, settings_for
+from grader.observe.play import Driver, Env, Stage
+from grader.observe.recorder import Recorder
+from grader.observe.trace import Fact
+
+driver = Driver("BestCheckpoint")
+
+
+def _updates(
+    stage: Stage,
+    path: Path,
+    scores: list[Any],
+    *,
+    name: str = "",
+    as_text: bool = False,
+    norm_dropout: bool = False,
+) -> Iterator[tuple[TrainingRun, list[Tensor]]]:
+    """Calls `update` once for each score, after one more batch of training each time.
+
+    Yields after every `update`: the run, and the weights at each `update` so far.
+    """
+    recorder, env = stage.recorder, stage.env
+    student = stage.student("BestCheckpoint")
+    run = TrainingRun(env, norm_dropout=norm_dropout)
+    if norm_dropout:
+        run.model.layers[1].eval()  # frozen statistics: `model.train()` after saving would lose them
+    data = batches(env, (4,) * (len(scores) + 1))
+    config = settings_for(student, Settings(epochs=len(scores), amp_dtype="bfloat16"))
+    best = recorder.call(student, str(path) if as_text else path)
+    outcomes: list[Fact] = []
+    moments: list[Tensor] = []
+    for number, (score, steps) in enumerate(zip(scores, _steps(env, len(scores)), strict=True)):
+        run.train(data[number : number + 1])
+        moments.append(run.weights())
+        saved = recorder.call(
+            lambda score=score, step=steps: best.update(
+                score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=step, config=config
+            )
+        )
+        outcomes.append(plain(saved))
+        yield run, moments
+    recorder.fact(f"{name}update()의 반환값", outcomes)
+
+
+def _rising(env: Env, count: int) -> list[float]:
+    """Scores in rising order, exact in float32; a learner cannot know them beforehand, nor the steps."""
+    drawn = torch.randperm(1000, generator=env.generator("scores"))[:count].sort().values
+    return [(int(n) + 10) / 1024 for n in drawn]
+
+
+def _steps(env: Env, count: int) -> list[int]:
+    """Numbers of updates that the model is said to have had."""
+    return torch.randint(1, 50, (count,), generator=env.generator("steps")).cumsum(0).tolist()
+
+
+def _record_file(recorder: Recorder, path: Path, run: TrainingRun, moments: list[Tensor], name: str) -> None:
+    """Which moment's weights the file holds now, and the score and step beside them."""
+    content, how = read_checkpoint(path)
+    weights = flat_state(content.get("model"), run.model)
+    found = [n for n, moment in enumerate(moments, start=1) if torch.equal(weights, moment)]
+    recorder.fact(f"{name} 파일", how)
+    if content:
+        whose = f"{found[-1]}번째 update 때의 것" if found else "어느 때의 것도 아님"
+        recorder.fact(f"{name} 파일의 가중치", whose)
+        recorder.fact(f"{name} 파일의 score", plain(content.get("score")))
+        recorder.fact(f"{name} 파일의 step", plain(content.get("step")))
+
+
+def _after_each(stage: Stage, scores: list[Any], *, name: str = "", as_text: bool = False) -> None:
+    with scratch_folder() as folder:
+        path = folder / "best.pt"
+        for run, moments in _updates(stage, path, scores, name=name, as_text=as_text):
+            _record_file(stage.recorder, path, run, moments, f"{name}{len(moments)}번째 update 뒤")
+
+
+@driver.scenario("best", "오르내리는 점수")
+def _best(stage: Stage) -> None:
+    """Best, worst and last are three different moments; between two bests there is something worse."""
+    worst, low, middle, high, highest, best = _rising(stage.env, 6)
+    orders = (
+        [low, high, middle, best, worst, highest],
+        [middle, low, high, worst, best, highest],
+        [high, highest, low, worst, best, middle],
+        [middle, highest, high, best, worst, low],
+    )
+    _after_each(stage, orders[stage.env.number("order") % len(orders)])
+
+
+@driver.scenario("again", "파일이 이미 있을 때", check="best")
+def _again(stage: Stage) -> None:
+    """The file of a run that went better lies there already: a new run's first score is its best so far."""
+    low, middle, high, highest = _rising(stage.env, 4)
+    with scratch_folder() as folder:
+        path = folder / "best.pt"
+        for name, scores in (("앞선 학습: ", [highest]), ("새 학습: ", [middle, low, high])):
+            for run, moments in _updates(stage, path, scores, name=name):
+                _record_file(stage.recorder, path, run, moments, f"{name}{len(moments)}번째 update 뒤")
+
+
+@driver.scenario("ties", "같은 점수")
+def _ties(stage: Stage) -> None:
+    """The last score is higher by 2**-20 only: a program that asks for, say, 1e-4 more does not save it."""
+    low, high = _rising(stage.env, 2)
+    _after_each(stage, [low, low, high, low, high, high + 2.0**-20], as_text=True)
+
+
+@driver.scenario("zero", "0점과 음수 점수")
+def _zero(stage: Stage) -> None:
+    """0.0 is a score like any other, and so is a negated loss.
+
+    Such scores may all lie far below -1, with which some programs begin as their best.
+    """
+    low, middle, high = _rising(stage.env, 3)
+    _after_each(stage, [0.0, -low, 0.0])
+    _after_each(stage, [-2.0 - middle, -2.0 - high, -2.0 - low], name="음수 점수: ")
+
+
+@driver.scenario("nan", "NaN 점수", check="zero")
+def _nan(stage: Stage) -> None:
+    """NaN first, and NaN in the middle."""
+    low, middle, high = _rising(stage.env, 3)
+    _after_each(stage, [math.nan, middle, math.nan, low, high])
+
+
+@driver.scenario("content", "이어서 학습할 수 있는 내용")
+def _content(stage: Stage) -> None:
+    """Everything that a run needs to go on, loaded into fresh objects; statistics of BatchNorm are part of it."""
+    recorder, env = stage.recorder, stage.env
+    fresh = TrainingRun(env, norm_dropout=True, salt="fresh")
+    modes: list[Fact] = []
+    with scratch_folder() as folder:
+        path = folder / "best.pt"
+        for run, _ in _updates(stage, path, _rising(env, 3), norm_dropout=True):
+            modes = [m.training for m in run.model.modules()]
+        content = recorded_content(recorder, path)
+    recorder.fact("step", plain(content.get("step")))
+    recorder.array("모델의 상태", flat_state(content.get("model"), fresh.model))
+    recorder.fact("저장한 뒤의 모드", modes)
+    recorder.array("옵티마이저", _loaded_momentum(fresh.opt, content.get("optimizer")))
+    recorder.fact("스케줄러", _loaded_epoch(fresh.scheduler, content.get("scheduler")))
+
+
+def _loaded_momentum(opt: Optimizer, state: Any) -> Tensor:
+    """Momentum and learning rates after loading; empty when it cannot be loaded."""
+    try:
+        opt.load_state_dict(state)
+        buffers = [
+            opt.state[p]["momentum_buffer"].double().cpu().ravel()
+            for g in opt.param_groups
+            for p in g["params"]
+        ]
+        rates = torch.tensor([float(group["lr"]) for group in opt.param_groups], dtype=torch.float64)
+        return torch.cat([*buffers, rates])
+    except Exception:
+        return torch.zeros(0)
+
+
+def _loaded_epoch(scheduler: LRScheduler, state: Any) -> Fact:
+    try:
+        scheduler.load_state_dict(state)
+        return plain(scheduler.last_epoch)
+    except Exception:
+        return "불러올 수 없음"
+
+
+@driver.scenario("plain", "파일에 담긴 값")
+def _plain(stage: Stage) -> None:
+    """NumPy's scores; a TrainConfig, then a dict as config. The file must open with `weights_only=True`."""
+    recorder, env = stage.recorder, stage.env
+    student = stage.student("BestCheckpoint")
+    run = TrainingRun(env)
+    run.train(batches(env, (4,)))
+    scores = _rising(env, 4)
+    settings = settings_for(student, Settings(lr=scores[1], seed=env.number("config") % 1000))
+    cases = (
+        ("TrainConfig", scores[0], settings),
+        ("dict", scores[1], {"lr": scores[0], "amp_dtype": None}),
+        ("NumPy 점수(float64)", np.float64(scores[2]), {"lr": 0.5}),
+        ("NumPy 점수(float32)", np.float32(scores[3]), {"lr": 0.5}),
+    )
+    with scratch_folder() as folder:
+        best = recorder.call(student, folder / "best.pt")
+        for name, score, config in cases:
+            saved = recorder.call(
+                lambda score=score, config=config: best.update(
+                    score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=1, config=config
+                )
+            )
+            content, how = read_checkpoint(folder / "best.pt")
+            # A comparison with NumPy's score is NumPy's bool.
+            recorder.fact(f"{name}: 반환값", plain(bool(saved) if isinstance(saved, np.bool_) else saved))
+            recorder.fact(f"{name}: 파일", how)
+            recorder.fact(f"{name}: score", plain(content.get("score")))
+            recorder.fact(f"{name}: config", plain(content.get("config")))
+
+
+@driver.scenario("crash", "저장하다 끊길 때")
+def _crash(stage: Stage) -> None:
+    """The disk fills up in the middle of saving; then there is room again."""
+    recorder, student = stage.recorder, stage.student("BestCheckpoint")
+    run = TrainingRun(stage.env)
+    data = batches(stage.env, (4, 4, 4, 4))
+    scores, steps = _rising(stage.env, 4), _steps(stage.env, 4)
+    moments: list[Tensor] = []
+    with scratch_folder() as folder:
+        path = folder / "best.pt"
+        best = recorder.call(student, path)
+
+        def save() -> None:
+            number = len(moments)
+            run.train(data[number : number + 1])
+            moments.append(run.weights())
+            parts = {"model": run.model, "opt": run.opt, "scheduler": run.scheduler}
+            best.update(scores[number], **parts, step=steps[number], config={"lr": 0.1})
+
+        with full_disk(student):
+            _whatever_it_raises(recorder, save)
+        recorder.fact("첫 저장이 끊긴 뒤의 파일", read_checkpoint(path)[1])
+        recorder.call(save)
+        _record_file(recorder, path, run, moments, "다시 저장한 뒤")
+        with full_disk(student):
+            _whatever_it_raises(recorder, save)
+        _record_file(recorder, path, run, moments, "두 번째로 저장이 끊긴 뒤")
+        kept = second_name(path, folder / "kept.pt")
+        with renaming(student, path) as gaps:
+            recorder.call(save)
+        # Between taking the old file away and giving the new one its name, a crash leaves neither.
+        recorder.fact("이름을 바꿀 때 예전 파일", "없음" if any(gaps) else "있음")
+        _record_file(recorder, path, run, moments, "마지막 저장 뒤")
+        # A file that was written in place shows its new content under its second name as well.
+        recorder.fact("저장하는 동안 예전 파일", "그대로" if kept() else "덮어씀")
+
+
+def _whatever_it_raises(recorder: Recorder, action: Any) -> None:
+    """What becomes of the exception is the student's choice."""
+
+    def attempt() -> None:
+        try:
+            action()
+        except OSError:
+            return
+
+    recorder.call(attempt)

@@ -1,0 +1,97 @@
+"""Driver of `resume`: trains on from a checkpoint, and compares with a run that was never interrupted."""
+
+import warnings
+
+import torch
+from torch.optim.lr_scheduler import LambdaLR
+
+from grader.observe.fixtures.checkpoints import flat_state, plain, scratch_folder
+from grader.observe.fixtures.classifiers import batches, norm_dropout_mlp, sgd
+from grader.observe.fixtures.training import Settings, TrainingRun
+from grader.observe.play import Driver, Stage
+from grader.observe.values import type_name
+
+driver = Driver("resume")
+
+_STEPS = 9
+"""Updates of the whole run."""
+
+
+def _resumed(stage: Stage, *, adamw: bool, as_text: bool) -> None:
+    """Nine batches in one go, and the same nine with an interruption.
+
+    The interrupted run trains on some batches, saves a checkpoint, loads it into new objects as a new process
+    would, and trains on the rest. The scheduler has made one or two steps more than there were updates, so that
+    the number of updates does not tell where it stands.
+    """
+    env, recorder = stage.env, stage.recorder
+    data = batches(env, (4,) * (_STEPS + 2))
+    saved_at = 3 + env.number("saved at") % 4
+    whole = TrainingRun(env, adamw=adamw)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns when no update came before the scheduler's step
+        for _ in range(1 + env.number("ahead") % 2):
+            whole.scheduler.step()
+    whole.train(data[:saved_at])
+    again = TrainingRun(env, adamw=adamw, salt="another start")
+    with scratch_folder() as folder:
+        path = folder / "run.pt"
+        extra = {"step": saved_at, "score": 0.5, "config": Settings().to_dict(), "note": "덤으로 든 것"}
+        torch.save({**whole.state(), **extra}, path)
+        whole.train(data[saved_at:_STEPS])
+        step = recorder.call(
+            stage.student("resume"),
+            str(path) if as_text else path,
+            model=again.model,
+            opt=again.opt,
+            scheduler=again.scheduler,
+        )
+    recorder.fact("반환 타입", type_name(step))
+    recorder.fact("반환값", plain(step))
+    recorder.watch(again.model, again.opt)  # from here on, so that updates are counted from what was loaded
+    start = step if isinstance(step, int) and 0 <= step <= _STEPS else saved_at
+    again.train(data[start:_STEPS])
+    ends = zip(whole.model.parameters(), again.model.parameters(), strict=True)
+    recorder.fact("중단 없이 학습한 가중치와 비트까지 같음", all(torch.equal(a, b) for a, b in ends))
+
+
+@driver.scenario("sgd", "모멘텀 SGD")
+def _sgd(stage: Stage) -> None:
+    _resumed(stage, adamw=False, as_text=False)
+
+
+@driver.scenario("adamw", "AdamW")
+def _adamw(stage: Stage) -> None:
+    _resumed(stage, adamw=True, as_text=True)
+
+
+@driver.scenario("modes", "배치 정규화의 이동 통계량과 모드")
+def _modes(stage: Stage) -> None:
+    """Buffers are part of the model's state; modes are not."""
+    env, recorder = stage.env, stage.recorder
+    saved, model = norm_dropout_mlp(env, "saved"), norm_dropout_mlp(env)
+    with torch.no_grad():
+        for buffer in saved.buffers():
+            buffer.add_(0.25 if buffer.is_floating_point() else 1)
+    opt = sgd(model)
+    scheduler = LambdaLR(opt, lambda k: 0.9**k)
+    fresh = sgd(saved)
+    content = {
+        "model": saved.state_dict(),
+        "optimizer": fresh.state_dict(),
+        "scheduler": LambdaLR(fresh, lambda k: 0.9**k).state_dict(),
+        "step": 10 + env.number("step") % 90,
+        "score": 0.0,
+        "config": {},
+    }
+    model.eval()
+    model.layers[3].train()
+    with scratch_folder() as folder:
+        torch.save(content, folder / "run.pt")
+        recorder.watch(model)
+        step = recorder.call(
+            stage.student("resume"), folder / "run.pt", model=model, opt=opt, scheduler=scheduler
+        )
+    recorder.fact("반환값", plain(step))
+    recorder.array("모델의 상태", flat_state(model.state_dict(), model))
+    recorder.modes()

@@ -1,0 +1,180 @@
+"""Driver of `TrainConfig`: makes configs from defaults, values and TOML files, with possible and impossible values."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from grader.exercises.loop_anatomy._drawing import drawn_number
+from grader.observe.fixtures.checkpoints import plain, read_checkpoint, scratch_folder
+from grader.observe.fixtures.training import Settings
+from grader.observe.play import Driver, Env, Stage
+from grader.observe.recorder import Recorder
+from grader.observe.values import type_name
+
+driver = Driver("TrainConfig")
+
+_FIELDS = tuple(field.name for field in dataclasses.fields(Settings))
+
+_NO_FIELDS = ("to_dict", "from_toml", "__doc__")
+"""Every config has attributes of these names, but they are no settings: `hasattr` is no way to know a field."""
+
+
+def _settings(env: Env) -> Settings:
+    """Settings whose every field differs from its default."""
+    warmup_steps = drawn_number(env, "warmup_steps", 1, 9)
+    return Settings(
+        lr=drawn_number(env, "lr", 1, 500) / 1000,
+        weight_decay=drawn_number(env, "weight_decay", 20, 300) / 1000,
+        epochs=drawn_number(env, "epochs", 4, 30),
+        batch_size=drawn_number(env, "batch_size", 33, 200),
+        warmup_steps=warmup_steps,
+        total_steps=warmup_steps + drawn_number(env, "total_steps", 100, 200),
+        max_norm=drawn_number(env, "max_norm", 9, 60) / 8,
+        amp_dtype=("bfloat16", "float16")[drawn_number(env, "amp_dtype", 0, 2)],
+        seed=drawn_number(env, "seed", 1, 10_000),
+    )
+
+
+def _record_fields(recorder: Recorder, config: Any, where: str) -> None:
+    for name in _FIELDS:
+        recorder.fact(f"{where} {name}", plain(getattr(config, name, "(없음)")))
+
+
+@driver.scenario("fields", "필드와 기본값")
+def _fields(stage: Stage) -> None:
+    """Nothing given, everything given, some given."""
+    recorder, cls = stage.recorder, stage.student("TrainConfig")
+    values = _settings(stage.env).to_dict()
+    config = recorder.call(cls)
+    recorder.fact("dataclass", dataclasses.is_dataclass(cls))
+    _record_fields(recorder, config, "기본값")
+    _record_fields(recorder, recorder.call(cls, **values), "준 값")
+    some = {name: values[name] for name in ("lr", "seed")}
+    _record_fields(recorder, recorder.call(cls, **some), "lr과 seed만 준 설정의")
+
+
+@driver.scenario("frozen", "만든 뒤에 바꾸기")
+def _frozen(stage: Stage) -> None:
+    recorder = stage.recorder
+    config = recorder.call(stage.student("TrainConfig"), lr=_settings(stage.env).lr)
+    recorder.expect(AttributeError, "만든 뒤에 lr을 바꾸면", setattr, config, "lr", 1.0)
+    recorder.fact("바꾸려고 한 뒤의 lr", plain(getattr(config, "lr", "(없음)")))
+
+
+@driver.scenario("to-dict", "to_dict()")
+def _to_dict(stage: Stage) -> None:
+    recorder, cls = stage.recorder, stage.student("TrainConfig")
+    for number, values in enumerate(({}, _settings(stage.env).to_dict()), start=1):
+        saved = recorder.call(lambda values=values: cls(**values).to_dict())
+        is_dict = isinstance(saved, dict)
+        recorder.fact(f"{number}번째 설정의 to_dict() 타입", "dict" if is_dict else type_name(saved))
+        for name in _FIELDS:
+            recorder.fact(f"to_dict()[{name!r}] ({number})", plain(saved.get(name)) if is_dict else None)
+        recorder.fact(f"{number}번째 설정을 저장했다 열기", _round_trip(saved))
+    _record_change(stage)
+
+
+def _record_change(stage: Stage) -> None:
+    """Changing the dict that `to_dict` returned must not change the frozen config."""
+    config = stage.recorder.call(stage.student("TrainConfig"), lr=_settings(stage.env).lr)
+    saved = stage.recorder.call(config.to_dict)
+    if isinstance(saved, dict):
+        saved["lr"] = -1.0
+        stage.recorder.fact("to_dict()의 결과를 바꾼 뒤 설정의 lr", plain(getattr(config, "lr", "(없음)")))
+
+
+def _round_trip(saved: Any) -> str:
+    with scratch_folder() as folder:
+        try:
+            torch.save({"config": saved}, folder / "config.pt")
+        except Exception:
+            return "torch.save가 실패함"
+        return read_checkpoint(folder / "config.pt")[1]
+
+
+@driver.scenario("toml", "TOML 파일")
+def _toml(stage: Stage) -> None:
+    """Every key, two keys, none; the path as Path and as str."""
+    recorder = stage.recorder
+    cls: Any = stage.student("TrainConfig")
+    every = _settings(stage.env).to_dict()
+    files: tuple[dict[str, Any], ...] = (every, {name: every[name] for name in ("lr", "epochs")}, {})
+    with scratch_folder() as folder:
+        for number, values in enumerate(files, start=1):
+            path = _write_toml(folder / f"run{number}.toml", values)
+            config = recorder.call(
+                lambda path=path, number=number: cls.from_toml(path if number == 1 else str(path))
+            )
+            _record_fields(recorder, config, f"{number}번째 파일의")
+
+
+@driver.scenario("unknown-key", "오타가 있는 TOML 파일")
+def _unknown_key(stage: Stage) -> None:
+    recorder = stage.recorder
+    cls: Any = stage.student("TrainConfig")
+    recorder.call(cls)
+
+    def load(path: Path, messages: list[str]) -> None:
+        try:
+            cls.from_toml(path)
+        except ValueError as error:
+            messages.append(str(error))
+            raise
+
+    for key in (_typo(stage.env), *_NO_FIELDS):
+        messages: list[str] = []
+        with scratch_folder() as folder:
+            path = _write_toml(folder / "typo.toml", {"lr": 0.1, key: 5})
+            recorder.expect(ValueError, f"{key}라는 키가 있는 파일", load, path, messages)
+        recorder.fact(f"메시지에 {key}라는 이름이 있음", any(key in m for m in messages))
+
+
+@driver.scenario("validation", "있을 수 없는 값")
+def _validation(stage: Stage) -> None:
+    """Impossible values, from a file too; values just inside the border, such as `epochs=1`, must be accepted."""
+    recorder = stage.recorder
+    cls: Any = stage.student("TrainConfig")
+    recorder.call(cls)
+    for values in (*_possible(stage.env), *_impossible(stage.env)):
+        recorder.expect(ValueError, ", ".join(f"{k}={v}" for k, v in values.items()), cls, **values)
+    with scratch_folder() as folder:
+        lr = -_settings(stage.env).lr
+        path = _write_toml(folder / "run.toml", {"lr": lr})
+        recorder.expect(ValueError, f"파일의 lr={lr}", lambda: cls.from_toml(path))
+
+
+def _write_toml(path: Path, values: dict[str, Any]) -> Path:
+    """Strings in quotes, numbers as they are; a TOML file cannot say None."""
+    lines = [f"{k} = {v!r}".replace("'", '"') for k, v in values.items() if v is not None]
+    path.write_text("# 학습 설정\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def _typo(env: Env) -> str:
+    """A field's name with two letters exchanged."""
+    name = ("weight_decay", "batch_size", "warmup_steps", "total_steps")[drawn_number(env, "field", 0, 4)]
+    at = drawn_number(env, "letter", 0, len(name) - 1)
+    while name[at] == name[at + 1]:
+        at -= 1
+    return name[:at] + name[at + 1] + name[at] + name[at + 2 :]
+
+
+def _possible(env: Env) -> tuple[dict[str, Any], ...]:
+    steps = drawn_number(env, "steps", 11, 90)
+    return {"epochs": 1, "batch_size": 1}, {"warmup_steps": 0}, {"warmup_steps": steps, "total_steps": steps}
+
+
+def _impossible(env: Env) -> tuple[dict[str, Any], ...]:
+    number = drawn_number(env, "number", 11, 90)
+    return (
+        {"lr": 0.0},
+        {"lr": -number / 100},
+        {"epochs": 0},
+        {"epochs": -number},
+        {"batch_size": 0},
+        {"batch_size": -number},
+        {"warmup_steps": number + 1, "total_steps": number},
+        {"total_steps": drawn_number(env, "total_steps", 1, 10)},
+    )

@@ -1,0 +1,16 @@
+"""Base optimizers under the SAM of the fixtures: for `sam_step`, `sam_accumulate` and `train_qa`."""
+
+from collections.abc import Callable
+
+from torch import nn
+from torch.optim import Optimizer
+
+from grader.observe.fixtures.classifiers import sgd
+
+Make = Callable[[nn.Module], Optimizer]
+"""Makes an optimizer over all parameters of a model."""
+
+
+def momentum(model: nn.Module) -> Optimizer:
+    """SGD with momentum."""
+    return sgd(model, momentum=0.9)

@@ -1,0 +1,149 @@
+"""A question-answering model of 58 parameters, and batches of questions for it: what `train_qa` is run on."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from grader.observe.fixtures.classifiers import initialised
+from grader.observe.play import Env
+
+_TOKENS, _TIME, _WIDTH = 11, 6, 4
+_PAD, TRAIN, DEV = 0, 1, 2
+"""Ids of the padding and of a sample's first token, which tells where it comes from."""
+
+_MICRO, _MICRO_BATCHES, ACCUM = 3, 5, 2
+"""Five micro-batches of three samples by twos: windows of 2, 2 and 1."""
+_DEV_SIZES = (4, 4, 1)
+
+_HANDICAPS = (1.0, 4.0, 0.0, 3.0)
+"""Added to the dev loss after each epoch, far more than learning moves it: the third epoch is best and the second
+worst, while a mean over all epochs so far is lowest after the first."""
+
+Batch = dict[str, Tensor]
+
+
+class Answer(NamedTuple):
+    """What Hugging Face models for extractive questions return."""
+
+    loss: Tensor | None
+    start_logits: Tensor
+    end_logits: Tensor
+
+    def __getitem__(self, key: Any) -> Any:
+        """By position, and by name as well."""
+        return getattr(self, key) if isinstance(key, str) else tuple(self)[key]
+
+
+@dataclass
+class Rounds:
+    """How many times the training data have been read to the end."""
+
+    done: int = 0
+
+
+@dataclass
+class Loader:
+    """Batches to iterate over, any number of times; each comes as a new dict."""
+
+    held: list[Batch]
+    rounds: Rounds = field(default_factory=Rounds)
+
+    def __iter__(self) -> Iterator[Batch]:
+        for batch in self.held:
+            yield dict(batch)
+        self.rounds.done += 1
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+
+class Reader(nn.Module):
+    """Start and end logits for every token, from the token and its two neighbours.
+
+    In eval mode it is half as sure, and its loss has the handicap of the epoch added: so every number shows in which
+    mode its pass was made. The head has no bias: the true gradient of one would be zero.
+    """
+
+    def __init__(self, rounds: Rounds, temper: float) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(_TOKENS, _WIDTH)
+        self.mix = nn.Linear(_WIDTH, 2)
+        self.head = nn.Linear(2, 2, bias=False)
+        self.observer: Any = None
+        self.rounds = rounds
+        self.temper = temper
+        self.modes_seen: dict[int, set[bool]] = {TRAIN: set(), DEV: set()}
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        start_positions: Tensor | None = None,
+        end_positions: Tensor | None = None,
+    ) -> Answer:
+        """Logits (batch, time), and the mean loss where the positions are given."""
+        if self.observer is not None:
+            self.observer.forward(input_ids)
+        self.modes_seen.setdefault(int(input_ids[0, 0]), set()).add(self.training)
+        if attention_mask is not None:
+            mask = attention_mask.bool()
+        elif start_positions is None:  # the grader wants logits alone, to find out what an update is made of
+            mask = input_ids != _PAD
+        else:  # as in Hugging Face's models: without a mask every token counts, padding too
+            mask = torch.ones_like(input_ids, dtype=torch.bool)
+        hidden = self.mix(self.tokens(input_ids))
+        hidden = torch.tanh(hidden + hidden.roll(1, dims=1) * 0.5 - hidden.roll(-1, dims=1) * 0.3)
+        logits = self.head(hidden) * self.temper * (1.0 if self.training else 0.5)
+        logits = logits.masked_fill(~mask[:, :, None], -torch.inf)
+        start, end = logits.unbind(dim=-1)
+        if self.observer is not None:
+            self.observer.forwarded(start, self.training)
+        if start_positions is None or end_positions is None:
+            return Answer(None, start, end)
+        loss = (F.cross_entropy(start, start_positions) + F.cross_entropy(end, end_positions)) / 2
+        if not self.training:
+            loss = loss + _HANDICAPS[max(self.rounds.done - 1, 0) % len(_HANDICAPS)]
+        return Answer(loss, start, end)
+
+
+def _samples(env: Env, kind: int, sizes: tuple[int, ...]) -> list[Batch]:
+    """Questions of different lengths; answers lie within what the mask shows."""
+    generator = env.generator(f"samples {kind}")
+    result = []
+    for size in sizes:
+        ids = torch.randint(3, _TOKENS, (size, _TIME), generator=generator)
+        lengths = torch.randint(3, _TIME + 1, (size,), generator=generator)
+        mask = torch.arange(_TIME) < lengths[:, None]
+        ids[~mask] = _PAD
+        ids[:, 0] = kind
+        ends = [torch.randint(0, int(n), (2,), generator=generator).sort().values for n in lengths]
+        spans = torch.stack(ends)
+        batch = {
+            "input_ids": ids,
+            "attention_mask": mask.long(),
+            "start_positions": spans[:, 0].clone(),
+            "end_positions": spans[:, 1].clone(),
+        }
+        result.append({key: value.to(env.device) for key, value in batch.items()})
+    return result
+
+
+@dataclass(frozen=True)
+class Case:
+    """A reader, and the data to train and to judge it with."""
+
+    model: Any
+    train: Loader
+    dev: Loader
+
+
+def make_case(env: Env, temper: float = 1.0) -> Case:
+    """A reader and its data; the larger `temper`, the surer it is of its answers."""
+    train = Loader(_samples(env, TRAIN, (_MICRO,) * _MICRO_BATCHES))
+    dev = Loader(_samples(env, DEV, _DEV_SIZES))
+    model: Any = Reader(train.rounds, temper)
+    return Case(initialised(model, env, "model"), train, dev)

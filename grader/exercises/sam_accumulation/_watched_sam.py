@@ -1,0 +1,66 @@
+"""The student's SAM over a model, with the recorder watching: what the scenarios of `SAM` work with."""
+
+from typing import Any
+
+from torch.optim import Optimizer
+
+from grader.observe.fixtures.classifiers import Batch, Net, batches, loss_function
+from grader.observe.play import Env, Stage
+
+
+class WatchedSAM:
+    """A model, the SAM that the student's class made over it, and the base optimizer that this SAM made."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        model: Net,
+        groups: Any,
+        kind: type[Optimizer],
+        *,
+        watch: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        self.model, self.loss_fn, self.recorder = model, loss_function(stage.env), stage.recorder
+        made: list[Optimizer] = []
+        inputs = [xb for xb, _ in sam_batches(stage.env)]
+        if watch:
+            # What lies between the two steps is no update: w + e is seen by forward passes only.
+            self.recorder.watch(model, batches=inputs, at_forwards=False)
+        self.sam = self.recorder.call(stage.student("SAM"), groups, _known(kind, made), **kwargs)
+        self.base = made[-1] if made else None
+        if watch and self.base is not None:
+            self.recorder.adopt(self.base)
+
+    def gradients(self, batch: Batch) -> None:
+        """Gradients of one batch where the weights are now, and nothing else."""
+        self.model.zero_grad()
+        self.loss_fn(self.model(batch[0]), batch[1]).backward()
+
+    def update(self, batch: Batch) -> None:
+        """Both passes over one batch; all clearing is done here, not by the student's steps."""
+        self.recorder.call(self._update, batch)
+
+    def _update(self, batch: Batch) -> None:
+        self.gradients(batch)
+        self.recorder.note("first_step")
+        self.sam.first_step()
+        self.gradients(batch)
+        self.sam.second_step()
+
+
+def _known(kind: type[Optimizer], made: list[Optimizer]) -> type[Optimizer]:
+    """The same optimizer class, except that every instance adds itself to `made`."""
+
+    class Known(kind):  # type: ignore[misc,valid-type]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            made.append(self)
+
+    Known.__name__ = Known.__qualname__ = kind.__name__
+    return Known
+
+
+def sam_batches(env: Env) -> list[Batch]:
+    """Six batches of different sizes."""
+    return batches(env, (4, 3, 5, 2, 4, 6))

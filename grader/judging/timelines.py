@@ -1,0 +1,61 @@
+"""Both orders of events, the learner's and the right one, where they first part."""
+
+from difflib import SequenceMatcher
+
+from grader.feedback import Moment
+from grader.observe.trace import Event, Run
+
+_SHOWN_EVENTS = 12
+
+
+def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
+    """The learner's events and the right ones, of the call in which they first part (at most a dozen each)."""
+    call = _first_differing_call(run, solution, update)
+    yours = [e for e in run.events if e.call == call and e.kind != "gradient"]
+    right = [e for e in solution.events if e.call == call and e.kind != "gradient"]
+    keys_yours, keys_right = [_key(e) for e in yours], [_key(e) for e in right]
+    matcher = SequenceMatcher(a=keys_yours, b=keys_right, autojunk=False)
+    same_yours: set[int] = set()
+    same_right: set[int] = set()
+    for block in matcher.get_matching_blocks():
+        same_yours.update(range(block.a, block.a + block.size))
+        same_right.update(range(block.b, block.b + block.size))
+    return (
+        _shown(yours, same_yours, update, own=True),
+        _shown(right, same_right, update, own=False),
+    )
+
+
+def _shown(events: list[Event], same: set[int], update: int | None, *, own: bool) -> tuple[Moment, ...]:
+    """A dozen events from where the wrong update begins; from the first odd one where no update is wrong."""
+    moments = [_moment(e, i not in same, own=own) for i, e in enumerate(events)]
+    if update is not None:
+        start = next((i for i, e in enumerate(events) if e.state >= update - 1), 0)
+    else:
+        odd = next((i for i in range(len(events)) if i not in same), 0)
+        start = max(0, odd - _SHOWN_EVENTS // 2)
+    return tuple(moments[start : start + _SHOWN_EVENTS])
+
+
+def _first_differing_call(run: Run, solution: Run, update: int | None) -> int:
+    for events, arrays in ((run.events, run.arrays), (solution.events, solution.arrays)):
+        if update is not None and update < len(arrays.get("theta", ())):
+            made = [e.call for e in events if e.kind == "step" and e.state == update - 1]
+            if made:
+                return made[0]
+    # Only calls that occur: a forged trace may number its calls as it likes.
+    for call in sorted({e.call for e in (*run.events, *solution.events)}):
+        if [_key(e) for e in run.events if e.call == call] != [
+            _key(e) for e in solution.events if e.call == call
+        ]:
+            return call
+    return 0
+
+
+def _key(event: Event) -> tuple[str, int | None]:
+    return event.kind, event.batch
+
+
+def _moment(event: Event, differs: bool, *, own: bool) -> Moment:
+    batch = None if event.batch is None else event.batch + 1
+    return Moment(event.kind, event.line if own else None, batch, differs)

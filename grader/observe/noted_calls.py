@@ -1,0 +1,72 @@
+"""Lets the recorder hear of calls that no hook of torch tells: backward passes, clipping, methods of one object."""
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+Note = Callable[[str, bool], None]
+"""Gets the kind of an event, and whether the gradients were handed over (`torch.autograd.grad`)."""
+
+
+@contextmanager
+def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
+    """Note backward passes and clipping for as long as the student's function runs.
+
+    Names that the submission imported (`from torch.nn.utils import clip_grad_norm_`) are replaced in
+    its own globals as well, and everything is put back afterwards.
+    """
+    clip = torch.nn.utils.clip_grad
+    targets: list[tuple[Any, str, str]] = [
+        (torch.autograd, "backward", "backward"),
+        (torch.autograd, "grad", "backward"),
+        (clip, "clip_grad_norm_", "clip"),
+        (clip, "clip_grad_value_", "clip"),
+        (torch.nn.utils, "clip_grad_norm_", "clip"),
+        (torch.nn.utils, "clip_grad_value_", "clip"),
+    ]
+    undo: list[Callable[[], None]] = []
+    noted: dict[int, Any] = {}
+    originals = []  # kept alive, so that the ids above stay theirs
+    try:
+        for owner, name, kind in targets:
+            original = getattr(owner, name)
+            originals.append(original)
+            wrapper = noted.setdefault(id(original), _noting(original, kind, note))
+            setattr(owner, name, wrapper)
+            undo.append(lambda o=owner, n=name, f=original: setattr(o, n, f))  # type: ignore[misc]
+        namespace = getattr(function, "__globals__", {})
+        for name, value in list(namespace.items()):
+            if id(value) in noted:
+                namespace[name] = noted[id(value)]
+                undo.append(lambda n=name, f=value: namespace.__setitem__(n, f))  # type: ignore[misc]
+        yield
+    finally:
+        for restore in reversed(undo):
+            restore()
+
+
+def _noting(original: Callable[..., Any], kind: str, note: Note) -> Callable[..., Any]:
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        by_hand = original.__name__ == "grad"
+        note(kind, by_hand)
+        result = original(*args, **kwargs)
+        if by_hand:  # hands the gradients over: no hook on a parameter sees them
+            note("gradient", False)
+        return result
+
+    return noted
+
+
+def shadow(owner: Any, name: str, note: Callable[[], None]) -> None:
+    """Let `owner.name(...)` note itself first."""
+    original = getattr(owner, name)
+
+    @functools.wraps(original)  # Accelerate reads the signature of an optimizer's zero_grad
+    def shadowed(*args: Any, **kwargs: Any) -> Any:
+        note()
+        return original(*args, **kwargs)
+
+    object.__setattr__(owner, name, shadowed)

@@ -1,0 +1,47 @@
+"""Text that others wrote, and numbers, as a page or a terminal can show them."""
+
+import re
+import unicodedata
+
+
+def clean(text: str, limit: int = 2000) -> str:
+    """`text` without what could steer a terminal or a page, cut to `limit` characters.
+
+    Control characters, bidirectional overrides and lone surrogates become visible `\\x1b`-like escapes;
+    tabs become spaces, line breaks stay.
+    """
+    cut = text[:limit]
+    shown = "".join(_shown(char) for char in cut.replace("\r\n", "\n").expandtabs(4))
+    return shown if len(text) <= limit else f"{shown} … ({len(text):,}자 중 {limit:,}자)"
+
+
+def _shown(char: str) -> str:
+    if char == "\n" or unicodedata.category(char) not in ("Cc", "Cf", "Cs"):
+        return char
+    # Joiners inside emoji and Indic scripts are Cf too, but no error message needs them whole.
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """As `clean`, with line breaks turned into spaces."""
+    return " ".join(clean(text, limit).split())
+
+
+def without_code_marks(text: str) -> str:
+    """`text` for places that cannot set code: without its backticks."""
+    return one_line(text).replace("`", "")
+
+
+def points(value: float) -> str:
+    """Points as people write them: `3`, `2.5`."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+_CODE = re.compile(r"`([^`\n]+)`")
+
+
+def split_code(text: str) -> list[tuple[str, bool]]:
+    """Prose and inline code in turn: [(text, is code), …]."""
+    pieces = _CODE.split(text)
+    return [(piece, index % 2 == 1) for index, piece in enumerate(pieces) if piece]

@@ -1,0 +1,69 @@
+"""Both orders of events side by side: the learner's and the right one, in columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grader.feedback import Moment
+from grader.report.plain_text import one_line
+
+MOMENT_NAMES = {"scheduler": "scheduler.step"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One column of the two timelines; None where one side has nothing."""
+
+    yours: Moment | None
+    right: Moment | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether only one side has it."""
+        return self.yours is None or self.right is None
+
+
+def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
+    """Both timelines in columns: moments that have a partner stand above each other.
+
+    Timelines are windows of longer ones. Where one window is over and the other goes on with a moment whose
+    partner lies outside, the picture ends: that moment is not missing anywhere.
+    """
+    pairs: list[Pair] = []
+    i = j = 0
+    while i < len(yours) or j < len(right):
+        mine = yours[i] if i < len(yours) else None
+        theirs = right[j] if j < len(right) else None
+        if mine is not None and mine.differs:
+            pairs.append(Pair(mine, None))
+            i += 1
+        elif theirs is not None and theirs.differs:
+            pairs.append(Pair(None, theirs))
+            j += 1
+        elif mine is None or theirs is None:
+            break
+        elif mine.kind == theirs.kind:
+            pairs.append(Pair(mine, theirs))
+            i, j = i + 1, j + 1
+        else:  # the flags promise partners that are none: show both sides, claim nothing
+            pairs += [Pair(mine, None), Pair(None, theirs)]
+            i, j = i + 1, j + 1
+    return pairs
+
+
+def order_in_words(moments: Sequence[Moment], limit: int = 8) -> str:
+    """`zero_grad → forward → backward → step`."""
+    names = [moment_name(moment) for moment in moments[:limit]]
+    return " → ".join([*names, "…"] if len(moments) > limit else names)
+
+
+def moment_name(moment: Moment) -> str:
+    """`zero_grad`, `forward`, …"""
+    return MOMENT_NAMES.get(moment.kind, one_line(moment.kind, 40))
+
+
+def moment_detail(moment: Moment) -> str:
+    """`3줄`, `배치 2 · 5줄`, or nothing."""
+    parts = [] if moment.batch is None else [f"배치 {moment.batch}"]
+    if moment.line is not None:
+        parts.append(f"{moment.line}줄")
+    return " · ".join(parts)

@@ -1,0 +1,68 @@
+"""Refuses traces that no recorder wrote: what comes out of a sandbox may be forged from end to end."""
+
+import numpy as np
+
+from grader.observe.trace import MAX_EVENTS, Fact, Failure, Run, Trace, TraceError
+
+_MAX_TEXT = 4 * 2**20  # of a trace: everything but its arrays
+_MAX_NAMES = 200  # arrays, facts, warnings, base classes: an exercise records a dozen
+_MAX_PARAMETERS = 500
+_MAX_WARNING = 3000
+
+
+def refuse_oversized(trace: Trace, blob: bytes) -> None:
+    """Judging counts in what a trace says: a forged one must not make it count to a billion.
+
+    The bounds are the recorder's own, or far beyond what any exercise records.
+
+    Raises:
+        TraceError: no recorder wrote this.
+    """
+    if int.from_bytes(blob[:8], "little") > _MAX_TEXT or len(trace.runs) > 100:
+        raise TraceError("too much text or too many scenarios")
+    failures = [trace.load_failure]
+    for run in trace.runs.values():
+        failures.append(run.failure)
+        if len(run.events) > MAX_EVENTS or any(_nested(fact) for fact in run.facts.values()):
+            raise TraceError("too many events, or a fact too deep")
+        for event in run.events:
+            numbers = (event.call, event.state, event.line or 0, event.batch or 0, event.point or 0)
+            # -1: the state before anything is watched.
+            if min(numbers) < -1 or max(event.call, event.state) > MAX_EVENTS or max(numbers) > 10**6:
+                raise TraceError(f"an event out of range: {event}")
+        if max(len(run.arrays), len(run.evidence), len(run.facts)) > _MAX_NAMES:
+            raise TraceError("too many arrays or facts")
+        if len(run.parameters) > _MAX_PARAMETERS:
+            raise TraceError("too many parameters")
+        if any(len(p.name) > 500 or not 0 <= p.size < 10**7 for p in run.parameters):
+            raise TraceError("a parameter that no model has")
+        _refuse_misshapen(run)
+    for failure in failures:
+        if failure is not None and not _plausible(failure):
+            raise TraceError("a failure out of range")
+    if len(trace.warnings) > _MAX_NAMES or any(len(warning) > _MAX_WARNING for warning in trace.warnings):
+        raise TraceError("too many warnings")
+
+
+def _refuse_misshapen(run: Run) -> None:
+    for name, value in (*run.arrays.items(), *run.evidence.items()):
+        if value.dtype.kind not in "biuf" or value.ndim > 4:
+            raise TraceError(f"{name}: {value.dtype} with {value.ndim} axes")
+    states = [run.arrays.get("theta"), run.evidence.get("lr")]
+    if any(s is not None and (s.ndim != 2 or s.dtype != np.float64 or not len(s)) for s in states):
+        raise TraceError("states that are no table of numbers")
+
+
+def _plausible(failure: Failure) -> bool:
+    names = (failure.type, *failure.bases)
+    return (
+        len(failure.message) <= 2000
+        and 0 <= (failure.line or 0) <= 10**6
+        and 0 <= failure.call <= MAX_EVENTS
+        and len(names) <= _MAX_NAMES
+        and all(len(name) <= 200 for name in names)
+    )
+
+
+def _nested(fact: Fact, depth: int = 8) -> bool:
+    return isinstance(fact, list) and (depth == 0 or any(_nested(item, depth - 1) for item in fact))

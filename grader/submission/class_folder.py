@@ -1,0 +1,164 @@
+"""A folder of submissions -> a Submission for each student: who is one, what they are called, whose files are whose."""
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader.errors import HanstepError
+from grader.submission.decoding import display_name, escaped, shown_name
+from grader.submission.names import listed, natural, unique
+from grader.submission.search import LINK_MESSAGE, SUFFIXES, Unreadable, is_skipped, link_target
+from grader.submission.submission import Submission, read_files
+
+_MAX_HOPS = 40
+"""Links that lead to links: Linux follows no more."""
+_LINK_TO_OTHER = "다른 학생이 낸 것을 가리키는 링크라서 읽지 않았어요: {}. 링크 대신 자기 파일을 내 주세요."
+
+
+class ClassFolderError(HanstepError):
+    """The folder to grade holds no class."""
+
+
+def read_class(folder: Path, exercise_names: Collection[str]) -> list[Submission]:
+    """Read every student of a class: each folder and each `.py` or `.ipynb` file directly under `folder`.
+
+    Whatever is wrong with one student's files is said in that student's submission and costs no other.
+
+    Raises:
+        ClassFolderError: there is no such folder, it cannot be listed, or no student is in it.
+    """
+    if not os.path.isdir(folder):
+        if os.path.lexists(folder):
+            raise ClassFolderError(
+                f"폴더가 아니에요: {folder}. 파일 하나는 grader check로 확인하고,"
+                " 채점하려면 학생들의 파일이 든 폴더를 알려 주세요."
+            )
+        raise ClassFolderError(
+            f"채점할 폴더가 없어요: {folder} (지금 폴더: {Path.cwd()}). ls로 경로를 확인해 주세요."
+        )
+    try:
+        with os.scandir(folder) as listing:
+            entries = [entry for entry in listing if not is_skipped(entry.name)]
+    except OSError as error:
+        raise ClassFolderError(
+            f"폴더를 열 수 없어요: {folder} ({error.strerror}). 읽을 권한을 확인해 주세요: ls -ld {folder}"
+        ) from error
+    students = list(filter(_is_student, entries))
+    if not students:
+        others = listed([display_name(entry.name) for entry in entries]) or "빈 폴더"
+        raise ClassFolderError(
+            f"학생이 없어요: {folder} (있는 것: {others}). 학생마다 폴더 하나, 또는 .ipynb·.py 파일 하나가"
+            " 이 폴더 바로 아래에 있어야 해요. 압축 파일이라면 먼저 풀어 주세요."
+        )
+    root = os.path.realpath(folder)
+    submissions = []
+    for named in sorted(_named(students), key=lambda named: natural(named.student)):
+        read = _read_student(named.entry, named.student, root, exercise_names)
+        submissions.append(replace(read, notes=(*named.notes, *read.notes)))
+    return _with_shared_files_noted(submissions)
+
+
+def _read_student(
+    entry: "os.DirEntry[str]", student: str, root: str, exercise_names: Collection[str]
+) -> Submission:
+    path = Path(entry.path)
+    if os.path.islink(path):
+        target = link_target(path, root)
+        if target is None or str(target) == root:
+            return Submission(student, (), (Unreadable(display_name(entry.name), LINK_MESSAGE),))
+        other = _other_student(path, root)
+        if other is not None:
+            message = _LINK_TO_OTHER.format(display_name(other))
+            return Submission(student, (), (Unreadable(display_name(entry.name), message),))
+        path = target
+    return read_files(path, student, exercise_names)
+
+
+def _is_student(entry: "os.DirEntry[str]") -> bool:
+    # A broken link is somebody's lost work; one to another kind of file is no more a student than that.
+    return (
+        os.path.isdir(entry.path)
+        or entry.name.lower().endswith(SUFFIXES)
+        or (os.path.islink(entry.path) and not os.path.isfile(entry.path))
+    )
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A student's entry in the class folder."""
+
+    entry: "os.DirEntry[str]"
+    student: str
+    notes: tuple[str, ...]
+
+
+def _named(entries: Iterable["os.DirEntry[str]"]) -> list[_Named]:
+    """Every entry with a name that no other shows: a file's is without the suffix unless that makes two alike.
+
+    Of names that look alike, the one that is what it looks keeps it; the others are numbered, in whatever
+    order the file system lists them.
+    """
+    full, short = {}, {}
+    for entry in entries:
+        stem, suffix = (entry.name, "") if os.path.isdir(entry.path) else os.path.splitext(entry.name)
+        short[entry] = shown_name(stem) or escaped(stem)
+        full[entry] = short[entry] + suffix
+    kinds = Counter(stem for stem, _ in {(short[e], full[e]) for e in short})
+    wanted = {e: full[e] if kinds[short[e]] > 1 else short[e] for e in short}
+    twins = Counter(wanted.values())
+    taken: set[str] = set()
+    named = []
+    for entry in sorted(wanted, key=lambda e: (e.name != full[e], os.fsencode(e.name))):
+        student = unique(wanted[entry], taken)
+        taken.add(student)
+        alike = twins[wanted[entry]] > 1
+        note = f"이름이 똑같아 보이는 제출물이 또 있어요. 이 제출물의 원래 이름: {escaped(entry.name)}"
+        named.append(_Named(entry, student, (note,) if alike else ()))
+    return named
+
+
+def _other_student(link: Path, root: str) -> str | None:
+    """Name of the first student's entry that a link directly under `root` leads to or through."""
+    path = os.path.join(root, link.name)
+    for _ in range(_MAX_HOPS):
+        if not os.path.islink(path):
+            break
+        path = os.path.join(os.path.dirname(path), os.readlink(path))
+        for way in (os.path.normpath(path), os.path.realpath(path)):
+            inside = way.startswith(root.rstrip(os.sep) + os.sep)
+            name, *within = os.path.relpath(way, root).split(os.sep) if inside else [""]
+            # What hides is nobody's: an instructor may keep the files there.
+            is_student = within or name.lower().endswith(SUFFIXES) or os.path.isdir(os.path.join(root, name))
+            if name and not is_skipped(name) and is_student:
+                return name
+        path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    return None
+
+
+def _with_shared_files_noted(submissions: list[Submission]) -> list[Submission]:
+    """The submissions, those told that hold a file which under another name is another student's, too.
+
+    Such hard links are read, because some file systems make them of equal files by themselves.
+    """
+    owners: dict[tuple[int, int], set[str]] = {}
+    files: list[tuple[str, str, tuple[int, int]]] = []
+    for submission in submissions:
+        for file in submission.files:
+            try:
+                status = os.lstat(file.path)
+            except OSError:
+                continue
+            identity = (status.st_dev, status.st_ino)
+            files.append((submission.student, file.name, identity))
+            owners.setdefault(identity, set()).add(submission.student)
+    shared: dict[str, list[str]] = {}
+    for student, name, identity in files:
+        if identity[1] and len(owners[identity]) > 1:
+            shared.setdefault(student, []).append(name)
+    note = "다른 학생이 낸 파일과 디스크에서 같은 파일이에요(하드 링크): {}"
+    return [
+        replace(s, notes=(*s.notes, note.format(listed(shared[s.student])))) if s.student in shared else s
+        for s in submissions
+    ]

@@ -1,0 +1,102 @@
+"""Files -> Submission: what one student handed in, and which file holds each exercise."""
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.submission.cells import MAX_CODE_CHARS
+from grader.submission.decoding import MAX_FILE_BYTES, ReadError, display_name, escaped, shown_name
+from grader.submission.file import SourceFile, read_source
+from grader.submission.names import LISTED, natural, short, unique
+from grader.submission.search import SUFFIXES, Found, Unreadable
+
+MAX_STUDENT_CHARS = 5 * MAX_CODE_CHARS
+"""Code read for one student: what bounds the time a student's folder can cost."""
+MAX_STUDENT_BYTES = 20 * MAX_FILE_BYTES
+"""Read for one student, refused files included: they have cost their reading."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one student handed in."""
+
+    student: str
+    """Name of the folder, or of the file without its suffix; no two of a class are equal."""
+    files: tuple[SourceFile, ...]
+    """In natural order of their names (`hw2` before `hw10`)."""
+    unreadable: tuple[Unreadable, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Korean lines on what was passed over. Not on duplicates: see `duplicates`."""
+
+    def source_for(self, name: str) -> SourceFile | None:
+        """The last file that defines the exercise `name` or tries to in a cell that does not parse.
+
+        Failing that, the last one with a broken cell that at least names it.
+        """
+        defining = [file for file in self.files if file.tries_to_define(name)]
+        naming = defining or [file for file in self.files if file.problem_for(name) is not None]
+        return naming[-1] if naming else None
+
+    def unreadable_message(self) -> str:
+        """Korean line on what could not be read, of a bounded length; empty where all could."""
+        told = " ".join(f"{u.name}: {u.message}" for u in self.unreadable[:LISTED])
+        more = len(self.unreadable) - LISTED
+        return f"{told} 이 밖에 {more:,}개를 더 읽지 못했어요." if more > 0 else told
+
+    def duplicates(self, name: str) -> tuple[str, ...]:
+        """Names of the files that define `name` when there are several; the last one counts."""
+        defining = tuple(file.name for file in self.files if file.tries_to_define(name))
+        return defining if len(defining) > 1 else ()
+
+
+def read_submission(path: Path, exercise_names: Collection[str]) -> Submission:
+    """Read one student's folder or file. Never raises: what cannot be read is in `unreadable`."""
+    target = Path(os.path.realpath(path))
+    student = target.name if os.path.isdir(target) else target.stem
+    return read_files(target, shown_name(student) or escaped(student or str(target)), exercise_names)
+
+
+def read_files(path: Path, student: str, exercise_names: Collection[str]) -> Submission:
+    """As `read_submission`, of a folder or file whose student has been named; links are not followed."""
+    found = Found()
+    if os.path.isdir(path):
+        found.search(path)
+    elif path.suffix.lower() in SUFFIXES or not os.path.lexists(path):
+        found.files.append((display_name(path.name), path))
+    else:
+        message = ".py나 .ipynb 파일만 읽어요. 코드를 그런 파일에 담아 주세요."
+        found.unreadable.append(Unreadable(display_name(path.name), message))
+    files: list[SourceFile] = []
+    budget, unread = MAX_STUDENT_CHARS, MAX_STUDENT_BYTES
+    taken: set[str] = set()
+    for full, file in sorted(found.files, key=lambda item: (natural(item[0]), os.fsencode(item[1]))):
+        name = unique(short(full), taken)
+        taken.add(name)
+        try:
+            if budget <= 0:
+                raise ReadError(
+                    f"앞의 파일들에 코드가 {MAX_STUDENT_CHARS:,}자 넘게 있어요. 낼 파일만 남겨 주세요."
+                )
+            unread -= _size(file)
+            if unread < 0:
+                raise ReadError(
+                    f"파일들이 모두 {MAX_STUDENT_BYTES // 2**20} MB를 넘어요. 출력을 지우고 낼 파일만 남겨 주세요."
+                )
+            source = read_source(file, name, exercise_names)
+        except ReadError as error:
+            found.unreadable.append(Unreadable(name, str(error)))
+        else:
+            files.append(source)
+            budget -= source.size
+    unreadable = tuple(Unreadable(short(u.name), u.message) for u in found.unreadable)
+    return Submission(student, tuple(files), unreadable, tuple(found.notes()))
+
+
+def _size(file: Path) -> int:
+    """What reading the file costs, in bytes: nothing where it is too large and refused unread."""
+    try:
+        size = os.lstat(file).st_size
+    except OSError:
+        return 0
+    return size if size <= MAX_FILE_BYTES else 0
