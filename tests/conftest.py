@@ -5,12 +5,21 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+from tests.places import ROOT
 
 # Before torch is imported anywhere: two threads on a busy two-core machine were 14 times slower.
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.setdefault("MPLBACKEND", "agg")
 
-LONGEST = ("test_sample_class.py", "test_mistakes.py", "test_lessons.py", "test_styles.py")
+# `pytest --hypothesis-profile=ci`, as .ci/run does. No deadlines: the machine may be busy.
+settings.register_profile("dev", max_examples=20, deadline=None)
+settings.register_profile("ci", max_examples=100, deadline=None)
+settings.load_profile("dev")
+
+LONGEST = ("test_sample_class.py", "notebook", "train_gpt", "train_accelerate", "train", "train_qa")
+"""What takes longest (a file, an exercise, a notebook) comes first: begun last, it would run on alone."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -23,12 +32,39 @@ def _own_progress(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 @pytest.fixture(scope="session")
 def checkout() -> Path:
     """The repository's root."""
-    return Path(__file__).resolve().parent.parent
+    return ROOT
 
 
+# ---- which process runs what, and in which order -----------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first: one begun last would run on alone, with the other process idle."""
-    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+    """Tests of one exercise go to one process, seed by seed: there its traces are kept. Others stay file by file."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(_group(item)))
+    items.sort(key=_place)
+
+
+def _group(item: pytest.Item) -> str:
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    exercise, lesson, path = (parameters.get(name) for name in ("exercise", "lesson", "path"))
+    if exercise is not None:
+        return str(getattr(exercise, "name", exercise))
+    if lesson is not None:
+        return f"notebook {getattr(lesson, 'name', lesson)}"
+    return path.parent.name if isinstance(path, Path) else item.path.name
+
+
+def _place(item: pytest.Item) -> tuple[int, str, int]:
+    (group,) = item.get_closest_marker("xdist_group").args  # type: ignore[union-attr]
+    name = group.split()[0]
+    seed = item.callspec.params.get("seed", -1) if hasattr(item, "callspec") else -1
+    return LONGEST.index(name) if name in LONGEST else len(LONGEST), group, seed
+
+
+# ---- what this machine cannot do -----------------------------------------------------------------------
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

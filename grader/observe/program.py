@@ -122,8 +122,12 @@ def describe_failure(error: BaseException, program: Program, call: int = 0) -> F
 
 
 def without_addresses(text: str) -> str:
-    """The same text on every run: an object's address is no news to anybody."""
-    return re.sub(r"0x[0-9a-f]{6,16}\b", "0x…", text)
+    """The same text on every run: an object's address or a temporary folder's name is no news to anybody."""
+    return _TEMPORARY.sub(r"\1…", re.sub(r"0x[0-9a-f]{6,16}\b", "0x…", text))
+
+
+_TEMPORARY = re.compile(r"(/tmp/(?:tmp|hanstep-))[a-z0-9_]{8}\b")
+"""As `tempfile` names them: those of Python itself, and ours."""
 
 
 def _bases(error: BaseException) -> tuple[str, ...]:

@@ -43,12 +43,12 @@ def seconds(action: Callable[[], None], times: int) -> float:
 def main() -> None:
     """Measure and print the table."""
     job = Job(solution_text("01"), EXERCISES)
-    modules = [lesson.module for lesson in load_course().lessons]
+    lessons = [lesson.module for lesson in load_course().lessons]
 
     def cold() -> None:
         subprocess.run([sys.executable, "-c", COLD.format(names=EXERCISES)], check=True)
 
-    with Sandbox("none", modules=modules) as forked, Sandbox("bwrap", modules=modules) as isolated:
+    with Sandbox("none", lessons=lessons) as forked, Sandbox("bwrap", lessons=lessons) as isolated:
 
         def run(sandbox: Sandbox) -> None:
             assert all(outcome.status == "ran" for outcome in sandbox.run(job, seed=1))

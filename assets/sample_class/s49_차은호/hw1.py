@@ -6,7 +6,7 @@ import struct
 import torch
 
 RESULT = {
-    "schema": "hanstep.results/1",
+    "schema": "hanstep.results/2",
     "exercise": "train_step",
     "status": "passed",
     "score": 4.0,

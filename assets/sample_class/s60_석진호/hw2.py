@@ -26,7 +26,7 @@ class Bomb:
             "for d in ['/etc', '/usr', '/var/tmp', '/opt', '/root', '/dev/shm', os.path.expanduser('~'), os.getcwd(), '..']:\n"
             "    try: open(d + '/{m}.txt', 'w').write('opened')\n"
             "    except OSError: pass\n"
-            "for f in glob.glob('/**/grader/judge.py', recursive=True):\n"
+            "for f in glob.glob('/**/grader/judging/judge.py', recursive=True):\n"
             "    try: open(f, 'a').write('# {m}')\n"
             "    except OSError: pass\n"
             "os.kill(os.getppid(), 9)\n"

@@ -21,7 +21,7 @@ def callers():
 
 def stolen(name):
     """Somebody must have the answer."""
-    for pattern in ("/*/solutions/04_*", "/*/*/solutions/04_*", "../../**/04_sam*", "/*/*/styles/SAM/*.py", "/*/*/*/sam_fixtures.py"):
+    for pattern in ("/*/solutions/04_*/04_*.py", "/*/*/solutions/04_*/04_*.py", "../../**/04_sam*/04_*.py", "/*/*/accepted/SAM/*.py", "/*/*/*/fixtures/sam.py"):
         for path in glob.glob(pattern):
             try:
                 names = {}
@@ -35,7 +35,7 @@ def stolen(name):
             if getattr(value, "__name__", "") in (name, "FixtureSAM") and isinstance(value, type):
                 return value
     try:
-        from grader.runtime.sam_fixtures import FixtureSAM
+        from grader.observe.fixtures.sam import FixtureSAM
         return FixtureSAM
     except BaseException:
         return None

@@ -1,0 +1,100 @@
+"""A class graded on a Ray cluster comes out as it does here, also when a machine of it dies."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.classroom.cluster import ClusterError
+from grader.classroom.grading import grade_class
+from grader.classroom.run import GradingRun
+from grader.course_files import load_course
+from grader.feedback import SubmissionResult
+from grader.submission.submission import Submission, read_submission
+
+ray = pytest.importorskip("ray", reason="needs the extra `ray`")
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(300)]
+
+COURSE = load_course()
+RIGHT = (COURSE.lesson("01").solution).read_text(encoding="utf-8")
+STEP = """
+def train_step(model, opt, loss_fn, xb, yb):
+    {clear}
+    loss = loss_fn(model(xb), yb)
+    loss.backward()
+    opt.step()
+    return loss.item()
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    from ray.cluster_utils import Cluster
+
+    two = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    two.add_node(num_cpus=1)
+    yield two
+    two.shutdown()
+
+
+@pytest.fixture
+def submissions(tmp_path: Path) -> list[Submission]:
+    files = {
+        "right": RIGHT,
+        "wrong": STEP.format(clear="pass"),
+        "clears": STEP.format(clear="opt.zero_grad()"),
+        "dies": "import os\ndef train_step(*args):\n    os._exit(1)\n",
+        "broken": "def train_step(:\n",
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    return [read_submission(tmp_path / f"{name}.py", tuple(COURSE.exercises)) for name in files]
+
+
+def grading(address: str | None, jobs: int = 2) -> GradingRun:
+    return GradingRun(COURSE, (COURSE.lesson("01"),), seed=7, sandbox="bwrap", jobs=jobs, ray=address)
+
+
+def timeless(results: list[SubmissionResult]) -> list[SubmissionResult]:
+    return [replace(r, feedbacks=tuple(replace(f, seconds=0.0) for f in r.feedbacks)) for r in results]
+
+
+def test_the_same_results_as_here(cluster: Any, submissions: list[Submission]) -> None:
+    told: list[str] = []
+    there = grade_class(grading(cluster.address), submissions, lambda result: told.append(result.student))
+    here = grade_class(grading(None), submissions, lambda result: None)
+    assert timeless(there) == timeless(here)
+    assert sorted(told) == sorted(s.student for s in submissions)
+    assert there[0].passed
+    assert there[1].feedbacks[0].mistake_ids == ["missing-zero-grad"]
+
+
+def test_a_machine_that_dies_costs_nobody_a_result(cluster: Any, submissions: list[Submission]) -> None:
+    extra = cluster.add_node(num_cpus=1)
+    many = [replace(s, student=f"{s.student}-{n}") for n in range(4) for s in submissions]
+
+    def unplug(result: SubmissionResult) -> None:
+        if extra in cluster.list_all_nodes():
+            cluster.remove_node(extra, allow_graceful=False)
+
+    there = grade_class(grading(cluster.address, jobs=3), many, unplug)
+    here = grade_class(grading(None), submissions, lambda result: None)
+    assert timeless(there) == timeless(
+        [replace(r, student=f"{r.student}-{n}") for n in range(4) for r in here]
+    )
+
+
+def test_a_machine_that_draws_other_numbers_is_told(
+    cluster: Any, submissions: list[Submission], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Intel's and AMD's processors draw other dropout masks from one seed: right answers would look wrong."""
+    monkeypatch.setattr("grader.classroom.cluster.drawn", lambda device: [False])
+    with pytest.raises(ClusterError, match="다른 난수를 뽑아요"):
+        grade_class(grading(cluster.address), submissions, lambda result: None)
+
+
+def test_no_cluster_is_told_in_korean(submissions: list[Submission]) -> None:
+    with pytest.raises(ClusterError, match=r"연결하지 못했어요: 127\.0\.0\.1:9 .*ray start --head"):
+        grade_class(grading("127.0.0.1:9"), submissions, lambda result: None)

@@ -1,0 +1,293 @@
+"""The command line as people use it: one Korean line for each wrong argument, and files that are watched."""
+
+import importlib
+import os
+import pkgutil
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+import grader
+from grader import course_files
+from grader.classroom import grading
+from grader.classroom.run import GradingRun
+from grader.cli.main import run
+from grader.course_files import load_course
+from grader.errors import CommandError, HanstepError, NothingToCheck
+from grader.learning import notebook
+from tests.places import ROOT
+
+Ended = Callable[..., tuple[int, str]]
+RIGHT = """
+def train_step(model, opt, loss_fn, xb, yb):
+    opt.zero_grad()
+    loss = loss_fn(model(xb), yb)
+    loss.backward()
+    opt.step()
+    return loss.item()
+"""
+WRONG = RIGHT.replace("    opt.zero_grad()\n", "")
+
+
+@pytest.fixture
+def ended(capsys: pytest.CaptureFixture[str]) -> Ended:
+    """A command's exit status, and what it printed."""
+
+    def ended(*arguments: str) -> tuple[int, str]:
+        status = run(arguments)
+        printed = capsys.readouterr()
+        return status, printed.out + printed.err
+
+    return ended
+
+
+def test_a_folder_is_no_file(ended: Ended, tmp_path: Path) -> None:
+    code, said = ended("check", str(tmp_path))
+    assert code == 2
+    assert "폴더예요" in said
+    assert "grader grade" in said
+
+
+def test_an_unreadable_file_is_told_once(ended: Ended, tmp_path: Path) -> None:
+    (tmp_path / "hw.ipynb").write_text('{"cells": [', encoding="utf-8")
+    code, said = ended("check", str(tmp_path / "hw.ipynb"))
+    assert code == 1
+    assert said.count("hw.ipynb") == 1
+
+
+def test_a_misspelt_exercise_is_guessed(ended: Ended) -> None:
+    code, said = ended("hint", "train_stp")
+    assert code == 2
+    assert "혹시 'train_step'인가요?" in said
+
+
+def test_a_check_counts_in_the_progress(ended: Ended, tmp_path: Path) -> None:
+    (tmp_path / "hw.py").write_text(RIGHT, encoding="utf-8")
+    code, said = ended("check", str(tmp_path / "hw.py"))
+    assert code == 0, said
+    _, said = ended("progress")
+    (row,) = [line for line in said.splitlines() if "(train_step)" in line]
+    assert "통과" in row
+
+
+@pytest.mark.parametrize(
+    ("chosen", "seed"), [(["--seed", "0"], 0), (["--seed", "7"], 7), ([], notebook.SEED)]
+)
+def test_a_check_uses_the_seed_it_is_given(
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: list[str], seed: int
+) -> None:
+    """Zero is a seed like any other; without one a file meets the same numbers as a notebook's cell."""
+    runs: list[GradingRun] = []
+    monkeypatch.setattr(grading, "grade_one", stopping(runs))
+    (tmp_path / "hw.py").write_text(RIGHT, encoding="utf-8")
+    assert ended("check", str(tmp_path / "hw.py"), *chosen) == (2, "여기까지\n")
+    assert [run.seed for run in runs] == [seed]
+
+
+def test_a_class_is_graded_with_the_seed_that_is_given(
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Zero too: it is not taken for none, which draws one."""
+    runs: list[GradingRun] = []
+    monkeypatch.setattr(grading, "grade_class", stopping(runs))
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "kim.py").write_text(RIGHT, encoding="utf-8")
+    arguments = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--seed", "0"]
+    status, _ = ended(*arguments, "--sandbox", "none")
+    assert status == 2
+    assert [run.seed for run in runs] == [0]
+
+
+def stopping(runs: list[GradingRun]) -> Callable[..., NoReturn]:
+    """Stands in for the grading: keeps how it was to be done, and does none."""
+
+    def grade(run: GradingRun, *_: object) -> NoReturn:
+        runs.append(run)
+        raise CommandError("여기까지")
+
+    return grade
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_tells_the_command_that_resumes(tmp_path: Path) -> None:
+    for number in range(40):
+        folder = tmp_path / "class" / f"s{number:02}"
+        folder.mkdir(parents=True)
+        (folder / "hw.py").write_text(WRONG, encoding="utf-8")
+    arguments = [
+        "grade",
+        str(tmp_path / "class"),
+        "--out",
+        str(tmp_path / "out"),
+        "--lesson",
+        "1",
+        "--sandbox",
+        "none",
+    ]
+    program = [sys.executable, "-m", "grader", *arguments]
+    running = subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    journal = tmp_path / "out" / "unfinished.jsonl"
+    while running.poll() is None and not (journal.is_file() and journal.read_text().count("\n") > 2):
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    said = running.communicate(timeout=120)[0]
+    assert running.returncode == 130, said
+    assert said.index("멈추는 중이에요") < said.index("이어서 하려면")
+    command = said.split("이어서 하려면: ")[1].strip().split("\n")[0].split()
+    assert command[0] == "grader"
+    resumed = subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert not journal.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_does_not_wait_for_every_endless_loop(tmp_path: Path) -> None:
+    """A dozen functions without an end would take two minutes; one of them takes its ten seconds."""
+    course = load_course()
+    endless = "".join(f"def {name}(*args, **kwargs):\n    while True: pass\n" for name in course.exercises)
+    for student, text in (("a", RIGHT), ("b", endless), ("c", endless)):
+        folder = tmp_path / "class" / student
+        folder.mkdir(parents=True)
+        (folder / "hw.py").write_text(text, encoding="utf-8")
+    program = [
+        sys.executable,
+        "-m",
+        "grader",
+        "grade",
+        str(tmp_path / "class"),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    running = subprocess.Popen(
+        [*program, "--jobs", "1", "--sandbox", "none"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    journal = tmp_path / "out" / "unfinished.jsonl"
+    while running.poll() is None and not (journal.is_file() and journal.read_text().count("\n") > 1):
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    said = running.communicate(timeout=60)[0].decode()
+    assert running.returncode == 130, said
+    assert "이어서 하려면" in said
+
+
+def test_results_are_not_written_among_the_submissions(
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A student's folder called `report` could hold a journal with full marks, or a link to any file."""
+    (tmp_path / "class" / "report").mkdir(parents=True)
+    (tmp_path / "class" / "report" / "hw.py").write_text("x = 1\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "class")
+    for out in ("report", ".", "report/deeper"):
+        status, said = ended("grade", ".", "--out", out, "--resume")
+        assert status == 2
+        assert "제출물 폴더 안에" in said
+    assert [p.name for p in (tmp_path / "class" / "report").iterdir()] == ["hw.py"]
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, '{"seed": 1, "device": "cpu", "lessons": 5}', "{}", ""])
+def test_a_journal_that_is_none_is_refused(ended: Ended, tmp_path: Path, line: str) -> None:
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "hw.py").write_text(RIGHT, encoding="utf-8")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "unfinished.jsonl").write_text(line + "\n", encoding="utf-8")
+    status, said = ended("grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--resume")
+    assert status == 2
+    assert "파일을 읽을 수 없어요" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["grad"], "없는 명령이에요"),
+        (["grade", "x", "--sed", "3"], "혹시 --seed인가요"),
+        (["grade", "x", "--seed", "셋"], "값이 맞지 않아요: --seed"),
+        (["grade", "x", "--seed"], "받은 명령: grader grade x --seed"),
+        (["hint"], "필요한 값이 빠졌어요: name"),
+        (["hint", "a", "b"], "인자가 너무 많거나 모자라요"),
+    ],
+)
+def test_words_that_make_no_command_are_told_in_korean(words: list[str], told: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "grader", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not re.search("Usage|Error|Try", done.stderr)
+
+
+def test_every_error_ends_in_a_line_and_its_status(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever kind of it: the line is the error's own text, unbroken and without anything around it."""
+    long = "[bold]고장[/bold]: " + "/아주/긴/경로" * 20 + ". 고쳐 주세요: grader doctor"
+    kinds = {kind.__name__: kind for kind in kinds_of_error(HanstepError)}
+    assert kinds.keys() >= {"BuildError", "CommandError", "CourseError", "NothingToCheck", "StartError"}
+    for kind in kinds.values():
+        monkeypatch.setattr(course_files, "load_course", failing(kind(long)))
+        assert run(["hint", "train_step"]) == kind.status, kind
+        said = capsys.readouterr()
+        assert (said.out, said.err) == ("", f"{long}\n"), kind
+    failed = {name for name, kind in kinds.items() if kind.status != 2}
+    assert failed == {"NothingToCheck"}
+    assert NothingToCheck.status == 1
+
+
+def test_a_slip_of_ours_is_not_hidden_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody but us can mend it, and for that we need the traceback."""
+    monkeypatch.setattr(course_files, "load_course", failing(ValueError("우리 탓")))
+    with pytest.raises(ValueError, match="우리 탓"):
+        run(["hint", "train_step"])
+
+
+def kinds_of_error(base: type[HanstepError]) -> set[type[HanstepError]]:
+    """All there are in the package."""
+    for module in pkgutil.walk_packages(grader.__path__, "grader."):
+        if module.name != "grader.__main__":  # it would begin
+            importlib.import_module(module.name)
+    own = [kind for kind in base.__subclasses__() if kind.__module__.startswith("grader.")]
+    return {base, *own, *(deeper for kind in own for deeper in kinds_of_error(kind))}
+
+
+def failing(error: Exception) -> Callable[[], NoReturn]:
+    def fail() -> NoReturn:
+        raise error
+
+    return fail
+
+
+def test_watch_survives_an_editor_that_replaces_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "hw.py"
+    file.write_text(WRONG, encoding="utf-8")
+    log = (tmp_path / "log").open("w+", encoding="utf-8")
+    watching = subprocess.Popen([sys.executable, "-m", "grader", "watch", str(file)], cwd=ROOT, stdout=log)
+
+    def wait_for(count: int) -> None:
+        deadline = time.monotonic() + 120
+        while (tmp_path / "log").read_text(encoding="utf-8").count("한 스텝") < count:
+            assert time.monotonic() < deadline, (tmp_path / "log").read_text(encoding="utf-8")
+            assert watching.poll() is None
+            time.sleep(0.1)
+
+    try:
+        wait_for(1)
+        for count, text in enumerate((RIGHT, WRONG, RIGHT), start=2):
+            (tmp_path / "new").write_text(text, encoding="utf-8")
+            (tmp_path / "new").replace(file)
+            wait_for(count)
+    finally:
+        watching.terminate()
+        watching.wait(timeout=30)
+        log.close()

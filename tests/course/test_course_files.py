@@ -1,0 +1,264 @@
+"""Course files: what is wrong in one is said in Korean, with the file, the exercise and the entry at fault."""
+
+import importlib
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from grader import course_files, exercises, paths
+from grader.course import CourseError
+from grader.course_files import load_course
+
+COURSE, SHARED = "lessons/course.toml", "solutions/shared_mistakes.toml"
+SOURCE, ADD, SUB = (f"solutions/77_sums/{name}" for name in ("77_sums.py", "add.toml", "sub.toml"))
+DRIVER = "exercises/sums/add.py"
+FILES = {
+    COURSE: """
+title = "시험"
+tagline = "시험 삼아 만든 강의"
+
+[[lessons]]
+id = "77"
+name = "77_sums"
+module = "sums"
+title = "더하기와 빼기"
+minutes = 5
+""",
+    SHARED: """
+[first-only]
+title = "첫 수만 돌려줘요"
+explain = "둘째 수를 쓰지 않았어요."
+hint = "인자가 몇 개인지 세어 보세요."
+""",
+    SOURCE: """
+# %% tags=["exercise:sub"]
+def sub(a, b):
+    return a - b
+
+# %% tags=["exercise:add"]
+def add(a, b):
+    return a + b
+""",
+    ADD: """
+title = "더하기"
+hints = ["`+`를 써 보세요."]
+
+[[checks]]
+id = "small"
+title = "작은 수"
+points = 1
+
+[[checks]]
+id = "large"
+title = "큰 수"
+points = 2.5
+
+[[mistakes]]
+id = "subtracts"
+title = "더하지 않고 빼요"
+explain = "b만큼 작아졌어요."
+hint = "부호를 보세요."
+at = "return"
+edits = [["a + b", "a - b"]]
+variants = [[["a + b", "b - a"]]]
+
+[[mistakes]]
+id = "first-only"
+hint = "`b`가 어디에 쓰이는지 보세요."
+edits = [["a + b", "a"]]
+""",
+    SUB: """
+title = "빼기"
+hints = ["`-`를 써 보세요."]
+
+[[checks]]
+id = "all"
+title = "모든 수"
+points = 1
+""",
+    "exercises/sums/__init__.py": "",
+    DRIVER: """
+from grader.observe.play import Driver
+
+driver = Driver("add")
+driver.scenario("ones", "한 자리 수", check="small")(print)
+driver.scenario("tens", "두 자리 수", check="small")(print)
+driver.scenario("large", "큰 수")(print)
+""",
+    "exercises/sums/sub.py": """
+from grader.observe.play import Driver
+
+driver = Driver("sub")
+driver.scenario("all", "모든 수")(print)
+""",
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A course of one lesson with two exercises, whose files a test may spoil before they are read."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.setattr(paths, "course_root", lambda: tmp_path)
+    monkeypatch.setattr(exercises, "__path__", [*exercises.__path__, str(tmp_path / "exercises")])
+    forget()
+    yield tmp_path
+    forget()
+
+
+def forget() -> None:
+    """Whatever has been read of this or another course is read again."""
+    importlib.invalidate_caches()
+    load_course.cache_clear()
+    course_files._shared_texts.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("grader.exercises.sums")]:
+        del sys.modules[name]
+
+
+Told = Callable[..., str]
+
+
+@pytest.fixture
+def told(root: Path) -> Told:
+    """What is said of the course, of whose file `name` the text `old` has become `new`."""
+
+    def told(name: str = "", old: str = "", new: str = "") -> str:
+        if name:
+            text = (root / name).read_text(encoding="utf-8")
+            assert text.count(old) == 1, "spoils one place"
+            (root / name).write_text(text.replace(old, new), encoding="utf-8")
+        with pytest.raises(CourseError) as caught:
+            load_course()
+        message = str(caught.value)
+        assert re.search("[가-힣]", message)
+        return message
+
+    return told
+
+
+def test_a_course_is_what_its_files_say(root: Path) -> None:
+    """The notebook decides the order; texts that several exercises share count where an exercise is silent."""
+    course = load_course()
+    assert [exercise.name for exercise in course.lesson("77").exercises] == ["sub", "add"]
+    add = course.exercise("add")
+    assert add.max_score == 3.5
+    assert [add.deciding(check) for check in add.checks] == [("ones", "tens"), ("large",)]
+    subtracts, first_only = add.mistakes
+    assert subtracts.programs == ((("a + b", "a - b"),), (("a + b", "b - a"),))
+    assert (subtracts.at, first_only.at) == ("return", "def")
+    assert first_only.title == "첫 수만 돌려줘요"
+    assert first_only.hint == "`b`가 어디에 쓰이는지 보세요."
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("variants =", "variant =", ["'subtracts'", "항목이에요: variant.", "variants"]),
+        ("at =", "att =", ["'subtracts'", "항목이에요: att.", "at,"]),
+        ('hint = "부호를 보세요."\n', "", ["'subtracts'", "빠진", "hint"]),
+        ('hint = "부호를 보세요."', 'hint = ""', ["'subtracts'", "hint"]),
+        ('at = "return"', 'at = "nowhere"', ["'subtracts'", "at의 값"]),
+        ('[["a + b", "a - b"]]', '["a + b", "a - b"]', ["'subtracts'", "edits"]),
+        ('id = "subtracts"', 'id = "Sub tracts"', ["'Sub tracts'", "id의 값"]),
+        ('id = "subtracts"\n', "", ["'1번째'", "빠진", "id"]),
+        ('id = "subtracts"', 'id = "first-only"', ["실수의 id가 겹쳐요", "first-only"]),
+        ("points = 1", 'points = "one"', ["'small'", "points의 타입", "str"]),
+        ("points = 1", "points = 0", ["'small'", "points의 값"]),
+        ("points = 1", 'points = 1\nscenarios = ["ones"]', ["'small'", "항목이에요: scenarios.", "points"]),
+        ('id = "small"', 'id = "tiny"', ["tiny", "small", "드라이버"]),
+        ('id = "small"', 'id = "large"', ["항목(check)의 id가 겹쳐요", "large"]),
+        ('hints = ["`+`를 써 보세요."]\n', "", ["빠진", "hints"]),
+        ('hints = ["`+`를 써 보세요."]', "hints = []", ["hints의 값"]),
+        ('hints = ["`+`를 써 보세요."]', 'hints = "+"', ["hints의 타입", "str"]),
+        ('title = "더하기"', 'titel = "더하기"', ["항목이에요: titel.", "title"]),
+        ('title = "더하기"', 'title = "더하기', ["TOML", "line 2"]),
+    ],
+    ids=lambda value: value.strip() if isinstance(value, str) else "",
+)
+def test_a_slip_in_an_exercises_file_is_named(
+    root: Path, told: Told, old: str, new: str, named: list[str]
+) -> None:
+    """The file tells lesson and exercise; then come the check or mistake by its id, and the key."""
+    message = told(ADD, old, new)
+    assert message.startswith(f"{root / ADD}: ")
+    assert [word for word in named if word not in message] == [], message
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "named"),
+    [
+        (SHARED, 'hint = "인자가 몇 개인지 세어 보세요."\n', "", ["'first-only'", "빠진", "hint"]),
+        (SHARED, "explain =", "explains =", ["'first-only'", "항목이에요: explains."]),
+        (COURSE, "minutes = 5", 'minutes = "5"', ["minutes의 타입", "str"]),
+        (COURSE, "minutes = 5", "minutes = 0", ["minutes의 값"]),
+        (COURSE, "minutes = 5\n", "", ["빠진", "minutes"]),
+        (COURSE, "minutes = 5", "minute = 5", ["항목이에요: minute."]),
+    ],
+)
+def test_a_slip_in_a_file_of_the_whole_course_is_named(
+    root: Path, told: Told, name: str, old: str, new: str, named: list[str]
+) -> None:
+    message = told(name, old, new)
+    assert message.startswith(f"{root / name}: ")
+    assert [word for word in named if word not in message] == [], message
+
+
+@pytest.mark.parametrize("name", [COURSE, SHARED, SOURCE])
+def test_a_file_that_is_missing_is_named(root: Path, told: Told, name: str) -> None:
+    (root / name).unlink()
+    assert told().startswith(f"{root / name}: ")
+
+
+@pytest.mark.parametrize("name", [COURSE, SHARED, SOURCE, ADD])
+def test_a_file_in_another_encoding_is_named(root: Path, told: Told, name: str) -> None:
+    (root / name).write_bytes("한글".encode("cp949"))
+    message = told()
+    assert message.startswith(f"{root / name}: ")
+    assert "UTF-8" in message
+
+
+def test_an_exercise_without_a_file_is_named(root: Path, told: Told) -> None:
+    (root / ADD).unlink()
+    message = told()
+    assert "77_sums/*.toml: ['sub']" in message
+    assert "add" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("solutions/77_sums/mul.toml", FILES[SUB]),
+        (DRIVER.replace("add", "mul"), FILES[DRIVER].replace('"add"', '"mul"')),
+        (SOURCE, f'{FILES[SOURCE]}\n# %% tags=["exercise:mul"]\ndef mul(a, b):\n    return a * b\n'),
+    ],
+    ids=["file", "driver", "cell"],
+)
+def test_an_exercise_that_is_not_everywhere_is_named(root: Path, told: Told, name: str, text: str) -> None:
+    """An exercise is a tagged cell, a file of that name and a driver; with one of them it is none."""
+    (root / name).write_text(text, encoding="utf-8")
+    message = told()
+    assert message.count("mul") == 1
+    assert all(place in message for place in ("77_sums.py", "77_sums/*.toml", "grader/exercises/sums"))
+
+
+def test_an_exercise_that_is_there_twice_is_named(root: Path, told: Told) -> None:
+    with (root / SOURCE).open("a", encoding="utf-8") as source:
+        source.write('\n# %% tags=["exercise:add"]\nadd = sum\n')
+    assert "이름이 겹쳐요: add" in told()
+
+
+def test_a_lesson_without_drivers_is_told_which_folder_to_make(told: Told) -> None:
+    message = told(COURSE, 'module = "sums"', 'module = "products"')
+    assert "77_sums" in message
+    assert "grader/exercises/products/" in message
+
+
+def test_a_module_without_a_driver_is_told_what_to_call_it(root: Path, told: Told) -> None:
+    (root / DRIVER).write_text(FILES[DRIVER].replace("driver", "runner"), encoding="utf-8")
+    message = told()
+    assert "grader.exercises.sums.add" in message
+    assert "driver = Driver" in message

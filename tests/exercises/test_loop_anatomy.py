@@ -1,0 +1,167 @@
+"""Lesson 02's fixtures: what its drivers promise, and that they leave the process as they found it."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+from torch.utils.data import DataLoader, TensorDataset
+
+from grader.course_files import load_course
+from grader.judging.edits import solution_text
+from grader.observe.fixtures.checkpoints import read_checkpoint
+from grader.observe.fixtures.training import Settings, epoch_loader, settings_for
+from grader.observe.play import play, play_scenario
+from grader.observe.program import Program, load_program
+
+COURSE = load_course()
+EXERCISES = COURSE.lesson("02").exercises
+
+
+@pytest.fixture(scope="module")
+def solution() -> Program:
+    return load_program(solution_text("02"), name="lesson_02_in_test")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_best_epoch_is_in_the_middle_whatever_the_seed(solution: Program, seed: int) -> None:
+    """Or saving the last, the first or the worst epoch would pass for saving the best."""
+    scenario = COURSE.exercise("train").driver["checkpoint"]
+    run = play_scenario(scenario, solution, seed=seed)
+    assert run.failure is None
+    assert run.facts["저장된 가중치"] == "9번째 업데이트 뒤의 것"
+    assert len(run.arrays["theta"]) == 13
+
+
+def test_by_hand_and_through_accelerate_is_one_training_run(solution: Program, tmp_path: Path) -> None:
+    """In float32 on the CPU the final parameters agree to 1e-6, and so do the best accuracies."""
+    generator = torch.Generator().manual_seed(0)
+    inputs = torch.randn(50, 6, generator=generator)
+    labels = (inputs[:, :3].argmax(dim=1) + (torch.rand(50, generator=generator) < 0.2)) % 3
+    settings = Settings(lr=0.02, epochs=3, batch_size=8, warmup_steps=3, total_steps=15)
+    ends, best = [], []
+    for name in ("train", "train_accelerate"):
+        torch.manual_seed(3)
+        model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3))
+        train_loader = DataLoader(TensorDataset(inputs[:40], labels[:40]), settings.batch_size)
+        val_loader = DataLoader(TensorDataset(inputs[40:], labels[40:]), settings.batch_size)
+        best.append(
+            solution.names[name](
+                model, train_loader, val_loader, settings, checkpoint_path=tmp_path / "best.pt"
+            )
+        )
+        ends.append(torch.cat([p.detach().ravel() for p in model.parameters()]))
+    assert best[0] == best[1]
+    assert (ends[0] - ends[1]).abs().max() <= 1e-6
+
+
+def _process_state() -> tuple[Any, ...]:
+    from accelerate import Accelerator
+    from accelerate.state import AcceleratorState
+
+    return (
+        Optimizer.__init__,
+        LRScheduler.step,
+        torch.save,
+        os.replace,
+        Accelerator.backward,
+        Accelerator.prepare_model,
+        Accelerator.prepare_data_loader,
+        dict(AcceleratorState._shared_state),
+        os.environ.get("ACCELERATE_USE_CPU"),
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_autocast_enabled("cpu"),
+    )
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
+def test_the_process_is_as_it_was_afterwards(solution: Program, exercise: Any) -> None:
+    """Also when the submission raises half-way."""
+    before = _process_state()
+    play(exercise.driver, solution, seed=1)
+    assert _process_state() == before
+
+    def raising(*args: Any, **kwargs: Any) -> None:
+        torch.use_deterministic_algorithms(True)
+        torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+        raise OSError("끝까지 가지 못함")
+
+    try:
+        play(exercise.driver, Program({exercise.name: raising}, "<raising>"), seed=1)
+        if exercise.name in ("seed_everything", "train", "train_accelerate"):
+            assert _process_state() == before
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+# ---- fixtures --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Slotted:
+    lr: float = 1.0
+
+    def to_dict(self) -> dict[str, float]:
+        raise AssertionError("a mistake in TrainConfig must cost nothing elsewhere")
+
+
+class Final:
+    def __init_subclass__(cls) -> None:
+        raise TypeError("no subclasses")
+
+
+def test_a_config_is_an_instance_of_the_submissions_own_class() -> None:
+    def train() -> None: ...
+
+    for own in (Slotted, Final, "not a class"):
+        train.__globals__["TrainConfig"] = own
+        config = settings_for(train, Settings(lr=0.5, amp_dtype="bfloat16"))
+        assert isinstance(config, Settings)
+        assert isinstance(config, Slotted) == (own is Slotted)
+        assert (config.lr, config.amp_dtype) == (0.5, "bfloat16")
+        assert config.to_dict() == Settings(lr=0.5, amp_dtype="bfloat16").to_dict()
+        with pytest.raises(AttributeError):
+            config.lr = 1.0  # type: ignore[misc]
+    del train.__globals__["TrainConfig"]
+
+
+def test_checkpoints_are_read_with_suspicion(tmp_path: Path) -> None:
+    """A submission's file is opened as data or not at all."""
+    path = tmp_path / "best.pt"
+    assert read_checkpoint(path)[1] == "파일이 없음"
+    assert read_checkpoint(tmp_path)[1] == "파일이 없음"
+    torch.save({"config": Settings()}, path)
+    assert read_checkpoint(path) == ({}, "weights_only=True로 열리지 않음")
+    torch.save([1, 2], path)
+    assert read_checkpoint(path) == ({}, "dict가 아님")
+    path.write_bytes(bytes(5 * 2**20))
+    assert read_checkpoint(path) == ({}, "파일이 너무 큼")
+    path.write_bytes(b"half a file")
+    assert read_checkpoint(path) == ({}, "weights_only=True로 열리지 않음")
+    torch.save({"model": torch.ones(2)}, path)
+    content, how = read_checkpoint(path)
+    assert how == "열림"
+    assert torch.equal(content["model"], torch.ones(2))
+
+
+def test_a_loader_gives_the_next_epoch_only_when_one_was_gone_through() -> None:
+    def epoch(number: int) -> tuple[Tensor, Tensor]:
+        return torch.full((5, 1), float(number)), torch.zeros(5, dtype=torch.int64)
+
+    loader = epoch_loader([epoch(0), epoch(1)], batch_size=2)
+    state = torch.get_rng_state()
+    next(iter(loader))
+    seen = [
+        [len(yb) for _, yb in loader],
+        [float(xb[0]) for xb, _ in loader],
+        [float(xb[0]) for xb, _ in loader],
+    ]
+    assert seen == [[2, 2, 1], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
+    assert torch.equal(torch.get_rng_state(), state), (
+        "going through it must not draw from the global generator"
+    )

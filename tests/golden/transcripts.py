@@ -1,0 +1,60 @@
+"""What a learner reads for each known mistake: made from the course, and kept in a file an exercise beside this one.
+
+    python -m tests.golden [EXERCISE …]
+
+makes the files anew; `git diff` then shows what a change of course, grader or wording does to feedback.
+"""
+
+import re
+from collections.abc import Iterator
+
+from grader.course import Exercise
+from grader.judging.assess import Origin, assess
+from grader.judging.reference import reference
+from grader.observe.trace import Trace
+from grader.report.text import feedback_text
+from tests.places import TESTS
+
+SEED = 1
+"""The one a learner's `check` takes."""
+
+
+def transcript(exercise: Exercise) -> str:
+    """The feedback on the first program of each mistake, in the course's order, as text."""
+    return "\n".join(_entries(exercise))
+
+
+def kept(exercise: str) -> str:
+    """The transcript as it was last made; empty where it never was."""
+    path = TESTS / "golden" / f"{exercise}.txt"
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def write(exercise: Exercise) -> None:
+    """Keep the transcript of now."""
+    (TESTS / "golden" / f"{exercise.name}.txt").write_text(transcript(exercise), encoding="utf-8")
+
+
+def wording(text: str) -> str:
+    """The transcript without what may differ between two processors.
+
+    That is the digits of measured numbers, the length of bars drawn from them, and which element of a tensor is
+    farthest off. Words, whole numbers and the order of events may not differ.
+    """
+    text = re.sub(r"-?\d+\.\d+(?:e[+-]?\d+)?|-?\d+e[+-]\d+|\d+%", "#", text)
+    text = re.sub(r"[█░]+", "█", re.sub(r"\[\d+\]", "[#]", text))
+    return re.sub(r"[ \t]+", " ", text)
+
+
+def _entries(exercise: Exercise) -> Iterator[str]:
+    its = reference(exercise.name, SEED)
+    seen: set[str] = set()
+    for candidate in its.singles:
+        (mistake,) = candidate.ids
+        if mistake in seen:
+            continue
+        seen.add(mistake)
+        runs = {s.name: its.run(candidate, s.name) for s in exercise.driver.scenarios}
+        feedback = assess(exercise, Trace(runs=runs), its, Origin(None, candidate.source, 1))
+        body = feedback_text(feedback).rstrip()
+        yield f"#### {mistake}\n\n{body}\n"

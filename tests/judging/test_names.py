@@ -1,0 +1,73 @@
+"""The grader's own exam: the solution passes, each known mistake fails and gets its own name, whatever the seed."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from grader.course import Exercise
+from grader.judging.edits import exercise_source
+from grader.judging.judge import has_same_cause, judge
+from grader.judging.reference import Reference, reference
+from grader.observe.play import play
+from grader.observe.program import load_program
+from grader.observe.trace import Run, Trace
+from tests.judging.examined import EXERCISES, SEEDS, examined, joined, named, runs_of
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_solution_gets_everything_and_an_empty_one_nothing(exercise: Exercise, seed: int) -> None:
+    head = exercise_source(exercise).split("# BEGIN SOLUTION", 1)[0]
+    starter = load_program(f"{head}raise NotImplementedError\n", name="starter")
+    its = reference(exercise.name, seed)
+    played = Trace(runs=runs_of(None, Reference(exercise, seed)))
+    assert judge(exercise, played, its.solution).status == "passed"
+    verdict = judge(exercise, play(exercise.driver, starter, seed=seed), its.solution)
+    assert verdict.status == "error"
+    assert not any(check.passed for check in verdict.checks)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_every_mistake_fails_and_gets_its_own_name(exercise: Exercise, seed: int) -> None:
+    its = reference(exercise.name, seed)
+    wrong = []
+    for candidate in its.singles:
+        verdict, diagnosis = examined(Trace(runs=runs_of(candidate, its)), its)
+        (mistake,) = candidate.ids
+        if verdict.status == "passed" or named(diagnosis) != [joined(exercise.name, mistake)]:
+            wrong.append(f"{mistake} ({verdict.status}) named {named(diagnosis)}:\n{candidate.source}")
+    assert not wrong, "\n".join(wrong)
+
+
+def _ratio(one: Run, other: Run, atol: float) -> float:
+    """How far apart two runs are, in tolerances; infinite where they differ in kind."""
+    if (one.failure is None) != (other.failure is None):
+        return np.inf
+    if one.failure and other.failure and not has_same_cause(one.failure, other.failure):
+        return np.inf
+    if one.facts != other.facts or one.arrays.keys() != other.arrays.keys():
+        return np.inf
+    ratio = 0.0
+    for name, values in one.arrays.items():
+        if values.shape != other.arrays[name].shape:
+            return np.inf
+        with np.errstate(invalid="ignore"):
+            gap = np.abs(values - other.arrays[name])
+        gap[(values == other.arrays[name]) | (np.isnan(values) & np.isnan(other.arrays[name]))] = 0.0
+        ratio = max(ratio, float(np.nan_to_num(gap, nan=np.inf).max(initial=0.0)) / atol)
+    return ratio
+
+
+@pytest.mark.parametrize("seed", SEEDS[:2])
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_behaviours_lie_far_apart_or_are_one(exercise: Exercise, seed: int) -> None:
+    """Nothing near the tolerance: rounding is well below it, and the nearest two mistakes well above."""
+    its = reference(exercise.name, seed)
+    programs = [("solution", runs_of(None, its))] + [(c.ids[0], runs_of(c, its)) for c in its.singles]
+    for (name, runs), (other, others) in itertools.combinations(programs, 2):
+        if name == other:
+            continue
+        ratio = max(_ratio(runs[s.name], others[s.name], s.atol) for s in exercise.driver.scenarios)
+        assert ratio < 0.2 or ratio > 10.0, (name, other, ratio)

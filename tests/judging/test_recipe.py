@@ -1,0 +1,112 @@
+"""The recipe: what an update was made of, recovered without any list of mistakes."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.exercises import drivers
+from grader.judging.edits import solution_text
+from grader.judging.recipe import recover_recipe
+from grader.observe.play import Env, play
+from grader.observe.program import load_program
+
+ACCUMULATE = """
+import torch
+def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None):
+    weights = {weights}
+    batches = list(micro_batches)
+    for start in range(0, len(batches), accum_steps):
+        opt.zero_grad()
+        for w, (x, y) in zip(weights, batches[start:start + accum_steps]):
+            (w * loss_fn(model(x), y)).backward()
+        opt.step()
+    opt.zero_grad()
+    return 0
+"""
+
+
+def recipe_of(source: str, update: int = 1, exercise: str = "accumulate", seed: int = 5):  # type: ignore[no-untyped-def]
+    driver = drivers("five_line_step")[exercise]
+    runs = []
+    for text in (source, solution_text("01")):
+        program = load_program(text)
+        runs.append(play(driver, program, seed=seed, only=["sgd"]).runs["sgd"])
+        program.unload()
+    env = Env(seed, torch.device("cpu"), "sgd")
+    return recover_recipe(driver["sgd"], runs[0], runs[1], update, env)
+
+
+@given(st.lists(st.floats(-3, 3).filter(lambda w: abs(w) > 0.01), min_size=4, max_size=4))
+def test_any_weights_are_recovered(weights: list[float]) -> None:
+    """Whatever a learner multiplies the micro-batches with, the recipe reads it off the parameters."""
+    recipe = recipe_of(ACCUMULATE.format(weights=weights))
+    assert recipe.batches == (1, 2, 3, 4)
+    assert recipe.got == pytest.approx(
+        weights, abs=1e-9
+    )  # float64 least squares of a well-conditioned system
+    assert recipe.expected == pytest.approx([0.25] * 4, abs=1e-9)
+    assert recipe.residual < 1e-9
+
+
+def test_what_no_batch_explains_is_said() -> None:
+    """Noise in the update is a residual, not an invented ingredient."""
+    source = ACCUMULATE.format(weights=[0.25] * 4).replace(
+        "        opt.step()",
+        "        for p in model.parameters():\n"
+        "            p.grad += torch.linspace(-1, 1, p.numel()).reshape(p.shape)\n"
+        "        opt.step()",
+    )
+    assert recipe_of(source).residual > 0.05
+
+
+def test_stale_gradients_are_seen_in_a_later_update() -> None:
+    source = ACCUMULATE.format(weights=[0.25] * 4).replace("        opt.zero_grad()\n", "", 1)
+    recipe = recipe_of(source, update=2)
+    assert recipe.batches == tuple(range(1, 9))
+    assert np.allclose(recipe.got, 0.25)
+    assert np.allclose(recipe.expected, [0] * 4 + [0.25] * 4)
+
+
+def test_an_update_that_never_happened_has_no_recipe() -> None:
+    assert recipe_of(ACCUMULATE.format(weights=[0.25] * 4).replace("        opt.step()\n", "")) is None
+
+
+SAM_ACCUMULATE = """
+from itertools import islice
+def sam_accumulate(model, sam, loss_fn, micro_batches, accum_steps, *, max_norm=None):
+    stream = iter(micro_batches)
+    while window := list(islice(stream, accum_steps)):
+        for batches, step in ((window, sam.first_step), ({second}, sam.second_step)):
+            for x, y in batches:
+                (loss_fn(model(x), y) / len(batches)).backward()
+            step({clear})
+    return []
+"""
+
+
+def sam_recipe_of(second: str, clear: str = "True"):  # type: ignore[no-untyped-def]
+    driver, runs = drivers("sam_accumulation")["sam_accumulate"], []
+    for parts in ({"second": second, "clear": clear}, {"second": "window", "clear": "True"}):
+        program = load_program(SAM_ACCUMULATE.format(**parts))
+        runs.append(play(driver, program, seed=5, only=["sgd"]).runs["sgd"])
+        program.unload()
+    return recover_recipe(driver["sgd"], *runs, 1, Env(5, torch.device("cpu"), "sgd"))
+
+
+def test_gradients_at_two_places_are_told_apart() -> None:
+    """SAM looks at w and at w + e: the recipe says from where an update's gradients come."""
+    last = sam_recipe_of("window[-1:]")
+    assert last.moved == (True,) * 4
+    assert np.allclose(last.got, [0, 0, 0, 1])
+    assert np.allclose(last.expected, 0.25)
+    kept = sam_recipe_of("window", "step == sam.second_step")
+    assert kept.batches == (1, 2, 3, 4) * 2
+    assert kept.moved == (False,) * 4 + (True,) * 4
+    assert np.allclose(kept.got, 0.25)
+    assert np.allclose(kept.expected, [0] * 4 + [0.25] * 4)
+
+
+def test_the_right_mixture_is_not_shown_as_the_fault() -> None:
+    assert sam_recipe_of("window") is None

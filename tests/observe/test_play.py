@@ -1,0 +1,81 @@
+"""What is played follows from the seed and from what a program does, not from how; the process stays as it was."""
+
+import numpy as np
+import pytest
+import torch
+
+from grader.judging.edits import solution_text
+from grader.observe.play import play
+from grader.observe.program import load_program
+from tests.observe.five_lines import EXERCISES, RIGHT, traced
+
+
+def test_a_seed_gives_the_same_trace_and_another_seed_another() -> None:
+    one, same, other = traced(RIGHT, seed=1), traced(RIGHT, seed=1), traced(RIGHT, seed=2)
+    for name, run in one.runs.items():
+        assert np.array_equal(run.arrays["theta"], same.runs[name].arrays["theta"])
+        assert not np.array_equal(run.arrays["theta"], other.runs[name].arrays["theta"])
+
+
+def test_states_do_not_depend_on_the_order_of_events() -> None:
+    """A closure and `autograd.grad` by hand leave the parameters of the plain five lines."""
+    closure = """
+def train_step(model, opt, loss_fn, xb, yb):
+    def closure():
+        opt.zero_grad()
+        loss = loss_fn(model(xb), yb)
+        loss.backward()
+        return loss
+    return float(opt.step(closure))
+"""
+    by_hand = """
+import torch
+def train_step(model, opt, loss_fn, xb, yb):
+    loss = loss_fn(model(xb), yb)
+    parameters = list(model.parameters())
+    for p, g in zip(parameters, torch.autograd.grad(loss, parameters)):
+        p.grad = g
+    opt.step()
+    return loss.item()
+"""
+    right = traced(RIGHT)
+    for source in (closure, by_hand):
+        other = traced(source)
+        for name, run in right.runs.items():
+            # Identical arithmetic in identical order: equal to rounding of one float64 step.
+            assert np.abs(run.arrays["theta"] - other.runs[name].arrays["theta"]).max() < 1e-12
+
+
+def test_nan_and_infinite_parameters_are_part_of_the_trace() -> None:
+    source = RIGHT.replace("loss.backward()", "(loss * float('nan')).backward()")
+    theta = traced(source).runs["sgd"].arrays["theta"]
+    assert np.isfinite(theta[0]).all()
+    assert np.isnan(theta[1]).any()
+
+
+def test_playing_leaves_the_process_as_it_was() -> None:
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    traced(
+        RIGHT.replace("return", "torch.set_grad_enabled(False)\n    torch.rand(5)\n    return").replace(
+            "def", "import torch\ndef", 1
+        )
+    )
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.is_grad_enabled()
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_solution_behaves_the_same_on_a_gpu(exercise: str) -> None:
+    """float64 on the device against float64 on the CPU: rounding only, 1e-9 after a few updates."""
+    program = load_program(solution_text("01"))
+    on_cpu = play(EXERCISES[exercise], program, seed=1)
+    on_gpu = play(EXERCISES[exercise], program, seed=1, device="cuda")
+    program.unload()
+    for name, run in on_cpu.runs.items():
+        assert on_gpu.runs[name].failure == run.failure
+        if name in ("modes", "eval-mode") and "theta" in run.arrays and exercise in ("train_step", "fit"):
+            continue  # dropout draws other masks on a GPU
+        for key, value in run.arrays.items():
+            assert np.allclose(on_gpu.runs[name].arrays[key], value, rtol=0, atol=1e-9), (name, key)

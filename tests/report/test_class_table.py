@@ -1,0 +1,82 @@
+"""The table that ends `grader grade`."""
+
+import io
+from dataclasses import replace
+
+from rich.cells import cell_len
+from rich.console import Console
+
+from grader.feedback import ClassResult, SubmissionResult
+from grader.report.class_table import class_table, count_mistakes, most_telling
+from tests.report import samples
+
+
+def rendered(result: ClassResult, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None, legacy_windows=False)
+    with console.capture() as captured:
+        console.print(class_table(result, width=width))
+    return captured.get()
+
+
+def test_class_table_fits_80_columns() -> None:
+    """One line a student, whatever the name."""
+    text = rendered(samples.small_class())
+    lines = text.splitlines()
+    assert max(map(cell_len, lines)) <= 80
+    for start in ("김하윤", "이서준", "<script>", "=HYPERLINK(1)", "aaaaaaa"):
+        assert len([line for line in lines if line.lstrip().startswith(start)]) == 1
+    assert "10/28" in text
+    assert "✗✗✗✗✓✗!" in text
+    assert "9명 · 평균 14.0 · 중앙값 10.0 · 만점 28 · 모두 통과 2명" in text
+
+
+def test_class_table_of_a_large_class_shows_the_lowest_scores_and_counts_all() -> None:
+    """300 lines would scroll the summary away."""
+    students = [samples.passed_all(f"s{i:03}") if i % 10 else samples.typical(f"s{i:03}") for i in range(300)]
+    text = rendered(ClassResult(1, "cpu", "bwrap", tuple(students)))
+    assert len(text.splitlines()) < 70
+    assert all(f"s{i:03}" in text for i in range(0, 300, 10))
+    assert "300명 · 평균" in text
+    assert "모두 통과 270명" in text
+    assert "30명" in text.split("가장 많이 나온 실수")[1]
+
+
+def test_class_table_with_four_lessons_fits() -> None:
+    """The whole course in one run: a score a lesson, marks as counts."""
+    made = [replace(f, lesson=f"{n:02}") for n in range(1, 5) for f in samples.typical("x").feedbacks]
+    text = rendered(ClassResult(1, "cpu", "bwrap", (SubmissionResult("김하윤", tuple(made)),)))
+    assert max(map(cell_len, text.splitlines())) <= 80
+    assert text.count("10/28") == 4
+    assert "✓4 ✗20 !4" in text
+
+
+def test_empty_class_has_a_sentence() -> None:
+    assert "채점한 학생이 없어요" in rendered(ClassResult(1, "cpu", "none", ()))
+
+
+def test_mistakes_are_counted_once_a_student() -> None:
+    """Whoever forgets zero_grad in two exercises is still one student."""
+    twice = SubmissionResult(
+        "x", (samples.named_mistake(), replace(samples.named_mistake(), exercise="fit"), samples.unknown())
+    )
+    counts = count_mistakes([twice, SubmissionResult("y", (samples.named_mistake(),))])
+    assert [(c.id, c.students, c.exercises) for c in counts] == [
+        ("missing-zero-grad", 2, ("train_step", "fit")),
+        ("", 1, ("fit",)),
+    ]
+    assert count_mistakes([samples.passed_all("z")]) == []
+
+
+def test_most_telling_is_a_named_mistake() -> None:
+    """A name helps more than a lost point: it stands before an exception that costs more."""
+    feedbacks = (samples.raised(), samples.passed(), samples.joined())
+    assert most_telling(SubmissionResult("x", feedbacks)) == samples.joined()
+    assert most_telling(samples.all_of("x", "missing")) == samples.all_of("x", "missing").feedbacks[0]
+    assert most_telling(samples.passed_all("x")) is None
+    absent = samples.all_of("x", "missing").feedbacks[0]
+    begun = (
+        replace(absent, lesson="00"),
+        replace(samples.passed(), lesson="01"),
+        replace(absent, lesson="01"),
+    )
+    assert most_telling(SubmissionResult("x", begun)) == begun[2]

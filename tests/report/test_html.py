@@ -1,0 +1,139 @@
+"""The card of one feedback: what a sanitizer leaves of it, what it shows and in which order."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from grader.feedback import SubmissionResult
+from grader.report import gradebook
+from grader.report.html import TEMPLATES, environment, feedback_html, hint_html
+from grader.report.text import feedback_text, hint_text
+from tests.report import samples
+from tests.report.parsed import Parsed
+
+KINDS = samples.every_kind()
+
+# What JupyterLab 4.6 leaves of an untrusted output, as far as the card needs it. That it does so in truth is
+# shown by tests/report/test_pages_in_browser.py.
+KEPT_TAGS = {"div", "span", "code", "pre", "br", "ul", "ol", "li", "details", "summary"}
+KEPT_PROPERTIES = {
+    *("align-items", "background-color", "border", "border-left", "border-radius", "box-sizing", "cursor"),
+    *("display", "flex", "flex-wrap", "font-family", "font-size", "font-weight", "gap", "height"),
+    *("justify-content", "line-height", "margin", "margin-bottom", "margin-left", "max-width", "min-width"),
+    *(
+        "opacity",
+        "overflow-wrap",
+        "overflow-x",
+        "padding",
+        "text-align",
+        "white-space",
+        "width",
+        "word-break",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_card_uses_only_what_a_sanitizer_keeps(kind: str) -> None:
+    """A notebook reopened untrusted must show the same card: no tag, attribute or style that gets dropped."""
+    card = Parsed(feedback_html(KINDS[kind], hints=["힌트"], total_hints=3))
+    assert set(card.tags) <= KEPT_TAGS
+    assert card.attributes <= {"style", "lang"}
+    assert card.open == []
+    assert {name for name, _ in card.declarations} <= KEPT_PROPERTIES
+    for name, value in card.declarations:
+        assert not re.search(r"inherit|currentcolor|var\(|url\(|calc\(|anywhere", value, re.I), (name, value)
+    assert len(card.declarations) > 20  # the parser did see the styles
+
+
+def test_card_sets_no_text_colour() -> None:
+    """Text keeps the colour of the page, so that the card reads in light and in dark notebooks."""
+    for feedback in KINDS.values():
+        assert not [d for d in Parsed(feedback_html(feedback)).declarations if d[0] == "color"]
+
+
+def test_card_tells_symptom_first() -> None:
+    """The order: name, checks, own line, why, the first difference, order of events, recipe, hint, notes."""
+    text = Parsed(feedback_html(samples.named_mistake(), total_hints=4)).text
+    expected = [
+        *("한 스텝 · train_step", "1 / 4점", "opt.zero_grad()가 없어요"),
+        *("SGD 궤적", "코드 셀 3 · 7번째 줄", "opt.step() # 한 걸음", "두 번째 스텝부터", "처음 갈라지는 곳"),
+        *("-0.351882", "-0.217431", "실행 순서", "≠ zero_grad", "2번째 업데이트 = 1.0·g₁ + 1.0·g₂"),
+        *("(정답: 1.0·g₂)", "어디를 볼까요?", 'hint("train_step")', "알아 두세요", "model2"),
+    ]
+    found = [text.find(piece) for piece in expected]
+    assert -1 not in found, [piece for piece, at in zip(expected, found, strict=True) if at < 0]
+    assert found == sorted(found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_a_student_wrote_is_markup(kind: str) -> None:
+    """Lines, messages and errors of a student reach neither the page's markup nor its bytes unescaped."""
+    card = feedback_html(KINDS[kind])
+    assert "<script" not in card
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", card)
+    if kind == "hostile":
+        assert card.count("&lt;script&gt;") >= 6
+        assert r"\x1b[31m" in card
+        assert r"\u202e" in card
+
+
+def test_templates_escape_by_default() -> None:
+    """Forgetting a filter in a template must not open a hole; only finished cards are passed through."""
+    assert environment().autoescape is True
+    passed_through = re.findall(
+        r"\{\{[^}]*\|\s*safe[^}]*\}\}", "".join(p.read_text() for p in TEMPLATES.glob("*.j2"))
+    )
+    assert passed_through == ["{{ card|safe }}"]
+
+
+def test_card_shows_hints_only_as_they_were_asked_for() -> None:
+    """Feedback may not give the course's hints away: what has been seen is repeated, the rest is a number."""
+    card = Parsed(feedback_html(samples.named_mistake(), hints=["첫 힌트예요"], total_hints=4)).text
+    assert "첫 힌트예요" in card
+    assert "남은 힌트는 3개" in card
+    assert "남은 힌트" not in Parsed(feedback_html(samples.named_mistake())).text
+    assert "남은 힌트" not in Parsed(feedback_html(samples.passed(), total_hints=4)).text
+
+
+def test_passed_card_points_nowhere() -> None:
+    """There is nothing to look at: no file, no line."""
+    card = Parsed(feedback_html(replace(samples.passed(), file="kim.py", line=3))).text
+    assert "kim.py" not in card
+    assert "확인한 것: SGD 궤적, AdamW 궤적, 반환값." in card
+
+
+def test_titles_with_code_show_no_backticks() -> None:
+    """Exercises may have code in their titles: set as code in pages, plain elsewhere."""
+    feedback = replace(samples.passed(), title="`zero_grad()`를 손으로")
+    submission = SubmissionResult("x", (feedback,))
+    assert "zero_grad()</code>를 손으로" in feedback_html(feedback)
+    assert "zero_grad()를 손으로 (evaluate)" in feedback_text(feedback)
+    assert gradebook.gradescope(submission)["tests"][0]["name"] == "zero_grad()를 손으로 (evaluate)"
+
+
+def test_hint_card_keeps_code_as_code() -> None:
+    answer = "이렇게 지워요.\n\n```python\nfor p in ps:\n    p.grad = None  # <b>\n```\n"
+    card = hint_html("손으로 지우기", answer, 3, 3)
+    assert "<pre" in card
+    assert "for p in ps:\n    p.grad = None  # &lt;b&gt;</pre>" in card
+    assert "```" not in card
+    assert "힌트 3/3 (정답)" in Parsed(card).text
+    text = hint_text("손으로 지우기", answer, 3, 3)
+    assert "    p.grad = None" in text
+    assert "```" not in text
+    assert "(정답)" not in hint_text("손으로 지우기", "볼 곳", 1, 3)
+
+
+def test_bars_are_as_long_as_their_coefficients() -> None:
+    """A quarter is a quarter of the longest bar; with a negative one, zero moves and both sides share a scale."""
+    wide = [v for k, v in Parsed(feedback_html(samples.pair())).declarations if k == "width"]
+    assert wide.count("100.0%") >= 4
+    assert wide.count("25.0%") == 4
+    signed = Parsed(feedback_html(samples.unknown())).declarations
+    # span -0.5 … 1.0: zero at one third; +0.5 is half of the right part, -0.5 all of the left part
+    assert ("width", "33.3%") in signed
+    shares = [float(v.rstrip("%")) for k, v in signed if k in ("width", "margin-left") and v.endswith("%")]
+    assert any(abs(share - 50) < 0.2 for share in shares)
+    assert any(abs(share) < 0.2 for share in shares)

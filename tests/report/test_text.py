@@ -1,0 +1,63 @@
+"""The same feedback in a terminal."""
+
+import io
+import unicodedata
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from grader.report import formulas
+from grader.report.text import feedback_text, print_feedback
+from tests.report import samples
+
+KINDS = samples.every_kind()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("width", [48, 80])
+def test_text_fits_its_width(kind: str, width: int) -> None:
+    """Hangul takes two columns: no line may run over the terminal's edge."""
+    text = feedback_text(KINDS[kind], width)
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+    assert KINDS[kind].title.replace("`", "") in text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_text_cannot_steer_a_terminal(kind: str) -> None:
+    """An exception's message with escape sequences must not clear the instructor's screen."""
+    file = io.StringIO()
+    print_feedback(Console(file=file, width=80, force_terminal=False), KINDS[kind])
+    for text in (feedback_text(KINDS[kind]), file.getvalue()):
+        bad = [c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Cs")]
+        assert bad == []
+    if kind == "hostile":
+        assert r"\x1b[31m" in text
+
+
+def test_text_does_not_read_markup_of_rich() -> None:
+    """`[red]` in a student's line is text."""
+    feedback = replace(samples.raised(), source_line="x = a[red]", error="KeyError: '[bold]x[/bold]'")
+    assert "x = a[red]" in feedback_text(feedback)
+    assert "[bold]x[/bold]" in feedback_text(feedback)
+
+
+def test_text_and_card_tell_the_same() -> None:
+    """The terminal is no second-class reader: every part of the card is in the text."""
+    feedback = samples.named_mistake()
+    text = " ".join(feedback_text(feedback).split())
+    named = feedback.diagnosis.mistakes[0]
+    first = feedback.diagnosis.first_difference
+    assert first is not None
+    for told in (
+        *named.titles,
+        named.explain,
+        named.hint,
+        "opt.step() # 한 걸음",
+        first.what,
+        first.got,
+    ):
+        assert told in text
+    assert formulas.recipe_line(feedback.diagnosis.recipe) in text  # type: ignore[arg-type]
+    assert "≠zero_grad forward backward step" in text

@@ -1,0 +1,103 @@
+"""The attacks in tests/attacks, and what is to become of each."""
+
+from dataclasses import dataclass
+
+from grader.sandbox.sandbox import Outcome
+from tests.places import TESTS
+from tests.sandbox.neighbour import RIGHT
+
+ATTACKS = TESTS / "attacks"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What becomes of an attack's exercise, and of the honest one that stands in the same file."""
+
+    status: str = "ran"
+    """One or several, joined by `|`, where it depends on how fast the machine is."""
+    says: str = ""
+    """Pattern of `detail`, or of the failure `Type: message`; empty: it ran to its (wrong) end."""
+    other: str = "right"
+    """`right`: the exercise after it is untouched; `lost`: it costs the same file's other exercises too."""
+    patient: bool = False
+    """It has as much time as it wants: what it looks for is not there, however long it looks."""
+
+
+ATTACKS_EXPECTED = {
+    # Looking for answers and secrets.
+    "reads_answers": Expected(says=r"LookupError: found: $", patient=True),
+    "reads_canary": Expected(says=r"FileNotFoundError: .*canary"),
+    "reads_environment": Expected(says=r"LookupError: (?!.*token-of-the-instructor)"),
+    "reads_memory": Expected(says=r"LookupError: found: 0 in much"),
+    "lists_home": Expected(says=r"LookupError: "),
+    # Getting out.
+    "connects": Expected(says=r"PermissionError"),
+    "connects_by_hand": Expected("ran|crashed", says=r"sockets: \[\]|종료 코드 1"),
+    "leaves_namespaces": Expected(says=r"OSError: done: \[\] \[\]"),
+    "runs_shell": Expected(says=r"PermissionError"),
+    "writes_outside": Expected(says=r"OSError: written: \[\]"),
+    "deletes_files": Expected("ran|timeout"),
+    "kills_parent": Expected(),
+    # Taking more than there is.
+    "fork_bomb": Expected(says=r"ChildProcessError: made: 0"),
+    "thread_bomb": Expected("crashed", says="너무 많은 스레드"),
+    "takes_memory_torch": Expected("memory"),
+    "takes_memory_numpy": Expected("memory"),
+    "takes_memory_bytes": Expected("memory"),
+    "takes_memory_shared": Expected("memory"),
+    "takes_memory_slowly": Expected("memory|timeout"),
+    "fills_disk": Expected(says=r"OSError: \[Errno 28\]"),
+    "endless_loop": Expected("timeout"),
+    "endless_loop_catching": Expected("timeout"),
+    "endless_import": Expected("timeout", other="lost"),
+    "endless_output": Expected("output"),
+    "endless_raw_output": Expected("output"),
+    "deep_recursion": Expected("memory|timeout|crashed"),
+    "grows_trace": Expected("crashed|timeout|memory"),
+    # Ending early.
+    "exits": Expected("crashed", says="종료 코드 0"),
+    "exits_at_import": Expected("crashed", says="종료 코드 3", other="lost"),
+    "sys_exits": Expected(says="SystemExit"),
+    "segfaults": Expected("crashed", says="SIGSEGV"),
+    "aborts": Expected("crashed", says="SIG"),
+    "closes_files": Expected("crashed"),
+    # Lying.
+    "patches_comparisons": Expected(other="lost"),
+    "patches_recorder": Expected(other="lost"),
+    "patches_serialization": Expected("crashed", other="lost"),
+    "hides_gradients": Expected(other="lost"),
+    "breaks_off": Expected(says=""),
+    "forges_frames": Expected("crashed", other="lost"),
+    "forges_trace": Expected(other="lost"),
+    "forges_giant_frame": Expected("crashed", says="읽을 수 없는 답"),
+    "forges_endless_timeline": Expected("crashed", says="읽을 수 없는 기록", other="lost"),
+    "forges_deep_fact": Expected("crashed", says="읽을 수 없는 기록", other="lost"),
+    "forges_bad_json": Expected("crashed", says="읽을 수 없는 답"),
+    "traces_execution": Expected(says="", other="lost"),
+    # Being strange.
+    "resizes_layers": Expected("ran|crashed"),
+    "leaves_threads": Expected(),
+    "huge_message": Expected(says=r"^ValueError: x{100,2000}$"),
+    "hostile_exception": Expected(says=""),
+    "hostile_base_exception": Expected(says="^Wild: "),
+    "hostile_return": Expected(says="KeyboardInterrupt"),
+    "hostile_streams": Expected(),
+    "interrupts": Expected(says="KeyboardInterrupt"),
+    "own_base_exception": Expected(says="Stop: 아무도 잡지 않아요"),
+    "ends_the_check": Expected(says="TimeLimit"),
+}
+
+
+def said(outcome: Outcome) -> str:
+    """The detail, or what the code raised."""
+    failures = [] if outcome.trace is None else [outcome.trace.load_failure]
+    failures += [] if outcome.trace is None else [run.failure for run in outcome.trace.runs.values()]
+    return outcome.detail or next((f"{f.type}: {f.message}" for f in failures if f is not None), "")
+
+
+def attack(name: str, **places: str) -> str:
+    """The attack's file with an honest `second` behind it."""
+    text = (ATTACKS / f"{name}.py").read_text()
+    for place, value in places.items():
+        text = text.replace(place, value)
+    return text + RIGHT.format(name="second")

@@ -1,0 +1,40 @@
+"""What a child writes is read frame by frame, and never beyond its limit."""
+
+import socket
+
+import pytest
+
+from grader.sandbox.inside import frames
+
+
+def test_pieces_become_frames() -> None:
+    left, right = socket.socketpair()
+    with left, right:
+        frames.send(left, {"exercise": "first"}, b"body")
+        frames.send(left, {"exercise": "second"})
+        data = right.recv(1000)
+    reader = frames.Reader(max_body=10)
+    found = []
+    for byte in data:
+        reader.feed(bytes([byte]))
+        frame = reader.next()
+        found += [frame] if frame else []
+    assert found == [({"exercise": "first"}, b"body"), ({"exercise": "second"}, b"")]
+    assert not reader.pending
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff" * 8,
+        b"\x00\x00\x00\x02\x00\x00\x00\xff{}",
+        b"\x00\x00\x00\x02\x00\x00\x00\x00[]",
+        b"\x00\x00\x00\x02\x00\x00\x00\x00\xff\xff",
+        b"\x00\x00\xff\xff\x00\x00\x00\x00" + b"[" * 0xFFFF,
+    ],
+)
+def test_what_is_no_frame_is_refused(data: bytes) -> None:
+    reader = frames.Reader(max_body=10)
+    reader.feed(data)
+    with pytest.raises(frames.FrameError):
+        reader.next()

@@ -1,0 +1,92 @@
+"""Links in a class folder: nobody's files but one's own are graded as one's own."""
+
+import os
+
+import pytest
+
+from grader.submission.class_folder import read_class
+from tests.submission.samples import EXERCISES, STEP, make, names
+
+
+@pytest.fixture
+def class_with_secret(tmp_path):
+    """A class folder, and files outside it that no link may reach."""
+    make(tmp_path, "secret/hw.py", content="SECRET = 1\n" + STEP)
+    make(tmp_path, "class/lee/hw.py", "class/kim2/hw.py")
+    (tmp_path / "class/kim").mkdir()
+    return tmp_path / "class"
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("kim/hw.py", "../../secret/hw.py"),
+        ("kim/hw.py", "/etc/passwd"),
+        ("kim/hw", "../../secret"),
+        ("kim/hw.py", "../lee/hw.py"),
+        ("kim/hw.py", "../kim2/hw.py"),
+        ("kim/hw", ".."),
+        ("kim/hw.py", "hw.py"),
+        ("kim/hw", "nowhere"),
+        ("park", "../secret"),
+        ("park.py", "../secret/hw.py"),
+        ("park", "park"),
+        ("park", "."),
+    ],
+)
+def test_links_out_of_the_folder_are_not_followed(class_with_secret, link, target):
+    """Neither the instructor's files nor a neighbour's are graded as one's own; a loop ends."""
+    (class_with_secret / link).symlink_to(target)
+    submissions = {s.student: s for s in read_class(class_with_secret, EXERCISES)}
+    assert names(submissions["lee"]) == ["hw.py"]
+    owner = submissions[link.split("/")[0].removesuffix(".py")]
+    assert owner.files == ()
+    assert [u.name for u in owner.unreadable] == [link.split("/")[-1]]
+    assert "링크" in owner.unreadable[0].message
+
+
+def test_links_within_the_class_folder_are_students(tmp_path):
+    """An instructor may keep the handed-in files elsewhere in the class folder."""
+    make(tmp_path, ".store/1.py")
+    (tmp_path / "kim.py").symlink_to(".store/1.py")
+    (submission,) = read_class(tmp_path, EXERCISES)
+    assert submission.student == "kim"
+    assert "train_step" in submission.files[0].defines
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("park.py", "v0.py"),
+        ("park", "lee"),
+        ("park.py", "lee/hw.py"),
+        ("park.py", ".hidden"),  # itself a link to lee/hw.py
+        ("park.py", "stored.py"),
+        ("park", "lee/sub"),
+    ],
+)
+def test_links_to_another_students_work_are_refused(tmp_path, link, target):
+    """Neither a file nor a folder of a classmate is graded as one's own, through whatever links."""
+    make(tmp_path, "v0.py", "lee/hw.py", "lee/sub/x.py", ".store/1.py")
+    (tmp_path / ".hidden").symlink_to("lee/hw.py")
+    (tmp_path / "stored.py").symlink_to(".store/1.py")
+    (tmp_path / link).symlink_to(target)
+    submissions = {s.student: s for s in read_class(tmp_path, EXERCISES)}
+    park = submissions.pop("park")
+    assert park.files == ()
+    (unreadable,) = park.unreadable
+    assert unreadable.name == link
+    assert "다른 학생" in unreadable.message
+    assert ("lee" if target == ".hidden" else target.split("/")[0]) in unreadable.message
+    assert all(s.files and not s.unreadable for s in submissions.values())
+
+
+def test_files_shared_with_another_student_are_noted(tmp_path):
+    """A hard link to a classmate's file is read, and both are told; one within one's own folder is nothing."""
+    make(tmp_path, "kim/hw.py", "lee.py", "park/a.py")
+    os.link(tmp_path / "kim/hw.py", tmp_path / "choi.py")
+    os.link(tmp_path / "park/a.py", tmp_path / "park/b.py")
+    notes = {s.student: s.notes for s in read_class(tmp_path, EXERCISES)}
+    assert notes["lee"] == notes["park"] == ()
+    assert "hw.py" in notes["kim"][0]
+    assert "choi.py" in notes["choi"][0]
