@@ -11,6 +11,7 @@ from grader.classroom.grading import digest
 from grader.classroom.run import GradingRun
 from grader.errors import HanstepError
 from grader.feedback import ClassResult, SubmissionResult
+from grader.files import write_whole
 from grader.report.results import SCHEMA, ResultsError, submission_from_document, submission_to_document
 from grader.submission.submission import Submission
 
@@ -66,12 +67,11 @@ class Journal:
         if resume and path.is_file():
             seed, done = _read(path, run, seed_given)
             run = replace(run, seed=seed)
-        file = path.open("w", encoding="utf-8")
-        file.write(json.dumps(_setup(run)) + "\n")
-        journal = cls(path, run, sandbox, {}, file)
-        for result in done.values():
-            journal.add(result)
-        return journal, run
+        # At once, so that a run killed while it resumes has lost nothing.
+        write_whole(
+            path, "".join(f"{line}\n" for line in (json.dumps(_setup(run)), *map(_line, done.values())))
+        )
+        return cls(path, run, sandbox, done, path.open("a", encoding="utf-8")), run
 
     def has(self, submission: Submission) -> bool:
         """Whether these very files have been graded already."""
@@ -81,7 +81,7 @@ class Journal:
     def add(self, result: SubmissionResult) -> None:
         """Keep one student's result."""
         self._done[result.student] = result
-        self._file.write(json.dumps(submission_to_document(result)) + "\n")
+        self._file.write(_line(result) + "\n")
         self._file.flush()
 
     def result(self, submissions: Sequence[Submission]) -> ClassResult:
@@ -93,6 +93,10 @@ class Journal:
         """The run is complete: the journal has served."""
         self._file.close()
         self._path.unlink(missing_ok=True)
+
+
+def _line(result: SubmissionResult) -> str:
+    return json.dumps(submission_to_document(result))
 
 
 def _setup(run: GradingRun) -> dict[str, Any]:
@@ -116,7 +120,7 @@ def _read(path: Path, run: GradingRun, seed_given: bool) -> tuple[int, dict[str,
             "device": str(setup["device"]),
             "lessons": [str(key) for key in setup["lessons"]],
         }
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
         raise JournalError(
             f"파일을 읽을 수 없어요: {path}. 지우고 --resume 없이 다시 채점해 주세요: rm {path}"
         ) from error

@@ -45,7 +45,7 @@ def environment() -> Any:
         one_line=plain_text.one_line,
         coefficient=formulas.coefficient,
     )
-    made.globals.update(words=words, timeline=timeline, plain_text=plain_text)
+    made.globals.update(words=words, timeline=timeline, formulas=formulas, plain_text=plain_text)
     made.globals.update(colors={"green": GREEN, "red": RED, "amber": AMBER, "blue": BLUE, "grey": GREY})
     return made
 

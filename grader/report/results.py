@@ -132,9 +132,10 @@ def from_json(text: str | bytes) -> ClassResult:
         ) from error
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != SCHEMA:
+        ours = isinstance(schema, str) and schema.startswith("hanstep.results/")
+        what = "다른 버전의 한 스텝이 쓴 results.json이에요" if ours else "한 스텝의 results.json이 아니에요"
         raise ResultsError(
-            f"한 스텝의 results.json이 아니에요. schema가 {schema!r}이고, 읽을 수 있는 것은 {SCHEMA!r}예요. "
-            "다른 --out 폴더를 골라 주세요."
+            f"{what}. schema가 {schema!r}이고, 읽을 수 있는 것은 {SCHEMA!r}예요. 다른 --out 폴더를 골라 주세요."
         )
     entries = document.get("submissions")
     if not isinstance(entries, list):
@@ -152,7 +153,7 @@ def submission_from_document(document: Any) -> SubmissionResult:
     try:
         feedbacks = [_with_our_names(entry) for entry in document["exercises"]]
         read = _read({**document, "feedbacks": feedbacks}, SubmissionResult)
-        if _number(read.score) != _number(document["score"]):
+        if _number(read.score) != document["score"]:
             raise ValueError(f"{read.student}: score {document['score']}, checks {points(read.score)}")
         for feedback, entry in zip(read.feedbacks, document["exercises"], strict=True):
             if feedback.mistake_ids != entry["mistakes"]:
@@ -180,7 +181,7 @@ def _with_our_names(entry: Mapping[str, Any]) -> dict[str, Any]:
 def _read(document: object, kind: type[_Kind]) -> _Kind:
     try:
         return msgspec.convert(document, kind)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, ValueError) as error:  # a lone surrogate where a number should be
         raise _misshapen(str(error)) from error
 
 

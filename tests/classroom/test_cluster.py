@@ -71,6 +71,7 @@ def test_the_same_results_as_here(cluster: Any, submissions: list[Submission]) -
     assert there[1].feedbacks[0].mistake_ids == ["missing-zero-grad"]
 
 
+@pytest.mark.full
 def test_a_machine_that_dies_costs_nobody_a_result(cluster: Any, submissions: list[Submission]) -> None:
     extra = cluster.add_node(num_cpus=1)
     many = [replace(s, student=f"{s.student}-{n}") for n in range(4) for s in submissions]
@@ -86,6 +87,7 @@ def test_a_machine_that_dies_costs_nobody_a_result(cluster: Any, submissions: li
     )
 
 
+@pytest.mark.full
 def test_a_machine_that_draws_other_numbers_is_told(
     cluster: Any, submissions: list[Submission], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,6 +149,7 @@ def test_ctrl_c_tells_the_command_that_resumes(tmp_path: Path) -> None:
     assert not journal.exists()
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_does_not_wait_for_every_endless_loop(tmp_path: Path) -> None:
     """A dozen functions without an end would take two minutes; one of them takes its ten seconds."""

@@ -18,7 +18,13 @@ def test_every_attack_has_an_expectation() -> None:
     assert {path.stem for path in ATTACKS.glob("*.py")} == set(ATTACKS_EXPECTED)
 
 
-@pytest.mark.parametrize("name", ATTACKS_EXPECTED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.full] * expected.full)
+        for name, expected in ATTACKS_EXPECTED.items()
+    ],
+)
 def test_gets_nothing_and_costs_nobody_else(
     request: pytest.FixtureRequest,
     undisturbed: list[object],

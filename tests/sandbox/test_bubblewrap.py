@@ -33,7 +33,7 @@ def test_an_environment_inside_the_checkout(tmp_path: Path, monkeypatch: pytest.
 def test_an_installed_grader_is_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a grader in site-packages only what enters the sandbox is visible inside."""
     site = tmp_path / "site-packages"
-    for name in ("grader/judge.py", "torch_like/file.py", "share/hanstep/solutions/01.toml"):
+    for name in ("grader/judging/judge.py", "torch_like/file.py", "share/hanstep/solutions/01/fit.toml"):
         (site / name).parent.mkdir(parents=True, exist_ok=True)
         (site / name).write_text("")
     monkeypatch.setattr(bubblewrap, "_site_directories", lambda: (site,))
@@ -49,6 +49,7 @@ def test_an_installed_grader_is_masked(tmp_path: Path, monkeypatch: pytest.Monke
     ).stdout
     assert shown.startswith("['file.py'] ")
     assert "judge" not in shown
+    assert "judging" not in shown
 
 
 def test_no_bubblewrap_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

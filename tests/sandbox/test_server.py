@@ -34,6 +34,7 @@ def test_its_death_costs_one_job(sandbox: Sandbox, undisturbed: list[object]) ->
     assert [content(outcome.trace) for outcome in run(sandbox, NEIGHBOUR)] == undisturbed
 
 
+@pytest.mark.full
 def test_its_death_between_two_jobs_costs_nothing(sandbox: Sandbox, undisturbed: list[object]) -> None:
     run(sandbox, NEIGHBOUR)
     assert sandbox._server is not None

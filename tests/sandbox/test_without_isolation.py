@@ -13,7 +13,7 @@ from tests.sandbox.neighbour import NEIGHBOUR, content, run
     "name",
     [
         "endless_loop_catching",
-        "endless_import",
+        pytest.param("endless_import", marks=pytest.mark.full),
         "endless_output",
         "exits",
         "segfaults",
