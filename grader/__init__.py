@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from grader.learning.notebook import check, hint
 
 __all__ = ["check", "hint"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:

@@ -35,6 +35,7 @@ def test_names_and_places_are_told(tmp_path: Path) -> None:
         "model.forward.__globals__",
         "opt._optimizer_step_pre_hooks.clear()",
         "model._forward_hooks.clear(), model._forward_pre_hooks.clear()",
+        "__import__('grader.sandbox.inside.server')",
     ],
 )
 def test_names_of_what_observes_are_told(tmp_path: Path, reach: str) -> None:
