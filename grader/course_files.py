@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from grader import paths
 from grader.course import Check, Course, CourseError, Exercise, Lesson, Mistake, SharedTexts, Text
-from grader.exercises import drivers
+from grader.exercises import NoDriver, drivers
 from grader.observe.play import Driver
 
 
@@ -27,7 +27,7 @@ class _LessonEntry(Struct, frozen=True, forbid_unknown_fields=True):
 class _CourseFile(Struct, frozen=True, forbid_unknown_fields=True):
     title: Text
     tagline: Text
-    lessons: tuple[_LessonEntry, ...]
+    lessons: tuple[dict[str, Any], ...]
 
 
 class _ExerciseFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,6 +35,22 @@ class _ExerciseFile(Struct, frozen=True, forbid_unknown_fields=True):
     hints: Annotated[tuple[Text, ...], Meta(min_length=1)]
     checks: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     mistakes: tuple[dict[str, Any], ...] = ()
+
+
+_RULES = {
+    "id": "소문자와 숫자를 붙임표(-)로 이어 적어 주세요.",
+    "points": "0보다 큰 수로 적어 주세요.",
+    "minutes": "1 이상의 정수로 적어 주세요.",
+    "in_pairs": "1 이상의 정수로 적어 주세요.",
+    "at": "쓸 수 있는 것: zero_grad, forward, backward, clip, first_step, step, scheduler, return, def, def 메서드이름",
+    "edits": '[["바꿀 글", "새 글"], …]처럼 적어 주세요.',
+    "variants": '[[["바꿀 글", "새 글"]], …]처럼 적어 주세요.',
+    "hints": "글의 목록으로 적어 주세요. 마지막이 정답이에요.",
+    "checks": "[[checks]] 표로 하나 이상 적어 주세요.",
+    "mistakes": "[[mistakes]] 표로 적어 주세요.",
+    "lessons": "[[lessons]] 표로 적어 주세요.",
+}
+"""What a key's value has to be like; all others are texts."""
 
 
 @cache
@@ -47,30 +63,33 @@ def load_course() -> Course:
     """
     path = paths.lessons_path("course.toml")
     document = _decoded(_read_toml(path), _CourseFile, str(path))
-    lessons = tuple(_lesson(entry) for entry in document.lessons)
-    doubled = _doubled([e.name for lesson in lessons for e in lesson.exercises])
-    if doubled:
-        raise CourseError(f"연습 문제 이름이 겹쳐요: {', '.join(doubled)}. 하나의 이름을 바꿔 주세요.")
+    entries = _entries(document.lessons, _LessonEntry, f"{path}: 레슨")
+    lessons = tuple(_lesson(entry) for entry in entries)
+    for name in _doubled([e.name for lesson in lessons for e in lesson.exercises]):
+        where = ", ".join(lesson.name for lesson in lessons for e in lesson.exercises if e.name == name)
+        raise CourseError(f"연습 문제 이름이 겹쳐요: {name} ({where}). 하나의 이름을 바꿔 주세요.")
     return Course(document.title, document.tagline, lessons)
 
 
 def _lesson(entry: _LessonEntry) -> Lesson:
     folder = paths.solutions_path(entry.name)
     source = folder / f"{entry.name}.py"
-    try:
-        tagged = _TAG.findall(source.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise CourseError(
-            f"{source}: 레슨의 원본을 읽을 수 없어요 ({error}). 파일을 만들거나 UTF-8로 저장해 주세요."
-        ) from error
+    tagged = _TAG.findall(_read(source))
     described = {path.stem: path for path in folder.glob("*.toml")}
-    driven = _drivers(entry, folder)
-    if not set(tagged) == set(described) == set(driven):
-        raise CourseError(
-            f"연습 문제 이름이 서로 달라요. {source.name}: {sorted(tagged)}, "
-            f"{folder.name}/*.toml: {sorted(described)}, "
-            f"grader/exercises/{entry.module}: {sorted(driven)}. 이름을 맞춰 주세요."
-        )
+    driven = _drivers(entry.name, entry.module)
+    places = {
+        f"{source}의 exercise 셀": tagged,
+        f"{folder}의 TOML 파일": described,
+        f"grader/exercises/{entry.module}의 드라이버": driven,
+    }
+    odd = [
+        f"{name}: {place}에 없어요"
+        for name in sorted({*tagged, *described, *driven})
+        for place, names in places.items()
+        if name not in names
+    ]
+    if odd:
+        raise CourseError(f"연습 문제 이름이 서로 달라요. {'. '.join(odd)}. 이름을 맞춰 주세요.")
     exercises = tuple(_exercise(name, entry.id, described[name], driven[name]) for name in tagged)
     return Lesson(entry.id, entry.name, entry.module, entry.title, entry.minutes, exercises)
 
@@ -79,36 +98,48 @@ _TAG = re.compile(r'^# %%.*"exercise:(\w+)"', re.MULTILINE)
 """The notebook's order is the course's order."""
 
 
-def _drivers(entry: _LessonEntry, folder: Path) -> Mapping[str, Driver]:
+def _drivers(lesson: str, module: str) -> Mapping[str, Driver]:
+    where = f"grader/exercises/{module}"
     try:
-        return drivers(entry.module)
+        return drivers(module)
     except ModuleNotFoundError as error:
+        if error.name != f"grader.exercises.{module}":
+            raise  # the driver's own import
+        raise CourseError(f"레슨 {lesson}의 드라이버 폴더가 없어요: {where}/. 만들어 주세요.") from error
+    except NoDriver as error:
         raise CourseError(
-            f"{folder.name}의 드라이버가 없어요 ({error}). grader/exercises/{entry.module}/ 폴더를 만들어 주세요."
-        ) from error
-    except AttributeError as error:
-        raise CourseError(
-            f'grader/exercises/{entry.module}: {error}. 모듈마다 driver = Driver("연습 이름")이 있어야 해요.'
+            f'{where}/{error}.py: driver가 없어요. driver = Driver("연습 이름")을 적어 주세요.'
         ) from error
 
 
 def _exercise(name: str, lesson: str, path: Path, driver: Driver) -> Exercise:
     document = _decoded(_read_toml(path), _ExerciseFile, str(path))
-    checks = tuple(_entries(document.checks, Check, f"{path}: 항목(check)"))
+    checks = tuple(_entries(document.checks, Check, f"{path}: 채점 항목(checks)"))
     told = [_with_shared_texts(entry) for entry in document.mistakes]
-    mistakes = tuple(_entries(told, Mistake, f"{path}: 실수"))
-    for kind, ids in (("항목(check)", [c.id for c in checks]), ("실수", [m.id for m in mistakes])):
+    mistakes = tuple(_entries(told, Mistake, f"{path}: 실수(mistakes)"))
+    for kind, ids in (("채점 항목", [c.id for c in checks]), ("실수", [m.id for m in mistakes])):
         if _doubled(ids):
             raise CourseError(
                 f"{path}: {kind}의 id가 겹쳐요: {', '.join(_doubled(ids))}. 하나를 바꿔 주세요."
             )
-    decided = {scenario.check for scenario in driver.scenarios}
-    if decided != {check.id for check in checks}:
-        raise CourseError(
-            f"{path}: 항목(check)의 id {sorted(c.id for c in checks)}와 드라이버의 시나리오가 정하는 것 "
-            f"{sorted(decided)}가 달라요. 드라이버의 check나 여기의 id를 맞춰 주세요."
-        )
+    _match_scenarios(path, checks, driver)
     return Exercise(name, lesson, document.title, checks, document.hints, mistakes, driver)
+
+
+def _match_scenarios(path: Path, checks: Sequence[Check], driver: Driver) -> None:
+    ids = {check.id for check in checks}
+    for scenario in driver.scenarios:
+        if scenario.check not in ids:
+            raise CourseError(
+                f"{path}: 드라이버의 시나리오 '{scenario.name}'이 정하는 채점 항목 '{scenario.check}'이 없어요. "
+                f"있는 항목: {', '.join(sorted(ids))}. [[checks]]를 더하거나 드라이버의 check를 고쳐 주세요."
+            )
+    idle = ids - {scenario.check for scenario in driver.scenarios}
+    if idle:
+        raise CourseError(
+            f"{path}: 어느 시나리오도 정하지 않는 채점 항목이 있어요: {', '.join(sorted(idle))}. "
+            "지우거나, 드라이버의 시나리오에 check를 적어 주세요."
+        )
 
 
 def _with_shared_texts(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,49 +155,58 @@ def _shared_texts() -> Mapping[str, SharedTexts]:
     }
 
 
+# ---- decoding ------------------------------------------------------------------------------------
+
 _Kind = TypeVar("_Kind", bound=Struct)
 
 
 def _entries(documents: Sequence[Mapping[str, Any]], kind: type[_Kind], where: str) -> Iterator[_Kind]:
     """Each entry decoded by itself, so that a message can say by its id which one is wrong."""
     for number, document in enumerate(documents, start=1):
-        yield _decoded(document, kind, f"{where} '{document.get('id', f'{number}번째')}'")
+        which = f"'{document['id']}'" if "id" in document else f"{number}번째"
+        yield _decoded(document, kind, f"{where} {which}")
 
 
 def _decoded(document: object, kind: type[_Kind], where: str) -> _Kind:
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
-        raise CourseError(f"{where}: {_in_korean(str(error), kind)}") from error
+        raise CourseError(f"{where}: {_in_korean(str(error), document, kind)}") from error
 
 
-def _in_korean(said: str, kind: type[Struct]) -> str:
-    """What msgspec says of a value that does not fit, for the author of a course file."""
+def _in_korean(said: str, document: object, kind: type[Struct]) -> str:
+    """What does not fit, for the author of a course file: of msgspec's sentence only the key is taken."""
+    if not isinstance(document, Mapping):
+        return f"표가 아니에요: {document!r}. 키와 값을 적어 주세요: {', '.join(kind.__struct_fields__)}"
     what, _, place = said.partition(" - at ")
     name = re.search("`([^`]+)`", what)
     if name is not None and what.startswith("Object contains unknown field"):
-        fields = ", ".join(kind.__struct_fields__)
-        return f"모르는 항목이에요: {name[1]}. 쓸 수 있는 것: {fields}"
+        return f"모르는 키예요: {name[1]}. 쓸 수 있는 키: {', '.join(kind.__struct_fields__)}"
     if name is not None and what.startswith("Object missing required field"):
-        return f"빠진 항목이 있어요: {name[1]}"
-    got = re.fullmatch("Expected `(.+)`, got `(.+)`", what)
-    at = place.strip("`").removeprefix("$.")
-    if got is not None:
-        return f"{at}의 타입이 {got[2]}예요. {got[1]}로 적어 주세요."
-    return f"{at}의 값이 맞지 않아요 ({what})."
+        shared = name[1] in SharedTexts.__struct_fields__ and kind is Mistake
+        elsewhere = (
+            " 여러 연습에 같은 글이면 solutions/shared_mistakes.toml에 한 번만 적어도 돼요." if shared else ""
+        )
+        return f"빠진 키가 있어요: {name[1]}. 적어 주세요.{elsewhere}"
+    key = re.split(r"[.\[`]", place.strip("`").removeprefix("$."))[0]
+    rule = _RULES.get(key, "비어 있지 않은 글로 적어 주세요.")
+    return f"{key}의 값이 맞지 않아요: {document.get(key)!r}. {rule}"
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CourseError(
-            f"{path}: 읽을 수 없어요 ({error.strerror}). 파일이 있는지 확인해 주세요."
-        ) from error
+        return tomllib.loads(_read(path))
+    except tomllib.TOMLDecodeError as error:
+        raise CourseError(f"{path}: TOML 문법이 틀렸어요 ({error}). 그 줄을 고쳐 주세요.") from error
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise CourseError(f"{path}: 파일이 없어요. 만들어 주세요.") from error
     except UnicodeDecodeError as error:
         raise CourseError(f"{path}: UTF-8이 아니에요. UTF-8로 다시 저장해 주세요.") from error
-    except tomllib.TOMLDecodeError as error:
-        raise CourseError(f"{path}: TOML 문법이 틀렸어요: {error}") from error
 
 
 def _doubled(names: Sequence[str]) -> list[str]:

@@ -50,7 +50,11 @@ def run(arguments: Sequence[str]) -> int:
         complain(str(error))
         return error.status
     except OSError as error:  # a full disk, a folder that may not be written
-        complain(str(error))
+        where = f"{error.filename}: " if error.filename is not None else ""
+        complain(
+            f"{where}파일을 읽거나 쓰지 못했어요 ({error.strerror or error}). "
+            "경로와 권한, 남은 디스크 공간을 확인해 주세요: df -h ."
+        )
         return HanstepError.status
     except KeyboardInterrupt:
         return _stopped()

@@ -6,6 +6,10 @@ import pkgutil
 from grader.observe.play import Driver
 
 
+class NoDriver(LookupError):
+    """A module of a lesson's package has no `driver`; its text is the module's name."""
+
+
 def drivers(lesson: str) -> dict[str, Driver]:
     """Drivers of a lesson's package (`five_line_step`) by exercise: the `driver` of each of its modules.
 
@@ -13,9 +17,14 @@ def drivers(lesson: str) -> dict[str, Driver]:
 
     Raises:
         ModuleNotFoundError: there is no such package.
-        AttributeError: a module has no `driver`.
+        NoDriver: a module has no `driver`.
     """
     package = importlib.import_module(f"{__name__}.{lesson}")
     names = [info.name for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_")]
-    found = [importlib.import_module(f"{package.__name__}.{name}").driver for name in names]
-    return {driver.name: driver for driver in found}
+    found: dict[str, Driver] = {}
+    for name in names:
+        driver = getattr(importlib.import_module(f"{package.__name__}.{name}"), "driver", None)
+        if not isinstance(driver, Driver):
+            raise NoDriver(name)
+        found[driver.name] = driver
+    return found
