@@ -86,7 +86,7 @@ def build(lesson: Lesson, *, check: bool) -> list[Stale]:
     Raises:
         BuildError: the source cannot be built, or its notebook does not run.
     """
-    learner = _dump(learner_notebook(lesson))
+    learner = to_json(learner_notebook(lesson))
     solved = solution_notebook(lesson)
     executed = lesson.solution.with_suffix(".ipynb")
     if check:
@@ -97,7 +97,7 @@ def build(lesson: Lesson, *, check: bool) -> list[Stale]:
     except NotebookFailed as error:
         line = _line_of(lesson, solved, error.cell_id)
         raise BuildError(f"{lesson.solution.name} {line}번째 줄에서 시작하는 셀: {error}") from error
-    write_whole(executed, _dump(_with_our_metadata(solved, lesson)))
+    write_whole(executed, to_json(_with_our_metadata(solved, lesson)))
     return []
 
 
@@ -199,7 +199,12 @@ def _nbformat() -> Any:
     return importlib.import_module("nbformat")
 
 
-def _dump(notebook: Any) -> str:
+def to_json(notebook: Any) -> str:
+    """The notebook as its file holds it.
+
+    Raises:
+        ValidationError: of nbformat; it is no notebook.
+    """
     _nbformat().validate(notebook)
     return str(_nbformat().writes(notebook)).rstrip("\n") + "\n"
 

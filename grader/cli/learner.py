@@ -8,9 +8,7 @@ import typer
 from grader.cli.terminal import device as device_for
 from grader.cli.terminal import out, say
 from grader.errors import CommandError, NothingToCheck
-
-_SEED = 1
-"""A learner gets the same numbers at every check; grading draws fresh ones."""
+from grader.learning import SEED
 
 
 def start(
@@ -29,7 +27,7 @@ def start(
 def check(
     file: Annotated[Path, typer.Argument(help="확인할 .ipynb 또는 .py 파일")],
     exercise: Annotated[str | None, typer.Option(help="이 연습 문제만")] = None,
-    seed: Annotated[int, typer.Option(help="난수 시드", min=0, show_default=False)] = _SEED,
+    seed: Annotated[int, typer.Option(help="난수 시드", min=0, show_default=False)] = SEED,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "cpu",
 ) -> None:
     """내 파일을 확인해요. 종료 코드는 모두 통과하면 0, 아니면 1이에요."""
@@ -41,7 +39,7 @@ def watch(file: Annotated[Path, typer.Argument(help="지켜볼 .ipynb 또는 .py
     from watchfiles import watch as changes
 
     seen = _content(file)
-    _check_file(file, None, _SEED, "cpu")
+    _check_file(file, None, SEED, "cpu")
     # The folder, not the file: most editors save a new file under the old name. And once a second whatever the
     # system says: what was saved during a check is not missed.
     for _ in changes(file.resolve().parent, recursive=False, rust_timeout=1000, yield_on_timeout=True):
@@ -49,7 +47,7 @@ def watch(file: Annotated[Path, typer.Argument(help="지켜볼 .ipynb 또는 .py
         if now is not None and now != seen:
             seen = now
             out.rule()
-            _check_file(file, None, _SEED, "cpu")
+            _check_file(file, None, SEED, "cpu")
 
 
 def _content(file: Path) -> bytes | None:

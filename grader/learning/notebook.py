@@ -12,6 +12,7 @@ from grader.course_files import load_course
 from grader.feedback import Feedback
 from grader.judging.assess import MESSAGES, Origin, assess, out_of_time, without_trace
 from grader.judging.reference import reference
+from grader.learning import SEED
 from grader.learning.progress import Progress
 from grader.learning.time_limit import time_limit
 from grader.observe.play import TimeLimit, play
@@ -20,9 +21,6 @@ from grader.report.html import feedback_html, hint_html
 from grader.report.text import feedback_text, hint_text
 from grader.submission.cells import Cell
 from grader.submission.file import carried_names
-
-SEED = 1
-"""A learner gets the same numbers at every check; grading draws fresh ones."""
 
 _SECONDS_PER_EXERCISE = 20.0
 

@@ -17,7 +17,7 @@ from grader.paths import course_root
 PACKAGE = Path(__file__).resolve().parent.parent
 _INSIDE = Path("/hanstep")
 _EXTRA = _INSIDE / "extra"
-_IMPORTED = ("torch", "numpy", "safetensors")
+_IMPORTED = ("torch", "numpy", "safetensors", "msgspec")
 
 _CAPABILITIES = ("--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN")
 """For the server, in bubblewrap's user namespace only: it makes the namespaces of its children with it."""

@@ -15,7 +15,7 @@ from grader.feedback import SubmissionResult
 from grader.submission.submission import Submission, read_submission
 
 ray = pytest.importorskip("ray", reason="needs the extra `ray`")
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.full, pytest.mark.sandbox, pytest.mark.timeout(300)]
 
 COURSE = load_course()
 RIGHT = (COURSE.lesson("01").solution).read_text(encoding="utf-8")
@@ -71,7 +71,6 @@ def test_the_same_results_as_here(cluster: Any, submissions: list[Submission]) -
     assert there[1].feedbacks[0].mistake_ids == ["missing-zero-grad"]
 
 
-@pytest.mark.full
 def test_a_machine_that_dies_costs_nobody_a_result(cluster: Any, submissions: list[Submission]) -> None:
     extra = cluster.add_node(num_cpus=1)
     many = [replace(s, student=f"{s.student}-{n}") for n in range(4) for s in submissions]
@@ -87,7 +86,6 @@ def test_a_machine_that_dies_costs_nobody_a_result(cluster: Any, submissions: li
     )
 
 
-@pytest.mark.full
 def test_a_machine_that_draws_other_numbers_is_told(
     cluster: Any, submissions: list[Submission], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,7 +21,7 @@ from grader.classroom.run import GradingRun
 from grader.cli.main import run
 from grader.course_files import load_course
 from grader.errors import CommandError, HanstepError, NothingToCheck
-from grader.learning import notebook
+from grader.learning import SEED
 from tests.places import ROOT
 
 Ended = Callable[..., tuple[int, str]]
@@ -77,9 +77,7 @@ def test_a_check_counts_in_the_progress(ended: Ended, tmp_path: Path) -> None:
     assert "통과" in row
 
 
-@pytest.mark.parametrize(
-    ("chosen", "seed"), [(["--seed", "0"], 0), (["--seed", "7"], 7), ([], notebook.SEED)]
-)
+@pytest.mark.parametrize(("chosen", "seed"), [(["--seed", "0"], 0), (["--seed", "7"], 7), ([], SEED)])
 def test_a_check_uses_the_seed_it_is_given(
     ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: list[str], seed: int
 ) -> None:

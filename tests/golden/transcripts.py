@@ -11,12 +11,10 @@ from collections.abc import Iterator
 from grader.course import Exercise
 from grader.judging.assess import Origin, assess
 from grader.judging.reference import reference
+from grader.learning import SEED
 from grader.observe.trace import Trace
 from grader.report.text import feedback_text
 from tests.places import TESTS
-
-SEED = 1
-"""The one a learner's `check` takes."""
 
 
 def transcript(exercise: Exercise) -> str:

@@ -141,6 +141,7 @@ def test_the_example_lesson_is_graded(with_lesson: Path, tmp_path: Path) -> None
     assert f"90_{EXERCISE}" in (out / "gradebook.csv").read_text(encoding="utf-8-sig")
 
 
+@pytest.mark.full
 def test_an_exercise_joins_an_existing_lesson(tmp_path: Path) -> None:
     """Only the files that the page lists are touched; all other gates stay green, the sample class's among them."""
     copy = copy_of_the_repository(tmp_path / "copy")
@@ -163,7 +164,9 @@ def test_an_exercise_joins_an_existing_lesson(tmp_path: Path) -> None:
     ran(copy, "-m", "tests.golden", EXERCISE)
     # Of the notebooks the learner's alone: to run all of lesson 01 would show what its own tests show.
     build = "from grader.authoring import build as b; from grader.course_files import load_course; "
-    build += "l = load_course().lesson('01'); l.notebook.write_text(b._dump(b.learner_notebook(l)), 'utf-8')"
+    build += (
+        "l = load_course().lesson('01'); l.notebook.write_text(b.to_json(b.learner_notebook(l)), 'utf-8')"
+    )
     ran(copy, "-c", build)
     gates(copy, f"{EXERCISE} and not ipynb")
     ran(

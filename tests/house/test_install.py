@@ -70,6 +70,7 @@ def ran(home: Path, folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.full
 def test_the_wheel_holds_the_course_and_keeps_answers_out_of_site_packages(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     shared = [n.split(".data/data/share/hanstep/", 1)[1] for n in names if ".data/data/share/hanstep/" in n]
@@ -87,6 +88,7 @@ def test_the_wheel_holds_the_course_and_keeps_answers_out_of_site_packages(wheel
     assert not any(n.startswith("grader/solutions") for n in inside)
 
 
+@pytest.mark.full
 def test_the_wheel_carries_its_licences_and_says_what_it_needs(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     licences = {Path(n).name for n in archive.namelist() if "/licenses/" in n}
@@ -97,6 +99,7 @@ def test_the_wheel_carries_its_licences_and_says_what_it_needs(wheel: Path) -> N
     assert "한 스텝" in text
 
 
+@pytest.mark.full
 def test_every_template_is_in_the_wheel(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     data = [p for p in (ROOT / "grader").rglob("*") if p.is_file() and "__pycache__" not in p.parts]
@@ -104,6 +107,7 @@ def test_every_template_is_in_the_wheel(wheel: Path) -> None:
     assert not missing
 
 
+@pytest.mark.full
 def test_an_installed_course_starts_checks_and_grades(installed: Path, tmp_path: Path) -> None:
     """From a folder that is no checkout: lessons out of the package, an untouched exercise fails, a class is graded."""
     code = (

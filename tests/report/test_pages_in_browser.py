@@ -18,7 +18,7 @@ from grader.report.gradebook import write_report
 from grader.report.html import feedback_html
 from tests.report import samples
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.full, pytest.mark.browser]
 
 CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
 QUIET = (

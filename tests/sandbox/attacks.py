@@ -21,8 +21,6 @@ class Expected:
     """`right`: the exercise after it is untouched; `lost`: it costs the same file's other exercises too."""
     patient: bool = False
     """It has as much time as it wants: what it looks for is not there, however long it looks."""
-    full: bool = False
-    """It takes seconds, and another attack of its kind is in the quick run."""
 
 
 ATTACKS_EXPECTED = {
@@ -38,7 +36,7 @@ ATTACKS_EXPECTED = {
     "leaves_namespaces": Expected(says=r"OSError: done: \[\] \[\]"),
     "runs_shell": Expected(says=r"PermissionError"),
     "writes_outside": Expected(says=r"OSError: written: \[\]"),
-    "deletes_files": Expected("ran|timeout", full=True),
+    "deletes_files": Expected("ran|timeout"),
     "kills_parent": Expected(),
     # Taking more than there is.
     "fork_bomb": Expected(says=r"ChildProcessError: made: 0"),
@@ -47,15 +45,15 @@ ATTACKS_EXPECTED = {
     "takes_memory_numpy": Expected("memory"),
     "takes_memory_bytes": Expected("memory"),
     "takes_memory_shared": Expected("memory"),
-    "takes_memory_slowly": Expected("memory|timeout", full=True),
+    "takes_memory_slowly": Expected("memory|timeout"),
     "fills_disk": Expected(says=r"OSError: \[Errno 28\]"),
-    "endless_loop": Expected("timeout", full=True),
+    "endless_loop": Expected("timeout"),
     "endless_loop_catching": Expected("timeout"),
     "endless_import": Expected("timeout", other="lost"),
     "endless_output": Expected("output"),
-    "endless_raw_output": Expected("output", full=True),
-    "deep_recursion": Expected("memory|timeout|crashed", full=True),
-    "grows_trace": Expected("crashed|timeout|memory", full=True),
+    "endless_raw_output": Expected("output"),
+    "deep_recursion": Expected("memory|timeout|crashed"),
+    "grows_trace": Expected("crashed|timeout|memory"),
     # Ending early.
     "exits": Expected("crashed", says="종료 코드 0"),
     "exits_at_import": Expected("crashed", says="종료 코드 3", other="lost"),

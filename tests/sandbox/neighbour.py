@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from grader.observe.trace import Trace
 from grader.sandbox.client import Limits
 from grader.sandbox.sandbox import Job, Outcome, Sandbox
@@ -11,6 +13,8 @@ DRIVERS = TESTS / "drivers"
 """Where the server finds the exercises `first` and `second`."""
 LIMITS = Limits(seconds=1.5)
 SEED = 7
+ONE_PROCESS = pytest.mark.xdist_group("sandbox")
+"""Mark of the tests that share this folder's sandboxes: starting one takes seconds."""
 
 RIGHT = """
 def {name}(model, opt, xb):

@@ -9,22 +9,16 @@ import pytest
 from grader.sandbox import bubblewrap
 from grader.sandbox.sandbox import Sandbox
 from tests.sandbox.attacks import ATTACKS, ATTACKS_EXPECTED, attack, said
-from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, content, run
+from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, content, run
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, ONE_PROCESS]
 
 
 def test_every_attack_has_an_expectation() -> None:
     assert {path.stem for path in ATTACKS.glob("*.py")} == set(ATTACKS_EXPECTED)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.full] * expected.full)
-        for name, expected in ATTACKS_EXPECTED.items()
-    ],
-)
+@pytest.mark.parametrize("name", list(ATTACKS_EXPECTED))
 def test_gets_nothing_and_costs_nobody_else(
     request: pytest.FixtureRequest,
     undisturbed: list[object],

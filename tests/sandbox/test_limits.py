@@ -7,9 +7,9 @@ import pytest
 from grader.sandbox.client import Limits
 from grader.sandbox.sandbox import Job, Sandbox
 from tests.sandbox.attacks import ATTACKS
-from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, SEED, content, run
+from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, SEED, content, run
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, ONE_PROCESS]
 
 
 def test_processor_time_counts_like_time(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,9 @@ from grader.sandbox import bubblewrap
 from grader.sandbox.client import SandboxUnavailable
 from grader.sandbox.sandbox import Sandbox
 from tests.sandbox.attacks import attack
-from tests.sandbox.neighbour import DRIVERS, LIMITS, NEIGHBOUR, content, run
+from tests.sandbox.neighbour import DRIVERS, LIMITS, NEIGHBOUR, ONE_PROCESS, content, run
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, ONE_PROCESS]
 
 
 def test_its_death_costs_one_job(sandbox: Sandbox, undisturbed: list[object]) -> None:

@@ -6,14 +6,16 @@ import pytest
 
 from grader.sandbox.sandbox import Sandbox
 from tests.sandbox.attacks import ATTACKS_EXPECTED, attack
-from tests.sandbox.neighbour import NEIGHBOUR, content, run
+from tests.sandbox.neighbour import NEIGHBOUR, ONE_PROCESS, content, run
+
+pytestmark = ONE_PROCESS
 
 
 @pytest.mark.parametrize(
     "name",
     [
         "endless_loop_catching",
-        pytest.param("endless_import", marks=pytest.mark.full),
+        "endless_import",
         "endless_output",
         "exits",
         "segfaults",
