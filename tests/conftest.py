@@ -18,7 +18,16 @@ settings.register_profile("dev", max_examples=20, deadline=None)
 settings.register_profile("ci", max_examples=100, deadline=None)
 settings.load_profile("dev")
 
-LONGEST = ("test_sample_class.py", "notebook", "train_gpt", "train_accelerate", "train", "train_qa")
+LONGEST = (
+    "test_sample_class.py",
+    "notebook",
+    "test_contributing.py",
+    "test_cli.py",
+    "train_gpt",
+    "train_accelerate",
+    "train",
+    "train_qa",
+)
 """What takes longest (a file, an exercise, a notebook) comes first: begun last, it would run on alone."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
