@@ -1,7 +1,7 @@
-"""한 스텝's grader: what a lesson imports is `check` and `hint`; everything else is reached through the command line.
+"""한 스텝's grader: lessons import `check` and `hint` from here; the command line reaches everything else.
 
-Nothing is imported here until it is asked for, because this file also stands inside the sandbox, where
-neither the notebook side nor anything that knows answers exists.
+This file imports nothing until `check` or `hint` is asked for: it also stands inside the sandbox, where the
+notebook side and every module that knows answers are missing.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -25,7 +25,7 @@ _EVENTS = "zero_grad|forward|backward|clip|first_step|step|scheduler|return|def"
 
 
 class Check(Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of the marking scheme. Which scenarios decide it stands on the scenarios, in the driver."""
+    """One line of the marking scheme. Each scenario of the driver names the check that it decides."""
 
     id: Text
     title: Text

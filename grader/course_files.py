@@ -1,4 +1,4 @@
-"""Reads the course: `lessons/course.toml`, and in `solutions/` a folder a lesson, a file an exercise."""
+"""Reads the course: `lessons/course.toml`, and `solutions/`: a folder for each lesson, a file for each exercise."""
 
 import re
 import tomllib
@@ -175,7 +175,7 @@ def _decoded(document: object, kind: type[_Kind], where: str) -> _Kind:
 
 
 def _in_korean(said: str, document: object, kind: type[Struct]) -> str:
-    """What does not fit, for the author of a course file: of msgspec's sentence only the key is taken."""
+    """Say what is wrong to the author of a course file. Only the key is taken from msgspec's own message."""
     if not isinstance(document, Mapping):
         return f"표가 아니에요: {document!r}. 키와 값을 적어 주세요: {', '.join(kind.__struct_fields__)}"
     what, _, place = said.partition(" - at ")

@@ -1,4 +1,4 @@
-"""`grader doctor`: what works on this machine, and the command that mends what does not. Beside the flow."""
+"""`grader doctor`: what works on this machine, and the command that mends what does not. Not used in grading."""
 
 import os
 import platform

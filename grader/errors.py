@@ -1,4 +1,4 @@
-"""What goes wrong and can be mended by whoever reads the message: one family, caught once, in the command line."""
+"""Errors that the reader of the message can mend: one family of classes, caught in one place of the command line."""
 
 from typing import ClassVar
 
@@ -6,8 +6,8 @@ from typing import ClassVar
 class HanstepError(Exception):
     """Its text is Korean, says what was wrong with the value, and ends with what mends it.
 
-    Every error that a learner or an instructor may meet is a kind of it. What is not (a `ValueError` of ours, say) is
-    our own slip, and shows as a traceback.
+    Every error that a learner or an instructor may meet is a subclass of it. Any other exception, such as a
+    `ValueError` of our code, is a bug of ours and shows as a traceback.
     """
 
     status: ClassVar[int] = 2

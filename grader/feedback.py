@@ -1,6 +1,6 @@
-"""The nouns at the end of the road: what was judged, what was diagnosed, what a learner or a class is told.
+"""The results of grading as dataclasses: what was judged, what was diagnosed, what a learner or a class is told.
 
-Only dataclasses: `judging` and `classroom` fill them, `report` draws them, nothing here computes.
+`judging` and `classroom` fill them and `report` draws them; nothing here computes.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class FirstDifference:
-    """The first place where behaviour leaves the solution's."""
+    """The first place where a submission behaves differently from the solution."""
 
     scenario: str
     """Korean title of the scenario: `SGD`, `AdamW`."""
@@ -66,7 +66,7 @@ class Recipe:
     residual: float
     """Share of the update (0 to 1) that no combination of these gradients explains."""
     moved: tuple[bool, ...] = ()
-    """Where an update looks at two places: whether a gradient is one at w + e (empty: all are at w)."""
+    """For each gradient of an update at two points: whether it was taken at w + e. Empty when all were taken at w."""
     scenario: str = ""
     """Title of the scenario it was measured in, where that is not the first difference's."""
 
@@ -132,7 +132,7 @@ class Feedback:
     error: str | None = None
     """`TypeError: …` when the code raised."""
     notes: tuple[str, ...] = ()
-    """Korean lines beside the point: another definition was overridden, a notebook variable is used, …"""
+    """Further Korean lines, which change no mark: another definition was overridden, a notebook variable is used, …"""
     seconds: float = 0.0
     """Wall time that running the exercise took."""
 

@@ -32,7 +32,7 @@ COLORS: Mapping[str, str] = {
 }
 
 _SCREEN_DPI = 96
-_SHARPNESS = 2  # pixels a screen pixel, for high-density screens
+_SHARPNESS = 2  # image pixels for each screen pixel, for high-density screens
 
 
 def use_course_style() -> None:
@@ -79,7 +79,7 @@ def use_course_style() -> None:
 
 
 def _register_fonts() -> bool:
-    """Make matplotlib know the bundled font; whether it is there."""
+    """Register the bundled font with matplotlib; return whether it is there."""
     try:
         paths = [asset_path("fonts", name) for name in FONT_FILES]
     except CourseNotFound:
@@ -140,7 +140,7 @@ def reveal(guess: str | None, answer: str, because: str) -> None:
 
 
 def _publish(bundle: dict[str, Any], metadata: dict[str, Any]) -> bool:
-    """Publish a MIME bundle when there is a notebook to show it in; whether there was."""
+    """Publish a MIME bundle if there is a notebook to show it in; return whether there was one."""
     try:
         from IPython.core.getipython import get_ipython
     except ImportError:
@@ -153,7 +153,7 @@ def _publish(bundle: dict[str, Any], metadata: dict[str, Any]) -> bool:
 
 
 def draw_backward_graph(loss: Any, names: Mapping[str, Any]) -> Figure:
-    """Draw what `loss.backward()` walks: a box a node, the loss at the left, the parameters at the right.
+    """Draw what `loss.backward()` walks: a box for each node, the loss at the left, the parameters at the right.
 
     Args:
         loss: a tensor with a graph of at most a few dozen nodes.

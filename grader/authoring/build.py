@@ -17,7 +17,7 @@ from grader.judging.edits import single_mistakes
 
 HINT_COMMENT = "# 막히면 아래 줄의 #을 지우고 실행하세요"
 
-# All metadata there is: what jupytext and Jupyter put in besides changes from run to run.
+# The only metadata we keep: what else jupytext and Jupyter add changes from run to run.
 _KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 _LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
 
@@ -156,7 +156,7 @@ def _with_our_metadata(notebook: Any, lesson: Lesson) -> Any:
 
 
 def _name_cells(notebook: Any) -> None:
-    """Ids from the exercise's name, or from kind and ordinal: random ones would make every build a change."""
+    """Give cells ids from the exercise's name, or from kind and number: random ids would differ in every build."""
     exercise = ""
     for number, cell in enumerate(notebook.cells, start=1):
         tag = next(iter(cell.metadata.get("tags", ())), cell.cell_type)
@@ -182,7 +182,7 @@ def _exercise_cells(notebook: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _with_hints(notebook: Any) -> Iterator[Any]:
-    """After each check a cell with the hint commented out, where the author has not put one."""
+    """All cells, and after each check a cell with a commented-out hint, unless the author wrote one."""
     told = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     for cell in notebook.cells:
         yield cell

@@ -15,7 +15,7 @@ import grader
 PER_CELL = 240.0
 """Seconds a single cell may take."""
 WHOLE = 540.0
-"""Seconds a whole notebook may take. Lessons need 60 to 180 on two idle cores; four neighbours make that 500."""
+"""Seconds a whole notebook may take. Lessons need 60 to 180 on two idle cores, and 500 beside four other processes."""
 
 _CELL_FILE = re.compile(r"\S*/ipykernel_\d+/\d+\.py")
 
@@ -92,7 +92,7 @@ def _last(items: list[str]) -> str | None:
 
 
 def _kernel_environment(folder: str) -> Any:
-    """While it lasts: one thread, no trace of the user's own settings, and the very `grader` that is running now.
+    """Inside this context, kernels get one thread, none of the user's settings, and the `grader` that is running now.
 
     Kernels inherit this process's environment; nbclient's own `env` argument would replace it.
     """
@@ -109,7 +109,7 @@ def _kernel_environment(folder: str) -> Any:
 
 
 def _without_machine_paths(output: Any) -> None:
-    """Warnings name files: an output kept in the repository must not tell where it was made."""
+    """Remove this machine's paths, which warnings contain: an output in the repository must not show them."""
     if "text" in output:
         output["text"] = _neutral(output["text"])
     data = output.get("data", {})

@@ -1,4 +1,4 @@
-"""Makes the learner's text of a lesson out of its source: solution regions go, a place to write comes.
+"""Makes the learner's text of a lesson from its source: replaces each solution region by a place to write.
 
 First step of `build`: percent-format text in, percent-format text out.
 """
@@ -26,7 +26,7 @@ def starter_text(text: str, name: str) -> str:
     """The lesson's source as a learner gets it.
 
     `# BEGIN SOLUTION` … `# END SOLUTION` becomes a comment and `raise NotImplementedError` at the same
-    indentation; of a line that ends in `# SOLUTION` only what stands left of its value stays.
+    indentation; a line that ends in `# SOLUTION` keeps only what stands left of its value.
 
     Args:
         text: percent-format source.

@@ -1,4 +1,4 @@
-"""Runs submissions in sandboxes on the machines of a Ray cluster: the same road as `workers`, somewhere else.
+"""Runs submissions in sandboxes on the machines of a Ray cluster; `workers` does the same on this machine.
 
 Every machine needs this package in the same version and bubblewrap. Answers stay here: what travels is the
 submission, and what comes back are traces that the other machine's grader has read as plain arrays and JSON.
@@ -19,9 +19,10 @@ from grader.sandbox.sandbox import Sandbox
 from grader.submission.submission import Submission
 
 _TRIES = 3
-"""A machine that dies takes nobody's result along: what ran there runs again, this often at most.
+"""How often a submission is run at most. When a machine dies, what ran there is run again on another machine.
 
-Ray's own retries count while an actor is merely waited for, and its restarts need a free processor: too few.
+Ray's own retries and restarts are not enough. It uses up retries while a call only waits for its actor, and it
+restarts an actor only where a processor is free.
 """
 _NONE_LEFT = "클러스터의 컴퓨터가 멈췄어요. `ray status`로 확인한 다음 --resume으로 이어서 채점해 주세요."
 _OTHER_NUMBERS = (
@@ -47,7 +48,7 @@ class _Worker:
 
 
 def drawn(device: str) -> list[bool]:
-    """Two dropout masks from one seed, which tell machines apart whose submissions cannot be judged here.
+    """Two dropout masks from one seed. If a machine draws other masks than this one, its runs cannot be judged here.
 
     PyTorch draws a mask element by element on most processors, but starts Intel's own generator anew at every
     call on theirs (`bernoulli_scalar_kernel`); a GPU's masks depend on how many of its units share the work.
@@ -82,7 +83,7 @@ def outcomes_there(
         actor = ray.remote(num_cpus=1, num_gpus=_gpu_share(ray, run))(_Worker)
         count = max(1, min(run.jobs, len(submissions), int(ray.cluster_resources().get("CPU", 1))))
         workers = [actor.remote(run) for _ in range(count)]
-        # Two for each worker: it is never idle while this machine judges, and no class's traces fill its memory.
+        # Two submissions for each worker: none is idle while this machine judges, and memory never fills with traces.
         idle = deque([*workers, *workers])
         queue = deque((submission, _TRIES) for submission in submissions)
         running: dict[Any, tuple[Submission, int, Any]] = {}
@@ -111,7 +112,7 @@ def outcomes_there(
 
 
 def _connected(run: GradingRun) -> Any:
-    # Nothing about a class leaves the building, not even that there is one.
+    # Ray must not send usage statistics: nothing about a class is told to anybody outside.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray

@@ -1,4 +1,4 @@
-"""Grades a class: every submission through a sandbox, judged and diagnosed outside it, written as it comes."""
+"""Grades a class: runs each submission in a sandbox, judges it outside, and hands over each result as it comes."""
 
 import hashlib
 import logging
@@ -88,7 +88,7 @@ def digest(submission: Submission) -> str:
 
 
 def _assessed(exercise: Exercise, trace: Trace, known: Reference, origin: Origin) -> Feedback:
-    """Assess; a forged trace that trips the grader itself costs its own points and nobody else's."""
+    """Assess a trace. If a forged trace makes the grader itself fail, only this exercise loses its points."""
     try:
         return assess(exercise, trace, known, origin)
     except CourseError:  # the author's slip, and no student's

@@ -17,7 +17,7 @@ from grader.submission.submission import Submission
 
 _NAME = "unfinished.jsonl"
 _BEFORE_SCHEMAS = "hanstep.results/1"
-"""What was written before the first line said its schema."""
+"""Schema of old journals, whose first line does not say its schema."""
 
 
 class JournalError(HanstepError):
@@ -25,7 +25,7 @@ class JournalError(HanstepError):
 
 
 def refuse_inside(out: Path, submissions: Path) -> None:
-    """What lies in the class folder is handed in: a student could have put a journal or a link there.
+    """Refuse an `out` inside the class folder: a student could have put a journal or a link there.
 
     Raises:
         JournalError: results would be written among the submissions.
@@ -38,7 +38,7 @@ def refuse_inside(out: Path, submissions: Path) -> None:
 
 
 class Journal:
-    """One JSON line a student, after a first line that says how the run was set up."""
+    """One JSON line for each student, after a first line that says how the run was set up."""
 
     def __init__(
         self, path: Path, run: GradingRun, sandbox: str, done: Mapping[str, SubmissionResult], file: IO[str]
@@ -90,7 +90,7 @@ class Journal:
         return ClassResult(self._run.seed, self._run.device, self._sandbox, results)
 
     def close(self) -> None:
-        """The run is complete: the journal has served."""
+        """Delete the journal: the run is complete."""
         self._file.close()
         self._path.unlink(missing_ok=True)
 

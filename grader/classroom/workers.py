@@ -1,4 +1,4 @@
-"""Runs submissions in sandboxes on this machine: from who handed in what to what came back, unjudged."""
+"""Runs submissions in sandboxes on this machine and hands over what came back, not yet judged."""
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -11,7 +11,7 @@ from grader.submission.file import SourceFile
 from grader.submission.submission import Submission
 
 Outcomes = dict[str, Outcome | str]
-"""For each exercise that could be found its outcome, or a Korean message where its cell does not parse."""
+"""For each exercise that was found: its outcome, or a Korean message if its cell does not parse."""
 
 
 def outcomes_here(
@@ -51,7 +51,7 @@ def _as_they_end(
 
     waiting: dict[Future[Outcomes], Submission] = {}
     queue = iter(submissions)
-    # Twice as many as there are sandboxes: never idle, and never a whole class's traces in memory.
+    # Two submissions for each sandbox: none is idle, and memory never holds a whole class's traces.
     for submission in queue:
         waiting[pool.submit(carry_out, submission)] = submission
         if len(waiting) >= 2 * run.jobs:
@@ -72,7 +72,7 @@ def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox) ->
     """Run all exercises a submission defines; one fork for each file it takes them from.
 
     Returns:
-        For each exercise that could be found its outcome, or a Korean message where its cell does not parse.
+        For each exercise that was found: its outcome, or a Korean message if its cell does not parse.
     """
     outcomes: Outcomes = {}
     by_file: dict[str, tuple[SourceFile, list[str]]] = {}

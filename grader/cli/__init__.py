@@ -1,1 +1,1 @@
-"""The command line: reads arguments, calls one room for each command, says in Korean what came of it."""
+"""The command line: reads arguments, calls the package that does the work, and prints the result in Korean."""

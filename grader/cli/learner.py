@@ -1,4 +1,4 @@
-"""Commands for learners: lessons into a folder, feedback on one's own file, hints, progress."""
+"""Commands for learners: copy the lessons, check one's own file, show hints and progress."""
 
 from pathlib import Path
 from typing import Annotated
@@ -40,8 +40,8 @@ def watch(file: Annotated[Path, typer.Argument(help="지켜볼 .ipynb 또는 .py
 
     seen = _content(file)
     _check_file(file, None, SEED, "cpu")
-    # The folder, not the file: most editors save a new file under the old name. And once a second whatever the
-    # system says: what was saved during a check is not missed.
+    # Watch the folder, not the file: most editors save a new file under the old name. Also look once a second without
+    # being told of a change, so that a save during a check is not missed.
     for _ in changes(file.resolve().parent, recursive=False, rust_timeout=1000, yield_on_timeout=True):
         now = _content(file)
         if now is not None and now != seen:
@@ -51,7 +51,7 @@ def watch(file: Annotated[Path, typer.Argument(help="지켜볼 .ipynb 또는 .py
 
 
 def _content(file: Path) -> bytes | None:
-    """What is in the file; None while an editor has it away."""
+    """The file's content; None while an editor is replacing the file."""
     try:
         return file.read_bytes()
     except OSError:
@@ -78,7 +78,8 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> boo
         raise NothingToCheck(f"{submission.unreadable[0].name}: {submission.unreadable[0].message}")
     handed_in = {name for name in course.exercises if submission.source_for(name) is not None}
     lessons = tuple(lesson for lesson in course.lessons if any(e.name in handed_in for e in lesson.exercises))
-    # One's own file needs no walls, only that an endless loop or a crash costs nothing but itself.
+    # One's own file needs no isolation. A process of its own is enough: an endless loop or a crash then ends only
+    # that process.
     run = GradingRun(course, lessons or course.lessons, seed, device_for(device), "none")
     with out.status("확인하는 중이에요"):
         result = grade_one(run, submission)

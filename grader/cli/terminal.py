@@ -9,17 +9,17 @@ err = Console(stderr=True)
 
 
 def say(line: str) -> None:
-    """A line as it is: paths may hold what rich would take for markup, and are not to be broken."""
+    """Print a line unchanged: rich would take parts of a path for markup, or break a long one."""
     out.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def complain(line: str) -> None:
-    """As `say`, to where errors go."""
+    """Print a line unchanged, as `say` does, to stderr."""
     err.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def device(wanted: str) -> str:
-    """`cpu` or `cuda`, for `auto` too.
+    """The device to use: `cpu` or `cuda`. `auto` becomes one of the two.
 
     Raises:
         CommandError: there is no such device, or not here.

@@ -1,4 +1,8 @@
-"""What each graded function is put through: a package a lesson, a module an exercise. Knows no answers."""
+"""How each graded function is tested: a package for each lesson, a module for each exercise. Knows no answers.
+
+What a function has to do is its contract: the docstring and the text of its exercise in the lesson's notebook. A driver
+puts the function into situations that the contract covers, and records what the contract promises.
+"""
 
 import importlib
 import pkgutil

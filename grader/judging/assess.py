@@ -1,4 +1,4 @@
-"""From a trace to what is said about it: the one road that a notebook's `check` and `grade` share."""
+"""Turns a trace into feedback; a notebook's `check` and `grade` both use it."""
 
 import ast
 from dataclasses import dataclass, replace
@@ -68,7 +68,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     """Judge a trace, and say why where it does not pass."""
     verdict = judge(exercise, trace, reference.solution)
     empty = verdict.status != "passed" and _is_blank(exercise.name, trace, verdict, origin)
-    # The order of the right events is part of the answer: not for those who have not begun.
+    # A diagnosis shows the right order of events, a part of the answer: not for a learner who has not begun.
     diagnosis = Diagnosis() if empty else diagnose(exercise, trace, verdict, reference)
     line = _line_to_show(exercise, trace, verdict, diagnosis, origin)
     place = origin.place(line)

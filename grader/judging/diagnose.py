@@ -89,7 +89,7 @@ def _named(matching: list[Candidate], trace: Trace, reference: Reference) -> tup
 
 
 def _named_pair(matching: list[Candidate], reference: Reference) -> tuple[Named, ...]:
-    """One pair, each half with those of its twins that some matching pair has in its place."""
+    """One pair. Each half names its twins too: they behave the same and stand in its place in another matching pair."""
     chosen = matching[0]
     halves = []
     for half, partner in (chosen.mistakes, chosen.mistakes[::-1]):
@@ -126,9 +126,9 @@ def _joined(mistakes: list[Mistake]) -> Named:
 
 @dataclass(frozen=True)
 class _Manner:
-    """How a program went about it, coarse enough to be the same in every style: only breaks ties.
+    """How a program does its work, so coarse that it is the same in every style. It is used only to break ties.
 
-    What says most comes first; where the gradients end up depends on where a program clears.
+    The most telling fields come first. Later fields also depend on where a program clears its gradients.
     """
 
     calls_backward: bool

@@ -35,9 +35,9 @@ def describe_first_difference(
 
 
 def update_of(found: Difference, run: Run | None, solution: Run) -> int | None:
-    """Which update (from 1) is the first wrong one, when it is parameters that differ.
+    """Number of the first wrong update (from 1); None when something other than parameters differs.
 
-    Where one run simply has fewer updates, that is the first one it does not have.
+    If one run only has fewer updates, the first update that it lacks is the wrong one.
     """
     if found.name != "theta" or run is None:
         return None

@@ -10,7 +10,7 @@ from grader.course import Exercise
 from grader.feedback import CheckResult, Status
 from grader.observe.trace import Failure, Run, Trace
 
-# What torch and Python say in the same words however the line that caused it is written.
+# Parts of error messages that stay the same, however the line that caused the error is written.
 _CAUSES = (
     "NoneType",
     "division by zero",
@@ -23,7 +23,7 @@ _CAUSES = (
 
 @dataclass(frozen=True)
 class Difference:
-    """Where one run leaves another one; `kind` says which of the fields counts."""
+    """Where one run begins to differ from another one; `kind` says which of the fields counts."""
 
     kind: str
     """`failure`, `fact`, `array` (values differ) or `shape`."""
@@ -85,10 +85,10 @@ def is_instance(failure: Failure, expected: Failure) -> bool:
 
 
 def has_same_cause(failure: Failure, expected: Failure) -> bool:
-    """Whether two exceptions tell of the same trouble: what a diagnosis asks for.
+    """Whether two exceptions have the same cause: a diagnosis asks for this.
 
-    Not by type alone (a NotImplementedError is a RuntimeError), and not by the whole message (shapes and
-    names differ from one style to the next).
+    The type alone says too little (a NotImplementedError is a RuntimeError), and the whole message says too much
+    (shapes and names differ from one style to the next).
     """
     return _cause(failure) == _cause(expected)
 
@@ -106,7 +106,7 @@ def difference(
 ) -> Difference | None:
     """The first difference between two runs of one scenario; None when they behave the same.
 
-    `agree` decides whether two exceptions count as the same; their lines never do.
+    `agree` decides whether two exceptions count as the same; their lines are never compared.
     """
     failed, should_fail = run.failure, reference.failure
     if (failed is None) != (should_fail is None):
@@ -142,7 +142,7 @@ def _array_difference(name: str, got: np.ndarray, expected: np.ndarray, atol: fl
 
 
 def _gap(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Absolute difference; NaN equals NaN and an infinity itself, and neither equals anything else."""
+    """Absolute difference. NaN equals only NaN, and an infinity equals only itself."""
     with np.errstate(invalid="ignore", over="ignore"):
         gap = np.abs(got.astype(np.float64) - expected.astype(np.float64))
     same = (got == expected) | (np.isnan(got) & np.isnan(expected))

@@ -21,7 +21,7 @@ _SHOWN = 5e-4  # coefficients below this are rounding, not ingredients
 @dataclass(frozen=True)
 class _Ingredients:
     coefficients: dict[tuple[bool, int], float]
-    """By place (was it away from the last state, as SAM's w + e is?) and batch."""
+    """Key: whether the gradient was taken at a point that is no state (such as SAM's w + e), and the batch."""
     residual: float
 
 
@@ -86,9 +86,9 @@ def _ingredients(run: Run, problem: Problem, update: int) -> _Ingredients | None
 
 
 def _columns(run: Run, batches: int, update: int) -> list[tuple[Array, bool, int]]:
-    """(parameters, away from a state?, batch) of the forward passes before the update.
+    """(parameters, whether they are no state, batch) of each forward pass before the update.
 
-    Every batch, where none was recognised.
+    If no batch was recognised: every batch, at the last state.
     """
     theta = run.arrays["theta"]
     seen = {}

@@ -61,7 +61,7 @@ class Reference:
         return self._run(candidate.source, scenario)
 
     def behaves_like(self, candidate: Candidate, runs: dict[str, Run]) -> bool:
-        """Whether every scenario of `runs` goes as it goes with the candidate; stops at the first that does not."""
+        """Whether the candidate behaves as in `runs` in every scenario; stops at the first scenario that differs."""
         return all(
             scenario.name in runs and self._agrees(candidate, scenario, runs[scenario.name])
             for scenario in self._scenarios(runs)
@@ -92,7 +92,7 @@ class Reference:
         return tried
 
     def _changing(self, scenario: Scenario) -> set[str]:
-        """Ids of the mistakes that leave the solution in this scenario."""
+        """Ids of the mistakes that behave differently from the solution in this scenario."""
         if scenario.name not in self._changes:
             right = self.solution(scenario.name)
             found = {c.ids[0] for c in self.singles if not self._agrees(c, scenario, right)}
@@ -100,9 +100,9 @@ class Reference:
         return self._changes[scenario.name]
 
     def _agrees(self, candidate: Candidate, scenario: Scenario, run: Run) -> bool:
-        """Compare with what is known of the candidate; play it (on) only where that does not decide.
+        """Compare with the known part of the candidate's run; play more of it only if this part does not decide.
 
-        Most candidates leave a wrong submission at its first wrong update: playing each only that far makes
+        Most candidates differ from a wrong submission at its first wrong update. Playing each only that far makes
         hundreds of pairs affordable while a learner waits.
         """
         key = (candidate.source, scenario.name)
@@ -113,7 +113,7 @@ class Reference:
         return _same(run, self._runs[key], scenario.atol)
 
     def _scenarios(self, runs: dict[str, Run]) -> Iterator[Scenario]:
-        """Scenarios in which the runs leave the solution first: they tell candidates apart soonest."""
+        """All scenarios. First those in which the runs differ from the solution: they tell candidates apart soonest."""
         scenarios = self.exercise.driver.scenarios
 
         def agrees(scenario: Scenario) -> bool:

@@ -1,4 +1,4 @@
-"""Both orders of events, the learner's and the right one, where they first part."""
+"""Both orders of events, the learner's and the right one, where they first differ."""
 
 from difflib import SequenceMatcher
 
@@ -9,7 +9,7 @@ _SHOWN_EVENTS = 12
 
 
 def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
-    """The learner's events and the right ones, of the call in which they first part (at most a dozen each)."""
+    """The learner's events and the right ones, of the call in which they first differ (at most a dozen each)."""
     call = _first_differing_call(run, solution, update)
     yours = [e for e in run.events if e.call == call and e.kind != "gradient"]
     right = [e for e in solution.events if e.call == call and e.kind != "gradient"]
@@ -27,7 +27,7 @@ def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment
 
 
 def _shown(events: list[Event], same: set[int], update: int | None, *, own: bool) -> tuple[Moment, ...]:
-    """A dozen events from where the wrong update begins; from the first odd one where no update is wrong."""
+    """A dozen events from where the wrong update begins; if no update is wrong, around the first event that differs."""
     moments = [_moment(e, i not in same, own=own) for i, e in enumerate(events)]
     if update is not None:
         start = next((i for i, e in enumerate(events) if e.state >= update - 1), 0)

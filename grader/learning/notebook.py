@@ -1,4 +1,4 @@
-"""`check` and `hint`: what a learner calls in a notebook cell. The same road as grading, without the sandbox."""
+"""`check` and `hint`: what a learner calls in a notebook cell. They work as grading does, without the sandbox."""
 
 import inspect
 import linecache
@@ -117,7 +117,7 @@ def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seco
     except TimeLimit:
         return without_trace(exercise, "timeout", message=out_of_time(seconds))
     except BaseException as error:
-        # The learner's own Ctrl-C ends the check; anything else that strange is the code's doing.
+        # KeyboardInterrupt is the learner's own Ctrl-C and ends the check; anything else was raised by the code.
         if isinstance(error, KeyboardInterrupt):
             raise
         return without_trace(exercise, "crashed", message=f"{MESSAGES['crashed']} ({type(error).__name__})")
@@ -162,7 +162,7 @@ def _leaning_notes(function: Callable[..., Any]) -> Iterator[str]:
 
 
 def _carried_names(function: Callable[..., Any]) -> set[str]:
-    """What the reader of submissions would keep of the cells run so far; `*` where they are not known."""
+    """Names that grading would keep from the cells run so far; `*` when the cells are not known."""
     code = _code(function)
     own = "".join(linecache.getlines(code.co_filename)).strip() if code is not None else ""
     ran = getattr(function, "__globals__", {}).get("In")  # IPython's history

@@ -1,6 +1,6 @@
-"""`grader start` and `grader reset`: lessons out of the installed package into a learner's folder.
+"""`grader start` and `grader reset`: copy lessons from the installed package into a learner's folder.
 
-Beside the grading flow. What a learner wrote stays: only a copy that nobody has changed is overwritten.
+Grading does not use this module. What a learner wrote stays: only a copy that nobody has changed is overwritten.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Stops code that runs in this very process: an endless loop in a notebook cell must not cost the kernel."""
+"""Stops code that runs in this process, so that an endless loop in a notebook cell does not force a kernel restart."""
 
 import ctypes
 import signal

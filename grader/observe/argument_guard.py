@@ -1,4 +1,4 @@
-"""What a student's function is handed and has to leave as it is: batches, lists of them, loaders over them."""
+"""Notices when a student's function changes the data it is given: batches, lists of batches, loaders."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ _DEPTH = 3  # a list of batches, a batch, its tensors
 class ArgumentGuard:
     """A copy of all data among a call's arguments, to compare with afterwards.
 
-    Of a loader, those in its attribute `held`. What requires a gradient is a parameter, and no data.
+    The data of a loader are in its attribute `held`. A tensor that requires a gradient is a parameter, not data.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:

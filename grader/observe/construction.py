@@ -14,9 +14,9 @@ from grader.observe.recorder import Recorder
 
 @contextmanager
 def watched_construction(recorder: Recorder, model: nn.Module) -> Iterator[None]:
-    """While it lasts, every new optimizer over `model`'s parameters is watched, and every scheduler's step noted.
+    """Inside this context, every new optimizer over `model`'s parameters is watched, and every scheduler's step noted.
 
-    On the classes, not on the objects: a scheduler's `state_dict` holds every attribute it has.
+    The classes are patched, not the objects, because a scheduler's `state_dict` holds every attribute of the object.
     """
     build, step = Optimizer.__init__, LRScheduler.step
     parameters = {id(p) for p in model.parameters()}

@@ -1,4 +1,4 @@
-"""Lets the recorder hear of calls that no hook of torch tells: backward passes, clipping, methods of one object."""
+"""Tells the recorder of calls for which torch has no hook: backward passes, clipping, methods of one object."""
 
 import functools
 from collections.abc import Callable, Iterator

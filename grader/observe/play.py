@@ -1,4 +1,4 @@
-"""Plays an exercise's scenarios with one program and returns the trace: the same road for the solution,
+"""Plays an exercise's scenarios with one program and returns the trace, in the same way for the solution,
 for every known mistake and for a submission."""
 
 import random
@@ -146,7 +146,7 @@ def play(
 ) -> Trace:
     """Run the driver's scenarios (those in `only`, when given) with the program's functions.
 
-    The process's own random state, default dtype and gradient mode are as before afterwards.
+    Afterwards the process's own random state, default dtype and gradient mode are as before.
     """
     started = time.perf_counter()
     trace = Trace(warnings=list(program.warnings))
@@ -162,7 +162,7 @@ def play(
 def play_scenario(
     scenario: Scenario, program: Program, *, seed: int, device: str = "cpu", against: Run | None = None
 ) -> Run:
-    """Run one scenario; with `against`, only as far as its states follow that run's."""
+    """Run one scenario; with `against`, stop at the first state that differs from that run's."""
     env = Env(seed, torch.device(device), scenario.name)
     recorder = Recorder(program, against=against, atol=scenario.atol)
     with _untouched_process(env.number("global")):
@@ -173,7 +173,7 @@ def play_scenario(
         except Diverged:
             recorder.run.complete = False
         except STUDENT_ERRORS as error:
-            # What the function returned was so strange that the driver tripped over it.
+            # The driver itself failed on what the function returned or left behind.
             recorder.run.failure = Failure(
                 type(error).__name__,
                 tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object),

@@ -1,4 +1,4 @@
-"""Turns source text into a real module, statement by statement, so that what nobody needs costs nothing."""
+"""Turns source text into a real module, statement by statement: a statement that raises loses only its own names."""
 
 import __future__
 
@@ -18,8 +18,8 @@ _MESSAGE_LIMIT = 2000
 _MAX_WARNINGS = 20
 
 STUDENT_ERRORS = (Exception, SystemExit, GeneratorExit)
-"""What a student's code may raise without being our business. Not KeyboardInterrupt (the learner's own
-Ctrl-C) and not `TimeLimit`: those end the whole check."""
+"""What counts as an error of a student's code. KeyboardInterrupt (the learner's own Ctrl-C) and `TimeLimit` do not:
+they end the whole check."""
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Program:
     names: Mapping[str, Any]
     """What it defines."""
     filename: str
-    """How its frames call the file they stand in: how a line of the learner's is told from torch's."""
+    """The file name in its stack frames: it tells a line of the learner's from a line of torch's."""
     failures: dict[str, Failure] = field(default_factory=dict)
     """Top-level names whose definition raised, and what it raised."""
     warnings: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Program:
 def load_program(source: str, *, name: str = "submission", into: types.ModuleType | None = None) -> Program:
     """Execute `source` as the module `name` (or in the module `into`), one top-level statement after the other.
 
-    A statement that raises costs only the names it would have defined. The module is registered in
+    After a statement that raises, only the names it would have defined are missing. The module is registered in
     `sys.modules` (dataclasses under postponed annotations look their module up there) and its text in
     `linecache` (tracebacks and `inspect.getsource` find it).
     """
@@ -122,7 +122,7 @@ def describe_failure(error: BaseException, program: Program, call: int = 0) -> F
 
 
 def without_addresses(text: str) -> str:
-    """The same text on every run: an object's address or a temporary folder's name is no news to anybody."""
+    """The text without addresses of objects and names of temporary folders, so that it is the same on every run."""
     return _TEMPORARY.sub(r"\1…", re.sub(r"0x[0-9a-f]{6,16}\b", "0x…", text))
 
 

@@ -24,7 +24,7 @@ class ScenarioOver(Exception):
 
 
 class Diverged(BaseException):
-    """A state left the run it is compared with; the rest need not be played."""
+    """A state differs from the run it is compared with; the rest need not be played."""
 
 
 class Recorder:
@@ -35,7 +35,7 @@ class Recorder:
     """
 
     def __init__(self, program: Program, *, against: Run | None = None, atol: float = 0.0) -> None:
-        """With `against`, the scenario is broken off (`Diverged`) at the first state that leaves that run."""
+        """With `against`, the scenario is broken off (`Diverged`) at the first state that differs from that run."""
         self.run = Run()
         theta = None if against is None else against.arrays.get("theta")
         self._against = theta if theta is not None and theta.ndim == 2 else None
@@ -77,8 +77,8 @@ class Recorder:
     ) -> None:
         """Record from now on what happens to `model` and `optimizer`; `batches` are the inputs by number.
 
-        With `at_forwards=False` only updates and the ends of calls make a state: parameters that a forward pass
-        sees in between (SAM's w + e) are evidence, so that states count updates.
+        With `at_forwards=False` only updates and the ends of calls make a state, so that the number of states counts
+        updates. Parameters that a forward pass sees in between (SAM's w + e) are kept as evidence.
         """
         self._model, self._optimizer, self._batches = model, optimizer, batches
         self._at_forwards = at_forwards
@@ -150,7 +150,7 @@ class Recorder:
         self.fact(fact, outcome)
 
     def returned(self, value: Any) -> None:
-        """Record a returned number and its type (a tensor is turned into a number, and told)."""
+        """Record a returned number and its type. A tensor is turned into a number; its type is still `Tensor`."""
         self._return_types.append(type_name(value))
         self._returned.append(as_number(value))
 

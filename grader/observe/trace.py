@@ -12,7 +12,7 @@ Array = NDArray[Any]
 Fact = bool | int | float | str | None | list["Fact"]
 
 MAX_EVENTS = 2000
-"""Of a scenario: a submission that loops must not fill the memory with its own events."""
+"""Largest number of events kept for a scenario: a submission that loops must not fill the memory with them."""
 
 MAX_TRACE_BYTES = 16 * 2**20
 """A right trace of any exercise is below 1 MiB; beyond this bound a trace is refused unread."""
@@ -24,12 +24,12 @@ class TraceError(ValueError):
 
 @dataclass(frozen=True)
 class Event:
-    """Something the student's function did, in order: it words the feedback and never decides a mark."""
+    """Something the student's function did. Events are kept in order. Feedback uses them; marks do not."""
 
     kind: str
     """zero_grad, forward, backward, gradient (reached the first parameter), clip, step, scheduler."""
     line: int | None = None
-    """Line of the submission it came from, where a frame of it was on the stack."""
+    """Line of the submission that caused it; None if no frame of the submission was on the stack."""
     call: int = 0
     """Which call of the student's function, from 0."""
     batch: int | None = None
@@ -85,8 +85,8 @@ class Run:
     """
 
     arrays: dict[str, Array] = field(default_factory=dict)
-    """Compared with the solution's, within the scenario's tolerance. Beside `theta` whatever the driver recorded:
-    `returned` (one number a call), `rates`, `buffers/…`."""
+    """Compared with the solution's, within the scenario's tolerance. Besides `theta` they are what the driver recorded:
+    `returned` (one number for each call), `rates`, `buffers/…`."""
     facts: dict[str, Fact] = field(default_factory=dict)
     """Compared exactly."""
     evidence: dict[str, Array] = field(default_factory=dict)
@@ -97,8 +97,8 @@ class Run:
     events: list[Event] = field(default_factory=list)
     failure: Failure | None = None
     complete: bool = True
-    """False when it was broken off because its states had left another run's (a known mistake's run, which
-    is only made to be compared; a submission's is always complete)."""
+    """False when it was broken off because its states differed from another run's. Only a known mistake's run, which is
+    made only to be compared, is ever broken off; a submission's run is always complete."""
 
 
 @dataclass
@@ -115,7 +115,7 @@ class Trace:
 
 @dataclass
 class _RunWords:
-    """A run but for its arrays, as it crosses the border."""
+    """A run without its arrays, as it crosses the border."""
 
     facts: dict[str, Any]
     parameters: list[Parameter]
@@ -125,7 +125,7 @@ class _RunWords:
 
 @dataclass
 class _TraceWords:
-    """A trace but for its arrays, as it crosses the border."""
+    """A trace without its arrays, as it crosses the border."""
 
     runs: dict[str, _RunWords]
     seconds: float
@@ -145,7 +145,7 @@ def to_bytes(trace: Trace) -> bytes:
             arrays[f"{name}/e/{key}"] = np.ascontiguousarray(value)
     runs = {n: _RunWords(r.facts, r.parameters, r.events, r.failure) for n, r in trace.runs.items()}
     words = _TraceWords(runs, trace.seconds, trace.load_failure, trace.warnings)
-    # Not msgspec's own JSON: halves of surrogate pairs, which a student's text may hold, are no error to json.
+    # `json`, not msgspec: a student's text may hold halves of surrogate pairs, which are an error only to msgspec.
     return bytes(save(arrays, metadata={"trace": json.dumps(words, default=vars)}))
 
 

@@ -1,1 +1,1 @@
-"""The last arrow: feedback and results as text, HTML, JSON and CSV. Nothing here judges anything."""
+"""The last step of grading: feedback and results as text, HTML, JSON and CSV. Nothing here judges anything."""

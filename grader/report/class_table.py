@@ -47,8 +47,8 @@ def count_mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount
 
 
 def most_telling(submission: SubmissionResult) -> Feedback | None:
-    """The feedback to read first: a named mistake before anything else, then what ran, then what a lesson that
-    has been begun still lacks; the earliest of these."""
+    """The feedback to read first: one with a named mistake, else one on code that ran, else one in a lesson that
+    the student has begun. Of several, the earliest."""
     open_ones = [f for f in submission.feedbacks if f.status != "passed"]
     begun = {f.lesson for f in submission.feedbacks if f.status != "missing"}
 

@@ -64,7 +64,7 @@ def write_student(
 
 
 def gradebook_csv(result: ClassResult, course: Course) -> str:
-    """A line a student: points in all and for each exercise, then statuses and mistakes."""
+    """A line for each student: points in all and for each exercise, then statuses and mistakes."""
     exercises = _exercises(result.submissions, course)
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
@@ -94,9 +94,9 @@ def _cell(text: str) -> str:
 
 
 def gradescope(submission: SubmissionResult) -> dict[str, Any]:
-    """What a Gradescope autograder writes to `results.json`: a test an exercise, its feedback as text.
+    """What a Gradescope autograder writes to `results.json`: a test for each exercise, with its feedback as text.
 
-    Text, because Gradescope's pages decide themselves what HTML they keep.
+    It is text because Gradescope's pages keep only some HTML.
     """
     return {
         "score": round(submission.score, 6),
@@ -169,7 +169,7 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
 
 
 def _drawn(draw: Callable[[Feedback], str], feedback: Feedback) -> str:
-    """The feedback as drawn; without its diagnosis where that cannot be: it costs no other student the report."""
+    """Draw the feedback; if this fails, draw it without its diagnosis, so that the class still gets its report."""
     try:
         return draw(feedback)
     except Exception:

@@ -1,7 +1,7 @@
 """Draws one feedback as an HTML card for notebooks and report pages.
 
-What JupyterLab's sanitizer leaves of an untrusted output decides the means: inline styles whose values are
-plain numbers and colours, `<div>`, `<code>`, `<pre>`, `<details>`. It drops `<svg>`, `<style>`, `aria-*`, and
+The card uses only what JupyterLab's sanitizer leaves in an untrusted output: inline styles whose values are plain
+numbers and colours, `<div>`, `<code>`, `<pre>`, `<details>`. The sanitizer drops `<svg>`, `<style>`, `aria-*`, and
 the values `inherit`, `currentColor`, `var()`, `light-dark()`. So bars are divs, text keeps the colour of the
 page it stands on, and every fill is translucent: the same card reads on light and on dark.
 """

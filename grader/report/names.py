@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 
 _MAX_BYTES = 120
-"""Of UTF-8, without ending: file systems allow 255, and a temporary name and an ending must fit too."""
+"""Largest size of a name in UTF-8. File systems allow 255, and a temporary name and an ending must fit too."""
 
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 _FORBIDDEN = set("<>:\"/\\|?*%#&'`$;!{}")  # Windows, URLs and shells

@@ -166,7 +166,7 @@ def submission_from_document(document: Any) -> SubmissionResult:
 
 
 def _with_our_names(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A feedback's document as its class is read from: no diagnosis where there is none, numbers for words."""
+    """A feedback's document as `_read` expects it: no entry for a missing diagnosis, and numbers instead of strings."""
     named = dict(entry)
     diagnosis = named.pop("diagnosis")
     if diagnosis is not None:

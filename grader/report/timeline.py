@@ -25,8 +25,8 @@ class Pair:
 def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
     """Both timelines in columns: moments that have a partner stand above each other.
 
-    Timelines are windows of longer ones. Where one window is over and the other goes on with a moment whose
-    partner lies outside, the picture ends: that moment is not missing anywhere.
+    Each timeline is a window of a longer one. When one window is over and the other goes on with a moment whose partner
+    lies outside, the columns end: this moment is not missing in the other program.
     """
     pairs: list[Pair] = []
     i = j = 0
@@ -44,7 +44,7 @@ def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
         elif mine.kind == theirs.kind:
             pairs.append(Pair(mine, theirs))
             i, j = i + 1, j + 1
-        else:  # the flags promise partners that are none: show both sides, claim nothing
+        else:  # both flags promise a partner, but the kinds differ: show each side alone
             pairs += [Pair(mine, None), Pair(None, theirs)]
             i, j = i + 1, j + 1
     return pairs

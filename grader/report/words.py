@@ -1,6 +1,6 @@
 """What every report says in the same words: headlines, next steps, places.
 
-Text and HTML draw from here, so that a terminal and a page never tell two stories.
+The text and the HTML reports take their words from here, so that a terminal and a page say the same.
 """
 
 from collections.abc import Sequence
@@ -137,9 +137,9 @@ def _after_exception(error: str | None) -> str:
 
 
 def common_cause(feedback: Feedback) -> str:
-    """Where several checks fail: that the named mistakes explain all of them; else nothing.
+    """If several checks fail: a line that the named mistakes explain all of them; else empty.
 
-    They do, because a mistake is named only when the solution with that mistake fails in just the same way.
+    They explain all, because a mistake is named only when the solution with that mistake fails in just the same way.
     Other mistakes may hide behind it.
     """
     failed, mistakes = sum(not check.passed for check in feedback.checks), feedback.diagnosis.mistakes

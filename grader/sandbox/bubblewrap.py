@@ -20,7 +20,7 @@ _EXTRA = _INSIDE / "extra"
 _IMPORTED = ("torch", "numpy", "safetensors", "msgspec")
 
 _CAPABILITIES = ("--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN")
-"""For the server, in bubblewrap's user namespace only: it makes the namespaces of its children with it."""
+"""The server needs it to make the namespaces of its children. It holds in bubblewrap's user namespace only."""
 
 Reason = Literal["ok", "not-linux", "no-bwrap", "apparmor", "userns-off", "container", "refused"]
 
@@ -78,8 +78,8 @@ def isolated(device: str = "cpu", extra: Path | None = None) -> list[str]:
     if device != "cpu":
         for node in (*sorted(Path("/dev").glob("nvidia*")), *Path("/dev").glob("dxg")):  # dxg: under WSL
             arguments += ["--dev-bind", str(node), str(node)]
-    # Nothing but /tmp is written to. Not --die-with-parent: it means the thread that started us, and the
-    # server ends by itself when its control socket does.
+    # Only /tmp can be written. --die-with-parent is left out, because its parent is the thread that started us. The
+    # server ends by itself when its control socket is closed.
     return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
 
 
@@ -120,7 +120,7 @@ def environment(device: str, home: str = "/tmp") -> dict[str, str]:
         "LANG": "C.UTF-8",
         "PYTHONHASHSEED": "0",
         "MPLBACKEND": "Agg",
-        # One thread each: forking a process with worker threads leaves children that wait for them.
+        # One thread each: a forked child would wait for worker threads that only its parent has.
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
@@ -241,7 +241,7 @@ def _why_refused() -> tuple[Reason, str]:
     """The setting that most likely forbids it, and the command that changes it."""
     if _kernel_setting("kernel/apparmor_restrict_unprivileged_userns") == "1":
         # Ubuntu from 24.04 on. A profile of this name also replaces the stricter one of newer releases, which
-        # lets bubblewrap make namespaces and its children none.
+        # lets bubblewrap make namespaces, but not its children.
         profile = "abi <abi/4.0>,\\nprofile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }\\n"
         file = "/etc/apparmor.d/bwrap"
         tee, load = _as_root(f"tee {file}"), _as_root(f"apparmor_parser -r {file}")

@@ -1,6 +1,6 @@
 """Grader's side of the fork server: starts it, talks to its children, and kills them at the limit.
 
-Nothing a child says is trusted: it is counted, and parsed as at most one frame a question.
+Nothing a child writes is trusted: its bytes are counted, and each question gets at most one frame as an answer.
 """
 
 import math
@@ -170,7 +170,7 @@ class Child:
         self.loaded = True
 
     def play(self, exercise: str, seed: int) -> bytes:
-        """Have one exercise played; its trace as it came."""
+        """Have one exercise played; return the bytes of its trace, not yet read."""
         self._printed = 0
         if self._reader.pending:
             raise Ended("crashed", "요청하지 않은 응답")  # only forged frames come unasked
@@ -178,7 +178,7 @@ class Child:
         return self._expect({"exercise": exercise}, self._limits.seconds)
 
     def close(self) -> bool:
-        """Kill what is left of it; whether the server has confirmed its end."""
+        """Kill what is left of the child; return whether the server has confirmed its end."""
         try:
             if self._gone is None:
                 self._control.settimeout(_END_SECONDS)
@@ -285,8 +285,8 @@ class Child:
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             if number in (signal.SIGKILL, signal.SIGXCPU):
-                # Not ours, and inside its PID namespace nothing can send it: its processor time is over, or
-                # the kernel ran out of memory.
+                # We did not send this signal, and nothing inside the child's PID namespace can. So its processor time
+                # is over, or the kernel ran out of memory.
                 out_of_time = gone.get("cpu", 0.0) >= math.floor(self._cpu_seconds)
                 return Ended("timeout" if out_of_time else "memory")
             return Ended("crashed", _signal_name(number))

@@ -11,7 +11,7 @@ _MAX_WARNING = 3000
 
 
 def refuse_oversized(trace: Trace, blob: bytes) -> None:
-    """Judging counts in what a trace says: a forged one must not make it count to a billion.
+    """Refuse a trace with numbers out of range: judging loops over them, and must not loop a billion times.
 
     The bounds are the recorder's own, or far beyond what any exercise records.
 

@@ -30,7 +30,7 @@ class Outcome:
     exercise: str
     status: Status
     trace: Trace | None
-    """What was observed; always there when it `ran`, and with `memory` when the code could still say so."""
+    """What was observed. Always there with the status `ran`, and with `memory` if the code could still report it."""
     seconds: float
     detail: str = ""
     """A few words for the message: `SIGSEGV`, `종료 코드 3`."""
@@ -121,7 +121,7 @@ class Sandbox:
         return Server(self._isolate, self._device, self._setting, self._extra)
 
     def _run_fork(self, source: str, exercises: Sequence[str], seed: int) -> list[Outcome]:
-        """Outcomes of the first exercises, up to the one whose end was also the child's (at least one)."""
+        """Outcomes of the first exercises, up to the exercise that ended the child (at least one)."""
         if self._server is not None and not self._server.alive:
             self.close()
         if self._server is None:
@@ -139,7 +139,7 @@ class Sandbox:
                 outcomes.append(_observed(exercise, blob, time.perf_counter() - started))
         except Ended as end:
             seconds = time.perf_counter() - started
-            # What ends while it is being loaded would do so again for each exercise.
+            # A child that ends while it loads the submission would end there again for each exercise.
             ended = exercises[len(outcomes) :][: 1 if child.loaded else None]
             outcomes += [Outcome(name, end.status, None, seconds, end.detail) for name in ended]
         finally:

@@ -14,8 +14,8 @@ much takes a second and 300 MB at worst."""
 MAX_CELLS = 3_000
 """Code cells of one file: a long notebook has a hundred."""
 MAX_BRACKETS = 500_000
-"""`[` and `{` of one notebook, outputs and all. Each may be a list or an object, which take far more memory
-than they take in the file."""
+"""Largest number of `[` and `{` in one notebook, with its outputs. Each may begin a list or an object, which takes far
+more space in memory than in the file."""
 _MAX_TAGS = 100
 
 _TAG = re.compile(r"exercise:(\w+)")
@@ -143,9 +143,9 @@ def _exercises(metadata: object) -> tuple[str, ...]:
     return tuple(match[1] for match in found if match)
 
 
-# What follows does the work of IPython's TransformerManager, which joins the lines of a continued `!command`
-# (the line numbers after it would shift) and reads the whole cell again for every magic (half a minute for a
-# cell of 500). The tests compare the two. Quantifiers ending in `+` never give back: hostile text costs
+# The code below replaces IPython's TransformerManager. IPython's joins the lines of a continued `!command` (the
+# line numbers after it would shift) and reads the whole cell again for every magic (half a minute for a cell of
+# 500 magics). The tests compare the two. Quantifiers that end in `+` never backtrack, so hostile text takes only
 # linear time.
 
 _KEPT_MAGICS = re.compile(r"(?:[ \t]*+(?:\#[^\n]*+)?\n|[ \t]*+%%(?:time|timeit|capture)\b[^\n]*+(?:\n|\Z))*+")

@@ -1,4 +1,4 @@
-"""A folder of submissions -> a Submission for each student: who is one, what they are called, whose files are whose."""
+"""A folder of submissions -> a Submission for each student: finds the students, their names and their files."""
 
 import os
 from collections import Counter
@@ -77,7 +77,7 @@ def _read_student(
 
 
 def _is_student(entry: "os.DirEntry[str]") -> bool:
-    # A broken link is somebody's lost work; one to another kind of file is no more a student than that.
+    # A broken link counts as a student: somebody's work is lost. A link to a file of another kind does not.
     return (
         os.path.isdir(entry.path)
         or entry.name.lower().endswith(SUFFIXES)
@@ -95,10 +95,10 @@ class _Named:
 
 
 def _named(entries: Iterable["os.DirEntry[str]"]) -> list[_Named]:
-    """Every entry with a name that no other shows: a file's is without the suffix unless that makes two alike.
+    """Every entry with a name of its own: a file's name without the suffix, unless two names would then be equal.
 
-    Of names that look alike, the one that is what it looks keeps it; the others are numbered, in whatever
-    order the file system lists them.
+    Of names that look alike, the entry whose real name is what is shown keeps it, and the others are numbered. The
+    order in which the file system lists them does not matter.
     """
     full, short = {}, {}
     for entry in entries:
@@ -129,7 +129,7 @@ def _other_student(link: Path, root: str) -> str | None:
         for way in (os.path.normpath(path), os.path.realpath(path)):
             inside = way.startswith(root.rstrip(os.sep) + os.sep)
             name, *within = os.path.relpath(way, root).split(os.sep) if inside else [""]
-            # What hides is nobody's: an instructor may keep the files there.
+            # A hidden entry is no student: an instructor may keep the students' real files there.
             is_student = within or name.lower().endswith(SUFFIXES) or os.path.isdir(os.path.join(root, name))
             if name and not is_skipped(name) and is_student:
                 return name
@@ -138,7 +138,7 @@ def _other_student(link: Path, root: str) -> str | None:
 
 
 def _with_shared_files_noted(submissions: list[Submission]) -> list[Submission]:
-    """The submissions, those told that hold a file which under another name is another student's, too.
+    """The submissions, with a note in each that shares a file on disk with another student (a hard link).
 
     Such hard links are read, because some file systems make them of equal files by themselves.
     """

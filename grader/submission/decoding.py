@@ -45,8 +45,8 @@ def read_text(path: Path) -> str:
     r"""Read a text file with whatever encoding it has; lines end in `\n`, there is no byte order mark.
 
     A byte order mark decides first, then a PEP 263 cookie (`.py` only), then UTF-8 and cp949 are tried.
-    A cookie that contradicts the bytes is passed over. Links are not followed, and nothing but a regular
-    file is waited for.
+    A cookie that contradicts the bytes is ignored. Links are not followed, and only a regular file is read: a pipe
+    could make us wait for ever.
 
     Raises:
         ReadError: it cannot be opened, is no regular file, is larger than `MAX_FILE_BYTES`, or is not text.
@@ -83,9 +83,9 @@ def display_name(name: str) -> str:
 
 
 def shown_name(name: str) -> str:
-    """`display_name` as the eye tells it from others: invisible characters left out, white space made one.
+    """`display_name` as a reader sees it: without invisible characters, and with one space for each run of white space.
 
-    Empty where nothing would be seen; cut where no table would show all of it.
+    Empty if nothing would be visible; cut if it is too long for any table.
     """
     visible = _INVISIBLE.sub("", display_name(name))
     shown = " ".join(unicodedata.normalize("NFC", visible).split())

@@ -104,8 +104,8 @@ class SourceFile:
 def read_source(path: Path, name: str, exercises: Collection[str]) -> SourceFile:
     """Read one `.ipynb` or `.py` file; `name` is what messages call it.
 
-    A cell that does not parse becomes a problem and costs only itself; so does a `# %%` cell of a `.py`
-    file. Nothing is executed.
+    A cell that does not parse becomes a problem, and the other cells are still read. The same holds for a `# %%`
+    cell of a `.py` file. Nothing is executed.
 
     Raises:
         ReadError: the file cannot be read, or holds more code than is read (see `grader.submission.cells`).

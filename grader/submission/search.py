@@ -114,7 +114,7 @@ def is_skipped(name: str) -> bool:
 
 
 def link_target(link: Path, root: str) -> Path | None:
-    """Where a link leads, if that exists inside `root`; what lies outside is not even asked for existence."""
+    """Where a link leads, if this exists inside `root`. Whether something outside exists is not even tested."""
     target = os.path.realpath(link)
     inside = target == root or target.startswith(root.rstrip(os.sep) + os.sep)
     return Path(target) if inside and os.path.lexists(target) and not os.path.islink(target) else None

@@ -65,8 +65,8 @@ def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bo
 
     Kept are everything in tagged cells, imports, definitions, assignments to an exercise's name, and
     assignments that run no code and read only what is kept, also inside `if` and `try`. In a module an
-    assignment that calls something is kept as well where an exercise leans on its name; in a notebook it
-    is a demo.
+    assignment that calls something is kept as well if an exercise needs its name; in a notebook such an assignment
+    is a demo and is dropped.
     """
     wanted = _leant_on(blocks, exercises) if is_module else frozenset()
     known = {*dir(builtins), "__name__", "__file__", "__doc__"}
@@ -180,8 +180,8 @@ def _is_main_guard(test: ast.expr) -> bool:
 def _leant_on(blocks: Sequence[Block], exercises: Iterable[str]) -> frozenset[str]:
     """Names that the exercises need, directly or through other names.
 
-    What only other definitions need is left out, though they are kept: where a decorator or default is
-    missing, loading them fails and costs nothing but them.
+    Names that only other definitions need are left out, although these definitions are kept. If such a definition
+    then lacks its decorator or default, it alone fails to load.
     """
     needs: dict[str, set[str]] = {}
     for statement in (statement for block in blocks for statement in block.body):

@@ -12,9 +12,9 @@ from grader.submission.names import LISTED, natural, short, unique
 from grader.submission.search import SUFFIXES, Found, Unreadable
 
 MAX_STUDENT_CHARS = 5 * MAX_CODE_CHARS
-"""Code read for one student: what bounds the time a student's folder can cost."""
+"""Largest number of characters of code read for one student. It limits the time that a student's folder can take."""
 MAX_STUDENT_BYTES = 20 * MAX_FILE_BYTES
-"""Read for one student, refused files included: they have cost their reading."""
+"""Largest number of bytes read for one student. Refused files count, because they had to be read too."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Submission:
     def source_for(self, name: str) -> SourceFile | None:
         """The last file that defines the exercise `name` or tries to in a cell that does not parse.
 
-        Failing that, the last one with a broken cell that at least names it.
+        If there is none, the last file with a broken cell that at least mentions the name.
         """
         defining = [file for file in self.files if file.tries_to_define(name)]
         naming = defining or [file for file in self.files if file.problem_for(name) is not None]

@@ -1,7 +1,8 @@
 """Which submissions a person should look at: code that reaches for the grader instead of the exercise.
 
-A submission shares its process with what observes it, so that no check inside is beyond its reach. What it
-needs for that has names. They cost no points (a debugger uses them too): the instructor is told.
+A submission runs in the same process as the code that observes it, so that no check inside is beyond its reach. To
+reach it, a submission must use certain names, such as `_getframe`. They cost no points (a debugger uses them too),
+but the instructor is told.
 """
 
 import re
@@ -18,9 +19,9 @@ _SHOWN = 5
 
 
 def reaches_for_the_grader(submission: Submission) -> tuple[str, ...]:
-    """Korean lines, one a file, that say which such names stand where; empty for nearly everyone.
+    """Korean lines, one for each file, that say which such names stand where; empty for nearly everyone.
 
-    Only of files that are graded at all, comments and strings included: `exec` reads strings.
+    Only graded code is searched, with its comments and strings: `exec` reads strings.
     """
     lines = []
     for file in submission.files:

@@ -85,7 +85,7 @@ def _missing(stage: Stage) -> None:
 
 @driver.scenario("generator", "제너레이터로 받은 매개변수", atol=CLIP_ATOL)
 def _from_generator(stage: Stage) -> None:
-    """Like `model.parameters()`, it can be gone through only once."""
+    """The parameters come from a generator, as from `model.parameters()`: it can be read only once."""
     parameters = _parameters(stage.env)
     _clipped(stage, (p for p in parameters), 0.4 * _norm(parameters))
     stage.recorder.array("자른 그레이디언트", _gradients(parameters))
@@ -93,7 +93,7 @@ def _from_generator(stage: Stage) -> None:
 
 @driver.scenario("in-place", "제자리에서 줄이기", check="generator", atol=CLIP_ATOL)
 def _in_place(stage: Stage) -> None:
-    """Whoever holds a gradient's tensor sees it shrink."""
+    """The gradient must shrink in its own tensor, so that other code that holds this tensor sees it."""
     parameters = _parameters(stage.env)
     held = [p.grad for p in parameters]
     _clipped(stage, parameters, 0.4 * _norm(parameters))

@@ -65,7 +65,7 @@ def _linear(stage: Stage) -> None:
 
 @driver.scenario("end", "마지막 스텝과 그 뒤", atol=FLOAT32_ATOL)
 def _beyond(stage: Stage) -> None:
-    """The last step, and steps that nobody planned."""
+    """The last step, and steps after `total_steps`."""
     warmup, total = _lengths(stage.env)
     steps = (total - 1, total, total + 1, total + warmup, 2 * total - warmup + 1)
     for decay in ("cosine", "linear"):

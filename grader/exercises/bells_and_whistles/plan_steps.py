@@ -61,7 +61,7 @@ def _number(value: Any) -> Fact:
 
 @driver.scenario("plain", "누적하지 않는 학습")
 def _plain_plans(stage: Stage) -> None:
-    """One step a batch."""
+    """One step for each batch."""
     draw = Draw(stage.env, "plans")
     for rest in (_ROUNDS_UP, _ROUNDS_DOWN, _ROUNDS_UP):
         _record_plan(stage, _plan(draw, 1, 0, rest=rest))
@@ -69,7 +69,7 @@ def _plain_plans(stage: Stage) -> None:
 
 @driver.scenario("accum", "그레이디언트 누적")
 def _accumulated_plans(stage: Stage) -> None:
-    """Windows that are all whole, and a last window of less and of more than half."""
+    """Windows that are all whole; then a last window that is less than half full, and one that is more than that."""
     draw = Draw(stage.env, "plans")
     for accum_steps, short, rest in ((4, 0, _ROUNDS_UP), (5, 1, _ROUNDS_DOWN), (8, 6, _ROUNDS_UP)):
         _record_plan(stage, _plan(draw, accum_steps, short, rest=rest))
@@ -77,7 +77,7 @@ def _accumulated_plans(stage: Stage) -> None:
 
 @driver.scenario("short", "아주 짧은 학습")
 def _short_plans(stage: Stage) -> None:
-    """So few steps that the ratio alone gives less than one; one window that is never whole."""
+    """So few steps that the ratio gives less than one step of warm-up; then a single window, which is not whole."""
     draw = Draw(stage.env, "plans")
     _record_plan(stage, (draw.whole(20, 40), 2, 0.004, 1))
     _record_plan(stage, (draw.whole(2, 3), draw.whole(2, 4), 0.02, 8))

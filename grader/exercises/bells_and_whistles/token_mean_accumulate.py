@@ -53,7 +53,7 @@ def _windows(env: Env) -> _Windows:
 def _accumulate(
     stage: Stage, windows: _Windows, make_optimizer: Callable[[nn.Module], Optimizer], *, lazily: bool = False
 ) -> None:
-    """One call a window, with rates that move in between."""
+    """One call for each window; the learning rates change in between."""
     recorder = stage.recorder
     model = gpt(stage.env)
     optimizer = make_optimizer(model)
@@ -101,7 +101,7 @@ def _with_an_empty_one(stage: Stage) -> None:
 
 @driver.scenario("nothing-valid", "유효한 토큰이 없는 구간", check="one-empty")
 def _nothing_valid(stage: Stage) -> None:
-    """Between two good windows: with momentum, a step on a gradient of zero would move the parameters."""
+    """The window lies between two good ones: with momentum, a step on a gradient of zero would move the parameters."""
     env, recorder = stage.env, stage.recorder
     student = stage.student("token_mean_accumulate")
     model = gpt(env)
@@ -129,7 +129,7 @@ def _expect_refusal(
 
 @driver.scenario("returns", "반환값과 모드", atol=FLOAT32_ATOL)
 def _returned(stage: Stage) -> None:
-    """The window's loss before the update, and the modes as they were: all but the last layer in train mode."""
+    """The window's loss before the update is returned, and the modes stay: all but the last layer in train mode."""
     env, recorder = stage.env, stage.recorder
     model = gpt(env)
     model.layers[-1].eval()

@@ -20,7 +20,7 @@ driver = Driver("train_gpt")
 
 _TRAIN_SIZES, _VAL_SIZES = (3, 2, 1, 4), (2, 4, 1)
 _WARMUP = 2
-"""Ends in the middle of the first epoch, at a batch of large gradients."""
+"""The warm-up ends in the middle of the first epoch, at a batch of large gradients."""
 
 _QUIET = {"eval_freq": 100, "eval_iter": 1}
 """Evaluates once, on one batch: for scenarios that ask about something else."""
@@ -226,7 +226,7 @@ def _train_epochs(stage: Stage) -> None:
 
 @driver.scenario("again", "두 번째 호출", atol=FLOAT32_ATOL)
 def _train_again(stage: Stage) -> None:
-    """A second call, after somebody has given the groups other rates: these are its peaks."""
+    """A second call, after the groups were given other rates: the second call must take these as its peaks."""
     case = _case(stage.env)
     optimizer = torch.optim.SGD(two_groups(case.model, (0.2, 0.1)), lr=0.2, momentum=0.9)
     _watched(stage, case, optimizer)

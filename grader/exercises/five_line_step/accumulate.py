@@ -49,7 +49,7 @@ def _accumulate(
     if record_leftover:
         freeze_last(model)
     recorder.watch(model, opt, batches=[xb for xb, _ in data])
-    # Active in the first call (a limit four times as large would be, too), never in the second: a clip that
+    # The clip acts in the first call (it would even at four times the limit) and never in the second: a clip that
     # always acts hides a wrong scale.
     parts = ((data[:11], 4, 0.15 * norm), (data[11:], 3, 50.0 * norm))
     for number, (part, accum_steps, limit) in enumerate(parts):
@@ -62,7 +62,7 @@ def _accumulate(
             recorder.returned(value)
         if record_leftover:
             recorder.append_fact("그레이디언트가 남음", recorder.gradients_left())
-            # Whatever is left is made 1: by what number it was divided is not judged here.
+            # Every number that is left becomes 1, because a wrong divisor is not judged here.
             for parameter in model.parameters():
                 if parameter.grad is not None:
                     parameter.grad = parameter.grad.ne(0).to(parameter.dtype)
@@ -99,7 +99,7 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("edges", "한 개짜리 구간, 짧은 구간, 빈 입력, 잘못된 accum_steps")
 def _edges(stage: Stage) -> None:
-    """One micro-batch a window, fewer micro-batches than a window, none at all, and impossible windows."""
+    """Windows of one micro-batch, fewer micro-batches than a window, none at all, and impossible windows."""
     problem, recorder = _problem(stage.env), stage.recorder
     student, model, loss_fn = stage.student("accumulate"), problem.model, problem.loss_fn
     opt = sgd(model)

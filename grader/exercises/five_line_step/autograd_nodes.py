@@ -77,7 +77,7 @@ def _autograd_nodes(stage: Stage, *graphs: Tensor) -> None:
         is_list = isinstance(names, list)
         stage.recorder.fact(f"{number + 1}번째 그래프의 반환 타입", type_name(names))
         listed = [str(name)[:200] for name in names][:600] if is_list else []
-        # The order apart from the names: that of `list(set)` differs from one process to the next.
+        # Names and order are two facts, because the order of `list(set)` differs from one process to the next.
         stage.recorder.fact(f"{number + 1}번째 그래프의 노드", [*sorted(listed)])
         stage.recorder.fact(f"{number + 1}번째 그래프의 노드가 정렬됨", listed == sorted(listed))
 

@@ -31,7 +31,7 @@ driver = Driver("evaluate")
 def _partly_right(env: Env, model: Net, sizes: tuple[int, ...]) -> list[Batch]:
     """Batches in which the model is right about the first sample and wrong about the second.
 
-    An accuracy of 0 would let a percentage pass for a share.
+    With an accuracy of 0, a function that returns a percentage (50 instead of 0.5) would pass.
     """
     examined = copy.deepcopy(model).eval()
     data = batches(env, sizes)
@@ -44,7 +44,7 @@ def _partly_right(env: Env, model: Net, sizes: tuple[int, ...]) -> list[Batch]:
 
 
 def _evaluated(stage: Stage, model: Net, mode: str, *, once: bool = False) -> None:
-    """Loss and accuracy over uneven batches (`once`: they come a single time), with the weights as they were."""
+    """Record loss, accuracy and buffers over uneven batches (`once`: the loader can be read only once)."""
     env, recorder = stage.env, stage.recorder
     set_modes(model, mode)
     recorder.watch(model)
@@ -93,7 +93,7 @@ def _no_graph(stage: Stage) -> None:
 
 @driver.scenario("restores", "모드 되돌리기", atol=FLOAT32_ATOL)
 def _restores(stage: Stage) -> None:
-    """Handed over in train mode, then in eval mode; both times it comes back so."""
+    """The model is handed over in train mode, then in eval mode; both times it must come back in that mode."""
     for mode in ("train", "eval"):
         model = norm_dropout_mlp(stage.env, mode)
         _evaluated(stage, model, mode)

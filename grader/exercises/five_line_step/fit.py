@@ -71,7 +71,7 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("modes", "에폭마다 학습 모드")
 def _modes(stage: Stage) -> None:
-    """The model comes in eval mode, and something evaluates it after each epoch."""
+    """The model comes in eval mode, and the loader puts it into eval mode again after each epoch."""
     env, recorder = stage.env, stage.recorder
     model = norm_dropout_mlp(env)
     model.eval()

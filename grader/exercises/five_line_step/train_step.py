@@ -66,7 +66,7 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """Then one step of a float32 model: only its dtypes are compared, since rounding is nobody's mistake."""
+    """The losses; then one step of a float32 model. Only its dtypes are compared, because rounding is no mistake."""
     _train_steps(stage, sgd, record_returns=True)
     problem = step_problem(stage.env)
     model, (xb, yb) = mlp(stage.env).float(), problem.batches[0]

@@ -1,7 +1,7 @@
 """Driver of `train_step_extras`: steps with clipping, with a scheduler, with both and with neither.
 
-The clip is active at some batches only, and the scheduler's factor follows from the seed: an extra that always
-or never acts, or acts at the wrong time, shows.
+The clip is active at some batches only, and the scheduler's factor follows from the seed. So a clip or scheduler
+that always or never acts, or acts at the wrong time, gives other numbers.
 """
 
 import torch

@@ -7,11 +7,11 @@ from grader.observe.fixtures.checkpoints import plain, read_checkpoint
 from grader.observe.recorder import Recorder
 
 _KEYS = ("config", "model", "optimizer", "scheduler", "score", "step")
-"""What the contract has a checkpoint hold."""
+"""Keys that every checkpoint must hold."""
 
 
 def recorded_content(recorder: Recorder, path: Path) -> dict[str, Any]:
-    """The content of the file; recorded are whether it opened and which of the contract's keys it holds."""
+    """The content of the file. Records as facts whether the file opened and which of these keys it holds."""
     content, how = read_checkpoint(path)
     recorder.fact("파일", how)
     recorder.fact("키", plain([key for key in _KEYS if key in content]))

@@ -53,9 +53,9 @@ def fresh_gradient_norm(env: Env, batch: Batch) -> float:
 
 
 def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtype, Any], None]) -> None:
-    """What autocast said during forward, loss and backward.
+    """Record which precision autocast asks for during forward, loss and backward.
 
-    bfloat16 without a scaler, float16 with one; then bfloat16 with a scaler too, once switched off, once on: a
+    First bfloat16 without a scaler and float16 with one. Then bfloat16 with a scaler, once switched off, once on: a
     program must not conclude from a scaler that float16 is asked for.
     """
     env, recorder = stage.env, stage.recorder

@@ -21,8 +21,8 @@ _VALIDATION, _VALIDATION_BATCH = 21, 8
 _SET = 16
 """Validation samples whose answers the fixture sets."""
 _RIGHT = (6, 0, 15, 9)
-"""How many of those are right after each epoch. However the other five are answered, the third epoch is best and
-the second worst, so neither the first nor the last is."""
+"""How many of those are right after each epoch. Whatever the answers to the other five samples, the third epoch
+is the best and the second the worst. So neither the first nor the last epoch is the best or the worst."""
 
 LONG = Settings(0.05, 0.1, _EPOCHS, _BATCH, 3, 18, 0.6)
 """A run makes twelve updates: the schedule of 18 steps is still falling at its end."""

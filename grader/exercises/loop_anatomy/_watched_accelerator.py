@@ -35,7 +35,7 @@ class Calls:
 
 @contextmanager
 def watched_accelerator(env: Env, case: Case) -> Iterator[Calls]:
-    """Accelerator as if started by several processes, as far as one process can show that, and watched.
+    """Make Accelerator behave as if started by several processes, as far as one process can, and count its calls.
 
     On one process a run goes right even if nothing is prepared or unwrapped; on several it does not.
     """
@@ -71,7 +71,10 @@ def watched_accelerator(env: Env, case: Case) -> Iterator[Calls]:
 
 @contextmanager
 def _fresh_accelerate_state() -> Iterator[None]:
-    """Accelerate keeps device and precision in the process: each run chooses anew, and a notebook keeps its own."""
+    """Let each run choose device and precision anew, and give a notebook its own choice back afterwards.
+
+    Accelerate keeps both for the whole process.
+    """
     from accelerate.state import AcceleratorState, GradientState, PartialState
 
     shared = [cls._shared_state for cls in (PartialState, AcceleratorState, GradientState)]

@@ -105,7 +105,7 @@ def _best(stage: Stage) -> None:
 
 @driver.scenario("again", "파일이 이미 있을 때", check="best")
 def _again(stage: Stage) -> None:
-    """The file of a run that went better lies there already: a new run's first score is its best so far."""
+    """The file of an earlier, better run exists already. The new run must still save its first score."""
     low, middle, high, highest = _rising(stage.env, 4)
     with scratch_folder() as folder:
         path = folder / "best.pt"
@@ -241,7 +241,7 @@ def _crash(stage: Stage) -> None:
         kept = second_name(path, folder / "kept.pt")
         with renaming(student, path) as gaps:
             recorder.call(save)
-        # Between taking the old file away and giving the new one its name, a crash leaves neither.
+        # If a program removes the old file before it renames the new one, a crash in between leaves no file.
         recorder.fact("이름을 바꿀 때 예전 파일", "없음" if any(gaps) else "있음")
         _record_file(recorder, path, run, moments, "마지막 저장 뒤")
         # A file that was written in place shows its new content under its second name as well.
@@ -249,7 +249,7 @@ def _crash(stage: Stage) -> None:
 
 
 def _whatever_it_raises(recorder: Recorder, action: Any) -> None:
-    """What becomes of the exception is the student's choice."""
+    """Call `action`; the student's code may let the `OSError` through or catch it."""
 
     def attempt() -> None:
         try:

@@ -36,8 +36,8 @@ add_run_scenarios(driver, _train)
 def _amp(stage: Stage) -> None:
     """bfloat16: training under autocast, backward and validation outside of it.
 
-    Of float16 only the autocast of the forward pass is compared: whether the program uses a scaler decides how
-    much an older gradient that was not cleared shows in the weights.
+    For float16 only the autocast of the forward pass is compared, not the weights. A program may or may not use a
+    scaler, and this decides how much an old gradient that was not cleared changes the weights.
     """
     case = training_case(stage.env, replace(LONG, amp_dtype="bfloat16"))
     played(stage, _train, case)

@@ -27,7 +27,7 @@ add_run_scenarios(driver, _train_accelerate)
 
 @driver.scenario("calls", "Accelerator에 맡긴 일", atol=TRAIN_ATOL)
 def _calls(stage: Stage) -> None:
-    """What only shows on several processes: how gradients are gathered and data shared out."""
+    """What matters only with several processes: backward and the training loader must go through Accelerator."""
     case = training_case(stage.env, LONG)
 
     def call(stage: Stage, case: Case, path: str | Path) -> float:

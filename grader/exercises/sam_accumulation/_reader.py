@@ -64,8 +64,8 @@ class Loader:
 class Reader(nn.Module):
     """Start and end logits for every token, from the token and its two neighbours.
 
-    In eval mode it is half as sure, and its loss has the handicap of the epoch added: so every number shows in which
-    mode its pass was made. The head has no bias: the true gradient of one would be zero.
+    In eval mode its logits are halved, and the epoch's handicap is added to its loss. So every number shows in which
+    mode the forward pass was made. The head has no bias: the true gradient of a bias would be zero.
     """
 
     def __init__(self, rounds: Rounds, temper: float) -> None:

@@ -78,7 +78,7 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("edges", "한 개짜리 구간, 짧은 구간, 빈 입력")
 def _edges(stage: Stage) -> None:
-    """One micro-batch a window, fewer micro-batches than a window, none at all: each from a generator."""
+    """Windows of one micro-batch, fewer micro-batches than a window, none at all: each from a generator."""
     problem, recorder = _problem(stage.env), stage.recorder
     model, data = problem.model, problem.batches
     base = sgd(model)
@@ -93,5 +93,5 @@ def _edges(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """What comes back, and the modes as they were: all but the last layer in train mode."""
+    """The returned losses; and the modes must stay: all but the last layer in train mode."""
     _sam_windows(stage, sgd, record_returns=True)

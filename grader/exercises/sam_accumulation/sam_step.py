@@ -35,7 +35,7 @@ def _problem(env: Env) -> Problem:
 def _sam_steps(stage: Stage, make: Make, *, record_returns: bool = False) -> None:
     problem, recorder = _problem(stage.env), stage.recorder
     base = make(problem.model)
-    # States count updates; w + e is what forward passes see between two of them.
+    # States count updates. The weights w + e, which forward passes see between two updates, are no state.
     recorder.watch(problem.model, base, batches=[xb for xb, _ in problem.batches], at_forwards=False)
     sam = FixtureSAM(base, recorder)
     for xb, yb in problem.batches:

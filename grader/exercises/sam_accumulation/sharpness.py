@@ -22,7 +22,7 @@ driver = Driver("sharpness")
 
 
 class _Measured:
-    """A model whose sharpness is asked for, and what must be as it was afterwards.
+    """A model whose sharpness is measured, and its weights from before, to compare with afterwards.
 
     Its parameters are not recorded as states: a solution may restore w by subtracting e again, which is right but off
     in the last bit, and would count as one more state.
@@ -114,7 +114,7 @@ def _weights(stage: Stage) -> None:
 def _statistics(stage: Stage) -> None:
     model = norm_dropout_mlp(stage.env).train()
     _Measured(stage, model).measure_three()
-    # Not how many batches were counted: passes that leave the running mean and variance alone count them too.
+    # Without the counter of batches: passes that leave the running mean and variance alone count batches too.
     statistics = [b.detach().double().ravel() for b in model.buffers() if b.is_floating_point()]
     stage.recorder.array("buffers", torch.cat(statistics))
 
@@ -127,7 +127,7 @@ def _random_state(stage: Stage) -> None:
 
 @driver.scenario("gradients", "그레이디언트를 그대로 두기", check="weights")
 def _gradients(stage: Stage) -> None:
-    """Called on a model without gradients, then on one that holds some: as they were, both times."""
+    """Called on a model without gradients, then on one with gradients; both times they must stay as they were."""
     model, recorder = mlp(stage.env), stage.recorder
     measured = _Measured(stage, model)
     (batch,) = batches(stage.env, (6,))

@@ -82,7 +82,7 @@ def _clips(stage: Stage) -> None:
 
 @driver.scenario("default-clip", "AdamW 위의 SAM (max_norm은 기본값)", check="clip", atol=CLIP_ATOL)
 def _clips_by_default(stage: Stage) -> None:
-    """`max_norm` is not given: 1.0, which the gradients of a model this sure of itself exceed."""
+    """`max_norm` is not given, so the limit is 1.0; with so large a `temper` the gradients exceed it."""
     with scratch_folder() as folder:
         _trained(stage, make_case(stage.env, temper=6.0), adamw, folder / "best.pt", epochs=2)
 

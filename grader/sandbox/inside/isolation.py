@@ -29,15 +29,15 @@ class Bounds:
     cpu_seconds: float
     """Processor time of all its threads."""
     file_bytes: int = 64 * 2**20
-    """A file, and everything in its /tmp together."""
+    """Largest size of a file, and of everything in the child's /tmp together."""
     open_files: int = 256
 
 
 def new_namespaces() -> None:
     """Own process, mount, IPC, network and host-name namespaces for what this process forks from now on.
 
-    No user namespace of its own: the capability for this comes from bubblewrap's, and `drop_rights` gives it
-    up. Making one more would fail where AppArmor or a nested container allows only the first.
+    No user namespace is made here. The capability for the others comes from bubblewrap's user namespace, and
+    `drop_rights` gives it up. A second one would fail where AppArmor or a nested container allows only one.
 
     Raises:
         OSError: the kernel refused it.
@@ -49,7 +49,7 @@ def own_files(bounds: Bounds, keep: Sequence[str] = ()) -> None:
     """A fresh, small /tmp as working directory, and an empty /proc.
 
     Args:
-        bounds: how small.
+        bounds: how large /tmp may become.
         keep: folders below /tmp that stay where they are (a virtual environment that stands there).
 
     Raises:
@@ -73,7 +73,10 @@ def own_files(bounds: Bounds, keep: Sequence[str] = ()) -> None:
 
 
 def set_limits(bounds: Bounds, *, address_space: bool) -> None:
-    """Resource limits; `address_space` bounds shared mappings too, but CUDA reserves more than it uses."""
+    """Set resource limits.
+
+    `address_space` limits shared mappings too; it is not set for CUDA, which reserves more than it uses.
+    """
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, bounds.file_bytes)
     _limit(resource.RLIMIT_NOFILE, bounds.open_files)
@@ -108,7 +111,7 @@ def die_with_parent() -> None:
 
 
 def max_threads() -> int:
-    """Threads a child may have: their kernel memory is in no resource limit, yet BLAS starts one a core."""
+    """How many threads a child may have: no resource limit counts their kernel memory, but BLAS starts one per core."""
     return 64 + 4 * (os.cpu_count() or 1)
 
 

@@ -8,8 +8,8 @@ import struct
 
 # Why each is refused; everything else is allowed, since torch and Python need a great many.
 _REFUSED = (
-    # Processes and programs. A fork bomb is no limit's business where the user is root: RLIMIT_NPROC does
-    # not bind it. Threads stay allowed (see `_CLONE_THREAD`).
+    # Processes and programs. No resource limit stops a fork bomb of root: RLIMIT_NPROC does not apply to root.
+    # Threads stay allowed (see `_CLONE_THREAD`).
     ("fork", 57, None),
     ("vfork", 58, None),
     ("execve", 59, 221),

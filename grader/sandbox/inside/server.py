@@ -34,7 +34,7 @@ _TICK = 0.05  # seconds between two looks at a child's memory and threads
 _PID = struct.Struct("i")
 _END = struct.Struct("id")  # wait status, processor seconds
 _STUDENTS_IMPORT = ("matplotlib.pyplot", "sklearn.datasets", "torch.utils.data")
-"""What stands at the top of most submissions: a second for each, were it not warmed here."""
+"""Imports at the top of most submissions: without these imports here, each submission would take a second longer."""
 
 _MAX_PROCESSES = 12
 """Bubblewrap's first process, server, keeper and child are 4; where seccomp works, there are never more."""
@@ -80,7 +80,7 @@ def _warm(setting: Setting) -> Mapping[str, Any]:
     """
     import torch
 
-    torch.set_num_threads(1)  # forking a process with worker threads leaves children that wait for them
+    torch.set_num_threads(1)  # a forked child would wait for worker threads that only its parent has
     model = torch.nn.Linear(2, 1)
     optimizer = torch.optim.AdamW(model.parameters())  # its first construction imports for a second
     model(torch.ones(1, 2)).sum().backward()
@@ -106,7 +106,7 @@ def _warm(setting: Setting) -> Mapping[str, Any]:
 
 
 def _stand_in_for_lessons() -> None:
-    """What lessons import from here and graded functions do not need (`check`, `hint`, `plots`) does nothing."""
+    """Make `check`, `hint` and `plots` do nothing: lessons import them, but graded functions do not need them."""
     import grader
 
     def nothing(*_args: Any, **_kwargs: Any) -> None:
@@ -295,7 +295,7 @@ def _perform(channel: socket.socket, drivers: Mapping[str, Any], device: str) ->
 
 
 def _hide_observers() -> None:
-    """A submission cannot import what watches it. (Frames still lead there: facts that matter are numbers.)"""
+    """Keep a submission from importing what watches it. (Frames still lead there: facts that matter are numbers.)"""
     import grader
 
     grader.__path__ = []
