@@ -32,6 +32,9 @@ LONGEST = (
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
+_NO_SEED = 1_000  # after those of one seed, whose results some of the others add up
+
+
 @pytest.fixture(autouse=True)
 def _own_progress(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """A test never ticks off anything in the progress of the person who runs it."""
@@ -69,7 +72,7 @@ def _group(item: pytest.Item) -> str:
 def _place(item: pytest.Item) -> tuple[int, str, int]:
     (group,) = item.get_closest_marker("xdist_group").args  # type: ignore[union-attr]
     name = group.split()[0]
-    seed = item.callspec.params.get("seed", -1) if hasattr(item, "callspec") else -1
+    seed = item.callspec.params.get("seed", _NO_SEED) if hasattr(item, "callspec") else _NO_SEED
     return LONGEST.index(name) if name in LONGEST else len(LONGEST), group, seed
 
 
