@@ -66,7 +66,7 @@ def apply_edits(source: str, edits: Edits, owner: str) -> str | None:
     for old, new in edits:
         if source.count(old) != 1:
             raise CourseError(
-                f"{owner}: 바꿀 글이 해답에 {source.count(old)}번 있어요 (한 번이어야 해요): {old!r}"
+                f"{owner}: 바꿀 글이 정답에 {source.count(old)}번 있어요. 꼭 한 번 있는 글로 바꿔 주세요: {old!r}"
             )
         start = source.index(old)
         spans.append((start, start + len(old), new))
@@ -82,10 +82,12 @@ def single_mistakes(exercise: Exercise) -> Iterator[Candidate]:
     """Every way to make every known mistake, in the order of the course file."""
     source = exercise_source(exercise)
     for mistake in exercise.mistakes:
-        for edits in mistake.programs:
-            edited = apply_edits(source, edits, f"{exercise.name}/{mistake.id}")
+        for number, edits in enumerate(mistake.programs):
+            which = f"variants의 {number}번째" if number else "edits"
+            owner = f"{exercise.name}.toml: 실수 '{mistake.id}'의 {which}"
+            edited = apply_edits(source, edits, owner)
             if edited is None:
-                raise CourseError(f"{exercise.name}/{mistake.id}: 편집끼리 겹쳐요")
+                raise CourseError(f"{owner}: 고치는 곳이 서로 겹쳐요. 하나로 합쳐 주세요.")
             yield Candidate((mistake,), edited)
 
 

@@ -3,7 +3,11 @@
 import sys
 
 from grader.course_files import load_course
+from grader.errors import HanstepError
 from tests.golden.transcripts import write
 
-for name in sys.argv[1:] or load_course().exercises:
-    write(load_course().exercise(name))
+try:
+    for name in sys.argv[1:] or load_course().exercises:
+        write(load_course().exercise(name))
+except HanstepError as error:
+    sys.exit(str(error))

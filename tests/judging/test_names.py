@@ -38,7 +38,9 @@ def test_every_mistake_fails_and_gets_its_own_name(exercise: Exercise, seed: int
         (mistake,) = candidate.ids
         if verdict.status == "passed" or named(diagnosis) != [joined(exercise.name, mistake)]:
             wrong.append(f"{mistake} ({verdict.status}) named {named(diagnosis)}:\n{candidate.source}")
-    assert not wrong, "\n".join(wrong)
+    assert not wrong, "\n".join(
+        (*wrong, "named together? JOINED in tests/judging/examined.py says which are one")
+    )
 
 
 def _ratio(one: Run, other: Run, atol: float) -> float:

@@ -103,7 +103,7 @@ def test_neither_hints_nor_feedback_give_a_line_of_the_answer_away(exercise: Exe
     }
     assert telling
     *early, last = exercise.hints
-    assert len(early) >= 2
+    assert len(early) >= 2, "at least three hints, the last of which is the answer"
     assert all(line in last for line in telling)
     for hint in early:
         assert not [line for line in telling if line in hint], hint
