@@ -1,4 +1,4 @@
-"""Tests of one exercise run in one process, where its traces are kept: that saves a third of the run."""
+"""Tests of one exercise run in one process, where its traces are kept: that saves a fifth of the quick run."""
 
 import os
 import re
