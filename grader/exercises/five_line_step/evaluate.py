@@ -23,6 +23,7 @@ from grader.observe.fixtures.classifiers import (
     set_modes,
 )
 from grader.observe.play import Driver, Env, Stage
+from grader.observe.recorder import Recorder
 from grader.observe.values import as_number
 
 driver = Driver("evaluate")
@@ -43,6 +44,12 @@ def _partly_right(env: Env, model: Net, sizes: tuple[int, ...]) -> list[Batch]:
     return data
 
 
+def _record_numbers(recorder: Recorder, value: object) -> None:
+    """The returned numbers, whether they came in a tuple, in a list or alone."""
+    numbers = list(value) if isinstance(value, tuple | list) else [value]
+    recorder.array("returned", torch.tensor([as_number(n) for n in numbers], dtype=torch.float64))
+
+
 def _evaluated(stage: Stage, model: Net, mode: str, *, once: bool = False) -> None:
     """Record loss, accuracy and buffers over uneven batches (`once`: the loader can be read only once)."""
     env, recorder = stage.env, stage.recorder
@@ -52,8 +59,7 @@ def _evaluated(stage: Stage, model: Net, mode: str, *, once: bool = False) -> No
     loader = Once(data) if once else data
     torch.manual_seed(env.number("dropout"))
     value = recorder.call(stage.student("evaluate"), model, loss_function(env), loader)
-    numbers = list(value) if isinstance(value, tuple | list) else [value]
-    recorder.array("returned", torch.tensor([as_number(n) for n in numbers], dtype=torch.float64))
+    _record_numbers(recorder, value)
     recorder.array("buffers", buffers(model))
 
 
@@ -122,8 +128,7 @@ def _loader_fails(stage: Stage) -> None:
     recorder.watch(model)
     loader_that_works = _partly_right(env, model, (4, 2))
     value = recorder.call(stage.student("evaluate"), model, loss_fn, loader_that_works)
-    numbers = list(value) if isinstance(value, tuple | list) else [value]
-    recorder.array("returned", torch.tensor([as_number(n) for n in numbers], dtype=torch.float64))
+    _record_numbers(recorder, value)
     torch.set_grad_enabled(True)
 
     def loader(broken: type[Exception]) -> Iterator[Batch]:

@@ -1,10 +1,11 @@
 """What `amp_step` and `amp_accumulate` share: a model that notes autocast, its data, scalers, and a scenario's core."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import nn
+from torch.optim import Optimizer
 
 from grader.observe.fixtures.autocast import AutocastNet, in_half_steps, noting_loss
 from grader.observe.fixtures.classifiers import (
@@ -17,8 +18,9 @@ from grader.observe.fixtures.classifiers import (
     gradient_norm,
     initialised,
     loss_function,
+    scale_rates,
 )
-from grader.observe.play import Env, Stage
+from grader.observe.play import Env, Problem, Stage
 
 AMP_ATOL = 2e-6
 """Right programs differ by less. Adding in another order in float32 gives 1e-7; a scale that is a power of two
@@ -50,6 +52,37 @@ def grad_scaler(env: Env, **settings: Any) -> torch.amp.GradScaler:
 def fresh_gradient_norm(env: Env, batch: Batch) -> float:
     """Norm of the gradient that the first update sees; computed with another model of the same weights."""
     return gradient_norm(autocast_net(env), loss_function(env), batch)
+
+
+def update_with_limits(
+    stage: Stage,
+    name: str,
+    problem: Problem,
+    opt: Optimizer,
+    inputs: Iterable[Sequence[Any]],
+    limits: Iterable[float | None],
+    *,
+    dtype: torch.dtype,
+    scaler: torch.amp.GradScaler | None,
+) -> None:
+    """Call the student's function once for each input and limit of the norm, while the learning rates fall.
+
+    With a scaler, its scale after each call is recorded.
+    """
+    scales = []
+    for given, limit in zip(inputs, limits, strict=True):
+        stage.recorder.call(
+            stage.student(name),
+            *(problem.model, opt, problem.loss_fn, *given),
+            dtype=dtype,
+            scaler=scaler,
+            max_norm=limit,
+        )
+        scale_rates(opt, 0.8)
+        if scaler is not None:
+            scales.append(scaler.get_scale())
+    if scaler is not None:
+        stage.recorder.array("배율", scales)
 
 
 def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtype, Any], None]) -> None:

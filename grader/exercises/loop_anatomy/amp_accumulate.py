@@ -12,8 +12,9 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     grad_scaler,
     half_step_batches,
     record_precision,
+    update_with_limits,
 )
-from grader.observe.fixtures.classifiers import Batch, LossFn, loss_function, scale_rates, sgd
+from grader.observe.fixtures.classifiers import Batch, LossFn, loss_function, sgd
 from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("amp_accumulate")
@@ -41,20 +42,9 @@ def _accumulated(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler 
     norm = fresh_gradient_norm(env, first)
     opt = sgd(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
-    scales = []
-    for window, limit in zip(windows, (None, 0.4 * norm, 50.0 * norm, 0.3 * norm), strict=True):
-        recorder.call(
-            stage.student("amp_accumulate"),
-            *(problem.model, opt, problem.loss_fn, window),
-            dtype=dtype,
-            scaler=scaler,
-            max_norm=limit,
-        )
-        scale_rates(opt, 0.8)
-        if scaler is not None:
-            scales.append(scaler.get_scale())
-    if scaler is not None:
-        recorder.array("배율", scales)
+    inputs = [(window,) for window in windows]
+    limits = (None, 0.4 * norm, 50.0 * norm, 0.3 * norm)
+    update_with_limits(stage, "amp_accumulate", problem, opt, inputs, limits, dtype=dtype, scaler=scaler)
 
 
 @driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)

@@ -13,6 +13,7 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     half_step_batches,
     layers,
     record_precision,
+    update_with_limits,
 )
 from grader.observe.fixtures.classifiers import (
     Batch,
@@ -21,7 +22,6 @@ from grader.observe.fixtures.classifiers import (
     batches,
     initialised,
     loss_function,
-    scale_rates,
     sgd,
 )
 from grader.observe.play import Driver, Env, Problem, Stage
@@ -54,21 +54,8 @@ def _steps(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None
     norm = fresh_gradient_norm(env, problem.batches[0])
     opt = sgd(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
-    scales = []
     limits = (None, 0.4 * norm, 50.0 * norm, 0.3 * norm, 0.2 * norm)
-    for (xb, yb), limit in zip(problem.batches, limits, strict=True):
-        recorder.call(
-            stage.student("amp_step"),
-            *(problem.model, opt, problem.loss_fn, xb, yb),
-            dtype=dtype,
-            scaler=scaler,
-            max_norm=limit,
-        )
-        scale_rates(opt, 0.8)
-        if scaler is not None:
-            scales.append(scaler.get_scale())
-    if scaler is not None:
-        recorder.array("배율", scales)
+    update_with_limits(stage, "amp_step", problem, opt, problem.batches, limits, dtype=dtype, scaler=scaler)
 
 
 @driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)
