@@ -53,8 +53,6 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     """Kind of event whose line feedback points at (`step`, `backward` …), or `def`, `return`, `def METHOD`."""
     variants: tuple[Edits, ...] = ()
     """Other ways to make it."""
-    in_pairs: Annotated[int, Meta(ge=1)] = 1
-    """How many of the ways, from the first, are also tried together with other mistakes."""
 
     @property
     def programs(self) -> tuple[Edits, ...]:
@@ -102,6 +100,11 @@ class Lesson:
     def solution(self) -> Path:
         """The lesson's single source."""
         return paths.solutions_path(self.name, f"{self.name}.py")
+
+    @property
+    def behaviours(self) -> Path:
+        """Which known mistakes change what, as `grader build` measured it."""
+        return paths.solutions_path(self.name, "behaviours.json")
 
     @property
     def notebook(self) -> Path:

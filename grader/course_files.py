@@ -41,7 +41,6 @@ _RULES = {
     "id": "소문자와 숫자를 붙임표(-)로 이어 적어 주세요.",
     "points": "0보다 큰 수로 적어 주세요.",
     "minutes": "1 이상의 정수로 적어 주세요.",
-    "in_pairs": "1 이상의 정수로 적어 주세요.",
     "at": "쓸 수 있는 것: zero_grad, forward, backward, clip, first_step, step, scheduler, return, def, def 메서드이름",
     "edits": '[["바꿀 글", "새 글"], …]처럼 적어 주세요.',
     "variants": '[[["바꿀 글", "새 글"]], …]처럼 적어 주세요.',

@@ -28,12 +28,13 @@ class FirstDifference:
     scenario: str
     """Korean title of the scenario: `SGD`, `AdamW`."""
     what: str
-    """Korean noun phrase: `2번째 업데이트 뒤의 0.weight`, `반환값`, `모드`."""
+    """Korean: `2번째 업데이트부터 매개변수가 달라요`, `반환값`, `모드`."""
     expected: str
     got: str
     update: int | None = None
     """Which update (from 1), when it is parameters that differ."""
     tensor: str | None = None
+    """The parameter's element that differs most there, `0.weight[3]`."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,13 @@ class Named:
     titles: tuple[str, ...]
     explain: str
     hint: str
+    scenarios: tuple[str, ...] = ()
+    """Titles of the scenarios in which it shows."""
+    line: int | None = None
+    """The learner's line that it is about, counted as in `Feedback.line`; None where it is about no single line."""
+    cell: int | None = None
+    before: bool = False
+    """Something is missing: it should stand before that line."""
 
     @property
     def id(self) -> str:
@@ -105,6 +113,8 @@ class Diagnosis:
     yours: tuple[Moment, ...] = ()
     right: tuple[Moment, ...] = ()
     recipe: Recipe | None = None
+    unexplained: tuple[str, ...] = ()
+    """Titles of the scenarios that go wrong in a way that the named mistakes do not explain."""
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from grader import paths
+from grader.authoring.behaviours import table_text
 from grader.authoring.execute import NotebookFailed, error_outputs, execute
 from grader.authoring.strip_solutions import PLACEHOLDER, BuildError, starter_text
 from grader.course import Course, CourseError, Lesson
 from grader.files import write_whole
-from grader.judging.edits import single_mistakes
+from grader.judging.edits import program_of, ways
 
 HINT_COMMENT = "# 막히면 아래 줄의 #을 지우고 실행하세요"
 
@@ -56,7 +57,7 @@ def build_all(
         _try_mistakes(lesson)
         if not check:
             report(f"{lesson.name}: 노트북을 만들고 실행해요 …")
-        stale += build(lesson, check=check)
+        stale += [*build_behaviours(lesson, check=check), *build(lesson, check=check)]
     known = {lesson.notebook for lesson in course.lessons}
     for path in sorted(paths.lessons_path().glob("*.ipynb")):
         if path not in known:
@@ -74,10 +75,22 @@ def _try_mistakes(lesson: Lesson) -> None:
     """Apply every edit of every mistake: a slip here would otherwise show while a class is graded."""
     for exercise in (e for e in lesson.exercises if e.mistakes):
         try:
-            for _ in single_mistakes(exercise):
-                pass
+            for way in ways(exercise):
+                program_of(exercise, way)
         except CourseError as error:
             raise BuildError(str(error)) from error
+
+
+def build_behaviours(lesson: Lesson, *, check: bool) -> list[Stale]:
+    """Write the table of what each known mistake changes; with `check` say whether it is stale."""
+    text = table_text(lesson)
+    if not check:
+        write_whole(lesson.behaviours, text)
+        return []
+    there = lesson.behaviours.read_text(encoding="utf-8") if lesson.behaviours.exists() else ""
+    return (
+        [] if there == text else [Stale(lesson.behaviours, "실수나 시나리오가 바뀐 뒤로 다시 재지 않았어요")]
+    )
 
 
 def build(lesson: Lesson, *, check: bool) -> list[Stale]:

@@ -117,6 +117,6 @@ def _feedback(
             message = out_of_time(run.limits.seconds)
         feedback = without_trace(exercise, status, message=message, file=name)
     else:
-        known = reference(exercise.name, run.seed, run.device, thorough=True)
+        known = reference(exercise.name, run.seed, run.device)
         feedback = _assessed(exercise, outcome.trace, known, Origin.of_file(source))
     return replace(feedback, seconds=outcome.seconds)

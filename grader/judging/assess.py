@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass, replace
 
 from grader.course import Exercise
-from grader.feedback import CheckResult, Diagnosis, Feedback, Moment, Status
+from grader.feedback import CheckResult, Diagnosis, Feedback, Moment, Named, Status
 from grader.judging.diagnose import diagnose
 from grader.judging.judge import Verdict, judge
 from grader.judging.reference import Reference
@@ -69,8 +69,9 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     verdict = judge(exercise, trace, reference.solution)
     empty = verdict.status != "passed" and _is_blank(exercise.name, trace, verdict, origin)
     # A diagnosis shows the right order of events, a part of the answer: not for a learner who has not begun.
-    diagnosis = Diagnosis() if empty else diagnose(exercise, trace, verdict, reference)
-    line = _line_to_show(exercise, trace, verdict, diagnosis, origin)
+    diagnosis = Diagnosis() if empty else diagnose(exercise, trace, verdict, reference, origin.source)
+    diagnosis = _with_lines(exercise, diagnosis, origin)
+    line = _line_to_show(verdict, diagnosis)
     place = origin.place(line)
     failure = verdict.failure
     return Feedback(
@@ -110,7 +111,8 @@ def without_trace(
 
 def _message(verdict: Verdict, diagnosis: Diagnosis) -> str:
     if diagnosis.mistakes:
-        return " 그리고 ".join(" 또는 ".join(named.titles) for named in diagnosis.mistakes)
+        named = " 그리고 ".join(" 또는 ".join(named.titles) for named in diagnosis.mistakes)
+        return f"{named} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else named
     failure = verdict.failure
     if failure is not None and failure.type == "NotImplementedError":
         return "`raise NotImplementedError` 줄이 남아 있어요. 다 썼으면 그 줄을 지우고 다시 확인해 보세요."
@@ -119,27 +121,39 @@ def _message(verdict: Verdict, diagnosis: Diagnosis) -> str:
     first = diagnosis.first_difference
     if first is None:
         return MESSAGES[verdict.status]
-    return f"{first.scenario} · {first.what} · 내 코드: {first.got} · 정답: {first.expected}"
+    what = first.what if first.tensor is None else f"{first.what} · {first.tensor}"
+    return f"{first.scenario} · {what} · 내 코드: {first.got} · 정답: {first.expected}"
 
 
-def _line_to_show(
-    exercise: Exercise, trace: Trace, verdict: Verdict, diagnosis: Diagnosis, origin: Origin
-) -> int | None:
-    """The raising line; else the line of the event that the mistake is about; else the definition."""
+def _line_to_show(verdict: Verdict, diagnosis: Diagnosis) -> int | None:
+    """The raising line; else that of the first mistake; else the learner's first event that differs.
+
+    None where nothing points anywhere: no line is better than the first one of the function.
+    """
     if verdict.failure is not None and verdict.failure.line is not None:
         return verdict.failure.line
     if verdict.status == "passed":
         return None
+    if diagnosis.mistakes:
+        return diagnosis.mistakes[0].line
+    return next((m.line for m in diagnosis.yours if m.differs and m.line is not None), None)
+
+
+def _with_lines(exercise: Exercise, diagnosis: Diagnosis, origin: Origin) -> Diagnosis:
+    """Mistakes that are about no event point at the return, at a method or at the definition."""
     start, returns, methods = _definition(exercise.name, origin)
-    if not diagnosis.mistakes:
-        return next((m.line for m in diagnosis.yours if m.differs and m.line is not None), start)
-    wanted = {m.id: m.at for m in exercise.mistakes}[diagnosis.mistakes[0].ids[0]]
-    if wanted == "return":
-        return returns or start
-    if wanted.startswith("def "):
-        return methods.get(wanted.removeprefix("def "), start)
-    events = [e for run in trace.runs.values() for e in run.events]
-    return next((e.line for e in events if e.kind == wanted and e.line is not None), start)
+    wanted = {m.id: m.at for m in exercise.mistakes}
+
+    def line_for(at: str) -> int | None:
+        if at == "return":
+            return returns or start
+        return methods.get(at.removeprefix("def "), start)
+
+    mistakes = tuple(
+        named if named.line is not None else replace(named, line=line_for(wanted[named.ids[0]]))
+        for named in diagnosis.mistakes
+    )
+    return replace(diagnosis, mistakes=mistakes)
 
 
 def _is_blank(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
@@ -175,10 +189,18 @@ def _definition(name: str, origin: Origin) -> tuple[int | None, int | None, dict
 
 
 def _with_places(diagnosis: Diagnosis, origin: Origin) -> Diagnosis:
-    """The learner's timeline with lines as the learner counts them."""
+    """The learner's timeline and mistakes with lines as the learner counts them."""
 
     def placed(moment: Moment) -> Moment:
         place = origin.place(moment.line)
         return replace(moment, line=place.line if place else None)
 
-    return replace(diagnosis, yours=tuple(placed(m) for m in diagnosis.yours))
+    def pointed(named: Named) -> Named:
+        place = origin.place(named.line)
+        return replace(named, line=place.line if place else None, cell=place.cell if place else None)
+
+    return replace(
+        diagnosis,
+        yours=tuple(placed(m) for m in diagnosis.yours),
+        mistakes=tuple(pointed(m) for m in diagnosis.mistakes),
+    )

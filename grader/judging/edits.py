@@ -1,28 +1,35 @@
-"""Text edits of the solution -> programs that make one known mistake, or two at once."""
+"""Text edits of the solution -> programs that make known mistakes."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, pairwise, product
+from itertools import pairwise, permutations
 
 from grader.course import CourseError, Edits, Exercise, Mistake
 from grader.course_files import load_course
 from grader.submission.submission import read_submission
 
+_ORDERS_OF = 3  # up to six orders are tried
+
 
 @dataclass(frozen=True)
-class Candidate:
-    """A program that makes one known mistake, or two at once."""
+class Way:
+    """One way to make one known mistake."""
 
-    mistakes: tuple[Mistake, ...]
-    source: str
-    """The exercise's source with the edits applied."""
+    mistake: Mistake
+    number: int
+    """Which of the mistake's ways, from 0 (the usual one)."""
 
     @property
-    def ids(self) -> tuple[str, ...]:
-        """Ids of its mistakes in the order of the course file."""
-        return tuple(m.id for m in self.mistakes)
+    def name(self) -> str:
+        """As `behaviours.json` says it: `no-division`, `no-division/2`."""
+        return f"{self.mistake.id}/{self.number}" if self.number else self.mistake.id
+
+    @property
+    def edits(self) -> Edits:
+        """What it changes in the solution."""
+        return self.mistake.programs[self.number]
 
 
 @cache
@@ -38,8 +45,13 @@ def solution_text(lesson: str) -> str:
 
 def exercise_source(exercise: Exercise) -> str:
     """Source of the exercise's function or class in the solution, decorators included."""
-    text = solution_text(exercise.lesson)
-    start, end = definition_span(text, exercise.name)
+    return _definition(exercise.lesson, exercise.name)
+
+
+@cache
+def _definition(lesson: str, name: str) -> str:
+    text = solution_text(lesson)
+    start, end = definition_span(text, name)
     return "".join(f"{line}\n" for line in text.split("\n")[start - 1 : end])
 
 
@@ -78,31 +90,50 @@ def apply_edits(source: str, edits: Edits, owner: str) -> str | None:
     return source
 
 
-def single_mistakes(exercise: Exercise) -> Iterator[Candidate]:
+def ways(exercise: Exercise) -> list[Way]:
     """Every way to make every known mistake, in the order of the course file."""
-    source = exercise_source(exercise)
-    for mistake in exercise.mistakes:
-        for number, edits in enumerate(mistake.programs):
-            which = f"variants의 {number}번째" if number else "edits"
-            owner = f"{exercise.name}.toml: 실수 '{mistake.id}'의 {which}"
-            edited = apply_edits(source, edits, owner)
-            if edited is None:
-                raise CourseError(f"{owner}: 고치는 곳이 서로 겹쳐요. 하나로 합쳐 주세요.")
-            yield Candidate((mistake,), edited)
+    return [Way(m, number) for m in exercise.mistakes for number in range(len(m.programs))]
 
 
-def paired_mistakes(exercise: Exercise, *, every_way: bool) -> Iterator[Candidate]:
-    """Every pair whose edits do not overlap and whose result is a program.
+def program_of(exercise: Exercise, way: Way) -> str:
+    """The exercise's source with one mistake made in one way.
 
-    `every_way` pairs each way to make a mistake with each way to make the other: several times as many.
+    Raises:
+        CourseError: the course file's edits do not fit the solution.
+    """
+    which = f"variants의 {way.number}번째" if way.number else "edits"
+    owner = f"{exercise.name}.toml: 실수 '{way.mistake.id}'의 {which}"
+    edited = apply_edits(exercise_source(exercise), way.edits, owner)
+    if edited is None:
+        raise CourseError(f"{owner}: 고치는 곳이 서로 겹쳐요. 하나로 합쳐 주세요.")
+    return edited
+
+
+def program_of_all(exercise: Exercise, together: Sequence[Way]) -> str | None:
+    """The exercise's source with all these mistakes made at once; None when that is no program.
+
+    Edits that touch the same text are made one after the other, in the first order in which each finds its place.
     """
     source = exercise_source(exercise)
-    for one, other in combinations(exercise.mistakes, 2):
-        counts = [None if every_way else mistake.in_pairs for mistake in (one, other)]
-        for edits in product(one.programs[: counts[0]], other.programs[: counts[1]]):
-            edited = apply_edits(source, edits[0] + edits[1], exercise.name)
-            if edited is not None and _parses(edited):
-                yield Candidate((one, other), edited)
+    edits = tuple(dict.fromkeys(edit for way in together for edit in way.edits))
+    edited = apply_edits(source, edits, exercise.name)
+    orders = permutations(together) if len(together) <= _ORDERS_OF else [together, together[::-1]]
+    for order in orders:
+        if edited is not None:
+            break
+        edited = _one_after_the_other(source, order)
+    return edited if edited is not None and _parses(edited) else None
+
+
+def _one_after_the_other(source: str, order: Sequence[Way]) -> str | None:
+    for way in order:
+        if any(source.count(old) != 1 for old, _ in way.edits):
+            return None
+        edited = apply_edits(source, way.edits, way.name)
+        if edited is None:
+            return None
+        source = edited
+    return source
 
 
 def _parses(source: str) -> bool:

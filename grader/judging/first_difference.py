@@ -19,8 +19,7 @@ def describe_first_difference(
     if found.kind == "failure":
         return _failed_differently(scenario, run, solution)
     if found.kind == "fact":
-        got, expected = run.facts.get(found.name), solution.facts.get(found.name)
-        return FirstDifference(scenario.title, found.name, show(expected), show(got))
+        return _fact_differs(scenario, found.name, run.facts.get(found.name), solution.facts.get(found.name))
     if found.name == "theta":
         return _parameters_differ(scenario, found, run, solution)
     what = _array_title(found)
@@ -48,18 +47,47 @@ def update_of(found: Difference, run: Run | None, solution: Run) -> int | None:
     return min(len(run.arrays["theta"]), len(solution.arrays["theta"]))
 
 
-def show(value: Fact) -> str:
-    """A fact in Korean."""
+def _fact_differs(scenario: Scenario, name: str, got: Fact, expected: Fact) -> FirstDifference:
+    """Of a list, only the first entry that differs, where both lists have as many."""
+    what = name
+    while isinstance(got, list) and isinstance(expected, list) and len(got) == len(expected):
+        if all(isinstance(v, bool) for v in (*got, *expected)):
+            break  # shown as a whole
+        place = next((i for i, pair in enumerate(zip(got, expected, strict=True)) if pair[0] != pair[1]), 0)
+        got, expected = got[place], expected[place]
+        what = f"{name} ({place + 1}번째)" if what == name else what
+    modes = "모드" in name
+    return FirstDifference(scenario.title, what, show(expected, modes=modes), show(got, modes=modes))
+
+
+def show(value: Fact, *, modes: bool = False) -> str:
+    """A fact in Korean; with `modes`, true is train mode and false is eval mode."""
     if isinstance(value, bool):
-        return "예" if value else "아니요"
+        return _truth(value, modes)
     if value is None:
         return "없음"
     if isinstance(value, list):
         if value and all(isinstance(v, bool) for v in value):
-            return " ".join("학습" if v else "평가" for v in value)
-        text = ", ".join(show(v) for v in value)
+            return _truths([v for v in value if isinstance(v, bool)], modes)
+        text = ", ".join(show(v, modes=modes) for v in value)
         return f"[{text}]" if len(text) <= 300 else f"[{text[:300]} …]"
     return _number(value) if isinstance(value, float) else str(value)
+
+
+def _truth(value: bool, modes: bool) -> str:
+    if modes:
+        return "학습" if value else "평가"
+    return "예" if value else "아니요"
+
+
+def _truths(values: list[bool], modes: bool) -> str:
+    """`모두 학습`, or which of them are not as the others: `평가 (3개 가운데 2번째만 학습)`."""
+    if len(set(values)) == 1:
+        return f"모두 {_truth(values[0], modes)}"
+    rare = sum(values) * 2 <= len(values)
+    places = [f"{i + 1}번째" for i, value in enumerate(values) if value == rare]
+    named = ", ".join(places[:4]) + (" …" if len(places) > 4 else "")
+    return f"{_truth(not rare, modes)} ({len(values)}개 가운데 {named}만 {_truth(rare, modes)})"
 
 
 def _failed_differently(scenario: Scenario, run: Run, solution: Run) -> FirstDifference:
@@ -78,14 +106,14 @@ def _parameters_differ(scenario: Scenario, found: Difference, run: Run, solution
         return FirstDifference(scenario.title, "업데이트 횟수", f"{expected}번", f"{got}번", update=update)
     row, element = found.index
     tensor, position = _locate(run.parameters, element)
-    moment = "시작할 때의" if row == 0 else f"{row}번째 업데이트 뒤의"
+    moment = "시작할 때부터" if row == 0 else f"{row}번째 업데이트부터"
     return FirstDifference(
         scenario.title,
-        f"{moment} {tensor}[{position}]",
+        f"{moment} 매개변수가 달라요",
         _number(solution.arrays["theta"][found.index]),
         _number(run.arrays["theta"][found.index]),
         update=update,
-        tensor=tensor,
+        tensor=f"{tensor}[{position}]",
     )
 
 

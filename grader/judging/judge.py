@@ -8,7 +8,8 @@ import numpy as np
 
 from grader.course import Exercise
 from grader.feedback import CheckResult, Status
-from grader.observe.trace import Failure, Run, Trace
+from grader.observe.rounding import rounding_of_states, rounding_of_values
+from grader.observe.trace import Array, Failure, Run, Trace
 
 # Parts of error messages that stay the same, however the line that caused the error is written.
 _CAUSES = (
@@ -106,7 +107,8 @@ def difference(
 ) -> Difference | None:
     """The first difference between two runs of one scenario; None when they behave the same.
 
-    `agree` decides whether two exceptions count as the same; their lines are never compared.
+    Numbers may differ by `atol` and, beyond that, by what float32 rounding changes. `agree` decides
+    whether two exceptions count as the same; their lines are never compared.
     """
     failed, should_fail = run.failure, reference.failure
     if (failed is None) != (should_fail is None):
@@ -116,7 +118,8 @@ def difference(
     for name in sorted({*run.arrays, *reference.arrays}, key=lambda n: (n != "theta", n)):
         if name not in run.arrays or name not in reference.arrays:
             return Difference("shape", name)
-        found = _array_difference(name, run.arrays[name], reference.arrays[name], atol)
+        expected = reference.arrays[name]
+        found = _array_difference(name, run.arrays[name], expected, tolerances(name, expected, atol))
         if found is not None:
             return found
     for name in (*reference.facts, *run.facts):
@@ -125,7 +128,17 @@ def difference(
     return None
 
 
-def _array_difference(name: str, got: np.ndarray, expected: np.ndarray, atol: float) -> Difference | None:
+def tolerances(name: str, expected: Array, atol: float) -> Array:
+    """How far each row of an array may be from the expected one, shape (rows,)."""
+    rows = len(np.atleast_1d(expected))
+    if expected.dtype.kind != "f":
+        return np.full(rows, atol)
+    if name == "theta":
+        return atol + rounding_of_states(expected)
+    return np.full(rows, max(atol, rounding_of_values(expected)))
+
+
+def _array_difference(name: str, got: Array, expected: Array, tolerance: Array) -> Difference | None:
     """Rows are compared in order, so that the first wrong update is found even when their number differs."""
     if got.dtype.kind not in "fiub" or got.ndim != expected.ndim or got.shape[1:] != expected.shape[1:]:
         return Difference("shape", name)
@@ -133,7 +146,8 @@ def _array_difference(name: str, got: np.ndarray, expected: np.ndarray, atol: fl
         got, expected = got.reshape(1), expected.reshape(1)
     rows = min(len(got), len(expected))
     gap = _gap(got[:rows], expected[:rows])
-    wrong = np.argwhere(gap.reshape(rows, -1).max(axis=1, initial=0.0) > atol) if gap.size else gap
+    largest = gap.reshape(rows, -1).max(axis=1, initial=0.0) if gap.size else np.zeros(0)
+    wrong = np.argwhere(largest > tolerance[: len(largest)])
     if wrong.size:
         row = int(wrong[0, 0])
         inner = np.unravel_index(int(gap[row].argmax()), gap[row].shape) if gap[row].ndim else ()
@@ -141,7 +155,7 @@ def _array_difference(name: str, got: np.ndarray, expected: np.ndarray, atol: fl
     return Difference("shape", name) if len(got) != len(expected) else None
 
 
-def _gap(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
+def _gap(got: Array, expected: Array) -> Array:
     """Absolute difference. NaN equals only NaN, and an infinity equals only itself."""
     with np.errstate(invalid="ignore", over="ignore"):
         gap = np.abs(got.astype(np.float64) - expected.astype(np.float64))

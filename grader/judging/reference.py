@@ -1,134 +1,122 @@
 """What a submission is compared with: the solution's and the known mistakes' runs, each made when first needed."""
 
 import types
-from collections.abc import Iterator
+from collections import OrderedDict
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from grader.course import Exercise
 from grader.course_files import load_course
-from grader.judging.edits import Candidate, paired_mistakes, single_mistakes, solution_text
-from grader.judging.judge import difference, has_same_cause
+from grader.judging.behaviours import behaviours_of
+from grader.judging.edits import Way, program_of, program_of_all, solution_text, ways
+from grader.judging.judge import difference, has_same_cause, tolerances
 from grader.observe.play import Scenario, play_scenario
 from grader.observe.program import Program, load_program
 from grader.observe.trace import Run
 
-_UNLIKELY_PAIRS = 300  # at about 8 ms each: what a learner waits for when no known mistake fits
-_KEPT_PROGRAMS = 500  # compiled mistakes; thousands of pairs are each played once and not needed again
+_KEPT_PROGRAMS = 300
+_KEPT_RUNS = 300
+"""Of the mistakes; some 10 KB each. A class's next submission mostly needs the same ones again."""
 _KEPT_REFERENCES = 32
-"""More than the course has exercises: a class is graded with one seed, and tests take one exercise after the other.
-Each holds every run that was compared, some 6 MB for the single mistakes of an exercise."""
+"""More than the course has exercises: a class is graded with one seed, and tests take one exercise after the other."""
 
 
 class Reference:
     """The solution's and the mistakes' runs of one exercise with one seed, each made when first asked for."""
 
-    def __init__(self, exercise: Exercise, seed: int, device: str = "cpu", *, thorough: bool = False) -> None:
-        """With `thorough`, pairs are tried in every way: minutes for a class, too long for a waiting learner."""
+    def __init__(self, exercise: Exercise, seed: int, device: str = "cpu") -> None:
         self.exercise = exercise
         self.seed = seed
         self.device = device
-        self.thorough = thorough
+        self.plays = 0
+        """How many scenarios were played so far."""
         self._base = load_program(solution_text(exercise.lesson), name=f"solution_{exercise.lesson}")
-        self._programs: dict[str, Program] = {}
-        self._runs: dict[tuple[str, str], Run] = {}
-        self._changes: dict[str, set[str]] = {}
+        self._solutions: dict[str, Run] = {}
+        self._programs: OrderedDict[str, Program] = OrderedDict()
+        self._runs: OrderedDict[tuple[str, str], Run] = OrderedDict()
+        self._classes: dict[tuple[str, str], int] = {}
+
+    @cached_property
+    def ways(self) -> list[Way]:
+        """Every way to make every known mistake."""
+        return ways(self.exercise)
+
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """Program of each way, by the way's name."""
+        return {way.name: program_of(self.exercise, way) for way in self.ways}
+
+    @cached_property
+    def _known_classes(self) -> dict[str, dict[str, int]]:
+        return behaviours_of(self.exercise)
 
     def solution(self, scenario: str) -> Run:
         """The solution's run of a scenario."""
-        return self._run("", scenario)
+        if scenario not in self._solutions:
+            self._solutions[scenario] = self._play("", self.exercise.driver[scenario])
+        return self._solutions[scenario]
 
-    @cached_property
-    def singles(self) -> list[Candidate]:
-        """Single mistakes."""
-        return list(single_mistakes(self.exercise))
+    def run(self, source: str, scenario: str) -> Run:
+        """A wrong program's run of a scenario, to its end."""
+        known = self._known(source, scenario)
+        if known is None or not known.complete:
+            known = self._keep(source, scenario, self._play(source, self.exercise.driver[scenario]))
+        return known
 
-    @cached_property
-    def pairs(self) -> list[Candidate]:
-        """Pairs of mistakes."""
-        return list(paired_mistakes(self.exercise, every_way=False))
+    def program_of_all(self, together: tuple[Way, ...]) -> str | None:
+        """The program that makes these mistakes at once; None when there is none."""
+        if len(together) == 1:
+            return self.sources[together[0].name]
+        return program_of_all(self.exercise, together)
 
-    @cached_property
-    def rarer_pairs(self) -> list[Candidate]:
-        """Pairs made in other ways than the first; none unless the reference is thorough."""
-        common = {c.source for c in self.pairs}
-        every = paired_mistakes(self.exercise, every_way=True) if self.thorough else ()
-        return [c for c in every if c.source not in common]
+    def behaviour(self, way: Way, scenario: str) -> int:
+        """Number of the way's behaviour in a scenario: 0 is the solution's; ways with one number behave alike.
 
-    def run(self, candidate: Candidate, scenario: str) -> Run:
-        """A mistake's run of a scenario."""
-        return self._run(candidate.source, scenario)
-
-    def behaves_like(self, candidate: Candidate, runs: dict[str, Run]) -> bool:
-        """Whether the candidate behaves as in `runs` in every scenario; stops at the first scenario that differs."""
-        return all(
-            scenario.name in runs and self._agrees(candidate, scenario, runs[scenario.name])
-            for scenario in self._scenarios(runs)
-        )
-
-    def pairs_to_try(self, runs: dict[str, Run]) -> list[Candidate]:
-        """Pairs worth a waiting learner's time: those that are likely, and a few hundred of the others.
-
-        What is likely follows from the first scenario that went wrong. A mistake that by itself changes nothing there
-        mostly changes nothing there beside another mistake either. So a pair is likely when both of its mistakes
-        change that scenario, or when only one does and that one alone already gives the learner's run. Example: the
-        scenario has no clipping, and the learner's run there is that of `missing-zero-grad`. Then
-        (missing-zero-grad, no-clip) is likely, and (clip-by-value, no-clip) is not. A thorough reference tries all.
+        Read from the course's table; a mistake that is newer than the table has a behaviour of its own (below 0).
         """
-        if self.thorough:
-            return self.pairs
-        scenario = next(self._scenarios(runs))
-        run, changing = runs.get(scenario.name), self._changing(scenario)
-        alone = {c.ids[0] for c in self.singles if run is not None and self._agrees(c, scenario, run)}
-        room = _UNLIKELY_PAIRS
-        tried = []
-        for pair in self.pairs:
-            at_work = changing.intersection(pair.ids)
-            likely = bool(at_work) and (len(at_work) > 1 or at_work <= alone)
-            if likely or room > 0:
-                tried.append(pair)
-                room -= not likely
-        return tried
+        known = self._known_classes.get(scenario, {})
+        if way.name in known:
+            return known[way.name]
+        key = (way.name, scenario)
+        if key not in self._classes:
+            right = self.agrees(self.sources[way.name], scenario, self.solution(scenario))
+            self._classes[key] = 0 if right else -1 - self.ways.index(way)
+        return self._classes[key]
 
-    def _changing(self, scenario: Scenario) -> set[str]:
-        """Ids of the mistakes that behave differently from the solution in this scenario."""
-        if scenario.name not in self._changes:
-            right = self.solution(scenario.name)
-            found = {c.ids[0] for c in self.singles if not self._agrees(c, scenario, right)}
-            self._changes[scenario.name] = found
-        return self._changes[scenario.name]
-
-    def _agrees(self, candidate: Candidate, scenario: Scenario, run: Run) -> bool:
-        """Compare with the known part of the candidate's run; play more of it only if this part does not decide.
+    def agrees(self, source: str, scenario: str, run: Run) -> bool:
+        """Whether the program behaves as in `run`; it is played only as far as it takes to see that it does not.
 
         Most candidates differ from a wrong submission at its first wrong update. Playing each only that far makes
-        hundreds of pairs affordable while a learner waits.
+        hundreds of them affordable while a learner waits.
         """
-        key = (candidate.source, scenario.name)
-        known = self._runs.get(key)
-        if known is not None and (known.complete or _parted(run, known, scenario.atol)):
-            return _same(run, known, scenario.atol)
-        self._runs[key] = self._play(candidate.source, scenario, against=run)
-        return _same(run, self._runs[key], scenario.atol)
+        of = self.exercise.driver[scenario]
+        known = self._known(source, scenario)
+        if known is None or not (known.complete or _parted(run, known, of.atol)):
+            known = self._keep(source, scenario, self._play(source, of, against=run))
+        return known.complete and difference(run, known, of.atol, agree=has_same_cause) is None
 
-    def _scenarios(self, runs: dict[str, Run]) -> Iterator[Scenario]:
-        """All scenarios. First those in which the runs differ from the solution: they tell candidates apart soonest."""
-        scenarios = self.exercise.driver.scenarios
+    def known(self, source: str, scenario: str) -> Run:
+        """What is known of a program's run, which may have been broken off."""
+        known = self._known(source, scenario)
+        return self.run(source, scenario) if known is None else known
 
-        def agrees(scenario: Scenario) -> bool:
-            run = runs.get(scenario.name)
-            return run is not None and difference(run, self.solution(scenario.name), scenario.atol) is None
+    def _known(self, source: str, scenario: str) -> Run | None:
+        if not source:
+            return self.solution(scenario)
+        known = self._runs.get((source, scenario))
+        if known is not None:
+            self._runs.move_to_end((source, scenario))
+        return known
 
-        return iter(sorted(scenarios, key=agrees))
-
-    def _run(self, source: str, scenario: str) -> Run:
-        key = (source, scenario)
-        if key not in self._runs or not self._runs[key].complete:
-            self._runs[key] = self._play(source, self.exercise.driver[scenario])
-        return self._runs[key]
+    def _keep(self, source: str, scenario: str, run: Run) -> Run:
+        self._runs[source, scenario] = run
+        if len(self._runs) > _KEPT_RUNS:
+            self._runs.popitem(last=False)
+        return run
 
     def _play(self, source: str, scenario: Scenario, against: Run | None = None) -> Run:
+        self.plays += 1
         program = self._program(source)
         return play_scenario(scenario, program, seed=self.seed, device=self.device, against=against)
 
@@ -137,16 +125,14 @@ class Reference:
         if not source:
             return self._base
         if source not in self._programs:
-            if len(self._programs) >= _KEPT_PROGRAMS:
-                self._programs.clear()
-            module = types.ModuleType(f"mistake_{len(self._programs)}_{self.exercise.name}")
+            module = types.ModuleType(f"mistake_of_{self.exercise.name}")
             module.__dict__.update({k: v for k, v in self._base.names.items() if k != "__name__"})
-            self._programs[source] = load_program(source, name=module.__name__, into=module)
+            program = load_program(source, name=module.__name__, into=module)
+            self._programs[source] = program
+            if len(self._programs) > _KEPT_PROGRAMS:
+                self._programs.popitem(last=False)
+        self._programs.move_to_end(source)
         return self._programs[source]
-
-
-def _same(run: Run, other: Run, atol: float) -> bool:
-    return difference(run, other, atol, agree=has_same_cause) is None
 
 
 def _parted(run: Run, broken_off: Run, atol: float) -> bool:
@@ -155,10 +141,11 @@ def _parted(run: Run, broken_off: Run, atol: float) -> bool:
     played = broken_off.arrays["theta"]
     if theta is None or theta.shape[1:] != played.shape[1:] or len(theta) < len(played):
         return True
-    return not np.allclose(theta[: len(played)], played, rtol=0.0, atol=atol, equal_nan=True)
+    room = tolerances("theta", theta, atol)[: len(played), None]
+    return not np.allclose(theta[: len(played)] - played, 0.0, rtol=0.0, atol=room, equal_nan=True)
 
 
 @lru_cache(maxsize=_KEPT_REFERENCES)
-def reference(exercise: str, seed: int, device: str = "cpu", *, thorough: bool = False) -> Reference:
+def reference(exercise: str, seed: int, device: str = "cpu") -> Reference:
     """The reference of an exercise, kept for the next submission."""
-    return Reference(load_course().exercise(exercise), seed, device, thorough=thorough)
+    return Reference(load_course().exercise(exercise), seed, device)

@@ -13,17 +13,58 @@ def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment
     call = _first_differing_call(run, solution, update)
     yours = [e for e in run.events if e.call == call and e.kind != "gradient"]
     right = [e for e in solution.events if e.call == call and e.kind != "gradient"]
-    keys_yours, keys_right = [_key(e) for e in yours], [_key(e) for e in right]
-    matcher = SequenceMatcher(a=keys_yours, b=keys_right, autojunk=False)
+    if _clears_after_the_last(yours, "step") and not _clears_before_the_first(yours, "backward"):
+        right = _clearing_at_the_end(right)  # as right, and easier to compare
+    same_yours, same_right = _aligned(yours, right)
+    return (
+        _shown(yours, same_yours, update, own=True),
+        _shown(right, same_right, update, own=False),
+    )
+
+
+def differing(run: Run, solution: Run) -> list[Event]:
+    """The learner's events that have no partner among the solution's, call by call."""
+    found: list[Event] = []
+    for call in sorted({e.call for e in run.events}):
+        yours = [e for e in run.events if e.call == call]
+        same, _ = _aligned(yours, [e for e in solution.events if e.call == call])
+        found += [event for i, event in enumerate(yours) if i not in same]
+    return found
+
+
+def _aligned(yours: list[Event], right: list[Event]) -> tuple[set[int], set[int]]:
+    """Numbers of the events that have a partner on the other side.
+
+    Clearing at the end of a call instead of at its start is as right; the two are partners.
+    """
+    matcher = SequenceMatcher(a=[_key(e) for e in yours], b=[_key(e) for e in right], autojunk=False)
     same_yours: set[int] = set()
     same_right: set[int] = set()
     for block in matcher.get_matching_blocks():
         same_yours.update(range(block.a, block.a + block.size))
         same_right.update(range(block.b, block.b + block.size))
-    return (
-        _shown(yours, same_yours, update, own=True),
-        _shown(right, same_right, update, own=False),
-    )
+    trailing = _clears_after_the_last(yours, "step") - same_yours
+    leading = _clears_before_the_first(right, "backward") - same_right
+    if trailing:  # harmless, whether or not the call also clears at its start
+        same_yours |= trailing
+        same_right |= leading
+    return same_yours, same_right
+
+
+def _clearing_at_the_end(events: list[Event]) -> list[Event]:
+    leading = _clears_before_the_first(events, "backward")
+    kept = [event for i, event in enumerate(events) if i not in leading]
+    return kept + [events[i] for i in sorted(leading)]
+
+
+def _clears_after_the_last(events: list[Event], kind: str) -> set[int]:
+    last = max((i for i, e in enumerate(events) if e.kind == kind), default=len(events))
+    return {i for i, e in enumerate(events) if e.kind == "zero_grad" and i > last}
+
+
+def _clears_before_the_first(events: list[Event], kind: str) -> set[int]:
+    first = next((i for i, e in enumerate(events) if e.kind == kind), 0)
+    return {i for i, e in enumerate(events) if e.kind == "zero_grad" and i < first}
 
 
 def _shown(events: list[Event], same: set[int], update: int | None, *, own: bool) -> tuple[Moment, ...]:

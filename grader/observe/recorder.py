@@ -13,6 +13,7 @@ from torch.optim import Optimizer
 from grader.observe.argument_guard import ArgumentGuard
 from grader.observe.noted_calls import noted_calls, shadow
 from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
+from grader.observe.rounding import rounding_of_states
 from grader.observe.trace import MAX_EVENTS, Array, Event, Fact, Parameter, Run
 from grader.observe.values import as_number, settled, to_array, type_name
 
@@ -39,7 +40,7 @@ class Recorder:
         self.run = Run()
         theta = None if against is None else against.arrays.get("theta")
         self._against = theta if theta is not None and theta.ndim == 2 else None
-        self._atol = atol
+        self._tolerance = np.zeros(0) if self._against is None else atol + rounding_of_states(self._against)
         self.program = program
         self.calls = 0
         self.warned: list[str] = []
@@ -185,7 +186,8 @@ class Recorder:
         assert self._against is not None
         if row >= len(self._against) or self._against[row].shape != vector.shape:
             return False
-        return np.allclose(vector, self._against[row], rtol=0.0, atol=self._atol, equal_nan=True)
+        atol = float(self._tolerance[row])
+        return np.allclose(vector, self._against[row], rtol=0.0, atol=atol, equal_nan=True)
 
     def modes(self, name: str = "모드") -> None:
         """Record as a fact which submodules are in train mode."""

@@ -76,6 +76,63 @@ def recipe_line(recipe: Recipe) -> str:
     return f"{recipe.update}번째 업데이트 = {got} (정답: {expected})"
 
 
+def recipe_sentence(recipe: Recipe) -> str:
+    """What is wrong with the learner's mixture, in words; empty where no plain sentence says it."""
+    if recipe.residual > RESIDUAL_WORTH_SAYING or not all(
+        map(math.isfinite, (*recipe.got, *recipe.expected))
+    ):
+        return ""
+    largest = largest_coefficient(recipe)
+    pairs = list(zip(gradient_names(recipe), recipe.got, recipe.expected, strict=True))
+    there = [(n, g, e) for n, g, e in pairs if not _is_nothing(g, largest) and not _is_nothing(e, largest)]
+    sentences = []
+    lacking = [n for n, g, e in pairs if _is_nothing(g, largest) and not _is_nothing(e, largest)]
+    extra = [n for n, g, e in pairs if not _is_nothing(g, largest) and _is_nothing(e, largest)]
+    if not there and lacking and not extra:
+        return "업데이트에 그레이디언트가 하나도 들어가지 않았어요."
+    if extra:
+        sentences.append(f"들어가지 말아야 할 {_listed(extra)}의 그레이디언트가 섞였어요.")
+    if lacking:
+        sentences.append(f"{_listed(lacking)}의 그레이디언트가 빠졌어요.")
+    ratios = [g / e for _, g, e in there]
+    if ratios and not _alike([1.0, *ratios]):
+        if _alike(ratios):
+            sentences.append(_scaled(ratios[0]))
+        elif _alike([g for _, g, _ in there]):
+            weight = coefficient(there[0][1], largest)
+            sentences.append(
+                f"배치마다 같은 무게 {weight}{_object(weight)} 주었는데, 정답은 배치마다 무게가 달라요."
+            )
+        else:
+            sentences.append("배치마다 주는 무게가 정답과 달라요.")
+    return " ".join(sentences)
+
+
+def _is_nothing(value: float, largest: float) -> bool:
+    return abs(value) <= _COEFFICIENT_IS_ZERO * largest
+
+
+def _alike(values: Sequence[float]) -> bool:
+    return max(values) - min(values) <= 0.005 * max(abs(v) for v in values)
+
+
+def _scaled(ratio: float) -> str:
+    if ratio < 0:
+        return "그레이디언트의 부호가 거꾸로예요."
+    if ratio > 1:
+        return f"재료는 맞는데 크기가 정답의 {ratio:.3g}배예요."
+    return f"재료는 맞는데 크기가 정답의 1/{1 / ratio:.3g}이에요."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (f" 등 {len(names)}개" if len(names) > 4 else "")
+
+
+def _object(number: str) -> str:
+    """`을` or `를` after a number read in Korean: 일, 삼, 육, 칠, 팔 and 영 end in a consonant."""
+    return "을" if number[-1] in "013678" else "를"
+
+
 def residual_line(recipe: Recipe) -> str:
     """What the gradients cannot explain, in words; empty when that is nothing."""
     if not recipe.residual > RESIDUAL_WORTH_SAYING:

@@ -148,6 +148,7 @@ class _Bars:
     update: int
     got: str
     expected: str
+    sentence: str
     residual: str
     zero: float
     rows: tuple[_Row, ...]
@@ -172,6 +173,7 @@ def _bars(recipe: Recipe | None) -> _Bars | None:
         update=recipe.update,
         got=got,
         expected=expected,
+        sentence=formulas.recipe_sentence(recipe),
         residual=formulas.residual_line(recipe),
         zero=round(-low / span * 100, 1),
         rows=tuple(_Row(name, bar(mine), bar(right)) for name, mine, right in rows),

@@ -80,6 +80,10 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     mistakes = feedback.diagnosis.mistakes
     for number, named in enumerate(mistakes, start=1):
         yield from _mistake(named, number if len(mistakes) > 1 else None)
+    rest = words.rest(feedback)
+    if rest:
+        yield Text()
+        yield _indented(_prose(rest))
     step = words.next_step(feedback)
     if step:
         yield _indented(_prose(step))
@@ -117,7 +121,8 @@ def _place(feedback: Feedback) -> Iterable[RenderableType]:
 def _mistake(named: Named, number: int | None) -> Iterable[RenderableType]:
     yield Text()
     if number is not None:
-        yield _indented(_prose(f"{number}. {words.either(named)}", "bold"))
+        place = words.mistake_place(named)
+        yield _indented(_prose(f"{number}. {words.either(named)}{f' ({place})' if place else ''}", "bold"))
     yield _indented(_prose(named.explain))
     if named.hint:
         yield _indented(_prose(f"→ {named.hint}"))
@@ -129,7 +134,10 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     if first is not None:
         yield _label("처음 갈라지는 곳")
         where = f"{first.scenario} · {first.what}"
-        for name, value in (("어디   ", where), ("내 코드", first.got), ("정답   ", first.expected)):
+        shown = [("어디   ", where), ("내 코드", first.got), ("정답   ", first.expected)]
+        if first.tensor is not None:
+            shown.append(("무엇이 ", f"`{first.tensor}`의 값"))
+        for name, value in shown:
             yield _indented(Text.assemble((f"{name} ", _LABEL), plain_text.one_line(value)), 2)
     pairs = timeline.align(diagnosis.yours, diagnosis.right)
     if pairs:
@@ -192,9 +200,9 @@ def _recipe(recipe: Recipe, width: int) -> Iterable[RenderableType]:
             text.no_wrap = True
             yield _indented(text, 2)
             name = ""  # noqa: PLW2901 - named once for its two bars
-    residual = formulas.residual_line(recipe)
-    if residual:
-        yield _indented(_prose(residual), 2)
+    for line in (formulas.recipe_sentence(recipe), formulas.residual_line(recipe)):
+        if line:
+            yield _indented(_prose(line), 2)
 
 
 def _label(text: str) -> RenderableType:

@@ -96,7 +96,9 @@ def headline(feedback: Feedback) -> Headline:
 
 def _named_headline(mark: str, mistakes: Sequence[Named]) -> Headline:
     if len(mistakes) > 1:
-        return Headline(mark, f"실수가 {_count(len(mistakes))}이에요")
+        return Headline(
+            mark, f"실수가 {_COUNTS.get(len(mistakes), f'{len(mistakes)}개')}{_is(len(mistakes))}"
+        )
     titles = mistakes[0].titles
     if len(titles) == 1:
         return Headline(mark, titles[0])
@@ -143,10 +145,32 @@ def common_cause(feedback: Feedback) -> str:
     Other mistakes may hide behind it.
     """
     failed, mistakes = sum(not check.passed for check in feedback.checks), feedback.diagnosis.mistakes
-    if failed < 2 or not mistakes:
+    if failed < 2 or not mistakes or feedback.diagnosis.unexplained:
         return ""
-    cause = "이 실수에서" if len(mistakes) == 1 else "이 두 실수에서"
+    cause = "이 실수에서" if len(mistakes) == 1 else "이 실수들에서"
     return f"틀린 항목 {failed}개가 모두 {cause} 나왔어요."
+
+
+def rest(feedback: Feedback) -> str:
+    """Where more is wrong than the named mistakes explain; empty when they explain everything."""
+    titles = feedback.diagnosis.unexplained
+    if not titles or not feedback.diagnosis.mistakes:
+        return ""
+    shown = ", ".join(f"‘{one_line(title, 60)}’" for title in titles[:3])
+    more = f" 등 {len(titles)}곳" if len(titles) > 3 else ""
+    these = "이 실수" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들"
+    return (
+        f"{these}만으로는 {shown}{more}에서 달라진 까닭이 다 설명되지 않아요. "
+        "먼저 여기까지 고치고 다시 확인해 보세요."
+    )
+
+
+def mistake_place(named: Named) -> str:
+    """`12번째 줄`, `12번째 줄보다 앞`, or nothing."""
+    if named.line is None:
+        return ""
+    cell = "" if named.cell is None else f"코드 셀 {named.cell} · "
+    return f"{cell}{named.line}번째 줄{'보다 앞' if named.before else ''}"
 
 
 def summary(feedback: Feedback) -> str:
@@ -172,8 +196,16 @@ def _sentence(text: str) -> tuple[str, str]:
     return first.rstrip("."), rest.strip()
 
 
+_COUNTS = {2: "둘", 3: "셋", 4: "넷", 5: "다섯", 6: "여섯"}
+
+
 def _count(number: int) -> str:
-    return {2: "둘", 3: "셋", 4: "넷"}.get(number, f"모두 {number}건")
+    return _COUNTS.get(number, f"모두 {number}건")
+
+
+def _is(number: int) -> str:
+    """`이에요` after a consonant, `예요` after a vowel."""
+    return "예요" if number not in _COUNTS else "이에요"
 
 
 def location(feedback: Feedback) -> str:

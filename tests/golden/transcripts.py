@@ -47,12 +47,12 @@ def wording(text: str) -> str:
 def _entries(exercise: Exercise) -> Iterator[str]:
     its = reference(exercise.name, SEED)
     seen: set[str] = set()
-    for candidate in its.singles:
-        (mistake,) = candidate.ids
+    for way in its.ways:
+        mistake, program = way.mistake.id, its.sources[way.name]
         if mistake in seen:
             continue
         seen.add(mistake)
-        runs = {s.name: its.run(candidate, s.name) for s in exercise.driver.scenarios}
-        feedback = assess(exercise, Trace(runs=runs), its, Origin(None, candidate.source, 1))
+        runs = {s.name: its.run(program, s.name) for s in exercise.driver.scenarios}
+        feedback = assess(exercise, Trace(runs=runs), its, Origin(None, program, 1))
         body = feedback_text(feedback).rstrip()
         yield f"#### {mistake}\n\n{body}\n"

@@ -5,7 +5,6 @@ import pytest
 from grader.course_files import load_course
 from grader.feedback import Diagnosis
 from grader.judging.diagnose import diagnose
-from grader.judging.edits import Candidate
 from grader.judging.judge import Verdict, judge
 from grader.judging.reference import Reference
 from grader.observe.trace import Run, Trace
@@ -44,10 +43,10 @@ JOINED = {
 }
 
 
-def runs_of(candidate: Candidate | None, its: Reference) -> dict[str, Run]:
-    """Every scenario of a candidate, or of the solution."""
+def runs_of(program: str, its: Reference) -> dict[str, Run]:
+    """Every scenario of a wrong program, or of the solution (`""`)."""
     names = [scenario.name for scenario in its.exercise.driver.scenarios]
-    return {n: its.solution(n) if candidate is None else its.run(candidate, n) for n in names}
+    return {n: its.run(program, n) if program else its.solution(n) for n in names}
 
 
 def examined(trace: Trace, its: Reference) -> tuple[Verdict, Diagnosis]:

@@ -7,7 +7,7 @@ import pytest
 
 from grader.course import Exercise
 from grader.judging.edits import exercise_source
-from grader.judging.judge import has_same_cause, judge
+from grader.judging.judge import has_same_cause, judge, tolerances
 from grader.judging.reference import Reference, reference
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -21,7 +21,7 @@ def test_solution_gets_everything_and_an_empty_one_nothing(exercise: Exercise, s
     head = exercise_source(exercise).split("# BEGIN SOLUTION", 1)[0]
     starter = load_program(f"{head}raise NotImplementedError\n", name="starter")
     its = reference(exercise.name, seed)
-    played = Trace(runs=runs_of(None, Reference(exercise, seed)))
+    played = Trace(runs=runs_of("", Reference(exercise, seed)))
     assert judge(exercise, played, its.solution).status == "passed"
     verdict = judge(exercise, play(exercise.driver, starter, seed=seed), its.solution)
     assert verdict.status == "error"
@@ -33,11 +33,11 @@ def test_solution_gets_everything_and_an_empty_one_nothing(exercise: Exercise, s
 def test_every_mistake_fails_and_gets_its_own_name(exercise: Exercise, seed: int) -> None:
     its = reference(exercise.name, seed)
     wrong = []
-    for candidate in its.singles:
-        verdict, diagnosis = examined(Trace(runs=runs_of(candidate, its)), its)
-        (mistake,) = candidate.ids
+    for way in its.ways:
+        program, mistake = its.sources[way.name], way.mistake.id
+        verdict, diagnosis = examined(Trace(runs=runs_of(program, its)), its)
         if verdict.status == "passed" or named(diagnosis) != [joined(exercise.name, mistake)]:
-            wrong.append(f"{mistake} ({verdict.status}) named {named(diagnosis)}:\n{candidate.source}")
+            wrong.append(f"{mistake} ({verdict.status}) named {named(diagnosis)}:\n{program}")
     assert not wrong, "\n".join(
         (*wrong, "named together? JOINED in tests/judging/examined.py says which are one")
     )
@@ -58,7 +58,9 @@ def _ratio(one: Run, other: Run, atol: float) -> float:
         with np.errstate(invalid="ignore"):
             gap = np.abs(values - other.arrays[name])
         gap[(values == other.arrays[name]) | (np.isnan(values) & np.isnan(other.arrays[name]))] = 0.0
-        ratio = max(ratio, float(np.nan_to_num(gap, nan=np.inf).max(initial=0.0)) / atol)
+        rows = np.nan_to_num(gap, nan=np.inf).reshape(max(1, len(np.atleast_1d(values))), -1)
+        room = tolerances(name, other.arrays[name], atol)
+        ratio = max(ratio, float((rows.max(axis=1, initial=0.0)[: len(room)] / room).max(initial=0.0)))
     return ratio
 
 
@@ -67,7 +69,8 @@ def _ratio(one: Run, other: Run, atol: float) -> float:
 def test_behaviours_lie_far_apart_or_are_one(exercise: Exercise, seed: int) -> None:
     """Nothing near the tolerance: rounding is well below it, and the nearest two mistakes well above."""
     its = reference(exercise.name, seed)
-    programs = [("solution", runs_of(None, its))] + [(c.ids[0], runs_of(c, its)) for c in its.singles]
+    programs = [("solution", runs_of("", its))]
+    programs += [(way.mistake.id, runs_of(its.sources[way.name], its)) for way in its.ways]
     for (name, runs), (other, others) in itertools.combinations(programs, 2):
         if name == other:
             continue

@@ -1,0 +1,58 @@
+"""Tells programs that behave the same apart by how they went about it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from grader.observe.trace import Run
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class _Manner:
+    """How a program does its work, so coarse that it is the same in every style. It is used only to break ties.
+
+    The most telling fields come first. Later fields also depend on where a program clears its gradients.
+    """
+
+    calls_backward: bool
+    reaches_parameters: bool
+    steps: bool
+    steps_before_backward: bool
+    gradients_at_step: frozenset[str | None]
+    leaves_gradients: bool
+    may_add_twice: bool
+    """More backward passes than batches that went forward, or gradients that the program adds up by hand."""
+
+
+def closest(candidates: Sequence[_T], run: Run, run_of: Callable[[_T], Run]) -> list[_T]:
+    """Of candidates that behave the same, those that went about it most like `run`."""
+    manner = _manner(run)
+    scores = [_agreement(manner, _manner(run_of(c))) for c in candidates]
+    return [c for c, score in zip(candidates, scores, strict=True) if score == max(scores)]
+
+
+def _agreement(one: _Manner, other: _Manner) -> tuple[bool, ...]:
+    return tuple(getattr(one, f) == getattr(other, f) for f in _Manner.__dataclass_fields__)
+
+
+def _manner(run: Run) -> _Manner:
+    kinds = [e.kind for e in run.events if e.call == 0]
+    step, backward = _first(kinds, "step"), _first(kinds, "backward")
+    left = run.evidence.get("gradients_left")
+    forward = {e.batch for e in run.events if e.call == 0 and e.kind == "forward" and e.batch is not None}
+    by_hand = any(e.by_hand for e in run.events if e.call == 0)
+    return _Manner(
+        calls_backward=backward is not None,
+        reaches_parameters="gradient" in kinds,
+        steps=step is not None,
+        steps_before_backward=step is not None and backward is not None and step < backward,
+        gradients_at_step=frozenset(e.gradients for e in run.events if e.kind == "step"),
+        leaves_gradients=left is not None and bool(left.any()),
+        may_add_twice=kinds.count("backward") > len(forward) > 0 or by_hand,
+    )
+
+
+def _first(kinds: list[str], kind: str) -> int | None:
+    return kinds.index(kind) if kind in kinds else None
