@@ -60,6 +60,18 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
         return (self.edits, *self.variants)
 
 
+class Copy(Struct, frozen=True, forbid_unknown_fields=True):
+    """A whole wrong program that many pages show and learners paste: recognised by what it does."""
+
+    id: Annotated[str, Meta(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
+    title: Text
+    """What it is."""
+    explain: Text
+    """Where it differs from a right program."""
+    hint: Text
+    program: Text
+
+
 @dataclass(frozen=True)
 class Exercise:
     """One graded function."""
@@ -72,6 +84,7 @@ class Exercise:
     """From gentle to the answer, which is the last."""
     mistakes: tuple[Mistake, ...]
     driver: Driver
+    copies: tuple[Copy, ...] = ()
 
     @property
     def max_score(self) -> float:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from grader import paths
-from grader.course import Check, Course, CourseError, Exercise, Lesson, Mistake, SharedTexts, Text
+from grader.course import Check, Copy, Course, CourseError, Exercise, Lesson, Mistake, SharedTexts, Text
 from grader.exercises import NoDriver, drivers
 from grader.observe.play import Driver
 
@@ -35,6 +35,7 @@ class _ExerciseFile(Struct, frozen=True, forbid_unknown_fields=True):
     hints: Annotated[tuple[Text, ...], Meta(min_length=1)]
     checks: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     mistakes: tuple[dict[str, Any], ...] = ()
+    copies: tuple[dict[str, Any], ...] = ()
 
 
 _RULES = {
@@ -47,6 +48,7 @@ _RULES = {
     "hints": "글의 목록으로 적어 주세요. 마지막이 정답이에요.",
     "checks": "[[checks]] 표로 하나 이상 적어 주세요.",
     "mistakes": "[[mistakes]] 표로 적어 주세요.",
+    "copies": "[[copies]] 표로 적어 주세요.",
     "lessons": "[[lessons]] 표로 적어 주세요.",
 }
 """What a key's value has to be like; all others are texts."""
@@ -116,13 +118,17 @@ def _exercise(name: str, lesson: str, path: Path, driver: Driver) -> Exercise:
     checks = tuple(_entries(document.checks, Check, f"{path}: 채점 항목(checks)"))
     told = [_with_shared_texts(entry) for entry in document.mistakes]
     mistakes = tuple(_entries(told, Mistake, f"{path}: 실수(mistakes)"))
-    for kind, ids in (("채점 항목", [c.id for c in checks]), ("실수", [m.id for m in mistakes])):
+    copies = tuple(_entries(document.copies, Copy, f"{path}: 퍼진 코드(copies)"))
+    for kind, ids in (
+        ("채점 항목", [c.id for c in checks]),
+        ("실수나 퍼진 코드", [*(m.id for m in mistakes), *(c.id for c in copies)]),
+    ):
         if _doubled(ids):
             raise CourseError(
                 f"{path}: {kind}의 id가 겹쳐요: {', '.join(_doubled(ids))}. 하나를 바꿔 주세요."
             )
     _match_scenarios(path, checks, driver)
-    return Exercise(name, lesson, document.title, checks, document.hints, mistakes, driver)
+    return Exercise(name, lesson, document.title, checks, document.hints, mistakes, driver, copies)
 
 
 def _match_scenarios(path: Path, checks: Sequence[Check], driver: Driver) -> None:

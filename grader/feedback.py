@@ -104,6 +104,16 @@ class Named:
 
 
 @dataclass(frozen=True)
+class Pasted:
+    """A program from the web that behaves as the learner's does."""
+
+    id: str
+    title: str
+    explain: str
+    hint: str
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """Why it is wrong, as far as behaviour tells."""
 
@@ -115,6 +125,8 @@ class Diagnosis:
     recipe: Recipe | None = None
     unexplained: tuple[str, ...] = ()
     """Titles of the scenarios that go wrong in a way that the named mistakes do not explain."""
+    pasted: Pasted | None = None
+    """The well-known program that does the same in every scenario, if one does."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from grader.course import Exercise, Mistake
-from grader.feedback import Diagnosis, Moment, Named, Recipe
+from grader.feedback import Diagnosis, Moment, Named, Pasted, Recipe
 from grader.judging.edits import Way, exercise_source
 from grader.judging.explain import Explanation, explain
 from grader.judging.first_difference import describe_first_difference, update_of
@@ -36,16 +36,17 @@ def diagnose(
     sets = _plausible(explanation, trace, reference)
     named = _named(sets, explanation, trace, reference, source)
     unexplained = explanation.unexplained if named else ()
+    pasted = _pasted(exercise, trace, verdict, reference)
     told = next(iter(unexplained or verdict.differences))
     scenario, found = exercise.driver[told], verdict.differences[told]
     run, solution = trace.runs.get(told), reference.solution(told)
     first = describe_first_difference(scenario, found, run, solution)
     rest = tuple(exercise.driver[name].title for name in unexplained)
     if run is None:
-        return Diagnosis(named, first, unexplained=rest)
+        return Diagnosis(named, first, unexplained=rest, pasted=pasted)
     yours, right = _timelines(trace, verdict, reference, told)
     recipe = _recipe(exercise, trace, verdict, reference, told)
-    return Diagnosis(named, first, yours, right, recipe, unexplained=rest)
+    return Diagnosis(named, first, yours, right, recipe, rest, pasted)
 
 
 def _timelines(
@@ -78,6 +79,19 @@ def _recipe(
         recipe = recover_recipe(exercise.driver[name], run, solution, update, env)
         if recipe is not None:
             return recipe if name == told else replace(recipe, scenario=exercise.driver[name].title)
+    return None
+
+
+def _pasted(exercise: Exercise, trace: Trace, verdict: Verdict, reference: Reference) -> Pasted | None:
+    """The well-known wrong program that behaves the same in every scenario."""
+
+    def target(name: str) -> Run:
+        return trace.runs[name] if name in verdict.differences else reference.solution(name)
+
+    scenarios = [s.name for s in exercise.driver.scenarios if s.name in trace.runs]
+    for copy in exercise.copies:
+        if all(reference.agrees(copy.program, name, target(name)) for name in scenarios):
+            return Pasted(copy.id, copy.title, copy.explain, copy.hint)
     return None
 
 

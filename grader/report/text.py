@@ -77,6 +77,11 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     if feedback.status in ("failed", "error"):
         yield from _checks(feedback, width)
     yield from _place(feedback)
+    pasted = feedback.diagnosis.pasted
+    if pasted is not None:
+        yield Text()
+        yield _indented(_prose(f"{pasted.title}. {pasted.explain}"))
+        yield _indented(_prose(f"→ {pasted.hint}"))
     mistakes = feedback.diagnosis.mistakes
     for number, named in enumerate(mistakes, start=1):
         yield from _mistake(named, number if len(mistakes) > 1 else None)

@@ -34,6 +34,7 @@ STATUS_NAMES: dict[Status, str] = {
 }
 
 UNNAMED = "처음 보는 실수예요"
+PASTED = "널리 퍼진 코드와 똑같이 움직여요"
 EMPTY, FILL_IN = "아직 비어 있어요", "함수 안을 채운 다음 다시 확인해 보세요."
 INSEPARABLE = "움직임이 똑같아서 밖에서는 구별되지 않아요."
 SAME_ORDER = "실행 순서는 정답과 같아요. 순서가 아니라 값이 달라요."
@@ -85,6 +86,9 @@ def headline(feedback: Feedback) -> Headline:
         return _named_headline(mark, mistakes)
     if not feedback.begun:
         return Headline(MARKS["missing"], EMPTY, FILL_IN)
+    pasted = feedback.diagnosis.pasted
+    if pasted is not None:
+        return Headline(mark, PASTED)
     if feedback.status == "failed":
         told = feedback.diagnosis.first_difference is not None
         return Headline(mark, UNNAMED, "" if told else one_line(feedback.message, 600))
