@@ -125,6 +125,8 @@ class Diagnosis:
     recipe: Recipe | None = None
     unexplained: tuple[str, ...] = ()
     """Titles of the scenarios that go wrong in a way that the named mistakes do not explain."""
+    near: Named | None = None
+    """Where no mistake is named: the known one that is nearest. It is not the same."""
     pasted: Pasted | None = None
     """The well-known program that does the same in every scenario, if one does."""
 

@@ -13,6 +13,7 @@ from grader.judging.explain import Explanation, explain
 from grader.judging.first_difference import describe_first_difference, update_of
 from grader.judging.judge import Verdict
 from grader.judging.manner import closest
+from grader.judging.nearest import nearest
 from grader.judging.places import Place, place_of
 from grader.judging.recipe import recover_recipe
 from grader.judging.reference import Reference
@@ -37,6 +38,7 @@ def diagnose(
     named = _named(sets, explanation, trace, reference, source)
     unexplained = explanation.unexplained if named else ()
     pasted = _pasted(exercise, trace, verdict, reference)
+    near = None if named or pasted else nearest(reference, trace.runs, verdict.differences)
     told = next(iter(unexplained or verdict.differences))
     scenario, found = exercise.driver[told], verdict.differences[told]
     run, solution = trace.runs.get(told), reference.solution(told)
@@ -46,7 +48,8 @@ def diagnose(
         return Diagnosis(named, first, unexplained=rest, pasted=pasted)
     yours, right = _timelines(trace, verdict, reference, told)
     recipe = _recipe(exercise, trace, verdict, reference, told)
-    return Diagnosis(named, first, yours, right, recipe, rest, pasted)
+    like = None if near is None else _joined([near], (), None)
+    return Diagnosis(named, first, yours, right, recipe, rest, like, pasted)
 
 
 def _timelines(

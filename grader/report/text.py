@@ -85,10 +85,10 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     mistakes = feedback.diagnosis.mistakes
     for number, named in enumerate(mistakes, start=1):
         yield from _mistake(named, number if len(mistakes) > 1 else None)
-    rest = words.rest(feedback)
-    if rest:
-        yield Text()
-        yield _indented(_prose(rest))
+    for more in (words.rest(feedback), words.near(feedback)):
+        if more:
+            yield Text()
+            yield _indented(_prose(more))
     step = words.next_step(feedback)
     if step:
         yield _indented(_prose(step))

@@ -169,6 +169,14 @@ def rest(feedback: Feedback) -> str:
     )
 
 
+def near(feedback: Feedback) -> str:
+    """What an unknown mistake resembles; empty where it resembles none."""
+    named = feedback.diagnosis.near
+    if named is None:
+        return ""
+    return f"똑같지는 않지만, 가장 비슷한 실수는 이것이에요. {named.titles[0]}. {named.hint}"
+
+
 def mistake_place(named: Named) -> str:
     """`12번째 줄`, `12번째 줄보다 앞`, or nothing."""
     if named.line is None:
