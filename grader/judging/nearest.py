@@ -7,7 +7,7 @@ import numpy as np
 from grader.course import Mistake
 from grader.judging.judge import Difference, difference
 from grader.judging.reference import Reference
-from grader.observe.trace import Run
+from grader.observe.trace import Array, Run
 
 _NEAR = 0.5
 """Of the way from the solution to the learner's run: a mistake that is farther than half of it off is another one."""
@@ -52,5 +52,6 @@ def _distance(
     return worst
 
 
-def _row(run: Run, name: str, index: Sequence[int]) -> np.ndarray:
-    return np.atleast_1d(run.arrays[name])[index[0]].astype(np.float64).ravel()
+def _row(run: Run, name: str, index: Sequence[int]) -> Array:
+    row: Array = np.atleast_1d(run.arrays[name])[index[0]].astype(np.float64).ravel()
+    return row
