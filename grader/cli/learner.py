@@ -80,7 +80,7 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> boo
     lessons = tuple(lesson for lesson in course.lessons if any(e.name in handed_in for e in lesson.exercises))
     # One's own file needs no isolation. A process of its own is enough: an endless loop or a crash then ends only
     # that process.
-    run = GradingRun(course, lessons or course.lessons, seed, device_for(device), "none")
+    run = GradingRun(course, lessons or course.lessons, seed, device_for(device), "none", thorough=False)
     with out.status("확인하는 중이에요"):
         result = grade_one(run, submission)
     shown = [f for f in result.feedbacks if (f.exercise == exercise if exercise else f.status != "missing")]
