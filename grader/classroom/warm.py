@@ -12,9 +12,7 @@ import torch
 from grader.course_files import load_course
 from grader.errors import HanstepError
 
-torch.set_num_threads(
-    1
-)  # a worker a core; and a forked process would wait for threads that only its parent has
+torch.set_num_threads(1)  # a forked process would wait for threads that only its parent has
 _parameter = torch.nn.Parameter(torch.zeros(1))
 _optimizer = torch.optim.AdamW([_parameter])  # its first construction imports for two seconds
 _parameter.grad = torch.zeros(1)

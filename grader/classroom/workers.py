@@ -33,7 +33,7 @@ Work = Callable[["GradingRun", "Submission", Sandbox], "SubmissionResult"]
 
 _TRIES = 2
 _MOST_MEMORY = 3 * 2**29
-"""A worker that has come to hold more, 1.5 GiB, is replaced: by one that has to play the mistakes anew."""
+"""A worker that has come to hold more (1.5 GiB) is replaced, by one that has to play the mistakes anew."""
 _END_SECONDS = 5.0  # until a worker that was told to end is killed
 _DIED_AT_START = (
     "채점하는 프로세스가 시작하다가 죽었어요 (종료 코드 {}). 메모리가 모자라지 않은지 확인하고, "
@@ -171,9 +171,7 @@ class _Stop(BaseException):
 
 
 def _serve(connection: Connection, run: "GradingRun", work: Work) -> None:
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C goes to the whole group; the parent says what follows
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches us too, but what follows the parent says
     signal.signal(signal.SIGTERM, _stop)
     try:
         with suppress(_Stop, EOFError, BrokenPipeError, ConnectionResetError):  # nobody is waiting any more
