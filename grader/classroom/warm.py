@@ -1,9 +1,8 @@
-"""Importing it brings into the process what grading needs: done while a sandbox warms up, or once for all workers.
+"""Importing it brings into the process what grading needs: done while the process's sandbox warms up.
 
-CUDA is not touched, nor is anything computed that would start threads: workers are forked from such a process.
+CUDA is not touched, nor is anything computed that would start threads: a process may be forked afterwards.
 """
 
-import gc
 import importlib
 from contextlib import suppress
 
@@ -12,7 +11,7 @@ import torch
 from grader.course_files import load_course
 from grader.errors import HanstepError
 
-torch.set_num_threads(1)  # a forked process would wait for threads that only its parent has
+torch.set_num_threads(1)  # there is a worker for each core
 _parameter = torch.nn.Parameter(torch.zeros(1))
 _optimizer = torch.optim.AdamW([_parameter])  # its first construction imports for two seconds
 _parameter.grad = torch.zeros(1)
@@ -22,5 +21,3 @@ for _name in ("matplotlib.pyplot", "sklearn.datasets"):  # the solutions import 
         importlib.import_module(_name)
 with suppress(HanstepError):  # told by whoever reads the course in order to use it
     load_course()
-gc.collect()
-gc.freeze()  # a worker's collector must not touch, and so copy, every page of torch

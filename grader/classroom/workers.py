@@ -4,7 +4,7 @@
            ◀── result ──┘
 
 What a worker does with a submission is the caller's `work`. A worker that dies costs only the submission it had in
-hand. Workers are forked from a process that has torch imported and nothing else going on (`grader.classroom.warm`).
+hand. Workers are forked from a process that has imported torch and has nothing else going on.
 """
 
 import multiprocessing
@@ -32,9 +32,12 @@ Work = Callable[["GradingRun", "Submission", Sandbox], "SubmissionResult"]
 """What is done with each submission: a function at the top of a module, so that a worker finds it there."""
 
 _TRIES = 2
+_PRELOADED = ("grader.classroom.grading",)
+"""What is imported before workers are forked: torch, which takes as long here as in the parent at the same time.
+What else a worker needs it imports while its sandbox warms up: waiting for that too would delay the first result."""
 _MOST_MEMORY = 3 * 2**29
 """A worker that has come to hold more (1.5 GiB) is replaced, by one that has to play the mistakes anew."""
-_END_SECONDS = 5.0  # until a worker that was told to end is killed
+_END_SECONDS = 10.0  # until a worker that was told to end is killed
 _DIED_AT_START = (
     "채점하는 프로세스가 시작하다가 죽었어요 (종료 코드 {}). 메모리가 모자라지 않은지 확인하고, "
     "--jobs를 줄여 --resume으로 이어서 채점해 주세요."
@@ -152,14 +155,16 @@ def _end_all(workers: "Sequence[_Worker]") -> None:
     deadline = time.monotonic() + _END_SECONDS
     for worker in workers:
         worker.process.join(max(0.0, deadline - time.monotonic()))
-        worker.process.kill()
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()
 
 
 def _context() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["grader.classroom.warm", "grader.classroom.grading"])
+    context.set_forkserver_preload(list(_PRELOADED))
     return context
 
 
@@ -183,7 +188,7 @@ def _serve(connection: Connection, run: "GradingRun", work: Work) -> None:
 def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
     try:
         with Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages) as sandbox:
-            from grader.classroom import warm  # noqa: F401  (where nothing was preloaded)
+            from grader.classroom import warm  # noqa: F401  (while the sandbox warms up)
 
             connection.send(("started", None, 0))
             while True:
