@@ -1,19 +1,21 @@
-"""Runs submissions in sandboxes on the machines of a Ray cluster; `workers` does the same on this machine.
+"""Grades submissions on the machines of a Ray cluster; `workers` does the same on this machine.
 
-Every machine needs this package in the same version and bubblewrap. Answers stay here: what travels is the
-submission, and what comes back are traces that the other machine's grader has read as plain arrays and JSON.
+Every machine needs this package in the same version and bubblewrap. What travels is the submission one way and its
+result the other: each machine judges what ran on it, against the solution played on it, because processors and GPUs
+of different makers draw different dropout masks from one seed.
 """
 
 import logging
 import os
 import socket
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from grader.classroom.run import GradingRun
-from grader.classroom.workers import Outcomes, run_submission
+from grader.classroom.workers import Work
 from grader.errors import HanstepError
+from grader.feedback import SubmissionResult
 from grader.sandbox.client import SandboxUnavailable
 from grader.sandbox.sandbox import Sandbox
 from grader.submission.submission import Submission
@@ -25,10 +27,6 @@ Ray's own retries and restarts are not enough. It uses up retries while a call o
 restarts an actor only where a processor is free.
 """
 _NONE_LEFT = "클러스터의 컴퓨터가 멈췄어요. `ray status`로 확인한 다음 --resume으로 이어서 채점해 주세요."
-_OTHER_NUMBERS = (
-    "클러스터의 컴퓨터가 이 컴퓨터와 다른 난수를 뽑아요. CPU 제조사나 GPU, PyTorch 버전이 다르면 그래요. "
-    "바른 풀이가 틀린 것으로 채점되지 않게 멈췄어요. 같은 종류의 컴퓨터만 남기고 --resume으로 이어서 채점해 주세요."
-)
 
 
 class ClusterError(HanstepError):
@@ -38,34 +36,19 @@ class ClusterError(HanstepError):
 class _Worker:
     """One sandbox on one machine of the cluster."""
 
-    def __init__(self, run: GradingRun) -> None:
-        self._grading = run
+    def __init__(self, run: GradingRun, work: Work) -> None:
+        self._grading, self._work = run, work
         self._sandbox = Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages)
-        self._drawn = drawn(run.device)
+        from grader.classroom import warm  # noqa: F401  (the sandbox warms up at the same time)
 
-    def run(self, submission: Submission) -> tuple[list[bool], Outcomes]:
-        return self._drawn, run_submission(self._grading, submission, self._sandbox)
-
-
-def drawn(device: str) -> list[bool]:
-    """Two dropout masks from one seed. If a machine draws other masks than this one, its runs cannot be judged here.
-
-    PyTorch draws a mask element by element on most processors, but starts Intel's own generator anew at every
-    call on theirs (`bernoulli_scalar_kernel`); a GPU's masks depend on how many of its units share the work.
-    """
-    import torch
-
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        ones = torch.ones(2000, device=device)
-        masks = torch.cat([torch.nn.functional.dropout(ones, 0.5), torch.nn.functional.dropout(ones, 0.5)])
-    return [bool(kept) for kept in masks > 0]
+    def run(self, submission: Submission) -> SubmissionResult:
+        return self._work(self._grading, submission, self._sandbox)
 
 
-def outcomes_there(
-    run: GradingRun, submissions: Sequence[Submission]
-) -> Iterator[tuple[Submission, Outcomes]]:
-    """Every submission with what came back, in the order they end.
+def results_there(
+    run: GradingRun, submissions: Sequence[Submission], work: Work
+) -> Generator[tuple[Submission, SubmissionResult]]:
+    """Every submission with its result, in the order they end.
 
     As many sandboxes at once as the cluster has processors, or `run.jobs` where that is fewer.
 
@@ -73,18 +56,17 @@ def outcomes_there(
         run: `run.ray` is an address as `ray.init` takes it (`auto`, `10.0.0.5:6379`, `ray://…`), or `local` for
             a cluster of this machine alone.
         submissions: what was handed in.
+        work: what is done with each, there.
 
     Raises:
-        ClusterError: Ray is missing, cannot be reached, lost too many machines, or has one of another kind.
+        ClusterError: Ray is missing, cannot be reached, or lost too many machines.
         SandboxUnavailable: a machine of the cluster has no isolation.
     """
-    ray, numbers = _connected(run), drawn(run.device)
+    ray = _connected(run)
     try:
         actor = ray.remote(num_cpus=1, num_gpus=_gpu_share(ray, run))(_Worker)
         count = max(1, min(run.jobs, len(submissions), int(ray.cluster_resources().get("CPU", 1))))
-        workers = [actor.remote(run) for _ in range(count)]
-        # Two submissions for each worker: none is idle while this machine judges, and memory never fills with traces.
-        idle = deque([*workers, *workers])
+        idle = deque(actor.remote(run, work) for _ in range(count))
         queue = deque((submission, _TRIES) for submission in submissions)
         running: dict[Any, tuple[Submission, int, Any]] = {}
         while queue or running:
@@ -97,13 +79,9 @@ def outcomes_there(
             submission, tries, worker = running.pop(done)
             result = _result(ray, done)
             if result is not None:
-                its_numbers, outcomes = result
-                if its_numbers != numbers:
-                    raise ClusterError(_OTHER_NUMBERS)
                 idle.append(worker)
-                yield submission, outcomes
+                yield submission, result
             elif tries:  # its machine is gone: somebody else runs it
-                idle = deque(other for other in idle if other is not worker)
                 queue.appendleft((submission, tries))
             else:
                 raise ClusterError(_NONE_LEFT)
@@ -146,10 +124,10 @@ def _gpu_share(ray: Any, run: GradingRun) -> float:
     return 0.125 if run.device == "cuda" and ray.cluster_resources().get("GPU") else 0.0
 
 
-def _result(ray: Any, done: Any) -> tuple[list[bool], Outcomes] | None:
+def _result(ray: Any, done: Any) -> SubmissionResult | None:
     """What came back; None where the worker's machine is gone."""
     try:
-        result: tuple[list[bool], Outcomes] = ray.get(done)
+        result: SubmissionResult = ray.get(done)
     except ray.exceptions.RayActorError as error:
         if "SandboxUnavailable" in str(error):
             raise SandboxUnavailable(
@@ -157,6 +135,9 @@ def _result(ray: Any, done: Any) -> tuple[list[bool], Outcomes] | None:
             ) from error
         return None
     except ray.exceptions.RayError as error:
+        cause = getattr(error, "cause", None)
+        if isinstance(cause, HanstepError):  # raised by our own code there
+            raise cause from error
         raise ClusterError(
             f"클러스터에서 채점하지 못했어요 ({type(error).__name__})."
             " 컴퓨터마다 같은 버전의 hanstep을 설치했는지 확인해 주세요."

@@ -1,18 +1,20 @@
-"""Grades a class: runs each submission in a sandbox, judges it outside, and hands over each result as it comes."""
+"""Grades a class: each submission runs in a sandbox and is judged outside of it; results are told as they come."""
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import replace
 
+from grader.classroom.outcomes import Outcomes, run_submission
 from grader.classroom.run import GradingRun
-from grader.classroom.workers import Outcomes, outcomes_here
+from grader.classroom.workers import results_here
 from grader.course import CourseError, Exercise
 from grader.feedback import Feedback, SubmissionResult
 from grader.judging.assess import MESSAGES, Origin, assess, out_of_time, without_trace
 from grader.judging.reference import Reference, reference
 from grader.observe.trace import Trace
-from grader.sandbox.sandbox import Outcome
+from grader.sandbox.sandbox import Outcome, Sandbox
 from grader.submission.submission import Submission
 from grader.submission.tamper_scan import reaches_for_the_grader
 
@@ -24,40 +26,64 @@ def grade_class(
 ) -> list[SubmissionResult]:
     """Grade every submission and hand each result to `finished` as it comes, in the order they end.
 
-    Student code runs in `run.jobs` sandboxes at once, here or on a Ray cluster; judging and diagnosing stay in
-    this thread, because they run the solution's and the mistakes' programs, which share torch's process-wide state.
+    `run.jobs` processes at once, here or on a Ray cluster, run the students' code in a sandbox each and judge it
+    there. A process of its own each: the solution's and the mistakes' programs share torch's process-wide state.
 
     Returns:
         The results in the order of the submissions.
 
     Raises:
         SandboxUnavailable: the asked-for isolation cannot be had.
+        WorkerDied: worker processes do not even start.
         ClusterError: the Ray cluster cannot be reached, or lost a machine too often.
     """
     results: dict[str, SubmissionResult] = {}
-    for submission, outcomes in _outcomes(run, submissions):
-        result = assess_submission(run, submission, outcomes)
-        results[submission.student] = result
-        finished(result)
+    with closing(_results(run, submissions)) as coming:
+        for submission, result in coming:
+            results[submission.student] = result or _lost(run, submission)
+            finished(results[submission.student])
     return [results[s.student] for s in submissions]
 
 
-def _outcomes(run: GradingRun, submissions: Sequence[Submission]) -> Iterator[tuple[Submission, Outcomes]]:
+def _results(
+    run: GradingRun, submissions: Sequence[Submission]
+) -> Generator[tuple[Submission, SubmissionResult | None]]:
     if run.ray is None or not submissions:
-        return outcomes_here(run, submissions)
-    from grader.classroom.cluster import outcomes_there
+        yield from results_here(run, submissions, grade_in)
+    else:
+        from grader.classroom.cluster import results_there
 
-    return outcomes_there(run, submissions)
+        yield from results_there(run, submissions, grade_in)
+
+
+def grade_in(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
+    """Run a submission in the sandbox and judge what comes back."""
+    return assess_submission(run, submission, run_submission(run, submission, sandbox), sandbox)
 
 
 def grade_one(run: GradingRun, submission: Submission) -> SubmissionResult:
-    """Grade a single submission."""
-    (result,) = grade_class(run, [submission], lambda _: None)
-    return result
+    """Grade a single submission in this process, which saves the start of another."""
+    with Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages) as sandbox:
+        from grader.classroom import warm  # noqa: F401  (the sandbox warms up at the same time)
+
+        return grade_in(run, submission, sandbox)
 
 
-def assess_submission(run: GradingRun, submission: Submission, outcomes: Outcomes) -> SubmissionResult:
-    """Judge what came back for each exercise, and say what never ran."""
+def _lost(run: GradingRun, submission: Submission) -> SubmissionResult:
+    """The result of a submission of which two workers died: every exercise in it crashed."""
+    found = [e.name for e in run.exercises if submission.source_for(e.name) is not None]
+    detail = "채점하던 프로세스가 두 번 죽었어요"
+    outcomes: Outcomes = {name: Outcome(name, "crashed", None, 0.0, detail) for name in found}
+    return assess_submission(run, submission, outcomes)
+
+
+def assess_submission(
+    run: GradingRun, submission: Submission, outcomes: Outcomes, sandbox: Sandbox | None = None
+) -> SubmissionResult:
+    """Judge what came back for each exercise, and say what never ran.
+
+    The sandbox is still at hand: whatever of the learner's code is to be run in order to explain runs there.
+    """
     feedbacks = []
     for exercise in run.exercises:
         feedback = _feedback(run, submission, exercise, outcomes.get(exercise.name))

@@ -1,8 +1,10 @@
 """How a class is graded: the settings that every part of a grading run goes by."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from grader.course import Course, Exercise, Lesson
+from grader.course_files import load_course
 from grader.sandbox.client import Limits
 
 
@@ -18,7 +20,13 @@ class GradingRun:
     jobs: int = 1
     limits: Limits = field(default_factory=Limits)
     ray: str | None = None
-    """Address of a Ray cluster that runs the sandboxes; None: this machine does."""
+    """Address of a Ray cluster that grades; None: this machine does."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process reads the course from its own files: drivers hold functions that do not travel."""
+        lessons = tuple(lesson.id for lesson in self.lessons)
+        others = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("course", "lessons")}
+        return _with_the_course, (lessons, others)
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
@@ -29,3 +37,8 @@ class GradingRun:
     def packages(self) -> tuple[str, ...]:
         """Packages of drivers that the sandbox server needs."""
         return tuple(lesson.module for lesson in self.lessons)
+
+
+def _with_the_course(lessons: tuple[str, ...], others: dict[str, Any]) -> GradingRun:
+    course = load_course()
+    return GradingRun(course, tuple(course.lesson(key) for key in lessons), **others)

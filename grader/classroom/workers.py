@@ -1,101 +1,229 @@
-"""Runs submissions in sandboxes on this machine and hands over what came back, not yet judged."""
+"""Worker processes on this machine: each owns a sandbox and what it learned about the exercises, and grades in it.
 
-from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
-from queue import SimpleQueue
+    parent ── pipe ──▶ worker ── sandbox ──▶ the student's code
+           ◀── result ──┘
 
-from grader.classroom.run import GradingRun
-from grader.sandbox.sandbox import Job, Outcome, Sandbox
-from grader.submission.file import SourceFile
-from grader.submission.submission import Submission
+What a worker does with a submission is the caller's `work`. A worker that dies costs only the submission it had in
+hand. Workers are forked from a process that has imported torch and has nothing else going on.
+"""
 
-Outcomes = dict[str, Outcome | str]
-"""For each exercise that was found: its outcome, or a Korean message if its cell does not parse."""
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from grader.errors import HanstepError
+from grader.sandbox.sandbox import Sandbox
+
+if TYPE_CHECKING:  # `get_ready` is called before anything has imported torch
+    from grader.classroom.run import GradingRun
+    from grader.feedback import SubmissionResult
+    from grader.submission.submission import Submission
+
+Work = Callable[["GradingRun", "Submission", Sandbox], "SubmissionResult"]
+"""What is done with each submission: a function at the top of a module, so that a worker finds it there."""
+
+_TRIES = 2
+_PRELOADED = ("grader.classroom.grading",)
+"""What is imported before workers are forked: torch, which takes as long here as in the parent at the same time.
+What else a worker needs it imports while its sandbox warms up: waiting for that too would delay the first result."""
+_MOST_MEMORY = 3 * 2**29
+"""A worker that has come to hold more (1.5 GiB) is replaced, by one that has to play the mistakes anew."""
+_END_SECONDS = 10.0  # until a worker that was told to end is killed
+_DIED_AT_START = (
+    "채점하는 프로세스가 시작하다가 죽었어요 (종료 코드 {}). 메모리가 모자라지 않은지 확인하고, "
+    "--jobs를 줄여 --resume으로 이어서 채점해 주세요."
+)
 
 
-def outcomes_here(
-    run: GradingRun, submissions: Iterable[Submission]
-) -> Iterator[tuple[Submission, Outcomes]]:
-    """Every submission with what came back, in the order they end; `run.jobs` sandboxes at once.
+class WorkerDied(HanstepError):
+    """Workers do not even start."""
+
+
+def get_ready() -> None:
+    """Begin to import torch in the process that workers are forked from; returns at once."""
+    context: Any = _context()
+    if context.get_start_method() == "forkserver":
+        from multiprocessing.forkserver import ensure_running
+
+        ensure_running()
+
+
+def results_here(
+    run: "GradingRun", submissions: "Sequence[Submission]", work: Work
+) -> "Generator[tuple[Submission, SubmissionResult | None]]":
+    """Every submission with its result, in the order they end; `run.jobs` workers at once.
+
+    Returns:
+        None in place of the result where two workers died of the submission.
 
     Raises:
         SandboxUnavailable: the asked-for isolation cannot be had here.
+        WorkerDied: a worker died before it had got anything to do.
     """
-    waiting_for = list(submissions)
-    with ExitStack() as stack:
-        idle: SimpleQueue[Sandbox] = SimpleQueue()
-        sandboxes = [
-            stack.enter_context(Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages))
-            for _ in range(max(1, min(run.jobs, len(waiting_for))))
-        ]
-        pool = stack.enter_context(ThreadPoolExecutor(max_workers=len(sandboxes)))
-        for sandbox in sandboxes:
-            idle.put(sandbox)
-            stack.callback(sandbox.cancel)  # Ctrl-C: the pool waits for the exercises that run, not for all
-        yield from _as_they_end(pool, run, waiting_for, idle)
+    queue = deque((submission, _TRIES) for submission in submissions)
+    idle: list[_Worker] = []
+    busy: dict[Connection, _Worker] = {}
+    try:
+        while queue or busy:
+            while queue and len(busy) < run.jobs:
+                worker = idle.pop() if idle else _Worker(run, work)
+                busy[worker.connection] = worker
+                worker.take(*queue.popleft())
+            for connection in wait(list(busy)):
+                assert isinstance(connection, Connection)
+                worker = busy[connection]
+                ended, result = worker.hear()
+                if not ended:
+                    continue
+                del busy[connection]
+                if worker.usable:
+                    idle.append(worker)
+                if result is None and worker.tries:
+                    queue.appendleft((worker.submission, worker.tries))
+                else:
+                    yield worker.submission, result
+    finally:
+        _end_all([*idle, *busy.values()])
 
 
-def _as_they_end(
-    pool: ThreadPoolExecutor,
-    run: GradingRun,
-    submissions: Iterable[Submission],
-    idle: "SimpleQueue[Sandbox]",
-) -> Iterator[tuple[Submission, Outcomes]]:
-    def carry_out(submission: Submission) -> Outcomes:
-        sandbox = idle.get()
+class _Worker:
+    """The parent's side of one worker process."""
+
+    submission: "Submission"
+    """In hand, or the last one."""
+    tries: int
+    """How often that may still be tried."""
+
+    def __init__(self, run: "GradingRun", work: Work) -> None:
+        self.connection, inside = multiprocessing.Pipe()
+        self.usable, self._started = True, False
+        self.process: Any = _context().Process(target=_serve, args=(inside, run, work), daemon=True)
+        self.process.start()
+        inside.close()  # the worker's end of the pipe is then its alone, and a dead worker is noticed
+
+    def take(self, submission: "Submission", tries: int) -> None:
+        """Send it a submission."""
+        self.submission, self.tries = submission, tries - 1
+        with suppress(OSError):  # a worker that is gone is noticed at the next look
+            self.connection.send(submission)
+
+    def hear(self) -> "tuple[bool, SubmissionResult | None]":
+        """Read one message: whether its submission has come to an end, and the result, None if the worker died.
+
+        Raises:
+            Exception: what the worker raised.
+        """
         try:
-            return run_submission(run, submission, sandbox)
-        finally:
-            idle.put(sandbox)
+            said, content, memory = self.connection.recv()
+        except (EOFError, OSError):
+            self.usable = False
+            self.process.join(_END_SECONDS)
+            self.end()
+            if not self._started:
+                raise WorkerDied(_DIED_AT_START.format(self.process.exitcode)) from None
+            return True, None
+        if said == "error":
+            raise content
+        if said == "started":
+            self._started = True
+            return False, None
+        if memory > _MOST_MEMORY:
+            self.usable = False
+            self.connection.close()  # at which it ends
+        result: SubmissionResult = content
+        return True, result
 
-    waiting: dict[Future[Outcomes], Submission] = {}
-    queue = iter(submissions)
-    # Two submissions for each sandbox: none is idle, and memory never holds a whole class's traces.
-    for submission in queue:
-        waiting[pool.submit(carry_out, submission)] = submission
-        if len(waiting) >= 2 * run.jobs:
-            yield from _ended(waiting)
-    while waiting:
-        yield from _ended(waiting)
-
-
-def _ended(
-    waiting: "dict[Future[Outcomes], Submission]",
-) -> Iterator[tuple[Submission, Outcomes]]:
-    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-    for future in done:
-        yield waiting.pop(future), future.result()
-
-
-def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Outcomes:
-    """Run all exercises a submission defines; one fork for each file it takes them from.
-
-    Returns:
-        For each exercise that was found: its outcome, or a Korean message if its cell does not parse.
-    """
-    outcomes: Outcomes = {}
-    by_file: dict[str, tuple[SourceFile, list[str]]] = {}
-    for exercise in run.exercises:
-        source = submission.source_for(exercise.name)
-        if source is None:
-            continue
-        problem = _problem(source, exercise.name)
-        if problem is not None:
-            outcomes[exercise.name] = problem
-            continue
-        by_file.setdefault(source.name, (source, []))[1].append(exercise.name)
-    for source, names in by_file.values():
-        for outcome in sandbox.run(Job(source.text, tuple(names)), run.seed):
-            outcomes[outcome.exercise] = outcome
-    return outcomes
+    def end(self) -> None:
+        """Tell it to end."""
+        self.connection.close()
+        self.process.terminate()
 
 
-def _problem(source: SourceFile, exercise: str) -> str | None:
-    """Why the exercise's own cell cannot be read; None when it is defined."""
-    problem = source.problem_for(exercise)
-    if problem is None:
-        return None
-    place = source.place(problem.line)
-    where = f"{place.line}번째 줄" if place.cell is None else f"셀 {place.cell}의 {place.line}번째 줄"
-    return f"{source.name} {where}을 읽을 수 없어요. {problem.message}"
+def _end_all(workers: "Sequence[_Worker]") -> None:
+    """Workers end their sandboxes; one that does not is killed, at which its sandbox ends by itself."""
+    for worker in workers:
+        worker.end()
+    deadline = time.monotonic() + _END_SECONDS
+    for worker in workers:
+        worker.process.join(max(0.0, deadline - time.monotonic()))
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()
+
+
+def _context() -> Any:
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(_PRELOADED))
+    return context
+
+
+# ---- inside a worker -----------------------------------------------------------------------------
+
+
+class _Stop(BaseException):
+    """The parent has told this worker to end; nothing that runs learners' or mistakes' code catches it."""
+
+
+def _serve(connection: Connection, run: "GradingRun", work: Work) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches us too, but what follows the parent says
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        with suppress(_Stop, EOFError, BrokenPipeError, ConnectionResetError):  # nobody is waiting any more
+            _answer(connection, run, work)
+    finally:
+        connection.close()
+
+
+def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
+    try:
+        with Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages) as sandbox:
+            from grader.classroom import warm  # noqa: F401  (while the sandbox warms up)
+
+            connection.send(("started", None, 0))
+            while True:
+                submission = connection.recv()
+                result = work(run, submission, sandbox)
+                connection.send(("result", result, _memory()))
+    except (EOFError, BrokenPipeError, ConnectionResetError, MemoryError):
+        raise
+    except Exception as error:
+        connection.send(("error", _that_travels(error), 0))
+
+
+def _stop(number: int, frame: Any) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: the sandbox is being ended
+    raise _Stop
+
+
+def _that_travels(error: Exception) -> Exception:
+    """The error with the worker's traceback; a plain one in its place, if it cannot be pickled."""
+    told = "".join(traceback.format_exception(error))
+    try:
+        copy = pickle.loads(pickle.dumps(error))
+        if isinstance(copy, type(error)):
+            error.add_note(told)
+            return error
+    except Exception:  # its class may ask for arguments of its own
+        pass
+    return RuntimeError(told)
+
+
+def _memory() -> int:
+    """Bytes this process holds now, where the system tells; elsewhere the most it ever held."""
+    with suppress(OSError, ValueError), open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    import resource
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024

@@ -39,6 +39,10 @@ def grade(
     ] = None,
 ) -> None:
     """반 전체를 채점하고 결과표와 피드백 페이지를 만들어요."""
+    from grader.classroom import workers
+
+    if ray is None:
+        workers.get_ready()  # while this process imports torch too
     from grader.classroom.grading import MAX_SEED
     from grader.classroom.journal import Journal, refuse_inside
     from grader.classroom.run import GradingRun
@@ -103,10 +107,10 @@ def _graded(run: "GradingRun", handed_in: "Sequence[Submission]", journal: "Jour
 
 @contextmanager
 def _told_at_once() -> Iterator[None]:
-    """Ctrl-C is answered as it comes: the exercises that run may need their whole time limit to end."""
+    """Ctrl-C is answered as it comes: workers, and the machines of a cluster, need a moment to end."""
 
     def answer(number: int, frame: Any) -> NoReturn:
-        complain("멈추는 중이에요. 지금 실행하는 연습이 끝나거나 제한 시간이 지나면 멈춰요.")
+        complain("멈추는 중이에요.")
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGINT, answer)

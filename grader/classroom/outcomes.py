@@ -1,0 +1,42 @@
+"""Runs one submission's exercises in a sandbox and says what came back, not yet judged."""
+
+from grader.classroom.run import GradingRun
+from grader.sandbox.sandbox import Job, Outcome, Sandbox
+from grader.submission.file import SourceFile
+from grader.submission.submission import Submission
+
+Outcomes = dict[str, Outcome | str]
+"""For each exercise that was found: its outcome, or a Korean message if its cell does not parse."""
+
+
+def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Outcomes:
+    """Run all exercises a submission defines; one fork for each file it takes them from.
+
+    Returns:
+        For each exercise that was found: its outcome, or a Korean message if its cell does not parse.
+    """
+    outcomes: Outcomes = {}
+    by_file: dict[str, tuple[SourceFile, list[str]]] = {}
+    for exercise in run.exercises:
+        source = submission.source_for(exercise.name)
+        if source is None:
+            continue
+        problem = _problem(source, exercise.name)
+        if problem is not None:
+            outcomes[exercise.name] = problem
+            continue
+        by_file.setdefault(source.name, (source, []))[1].append(exercise.name)
+    for source, names in by_file.values():
+        for outcome in sandbox.run(Job(source.text, tuple(names)), run.seed):
+            outcomes[outcome.exercise] = outcome
+    return outcomes
+
+
+def _problem(source: SourceFile, exercise: str) -> str | None:
+    """Why the exercise's own cell cannot be read; None when it is defined."""
+    problem = source.problem_for(exercise)
+    if problem is None:
+        return None
+    place = source.place(problem.line)
+    where = f"{place.line}번째 줄" if place.cell is None else f"셀 {place.cell}의 {place.line}번째 줄"
+    return f"{source.name} {where}을 읽을 수 없어요. {problem.message}"

@@ -1,0 +1,23 @@
+"""Importing it brings into the process what grading needs: done while the process's sandbox warms up.
+
+CUDA is not touched, nor is anything computed that would start threads: a process may be forked afterwards.
+"""
+
+import importlib
+from contextlib import suppress
+
+import torch
+
+from grader.course_files import load_course
+from grader.errors import HanstepError
+
+torch.set_num_threads(1)  # there is a worker for each core
+_parameter = torch.nn.Parameter(torch.zeros(1))
+_optimizer = torch.optim.AdamW([_parameter])  # its first construction imports for two seconds
+_parameter.grad = torch.zeros(1)
+_optimizer.step()
+for _name in ("matplotlib.pyplot", "sklearn.datasets"):  # the solutions import them
+    with suppress(ImportError):
+        importlib.import_module(_name)
+with suppress(HanstepError):  # told by whoever reads the course in order to use it
+    load_course()

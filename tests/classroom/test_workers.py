@@ -1,0 +1,232 @@
+"""Worker processes: one that dies costs nobody else a result, errors come out as they were, none is left behind."""
+
+import multiprocessing
+import os
+import pickle
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from grader.classroom import grading, workers
+from grader.classroom.grading import grade_class
+from grader.classroom.run import GradingRun
+from grader.classroom.workers import WorkerDied, results_here
+from grader.course_files import load_course
+from grader.feedback import SubmissionResult
+from grader.sandbox.client import SandboxUnavailable
+from grader.sandbox.sandbox import Sandbox
+from grader.submission.submission import Submission, read_submission
+
+COURSE = load_course()
+RUN = GradingRun(COURSE, (COURSE.lesson("01"),), seed=7, sandbox="none", jobs=2)
+STEP = """
+def train_step(model, opt, loss_fn, xb, yb):
+    {clear}
+    loss = loss_fn(model(xb), yb)
+    loss.backward()
+    opt.step()
+    return loss.item()
+"""
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="signals"),
+    pytest.mark.timeout(300),
+]
+
+
+class Class:
+    """Makes submissions in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, *names: str, text: str = STEP.format(clear="opt.zero_grad()")) -> list[Submission]:
+        made = []
+        for name in names:
+            (self.folder / f"{name}.py").write_text(text, encoding="utf-8")
+            submission = read_submission(self.folder / f"{name}.py", tuple(COURSE.exercises))
+            made.append(replace(submission, student=str(self.folder / name)))
+        return made
+
+
+@pytest.fixture
+def handed_in(tmp_path: Path) -> Class:
+    return Class(tmp_path)
+
+
+def names_and(results: Any) -> dict[str, Any]:
+    return {Path(submission.student).name: result for submission, result in results}
+
+
+@pytest.fixture(autouse=True)
+def _warm_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What each worker imports while its sandbox warms up: a dozen of workers would take half a minute for it."""
+    monkeypatch.setattr(workers, "_PRELOADED", ("grader.classroom.warm", *workers._PRELOADED))
+
+
+# ---- what workers do here: by the student's name, which is also the path of a file that remembers -------
+
+
+def work(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Any:
+    name = Path(submission.student).name
+    tries = Path(f"{submission.student}.tries")
+    with tries.open("a") as file:
+        file.write("x")
+    if name.startswith("kills") or (name.startswith("once") and tries.read_text() == "x"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if name.startswith("hungry"):
+        raise MemoryError
+    if name.startswith("raises"):
+        raise ERRORS[name]
+    if name.startswith("slow"):
+        time.sleep(60 if name == "slowest" else 1)
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    return os.getpid(), torch.get_num_threads(), ignored, run == replace(RUN, jobs=run.jobs)
+
+
+class NeedsWords(Exception):
+    """Pickled, but not read again."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(f"{one} {other}")
+
+
+ERRORS = {
+    "raises-unavailable": SandboxUnavailable("격리할 수 없어요."),
+    "raises-key": KeyError("x"),
+    "raises-odd": NeedsWords("some", "words"),
+}
+
+
+# ---- a worker that dies -----------------------------------------------------------------------------
+
+
+def test_a_worker_that_dies_costs_only_what_it_had_in_hand(handed_in: Class) -> None:
+    """And that is tried once more: the machine may have been short of memory just then."""
+    names = ("a", "kills", "b", "once", "hungry", "c")
+    results = names_and(results_here(RUN, handed_in(*names), work))
+    assert set(results) == set(names)
+    assert {name for name, result in results.items() if result is None} == {"kills", "hungry"}
+    tries = {name: len((handed_in.folder / f"{name}.tries").read_text()) for name in names}
+    assert tries == {"a": 1, "kills": 2, "b": 1, "once": 2, "hungry": 2, "c": 1}
+
+
+def test_one_killed_from_outside_is_replaced(handed_in: Class) -> None:
+    """With one worker the run goes on in another."""
+    results = results_here(replace(RUN, jobs=1), handed_in("a", "slow", "b"), work)
+    (_, (first, *_)) = next(results)
+    time.sleep(0.3)  # it has the next in hand
+    os.kill(first, signal.SIGKILL)
+    rest = names_and(results)
+    assert set(rest) == {"slow", "b"}
+    assert {pid for pid, *_ in rest.values()} != {first}
+
+
+def test_who_is_lost_is_told_so_and_keeps_no_points(
+    handed_in: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grading, "results_here", lambda run, handed_in, work: ((s, None) for s in handed_in))
+    (result,) = grade_class(RUN, handed_in("a"), lambda result: None)
+    step = next(f for f in result.feedbacks if f.exercise == "train_step")
+    assert (step.status, step.file) == ("crashed", "a.py")
+    assert "채점하던 프로세스가 두 번 죽었어요" in step.message
+    assert {f.status for f in result.feedbacks if f is not step} == {"missing"}
+    assert result.digest
+
+
+def test_workers_that_do_not_even_start_end_the_run(
+    handed_in: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a machine without memory would call every student's code crashed."""
+    monkeypatch.setattr(workers, "_serve", os._exit)  # called with a pipe, which is no exit status
+    with pytest.raises(WorkerDied, match=r"--jobs를 줄여 --resume"):
+        list(results_here(RUN, handed_in("a", "b"), work))
+
+
+# ---- errors -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_what_a_worker_raises_is_raised_here(handed_in: Class, name: str) -> None:
+    """The same error, with the worker's traceback; one that does not travel is told in words."""
+    error = ERRORS[name]
+    with pytest.raises(RuntimeError if name == "raises-odd" else type(error)) as raised:
+        list(results_here(RUN, handed_in("slow", name, "a"), work))
+    told = "\n".join([str(raised.value), *getattr(raised.value, "__notes__", ())])
+    assert str(error) in told
+    assert "raise ERRORS[name]" in told
+    assert not multiprocessing.active_children()
+
+
+def test_a_sandbox_that_cannot_be_had_is_told(handed_in: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="kind must be"):
+        list(results_here(replace(RUN, sandbox="glass"), handed_in("a"), work))
+
+
+# ---- the end ----------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_leaves_no_worker_behind_and_waits_for_none(handed_in: Class) -> None:
+    """What is graded now may be an endless loop."""
+    results = results_here(RUN, handed_in("a", "slowest", "slowest"), work)
+    next(results)
+    before = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        results.throw(KeyboardInterrupt)
+    assert time.monotonic() - before < 30
+    assert not multiprocessing.active_children()
+
+
+def test_nothing_to_grade_starts_nothing() -> None:
+    assert list(results_here(RUN, [], work)) == []
+
+
+# ---- who does what ----------------------------------------------------------------------------------
+
+
+def test_as_many_workers_as_jobs_share_the_class(handed_in: Class) -> None:
+    """Each with one thread, the run as it was asked for, and deaf to Ctrl-C, which the parent answers."""
+    names = [f"slow-{number}" for number in range(6)]
+    results = names_and(results_here(RUN, handed_in(*names), work))
+    assert len({pid for pid, *_ in results.values()}) == 2
+    assert {tuple(rest) for _, *rest in results.values()} == {(1, True, True)}
+
+
+def test_a_worker_that_holds_too_much_is_replaced(handed_in: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_MOST_MEMORY", 0)
+    results = names_and(results_here(replace(RUN, jobs=1), handed_in("a", "b", "c"), work))
+    assert len({pid for pid, *_ in results.values()}) == 3
+
+
+def test_a_run_travels_without_its_course() -> None:
+    """The course is read anew there: drivers hold functions that cannot be pickled."""
+    for run in (RUN, replace(RUN, lessons=COURSE.lessons, ray="auto")):
+        text = pickle.dumps(run)
+        assert pickle.loads(text) == run
+        assert len(text) < 1000
+
+
+def test_results_do_not_depend_on_who_is_first(handed_in: Class) -> None:
+    """One worker or two, this order or the other; in this process as in another."""
+    submissions = [
+        *handed_in("right"),
+        *handed_in("wrong", text=STEP.format(clear="pass")),
+        *handed_in("dies", text="import os\ndef train_step(*args):\n    os._exit(1)\n"),
+        *handed_in("broken", text="def train_step(:\n"),
+    ]
+    told: list[str] = []
+    here = grading.grade_one(RUN, submissions[1])
+    two = grade_class(RUN, submissions, lambda result: told.append(result.student))
+    one = grade_class(replace(RUN, jobs=1), submissions[::-1], lambda result: None)
+    assert timeless(two) == timeless(one[::-1])
+    assert timeless(two[1:2]) == timeless([here])
+    assert sorted(told) == sorted(s.student for s in submissions)
+    assert two[1].feedbacks[0].mistake_ids == ["missing-zero-grad"]
+
+
+def timeless(results: list[SubmissionResult]) -> list[SubmissionResult]:
+    return [replace(r, feedbacks=tuple(replace(f, seconds=0.0) for f in r.feedbacks)) for r in results]
