@@ -53,7 +53,7 @@ def expression_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]
     for statement in definition.statements:
         donor = donors.partners.get(statement)
         known = donor.likeness if donor is not None else 0.5
-        if donor is not None and donor.likeness < 1.0 or donor is not None and is_compound(statement.node):
+        if (donor is not None and donor.likeness < 1.0) or (donor is not None and is_compound(statement.node)):
             yield from _as_partner(definition, donors, statement)
         elif donor is None:
             yield from _as_others(definition, donors, statement)
@@ -64,6 +64,22 @@ def expression_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]
                     for extra, kind, new in _mutations(node, statement, scope):
                         yield _replaced(definition, node, new, cost + extra, kind)
         yield from _whole(definition, statement, scope, cost)
+
+
+def _other_exception(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+    """Its message is nobody's business."""
+    assert isinstance(statement.node, ast.Raise)
+    raised = statement.node.exc
+    own = raised.func if isinstance(raised, ast.Call) else raised
+    kinds = dict.fromkeys(
+        n.func.id
+        for d in donors.donors
+        for n in (getattr(d.theirs.node, "exc", None),)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    )
+    if isinstance(own, ast.Name):
+        for name in kinds:
+            yield _replaced(definition, own, ast.Name(name, ast.Load()), 1.5, "name")
 
 
 # ---- what the partner says -------------------------------------------------------------------------
@@ -95,7 +111,7 @@ def _as_others(definition: Definition, donors: Donors, statement: Statement) -> 
 
 def _differing(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
     """Pairs of expressions in which two trees differ, the smallest first."""
-    if ast.dump(old) == ast.dump(new):
+    if ast.dump(old) == ast.dump(new) or _same_function(old, new) or isinstance(old, ast.JoinedStr):
         return
     ours, others = _children(old), _children(new)
     if type(old) is type(new) and len(ours) == len(others):
@@ -111,6 +127,12 @@ def _differing(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
                 yield from _differing(child, new)
     if isinstance(old, ast.expr) and isinstance(new, ast.expr):
         yield old, new
+
+
+def _same_function(old: ast.AST, new: ast.AST) -> bool:
+    """`clip_grad_norm_` and `torch.nn.utils.clip_grad_norm_`."""
+    last = [n.attr if isinstance(n, ast.Attribute) else n.id if isinstance(n, ast.Name) else "" for n in (old, new)]
+    return type(old) is not type(new) and last[0] == last[1] != ""
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
@@ -133,7 +155,7 @@ def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
         kind = "value"
     elif isinstance(old, ast.Name) and isinstance(new, ast.Name):
         kind = "name"
-    elif isinstance(new, ast.BinOp) and isinstance(new.op, ast.Div) or _is_quotient(old):
+    elif (isinstance(new, ast.BinOp) and isinstance(new.op, ast.Div)) or _is_quotient(old):
         kind = "divisor"
     elif (
         isinstance(old, ast.Compare)
@@ -201,9 +223,24 @@ class _Scope:
                     names |= {n.id: None for n in node.target.elts[:1] if isinstance(n, ast.Name)}
                 elif ast.unparse(node.iter.func) == "range" and isinstance(node.target, ast.Name):
                     names[node.target.id] = None
-            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            elif isinstance(node, ast.Assign) and _counts(node.value):
                 names |= {t.id: None for t in node.targets if isinstance(t, ast.Name)}
-        return list(names)
+        read = {n.id for n in ast.walk(self._definition.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        return sorted(names, key=lambda name: name in read)  # first what was made and is not used
+
+    @cached_property
+    def lengths(self) -> list[ast.expr]:
+        """How many rounds a loop has: a length that was taken, or that of what it goes over."""
+        found: dict[str, ast.expr] = {}
+        for node in ast.walk(self._definition.node):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                if ast.unparse(node.value.func) == "len" and isinstance(node.targets[0], ast.Name):
+                    found[node.targets[0].id] = ast.Name(node.targets[0].id, ast.Load())
+            elif isinstance(node, ast.For):
+                walked = node.iter.args[0] if isinstance(node.iter, ast.Call) and node.iter.args else node.iter
+                if isinstance(walked, ast.Name):
+                    found[f"len({walked.id})"] = _called("len", walked)
+        return list(found.values())[:3]
 
     @cached_property
     def constants(self) -> list[ast.Constant]:
@@ -239,7 +276,7 @@ class _Scope:
 def _mutations(node: ast.expr, statement: Statement, scope: _Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
     """Other expressions for one, with what they cost more than usual."""
     if isinstance(node, ast.Compare):
-        yield from _other_comparisons(node)
+        yield from _other_comparisons(node, scope)
     elif isinstance(node, ast.BinOp):
         yield from _other_calculations(node, scope)
     elif isinstance(node, ast.BoolOp):
@@ -271,12 +308,22 @@ def _mutations(node: ast.expr, statement: Statement, scope: _Scope) -> Iterator[
         yield 0.8, "no-condition", node.orelse
 
 
-def _other_comparisons(node: ast.Compare) -> Iterator[tuple[float, Kind, ast.expr]]:
+def _other_comparisons(node: ast.Compare, scope: _Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
     for index, operator in enumerate(node.ops):
         for number, other in enumerate(_COMPARED.get(type(operator), ())):
             changed = copy.deepcopy(node)
             changed.ops[index] = other()
             yield 0.1 + 0.3 * number, "compare", changed
+    yield from _or_at_the_end(node, scope)
+
+
+def _or_at_the_end(node: ast.Compare, scope: _Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
+    """`(i + 1) % k == 0`: or the loop is at its end."""
+    left = node.left
+    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod):
+        for number, count in enumerate(scope.lengths):
+            end = ast.Compare(left.left, [ast.Eq()], [count])
+            yield 0.1 + 0.2 * number, "condition", ast.BoolOp(ast.Or(), [node, end])
 
 
 def _other_calculations(node: ast.BinOp, scope: _Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
@@ -425,6 +472,13 @@ def _in_text(part: ast.AST, node: ast.expr) -> bool:
         if isinstance(text, ast.JoinedStr)
         for inner in ast.walk(text)
     )
+
+
+def _counts(value: ast.expr) -> bool:
+    """Whether an assigned value is a number for certain."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        return value.func.id in ("len", "min", "max", "int", "round", "sum", "float")
+    return isinstance(value, ast.BinOp) or isinstance(value, ast.Constant) and isinstance(value.value, int | float)
 
 
 def _called(function: str, argument: ast.expr) -> ast.Call:

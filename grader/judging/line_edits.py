@@ -30,8 +30,10 @@ def line_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]:
 
 def _insertions(definition: Definition, donors: Donors) -> Iterator[Draft]:
     for donor in donors.donors:
-        if not donor.short or donor.likeness == 1.0 and not is_compound(donor.theirs.node):
+        if not donor.short or (donor.likeness == 1.0 and not is_compound(donor.theirs.node)):
             continue
+        if isinstance(donor.theirs.node, ast.Import | ast.ImportFrom):
+            continue  # it comes with nothing; where a name is needed, its line says so
         if isinstance(donor.theirs.node, ast.FunctionDef):
             places = [p for p in definition.places if isinstance(p.block.owner, ast.ClassDef)][-1:]
         else:

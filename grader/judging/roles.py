@@ -133,7 +133,6 @@ def _words(parent: ast.AST, child: ast.AST, known: dict[str, str]) -> Iterator[s
         yield where
     elif isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr) and parent.value is not None:
         if parent.value is not child:
-            yield f"= {type(parent.value).__name__}"
             yield f"= {_sketch(parent.value, known)}"
     elif isinstance(parent, ast.AugAssign):
         yield f"{type(parent.op).__name__}= {parent.target is child}"

@@ -107,10 +107,10 @@ def _cost(draft: Draft, definition: Definition, focus: Focus) -> float:
     if draft.kind in ("superfluous", "order", "place", "guard") and signs & focus.extra:
         cost -= 1.2
     if (
-        draft.kind == "superfluous"
-        and signs & focus.missing
-        or draft.kind == "missing"
-        and signs & focus.extra
+        (draft.kind == "superfluous"
+        and signs & focus.missing)
+        or (draft.kind == "missing"
+        and signs & focus.extra)
     ):
         cost += 1.0
     if focus.only_returned:

@@ -17,8 +17,8 @@ from difflib import SequenceMatcher
 from statistics import median
 
 from grader.course_files import load_course
-from grader.judging.repair import Repair, search
 from grader.judging.reference import Reference, reference
+from grader.judging.repair import Repair, search
 from grader.learning.time_limit import time_limit
 from grader.observe.play import TimeLimit, play, play_scenario
 from grader.observe.program import load_program
@@ -38,6 +38,8 @@ class Wrong:
     label: str
     text: str
     base: str | None
+    single: bool = True
+    """Whether one text was replaced; else it makes several mistakes, or one that takes several edits."""
 
 
 class InProcess:
@@ -78,11 +80,11 @@ def rejected(names: list[str]) -> Iterator[Wrong]:
                 base = text
                 for old, new in row["edits"]:
                     text = text.replace(old, new)
-                yield Wrong(name, f"{row['base']}-{number}-{row['expect']}", text, base)
+                yield Wrong(name, f"{row['base']}-{number}-{row['expect']}", text, base, len(row["edits"]) == 1)
     for path in sorted((TESTS / "rejected").glob("*/*.py")):
         if path.parent.name in names:
             source = read_submission(path, tuple(COURSE.exercises)).source_for(path.parent.name)
-            yield Wrong(path.parent.name, f"{path.stem}", source.text, None)
+            yield Wrong(path.parent.name, f"{path.stem}", source.text, None, False)
 
 
 def applied(names: list[str]) -> Iterator[Wrong]:
@@ -94,7 +96,7 @@ def applied(names: list[str]) -> Iterator[Wrong]:
                     for old, new in edits:
                         text = text.replace(old, new) if text.count(old) == 1 else ""
                     if text:
-                        yield Wrong(name, f"{stem}-{mistake.id}-{number}", text, base)
+                        yield Wrong(name, f"{stem}-{mistake.id}-{number}", text, base, len(edits) == 1)
 
 
 def changed_lines(base: str, text: str) -> set[int]:
@@ -148,7 +150,9 @@ def main() -> None:
         found, took = result
         seconds.append(took)
         whole = found is not None and found.whole
-        plays[wrong.exercise].append(found.plays if whole else 10**6)
+        cost = found.plays if whole else 10**6
+        plays[wrong.exercise].append(cost)
+        plays["(one text replaced)" if wrong.single else "(several)"].append(cost)
         place = None
         if whole and wrong.base is not None:
             near = {n + d for n in changed_lines(wrong.base, wrong.text) for d in (-1, 0, 1)}
@@ -168,7 +172,7 @@ def main() -> None:
                     list(edit.new),
                     flush=True,
                 )
-    every = [p for ps in plays.values() for p in ps]
+    every = [p for name, ps in plays.items() for p in ps if not name.startswith("(")]
     for name, ps in plays.items():
         print(f"{name:24}", len(ps), *(f"{sum(p <= n for p in ps) / len(ps):6.0%}" for n in (100, 200, 400)))
     print(
