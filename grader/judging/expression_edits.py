@@ -53,7 +53,9 @@ def expression_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]
     for statement in definition.statements:
         donor = donors.partners.get(statement)
         known = donor.likeness if donor is not None else 0.5
-        if (donor is not None and donor.likeness < 1.0) or (donor is not None and is_compound(statement.node)):
+        if (donor is not None and donor.likeness < 1.0) or (
+            donor is not None and is_compound(statement.node)
+        ):
             yield from _as_partner(definition, donors, statement)
         elif donor is None:
             yield from _as_others(definition, donors, statement)
@@ -131,7 +133,10 @@ def _differing(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
 
 def _same_function(old: ast.AST, new: ast.AST) -> bool:
     """`clip_grad_norm_` and `torch.nn.utils.clip_grad_norm_`."""
-    last = [n.attr if isinstance(n, ast.Attribute) else n.id if isinstance(n, ast.Name) else "" for n in (old, new)]
+    last = [
+        n.attr if isinstance(n, ast.Attribute) else n.id if isinstance(n, ast.Name) else ""
+        for n in (old, new)
+    ]
     return type(old) is not type(new) and last[0] == last[1] != ""
 
 
@@ -225,7 +230,11 @@ class _Scope:
                     names[node.target.id] = None
             elif isinstance(node, ast.Assign) and _counts(node.value):
                 names |= {t.id: None for t in node.targets if isinstance(t, ast.Name)}
-        read = {n.id for n in ast.walk(self._definition.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        read = {
+            n.id
+            for n in ast.walk(self._definition.node)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+        }
         return sorted(names, key=lambda name: name in read)  # first what was made and is not used
 
     @cached_property
@@ -237,7 +246,9 @@ class _Scope:
                 if ast.unparse(node.value.func) == "len" and isinstance(node.targets[0], ast.Name):
                     found[node.targets[0].id] = ast.Name(node.targets[0].id, ast.Load())
             elif isinstance(node, ast.For):
-                walked = node.iter.args[0] if isinstance(node.iter, ast.Call) and node.iter.args else node.iter
+                walked = (
+                    node.iter.args[0] if isinstance(node.iter, ast.Call) and node.iter.args else node.iter
+                )
                 if isinstance(walked, ast.Name):
                     found[f"len({walked.id})"] = _called("len", walked)
         return list(found.values())[:3]
@@ -478,7 +489,11 @@ def _counts(value: ast.expr) -> bool:
     """Whether an assigned value is a number for certain."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
         return value.func.id in ("len", "min", "max", "int", "round", "sum", "float")
-    return isinstance(value, ast.BinOp) or isinstance(value, ast.Constant) and isinstance(value.value, int | float)
+    return (
+        isinstance(value, ast.BinOp)
+        or isinstance(value, ast.Constant)
+        and isinstance(value.value, int | float)
+    )
 
 
 def _called(function: str, argument: ast.expr) -> ast.Call:

@@ -106,11 +106,8 @@ def _cost(draft: Draft, definition: Definition, focus: Focus) -> float:
         cost -= 1.2
     if draft.kind in ("superfluous", "order", "place", "guard") and signs & focus.extra:
         cost -= 1.2
-    if (
-        (draft.kind == "superfluous"
-        and signs & focus.missing)
-        or (draft.kind == "missing"
-        and signs & focus.extra)
+    if (draft.kind == "superfluous" and signs & focus.missing) or (
+        draft.kind == "missing" and signs & focus.extra
     ):
         cost += 1.0
     if focus.only_returned:

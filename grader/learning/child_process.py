@@ -136,7 +136,9 @@ class ChildProcess:
         mine, its = socket.socketpair()
         parent = os.getpid()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # threads of the notebook are left where they are
+            warnings.simplefilter(
+                "ignore", DeprecationWarning
+            )  # threads of the notebook are left where they are
             child = os.fork()
         if child == 0:
             mine.close()

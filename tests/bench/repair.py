@@ -80,7 +80,9 @@ def rejected(names: list[str]) -> Iterator[Wrong]:
                 base = text
                 for old, new in row["edits"]:
                     text = text.replace(old, new)
-                yield Wrong(name, f"{row['base']}-{number}-{row['expect']}", text, base, len(row["edits"]) == 1)
+                yield Wrong(
+                    name, f"{row['base']}-{number}-{row['expect']}", text, base, len(row["edits"]) == 1
+                )
     for path in sorted((TESTS / "rejected").glob("*/*.py")):
         if path.parent.name in names:
             source = read_submission(path, tuple(COURSE.exercises)).source_for(path.parent.name)

@@ -102,7 +102,9 @@ def test_the_notebooks_own_state_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Globals, environment, folder, threads and signals are as before."""
     before = (os.getcwd(), dict(os.environ), torch.get_num_threads())
     with runner() as child:
-        assert plays_right(child, with_first_line("global torch; torch = torch; import os; os.environ['X'] = '1'"))
+        assert plays_right(
+            child, with_first_line("global torch; torch = torch; import os; os.environ['X'] = '1'")
+        )
         assert child._globals["torch"] is torch
         assert "__builtins__" in child._globals
     assert before == (os.getcwd(), dict(os.environ), torch.get_num_threads())
@@ -118,7 +120,9 @@ def test_after_the_notebook_has_computed_with_threads(threads: int) -> None:
         for _ in range(3):
             (x @ x).relu().sum().backward()
             x.sort()
-        text = with_first_line("big = torch.randn(700, 700, requires_grad=True); (big @ big).exp().sum().backward(); big.sort()")
+        text = with_first_line(
+            "big = torch.randn(700, 700, requires_grad=True); (big @ big).exp().sum().backward(); big.sort()"
+        )
         with runner(cpu_seconds=3) as child:
             assert plays_right(child, text)
             assert plays_right(child)
