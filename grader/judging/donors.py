@@ -1,6 +1,7 @@
 """The solution's statements in the learner's own names, each beside the statement of theirs that does its work."""
 
 import ast
+import copy
 import itertools
 import re
 from collections import Counter
@@ -48,7 +49,9 @@ class Donors:
     def of(cls, definition: Definition, solution: Definition) -> "Donors":
         """Match the learner's statements with the solution's."""
         names = roles(definition.node, solution.node)
-        donors = [Donor(s, list(_versions(s.node, names))) for s in solution.statements]
+        values = _values(solution)
+        donors = [Donor(s, list(_versions(s.node, names, values))) for s in solution.statements]
+        donors = [d for d in donors if d.versions]
         matched = cls(donors, names)
         matched._pair(definition)
         return matched
@@ -57,8 +60,8 @@ class Donors:
         """The learner's statements that do the steps before and after the donor's, where they have them."""
         block = donor.theirs.block.statements
         by_statement = {d.theirs: d.partner for d in self.donors}
-        before = (by_statement[s] for s in reversed(block[: donor.theirs.position]))
-        after = (by_statement[s] for s in block[donor.theirs.position + 1 :])
+        before = (by_statement.get(s) for s in reversed(block[: donor.theirs.position]))
+        after = (by_statement.get(s) for s in block[donor.theirs.position + 1 :])
         return next(filter(None, before), None), next(filter(None, after), None)
 
     def home(self, donor: Donor) -> Statement | None:
@@ -89,8 +92,34 @@ def header_text(node: ast.stmt) -> str:
     return next((line for line in lines if not line.startswith("@")), "") if is_compound(node) else lines[0]
 
 
-def _versions(node: ast.stmt, names: Roles) -> Iterator[ast.stmt]:
+def _values(solution: Definition) -> dict[str, ast.expr]:
+    """What the solution's variables are that it assigns once: theirs may have no name for it."""
+    counts = Counter(
+        n.id for n in ast.walk(solution.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    )
+    nodes = [s.node for s in solution.statements]
+    assigned = [(n.targets[0], n.value) for n in nodes if isinstance(n, ast.Assign)]
+    return {t.id: value for t, value in assigned if isinstance(t, ast.Name) and counts[t.id] == 1}
+
+
+class _Inliner(ast.NodeTransformer):
+    def __init__(self, values: dict[str, ast.expr], nameless: set[str]) -> None:
+        self._values, self._nameless = values, nameless
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if isinstance(node.ctx, ast.Load) and node.id in self._nameless and node.id in self._values:
+            values = {k: v for k, v in self._values.items() if k != node.id}
+            found: ast.AST = _Inliner(values, self._nameless).visit(copy.deepcopy(self._values[node.id]))
+            return found
+        return node
+
+
+def _versions(node: ast.stmt, names: Roles, values: dict[str, ast.expr]) -> Iterator[ast.stmt]:
     """The statement in the learner's names: the likeliest, then with each one name's second choice."""
+    nameless = {name for name, others in names.items() if not others} - own_names(node)
+    node = _Inliner(values, nameless).visit(copy.deepcopy(node))
+    if any(isinstance(n, ast.Name) and n.id in nameless for n in ast.walk(node)):
+        return  # it needs what they do not have
     used = own_names(node) | {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     used |= {f"self.{n.attr}" for n in ast.walk(node) if isinstance(n, ast.Attribute)}
     choices = {name: names[name] for name in sorted(used) if names.get(name)}

@@ -27,6 +27,8 @@ Kind = Literal[
     "expression",
 ]
 
+Where = Literal["", "before", "after", "end"]
+
 PHRASES: Mapping[Kind, str] = {
     "missing": "한 줄이 빠졌어요",
     "superfluous": "이 줄은 없어야 해요",
@@ -64,7 +66,7 @@ class Draft:
     new: Sequence[str]
     line: int
     """The line (from 1) that feedback points at."""
-    where: Literal["", "before", "after", "end"] = ""
+    where: Where = ""
     """For something inserted or moved: on which side of `line` it belongs; `end`: below the loop or `with` there."""
     shown_old: Sequence[str] | None = None
     """What is shown as removed, where that is less than all lines that change."""

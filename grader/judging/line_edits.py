@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from grader.judging.donors import Donor, Donors, header_text
-from grader.judging.drafts import Draft
+from grader.judging.drafts import Draft, Kind, Where
 from grader.judging.program_text import Block, Definition, Place, Statement, is_compound, reindented
 
 _STEP = "    "
@@ -66,7 +66,7 @@ def _inserted(place: Place, text: Sequence[str], cost: float) -> Draft:
     return Draft(cost, "missing", place.at, place.at, new, line, where, words="\n".join(text))
 
 
-def _told(place: Place) -> tuple[int, str]:
+def _told(place: Place) -> tuple[int, Where]:
     if place.before is not None:
         return place.before.first, "before"
     assert place.after is not None
@@ -139,7 +139,7 @@ def _unwrapping(definition: Definition, donors: Donors, statement: Statement) ->
         first, last = body.statements[0].first, body.statements[-1].last
         inner = reindented(definition.lines[first - 1 : last], body.indent, statement.block.indent)
         cost = 2.6 + (1.5 * donor.likeness if donor else 0.0) + (name == "orelse")
-        kind = "no-condition" if isinstance(node, ast.If | ast.While) else "superfluous"
+        kind: Kind = "no-condition" if isinstance(node, ast.If | ast.While) else "superfluous"
         old = definition.lines[statement.first - 1 : first - 1]
         yield Draft(cost, kind, statement.first - 1, statement.last, inner, statement.first, "", old, ())
 
@@ -236,7 +236,7 @@ def _moved(definition: Definition, statement: Statement, place: Place, cost: flo
     # Shown where it stands now: that is the line to look at; the place it belongs comes with the last hint.
     line, where = _told(place)
     near = place.block is statement.block
-    kind = "order" if near else "place"
+    kind: Kind = "order" if near else "place"
     text = f"{''.join(source)}"
     return Draft(cost, kind, first, last, new, statement.first, where, source, moved, f"{text}#{line}")
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Protocol
 
+import numpy as np
+
 from grader.course import Exercise
 from grader.judging.edits import exercise_source
 from grader.judging.judge import Difference, difference
@@ -14,6 +16,8 @@ from grader.judging.small_edits import Focus, SmallEdit, small_edits
 from grader.observe.trace import Event, Run
 
 _MOST_EDITS = 4
+_LEVEL = 120
+"""Plays after which an edit is taken that only brings its scenario nearer, where none repairs it."""
 _PATIENCE = 40
 """Plays that are spent on a better edit after one that repairs some scenarios and breaks none."""
 
@@ -76,6 +80,8 @@ class _Step:
     runs: dict[str, Run]
     """Of all scenarios that were played with it."""
     repaired: int
+    progress: tuple[float, ...] = ()
+    """How near its target scenario is to the solution's, where it is not repaired."""
 
 
 class _Search:
@@ -119,14 +125,21 @@ class _Search:
         order = self._order(failing)
         target = order[0]
         best: _Step | None = None
+        nearer: _Step | None = None
+        start = self._progress(runs.get(target), target)
         last = self._budget
+        enough = self._plays + _LEVEL
         for edit in self._edits(text, runs.get(target), target):
             try:
                 step = self._tried(edit, order, failing)
             except _OutOfPlays:
-                if best is None:
+                if best is None and nearer is None:
                     raise
-                return best
+                return best or nearer
+            if step is not None and not step.repaired:
+                if step.progress > max(start, nearer.progress if nearer else start):
+                    nearer = step
+                step = None
             if step is not None and (best is None or step.repaired > best.repaired):
                 last = min(last, self._plays + _PATIENCE) if best is None else last
                 best = step
@@ -134,7 +147,9 @@ class _Search:
                     return step
             if best is not None and self._plays >= last:
                 break
-        return best
+            if best is None and nearer is not None and self._plays >= enough:
+                break
+        return best or nearer if best or nearer is None or self._harmless(nearer, failing) else None
 
     def _order(self, failing: Mapping[str, Difference]) -> list[str]:
         """Failing scenarios, the shortest first."""
@@ -152,7 +167,7 @@ class _Search:
             run = self._play(edit.text, name)
             good = run is not None and self._difference(run, name) is None
             if name == order[0] and not good:
-                return None
+                return _Step(edit, {name: run}, 0, self._progress(run, name)) if run is not None else None
             if run is not None:
                 runs[name] = run
             repaired += good
@@ -163,6 +178,47 @@ class _Search:
                     return None
                 runs[scenario.name] = run
         return _Step(edit, runs, repaired)
+
+    def _harmless(self, step: _Step, failing: Mapping[str, Difference]) -> bool:
+        """Whether what passed still passes; its runs are completed on the way."""
+        for scenario in self._exercise.driver.scenarios:
+            if scenario.name in step.runs:
+                continue
+            run = self._play(step.edit.text, scenario.name)
+            if run is not None:
+                step.runs[scenario.name] = run
+            if scenario.name not in failing and (run is None or self._difference(run, scenario.name)):
+                return False
+        return True
+
+    def _progress(self, run: Run | None, scenario: str) -> tuple[float, ...]:
+        """How far a run goes as the solution's does: no wrong exception, right updates, their number, other fields."""
+        right = self._solution(scenario)
+        if run is None:
+            return (-1.0,)
+        differs = self._difference(run, scenario)
+        if differs is None:
+            return (2.0,)
+        if differs.kind == "failure":
+            return (0.0, float(len(run.arrays.get("theta", ()))))
+        theta, other = run.arrays.get("theta"), right.arrays.get("theta")
+        if theta is None or other is None or theta.shape[1:] != other.shape[1:]:
+            same, gap = 0, 0
+        else:
+            first = differs.index[:1] if differs.name == "theta" else ()
+            same = first[0] if first else min(len(theta), len(other))
+            gap = abs(len(theta) - len(other))
+        fields = {**right.arrays, **right.facts}
+        atol = self._exercise.driver[scenario].atol
+        agree = sum(
+            name in run.arrays
+            and run.arrays[name].shape == value.shape
+            and np.allclose(run.arrays[name], value, rtol=0.0, atol=atol, equal_nan=True)
+            if name in right.arrays
+            else run.facts.get(name, "") == value
+            for name, value in fields.items()
+        )
+        return (1.0, float(same), -float(gap), float(agree))
 
     def _play(self, text: str, scenario: str) -> Run | None:
         if self._plays >= self._budget:

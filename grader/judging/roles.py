@@ -20,6 +20,7 @@ def roles(theirs: Definition, solution: Definition) -> Roles:
     pairs = _parameters(theirs, solution)
     local = own_names(solution) - set(pairs)
     candidates = own_names(theirs) - set(pairs.values())
+    bound_by, its_bound_by = _bindings(solution), _bindings(theirs)
     found: Roles = {}
     known = dict(pairs)
     for _ in range(2):
@@ -31,6 +32,7 @@ def roles(theirs: Definition, solution: Definition) -> Roles:
                 (-_likeness(right[name], wrong[other]) - _SAME_NAME * (name == other), name, other)
                 for name in local
                 for other in candidates
+                if bound_by[name] & its_bound_by[other]
             ),
         )
         found = {name: [] for name in local}
@@ -53,7 +55,8 @@ def roles(theirs: Definition, solution: Definition) -> Roles:
 
 def renamed(node: ast.AST, names: dict[str, str]) -> ast.AST:
     """A copy with other names."""
-    return _Renamer(names).visit(copy.deepcopy(node))
+    found: ast.AST = _Renamer(names).visit(copy.deepcopy(node))
+    return found
 
 
 def own_names(node: ast.AST) -> set[str]:
@@ -102,6 +105,26 @@ def _functions(node: Definition) -> Iterator[ast.FunctionDef]:
 def _arguments(function: ast.FunctionDef) -> list[str]:
     arguments = function.args
     return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def _bindings(definition: ast.AST) -> dict[str, set[str]]:
+    """By which kinds of statements each name is bound: what a loop counts is not what an assignment keeps."""
+    found: dict[str, set[str]] = {}
+    for node in ast.walk(definition):
+        targets = [getattr(node, "target", None), getattr(node, "optional_vars", None)]
+        targets += getattr(node, "targets", [])
+        kind = (
+            "for"
+            if isinstance(node, ast.For | ast.comprehension)
+            else "with"
+            if isinstance(node, ast.withitem)
+            else "="
+        )
+        for target in filter(None, targets):
+            for inner in ast.walk(target):
+                if (name := key_of(inner)) is not None:
+                    found.setdefault(name, set()).add(kind)
+    return {name: found.get(name, {"def"}) for name in own_names(definition)}
 
 
 def _uses(definition: ast.AST, names: set[str], known: dict[str, str]) -> dict[str, Counter[str]]:

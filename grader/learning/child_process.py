@@ -188,19 +188,16 @@ class ChildProcess:
         """Away from the notebook: its terminal, its output, its signals, its folder."""
         os.setsid()
         signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, action in (
-            (signal.SIGINT, signal.SIG_IGN),
-            (signal.SIGTERM, signal.SIG_DFL),
-            (signal.SIGALRM, signal.SIG_DFL),
-        ):
-            signal.signal(number, action)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
         faulthandler.disable()  # Jupyter's writes to the notebook
         gc.freeze()  # the notebook's objects, its sockets among them, are not the child's to clear up
         nowhere = os.open(os.devnull, os.O_RDWR)
-        for number in range(3):
-            os.dup2(nowhere, number)
-        sys.stdin = sys.__stdin__ = open(os.devnull)  # noqa: SIM115 (the process ends with them)
-        sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = open(os.devnull, "w")  # noqa: SIM115
+        for descriptor in range(3):
+            os.dup2(nowhere, descriptor)
+        sys.stdin = open(os.devnull)  # noqa: SIM115 (the process ends with them)
+        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
         _show_nothing()
         os.chdir(self._folder)
         os.environ["TMPDIR"] = tempfile.tempdir = self._folder
@@ -222,7 +219,8 @@ class ChildProcess:
         name = self._exercise.name
         try:
             tree = ast.parse(text, self._filename)
-            found = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == name]
+            kinds = (ast.FunctionDef, ast.ClassDef)
+            found: list[ast.stmt] = [n for n in tree.body if isinstance(n, kinds) and n.name == name]
             if not found:
                 return None
             signal.setitimer(signal.ITIMER_PROF, self._bounds.cpu_seconds)

@@ -204,7 +204,7 @@ class Child:
         if self._reader.pending:
             raise Unasked  # only forged frames come unasked
         self._say(question, body)
-        answer = {key: question[key] for key in ("exercise", "number") if key in question}
+        answer: frames.Header = {key: question[key] for key in ("exercise", "number") if key in question}
         return self._expect(answer, self._limits.seconds)
 
     def close(self) -> bool:

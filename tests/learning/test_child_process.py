@@ -1,4 +1,4 @@
-"""Variants of a learner's function played in a child of the notebook: whatever they do, the notebook does not feel it."""
+"""Variants of a learner's function played in a child of the notebook, which does not feel what they do."""
 
 import os
 import time
@@ -54,7 +54,7 @@ def test_plays_variants_and_tells_them_apart() -> None:
 
 BAD = {
     "endless loop": "while True: pass",
-    "endless loop that catches everything": "exec('while True:\\n  try:\\n    while True: pass\\n  except BaseException: pass')",
+    "endless loop that catches": "exec('while True:\\n  try:\\n    while True: pass\\n  except BaseException: pass')",
     "sleep": "import time; time.sleep(60)",
     "os._exit": "import os; os._exit(0)",
     "SIGKILL": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",

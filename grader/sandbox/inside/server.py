@@ -297,7 +297,7 @@ def _perform(channel: socket.socket, drivers: Mapping[str, Any], device: str) ->
                 blob = failed(error)
         _limit_processor_time(0.0)
         _flush()
-        answer = {key: header[key] for key in ("exercise", "number") if key in header}
+        answer: frames.Header = {key: header[key] for key in ("exercise", "number") if key in header}
         frames.send(channel, answer, blob)
 
 
