@@ -170,6 +170,7 @@ def _whole(definition: Definition, statement: Statement, scope: Scope, cost: flo
         calculated = isinstance(node, ast.AugAssign | ast.Assign | ast.Return | ast.Expr)
         for number, divisor in enumerate(scope.divisors if calculated else ()):
             extra = 0.3 + 0.15 * number + 0.6 * isinstance(node, ast.Assign)
+            extra -= 2.0 * (isinstance(divisor, ast.Name) and divisor.id in scope.unused)
             yield _replaced(definition, value, ast.BinOp(value, ast.Div(), divisor), cost + extra, "divisor")
             times = ast.BinOp(value, ast.Mult(), divisor)
             yield _replaced(definition, value, times, cost + extra + 0.2, "operator")

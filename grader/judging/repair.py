@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -208,7 +208,7 @@ class _Search:
             first = differs.index[:1] if differs.name == "theta" else ()
             same = first[0] if first else min(len(theta), len(other))
             gap = abs(len(theta) - len(other))
-        fields = {**right.arrays, **right.facts}
+        fields: dict[str, Any] = {**right.arrays, **right.facts}
         atol = self._exercise.driver[scenario].atol
         agree = sum(
             name in run.arrays

@@ -53,12 +53,14 @@ class Scope:
                     names[node.target.id] = None
             elif isinstance(node, ast.Assign) and _counts(node.value):
                 names |= {t.id: None for t in node.targets if isinstance(t, ast.Name)}
-        read = {
-            n.id
-            for n in ast.walk(self._definition.node)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-        }
-        return sorted(names, key=lambda name: name in read)  # first what was made and is not used
+        return sorted(names, key=lambda name: name not in self.unused)  # first what was made and is not used
+
+    @cached_property
+    def unused(self) -> set[str]:
+        """Variables that are made and never read."""
+        names = [n for n in ast.walk(self._definition.node) if isinstance(n, ast.Name)]
+        read = {n.id for n in names if isinstance(n.ctx, ast.Load)}
+        return {n.id for n in names if isinstance(n.ctx, ast.Store)} - read
 
     @cached_property
     def lengths(self) -> list[ast.expr]:
