@@ -56,7 +56,20 @@ def test_each_text_is_a_program_of_its_own(anywhere: Sandbox) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["endless_loop", "endless_loop_catching", "endless_import", "endless_output", "exits", "exits_at_import", "segfaults", "forges_frames", "forges_giant_frame", "forges_bad_json", "takes_memory_torch", "interrupts"],
+    [
+        "endless_loop",
+        "endless_loop_catching",
+        "endless_import",
+        "endless_output",
+        "exits",
+        "exits_at_import",
+        "segfaults",
+        "forges_frames",
+        "forges_giant_frame",
+        "forges_bad_json",
+        "takes_memory_torch",
+        "interrupts",
+    ],
 )
 def test_a_variant_that_misbehaves_is_given_up(anywhere: Sandbox, name: str) -> None:
     """And the next one is played as if nothing had been."""
