@@ -60,6 +60,13 @@ class Ended(Exception):
         self.status, self.detail = status, detail
 
 
+class Unasked(Ended):
+    """It answered what nobody had asked: forged frames, perhaps of a program that it executed earlier."""
+
+    def __init__(self) -> None:
+        super().__init__("crashed", "요청하지 않은 응답")
+
+
 class Server:
     """The process that forks, and the control socket to it."""
 
@@ -130,6 +137,7 @@ class Child:
     def __init__(self, server: Server, limits: Limits, exercises: int) -> None:
         self._control, self._limits = server.control, limits
         self._printed = 0
+        self._attempts = 0
         self._last_output = b""
         self._gone: dict[str, Any] | None = None
         self._reader = frames.Reader(limits.trace_bytes)
@@ -156,6 +164,17 @@ class Child:
         Raises:
             SandboxUnavailable: the child ended before it had seen anything of the submission.
         """
+        self.begin()
+        self._say({"op": "load"}, source.encode("utf-8", "surrogatepass"))
+        self._expect({"event": "loaded"}, self._limits.seconds)
+        self.loaded = True
+
+    def begin(self) -> None:
+        """Wait until it is ready for a first question.
+
+        Raises:
+            SandboxUnavailable: it ended before.
+        """
         try:
             self._expect({"event": "ready"}, _FORK_SECONDS)
         except Ended as end:
@@ -165,17 +184,28 @@ class Child:
             raise SandboxUnavailable(
                 "\n".join(["제출물을 격리해서 실행하지 못했어요. grader doctor로 확인해 보세요.", *lines])
             ) from end
-        self._say({"op": "load"}, source.encode("utf-8", "surrogatepass"))
-        self._expect({"event": "loaded"}, self._limits.seconds)
-        self.loaded = True
 
     def play(self, exercise: str, seed: int) -> bytes:
         """Have one exercise played; return the bytes of its trace, not yet read."""
+        return self._ask({"op": "play", "exercise": exercise, "seed": seed})
+
+    def attempt(
+        self, exercise: str, scenario: str, seed: int, source: str | None, *, cpu_seconds: float
+    ) -> bytes:
+        """Have one scenario played, with this text executed anew before (None: with the text of the last attempt)."""
+        self._attempts += 1
+        header = {"op": "attempt", "exercise": exercise, "seed": seed, "only": [scenario]}
+        header["number"] = self._attempts  # or a forged answer would leave the true one to the next question
+        text = b"" if source is None else source.encode("utf-8", "surrogatepass")
+        return self._ask({**header, "cpu_seconds": cpu_seconds}, text)
+
+    def _ask(self, question: frames.Header, body: bytes = b"") -> bytes:
         self._printed = 0
         if self._reader.pending:
-            raise Ended("crashed", "요청하지 않은 응답")  # only forged frames come unasked
-        self._say({"exercise": exercise, "seed": seed})
-        return self._expect({"exercise": exercise}, self._limits.seconds)
+            raise Unasked  # only forged frames come unasked
+        self._say(question, body)
+        answer: frames.Header = {key: question[key] for key in ("exercise", "number") if key in question}
+        return self._expect(answer, self._limits.seconds)
 
     def close(self) -> bool:
         """Kill what is left of the child; return whether the server has confirmed its end."""
@@ -213,7 +243,7 @@ class Child:
             if frame is not None:
                 header, body = frame
                 if header != answer:
-                    raise Ended("crashed", "요청하지 않은 응답")
+                    raise Unasked
                 return body
             if self._gone is not None:
                 raise self._why_gone(self._gone)

@@ -9,6 +9,7 @@ from typing import Self
 
 from grader.observe.trace import Trace, TraceError, from_bytes
 from grader.sandbox import bubblewrap
+from grader.sandbox.attempts import AttemptLimits, Attempts
 from grader.sandbox.bubblewrap import explain, probe
 from grader.sandbox.client import Child, Ended, Limits, SandboxUnavailable, Server, Status
 from grader.sandbox.inside.server import Setting
@@ -113,6 +114,18 @@ class Sandbox:
             outcomes += self._run_fork(job.source, job.exercises[len(outcomes) :], seed)
         return outcomes
 
+    def attempts(self, seed: int, limits: AttemptLimits | None = None) -> "Attempts":
+        """Play variants of submissions, scenario by scenario; a context manager, to be left before the next `run`."""
+        return Attempts(self._child_for_attempts, self._give_up_if, seed, limits or AttemptLimits())
+
+    def _child_for_attempts(self, limits: Limits) -> Child:
+        self._heed_cancel()
+        return Child(self._running(), limits, exercises=1)
+
+    def _give_up_if(self, lost: bool) -> None:
+        if lost:
+            self.close()  # the server is gone too, or does not answer: a new one for the next
+
     def _heed_cancel(self) -> None:
         if self._cancelled:
             raise Cancelled
@@ -122,14 +135,10 @@ class Sandbox:
 
     def _run_fork(self, source: str, exercises: Sequence[str], seed: int) -> list[Outcome]:
         """Outcomes of the first exercises, up to the exercise that ended the child (at least one)."""
-        if self._server is not None and not self._server.alive:
-            self.close()
-        if self._server is None:
-            self._server = self._start()
-        self._server.ready()
         outcomes: list[Outcome] = []
+        server = self._running()
         started = time.perf_counter()
-        child = Child(self._server, self._limits, len(exercises))
+        child = Child(server, self._limits, len(exercises))
         try:
             child.load(source)
             for exercise in exercises:
@@ -143,9 +152,17 @@ class Sandbox:
             ended = exercises[len(outcomes) :][: 1 if child.loaded else None]
             outcomes += [Outcome(name, end.status, None, seconds, end.detail) for name in ended]
         finally:
-            if not child.close():
-                self.close()  # the server is gone too, or does not answer: a new one for the next
+            self._give_up_if(not child.close())
         return outcomes
+
+    def _running(self) -> Server:
+        """A server that answers."""
+        if self._server is not None and not self._server.alive:
+            self.close()
+        if self._server is None:
+            self._server = self._start()
+        self._server.ready()
+        return self._server
 
 
 def _observed(exercise: str, blob: bytes, seconds: float) -> Outcome:

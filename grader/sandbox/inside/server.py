@@ -270,28 +270,45 @@ def _perform(channel: socket.socket, drivers: Mapping[str, Any], device: str) ->
             return to_bytes(Trace(load_failure=unreadable))
 
     unreadable = unreadable_failure()
-    frames.send(channel, {"event": "ready"})
-    _, source, _ = frames.receive(channel)
     program = Program({}, "<submission>")
     broken: BaseException | None = None
+    frames.send(channel, {"event": "ready"})
     _hide_observers()
-    try:
-        program = load_program(source.decode("utf-8", "surrogatepass"))
-    except BaseException as error:
-        broken = error
-    frames.send(channel, {"event": "loaded"})
     while True:
-        header, _, _ = frames.receive(channel)
+        header, source, _ = frames.receive(channel)
+        _limit_processor_time(header.get("cpu_seconds", 0.0))
+        if header["op"] == "load" or source:
+            broken = None
+            try:
+                program = load_program(source.decode("utf-8", "surrogatepass"))
+            except BaseException as error:
+                broken = error
+        if header["op"] == "load":
+            frames.send(channel, {"event": "loaded"})
+            continue
         name = header["exercise"]
         if broken is not None:
             blob = failed(broken)
         else:
             try:
-                blob = to_bytes(play(drivers[name], program, seed=header["seed"], device=device))
+                only, seed = header.get("only"), header["seed"]
+                blob = to_bytes(play(drivers[name], program, seed=seed, device=device, only=only))
             except BaseException as error:
                 blob = failed(error)
+        _limit_processor_time(0.0)
         _flush()
-        frames.send(channel, {"exercise": name}, blob)
+        answer: frames.Header = {key: header[key] for key in ("exercise", "number") if key in header}
+        frames.send(channel, answer, blob)
+
+
+def _limit_processor_time(seconds: float) -> None:
+    """End the child when what it does now takes longer; 0 is no limit.
+
+    A handler, for a signal's default would be ignored: the child is the first process of its namespace.
+    """
+    if seconds:
+        signal.signal(signal.SIGPROF, lambda *_: os._exit(1))
+    signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def _hide_observers() -> None:

@@ -1,0 +1,129 @@
+"""Plays variants of a submission's program in the sandbox, one scenario at a time: what a search for a repair needs.
+
+One fork plays many variants; the next is forked only after a variant that ended it. Comparing happens outside.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from grader.observe.trace import Run, TraceError, from_bytes
+from grader.sandbox.client import Child, Ended, Limits, Unasked
+from grader.sandbox.inspection import refuse_oversized
+
+
+@dataclass(frozen=True)
+class AttemptLimits:
+    """What variants may take."""
+
+    cpu_seconds: float = 1.0
+    """Processor time of one play: it does not depend on what else the machine does."""
+    seconds: float = 5.0
+    """By the clock on the wall, for one that sleeps, or computes where nothing can interrupt it."""
+    memory_bytes: int = 2**30
+    output_bytes: int = 2**18
+    ends: int = 12
+    """After so many variants that ended their child, no more are played."""
+
+    @property
+    def of_a_child(self) -> Limits:
+        """As a child's limits; it may play some hundred variants."""
+        return Limits(self.seconds, 200 * self.cpu_seconds, self.memory_bytes, self.output_bytes)
+
+
+class Attempts:
+    """A context manager; `of(exercise)` is a `grader.judging.repair.Runner`."""
+
+    def __init__(
+        self,
+        fork: Callable[[Limits], Child],
+        closed: Callable[[bool], None],
+        seed: int,
+        limits: AttemptLimits,
+    ) -> None:
+        """Nothing is forked before the first variant.
+
+        Args:
+            fork: a new child.
+            closed: told after each child whether the server was lost with it.
+            seed: of the scenarios.
+            limits: of the variants.
+        """
+        self._new_child, self._closed = fork, closed
+        self._seed, self._limits = seed, limits
+        self._child: Child | None = None
+        self._text: str | None = None
+        self._ends = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def of(self, exercise: str) -> "AttemptsOf":
+        """A runner for one exercise."""
+        return AttemptsOf(self, exercise)
+
+    def run(self, exercise: str, text: str, scenario: str) -> Run | None:
+        """The run of one scenario by this text, executed as a program of its own; None if it did not come to an end.
+
+        Raises:
+            SandboxUnavailable: the server does not start (any more).
+            Cancelled: `Sandbox.cancel` was called.
+        """
+        blob = None
+        for _ in range(2):
+            if self._ends >= self._limits.ends:
+                return None
+            try:
+                blob = self._asked(exercise, text, scenario)
+                break
+            except Ended as end:
+                self._ends += 1
+                self._end()
+                if not isinstance(
+                    end, Unasked
+                ):  # which may be another variant's doing: once more in a new child
+                    break
+        if blob is None:
+            return None
+        try:
+            trace = from_bytes(blob)
+            refuse_oversized(trace, blob)
+        except TraceError:
+            return None
+        return trace.runs.get(scenario)
+
+    def _asked(self, exercise: str, text: str, scenario: str) -> bytes:
+        child = self._child or self._fork()
+        source = None if text == self._text else text
+        seconds = self._limits.cpu_seconds
+        blob = child.attempt(exercise, scenario, self._seed, source, cpu_seconds=seconds)
+        self._text = text
+        return blob
+
+    def _fork(self) -> Child:
+        self._child, self._text = self._new_child(self._limits.of_a_child), None
+        self._child.begin()
+        return self._child
+
+    def _end(self) -> None:
+        if self._child is not None:
+            child, self._child = self._child, None
+            self._closed(not child.close())
+
+
+@dataclass(frozen=True)
+class AttemptsOf:
+    """Plays variants of one exercise."""
+
+    attempts: Attempts
+    exercise: str
+
+    def run(self, text: str, scenario: str) -> Run | None:
+        """See `Attempts.run`."""
+        return self.attempts.run(self.exercise, text, scenario)

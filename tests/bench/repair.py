@@ -1,0 +1,191 @@
+"""How much is repaired, within how many plays, and where: wrong programs whose mistake is known.
+
+    python tests/bench/repair.py [exercise ...] [--budget 200] [--source rejected|applied] [--show]
+
+`rejected` are the programs of tests/rejected; `applied` are the mistakes of `solutions/*/*.toml`, made in the right
+programs of tests/accepted wherever the old text stands in them. The place is right when the line stands at most one
+away from a line that making the mistake had changed.
+"""
+
+import argparse
+import time
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from statistics import median
+
+from grader.course_files import load_course
+from grader.judging.reference import Reference, reference
+from grader.judging.repair import Repair, search
+from grader.learning.time_limit import time_limit
+from grader.observe.play import TimeLimit, play, play_scenario
+from grader.observe.program import load_program
+from grader.observe.trace import Run
+from grader.submission.submission import read_submission
+from tests.places import TESTS
+
+COURSE = load_course()
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong program and the right one that it was made from."""
+
+    exercise: str
+    label: str
+    text: str
+    base: str | None
+    single: bool = True
+    """Whether one text was replaced; else it makes several mistakes, or one that takes several edits."""
+
+
+class InProcess:
+    """Plays variants in this process: for measuring only."""
+
+    def __init__(self, its: Reference) -> None:
+        self.its, self.text, self.program = its, None, None
+
+    def run(self, text: str, scenario: str) -> Run | None:
+        try:
+            with time_limit(2.0):
+                if text != self.text:
+                    self.text, self.program = text, load_program(text, name="variant")
+                if self.its.exercise.name not in self.program.names:
+                    return None
+                return play_scenario(self.its.exercise.driver[scenario], self.program, seed=SEED)
+        except TimeLimit:
+            return None
+
+
+def accepted(name: str) -> Iterator[tuple[str, str]]:
+    for path in sorted((TESTS / "accepted" / name).glob("*.py")):
+        source = read_submission(path, tuple(COURSE.exercises)).source_for(name)
+        if source is not None:
+            yield path.stem, source.text
+
+
+def rejected(names: list[str]) -> Iterator[Wrong]:
+    for path in sorted((TESTS / "rejected").glob("*.toml")):
+        for name, rows in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            if name not in names:
+                continue
+            bases = dict(accepted(name))
+            for number, row in enumerate(rows):
+                text = bases.get(row["base"])
+                if text is None:
+                    continue
+                base = text
+                for old, new in row["edits"]:
+                    text = text.replace(old, new)
+                yield Wrong(
+                    name, f"{row['base']}-{number}-{row['expect']}", text, base, len(row["edits"]) == 1
+                )
+    for path in sorted((TESTS / "rejected").glob("*/*.py")):
+        if path.parent.name in names:
+            source = read_submission(path, tuple(COURSE.exercises)).source_for(path.parent.name)
+            yield Wrong(path.parent.name, f"{path.stem}", source.text, None, False)
+
+
+def applied(names: list[str]) -> Iterator[Wrong]:
+    for name in names:
+        for stem, base in accepted(name):
+            for mistake in COURSE.exercises[name].mistakes:
+                for number, edits in enumerate(mistake.programs):
+                    text = base
+                    for old, new in edits:
+                        text = text.replace(old, new) if text.count(old) == 1 else ""
+                    if text:
+                        yield Wrong(name, f"{stem}-{mistake.id}-{number}", text, base, len(edits) == 1)
+
+
+def changed_lines(base: str, text: str) -> set[int]:
+    before, after = base.split("\n"), text.split("\n")
+    lines = set()
+    for kind, _, _, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind != "equal":
+            lines |= {*range(start + 1, end + 1)} or {start, start + 1}
+    return lines
+
+
+def repaired(wrong: Wrong, budget: int) -> tuple[Repair | None, float] | None:
+    its = reference(wrong.exercise, SEED)
+    try:
+        with time_limit(20):
+            program = load_program(wrong.text, name="wrong")
+            trace = play(its.exercise.driver, program, seed=SEED)
+            program.unload()
+    except TimeLimit:
+        return None
+    if trace.load_failure is not None:
+        return None
+    for scenario in its.exercise.driver.scenarios:
+        its.solution(scenario.name)
+    started = time.perf_counter()
+    found = search(its.exercise, wrong.text, trace.runs, its.solution, InProcess(its), budget=budget)
+    return found, time.perf_counter() - started
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--budget", type=int, default=400)
+    parser.add_argument("--source", default="rejected", choices=("rejected", "applied"))
+    parser.add_argument("--every", type=int, default=1, help="only each n-th program of an exercise")
+    parser.add_argument("--show", action="store_true")
+    args = parser.parse_args()
+    names = args.names or list(COURSE.exercises)
+    wrongs = list({w.text: w for w in (rejected if args.source == "rejected" else applied)(names)}.values())
+    plays: dict[str, list[int]] = defaultdict(list)
+    seconds: list[float] = []
+    places: Counter[bool] = Counter()
+    counted: Counter[str] = Counter()
+    for wrong in wrongs:
+        counted[wrong.exercise] += 1
+        if counted[wrong.exercise] % args.every:
+            continue
+        result = repaired(wrong, args.budget)
+        if result is None:
+            continue
+        found, took = result
+        seconds.append(took)
+        whole = found is not None and found.whole
+        cost = found.plays if whole else 10**6
+        plays[wrong.exercise].append(cost)
+        plays["(one text replaced)" if wrong.single else "(several)"].append(cost)
+        place = None
+        if whole and wrong.base is not None:
+            near = {n + d for n in changed_lines(wrong.base, wrong.text) for d in (-1, 0, 1)}
+            place = all(edit.line in near for edit in found.edits)
+            places[place] += 1
+        if args.show:
+            mark = "OK " if whole else "part" if found else "NO "
+            print(mark, wrong.exercise, wrong.label, found and found.plays, f"{took:.2f}s", f"place={place}")
+            for edit in found.edits if found else ():
+                print(
+                    "     ",
+                    edit.line,
+                    edit.kind,
+                    edit.where,
+                    list(edit.old),
+                    "->",
+                    list(edit.new),
+                    flush=True,
+                )
+    every = [p for name, ps in plays.items() for p in ps if not name.startswith("(")]
+    for name, ps in plays.items():
+        print(f"{name:24}", len(ps), *(f"{sum(p <= n for p in ps) / len(ps):6.0%}" for n in (100, 200, 400)))
+    print(
+        f"{'all':24}",
+        len(every),
+        *(f"{sum(p <= n for p in every) / len(every):6.0%}" for n in (100, 200, 400)),
+    )
+    print(
+        f"seconds: median {median(seconds):.2f}, worst {max(seconds):.2f}; place right {places[True]}/{places.total()}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Variants of a program played in the sandbox: one child for many, a new one after each that ends it, none believed."""
+
+import time
+
+import pytest
+
+from grader.observe.trace import Run, Trace
+from grader.sandbox.attempts import AttemptLimits
+from grader.sandbox.sandbox import Sandbox
+from tests.sandbox.attacks import ATTACKS, attack
+from tests.sandbox.neighbour import NEIGHBOUR, ONE_PROCESS, SEED, content, run
+
+QUICK = AttemptLimits(cpu_seconds=0.3, seconds=1.5)
+
+
+@pytest.fixture(params=[pytest.param("sandbox", marks=[pytest.mark.sandbox, ONE_PROCESS]), "unisolated"])
+def anywhere(request: pytest.FixtureRequest) -> Sandbox:
+    """In bubblewrap, and without."""
+    sandbox: Sandbox = request.getfixturevalue(request.param)
+    return sandbox
+
+
+def told(run: Run | None) -> object:
+    assert run is not None
+    return content(Trace({"sgd": run}))
+
+
+def test_plays_as_a_submission_is_played(anywhere: Sandbox) -> None:
+    """The same trace, and many from one child."""
+    expected = [content(outcome.trace) for outcome in run(anywhere, NEIGHBOUR)]
+    children = set()
+    with anywhere.attempts(SEED) as attempts:
+        for number in range(5):
+            text = NEIGHBOUR + "\n" * number
+            assert [told(attempts.run(name, text, "sgd")) for name in ("first", "second")] == expected
+            children.add(attempts._child)
+        assert len(children) == 1
+    assert [content(outcome.trace) for outcome in run(anywhere, NEIGHBOUR)] == expected
+
+
+def test_each_text_is_a_program_of_its_own(anywhere: Sandbox) -> None:
+    """Nothing that one variant defines is there for the next."""
+    uses_helper = NEIGHBOUR.replace("model(xb)", "helper(model, xb)")
+    with anywhere.attempts(SEED) as attempts:
+        runner = attempts.of("first")
+        wrong = runner.run(uses_helper, "sgd")
+        assert wrong is not None
+        assert wrong.failure is not None
+        right = runner.run("def helper(model, xb):\n    return model(xb)\n" + uses_helper, "sgd")
+        assert right is not None
+        assert right.failure is None
+        assert told(runner.run(uses_helper, "sgd")) == told(wrong)
+        assert runner.run("def first(", "sgd") is None
+        assert runner.run("x = 1", "sgd") is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "endless_loop",
+        "endless_loop_catching",
+        "endless_import",
+        "endless_output",
+        "exits",
+        "exits_at_import",
+        "segfaults",
+        "forges_frames",
+        "forges_giant_frame",
+        "forges_bad_json",
+        "takes_memory_torch",
+        "interrupts",
+    ],
+)
+def test_a_variant_that_misbehaves_is_given_up(anywhere: Sandbox, name: str) -> None:
+    """And the next one is played as if nothing had been."""
+    assert (ATTACKS / f"{name}.py").is_file()
+    with anywhere.attempts(SEED, QUICK) as attempts:
+        expected = told(attempts.run("second", NEIGHBOUR, "sgd"))
+        started = time.monotonic()
+        wrong = attempts.run("first", attack(name, PORT="1", CANARY="/nowhere"), "sgd")
+        assert wrong is None or wrong.failure is not None
+        assert time.monotonic() - started < 20
+        assert told(attempts.run("second", NEIGHBOUR, "sgd")) == expected
+
+
+def test_processor_time_ends_a_variant_before_the_clock_does(anywhere: Sandbox) -> None:
+    """What is repaired must not depend on how busy the machine is."""
+    with anywhere.attempts(SEED, AttemptLimits(cpu_seconds=0.3, seconds=60)) as attempts:
+        started = time.monotonic()
+        assert attempts.run("first", attack("endless_loop"), "sgd") is None
+        assert time.monotonic() - started < 30
+
+
+def test_gives_up_after_too_many_ends(anywhere: Sandbox) -> None:
+    """Each costs a fork, and a time limit at worst."""
+    with anywhere.attempts(SEED, AttemptLimits(ends=2)) as attempts:
+        for _ in range(2):
+            assert attempts.run("first", attack("exits"), "sgd") is None
+        assert attempts.run("first", NEIGHBOUR, "sgd") is None
+        assert attempts._child is None
+
+
+def test_a_server_that_was_killed_is_replaced(anywhere: Sandbox) -> None:
+    """As for a submission."""
+    with anywhere.attempts(SEED) as attempts:
+        expected = told(attempts.run("first", NEIGHBOUR, "sgd"))
+        assert anywhere._server is not None
+        anywhere._server._process.kill()
+        attempts.run("first", NEIGHBOUR + "\n", "sgd")
+        attempts._end()
+        assert told(attempts.run("first", NEIGHBOUR, "sgd")) == expected
