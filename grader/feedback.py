@@ -114,6 +114,23 @@ class Pasted:
 
 
 @dataclass(frozen=True)
+class RepairStep:
+    """One small edit on the way from the learner's own program to a right one, as hints in steps."""
+
+    kind: str
+    """Korean sentence: what kind of edit it is."""
+    where: str
+    """For what is inserted or moved: `이 줄보다 앞에`; else empty."""
+    line: int | None
+    """The learner's line, counted as in `Feedback.line`."""
+    cell: int | None
+    old: tuple[str, ...]
+    """The learner's lines that change."""
+    new: tuple[str, ...]
+    """What would stand there instead."""
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """Why it is wrong, as far as behaviour tells."""
 
@@ -127,6 +144,8 @@ class Diagnosis:
     """Titles of the scenarios that go wrong in a way that the named mistakes do not explain."""
     near: Named | None = None
     """Where no mistake is named: the known one that is nearest. It is not the same."""
+    repair: tuple[RepairStep, ...] = ()
+    """Small edits that make the learner's own program pass, where known mistakes do not explain everything."""
     pasted: Pasted | None = None
     """The well-known program that does the same in every scenario, if one does."""
 

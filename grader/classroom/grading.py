@@ -14,6 +14,7 @@ from grader.feedback import Feedback, SubmissionResult
 from grader.judging.assess import MESSAGES, Origin, assess, out_of_time, without_trace
 from grader.judging.reference import Reference, reference
 from grader.observe.trace import Trace
+from grader.repair.hint import wants_repair, with_repair
 from grader.sandbox.sandbox import Outcome, Sandbox
 from grader.submission.submission import Submission
 from grader.submission.tamper_scan import reaches_for_the_grader
@@ -86,7 +87,7 @@ def assess_submission(
     """
     feedbacks = []
     for exercise in run.exercises:
-        feedback = _feedback(run, submission, exercise, outcomes.get(exercise.name))
+        feedback = _feedback(run, submission, exercise, outcomes.get(exercise.name), sandbox)
         others = submission.duplicates(exercise.name)
         if others:
             listed = ", ".join(others)
@@ -113,10 +114,17 @@ def digest(submission: Submission) -> str:
     return state.hexdigest()[:16]
 
 
-def _assessed(exercise: Exercise, trace: Trace, known: Reference, origin: Origin) -> Feedback:
+def _assessed(
+    exercise: Exercise, trace: Trace, known: Reference, origin: Origin, sandbox: Sandbox | None
+) -> Feedback:
     """Assess a trace. If a forged trace makes the grader itself fail, only this exercise loses its points."""
     try:
-        return assess(exercise, trace, known, origin)
+        feedback = assess(exercise, trace, known, origin)
+        if sandbox is None or not wants_repair(feedback):
+            return feedback
+        with sandbox.attempts(known.seed) as attempts:
+            runner = attempts.of(exercise.name)
+            return with_repair(feedback, exercise, trace.runs, known, origin, runner)
     except CourseError:  # the author's slip, and no student's
         raise
     except Exception:
@@ -126,7 +134,11 @@ def _assessed(exercise: Exercise, trace: Trace, known: Reference, origin: Origin
 
 
 def _feedback(
-    run: GradingRun, submission: Submission, exercise: Exercise, outcome: Outcome | str | None
+    run: GradingRun,
+    submission: Submission,
+    exercise: Exercise,
+    outcome: Outcome | str | None,
+    sandbox: Sandbox | None,
 ) -> Feedback:
     source = submission.source_for(exercise.name)
     name = source.name if source is not None else None
@@ -144,5 +156,5 @@ def _feedback(
         feedback = without_trace(exercise, status, message=message, file=name)
     else:
         known = reference(exercise.name, run.seed, run.device)
-        feedback = _assessed(exercise, outcome.trace, known, Origin.of_file(source))
+        feedback = _assessed(exercise, outcome.trace, known, Origin.of_file(source), sandbox)
     return replace(feedback, seconds=outcome.seconds)

@@ -49,7 +49,7 @@ def diagnose(
     yours, right = _timelines(trace, verdict, reference, told)
     recipe = _recipe(exercise, trace, verdict, reference, told)
     like = None if near is None else _joined([near], (), None)
-    return Diagnosis(named, first, yours, right, recipe, rest, like, pasted)
+    return Diagnosis(named, first, yours, right, recipe, rest, like, pasted=pasted)
 
 
 def _timelines(

@@ -57,7 +57,7 @@ class Bounds:
 
 
 class ChildProcess:
-    """A runner of variants (`grader.judging.repair.Runner`); a context manager."""
+    """A runner of variants (`grader.repair.search.Runner`); a context manager."""
 
     def __init__(
         self,

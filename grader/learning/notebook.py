@@ -13,10 +13,12 @@ from grader.feedback import Feedback
 from grader.judging.assess import MESSAGES, Origin, assess, out_of_time, without_trace
 from grader.judging.reference import reference
 from grader.learning import SEED
+from grader.learning.child_process import ChildProcess
 from grader.learning.progress import Progress
 from grader.learning.time_limit import time_limit
 from grader.observe.play import TimeLimit, play
 from grader.observe.program import Program
+from grader.repair.hint import wants_repair, with_repair
 from grader.report.html import feedback_html, hint_html
 from grader.report.text import feedback_text, hint_text
 from grader.submission.cells import Cell
@@ -121,7 +123,11 @@ def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seco
         if isinstance(error, KeyboardInterrupt):
             raise
         return without_trace(exercise, "crashed", message=f"{MESSAGES['crashed']} ({type(error).__name__})")
-    return assess(exercise, trace, known, origin)
+    feedback = assess(exercise, trace, known, origin)
+    if not wants_repair(feedback):
+        return feedback
+    with ChildProcess(exercise, function, program.filename, seed=SEED) as runner:
+        return with_repair(feedback, exercise, trace.runs, known, origin, runner)
 
 
 def _program(exercise: Exercise, function: Callable[..., Any]) -> tuple[Program, Origin]:

@@ -85,7 +85,7 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     mistakes = feedback.diagnosis.mistakes
     for number, named in enumerate(mistakes, start=1):
         yield from _mistake(named, number if len(mistakes) > 1 else None)
-    for more in (words.rest(feedback), words.near(feedback)):
+    for more in (*words.repair(feedback), words.rest(feedback), words.near(feedback)):
         if more:
             yield Text()
             yield _indented(_prose(more))

@@ -6,7 +6,7 @@ The text and the HTML reports take their words from here, so that a terminal and
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.feedback import Feedback, FirstDifference, Named, Status
+from grader.feedback import Feedback, FirstDifference, Named, RepairStep, Status
 from grader.report.plain_text import clean, one_line
 
 MARKS: dict[Status, str] = {
@@ -167,6 +167,34 @@ def rest(feedback: Feedback) -> str:
         f"{these}만으로는 {shown}{more}에서 달라진 까닭이 다 설명되지 않아요. "
         "먼저 여기까지 고치고 다시 확인해 보세요."
     )
+
+
+def repair(feedback: Feedback) -> list[str]:
+    """Where small edits make the learner's own program right, and of what kind they are: a sentence for each."""
+    steps = feedback.diagnosis.repair
+    if not steps:
+        return []
+    told = [f"{repair_place(step)}: {repair_kind(step)}" for step in steps]
+    return [f"내 코드에서 고칠 곳을 찾았어요. {told[0]}", *told[1:]]
+
+
+def repair_place(step: RepairStep) -> str:
+    """`코드 셀 3의 12번째 줄`."""
+    if step.line is None:
+        return "이 함수"
+    return f"{step.line}번째 줄" if step.cell is None else f"코드 셀 {step.cell}의 {step.line}번째 줄"
+
+
+def repair_kind(step: RepairStep) -> str:
+    """`한 줄이 빠졌어요. 자리는 이 줄보다 앞이에요.`"""
+    where = step.where.removesuffix("에")
+    return f"{step.kind}." + (
+        f" 자리는 {where}{'이에요' if _ends_in_consonant(where) else '예요'}." if where else ""
+    )
+
+
+def _ends_in_consonant(text: str) -> bool:
+    return (ord(text[-1]) - ord("가")) % 28 != 0
 
 
 def near(feedback: Feedback) -> str:

@@ -33,7 +33,7 @@ class AttemptLimits:
 
 
 class Attempts:
-    """A context manager; `of(exercise)` is a `grader.judging.repair.Runner`."""
+    """A context manager; `of(exercise)` is a `grader.repair.search.Runner`."""
 
     def __init__(
         self,

@@ -18,11 +18,11 @@ from statistics import median
 
 from grader.course_files import load_course
 from grader.judging.reference import Reference, reference
-from grader.judging.repair import Repair, search
 from grader.learning.time_limit import time_limit
 from grader.observe.play import TimeLimit, play, play_scenario
 from grader.observe.program import load_program
 from grader.observe.trace import Run
+from grader.repair.search import Repair, search
 from grader.submission.submission import read_submission
 from tests.places import TESTS
 

@@ -16,7 +16,7 @@ ROOMS = (
     *("errors", "files", "paths", "plots"),
     *("observe", "exercises"),
     *("course", "course_files", "feedback"),
-    *("submission", "sandbox", "judging", "report"),
+    *("submission", "sandbox", "judging", "repair", "report"),
     *("classroom", "learning", "authoring"),
     *("doctor", "cli", "__main__"),
 )

@@ -12,8 +12,8 @@ import numpy as np
 from grader.course import Exercise
 from grader.judging.edits import exercise_source
 from grader.judging.judge import Difference, difference
-from grader.judging.small_edits import Focus, SmallEdit, small_edits
 from grader.observe.trace import Event, Run
+from grader.repair.small_edits import Focus, SmallEdit, small_edits
 
 _MOST_EDITS = 4
 _LEVEL = 120

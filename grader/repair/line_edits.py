@@ -3,9 +3,9 @@
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.judging.donors import Donor, Donors, header_text
-from grader.judging.drafts import Draft, Kind, Where
-from grader.judging.program_text import Block, Definition, Place, Statement, is_compound, reindented
+from grader.repair.donors import Donor, Donors, header_text
+from grader.repair.drafts import Draft, Kind, Where
+from grader.repair.program_text import Block, Definition, Place, Statement, is_compound, reindented
 
 _STEP = "    "
 _RANGE = 4

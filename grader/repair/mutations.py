@@ -4,8 +4,8 @@ import ast
 import copy
 from collections.abc import Iterator
 
-from grader.judging.drafts import Kind
-from grader.judging.scope import Scope
+from grader.repair.drafts import Kind
+from grader.repair.scope import Scope
 
 _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.Gt, ast.GtE),

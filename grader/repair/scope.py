@@ -3,8 +3,8 @@
 import ast
 from functools import cached_property
 
-from grader.judging.donors import Donors
-from grader.judging.program_text import Definition, header
+from grader.repair.donors import Donors
+from grader.repair.program_text import Definition, header
 
 
 class Scope:

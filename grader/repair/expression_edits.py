@@ -4,12 +4,12 @@ import ast
 import copy
 from collections.abc import Iterator
 
-from grader.judging.donors import Donors
-from grader.judging.drafts import Draft, Kind
-from grader.judging.mutations import mutations
-from grader.judging.program_text import Definition, Statement, header, is_compound
-from grader.judging.roles import key_of
-from grader.judging.scope import Scope, is_quotient
+from grader.repair.donors import Donors
+from grader.repair.drafts import Draft, Kind
+from grader.repair.mutations import mutations
+from grader.repair.program_text import Definition, Statement, header, is_compound
+from grader.repair.roles import key_of
+from grader.repair.scope import Scope, is_quotient
 
 _SIMPLE = ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import pytest
 
 from grader.course import Exercise
-from grader.judging.drafts import PHRASES
 from grader.judging.edits import exercise_source
 from grader.judging.reference import reference
-from grader.judging.repair import Repair, search
-from grader.judging.small_edits import SmallEdit, small_edits
 from grader.observe.play import play, play_scenario
 from grader.observe.program import load_program
 from grader.observe.trace import Run
+from grader.repair.drafts import PHRASES
+from grader.repair.search import Repair, search
+from grader.repair.small_edits import SmallEdit, small_edits
 from grader.submission.submission import read_submission
 from tests.judging.examined import COURSE, quickly
 from tests.places import TESTS

@@ -4,12 +4,12 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from grader.judging.binding import unbound
-from grader.judging.donors import Donors
-from grader.judging.drafts import PHRASES, Draft, Kind
-from grader.judging.expression_edits import expression_drafts
-from grader.judging.line_edits import line_drafts
-from grader.judging.program_text import Definition
+from grader.repair.binding import unbound
+from grader.repair.donors import Donors
+from grader.repair.drafts import PHRASES, Draft, Kind
+from grader.repair.expression_edits import expression_drafts
+from grader.repair.line_edits import line_drafts
+from grader.repair.program_text import Definition
 
 _WHERE = {
     "": "",

@@ -1,0 +1,76 @@
+"""Feedback that names no mistake, or not all of them -> the same with the place that a repair of the program shows."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from grader.course import Exercise
+from grader.feedback import Feedback, RepairStep
+from grader.judging.assess import Origin
+from grader.judging.reference import Reference
+from grader.observe.trace import Run
+from grader.repair.search import Runner, search
+from grader.repair.small_edits import SmallEdit
+
+_PLAYS = 160
+"""At 2 to 8 ms each: about a second."""
+_LONG_RUN = 400
+"""Events of all scenarios together, from which on plays are slow and the search gets a share of them."""
+
+
+def wants_repair(feedback: Feedback) -> bool:
+    """Whether known mistakes leave something to be explained."""
+    diagnosis = feedback.diagnosis
+    explained = diagnosis.mistakes and not diagnosis.unexplained
+    return (
+        feedback.begun and feedback.status in ("failed", "error") and not explained and not diagnosis.pasted
+    )
+
+
+def with_repair(
+    feedback: Feedback,
+    exercise: Exercise,
+    runs: Mapping[str, Run],
+    reference: Reference,
+    origin: Origin,
+    runner: Runner,
+) -> Feedback:
+    """Search for a repair of the whole program, and point at its places; the feedback as it was where none is found.
+
+    Args:
+        feedback: for which `wants_repair` holds.
+        exercise: whose function was judged.
+        runs: the learner's.
+        reference: what they were judged by.
+        origin: the learner's program.
+        runner: plays variants of it where they can do no harm.
+    """
+    if not runs:  # it does not even load
+        return feedback
+    found = search(
+        exercise, origin.source, runs, reference.solution, runner, budget=_budget(exercise, reference)
+    )
+    if found is None or not found.whole:
+        return feedback
+    steps = tuple(_step(edit, origin) for edit in found.edits)
+    told = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps))
+    if feedback.diagnosis.mistakes or feedback.error is not None:
+        return told
+    line = found.edits[0].line
+    return replace(told, line=steps[0].line, cell=steps[0].cell, source_line=origin.text(line))
+
+
+def _budget(exercise: Exercise, reference: Reference) -> int:
+    events = sum(len(reference.solution(s.name).events) for s in exercise.driver.scenarios)
+    return _PLAYS if events <= _LONG_RUN else max(40, _PLAYS * _LONG_RUN // events)
+
+
+def _step(edit: SmallEdit, origin: Origin) -> RepairStep:
+    place = origin.place(edit.line)
+    return RepairStep(
+        kind=edit.phrase,
+        where=edit.where,
+        line=place.line if place else None,
+        cell=place.cell if place else None,
+        old=edit.old,
+        new=edit.new,
+    )
