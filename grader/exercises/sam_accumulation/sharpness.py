@@ -44,10 +44,9 @@ def _measure(stage: Stage, model: Net, batch: Batch, rho: float, loss_fn: LossFn
     )
 
 
-def _measure_twice(stage: Stage, model: Net) -> list[Any]:
-    """One model, on batches of their own and with a radius each."""
-    data = zip(batches(stage.env, (6, 4)), (0.4, 0.05), strict=True)
-    return [_measure(stage, model, batch, rho) for batch, rho in data]
+def _measure_once(stage: Stage, model: Net) -> Any:
+    (batch,) = batches(stage.env, (6,))
+    return _measure(stage, model, batch, 0.3)
 
 
 def _record_that_it_looked(stage: Stage) -> None:
@@ -124,7 +123,8 @@ def _weights(stage: Stage) -> None:
     """Called twice: what one call leaves behind, the next one adds to."""
     model = mlp(stage.env)
     before = flat_weights(model)
-    _measure_twice(stage, model)
+    for batch, rho in zip(batches(stage.env, (6, 4)), (0.4, 0.05), strict=True):
+        _measure(stage, model, batch, rho)
     stage.recorder.array("가중치가 옮겨진 거리", (flat_weights(model) - before).norm().reshape(1))
     _record_that_it_looked(stage)
 
@@ -132,7 +132,7 @@ def _weights(stage: Stage) -> None:
 @driver.scenario("gradients", "그레이디언트가 없던 모델", check="weights")
 def _no_gradients(stage: Stage) -> None:
     model = mlp(stage.env)
-    _measure_twice(stage, model)
+    _measure_once(stage, model)
     appeared = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in model.parameters())
     stage.recorder.fact("없던 그레이디언트가 생김", appeared)
     _record_that_it_looked(stage)
@@ -147,7 +147,7 @@ def _held_gradients(stage: Stage) -> None:
         noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
         held.append(noise.to(parameter.device))
         parameter.grad = held[-1].clone()
-    _measure_twice(stage, model)
+    _measure_once(stage, model)
     kept = [
         p.grad is not None and bool(torch.equal(p.grad, g))
         for p, g in zip(model.parameters(), held, strict=True)
@@ -182,7 +182,7 @@ def _frozen(stage: Stage) -> None:
 
 def _statistics_after(stage: Stage) -> nn.BatchNorm1d:
     model = norm_dropout_mlp(stage.env).train()
-    _measure_twice(stage, model)
+    _measure_once(stage, model)
     norm: Any = model.layers[1]
     return norm  # type: ignore[no-any-return]
 
@@ -207,20 +207,15 @@ def _counter(stage: Stage) -> None:
 
 @driver.scenario("random-state", "난수 상태", check="statistics")
 def _random_state(stage: Stage) -> None:
-    _measure_twice(stage, norm_dropout_mlp(stage.env).train())
+    _measure_once(stage, norm_dropout_mlp(stage.env).train())
     stage.recorder.array("다음 난수", torch.rand(4, dtype=torch.float64))
     _record_that_it_looked(stage)
 
 
-def _measure_in_mode(stage: Stage, model: Net) -> None:
-    (batch,) = batches(stage.env, (6,))
-    _measure(stage, model, batch, 0.3)
-
-
-add_mode_scenarios(driver, "statistics", _measure_in_mode)
+add_mode_scenarios(driver, "statistics", _measure_once)
 
 
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
-    stage.recorder.fact("반환 타입", [type_name(v) for v in _measure_twice(stage, mlp(stage.env))])
+    stage.recorder.fact("반환 타입", type_name(_measure_once(stage, mlp(stage.env))))
     _record_that_it_looked(stage)
