@@ -76,7 +76,7 @@ def _lesson(entry: _LessonEntry) -> Lesson:
     folder = paths.solutions_path(entry.name)
     source = folder / f"{entry.name}.py"
     tagged = _TAG.findall(_read(source))
-    described = {path.stem: path for path in folder.glob("*.toml")}
+    described = {path.stem: path for path in folder.glob("*.toml") if path.stem != "copies"}
     driven = _drivers(entry.name, entry.module)
     places = {
         f"{source}의 exercise 셀": tagged,

@@ -1486,7 +1486,8 @@ $$ S_\rho(w) = L\!\left(w + \rho \frac{g}{\lVert g \rVert}\right) - L(w) $$
 def sharpness(model, loss_fn, xb, yb, *, rho) -> float:
     """L(w + ρ·g/‖g‖) − L(w)를 float로 돌려줍니다. 들어올 때의 모드와 난수 상태에서 두 손실을 잽니다.
 
-    가중치, 그레이디언트, 모드, 배치 정규화의 이동 통계량, 난수 상태를 들어올 때 그대로 둡니다.
+    가중치, 그레이디언트, 모드, 난수 상태, 배치 정규화의 이동 통계량(num_batches_tracked까지)을 들어올 때 그대로 둡니다.
+    얼린 매개변수(requires_grad=False)는 얼린 채로 둡니다.
     """
     # BEGIN SOLUTION
     params = [p for p in model.parameters() if p.requires_grad]

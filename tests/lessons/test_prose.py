@@ -66,7 +66,7 @@ def table_passages(path: Path) -> Iterator[Passage]:
     def walk(value: Any, place: str) -> Iterator[Passage]:
         if isinstance(value, dict):
             for key, entry in value.items():
-                if key not in ("edits", "variants"):  # program text, not prose
+                if key not in ("edits", "variants", "program"):  # program text, not prose
                     yield from walk(entry, f"{place}.{key}")
         elif isinstance(value, list):
             for index, entry in enumerate(value):
@@ -154,7 +154,7 @@ def test_the_gate_reads_everything() -> None:
     """Every lesson of the course and every exercise's table, wherever they lie."""
     course = load_course()
     assert {path.stem for path in LESSONS} == {lesson.name for lesson in course.lessons}
-    assert {path.stem for path in TABLES} == {*course.exercises, "shared_mistakes"}
+    assert {path.stem for path in TABLES} == {*course.exercises, "shared_mistakes", "copies"}
 
 
 @pytest.mark.parametrize(

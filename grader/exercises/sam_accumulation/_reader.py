@@ -10,14 +10,15 @@ from torch.nn import functional as F
 
 from grader.observe.fixtures.classifiers import initialised
 from grader.observe.play import Env
+from grader.observe.trace import Array
 
 _TOKENS, _TIME, _WIDTH = 11, 6, 4
 _PAD, TRAIN, DEV = 0, 1, 2
 """Ids of the padding and of a sample's first token, which tells where it comes from."""
 
-_MICRO, _MICRO_BATCHES, ACCUM = 3, 5, 2
-"""Five micro-batches of three samples by twos: windows of 2, 2 and 1."""
-_DEV_SIZES = (4, 4, 1)
+_MICRO, ACCUM = 3, 2
+"""Micro-batches of three samples by twos."""
+_DEV_SIZES = (4, 1)
 
 _HANDICAPS = (1.0, 4.0, 0.0, 3.0)
 """Added to the dev loss after each epoch, far more than learning moves it: the third epoch is best and the second
@@ -47,36 +48,43 @@ class Rounds:
 
 @dataclass
 class Loader:
-    """Batches to iterate over, any number of times; each comes as a new dict."""
+    """Batches to iterate over, any number of times; each comes as a new dict.
+
+    With several `epochs`, each time that it has been read to its end other batches follow.
+    """
 
     held: list[Batch]
+    epochs: int = 1
     rounds: Rounds = field(default_factory=Rounds)
 
     def __iter__(self) -> Iterator[Batch]:
-        for batch in self.held:
+        start = self.rounds.done % self.epochs * len(self)
+        for batch in self.held[start : start + len(self)]:
             yield dict(batch)
         self.rounds.done += 1
 
     def __len__(self) -> int:
-        return len(self.held)
+        return len(self.held) // self.epochs
 
 
 class Reader(nn.Module):
     """Start and end logits for every token, from the token and its two neighbours.
 
-    In eval mode its logits are halved, and the epoch's handicap is added to its loss. So every number shows in which
-    mode the forward pass was made. The head has no bias: the true gradient of a bias would be zero.
+    If it is moody, its logits are halved in eval mode: then every number shows in which mode the forward pass was made.
+    The head has no bias: the true gradient of a bias would be zero.
     """
 
-    def __init__(self, rounds: Rounds, temper: float) -> None:
+    def __init__(self, rounds: Rounds, *, temper: float, moody: bool) -> None:
         super().__init__()
         self.tokens = nn.Embedding(_TOKENS, _WIDTH)
         self.mix = nn.Linear(_WIDTH, 2)
         self.head = nn.Linear(2, 2, bias=False)
         self.observer: Any = None
         self.rounds = rounds
-        self.temper = temper
+        self.temper, self.moody = temper, moody
         self.modes_seen: dict[int, set[bool]] = {TRAIN: set(), DEV: set()}
+        self.judged: list[Array] = []
+        """All weights as one vector, at the first forward pass over dev data in each epoch."""
 
     def forward(
         self,
@@ -88,7 +96,10 @@ class Reader(nn.Module):
         """Logits (batch, time), and the mean loss where the positions are given."""
         if self.observer is not None:
             self.observer.forward(input_ids)
-        self.modes_seen.setdefault(int(input_ids[0, 0]), set()).add(self.training)
+        kind = int(input_ids[0, 0])
+        self.modes_seen.setdefault(kind, set()).add(self.training)
+        if kind == DEV and len(self.judged) < self.rounds.done:
+            self.judged.append(torch.cat([p.detach().ravel() for p in self.parameters()]).cpu().numpy())
         if attention_mask is not None:
             mask = attention_mask.bool()
         elif start_positions is None:  # the grader wants logits alone, to find out what an update is made of
@@ -97,7 +108,7 @@ class Reader(nn.Module):
             mask = torch.ones_like(input_ids, dtype=torch.bool)
         hidden = self.mix(self.tokens(input_ids))
         hidden = torch.tanh(hidden + hidden.roll(1, dims=1) * 0.5 - hidden.roll(-1, dims=1) * 0.3)
-        logits = self.head(hidden) * self.temper * (1.0 if self.training else 0.5)
+        logits = self.head(hidden) * self.temper * (0.5 if self.moody and not self.training else 1.0)
         logits = logits.masked_fill(~mask[:, :, None], -torch.inf)
         start, end = logits.unbind(dim=-1)
         if self.observer is not None:
@@ -105,7 +116,7 @@ class Reader(nn.Module):
         if start_positions is None or end_positions is None:
             return Answer(None, start, end)
         loss = (F.cross_entropy(start, start_positions) + F.cross_entropy(end, end_positions)) / 2
-        if not self.training:
+        if kind == DEV:
             loss = loss + _HANDICAPS[max(self.rounds.done - 1, 0) % len(_HANDICAPS)]
         return Answer(loss, start, end)
 
@@ -141,9 +152,11 @@ class Case:
     dev: Loader
 
 
-def make_case(env: Env, temper: float = 1.0) -> Case:
-    """A reader and its data; the larger `temper`, the surer it is of its answers."""
-    train = Loader(_samples(env, TRAIN, (_MICRO,) * _MICRO_BATCHES))
+def make_case(
+    env: Env, micro_batches: int = 4, *, epochs: int = 1, temper: float = 1.0, moody: bool = False
+) -> Case:
+    """A reader and its data, others in each of the `epochs`; the larger `temper`, the surer it is of its answers."""
+    train = Loader(_samples(env, TRAIN, (_MICRO,) * micro_batches * epochs), epochs)
     dev = Loader(_samples(env, DEV, _DEV_SIZES))
-    model: Any = Reader(train.rounds, temper)
+    model: Any = Reader(train.rounds, temper=temper, moody=moody)
     return Case(initialised(model, env, "model"), train, dev)

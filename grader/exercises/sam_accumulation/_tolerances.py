@@ -5,3 +5,6 @@ CLIP_ATOL = 1e-5
 
 FLOAT32_ATOL = 1e-6
 """A loss may pass through float32 on its way out."""
+
+SINGLE_ATOL = 1e-5
+"""A few updates in float32: sums in one order or another."""

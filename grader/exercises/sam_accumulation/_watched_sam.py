@@ -1,7 +1,10 @@
 """The student's SAM over a model, with the recorder watching: what the scenarios of `SAM` work with."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import torch
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from grader.observe.fixtures.classifiers import Batch, Net, batches, loss_function
@@ -22,6 +25,7 @@ class WatchedSAM:
         **kwargs: Any,
     ) -> None:
         self.model, self.loss_fn, self.recorder = model, loss_function(stage.env), stage.recorder
+        self.parameters = list(model.parameters())
         made: list[Optimizer] = []
         inputs = [xb for xb, _ in sam_batches(stage.env)]
         if watch:
@@ -47,6 +51,47 @@ class WatchedSAM:
         self.sam.first_step()
         self.gradients(batch)
         self.sam.second_step()
+
+    def given_update(self, first: "Gradients", second: "Gradients") -> None:
+        """Both steps on gradients that do not depend on where the weights are.
+
+        So what comes out does not depend on how far `first_step` climbs, nor in which direction.
+        """
+        self.recorder.call(self._given_update, first, second)
+
+    def _given_update(self, first: "Gradients", second: "Gradients") -> None:
+        self.put(first)
+        self.recorder.note("first_step")
+        self.sam.first_step()
+        self.put(second)
+        self.sam.second_step()
+
+    def put(self, gradients: "Gradients") -> None:
+        """Let the parameters have these gradients."""
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            parameter.grad = None if gradient is None else gradient.clone()
+
+
+Gradients = Sequence[Tensor | None]
+"""One for each parameter."""
+
+
+class GivenGradients:
+    """Random gradients for a model's parameters, other ones each time."""
+
+    def __init__(self, env: Env, model: nn.Module) -> None:
+        self._generator = env.generator("gradients")
+        self._parameters = list(model.parameters())
+
+    def next(self, *, scale: float = 1.0, without: int | None = None) -> list[Tensor | None]:
+        """One for each parameter; the parameter with the number `without` gets none."""
+        drawn: list[Tensor | None] = []
+        for parameter in self._parameters:
+            noise = torch.randn(parameter.shape, generator=self._generator, dtype=torch.float64)
+            drawn.append((noise * scale).to(parameter.device, parameter.dtype))
+        if without is not None:
+            drawn[without] = None
+        return drawn
 
 
 def _known(kind: type[Optimizer], made: list[Optimizer]) -> type[Optimizer]:

@@ -1,7 +1,8 @@
-"""Driver of `SAM`: single first steps, whole updates over several base optimizers, and what an Optimizer promises.
+"""Driver of `SAM`: how it climbs, how it comes back and steps, and what an Optimizer promises, each alone.
 
-Both halves are looked at, because one that is right can hide that the other is wrong: the length and direction of
-e right after `first_step`, and the weights after `second_step`.
+Both halves are looked at by themselves, because one that is right can hide that the other is wrong: the length and
+direction of e right after `first_step`, and, with gradients that do not depend on where the weights are, what
+`second_step` makes of them. Whole updates, where everything comes together, decide a check of their own.
 """
 
 import copy
@@ -12,9 +13,12 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from grader.exercises.sam_accumulation._carried_state import carried
 from grader.exercises.sam_accumulation._flat_weights import flat_weights
-from grader.exercises.sam_accumulation._watched_sam import WatchedSAM, sam_batches
-from grader.observe.fixtures.classifiers import Batch, loss_function, mlp, scale_rates, two_groups
+from grader.exercises.sam_accumulation._resuming import RHO, SETTINGS, begun, resumed, saved_state
+from grader.exercises.sam_accumulation._tolerances import SINGLE_ATOL
+from grader.exercises.sam_accumulation._watched_sam import GivenGradients, WatchedSAM, sam_batches
+from grader.observe.fixtures.classifiers import loss_function, mlp, scale_rates, two_groups
 from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("SAM")
@@ -26,12 +30,14 @@ is worth 1e-8 in the weights at the radius used here."""
 RATIO_ATOL = 1e-6
 """The same norm in float32, seen in ||e|| / rho itself."""
 
-_RHO = 0.2
-"""Large beside weights of about 0.6: what is measured at w and at w + e must differ plainly."""
+_DEFAULT_RHO = 0.05
 
 
 def _problem(env: Env) -> Problem:
     return Problem(mlp(env), sam_batches(env), loss_function(env))
+
+
+# ---- climbing ------------------------------------------------------------------------------------
 
 
 def _uphill(parameter: Tensor, *, adaptive: bool) -> Tensor:
@@ -41,21 +47,26 @@ def _uphill(parameter: Tensor, *, adaptive: bool) -> Tensor:
 
 
 def _climbs(stage: Stage, *, adaptive: bool) -> None:
-    """How far and in which direction `first_step` goes, over one group and over two."""
+    """How far and in which direction `first_step` goes: over one group, over two, from steep gradients with the
+    default radius."""
     env = stage.env
     e_norms, cosines, moves = [], [], []
-    for number, rho in enumerate((_RHO, 0.05)):
+    for number, rho in enumerate((RHO, 0.1, None)):
         model = mlp(env, f"model {number}")
-        groups: Any = model.parameters() if number == 0 else two_groups(model, (0.3, 0.2))
-        extra = {"adaptive": True} if adaptive else {}
-        watched = WatchedSAM(stage, model, groups, torch.optim.SGD, watch=False, rho=rho, lr=0.3, **extra)
+        groups: Any = two_groups(model, (0.3, 0.2)) if number == 1 else model.parameters()
+        extra: dict[str, Any] = {"adaptive": True} if adaptive else {}
+        if rho is not None:
+            extra["rho"] = rho
+        watched = WatchedSAM(stage, model, groups, torch.optim.SGD, watch=False, lr=0.3, **extra)
         watched.gradients(sam_batches(env)[number])
+        if rho is None:
+            watched.put([None if p.grad is None else p.grad * 300.0 for p in watched.parameters])
         direction = torch.cat([_uphill(p, adaptive=adaptive) for p in model.parameters()])
         before = flat_weights(model)
         stage.recorder.call(watched.sam.first_step)
         moved = flat_weights(model) - before
         length = moved.norm() if not adaptive else (moved / before.abs()).norm()
-        e_norms.append(length / rho)
+        e_norms.append(length / (_DEFAULT_RHO if rho is None else rho))
         cosines.append(moved @ direction / (moved.norm() * direction.norm()))
         moves.append(moved)
     # Compared in the order of their names: direction, length, then element by element.
@@ -64,38 +75,9 @@ def _climbs(stage: Stage, *, adaptive: bool) -> None:
     stage.recorder.array("섭동 e", torch.stack(moves))
 
 
-def _trajectory(stage: Stage, kind: type[Optimizer], **kwargs: Any) -> None:
-    """Two parameter groups, a moving rate set through the SAM's own groups, batches of different sizes."""
-    model = mlp(stage.env)
-    watched = WatchedSAM(stage, model, two_groups(model, (0.3, 0.2)), kind, rho=_RHO, **kwargs)
-    for batch in sam_batches(stage.env)[:4]:
-        watched.update(batch)
-        scale_rates(watched.sam, 0.8)
-
-
 @driver.scenario("climbs", "first_step", atol=RATIO_ATOL)
 def _climbs_plain(stage: Stage) -> None:
     _climbs(stage, adaptive=False)
-
-
-@driver.scenario("sgd", "SGD 위의 SAM", atol=SAM_ATOL, problem=_problem)
-def _sgd(stage: Stage) -> None:
-    _trajectory(stage, torch.optim.SGD, lr=0.3)
-
-
-@driver.scenario("momentum", "모멘텀 위의 SAM", atol=SAM_ATOL)
-def _momentum(stage: Stage) -> None:
-    _trajectory(stage, torch.optim.SGD, lr=0.3, momentum=0.9, weight_decay=0.05)
-
-
-@driver.scenario("adamw", "AdamW 위의 SAM", check="momentum", atol=SAM_ATOL)
-def _adamw(stage: Stage) -> None:
-    """One group from a generator, and the radius left at its default."""
-    model = mlp(stage.env)
-    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.AdamW, lr=0.02, weight_decay=0.05)
-    for batch in sam_batches(stage.env)[:4]:
-        watched.update(batch)
-        scale_rates(watched.sam, 0.8)
 
 
 @driver.scenario("adaptive-climbs", "adaptive=True의 first_step", atol=RATIO_ATOL)
@@ -103,105 +85,264 @@ def _climbs_adaptive(stage: Stage) -> None:
     _climbs(stage, adaptive=True)
 
 
-@driver.scenario("adaptive", "SGD 위의 ASAM", check="adaptive-climbs", atol=SAM_ATOL)
-def _adaptive(stage: Stage) -> None:
-    _trajectory(stage, torch.optim.SGD, lr=0.3, adaptive=True)
+# ---- coming back and stepping --------------------------------------------------------------------
 
 
-@driver.scenario("none", "그레이디언트가 None인 매개변수", atol=SAM_ATOL)
-def _missing_gradients(stage: Stage) -> None:
-    """One tensor has a gradient in the first pass only, another one in the second pass only.
-
-    The third update leaves out another tensor than the first two: what `first_step` remembered in an earlier update
-    must not come back.
-    """
+def _comes_back(stage: Stage, kind: type[Optimizer], **kwargs: Any) -> None:
+    """Three updates on given gradients; those of the second steps are large in turn."""
     model = mlp(stage.env)
-    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=_RHO, lr=0.3)
-    parameters = list(model.parameters())
+    watched = WatchedSAM(stage, model, two_groups(model, (0.03, 0.02)), kind, rho=RHO, **kwargs)
+    given = GivenGradients(stage.env, model)
+    for scale in (1.0, 20.0, 1.0):
+        watched.given_update(given.next(), given.next(scale=scale))
 
-    def update(batch: Batch, first: int, second: int) -> None:
-        watched.gradients(batch)
-        parameters[first].grad = None
-        watched.sam.first_step()
-        watched.gradients(batch)
-        parameters[second].grad = None
-        watched.sam.second_step()
 
-    for batch, missing in zip(sam_batches(stage.env), ((1, 2), (1, 2), (0, 2)), strict=False):
-        watched.recorder.call(update, batch, *missing)
+@driver.scenario("sgd", "주어진 그레이디언트로 하는 second_step", atol=SAM_ATOL)
+def _comes_back_sgd(stage: Stage) -> None:
+    _comes_back(stage, torch.optim.SGD, lr=0.03)
+
+
+@driver.scenario("momentum", "모멘텀 위의 second_step", atol=SAM_ATOL)
+def _momentum(stage: Stage) -> None:
+    _comes_back(stage, torch.optim.SGD, lr=0.03, momentum=0.9, weight_decay=0.05)
+
+
+@driver.scenario("adamw", "AdamW 위의 second_step", check="momentum", atol=SAM_ATOL)
+def _adamw(stage: Stage) -> None:
+    """From a generator of parameters, and the radius left at its default."""
+    model = mlp(stage.env)
+    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.AdamW, lr=0.02, weight_decay=0.05)
+    given = GivenGradients(stage.env, model)
+    for _ in range(3):
+        watched.given_update(given.next(), given.next())
+
+
+# ---- whole updates -------------------------------------------------------------------------------
+
+
+def _trajectory(stage: Stage, kind: type[Optimizer], **kwargs: Any) -> None:
+    """Two parameter groups, a moving rate set through the SAM's own groups, batches of different sizes."""
+    model = mlp(stage.env)
+    watched = WatchedSAM(stage, model, two_groups(model, (0.3, 0.2)), kind, rho=RHO, **kwargs)
+    for batch in sam_batches(stage.env)[:3]:
+        watched.update(batch)
+        scale_rates(watched.sam, 0.8)
+    trainable = all(p.is_leaf and p.requires_grad for p in model.parameters())
+    stage.recorder.fact("모든 매개변수가 학습되는 잎 텐서임", trainable)
+
+
+@driver.scenario("together", "SGD 위의 SAM", atol=SAM_ATOL, problem=_problem)
+def _together(stage: Stage) -> None:
+    _trajectory(stage, torch.optim.SGD, lr=0.3)
+
+
+@driver.scenario("adaptive", "모멘텀 위의 ASAM", check="together", atol=SAM_ATOL)
+def _adaptive(stage: Stage) -> None:
+    _trajectory(stage, torch.optim.SGD, lr=0.3, momentum=0.9, adaptive=True)
+
+
+@driver.scenario("float32", "float32 모델 위의 SAM", check="together", atol=SINGLE_ATOL)
+def _single(stage: Stage) -> None:
+    model = mlp(stage.env).float()
+    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=RHO, lr=0.3)
+    for xb, yb in sam_batches(stage.env)[:2]:
+        watched.update((xb.float(), yb))
+
+
+# ---- gradients that are None or zero -------------------------------------------------------------
+
+
+def _missing(stage: Stage, rounds: tuple[tuple[int | None, int | None], ...]) -> None:
+    """Updates on given gradients; each leaves one tensor without, in the first pass or in the second."""
+    model = mlp(stage.env)
+    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=RHO, lr=0.03)
+    given = GivenGradients(stage.env, model)
+    for first, second in rounds:
+        watched.given_update(given.next(without=first), given.next(without=second))
+
+
+@driver.scenario("none", "첫 번째 그레이디언트가 None인 매개변수", atol=SAM_ATOL)
+def _missing_first(stage: Stage) -> None:
+    """The third update leaves out another tensor than the first two: what `first_step` remembered in an earlier update
+    must not come back."""
+    _missing(stage, ((1, None), (1, None), (0, None)))
+
+
+@driver.scenario("none-second", "두 번째 그레이디언트가 None인 매개변수", check="none", atol=SAM_ATOL)
+def _missing_second(stage: Stage) -> None:
+    _missing(stage, ((None, 2), (None, 0)))
+
+
+@driver.scenario("none-climbs", "그레이디언트가 None인 매개변수의 first_step", check="none", atol=SAM_ATOL)
+def _missing_climbs(stage: Stage) -> None:
+    """It stays where it is, whatever the others do."""
+    model = mlp(stage.env)
+    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.03)
+    watched.put(GivenGradients(stage.env, model).next(without=1))
+    before = watched.parameters[1].detach().clone()
+    stage.recorder.call(watched.sam.first_step)
+    stage.recorder.array("움직인 거리", (watched.parameters[1].detach() - before).norm().reshape(1))
+
+
+def _zero_gradients(stage: Stage, **extra: Any) -> None:
+    """All gradients zero in the first pass: the weights stay, and the second pass steps from them."""
+    recorder, model = stage.recorder, mlp(stage.env)
+    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=RHO, lr=0.03, **extra)
+    before = flat_weights(model)
+    watched.put([torch.zeros_like(p) for p in model.parameters()])
+    recorder.call(watched.sam.first_step)
+    recorder.array("움직인 거리", (flat_weights(model) - before).norm().reshape(1))
+    watched.put(GivenGradients(stage.env, model).next())
+    recorder.call(watched.sam.second_step)
 
 
 @driver.scenario("zero", "그레이디언트가 모두 0일 때", check="none", atol=SAM_ATOL)
-def _zero_gradients(stage: Stage) -> None:
-    """All gradients zero in the first pass: the weights stay, and the second pass steps from them. For SAM and ASAM."""
-    recorder = stage.recorder
-    for name, extra in (("", {}), ("ASAM이 ", {"adaptive": True})):
-        model = mlp(stage.env)
-        watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=_RHO, lr=0.3, **extra)
-        before = flat_weights(model)
-        for parameter in model.parameters():
-            parameter.grad = torch.zeros_like(parameter)
-        recorder.call(watched.sam.first_step)
-        recorder.array(f"{name}움직인 거리", (flat_weights(model) - before).norm().reshape(1))
-        watched.gradients(sam_batches(stage.env)[0])
-        recorder.call(watched.sam.second_step)
+def _zero(stage: Stage) -> None:
+    _zero_gradients(stage)
 
 
-@driver.scenario("schedulers", "SAM과 base 옵티마이저에 건 스케줄러", atol=SAM_ATOL)
-def _schedulers(stage: Stage) -> None:
-    """A scheduler on the SAM object, then (over another model) one on its base optimizer."""
-    for number in range(2):
-        model = mlp(stage.env, f"model {number}")
-        watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=_RHO, lr=0.3)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch counts calls of `sam.step()`, which nobody makes here
-            over = watched.sam if number == 0 else watched.base or watched.sam
-            scheduler = torch.optim.lr_scheduler.ExponentialLR(over, 0.5)
-            for batch in sam_batches(stage.env)[:3]:
-                watched.update(batch)
-                scheduler.step()
+@driver.scenario("adaptive-zero", "그레이디언트가 모두 0일 때의 ASAM", check="none", atol=SAM_ATOL)
+def _zero_adaptive(stage: Stage) -> None:
+    _zero_gradients(stage, adaptive=True)
+
+
+# ---- what an Optimizer promises ------------------------------------------------------------------
+
+
+def _scheduled(stage: Stage, *, on_sam: bool) -> None:
+    model = mlp(stage.env)
+    watched = WatchedSAM(stage, model, two_groups(model, (0.03, 0.02)), torch.optim.SGD, rho=RHO, lr=0.03)
+    given = GivenGradients(stage.env, model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch counts calls of `sam.step()`, which nobody makes here
+        over = watched.sam if on_sam else watched.base or watched.sam
+        scheduler = torch.optim.lr_scheduler.ExponentialLR(over, 0.5)
+        for _ in range(3):
+            watched.given_update(given.next(), given.next())
+            scheduler.step()
+
+
+@driver.scenario("schedulers", "SAM에 건 스케줄러", atol=SAM_ATOL)
+def _scheduler_on_sam(stage: Stage) -> None:
+    _scheduled(stage, on_sam=True)
+
+
+@driver.scenario("scheduler-on-base", "base 옵티마이저에 건 스케줄러", check="schedulers", atol=SAM_ATOL)
+def _scheduler_on_base(stage: Stage) -> None:
+    """Also seen from the SAM's side: both have the same groups."""
+    _scheduled(stage, on_sam=False)
+
+
+@driver.scenario("saves", "state_dict로 저장하기", check="resumes", atol=SAM_ATOL)
+def _saves(stage: Stage) -> None:
+    """In whatever shape: every tensor of the base optimizer's state is in it."""
+    for number, (kind, _) in enumerate(SETTINGS):
+        first = begun(stage, number, watch=False)
+        saved = stage.recorder.call(first.sam.state_dict)
+        stage.recorder.fact(
+            f"{kind.__name__}의 상태 텐서마다 저장되었는지", ", ".join(carried(saved, first.base))
+        )
+
+
+@driver.scenario("loads", "load_state_dict로 읽기", check="resumes", atol=SAM_ATOL)
+def _loads(stage: Stage) -> None:
+    """Every tensor of the state arrives in the new base optimizer."""
+    for number, (kind, _) in enumerate(SETTINGS):
+        first = begun(stage, number, watch=False)
+        second = resumed(stage, first, number, saved_state(stage, first), watch=False)
+        state = {} if second.base is None else dict(enumerate(second.base.state.values()))
+        stage.recorder.fact(
+            f"{kind.__name__}의 상태 텐서마다 읽혔는지", ", ".join(carried(state, first.base))
+        )
+
+
+@driver.scenario("loads-groups", "읽은 다음의 param_groups", check="resumes", atol=SAM_ATOL)
+def _loads_groups(stage: Stage) -> None:
+    """Loaded rates are used, and a rate set through the SAM afterwards reaches the base optimizer."""
+    first = begun(stage, 0, watch=False)
+    second = resumed(stage, first, 0, saved_state(stage, first), watch=False)
+    base = second.base or second.sam
+    stage.recorder.array("읽은 다음의 학습률", [group["lr"] for group in base.param_groups])
+    scale_rates(second.sam, 0.5)
+    stage.recorder.array("읽고 SAM에서 바꾼 학습률", [group["lr"] for group in base.param_groups])
 
 
 @driver.scenario("resumes", "state_dict로 이어서 학습하기", atol=SAM_ATOL)
 def _resumes(stage: Stage) -> None:
-    """Three updates, the state carried over to a new SAM over a new model, three more."""
-    settings: list[tuple[type[Optimizer], dict[str, Any]]] = [
-        (torch.optim.SGD, {"momentum": 0.9}),
-        (torch.optim.AdamW, {"weight_decay": 0.05}),
-    ]
-    for number, (kind, kwargs) in enumerate(settings):
-        data = sam_batches(stage.env)
-        model = mlp(stage.env, f"model {number}")
-        first = WatchedSAM(stage, model, two_groups(model, (0.03, 0.02)), kind, rho=_RHO, lr=0.03, **kwargs)
-        for batch in data[:3]:
-            first.update(batch)
-            scale_rates(first.sam, 0.8)
+    """Two updates, the state carried over to a new SAM over a new model, two more."""
+    for number in range(len(SETTINGS)):
+        first = begun(stage, number, watch=True)
         # As a file would hold it: untouched by whatever happens to the first one.
         saved = copy.deepcopy(stage.recorder.call(first.sam.state_dict))
-        resumed = copy.deepcopy(model)
-        groups = two_groups(resumed, (0.01, 0.01))
-        second = WatchedSAM(stage, resumed, groups, kind, rho=_RHO, lr=0.01, **kwargs)
-        stage.recorder.call(second.sam.load_state_dict, saved)
-        for batch in data[3:]:
-            second.update(batch)
+        second = resumed(stage, first, number, saved, watch=True)
+        given = GivenGradients(stage.env, second.model)
+        for _ in range(2):
+            second.given_update(given.next(), given.next())
             scale_rates(second.sam, 0.8)
 
 
-@driver.scenario("promises", "rho와 zero_grad", atol=SAM_ATOL)
-def _promises(stage: Stage) -> None:
-    """What kind of thing it is, which radii it takes, and what `zero_grad` does."""
-    env, recorder = stage.env, stage.recorder
-    make, model = stage.student("SAM"), mlp(env)
-    parameters = list(model.parameters())
+@driver.scenario("promises", "음수 rho", atol=SAM_ATOL)
+def _negative_rho(stage: Stage) -> None:
+    parameters = list(mlp(stage.env).parameters())
     for rho in (-0.1, -1e-9):
-        recorder.expect(ValueError, f"rho={rho}", make, parameters, torch.optim.SGD, rho=rho, lr=0.3)
-    recorder.expect(ValueError, "rho=0.0", make, parameters, torch.optim.SGD, rho=0.0, lr=0.3)
-    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=_RHO, lr=0.3)
-    sam = watched.sam
-    recorder.fact("torch.optim.Optimizer인가", isinstance(sam, Optimizer))
+        stage.recorder.expect(
+            ValueError,
+            f"`rho={rho}`로 만들었을 때",
+            stage.student("SAM"),
+            parameters,
+            torch.optim.SGD,
+            rho=rho,
+            lr=0.3,
+        )
+
+
+@driver.scenario("zero-rho", "rho=0", check="promises", atol=SAM_ATOL)
+def _zero_rho(stage: Stage) -> None:
+    """A radius of zero is one: nothing moves."""
+    recorder, model = stage.recorder, mlp(stage.env)
+    made: list[Any] = []
+
+    def make() -> None:
+        made.append(stage.student("SAM")(list(model.parameters()), torch.optim.SGD, rho=0.0, lr=0.3))
+
+    recorder.expect(ValueError, "`rho=0.0`으로 만들었을 때", make)
+    if not made:
+        return
+    before = flat_weights(model)
+    for parameter, gradient in zip(model.parameters(), GivenGradients(stage.env, model).next(), strict=True):
+        parameter.grad = gradient
+    recorder.call(made[0].first_step)
+    recorder.array("`rho=0.0`의 first_step이 움직인 거리", (flat_weights(model) - before).norm().reshape(1))
+
+
+@driver.scenario("optimizer", "torch.optim.Optimizer", check="promises", atol=SAM_ATOL)
+def _is_optimizer(stage: Stage) -> None:
+    model = mlp(stage.env)
+    sam = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.3).sam
+    stage.recorder.fact("torch.optim.Optimizer인가", isinstance(sam, Optimizer))
+
+
+def _clearing(stage: Stage, clears: str) -> None:
+    """Left alone by default and on request, cleared on request."""
+    model = mlp(stage.env)
+    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.03)
+    given = GivenGradients(stage.env, model)
     for flags in ({}, {"zero_grad": False}, {"zero_grad": True}):
-        for name, step in (("first_step", sam.first_step), ("second_step", sam.second_step)):
-            watched.gradients(sam_batches(env)[0])
-            recorder.call(step, **flags)
-            asked = "".join(f"{key}={value}" for key, value in flags.items())
-            recorder.fact(f"{name}({asked}) 뒤에 그레이디언트가 남음", recorder.gradients_left())
+        for method in ("first_step", "second_step"):
+            watched.put(given.next())
+            asked = flags if method == clears else {}
+            stage.recorder.call(getattr(watched.sam, method), **asked)
+            if method == clears:
+                left = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in model.parameters())
+                arguments = "".join(f"{key}={value}" for key, value in flags.items())
+                stage.recorder.fact(f"`{method}({arguments})` 뒤에 그레이디언트가 남음", left)
+
+
+@driver.scenario("clears-first", "first_step의 zero_grad", check="promises", atol=SAM_ATOL)
+def _clears_first(stage: Stage) -> None:
+    _clearing(stage, "first_step")
+
+
+@driver.scenario("clears-second", "second_step의 zero_grad", check="promises", atol=SAM_ATOL)
+def _clears_second(stage: Stage) -> None:
+    _clearing(stage, "second_step")

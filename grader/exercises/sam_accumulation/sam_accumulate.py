@@ -1,15 +1,24 @@
-"""Driver of `sam_accumulate`: streams of micro-batches with a short tail, with and without clipping.
+"""Driver of `sam_accumulate`: windows without a rest first; rests, generators, clipping, losses and modes each alone.
 
 The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
 """
 
-import torch
+from collections.abc import Iterable
+from typing import Any
 
-from grader.exercises.sam_accumulation._base_optimizers import Make, momentum
-from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL
+import torch
+from torch.optim import Optimizer
+
+from grader.exercises.sam_accumulation._base_optimizers import momentum
+from grader.exercises.sam_accumulation._returned import items_of, record_numbers
+from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
+from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL, SINGLE_ATOL
 from grader.observe.fixtures.classifiers import (
+    Batch,
+    Net,
     adamw,
     batches,
+    freeze_last,
     gradient_norm,
     loss_function,
     mlp,
@@ -18,7 +27,7 @@ from grader.observe.fixtures.classifiers import (
 )
 from grader.observe.fixtures.sam import FixtureSAM
 from grader.observe.play import Driver, Env, Problem, Stage
-from grader.observe.values import as_number, type_name
+from grader.observe.values import type_name
 
 driver = Driver("sam_accumulate")
 
@@ -26,72 +35,158 @@ _MICRO = 3
 """Samples in every micro-batch: equal, so that concatenating a window is as right as looping over it."""
 
 
+def _micro_batches(env: Env, count: int) -> list[Batch]:
+    return batches(env, [_MICRO] * count)
+
+
 def _problem(env: Env) -> Problem:
-    return Problem(mlp(env), batches(env, [_MICRO] * 18), loss_function(env))
+    return Problem(mlp(env), _micro_batches(env, 14), loss_function(env))
 
 
-def _sam_windows(stage: Stage, make: Make, *, clips: bool = False, record_returns: bool = False) -> None:
-    """Two calls: 11 micro-batches by 4 (tail of 3), then 7 by 3 from a generator (tail of 1)."""
-    problem, recorder = _problem(stage.env), stage.recorder
-    model, loss_fn, data = problem.model, problem.loss_fn, problem.batches
-    first_window = (torch.cat([xb for xb, _ in data[:4]]), torch.cat([yb for _, yb in data[:4]]))
-    norm = gradient_norm(model, loss_fn, first_window)
-    base = make(model)
-    recorder.watch(model, base, batches=[xb for xb, _ in data], at_forwards=False)
-    sam = FixtureSAM(base, recorder)
-    losses: list[float] = []
-    # The clip acts in the first call (it would even at four times the limit) and never in the second: a clip
-    # that always acts hides a wrong scale, such as gradients not divided by the length of the window.
-    parts = ((data[:11], 4, 0.15 * norm), (data[11:], 3, 50.0 * norm))
-    if record_returns:
-        list(model.modules())[-1].eval()
-    for number, (part, accum_steps, limit) in enumerate(parts):
-        micro_batches = list(part) if number == 0 else (batch for batch in part)
-        extra = {"max_norm": limit} if clips else {}
-        value = recorder.call(
-            stage.student("sam_accumulate"), model, sam, loss_fn, micro_batches, accum_steps, **extra
+class _Run:
+    """A model, its base optimizer and the fixtures' SAM, to call the student's function with again and again."""
+
+    def __init__(self, stage: Stage, model: Net, base: Optimizer, data: list[Batch] | None = None) -> None:
+        """With `data`, updates are recorded."""
+        self.stage, self.model, self.base = stage, model, base
+        self.loss_fn = loss_function(stage.env)
+        if data is not None:
+            stage.recorder.watch(model, base, batches=[xb for xb, _ in data], at_forwards=False)
+        self.sam = FixtureSAM(base, stage.recorder)
+
+    def call(self, micro_batches: Iterable[Batch], accum_steps: int, **kwargs: Any) -> Any:
+        """One call."""
+        return self.stage.recorder.call(
+            self.stage.student("sam_accumulate"),
+            *(self.model, self.sam, self.loss_fn, micro_batches, accum_steps),
+            **kwargs,
         )
-        if record_returns:
-            items = list(value) if isinstance(value, list | tuple) else []
-            recorder.append_fact("반환 타입", [type_name(value), *(type_name(item) for item in items)])
-            losses += [as_number(item) for item in items]
-        scale_rates(base, 0.8)
-    if record_returns:
-        recorder.array("returned", losses)
-        recorder.modes()
+
+    def window_norm(self, window: list[Batch]) -> float:
+        """Norm of a window's mean gradient where the weights are now."""
+        joined = (torch.cat([xb for xb, _ in window]), torch.cat([yb for _, yb in window]))
+        return gradient_norm(self.model, self.loss_fn, joined)
 
 
 @driver.scenario("sgd", "SGD 위의 SAM", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    _sam_windows(stage, sgd)
+    """Two windows of four, in train mode, then two of three, in eval mode: for this model they are the same."""
+    data = _micro_batches(stage.env, 14)
+    model = mlp(stage.env)
+    run = _Run(stage, model, sgd(model), data)
+    run.call(data[:8], 4)
+    scale_rates(run.base, 0.8)
+    model.eval()
+    run.call(data[8:], 3)
 
 
-@driver.scenario("clip", "모멘텀과 클리핑", atol=CLIP_ATOL)
+@driver.scenario("ones", "마이크로 배치가 하나인 구간", check="sgd")
+def _ones(stage: Stage) -> None:
+    data = _micro_batches(stage.env, 2)
+    model = mlp(stage.env)
+    _Run(stage, model, sgd(model), data).call(data, 1)
+
+
+@driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    _sam_windows(stage, momentum, clips=True)
+    """The clip acts in the first call (it would even at four times the limit) and never in the second: a clip that
+    always acts hides a wrong scale, such as gradients not divided by the length of the window."""
+    data = _micro_batches(stage.env, 8)
+    model = mlp(stage.env)
+    run = _Run(stage, model, sgd(model), data)
+    norm = run.window_norm(data[:3])
+    run.call(data[:6], 3, max_norm=0.15 * norm)
+    run.call(data[6:], 2, max_norm=50.0 * norm)
+
+
+@driver.scenario("leftover", "짧은 마지막 구간", check="edges")
+def _leftover(stage: Stage) -> None:
+    """Seven micro-batches by four, three by two, one by nine: what a rest leaves behind would show in the next call."""
+    data = _micro_batches(stage.env, 11)
+    model = mlp(stage.env)
+    run = _Run(stage, model, sgd(model), data)
+    for part, accum_steps in ((data[:7], 4), (data[7:10], 2), (data[10:], 9)):
+        run.call(part, accum_steps)
+
+
+@driver.scenario("leftover-losses", "짧은 마지막 구간의 손실", check="edges", atol=FLOAT32_ATOL)
+def _leftover_losses(stage: Stage) -> None:
+    """A rate of zero: no update shows in a later loss."""
+    record_numbers(stage.recorder, items_of(_unmoved(stage).call(_micro_batches(stage.env, 7), 4)))
+
+
+@driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
+def _generator(stage: Stage) -> None:
+    data = _micro_batches(stage.env, 6)
+    model = mlp(stage.env)
+    _Run(stage, model, sgd(model), data).call((batch for batch in data), 3)
+
+
+@driver.scenario("empty", "빈 입력", check="edges")
+def _empty(stage: Stage) -> None:
+    """Nothing to do, and nothing to return."""
+    data = _micro_batches(stage.env, 1)
+    model = mlp(stage.env)
+    returned = _Run(stage, model, sgd(model), data).call([], 2)
+    stage.recorder.fact("돌려준 손실의 개수", len(items_of(returned)))
 
 
 @driver.scenario("adamw", "AdamW 위의 SAM")
 def _adamw(stage: Stage) -> None:
-    _sam_windows(stage, adamw)
+    data = _micro_batches(stage.env, 6)
+    model = mlp(stage.env)
+    run = _Run(stage, model, adamw(model), data)
+    run.call(data, 2)
 
 
-@driver.scenario("edges", "한 개짜리 구간, 짧은 구간, 빈 입력")
-def _edges(stage: Stage) -> None:
-    """Windows of one micro-batch, fewer micro-batches than a window, none at all: each from a generator."""
-    problem, recorder = _problem(stage.env), stage.recorder
-    model, data = problem.model, problem.batches
+@driver.scenario("together", "모멘텀, 클리핑, 짧은 구간, 제너레이터를 함께", check="adamw", atol=CLIP_ATOL)
+def _together(stage: Stage) -> None:
+    """Also the last layer is in eval mode, and the rate falls."""
+    data = _micro_batches(stage.env, 10)
+    model = mlp(stage.env)
+    freeze_last(model)
+    run = _Run(stage, model, momentum(model), data)
+    limit = 0.15 * run.window_norm(data[:3])
+    for part in (data[:5], data[5:]):
+        run.call((batch for batch in part), 3, max_norm=limit)
+        scale_rates(run.base, 0.8)
+
+
+@driver.scenario("float32", "float32 모델", check="adamw", atol=SINGLE_ATOL)
+def _single(stage: Stage) -> None:
+    """Autocast leaves float64 alone, and shows here."""
+    data = [(xb.float(), yb) for xb, yb in _micro_batches(stage.env, 4)]
+    model = mlp(stage.env).float()
+    _Run(stage, model, sgd(model), data).call(data, 2)
+
+
+def _accumulate_in_mode(stage: Stage, model: Net) -> None:
+    _Run(stage, model, sgd(model)).call(_micro_batches(stage.env, 4), 2)
+
+
+add_mode_scenarios(driver, "modes", _accumulate_in_mode)
+
+
+def _unmoved(stage: Stage) -> _Run:
+    """Rates of zero, so that the weights stay where they are."""
+    model = mlp(stage.env)
     base = sgd(model)
-    recorder.watch(model, base, batches=[xb for xb, _ in data], at_forwards=False)
-    sam = FixtureSAM(base, recorder)
-    for part, accum_steps in ((data[:3], 1), (data[3:5], 9), ([], 2)):
-        micro_batches = (batch for batch in part)
-        recorder.call(
-            stage.student("sam_accumulate"), model, sam, problem.loss_fn, micro_batches, accum_steps
-        )
+    scale_rates(base, 0.0)
+    return _Run(stage, model, base)
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """The returned losses; and the modes must stay: all but the last layer in train mode."""
-    _sam_windows(stage, sgd, record_returns=True)
+    """Windows at weights that stay; then fresh models with a window each, which are updated after the loss is taken."""
+    data = _micro_batches(stage.env, 10)
+    losses = items_of(_unmoved(stage).call(data[:6], 3))
+    for number in range(2):
+        model = mlp(stage.env, f"model {number}")
+        losses += items_of(_Run(stage, model, sgd(model)).call(data[6 + 2 * number : 8 + 2 * number], 2))
+    record_numbers(stage.recorder, losses)
+
+
+@driver.scenario("return-types", "반환 타입", check="returns")
+def _return_types(stage: Stage) -> None:
+    value = _unmoved(stage).call(_micro_batches(stage.env, 4), 2)
+    stage.recorder.fact("반환 타입", [type_name(value), *(type_name(item) for item in items_of(value))])

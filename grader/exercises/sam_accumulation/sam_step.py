@@ -1,18 +1,23 @@
-"""Driver of `sam_step`: updates over several base optimizers, and calls on models in different modes.
+"""Driver of `sam_step`: updates over several base optimizers, returned losses, and the modes of the model.
 
 The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch import nn
+from torch.optim import Optimizer
 
 from grader.exercises.sam_accumulation._base_optimizers import Make, momentum
-from grader.exercises.sam_accumulation._tolerances import FLOAT32_ATOL
+from grader.exercises.sam_accumulation._returned import record_numbers
+from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
+from grader.exercises.sam_accumulation._tolerances import FLOAT32_ATOL, SINGLE_ATOL
 from grader.observe.fixtures.classifiers import (
     CLASSES,
     FEATURES,
     HIDDEN,
+    Batch,
     Net,
     adamw,
     batches,
@@ -20,10 +25,12 @@ from grader.observe.fixtures.classifiers import (
     loss_function,
     mlp,
     scale_rates,
+    set_modes,
     sgd,
 )
 from grader.observe.fixtures.sam import FixtureSAM
 from grader.observe.play import Driver, Env, Problem, Stage
+from grader.observe.values import type_name
 
 driver = Driver("sam_step")
 
@@ -32,28 +39,22 @@ def _problem(env: Env) -> Problem:
     return Problem(mlp(env), batches(env, (4, 3, 5, 2)), loss_function(env))
 
 
-def _sam_steps(stage: Stage, make: Make, *, record_returns: bool = False) -> None:
+def _step(stage: Stage, model: Net, base: Optimizer, batch: Batch) -> Any:
+    sam = FixtureSAM(base, stage.recorder)
+    return stage.recorder.call(stage.student("sam_step"), model, sam, loss_function(stage.env), *batch)
+
+
+def _sam_steps(stage: Stage, make: Make) -> None:
+    """Four calls, in turn in train and in eval mode: for this model they are the same."""
     problem, recorder = _problem(stage.env), stage.recorder
     base = make(problem.model)
     # States count updates. The weights w + e, which forward passes see between two updates, are no state.
     recorder.watch(problem.model, base, batches=[xb for xb, _ in problem.batches], at_forwards=False)
     sam = FixtureSAM(base, recorder)
-    for xb, yb in problem.batches:
-        value = recorder.call(stage.student("sam_step"), problem.model, sam, problem.loss_fn, xb, yb)
-        if record_returns:
-            recorder.returned(value)
+    for number, (xb, yb) in enumerate(problem.batches):
+        problem.model.train(number % 2 == 0)
+        recorder.call(stage.student("sam_step"), problem.model, sam, problem.loss_fn, xb, yb)
         scale_rates(base, 0.8)
-
-
-def _with_batch_norm(env: Env, salt: str) -> Net:
-    """BatchNorm after a layer without bias. No dropout: both passes may rightly use one mask, or a mask each."""
-    layers = [
-        nn.Linear(FEATURES, HIDDEN, bias=False),
-        nn.BatchNorm1d(HIDDEN),
-        nn.Tanh(),
-        nn.Linear(HIDDEN, CLASSES),
-    ]
-    return initialised(Net(layers), env, salt)
 
 
 @driver.scenario("sgd", "SGD 위의 SAM", problem=_problem)
@@ -71,27 +72,60 @@ def _adamw(stage: Stage) -> None:
     _sam_steps(stage, adamw)
 
 
-@driver.scenario("modes", "학습 모드·평가 모드·얼린 배치 정규화")
-def _modes(stage: Stage) -> None:
+def _with_batch_norm(env: Env, salt: str) -> Net:
+    """BatchNorm after a layer without bias. No dropout: both passes may rightly use one mask, or a mask each."""
+    layers = [
+        nn.Linear(FEATURES, HIDDEN, bias=False),
+        nn.BatchNorm1d(HIDDEN),
+        nn.Tanh(),
+        nn.Linear(HIDDEN, CLASSES),
+    ]
+    return initialised(Net(layers), env, salt)
+
+
+@driver.scenario("batch-norm", "배치 정규화가 있는 모델", check="momentum")
+def _batch_norm(stage: Stage) -> None:
     """A model in train mode, one in eval mode, and one with a frozen BatchNorm: one call each."""
-    env, recorder = stage.env, stage.recorder
-    (batch,) = batches(env, (6,))
-    for mode in ("train", "eval", "frozen"):
-        model = _with_batch_norm(env, mode)
-        model.train(mode != "eval")
-        if mode == "frozen":
-            model.layers[1].eval()
+    for mode, batch in zip(("train", "eval", "frozen"), batches(stage.env, (6, 4, 5)), strict=True):
+        model = _with_batch_norm(stage.env, mode)
+        set_modes(model, mode)
         base = sgd(model)
-        recorder.watch(model, base, at_forwards=False)
-        recorder.call(
-            stage.student("sam_step"), model, FixtureSAM(base, recorder), loss_function(env), *batch
-        )
-        recorder.modes()
-        # Switching statistics off for the second pass is right, leaving them off is not.
-        norm: Any = model.layers[1]
-        recorder.append_fact("배치 정규화의 설정", [norm.momentum, norm.track_running_stats])
+        stage.recorder.watch(model, base, at_forwards=False)
+        _step(stage, model, base, batch)
+
+
+@driver.scenario("float32", "float32 모델", check="momentum", atol=SINGLE_ATOL)
+def _single(stage: Stage) -> None:
+    """Autocast leaves float64 alone, and shows here."""
+    model = mlp(stage.env).float()
+    base = sgd(model)
+    stage.recorder.watch(model, base, at_forwards=False)
+    for xb, yb in batches(stage.env, (6, 4)):
+        _step(stage, model, base, (xb.float(), yb))
+
+
+def _step_in_mode(stage: Stage, model: Net) -> None:
+    (batch,) = batches(stage.env, (6,))
+    _step(stage, model, sgd(model), batch)
+
+
+add_mode_scenarios(driver, "modes", _step_in_mode)
+
+
+def _losses(stage: Stage) -> Sequence[Any]:
+    """Each of a fresh model: whatever an update does, it shows in no later loss."""
+    models = [mlp(stage.env, f"model {number}") for number in range(3)]
+    return [
+        _step(stage, model, sgd(model), batch)
+        for model, batch in zip(models, batches(stage.env, (4, 3, 5)), strict=True)
+    ]
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    _sam_steps(stage, sgd, record_returns=True)
+    record_numbers(stage.recorder, _losses(stage))
+
+
+@driver.scenario("return-types", "반환 타입", check="returns")
+def _return_types(stage: Stage) -> None:
+    stage.recorder.fact("반환 타입", [type_name(value) for value in _losses(stage)])

@@ -1,10 +1,20 @@
-"""Driver of `sharpness`: models in several modes, for the value it returns and for what it must leave as it was."""
+"""Driver of `sharpness`: the value it returns, and one by one what it must leave as it was.
+
+The value is asked of a fresh model each time, so that a function that leaves a model changed returns the right value
+all the same. What is left behind does not depend on the value.
+"""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from grader.exercises.sam_accumulation._flat_weights import flat_weights
-from grader.exercises.sam_accumulation._tolerances import FLOAT32_ATOL
+from grader.exercises.sam_accumulation._returned import record_numbers
+from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
+from grader.exercises.sam_accumulation._tolerances import FLOAT32_ATOL, SINGLE_ATOL
 from grader.observe.fixtures.classifiers import (
     Batch,
     LossFn,
@@ -13,142 +23,199 @@ from grader.observe.fixtures.classifiers import (
     loss_function,
     mlp,
     norm_dropout_mlp,
+    set_modes,
 )
 from grader.observe.play import Driver, Stage
-from grader.observe.trace import Fact
-from grader.observe.values import as_number, type_name
+from grader.observe.values import type_name
 
 driver = Driver("sharpness")
 
-
-class _Measured:
-    """A model whose sharpness is measured, and its weights from before, to compare with afterwards.
-
-    Its parameters are not recorded as states: a solution may restore w by subtracting e again, which is right but off
-    in the last bit, and would count as one more state.
-    """
-
-    def __init__(self, stage: Stage, model: Net, loss_fn: LossFn | None = None) -> None:
-        self.stage, self.model, self.recorder = stage, model, stage.recorder
-        self.loss_fn: LossFn = loss_fn or loss_function(stage.env)
-        self.values: list[float] = []
-        self.types: list[Fact] = []
-        self._before = flat_weights(model)
-        model.observer = stage.recorder
-        torch.manual_seed(stage.env.number("dropout"))
-
-    def measure(self, batch: Batch, rho: float) -> None:
-        """Ask once."""
-        value = self.recorder.call(self.stage.student("sharpness"), self.model, self.loss_fn, *batch, rho=rho)
-        self.values.append(as_number(value))
-        self.types.append(type_name(value))
-
-    def measure_three(self) -> None:
-        """Ask three times, on batches of their own and with a radius each."""
-        for batch, rho in zip(batches(self.stage.env, (6, 4, 5)), (0.4, 0.05, 0.2), strict=True):
-            self.measure(batch, rho)
-
-    def record_values(self) -> None:
-        self.recorder.array("returned", self.values)
-
-    def record_weights(self) -> None:
-        self.recorder.array(
-            "가중치가 옮겨진 거리", (flat_weights(self.model) - self._before).norm().reshape(1)
-        )
+_STEEP_ATOL = 1e-5
+"""A loss of about 40 that passes through float32 on its way out is off by 2e-6."""
 
 
-def _nonzero(gradient: Tensor | None) -> bool:
-    return gradient is not None and bool(gradient.ne(0).any())
+def _measure(stage: Stage, model: Net, batch: Batch, rho: float, loss_fn: LossFn | None = None) -> Any:
+    """Ask once. Parameters are not recorded as states: a solution may restore w by subtracting e again, which is right
+    but off in the last bit, and would count as one more state."""
+    model.observer = stage.recorder
+    torch.manual_seed(stage.env.number("dropout"))
+    return stage.recorder.call(
+        stage.student("sharpness"), model, loss_fn or loss_function(stage.env), *batch, rho=rho
+    )
+
+
+def _measure_once(stage: Stage, model: Net) -> Any:
+    (batch,) = batches(stage.env, (6,))
+    return _measure(stage, model, batch, 0.3)
+
+
+def _record_that_it_looked(stage: Stage) -> None:
+    """Who never looks at the model changes nothing in it, and that earns nothing."""
+    forwards = sum(event.kind == "forward" for event in stage.recorder.run.events)
+    stage.recorder.fact("부를 때마다 모델에 배치를 넣어 봄", forwards >= stage.recorder.calls)
+
+
+def _values(stage: Stage, make: Callable[[str], Net]) -> None:
+    """Two models, each measured once, on batches of their own and with a radius each."""
+    data = zip(batches(stage.env, (6, 5)), (0.4, 0.05), strict=True)
+    values = [_measure(stage, make(f"model {n}"), batch, rho) for n, (batch, rho) in enumerate(data)]
+    record_numbers(stage.recorder, values)
 
 
 @driver.scenario("value", "평가 모드의 모델", atol=FLOAT32_ATOL)
 def _value(stage: Stage) -> None:
-    """Three times on a plain loss; then on one that peaks a little uphill: far past it, sharpness is negative."""
-    model, smooth = mlp(stage.env).eval(), loss_function(stage.env)
-    (batch,) = batches(stage.env, (5,), "hill")
+    _values(stage, lambda salt: mlp(stage.env, salt).eval())
+
+
+@driver.scenario("hill", "손실이 높아졌다가 낮아지는 곳", check="value", atol=FLOAT32_ATOL)
+def _hill(stage: Stage) -> None:
+    """A loss that peaks a little uphill: far past it, sharpness is negative."""
+    smooth = loss_function(stage.env)
+    (batch,) = batches(stage.env, (5,))
     with torch.no_grad():
-        top = smooth(model(batch[0]), batch[1]) + 0.02
+        top = smooth(mlp(stage.env)(batch[0]), batch[1]) + 0.02
 
     def hill(output: Tensor, target: Tensor) -> Tensor:
         return -((smooth(output, target) - top) ** 2)
 
-    measured = _Measured(stage, model, smooth)
-    measured.measure_three()
-    measured.loss_fn = hill
-    for rho in (0.3, 0.5, 0.8):
-        measured.measure(batch, rho)
-    measured.record_values()
+    values = [_measure(stage, mlp(stage.env).eval(), batch, rho, hill) for rho in (0.3, 0.8)]
+    record_numbers(stage.recorder, values)
+
+
+@driver.scenario("steep", "그레이디언트가 큰 손실", check="value", atol=_STEEP_ATOL)
+def _steep(stage: Stage) -> None:
+    """Whoever takes the norm from a function that clips must not clip."""
+    smooth = loss_function(stage.env)
+    (batch,) = batches(stage.env, (5,))
+    value = _measure(stage, mlp(stage.env).eval(), batch, 0.1, lambda out, target: 40.0 * smooth(out, target))
+    record_numbers(stage.recorder, [value])
+
+
+@driver.scenario("float32", "float32 모델", check="value", atol=SINGLE_ATOL)
+def _single(stage: Stage) -> None:
+    """Autocast leaves float64 alone, and shows here."""
+    (batch,) = batches(stage.env, (6,))
+    value = _measure(stage, mlp(stage.env).float().eval(), (batch[0].float(), batch[1]), 0.3)
+    record_numbers(stage.recorder, [value])
 
 
 @driver.scenario("train-mode", "드롭아웃과 배치 정규화가 있는 모델", atol=FLOAT32_ATOL)
 def _train_mode(stage: Stage) -> None:
     """Dropout and BatchNorm in train mode: both losses from the same random state."""
-    model = norm_dropout_mlp(stage.env).train()
-    measured = _Measured(stage, model)
-    measured.measure_three()
-    measured.record_values()
-    stage.recorder.fact("모드", [m.training for m in model.modules()])
+    _values(stage, lambda salt: norm_dropout_mlp(stage.env, salt).train())
 
 
-@driver.scenario("modes", "평가 모드, 얼린 배치 정규화", check="train-mode", atol=FLOAT32_ATOL)
-def _modes(stage: Stage) -> None:
+@driver.scenario(
+    "values-by-mode", "평가 모드의 모델과 배치 정규화를 얼린 모델의 값", check="train-mode", atol=FLOAT32_ATOL
+)
+def _values_by_mode(stage: Stage) -> None:
     """Eval mode, then train mode with a frozen BatchNorm: `model.training` alone does not tell every layer's mode."""
-    model = norm_dropout_mlp(stage.env)
-    measured = _Measured(stage, model)
-    for number, batch in enumerate(batches(stage.env, (6, 4))):
-        model.train(number == 1)
-        model.layers[1].eval()
-        measured.measure(batch, 0.3)
-        stage.recorder.fact(f"{number + 1}번째 호출 뒤의 모드", [m.training for m in model.modules()])
-    measured.record_values()
+    values = []
+    for mode, batch in zip(("eval", "frozen"), batches(stage.env, (6, 4)), strict=True):
+        model = norm_dropout_mlp(stage.env, mode)
+        set_modes(model, mode)
+        values.append(_measure(stage, model, batch, 0.3))
+    record_numbers(stage.recorder, values)
 
 
 @driver.scenario("weights", "가중치를 그대로 두기")
 def _weights(stage: Stage) -> None:
-    measured = _Measured(stage, mlp(stage.env))
-    measured.measure_three()
-    measured.record_weights()
+    """Called twice: what one call leaves behind, the next one adds to."""
+    model = mlp(stage.env)
+    before = flat_weights(model)
+    for batch, rho in zip(batches(stage.env, (6, 4)), (0.4, 0.05), strict=True):
+        _measure(stage, model, batch, rho)
+    stage.recorder.array("가중치가 옮겨진 거리", (flat_weights(model) - before).norm().reshape(1))
+    _record_that_it_looked(stage)
 
 
-@driver.scenario("statistics", "배치 정규화의 이동 통계량")
-def _statistics(stage: Stage) -> None:
-    model = norm_dropout_mlp(stage.env).train()
-    _Measured(stage, model).measure_three()
-    # Without the counter of batches: passes that leave the running mean and variance alone count batches too.
-    statistics = [b.detach().double().ravel() for b in model.buffers() if b.is_floating_point()]
-    stage.recorder.array("buffers", torch.cat(statistics))
+@driver.scenario("gradients", "그레이디언트가 없던 모델", check="weights")
+def _no_gradients(stage: Stage) -> None:
+    model = mlp(stage.env)
+    _measure_once(stage, model)
+    appeared = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in model.parameters())
+    stage.recorder.fact("없던 그레이디언트가 생김", appeared)
+    _record_that_it_looked(stage)
 
 
-@driver.scenario("random-state", "난수 상태", check="statistics")
-def _random_state(stage: Stage) -> None:
-    _Measured(stage, norm_dropout_mlp(stage.env).train()).measure_three()
-    stage.recorder.array("다음 난수", torch.rand(4, dtype=torch.float64))
-
-
-@driver.scenario("gradients", "그레이디언트를 그대로 두기", check="weights")
-def _gradients(stage: Stage) -> None:
-    """Called on a model without gradients, then on one with gradients; both times they must stay as they were."""
-    model, recorder = mlp(stage.env), stage.recorder
-    measured = _Measured(stage, model)
-    (batch,) = batches(stage.env, (6,))
-    measured.measure(batch, 0.1)
-    recorder.fact("없던 그레이디언트가 생김", any(_nonzero(p.grad) for p in model.parameters()))
+@driver.scenario("held-gradients", "그레이디언트를 쌓고 있던 모델", check="weights")
+def _held_gradients(stage: Stage) -> None:
+    model = mlp(stage.env)
     generator = stage.env.generator("gradients")
     held = []
     for parameter in model.parameters():
         noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
         held.append(noise.to(parameter.device))
         parameter.grad = held[-1].clone()
-    measured.measure(batch, 0.1)
+    _measure_once(stage, model)
     kept = [
         p.grad is not None and bool(torch.equal(p.grad, g))
         for p, g in zip(model.parameters(), held, strict=True)
     ]
-    recorder.fact("있던 그레이디언트가 그대로임", all(kept))
+    stage.recorder.fact("있던 그레이디언트가 그대로임", all(kept))
+    _record_that_it_looked(stage)
+
+
+@driver.scenario("frozen", "얼린 매개변수가 있는 모델", check="weights")
+def _frozen(stage: Stage) -> None:
+    """A frozen parameter stays what it was, and frozen.
+
+    Whether frozen parameters belong to w nobody has said; a function that refuses them, or moves them and puts them
+    back, is left alone.
+    """
+    model = mlp(stage.env)
+    first, *_, last = model.parameters()
+    for parameter in (first, last):
+        parameter.requires_grad_(False)
+    before = flat_weights(model)
+    (batch,) = batches(stage.env, (6,))
+
+    def attempt(*args: Any, **kwargs: Any) -> None:
+        with contextlib.suppress(RuntimeError):
+            stage.student("sharpness")(*args, **kwargs)
+
+    stage.recorder.call(attempt, model, loss_function(stage.env), *batch, rho=0.3)
+    names = [name for name, p in model.named_parameters() if not p.requires_grad]
+    stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
+    stage.recorder.array("가중치가 옮겨진 거리", (flat_weights(model) - before).norm().reshape(1))
+
+
+def _statistics_after(stage: Stage) -> nn.BatchNorm1d:
+    model = norm_dropout_mlp(stage.env).train()
+    _measure_once(stage, model)
+    norm: Any = model.layers[1]
+    return norm  # type: ignore[no-any-return]
+
+
+@driver.scenario("statistics", "배치 정규화의 이동 통계량")
+def _statistics(stage: Stage) -> None:
+    norm = _statistics_after(stage)
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    stage.recorder.array("buffers", torch.cat([norm.running_mean, norm.running_var]))
+    _record_that_it_looked(stage)
+
+
+@driver.scenario("counter", "배치 정규화가 세는 배치 수", check="statistics")
+def _counter(stage: Stage) -> None:
+    """With `momentum=None` the counter is what the running statistics are averaged with."""
+    norm = _statistics_after(stage)
+    assert norm.num_batches_tracked is not None
+    stage.recorder.fact("num_batches_tracked", int(norm.num_batches_tracked))
+    _record_that_it_looked(stage)
+
+
+@driver.scenario("random-state", "난수 상태", check="statistics")
+def _random_state(stage: Stage) -> None:
+    _measure_once(stage, norm_dropout_mlp(stage.env).train())
+    stage.recorder.array("다음 난수", torch.rand(4, dtype=torch.float64))
+    _record_that_it_looked(stage)
+
+
+add_mode_scenarios(driver, "statistics", _measure_once)
 
 
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
-    measured = _Measured(stage, mlp(stage.env))
-    measured.measure_three()
-    stage.recorder.fact("반환 타입", measured.types)
+    stage.recorder.fact("반환 타입", type_name(_measure_once(stage, mlp(stage.env))))
+    _record_that_it_looked(stage)

@@ -1,21 +1,27 @@
-"""Driver of `train_qa`: whole runs on a tiny reader, for the weights, the losses and the checkpoint they end with."""
+"""Driver of `train_qa`: runs on a tiny reader; updates, rests, clipping, rates, modes, losses and the file each alone.
 
+Only where everything comes together does the mode change a number. Losses are looked at where no update moves the
+weights, and the file by the epoch that its weights come from.
+"""
+
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch.optim.lr_scheduler import ExponentialLR, LRScheduler
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import ExponentialLR
 
-from grader.exercises.sam_accumulation._base_optimizers import Make, momentum
+from grader.exercises.sam_accumulation._base_optimizers import Make
 from grader.exercises.sam_accumulation._reader import ACCUM, DEV, TRAIN, Case, make_case
+from grader.exercises.sam_accumulation._returned import items_of
 from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL
-from grader.observe.fixtures.checkpoints import flat_state, plain, read_checkpoint, scratch_folder
-from grader.observe.fixtures.classifiers import adamw, sgd
+from grader.observe.fixtures.checkpoints import plain, read_checkpoint, scratch_folder, whose_weights
+from grader.observe.fixtures.classifiers import adamw, scale_rates, sgd
 from grader.observe.fixtures.sam import FixtureSAM
 from grader.observe.play import Driver, Env, Problem, Stage
-from grader.observe.trace import Fact
 from grader.observe.values import as_number, type_name
 
 driver = Driver("train_qa")
@@ -36,93 +42,179 @@ def _problem(env: Env) -> Problem:
     return Problem(case.model, pairs, loss_fn)
 
 
+def _unmoved(model: Any) -> Optimizer:
+    """Rates of zero, so that the weights stay where they are."""
+    base = sgd(model)
+    scale_rates(base, 0.0)
+    return base
+
+
 def _trained(
     stage: Stage,
     case: Case,
     make: Make,
-    path: Path | str,
     *,
     epochs: int,
     decay: float | None = None,
+    watch: bool = True,
+    after: Callable[[Path], object] | None = None,
     **kwargs: Any,
 ) -> Any:
-    """One call of the student's function; with `decay`, a scheduler multiplies the rate by it after each update."""
+    """One call of the student's function; with `decay`, a scheduler multiplies the rate by it after each update.
+
+    `after` gets the checkpoint's path as long as the file is there.
+    """
     recorder, base = stage.recorder, make(case.model)
-    scheduler: LRScheduler | None = None if decay is None else ExponentialLR(base, decay)
+    if decay is not None:
+        kwargs["scheduler"] = ExponentialLR(base, decay)
     ids = [batch["input_ids"] for batch in case.train.held]
-    recorder.watch(case.model, base, scheduler, batches=ids, at_forwards=False)
+    if watch:
+        recorder.watch(case.model, base, kwargs.get("scheduler"), batches=ids, at_forwards=False)
     sam = FixtureSAM(base, recorder)
-    if scheduler is not None:
-        kwargs["scheduler"] = scheduler
-    returned = recorder.call(
-        stage.student("train_qa"),
-        *(case.model, sam, case.train, case.dev),
-        epochs=epochs,
-        accum_steps=ACCUM,
-        checkpoint_path=path,
-        **kwargs,
-    )
-    recorder.array("rates", [group["lr"] for group in base.param_groups])
+    with scratch_folder() as folder:
+        path = folder / "best.pt"
+        returned = recorder.call(
+            stage.student("train_qa"),
+            *(case.model, sam, case.train, case.dev),
+            epochs=epochs,
+            accum_steps=ACCUM,
+            checkpoint_path=str(path) if after is None else path,
+            **kwargs,
+        )
+        if after is not None:
+            after(path)
     return returned
+
+
+# ---- updates -------------------------------------------------------------------------------------
 
 
 @driver.scenario("sgd", "SGD 위의 SAM", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    with scratch_folder() as folder:
-        _trained(stage, make_case(stage.env), sgd, folder / "best.pt", epochs=2, max_norm=_NO_CLIP)
+    _trained(stage, make_case(stage.env), sgd, epochs=1, max_norm=_NO_CLIP)
 
 
-@driver.scenario("clip", "모멘텀에 클리핑과 스케줄러를 함께", atol=CLIP_ATOL)
+@driver.scenario("leftover", "에폭 끝의 짧은 구간")
+def _leftover(stage: Stage) -> None:
+    _trained(stage, make_case(stage.env, 3), sgd, epochs=2, max_norm=_NO_CLIP)
+
+
+@driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _clips(stage: Stage) -> None:
-    """Clipping that acts in some windows only, and a rate that falls."""
-    with scratch_folder() as folder:
-        path = str(folder / "best.pt")
-        _trained(stage, make_case(stage.env), momentum, path, epochs=2, decay=0.8, max_norm=0.2)
+    """Clipping that acts in every window; updates without it are looked at above."""
+    _trained(stage, make_case(stage.env), sgd, epochs=1, max_norm=0.1)
 
 
-@driver.scenario("default-clip", "AdamW 위의 SAM (max_norm은 기본값)", check="clip", atol=CLIP_ATOL)
+@driver.scenario("default-clip", "max_norm의 기본값", check="clip", atol=CLIP_ATOL)
 def _clips_by_default(stage: Stage) -> None:
     """`max_norm` is not given, so the limit is 1.0; with so large a `temper` the gradients exceed it."""
-    with scratch_folder() as folder:
-        _trained(stage, make_case(stage.env, temper=6.0), adamw, folder / "best.pt", epochs=2)
+    _trained(stage, make_case(stage.env, temper=6.0), sgd, epochs=1)
 
 
-@driver.scenario("modes", "평가 모드로 받은 모델")
-def _modes(stage: Stage) -> None:
-    """The model is handed over in eval mode."""
-    recorder, case = stage.recorder, make_case(stage.env)
+@driver.scenario("scheduler", "업데이트마다의 학습률")
+def _scheduler(stage: Stage) -> None:
+    """The rates that updates were made with, and the one that is left, whatever the updates were."""
+    rates: list[float] = []
+
+    def noting(model: Any) -> Optimizer:
+        base = sgd(model)
+        base.register_step_pre_hook(lambda opt, *_: rates.append(opt.param_groups[0]["lr"]))
+        made.append(base)
+        return base
+
+    made: list[Optimizer] = []
+    _trained(stage, make_case(stage.env), noting, epochs=2, decay=0.8, watch=False, max_norm=_NO_CLIP)
+    stage.recorder.array("업데이트마다의 학습률", rates)
+    stage.recorder.array("끝난 뒤의 학습률", [made[0].param_groups[0]["lr"]])
+
+
+@driver.scenario(
+    "together", "AdamW, 클리핑, 스케줄러, 짧은 구간, 모드를 함께", check="leftover", atol=CLIP_ATOL
+)
+def _together(stage: Stage) -> None:
+    """The model is handed over in eval mode, where its numbers are others."""
+    case = make_case(stage.env, 5, temper=3.0, moody=True)
     case.model.eval()
-    with scratch_folder() as folder:
-        _trained(stage, case, sgd, folder / "best.pt", epochs=2, max_norm=_NO_CLIP)
+    returned = _trained(stage, case, adamw, epochs=2, decay=0.8)
+    _record_losses(stage, returned)
+
+
+# ---- modes ---------------------------------------------------------------------------------------
+
+
+def _modes_seen(stage: Stage, case: Case, epochs: int) -> None:
+    _trained(stage, case, _unmoved, epochs=epochs, watch=False, max_norm=_NO_CLIP)
     for kind, name in ((TRAIN, "학습 데이터의 순전파"), (DEV, "검증 데이터의 순전파")):
-        seen: list[Fact] = [*sorted(case.model.modes_seen[kind])]
-        recorder.fact(f"{name}가 쓴 모드", seen)
-    recorder.modes("끝난 뒤의 모드")
+        stage.recorder.fact(f"{name}가 쓴 모드", [*sorted(case.model.modes_seen[kind])])
+    stage.recorder.fact("끝난 뒤의 모드", [m.training for m in case.model.modules()])
+
+
+@driver.scenario("modes", "학습 모드로 받은 모델")
+def _modes(stage: Stage) -> None:
+    _modes_seen(stage, make_case(stage.env, 2), epochs=2)
+
+
+@driver.scenario("modes-eval", "평가 모드로 받은 모델", check="modes")
+def _modes_from_eval(stage: Stage) -> None:
+    case = make_case(stage.env, 2)
+    case.model.eval()
+    _modes_seen(stage, case, epochs=1)
+
+
+# ---- what is returned, and what is kept ----------------------------------------------------------
+
+_KEYS = (("train_losses", "학습 손실"), ("dev_losses", "검증 손실"))
+
+
+def _field(returned: Any, key: str) -> Any:
+    return returned.get(key) if isinstance(returned, dict) else None
+
+
+def _record_losses(stage: Stage, returned: Any) -> None:
+    for key, name in _KEYS:
+        values = [as_number(value) for value in items_of(_field(returned, key))]
+        stage.recorder.array(f"{key} ({name})", torch.tensor(values, dtype=torch.float64))
+
+
+def _judged(stage: Stage, epochs: int) -> Any:
+    """A run in which no update moves the weights, with other training data in each epoch."""
+    case = make_case(stage.env, 2, epochs=epochs)
+    return _trained(stage, case, _unmoved, epochs=epochs, watch=False, max_norm=_NO_CLIP)
 
 
 @driver.scenario("losses", "에폭마다의 손실", atol=FLOAT32_ATOL)
 def _losses(stage: Stage) -> None:
-    recorder = stage.recorder
-    with scratch_folder() as folder:
-        path = folder / "best.pt"
-        returned = _trained(stage, make_case(stage.env), sgd, path, epochs=4, max_norm=_NO_CLIP)
-    result = returned if isinstance(returned, dict) else {}
-    recorder.fact("반환 타입", type_name(returned))
-    for key, name in (("train_losses", "학습 손실"), ("dev_losses", "검증 손실")):
-        values = result.get(key)
-        items = list(values) if isinstance(values, list | tuple) else []
-        recorder.array(f"{key} ({name})", torch.tensor([as_number(v) for v in items], dtype=torch.float64))
-        types: list[Fact] = [type_name(item) for item in items]
-        recorder.fact(f"{key}의 타입", [type_name(values), *types])
-    recorder.fact("best_epoch", plain(result.get("best_epoch")))
+    _record_losses(stage, _judged(stage, epochs=4))
+
+
+@driver.scenario("returned", "돌려주는 dict", check="losses")
+def _returned(stage: Stage) -> None:
+    """What kinds of things are in it."""
+    returned = _judged(stage, epochs=2)
+    stage.recorder.fact("반환 타입", type_name(returned))
+    for key, _ in _KEYS:
+        value = _field(returned, key)
+        items = ", ".join(sorted({type_name(item) for item in items_of(value)}))
+        stage.recorder.fact(f"{key}의 타입", f"{type_name(value)} ({items})")
+    keys = sorted(str(key) for key in returned) if isinstance(returned, dict) else []
+    stage.recorder.fact("best_epoch가 들어 있음", "best_epoch" in keys)
+
+
+@driver.scenario("best-epoch", "가장 좋은 에폭의 번호")
+def _best_epoch(stage: Stage) -> None:
+    stage.recorder.fact("best_epoch", plain(_field(_judged(stage, epochs=4), "best_epoch")))
 
 
 @driver.scenario("checkpoint", "가장 좋은 에폭의 가중치")
 def _checkpoint(stage: Stage) -> None:
-    recorder, case = stage.recorder, make_case(stage.env)
-    with scratch_folder() as folder:
-        path = folder / "best.pt"
-        _trained(stage, case, sgd, path, epochs=4, decay=0.9, max_norm=_NO_CLIP)
+    """Which epoch the saved weights come from: as they were when it was judged."""
+    case = make_case(stage.env, 2)
+
+    def look(path: Path) -> None:
         state, opened = read_checkpoint(path)
-    recorder.fact("체크포인트", opened)
-    recorder.array("저장된 가중치", flat_state(state, case.model))
+        stage.recorder.fact("체크포인트", opened)
+        number = whose_weights(state, case.model, case.model.judged)
+        stage.recorder.fact("저장된 가중치가 나온 에폭", "알 수 없음" if number is None else f"{number}번")
+        stage.recorder.fact("저장된 키", ", ".join(str(key) for key in state))
+
+    _trained(stage, case, sgd, epochs=4, watch=False, after=look, max_norm=_NO_CLIP)

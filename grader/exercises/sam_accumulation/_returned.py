@@ -1,0 +1,21 @@
+"""Returned losses, for `sam_step`, `sam_accumulate` and `sharpness`: numbers in one scenario, types in another."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from grader.observe.recorder import Recorder
+from grader.observe.values import as_number, type_name
+
+
+def record_numbers(recorder: Recorder, values: Sequence[Any]) -> None:
+    """The numbers. A tensor is as good as a float here; of anything else the type is told too, to say what it was."""
+    if not all(isinstance(value, int | float | Tensor) for value in values):
+        recorder.fact("반환 타입", [type_name(value) for value in values])
+    recorder.array("returned", [as_number(value) for value in values])
+
+
+def items_of(value: Any) -> list[Any]:
+    """What a returned list holds; nothing where it is no list."""
+    return list(value) if isinstance(value, list | tuple) else []

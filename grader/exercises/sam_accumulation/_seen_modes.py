@@ -1,0 +1,85 @@
+"""A model that notes in which mode its layers are used: for `sam_step`, `sam_accumulate` and `sharpness`.
+
+What it records are facts. A function that computes wrong numbers but leaves the modes alone passes, and one that
+computes the right ones in the wrong mode does not.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+from grader.observe.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, Net, initialised, set_modes
+from grader.observe.play import Driver, Env, Stage
+from grader.observe.trace import Fact
+
+_HANDED_OVER = {
+    "train": "학습 모드로 받은 모델",
+    "eval": "평가 모드로 받은 모델",
+    "frozen": "배치 정규화만 평가 모드로 얼려 둔 모델",
+}
+
+
+class _Seen:
+    """The modes in which one layer has been used. A copy of the model goes on writing here."""
+
+    def __init__(self) -> None:
+        self.modes: set[bool] = set()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "_Seen":
+        return self
+
+    def as_fact(self) -> list[Fact]:
+        return [*sorted(self.modes, reverse=True)]
+
+
+class _BatchNorm(nn.BatchNorm1d):
+    def __init__(self, features: int) -> None:
+        super().__init__(features)
+        self.seen = _Seen()
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        self.seen.modes.add(self.training)
+        return super().forward(inputs)
+
+
+class _Dropout(nn.Dropout):
+    """Drops nothing, so that masks make no difference."""
+
+    def __init__(self) -> None:
+        super().__init__(0.0)
+        self.seen = _Seen()
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        self.seen.modes.add(self.training)
+        return super().forward(inputs)
+
+
+def _observed_model(env: Env) -> Net:
+    layers = [
+        nn.Linear(FEATURES, HIDDEN, bias=False),
+        _BatchNorm(HIDDEN),
+        nn.Tanh(),
+        _Dropout(),
+        nn.Linear(HIDDEN, CLASSES),
+    ]
+    return initialised(Net(layers), env, "model")
+
+
+def add_mode_scenarios(driver: Driver, check: str, use: Callable[[Stage, Net], None]) -> None:
+    """One scenario for each way to hand a model over: `use` calls the student's function with it."""
+    for mode, title in _HANDED_OVER.items():
+
+        def scenario(stage: Stage, mode: str = mode) -> None:
+            model: Any = _observed_model(stage.env)
+            set_modes(model, mode)
+            norm, dropout = model.layers[1], model.layers[3]
+            use(stage, model)
+            stage.recorder.fact("배치 정규화가 순전파에서 쓴 모드", norm.seen.as_fact())
+            stage.recorder.fact("드롭아웃이 순전파에서 쓴 모드", dropout.seen.as_fact())
+            stage.recorder.fact("끝난 뒤의 모드", [m.training for m in model.modules()])
+            # Switching statistics off for a pass is right, leaving them off is not.
+            stage.recorder.fact("끝난 뒤 배치 정규화의 momentum", norm.momentum)
+            stage.recorder.fact("끝난 뒤 배치 정규화의 track_running_stats", norm.track_running_stats)
+
+        driver.scenario(f"modes-{mode}", title, check=check)(scenario)
