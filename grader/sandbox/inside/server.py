@@ -106,7 +106,7 @@ def _warm(setting: Setting) -> Mapping[str, Any]:
 
 
 def _stand_in_for_lessons() -> None:
-    """Make `check`, `hint`, `plots` and `paths` do nothing: lessons import them, but graded functions do not need them."""
+    """Make `check`, `hint`, `plots` and `paths` do nothing: lessons import them, graded functions do not need them."""
     import grader
 
     def nothing(*_args: Any, **_kwargs: Any) -> None:
