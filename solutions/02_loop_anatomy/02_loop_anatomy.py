@@ -1412,6 +1412,7 @@ class BestCheckpoint:
         """score가 지금까지의 어떤 점수보다 높으면 저장하고, 저장했는지를 돌려줍니다.
 
         첫 점수는 0.0이어도 저장합니다. NaN은 저장하지 않습니다.
+        config는 TrainConfig이거나 dict입니다. 파일에는 어느 쪽이든 dict로 담습니다.
         파일의 키는 model, optimizer, scheduler, step, score, config입니다. weights_only=True로 열려야 합니다.
         저장하다 끊겨도 예전 파일이나 새 파일이 온전히 남아야 합니다.
         """
@@ -1611,7 +1612,8 @@ r"""
 def train(model, train_loader, val_loader, cfg, *, device="cpu", checkpoint_path) -> float:
     """cfg대로 처음부터 끝까지 학습하고, 가장 높은 검증 정확도를 돌려줍니다.
 
-    AdamW, 교차 엔트로피, 클리핑, 스텝마다 warmup_cosine을 씁니다. cfg.amp_dtype이 있으면 autocast 안에서 순전파합니다.
+    AdamW, 교차 엔트로피, 클리핑, 스텝마다 warmup_cosine을 씁니다. cfg.amp_dtype이 있으면 autocast 안에서 순전파하고,
+    float16이면 GradScaler도 씁니다. 체크포인트의 step은 그때까지 한 업데이트의 수입니다.
     에폭마다 평가 모드, float32로 val_loader의 모든 샘플에서 정확도를 재고, 가장 좋을 때를 BestCheckpoint로 남깁니다.
     모델에는 마지막 가중치가 남고, 학습 모드로 끝납니다.
     """

@@ -1,6 +1,8 @@
 """Lesson 02's fixtures: what its drivers promise, and that they leave the process as they found it."""
 
+import copy
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from grader.course_files import load_course
 from grader.judging.edits import solution_text
-from grader.observe.fixtures.checkpoints import read_checkpoint
+from grader.observe.fixtures.checkpoints import read_checkpoint, scratch_folder
+from grader.observe.fixtures.classifiers import Net
 from grader.observe.fixtures.training import Settings, epoch_loader, settings_for
 from grader.observe.play import play, play_scenario
 from grader.observe.program import Program, load_program
@@ -34,8 +37,8 @@ def test_the_best_epoch_is_in_the_middle_whatever_the_seed(solution: Program, se
     scenario = COURSE.exercise("train").driver["checkpoint"]
     run = play_scenario(scenario, solution, seed=seed)
     assert run.failure is None
-    assert run.facts["저장된 가중치"] == "9번째 업데이트 뒤의 것"
-    assert len(run.arrays["theta"]) == 13
+    assert run.facts["저장된 가중치"] == "2번째 에폭이 끝났을 때의 것"
+    assert run.facts["step"] == 4
 
 
 def test_by_hand_and_through_accelerate_is_one_training_run(solution: Program, tmp_path: Path) -> None:
@@ -68,6 +71,7 @@ def _process_state() -> tuple[Any, ...]:
         Optimizer.__init__,
         LRScheduler.step,
         torch.save,
+        torch.amp.GradScaler.__init__,
         os.replace,
         Accelerator.backward,
         Accelerator.prepare_model,
@@ -165,3 +169,24 @@ def test_a_loader_gives_the_next_epoch_only_when_one_was_gone_through() -> None:
     assert torch.equal(torch.get_rng_state(), state), (
         "going through it must not draw from the global generator"
     )
+
+
+def test_a_scratch_folder_takes_along_what_tempfile_made() -> None:
+    """A known mistake makes a temporary folder for each checkpoint: hundreds stayed behind in /tmp."""
+    before = tempfile.gettempdir()
+    with scratch_folder() as folder:
+        made = Path(tempfile.mkdtemp())
+        assert not made.is_relative_to(folder), "outside of the checkpoint's folder"
+    assert not made.exists()
+    assert tempfile.gettempdir() == before
+
+
+def test_a_whole_model_is_saved_and_refused_like_any_other_object(tmp_path: Path) -> None:
+    """Where the fixtures cannot be imported, pickling must not fail with the name of their module."""
+    model = Net([nn.Linear(2, 1)])
+    torch.save({"model": model}, tmp_path / "best.pt")
+    assert read_checkpoint(tmp_path / "best.pt")[1] == "weights_only=True로 열리지 않음"
+    copied = copy.deepcopy(model)
+    assert type(copied) is Net
+    assert torch.equal(copied.layers[0].weight, model.layers[0].weight)
+    assert copied.layers[0].weight is not model.layers[0].weight

@@ -1,18 +1,69 @@
-"""Reads the checkpoint that `BestCheckpoint`, or a whole training run, has saved."""
+"""The contract of a checkpoint file, held up to all that write one: `BestCheckpoint`, `train`, `train_accelerate`."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from grader.observe.fixtures.checkpoints import plain, read_checkpoint
+from torch import Tensor
+
+from grader.exercises.loop_anatomy._failing_disk import renaming, second_name
+from grader.exercises.loop_anatomy._training_case import TrainedNet
+from grader.observe.fixtures.checkpoints import plain, read_checkpoint, whose_weights
 from grader.observe.recorder import Recorder
+from grader.observe.trace import Fact
 
 _KEYS = ("config", "model", "optimizer", "scheduler", "score", "step")
 """Keys that every checkpoint must hold."""
 
 
-def recorded_content(recorder: Recorder, path: Path) -> dict[str, Any]:
+def recorded_content(recorder: Recorder, path: Path, known: Sequence[type] = ()) -> dict[str, Any]:
     """The content of the file. Records as facts whether the file opened and which of these keys it holds."""
-    content, how = read_checkpoint(path)
+    content, how = read_checkpoint(path, known)
     recorder.fact("파일", how)
     recorder.fact("키", plain([key for key in _KEYS if key in content]))
     return content
+
+
+@contextmanager
+def watched_replacement(recorder: Recorder, student: Any, path: Path) -> Iterator[None]:
+    """Record how the file that lies at `path` is replaced inside this context: there must always be a whole one."""
+    kept = second_name(path, path.with_name("kept.pt"))
+    with renaming(student, path) as gaps:
+        yield
+    # If a program removes the old file before it renames the new one, a crash in between leaves no file.
+    recorder.fact("이름을 바꿀 때 예전 파일", "없음" if any(gaps) else "있음")
+    # A file that was written in place shows its new content under its second name as well.
+    recorder.fact("저장하는 동안 예전 파일", "그대로" if kept() else "덮어씀")
+
+
+def whose_epoch(model: TrainedNet, content: Mapping[str, Any]) -> str:
+    """At the end of which epoch the model had the saved weights, in Korean; under which names does not matter."""
+    state = content.get("model")
+    if isinstance(state, dict):
+        state = {str(name).removeprefix("module."): value for name, value in state.items()}
+    epoch = whose_weights(state, model, model.at_validation)
+    return "어느 에폭의 것도 아님" if epoch is None else f"{epoch + 1}번째 에폭이 끝났을 때의 것"
+
+
+def record_score(recorder: Recorder, content: Mapping[str, Any]) -> None:
+    """The saved score, without the last digits in which right programs differ."""
+    score = content.get("score")
+    recorder.fact("score", round(score, 6) if type(score) is float else plain(score))
+
+
+def record_training_state(recorder: Recorder, content: Mapping[str, Any]) -> None:
+    """What another run needs to go on where this one was: the states of optimizer and scheduler."""
+    state = content.get("optimizer")
+    moments = state.get("state") if isinstance(state, dict) else None
+    moments = moments if isinstance(moments, dict) else {}
+    recorder.fact("옵티마이저의 상태가 있는 매개변수", len(moments))
+    recorder.fact("옵티마이저가 센 업데이트", _adam_steps(moments))
+    # Its numbers are not compared: a program may count its steps by itself.
+    state = content.get("scheduler")
+    recorder.fact("스케줄러의 상태", "있음" if isinstance(state, dict) and state else "없음")
+
+
+def _adam_steps(moments: Mapping[Any, Any]) -> Fact:
+    counts = {m.get("step") for m in moments.values() if isinstance(m, dict)}
+    return [*sorted({int(n) for n in counts if isinstance(n, Tensor | int | float)})]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from grader.observe.fixtures.autocast import AutocastNet, in_half_steps, noting_loss
@@ -15,10 +15,12 @@ from grader.observe.fixtures.classifiers import (
     Batch,
     LossFn,
     batches,
+    freeze_last,
     gradient_norm,
     initialised,
     loss_function,
     scale_rates,
+    sgd,
 )
 from grader.observe.play import Env, Problem, Stage
 
@@ -105,3 +107,60 @@ def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtyp
         for what in ("순전파", "손실", "역전파"):
             name = f"{str(dtype).removeprefix('torch.')}{beside}"
             recorder.fact(f"{name}을 청한 {what}의 autocast", model.notes.fact(what))
+
+
+_OVERFLOWING = 100
+
+
+def overflowing(batch: Batch) -> Batch:
+    """The same samples, marked in their labels: `record_scales` makes their loss infinite, as an overflow would."""
+    return batch[0], batch[1] + _OVERFLOWING
+
+
+def record_scales(stage: Stage, name: str, inputs: Sequence[Sequence[Any]]) -> None:
+    """Call the student's function once for each input, without clipping; the scale is recorded each time."""
+    loss_fn = loss_function(stage.env)
+
+    def loss(output: Tensor, target: Tensor) -> Tensor:
+        infinite = bool((target >= _OVERFLOWING).any())
+        return loss_fn(output, target % _OVERFLOWING) * (torch.inf if infinite else 1.0)
+
+    model = autocast_net(stage.env)
+    opt = sgd(model)
+    scaler = grad_scaler(stage.env, init_scale=2.0**8)
+    stage.recorder.watch(model, opt)
+    scales = []
+    for given in inputs:
+        stage.recorder.call(
+            stage.student(name), *(model, opt, loss, *given), dtype=torch.float16, scaler=scaler
+        )
+        scales.append(scaler.get_scale())
+    stage.recorder.array("배율", scales)
+
+
+def record_returned(stage: Stage, name: str, inputs: Sequence[Sequence[Any]]) -> None:
+    """Record what each call returns: the first in bfloat16 without a scaler, the others in float16 with one."""
+    for number, given in enumerate(inputs):
+        model = autocast_net(stage.env)
+        value = stage.recorder.call(
+            stage.student(name),
+            *(model, sgd(model), loss_function(stage.env), *given),
+            dtype=torch.float16 if number else torch.bfloat16,
+            scaler=grad_scaler(stage.env, init_scale=2.0**6) if number else None,
+        )
+        stage.recorder.returned(value)
+
+
+def record_modes(stage: Stage, name: str, given: Sequence[Any]) -> None:
+    """Record the modes that the call leaves: of a model in train mode but for its last layer, then in eval mode."""
+    for training in (True, False):
+        model = autocast_net(stage.env)
+        freeze_last(model)
+        if not training:
+            model.eval()
+        stage.recorder.call(
+            stage.student(name), *(model, sgd(model), loss_function(stage.env), *given), dtype=torch.bfloat16
+        )
+        stage.recorder.fact(
+            f"{'학습' if training else '평가'} 모드로 준 모델의 모드", [m.training for m in model.modules()]
+        )

@@ -1,6 +1,6 @@
-"""What one whole training run is given: a model whose best epoch is known, loaders, settings."""
+"""What one whole training run is given: a model whose accuracy after each epoch is set, loaders, settings."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,48 +12,53 @@ from grader.observe.fixtures.autocast import AutocastNet
 from grader.observe.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, Batch, batches, initialised
 from grader.observe.fixtures.training import Settings, epoch_loader
 from grader.observe.play import Env
+from grader.observe.trace import Array
 
-_SIZE, _BATCH, _BATCHES = 14, 6, 3
-"""Samples an epoch, a batch, and batches an epoch; the last one has two samples."""
-_EPOCHS = 4
-
-_VALIDATION, _VALIDATION_BATCH = 21, 8
-_SET = 16
-"""Validation samples whose answers the fixture sets."""
-_RIGHT = (6, 0, 15, 9)
-"""How many of those are right after each epoch. Whatever the answers to the other five samples, the third epoch
-is the best and the second the worst. So neither the first nor the last epoch is the best or the worst."""
-
-LONG = Settings(0.05, 0.1, _EPOCHS, _BATCH, 3, 18, 0.6)
-"""A run makes twelve updates: the schedule of 18 steps is still falling at its end."""
-SHORT = Settings(0.05, 0.1, _EPOCHS, _BATCH, 2, 7, 0.6)
-"""The schedule of 7 steps has ended long before the run does."""
+STEADY = Settings(lr=0.05, weight_decay=0.1, batch_size=3, warmup_steps=1, total_steps=10_000, max_norm=1e9)
+"""Neither clips nor changes the learning rate by more than a hundredth of the tolerance, whenever a scheduler moves:
+mistakes about either stay unseen, and are seen where a scenario is about them."""
 
 
 class TrainedNet(AutocastNet):
-    """A net that counts its training batches, and in eval mode answers marked samples by that count alone.
+    """A net that counts its training batches, and answers marked samples by that count alone, in any mode.
 
-    So an epoch in the middle is best for every seed; the answers to unmarked samples depend on the weights.
+    So the accuracy after each epoch is known whatever the weights, and mistakes about updates or modes do not show in
+    checkpoints and returned values.
     """
 
     seen: Tensor
     answers: Tensor
 
-    def __init__(self, layers: Sequence[nn.Module], answers: Tensor) -> None:
+    def __init__(self, layers: Sequence[nn.Module], answers: Tensor, batches_an_epoch: int) -> None:
         super().__init__(layers)
         self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
         self.register_buffer("answers", answers, persistent=False)
+        self.batches_an_epoch = batches_an_epoch
+        self.at_validation: list[Array] = []
+        """The parameters at each epoch's validation, as one vector."""
+        self.overflows_at = -1
+        """Number (from 0) of the training batch whose gradients are infinite although its loss is not."""
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Logits (batch, classes) for inputs (batch, features + 1); the last column is a sample's mark."""
         logits = super().forward(inputs[:, :-1])
-        if self.training:
+        marks = inputs[:, -1].long()
+        marked = bool(marks.any())
+        validating = marked or not logits.requires_grad
+        self.notes.note("검증 순전파" if validating else "학습 순전파", inputs.device.type)
+        if not validating:
+            if int(self.seen) == self.overflows_at:
+                logits.register_hook(lambda gradient: gradient * torch.inf)
             self.seen += 1
             return logits
-        epoch = (int(self.seen) // _BATCHES - 1) % _EPOCHS
-        marks = inputs[:, -1].long()
-        told = nn.functional.one_hot(self.answers[epoch][marks - 1], CLASSES) * 50.0
-        return torch.where((marks > 0)[:, None], told.to(logits.dtype), logits)
+        epoch = max(int(self.seen) // self.batches_an_epoch - 1, 0)
+        if len(self.at_validation) == epoch:
+            vector = torch.cat([p.detach().double().cpu().ravel() for p in self.parameters()])
+            self.at_validation.append(vector.numpy())
+        if not marked:
+            return logits
+        told = self.answers[epoch % len(self.answers)][marks - 1]
+        return nn.functional.one_hot(told, CLASSES).to(logits.dtype) * 50.0 + 0.0 * logits
 
 
 @dataclass(frozen=True)
@@ -66,27 +71,63 @@ class Case:
     settings: Settings
 
 
-def training_case(env: Env, settings: Settings, *, norm_dropout: bool = False) -> Case:
-    """Model (`norm_dropout`: one with BatchNorm and dropout), loaders and settings, with the scenario's own seed."""
-    epochs = [_unmarked(batch) for batch in batches(env, (_SIZE,) * _EPOCHS, "train")]
-    (held_out,) = batches(env, (_VALIDATION,), "validation")
+def training_case(
+    env: Env,
+    settings: Settings,
+    right: Sequence[int],
+    *,
+    samples: int = 3,
+    fresh: bool = False,
+    layers: Callable[[], list[nn.Module]] | None = None,
+    validation: tuple[int, int] = (8, 8),
+) -> Case:
+    """Model, loaders and settings; an epoch for each entry of `right`.
+
+    Args:
+        env: of the scenario.
+        settings: the config, apart from epochs and seed.
+        right: how many validation samples are answered rightly after each epoch.
+        samples: in an epoch.
+        fresh: each epoch has data of its own.
+        layers: of the model; without BatchNorm and dropout where none are given.
+        validation: samples, and how many of them are in a batch.
+    """
+    epochs = [_unmarked(batch) for batch in batches(env, (samples,) * (len(right) if fresh else 1), "train")]
+    count, size = validation
+    (held_out,) = batches(env, (count,), "validation")
     inputs, labels = _unmarked(held_out)
-    inputs[:_SET, -1] = torch.arange(1, _SET + 1)
-    order = torch.randperm(_VALIDATION, generator=env.generator("order"))
-    answers = torch.stack([_answers(labels[:_SET], right) for right in _RIGHT])
-    model = TrainedNet(_layers(norm_dropout=norm_dropout), answers)
+    inputs[:, -1] = torch.arange(1, count + 1)
+    answers = torch.stack([_answers(labels, number) for number in right])
+    order = torch.randperm(count, generator=env.generator("order"))
+    model = TrainedNet((layers or plain_layers)(), answers, -(-samples // settings.batch_size))
     initialised(model, env, "model")
     loader: DataLoader[Any] = DataLoader(
-        TensorDataset(inputs[order], labels[order]), _VALIDATION_BATCH, generator=torch.Generator()
+        TensorDataset(inputs[order], labels[order]), size, generator=torch.Generator()
     )
-    settings = replace(settings, seed=env.number("seed") % 1000)
-    return Case(model.cpu(), epoch_loader(epochs, _BATCH), loader, settings)
+    settings = replace(settings, epochs=len(right), seed=1 + env.number("seed") % 1000)
+    return Case(model.cpu(), epoch_loader(epochs, settings.batch_size), loader, settings)
 
 
-def _layers(*, norm_dropout: bool) -> list[nn.Module]:
-    if not norm_dropout:
-        return [nn.Linear(FEATURES, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)]
-    # The layer before BatchNorm has no bias: its true gradient would be zero, and AdamW would make it noise.
+def plain_layers() -> list[nn.Module]:
+    """Neither BatchNorm nor dropout: modes and seed change nothing."""
+    return [nn.Linear(FEATURES, CLASSES)]
+
+
+def dropout_layers() -> list[nn.Module]:
+    """Dropout alone."""
+    return [nn.Dropout(0.4), nn.Linear(FEATURES, CLASSES)]
+
+
+def norm_layers() -> list[nn.Module]:
+    """BatchNorm alone."""
+    return [nn.BatchNorm1d(FEATURES), nn.Linear(FEATURES, CLASSES)]
+
+
+def deep_layers() -> list[nn.Module]:
+    """BatchNorm and dropout between two layers.
+
+    The layer before BatchNorm has no bias: its true gradient would be zero, and AdamW would make it noise.
+    """
     first = [nn.Linear(FEATURES, HIDDEN, bias=False), nn.BatchNorm1d(HIDDEN), nn.Tanh(), nn.Dropout(0.4)]
     return [*first, nn.Linear(HIDDEN, CLASSES)]
 

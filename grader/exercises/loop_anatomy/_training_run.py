@@ -1,83 +1,247 @@
-"""The five situations that `train` and `train_accelerate` are both put through."""
+"""The situations that `train` and `train_accelerate` are both put through, each about one thing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any, Protocol
 
-from grader.exercises.loop_anatomy._checkpoint_file import recorded_content
-from grader.exercises.loop_anatomy._training_case import LONG, SHORT, Case, training_case
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+from grader.exercises.loop_anatomy._checkpoint_file import (
+    record_score,
+    record_training_state,
+    recorded_content,
+    watched_replacement,
+    whose_epoch,
+)
+from grader.exercises.loop_anatomy._drawing import drawn_number
+from grader.exercises.loop_anatomy._training_case import (
+    STEADY,
+    Case,
+    deep_layers,
+    dropout_layers,
+    norm_layers,
+    training_case,
+)
 from grader.observe.construction import watched_construction
-from grader.observe.fixtures.checkpoints import flat_state, plain, scratch_folder, whose_weights
+from grader.observe.fixtures.checkpoints import plain, read_checkpoint, scratch_folder
+from grader.observe.fixtures.classifiers import buffers, gradient_norm
 from grader.observe.fixtures.stand_ins import untouched_backends
-from grader.observe.play import Driver, Stage
+from grader.observe.fixtures.training import Settings
+from grader.observe.play import Driver, Env, Stage
 
 TRAIN_ATOL = 1e-5
-"""Every run clips: torch divides by norm + 1e-6, a clip written by hand may not."""
+"""Where a run clips, torch divides by norm + 1e-6; a clip written by hand may not. Where none clips, the schedule of
+`STEADY` must not show."""
 
-Call = Callable[[Stage, Case, "str | Path"], float]
-"""Calls the student's function and returns what it returned."""
+WHOLE = replace(STEADY, warmup_steps=2, total_steps=5, max_norm=0.6)
+"""A schedule that moves and ends within three epochs of two updates, and a norm that is sometimes clipped."""
+
+
+class Call(Protocol):
+    """Calls the student's function, through the recorder's `call` or what is given instead; returns what that does."""
+
+    def __call__(
+        self, stage: Stage, case: Case, path: str | Path, *, through: Callable[..., Any] | None = None
+    ) -> Any: ...
 
 
 def add_run_scenarios(driver: Driver, call: Call) -> None:
-    """Add the five situations to the driver of the function that `call` calls."""
-    driver.scenario("run", "네 에폭 학습", atol=TRAIN_ATOL)(lambda stage: _run(stage, call))
-    driver.scenario("ended", "total_steps를 넘긴 학습", atol=TRAIN_ATOL)(lambda stage: _ended(stage, call))
-    driver.scenario("modes", "드롭아웃과 배치 정규화가 있는 모델", atol=TRAIN_ATOL)(
-        lambda stage: _modes(stage, call)
-    )
-    driver.scenario("returns", "반환값", atol=TRAIN_ATOL)(lambda stage: _returns(stage, call))
-    driver.scenario("checkpoint", "체크포인트", atol=TRAIN_ATOL)(lambda stage: _checkpoint(stage, call))
+    """Add the situations to the driver of the function that `call` calls."""
+
+    def add(name: str, title: str, check: str, play: Callable[[Stage, Call], None]) -> None:
+        driver.scenario(name, title, check=check, atol=TRAIN_ATOL)(lambda stage: play(stage, call))
+
+    add("epochs", "에폭마다 배치 하나", "updates", _epochs)
+    add("clipping", "그레이디언트가 큰 학습", "updates", _clipping)
+    add("ended", "total_steps를 넘긴 학습", "ended", _ended)
+    add("seed", "드롭아웃이 있는 모델", "modes", _seed)
+    add("modes", "배치 정규화가 있는 모델", "modes", _modes)
+    add("returns", "반환값", "returns", _returns)
+    add("raises", "읽다가 예외를 내는 로더", "returns", _raises)
+    add("checkpoint", "체크포인트의 내용", "checkpoint", _checkpoint)
+    add("ties", "정확도가 같은 두 에폭", "checkpoint", _ties)
+    add("zero", "정확도가 0인 에폭", "checkpoint", _zero)
+    add("old-file", "체크포인트 파일이 이미 있을 때", "checkpoint", partial(_old_file, name=driver.name))
+    add("run", "모두 합친 학습", "run", _run)
 
 
-def played(stage: Stage, call: Call, case: Case, path: str | Path | None = None) -> float:
+def played(stage: Stage, call: Call, case: Case, path: str | Path | None = None) -> Any:
     """Watches the model while the student's function runs; the file is a temporary one unless `path` is given."""
     stage.recorder.watch(case.model)
+    with watched_construction(stage.recorder, case.model):
+        return unwatched(stage, call, case, path)
+
+
+def unwatched(stage: Stage, call: Call, case: Case, path: str | Path | None = None) -> Any:
+    """The same without recording what happens to the parameters: for scenarios that are about something else."""
     with ExitStack() as stack:
         stack.enter_context(untouched_backends())
-        stack.enter_context(watched_construction(stage.recorder, case.model))
         folder = stack.enter_context(scratch_folder())
         return call(stage, case, folder / "best.pt" if path is None else path)
 
 
-def _run(stage: Stage, call: Call) -> None:
-    played(stage, call, training_case(stage.env, LONG))
+def first_norm(case: Case) -> float:
+    """Joint norm of the first batch's gradient."""
+    data = DataLoader(case.train_loader.dataset, case.settings.batch_size, generator=torch.Generator())
+    seen = case.model.seen.clone()
+    norm = gradient_norm(case.model, nn.functional.cross_entropy, next(iter(data)))
+    case.model.seen.copy_(seen)
+    case.model.notes.seen.clear()
+    return norm
+
+
+def record_autocast(stage: Stage, case: Case) -> None:
+    """In which precision autocast let each part be computed."""
+    for name in ("학습 순전파", "검증 순전파", "역전파"):
+        stage.recorder.fact(f"{name}의 autocast", case.model.notes.fact(name))
+
+
+def _falling(count: int) -> tuple[int, ...]:
+    """The first epoch is best: no later one is saved, and a run that waits only so long for a better one ends early."""
+    return (7, *(1 + n % 6 for n in range(count, 1, -1)))
+
+
+def _epochs(stage: Stage, call: Call) -> None:
+    count = drawn_number(stage.env, "epochs", 6, 9)
+    played(stage, call, training_case(stage.env, STEADY, _falling(count)))
+
+
+def _clipping(stage: Stage, call: Call) -> None:
+    """The first update is clipped, and mostly some later one is not."""
+    case = training_case(stage.env, STEADY, (3,), samples=9)
+    settings = replace(case.settings, max_norm=0.7 * first_norm(case))
+    played(stage, call, replace(case, settings=settings))
 
 
 def _ended(stage: Stage, call: Call) -> None:
-    played(stage, call, training_case(stage.env, SHORT))
+    """A schedule that ends before the run does."""
+    settings = replace(STEADY, warmup_steps=2, total_steps=drawn_number(stage.env, "total_steps", 4, 6))
+    played(stage, call, training_case(stage.env, settings, (2, 4), samples=9))
+
+
+def _seed(stage: Stage, call: Call) -> None:
+    """Seed 0 is a seed like any other. One epoch, in the mode that the run wants anyway: only dropout decides."""
+    for zero in (False, True):
+        case = training_case(stage.env, STEADY, (3,), samples=6, layers=dropout_layers)
+        played(stage, call, replace(case, settings=replace(case.settings, seed=0)) if zero else case)
 
 
 def _modes(stage: Stage, call: Call) -> None:
-    """BatchNorm and dropout; the model is handed over in eval mode, and the seed decides the dropout."""
-    case = training_case(stage.env, LONG, norm_dropout=True)
+    """The model is handed over in eval mode; only BatchNorm tells modes apart."""
+    case = training_case(stage.env, STEADY, (2, 4), layers=norm_layers)
     case.model.eval()
     played(stage, call, case)
-    stage.recorder.array("이동 통계량", flat_state(case.model.state_dict(), case.model))
+    stage.recorder.array("이동 통계량", buffers(case.model.layers))
     stage.recorder.modes("끝난 뒤의 모드")
 
 
+def _best_in_the_middle(env: Env) -> tuple[int, int, int]:
+    """Neither the first nor the last epoch is the best or the worst; from five right answers on, the mean of the
+    batches' accuracies is not the accuracy."""
+    return (
+        drawn_number(env, "first", 2, 4),
+        drawn_number(env, "best", 5, 8),
+        drawn_number(env, "last", 1, 5),
+    )
+
+
 def _returns(stage: Stage, call: Call) -> None:
-    stage.recorder.returned(played(stage, call, training_case(stage.env, LONG)))
+    """The last validation batch is smaller than the others."""
+    case = training_case(stage.env, STEADY, _best_in_the_middle(stage.env), validation=(8, 3))
+    stage.recorder.returned(unwatched(stage, call, case))
+
+
+class _Unreadable(Dataset[Any]):
+    """Its second batch cannot be read."""
+
+    def __init__(self, whole: Dataset[Any], batch_size: int) -> None:
+        self.whole, self.batch_size = whole, batch_size
+
+    def __len__(self) -> int:
+        return 2 * self.batch_size
+
+    def __getitem__(self, index: int) -> Any:
+        if index >= self.batch_size:
+            raise OSError("읽을 수 없는 파일")
+        return self.whole[index]
+
+
+def _raises(stage: Stage, call: Call) -> None:
+    """A file of the data cannot be read: whoever started the run must learn of it."""
+    case = training_case(stage.env, STEADY, (3, 4))
+    loader: DataLoader[Any] = DataLoader(
+        _Unreadable(case.train_loader.dataset, 3), 3, generator=torch.Generator()
+    )
+    through = partial(stage.recorder.expect, OSError, "로더가 OSError를 냈을 때")
+    unwatched(stage, partial(call, through=through), replace(case, train_loader=loader))
+
+
+def _saved(stage: Stage, call: Call, right: Sequence[int], *, samples: int = 3) -> None:
+    """Which epoch's weights are in the file after the run."""
+    case = training_case(stage.env, STEADY, right, samples=samples)
+    with scratch_folder() as folder:
+        unwatched(stage, call, case, str(folder / "best.pt"))
+        content, how = read_checkpoint(folder / "best.pt", known=[Settings])
+    stage.recorder.fact("파일", how)
+    stage.recorder.fact("저장된 가중치", whose_epoch(case.model, content))
+
+
+def _ties(stage: Stage, call: Call) -> None:
+    right = drawn_number(stage.env, "right", 1, 8)
+    _saved(stage, call, (right, right))
+
+
+def _zero(stage: Stage, call: Call) -> None:
+    _saved(stage, call, (0,))
 
 
 def _checkpoint(stage: Stage, call: Call) -> None:
-    """What the file holds after the run: the best epoch's weights, not the last one's."""
+    """What the file holds after the run: everything of the best epoch's end, and nothing of the last one's."""
     recorder = stage.recorder
-    case = training_case(stage.env, LONG)
+    case = training_case(stage.env, STEADY, _best_in_the_middle(stage.env), samples=6)
     with scratch_folder() as folder:
-        path = folder / "best.pt"
-        played(stage, call, case, str(path))
-        content = recorded_content(recorder, path)
+        unwatched(stage, call, case, str(folder / "best.pt"))
+        content = recorded_content(recorder, folder / "best.pt")
     weights = content.get("model")
     names = sorted(str(name) for name in weights) if isinstance(weights, dict) else []
     recorder.fact("가중치의 이름", plain(names))
-    update = whose_weights(weights, case.model, recorder.states)
-    recorder.fact(
-        "저장된 가중치", "어느 때의 것도 아님" if update is None else f"{update}번째 업데이트 뒤의 것"
-    )
-    score = content.get("score")
-    recorder.fact("score", round(score, 6) if isinstance(score, float) else plain(score))
+    recorder.fact("저장된 가중치", whose_epoch(case.model, content))
+    recorder.fact("step", plain(content.get("step")))
+    record_score(recorder, content)
     recorder.fact("config", plain(content.get("config")))
-    state = content.get("optimizer")
-    moments = state.get("state") if isinstance(state, dict) else None
-    recorder.fact("옵티마이저의 상태가 있는 매개변수", len(moments) if isinstance(moments, dict) else 0)
+    record_training_state(recorder, content)
+
+
+def _old_file(stage: Stage, call: Call, *, name: str) -> None:
+    """The file of an earlier and better run lies there. The first score is saved all the same, and never half of it."""
+    case = training_case(stage.env, STEADY, (drawn_number(stage.env, "right", 1, 8),))
+    old = {
+        "model": {},
+        "optimizer": {},
+        "scheduler": {},
+        "step": 9,
+        "score": 1.0,
+        "config": Settings().to_dict(),
+    }
+    with scratch_folder() as folder:
+        path = folder / "best.pt"
+        torch.save(old, path)
+
+        with watched_replacement(stage.recorder, stage.student(name), path):
+            unwatched(stage, call, case, path)
+        stage.recorder.fact(
+            "저장된 가중치", whose_epoch(case.model, read_checkpoint(path, known=[Settings])[0])
+        )
+
+
+def _run(stage: Stage, call: Call) -> None:
+    """All of it at once: other data each epoch, clipping, the schedule, BatchNorm, dropout, a model in mixed modes."""
+    right = _best_in_the_middle(stage.env)
+    case = training_case(stage.env, WHOLE, right, samples=5, fresh=True, layers=deep_layers)
+    case.model.layers[1].eval()
+    played(stage, call, case)

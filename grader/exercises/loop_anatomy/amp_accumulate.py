@@ -11,7 +11,11 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     fresh_gradient_norm,
     grad_scaler,
     half_step_batches,
+    overflowing,
+    record_modes,
     record_precision,
+    record_returned,
+    record_scales,
     update_with_limits,
 )
 from grader.observe.fixtures.classifiers import Batch, LossFn, loss_function, sgd
@@ -76,10 +80,16 @@ def _overflow(stage: Stage) -> None:
             *(problem.model, opt, loss_fn, window),
             dtype=torch.float16,
             scaler=scaler,
-            max_norm=1.0,
         )
         scales.append(scaler.get_scale())
     recorder.array("배율", scales)
+
+
+@driver.scenario("infinite-loss", "손실이 inf인 마이크로 배치", check="overflow", atol=AMP_ATOL)
+def _infinite_loss(stage: Stage) -> None:
+    """One micro-batch's forward pass overflows: the whole window is skipped, and the scale falls."""
+    first, second, *_ = _windows(stage.env)
+    record_scales(stage, "amp_accumulate", [([first[0], overflowing(first[1]), *first[2:]],), (second,)])
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
@@ -87,10 +97,8 @@ def _precision(stage: Stage) -> None:
     window = _windows(stage.env)[1]
 
     def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:
-        opt = sgd(model)
-        stage.recorder.watch(model, opt)
         stage.recorder.call(
-            stage.student("amp_accumulate"), model, opt, loss_fn, window, dtype=dtype, scaler=scaler
+            stage.student("amp_accumulate"), model, sgd(model), loss_fn, window, dtype=dtype, scaler=scaler
         )
 
     record_precision(stage, call)
@@ -98,21 +106,10 @@ def _precision(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=AMP_ATOL)
 def _returns(stage: Stage) -> None:
-    """Windows of several sizes, with and without a scaler; the mode stays what it was."""
-    env, recorder = stage.env, stage.recorder
-    problem = _problem(env)
-    problem.model.eval()
-    opt = sgd(problem.model)
-    recorder.watch(problem.model, opt)
-    for number, window in enumerate(_windows(env)[:3]):
-        scaler = grad_scaler(env, init_scale=2.0**6) if number else None
-        dtype = torch.float16 if number else torch.bfloat16
-        recorder.returned(
-            recorder.call(
-                stage.student("amp_accumulate"),
-                *(problem.model, opt, problem.loss_fn, window),
-                dtype=dtype,
-                scaler=scaler,
-            )
-        )
-    recorder.modes()
+    """Windows of several sizes, with and without a scaler. Each call gets a model of its own: updates do not show."""
+    record_returned(stage, "amp_accumulate", [(window,) for window in _windows(stage.env)[:3]])
+
+
+@driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)
+def _modes(stage: Stage) -> None:
+    record_modes(stage, "amp_accumulate", (_windows(stage.env)[2],))

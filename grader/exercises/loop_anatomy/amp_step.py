@@ -12,7 +12,11 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     grad_scaler,
     half_step_batches,
     layers,
+    overflowing,
+    record_modes,
     record_precision,
+    record_returned,
+    record_scales,
     update_with_limits,
 )
 from grader.observe.fixtures.classifiers import (
@@ -84,10 +88,16 @@ def _overflow(stage: Stage) -> None:
             *(model, opt, loss_function(env), *batch),
             dtype=torch.float16,
             scaler=scaler,
-            max_norm=1.0,
         )
         scales.append(scaler.get_scale())
     recorder.array("배율", scales)
+
+
+@driver.scenario("infinite-loss", "손실이 inf인 스텝", check="overflow", atol=AMP_ATOL)
+def _infinite_loss(stage: Stage) -> None:
+    """The forward pass overflows. Whoever returns early at such a loss never lowers the scale."""
+    first, second = half_step_batches(stage.env, (4, 4))
+    record_scales(stage, "amp_step", [overflowing(first), second])
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
@@ -95,10 +105,8 @@ def _precision(stage: Stage) -> None:
     (batch,) = half_step_batches(stage.env, (4,))
 
     def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:
-        opt = sgd(model)
-        stage.recorder.watch(model, opt)
         stage.recorder.call(
-            stage.student("amp_step"), model, opt, loss_fn, *batch, dtype=dtype, scaler=scaler
+            stage.student("amp_step"), model, sgd(model), loss_fn, *batch, dtype=dtype, scaler=scaler
         )
 
     record_precision(stage, call)
@@ -121,24 +129,14 @@ def _rounding(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=AMP_ATOL)
 def _returns(stage: Stage) -> None:
-    """The loss before the update, not the scaled one; the mode stays what it was."""
-    env, recorder = stage.env, stage.recorder
-    problem = _problem(env)
-    problem.model.eval()
-    opt = sgd(problem.model)
-    recorder.watch(problem.model, opt)
-    for number, (xb, yb) in enumerate(problem.batches[:3]):
-        scaler = grad_scaler(env, init_scale=2.0**6) if number else None
-        dtype = torch.float16 if number else torch.bfloat16
-        recorder.returned(
-            recorder.call(
-                stage.student("amp_step"),
-                *(problem.model, opt, problem.loss_fn, xb, yb),
-                dtype=dtype,
-                scaler=scaler,
-            )
-        )
-    recorder.modes()
+    """The loss before the update, not the scaled one. Each call gets a model of its own: updates do not show."""
+    record_returned(stage, "amp_step", half_step_batches(stage.env, _SIZES[:3]))
+
+
+@driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)
+def _modes(stage: Stage) -> None:
+    (batch,) = half_step_batches(stage.env, (4,))
+    record_modes(stage, "amp_step", batch)
 
 
 @driver.scenario("deprecated", "더는 쓰지 않는 API", atol=AMP_ATOL)
@@ -146,7 +144,6 @@ def _deprecated(stage: Stage) -> None:
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     opt = sgd(problem.model)
-    recorder.watch(problem.model, opt)
     for scaler, dtype in ((None, torch.bfloat16), (grad_scaler(env, init_scale=2.0**6), torch.float16)):
         recorder.call(
             stage.student("amp_step"),

@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from grader.exercises.loop_anatomy._checkpoint_file import recorded_content
-from grader.exercises.loop_anatomy._failing_disk import full_disk, renaming, second_name
+from grader.exercises.loop_anatomy._checkpoint_file import recorded_content, watched_replacement
+from grader.exercises.loop_anatomy._failing_disk import full_disk
 from grader.observe.fixtures.checkpoints import flat_state, plain, read_checkpoint, scratch_folder
 from grader.observe.fixtures.classifiers import batches
 from grader.observe.fixtures.training import Settings, TrainingRun, settings_for
@@ -28,9 +28,9 @@ def _updates(
     path: Path,
     scores: list[Any],
     *,
-    name: str = "",
     as_text: bool = False,
     norm_dropout: bool = False,
+    returns: bool = False,
 ) -> Iterator[tuple[TrainingRun, list[Tensor]]]:
     """Calls `update` once for each score, after one more batch of training each time.
 
@@ -56,7 +56,8 @@ def _updates(
         )
         outcomes.append(plain(saved))
         yield run, moments
-    recorder.fact(f"{name}update()의 반환값", outcomes)
+    if returns:
+        recorder.fact("update()의 반환값", outcomes)
 
 
 def _rising(env: Env, count: int) -> list[float]:
@@ -70,24 +71,34 @@ def _steps(env: Env, count: int) -> list[int]:
     return torch.randint(1, 50, (count,), generator=env.generator("steps")).cumsum(0).tolist()
 
 
-def _record_file(recorder: Recorder, path: Path, run: TrainingRun, moments: list[Tensor], name: str) -> None:
-    """Which moment's weights the file holds now, and the score and step beside them."""
-    content, how = read_checkpoint(path)
+def _record_file(
+    recorder: Recorder,
+    path: Path,
+    run: TrainingRun,
+    moments: list[Tensor],
+    name: str,
+    *,
+    beside: bool = False,
+) -> None:
+    """Which moment's weights the file holds now; `beside` them, score and step. Its config may be an object here."""
+    content, how = read_checkpoint(path, known=[Settings])
     weights = flat_state(content.get("model"), run.model)
     found = [n for n, moment in enumerate(moments, start=1) if torch.equal(weights, moment)]
     recorder.fact(f"{name} 파일", how)
     if content:
         whose = f"{found[-1]}번째 update 때의 것" if found else "어느 때의 것도 아님"
         recorder.fact(f"{name} 파일의 가중치", whose)
-        recorder.fact(f"{name} 파일의 score", plain(content.get("score")))
-        recorder.fact(f"{name} 파일의 step", plain(content.get("step")))
+        if beside:
+            recorder.fact(f"{name} 파일의 score", plain(content.get("score")))
+            recorder.fact(f"{name} 파일의 step", plain(content.get("step")))
 
 
-def _after_each(stage: Stage, scores: list[Any], *, name: str = "", as_text: bool = False) -> None:
+def _after_each(stage: Stage, scores: list[Any], *, as_text: bool = False, beside: bool = False) -> None:
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, moments in _updates(stage, path, scores, name=name, as_text=as_text):
-            _record_file(stage.recorder, path, run, moments, f"{name}{len(moments)}번째 update 뒤")
+        for run, moments in _updates(stage, path, scores, as_text=as_text):
+            name = f"{len(moments)}번째 update 뒤"
+            _record_file(stage.recorder, path, run, moments, name, beside=beside)
 
 
 @driver.scenario("best", "오르내리는 점수")
@@ -100,7 +111,15 @@ def _best(stage: Stage) -> None:
         [high, highest, low, worst, best, middle],
         [middle, highest, high, best, worst, low],
     )
-    _after_each(stage, orders[stage.env.number("order") % len(orders)])
+    _after_each(stage, orders[stage.env.number("order") % len(orders)], beside=True)
+
+
+@driver.scenario("returns", "update()의 반환값", check="best")
+def _returns(stage: Stage) -> None:
+    low, middle, high = _rising(stage.env, 3)
+    with scratch_folder() as folder:
+        for _ in _updates(stage, folder / "best.pt", [middle, low, high], returns=True):
+            pass
 
 
 @driver.scenario("again", "파일이 이미 있을 때", check="best")
@@ -110,7 +129,7 @@ def _again(stage: Stage) -> None:
     with scratch_folder() as folder:
         path = folder / "best.pt"
         for name, scores in (("앞선 학습: ", [highest]), ("새 학습: ", [middle, low, high])):
-            for run, moments in _updates(stage, path, scores, name=name):
+            for run, moments in _updates(stage, path, scores):
                 _record_file(stage.recorder, path, run, moments, f"{name}{len(moments)}번째 update 뒤")
 
 
@@ -121,15 +140,17 @@ def _ties(stage: Stage) -> None:
     _after_each(stage, [low, low, high, low, high, high + 2.0**-20], as_text=True)
 
 
-@driver.scenario("zero", "0점과 음수 점수")
+@driver.scenario("zero", "0점")
 def _zero(stage: Stage) -> None:
-    """0.0 is a score like any other, and so is a negated loss.
+    """0.0 is a score like any other."""
+    _after_each(stage, [0.0, -_rising(stage.env, 1)[0]])
 
-    Such scores may all lie far below -1, with which some programs begin as their best.
-    """
+
+@driver.scenario("negative", "음수 점수", check="zero")
+def _negative(stage: Stage) -> None:
+    """A negated loss may lie far below -1, with which some programs begin as their best."""
     low, middle, high = _rising(stage.env, 3)
-    _after_each(stage, [0.0, -low, 0.0])
-    _after_each(stage, [-2.0 - middle, -2.0 - high, -2.0 - low], name="음수 점수: ")
+    _after_each(stage, [-2.0 - middle, -2.0 - high, -2.0 - low])
 
 
 @driver.scenario("nan", "NaN 점수", check="zero")
@@ -149,7 +170,7 @@ def _content(stage: Stage) -> None:
         path = folder / "best.pt"
         for run, _ in _updates(stage, path, _rising(env, 3), norm_dropout=True):
             modes = [m.training for m in run.model.modules()]
-        content = recorded_content(recorder, path)
+        content = recorded_content(recorder, path, known=[Settings])
     recorder.fact("step", plain(content.get("step")))
     recorder.array("모델의 상태", flat_state(content.get("model"), fresh.model))
     recorder.fact("저장한 뒤의 모드", modes)
@@ -198,14 +219,12 @@ def _plain(stage: Stage) -> None:
     with scratch_folder() as folder:
         best = recorder.call(student, folder / "best.pt")
         for name, score, config in cases:
-            saved = recorder.call(
+            recorder.call(
                 lambda score=score, config=config: best.update(
                     score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=1, config=config
                 )
             )
             content, how = read_checkpoint(folder / "best.pt")
-            # A comparison with NumPy's score is NumPy's bool.
-            recorder.fact(f"{name}: 반환값", plain(bool(saved) if isinstance(saved, np.bool_) else saved))
             recorder.fact(f"{name}: 파일", how)
             recorder.fact(f"{name}: score", plain(content.get("score")))
             recorder.fact(f"{name}: config", plain(content.get("config")))
@@ -238,14 +257,9 @@ def _crash(stage: Stage) -> None:
         with full_disk(student):
             _whatever_it_raises(recorder, save)
         _record_file(recorder, path, run, moments, "두 번째로 저장이 끊긴 뒤")
-        kept = second_name(path, folder / "kept.pt")
-        with renaming(student, path) as gaps:
+        with watched_replacement(recorder, student, path):
             recorder.call(save)
-        # If a program removes the old file before it renames the new one, a crash in between leaves no file.
-        recorder.fact("이름을 바꿀 때 예전 파일", "없음" if any(gaps) else "있음")
         _record_file(recorder, path, run, moments, "마지막 저장 뒤")
-        # A file that was written in place shows its new content under its second name as well.
-        recorder.fact("저장하는 동안 예전 파일", "그대로" if kept() else "덮어씀")
 
 
 def _whatever_it_raises(recorder: Recorder, action: Any) -> None:

@@ -21,16 +21,19 @@ _Draw = Callable[[Any], Fact]
 """Draws from one source, given what `seed_everything` returned."""
 
 
-def _drawn_after_seeding(stage: Stage, draws: dict[str, _Draw]) -> None:
+def _drawn_after_seeding(
+    stage: Stage, draws: dict[str, _Draw], *, first: int | None = None, further: int = 5
+) -> None:
     """For each source of randomness: does one seed repeat it, does another seed change it?
 
     The numbers themselves are not compared, so that any way of seeding is right. What is compared is which calls
     drew the same numbers; a learner cannot know the order of seeds beforehand.
     """
     recorder, env = stage.recorder, stage.env
-    first = drawn_number(env, "seed", 0, 1000)
-    further = torch.randint(0, 3, (5,), generator=env.generator("order")).tolist()
-    seeds = [first, first, first + 1, *(first + n for n in further)]
+    if first is None:
+        first = drawn_number(env, "seed", 1, 1000)
+    later = torch.randint(0, 3, (further,), generator=env.generator("order")).tolist()
+    seeds = [first, first, first + 1, *(first + n for n in later)]
     drawn: list[dict[str, Fact]] = []
     with untouched_backends():
         for seed in seeds:
@@ -45,6 +48,16 @@ def _drawn_after_seeding(stage: Stage, draws: dict[str, _Draw]) -> None:
 
 @driver.scenario("streams", "random, numpy, torch")
 def _streams(stage: Stage) -> None:
+    _drawn_after_seeding(stage, _global_draws(stage))
+
+
+@driver.scenario("zero", "시드 0", check="streams")
+def _zero(stage: Stage) -> None:
+    """Zero is a seed like any other."""
+    _drawn_after_seeding(stage, _global_draws(stage), first=0, further=1)
+
+
+def _global_draws(stage: Stage) -> dict[str, _Draw]:
     device = stage.env.device
     draws: dict[str, _Draw] = {
         "random": lambda _: [random.random() for _ in range(3)],
@@ -53,7 +66,7 @@ def _streams(stage: Stage) -> None:
     }
     if device.type != "cpu":
         draws[f"torch ({device.type})"] = lambda _: torch.rand(3, device=device).tolist()
-    _drawn_after_seeding(stage, draws)
+    return draws
 
 
 @driver.scenario("training", "초기 가중치와 드롭아웃")

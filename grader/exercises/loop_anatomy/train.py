@@ -1,50 +1,117 @@
-"""Driver of `train`: whole training runs of four epochs, watched update by update."""
+"""Driver of `train`: whole training runs of a few epochs, in float32 and in low precision."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from grader.exercises.loop_anatomy._training_case import LONG, Case, training_case
-from grader.exercises.loop_anatomy._training_run import TRAIN_ATOL, add_run_scenarios, played
-from grader.observe.fixtures.checkpoints import scratch_folder
-from grader.observe.fixtures.stand_ins import untouched_backends
+from grader.exercises.loop_anatomy._scaled_gradients import scalers_on_cpu, watched_gradients
+from grader.exercises.loop_anatomy._training_case import STEADY, Case, training_case
+from grader.exercises.loop_anatomy._training_run import (
+    TRAIN_ATOL,
+    WHOLE,
+    add_run_scenarios,
+    first_norm,
+    played,
+    record_autocast,
+    unwatched,
+)
 from grader.observe.fixtures.training import settings_for
 from grader.observe.play import Driver, Stage
 
 driver = Driver("train")
 
+_SMALL_NORM = 0.05
+"""Below the norm of every gradient of the fixtures."""
 
-def _train(stage: Stage, case: Case, path: str | Path) -> float:
-    student, device = stage.student("train"), stage.env.device
-    extra = (
-        {}
-        if device.type == "cpu" and case.settings.total_steps == LONG.total_steps
-        else {"device": str(device)}
-    )
-    result: float = stage.recorder.call(
+
+def _train(
+    stage: Stage, case: Case, path: str | Path, *, through: Callable[..., Any] | None = None, device: str = ""
+) -> Any:
+    student = stage.student("train")
+    device = device or str(stage.env.device)
+    return (through or stage.recorder.call)(
         student,
         *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),
-        **extra,
+        **({} if device == "cpu" else {"device": device}),
         checkpoint_path=path,
     )
-    return result
 
 
 add_run_scenarios(driver, _train)
 
 
-@driver.scenario("amp", "bfloat16과 float16 autocast", atol=TRAIN_ATOL)
-def _amp(stage: Stage) -> None:
-    """bfloat16: training under autocast, backward and validation outside of it.
+@driver.scenario("run-bf16", "bfloat16으로 모두 합친 학습", check="run", atol=TRAIN_ATOL)
+def _run_bf16(stage: Stage) -> None:
+    """Programs with a branch for each precision: the schedule and clipping belong to both."""
+    settings = replace(WHOLE, total_steps=4, amp_dtype="bfloat16")
+    played(stage, _train, training_case(stage.env, settings, (3, 5), samples=5))
 
-    For float16 only the autocast of the forward pass is compared, not the weights. A program may or may not use a
-    scaler, and this decides how much an old gradient that was not cleared changes the weights.
-    """
-    case = training_case(stage.env, replace(LONG, amp_dtype="bfloat16"))
+
+@driver.scenario("device", "`device`를 줬을 때", check="updates", atol=TRAIN_ATOL)
+def _device(stage: Stage) -> None:
+    """On the device `meta` nothing can be computed: whoever moves the model there cannot train to the end."""
+    case = training_case(stage.env, STEADY, (3,))
+    ended = False
+
+    def through(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        def attempt(*args: Any, **kwargs: Any) -> None:
+            nonlocal ended
+            try:
+                function(*args, **kwargs)
+            except Exception:  # which one depends on the line that first computes
+                return
+            ended = True
+
+        stage.recorder.call(attempt, *args, **kwargs)
+
+    def on_meta(stage: Stage, case: Case, path: str | Path, **_: Any) -> Any:
+        return _train(stage, case, path, through=through, device="meta")
+
+    unwatched(stage, on_meta, case)
+    outcome = "CPU에서 끝까지 학습함" if ended else "학습할 수 없음"
+    stage.recorder.fact("계산할 수 없는 장치(`meta`)로 부르면", outcome)
+
+
+@driver.scenario("float32", "amp_dtype이 None인 학습", check="amp", atol=TRAIN_ATOL)
+def _float32(stage: Stage) -> None:
+    case = training_case(stage.env, STEADY, (3,))
+    unwatched(stage, _train, case)
+    record_autocast(stage, case)
+
+
+@driver.scenario("amp", "bfloat16 autocast", atol=TRAIN_ATOL)
+def _amp(stage: Stage) -> None:
+    """Training under autocast, backward and validation outside of it."""
+    case = training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,))
     played(stage, _train, case)
-    names = {"순전파": "학습 순전파", "평가 모드의 순전파": "검증 순전파", "역전파": "역전파"}
-    for what, name in names.items():
-        stage.recorder.fact(f"{name}의 autocast", case.model.notes.fact(what))
-    half = training_case(stage.env, replace(LONG, amp_dtype="float16"))
-    with untouched_backends(), scratch_folder() as folder:
-        _train(stage, half, folder / "half.pt")
-    stage.recorder.fact("float16을 청한 학습 순전파의 autocast", half.model.notes.fact("순전파"))
+    record_autocast(stage, case)
+
+
+@driver.scenario("fp16", "float16 autocast와 GradScaler", check="amp", atol=TRAIN_ATOL)
+def _fp16(stage: Stage) -> None:
+    """The loss is scaled, and unscaled before it is clipped. Every update is clipped, so each norm is known.
+
+    The weights are not compared: beside scaled gradients, an older one that was not cleared hardly shows.
+    """
+    recorder = stage.recorder
+    settings = replace(STEADY, amp_dtype="float16", max_norm=_SMALL_NORM)
+    case = training_case(stage.env, settings, (3,), samples=6)
+    true = first_norm(case)
+    with scalers_on_cpu(), watched_gradients(case.model) as norms:
+        unwatched(stage, _train, case)
+    recorder.fact("학습 순전파의 autocast", case.model.notes.fact("학습 순전파"))
+    scaled = [norm for norm in norms.computed[:1] if norm > 2 * true]
+    recorder.fact("역전파한 손실", "배율을 곱한 손실" if scaled else "배율을 곱하지 않은 손실")
+    recorder.array("업데이트가 읽은 그레이디언트의 노름", norms.read)
+
+
+@driver.scenario("overflow", "float16에서 오버플로가 난 배치", check="amp", atol=TRAIN_ATOL)
+def _overflow(stage: Stage) -> None:
+    """The scaler skips an update whose gradients are infinite."""
+    case = training_case(stage.env, replace(STEADY, amp_dtype="float16", max_norm=0.5), (3,))
+    case.model.overflows_at = 0
+    with scalers_on_cpu():
+        unwatched(stage, _train, case)
+    finite = all(bool(p.isfinite().all()) for p in case.model.parameters())
+    stage.recorder.fact("inf가 나온 배치 뒤의 매개변수", "모두 유한함" if finite else "NaN이나 inf가 있음")

@@ -1,9 +1,16 @@
 """Driver of `train_accelerate`: the runs of `train` through Accelerate, and what is left to its Accelerator."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from grader.exercises.loop_anatomy._training_case import LONG, Case, training_case
-from grader.exercises.loop_anatomy._training_run import TRAIN_ATOL, add_run_scenarios, played
+from grader.exercises.loop_anatomy._training_case import STEADY, Case, training_case
+from grader.exercises.loop_anatomy._training_run import (
+    TRAIN_ATOL,
+    add_run_scenarios,
+    record_autocast,
+    unwatched,
+)
 from grader.exercises.loop_anatomy._watched_accelerator import Calls, watched_accelerator
 from grader.observe.fixtures.training import settings_for
 from grader.observe.play import Driver, Stage
@@ -11,11 +18,13 @@ from grader.observe.play import Driver, Stage
 driver = Driver("train_accelerate")
 
 
-def _counted(stage: Stage, case: Case, path: str | Path) -> tuple[float, Calls]:
+def _counted(
+    stage: Stage, case: Case, path: str | Path, through: Callable[..., Any] | None = None
+) -> tuple[Any, Calls]:
     """What the student's function returned, and what it called of its Accelerator."""
     student = stage.student("train_accelerate")
     with watched_accelerator(stage.env, case) as calls:
-        result: float = stage.recorder.call(
+        result = (through or stage.recorder.call)(
             student,
             *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),
             checkpoint_path=path,
@@ -23,8 +32,10 @@ def _counted(stage: Stage, case: Case, path: str | Path) -> tuple[float, Calls]:
     return result, calls
 
 
-def _train_accelerate(stage: Stage, case: Case, path: str | Path) -> float:
-    return _counted(stage, case, path)[0]
+def _train_accelerate(
+    stage: Stage, case: Case, path: str | Path, *, through: Callable[..., Any] | None = None
+) -> Any:
+    return _counted(stage, case, path, through)[0]
 
 
 add_run_scenarios(driver, _train_accelerate)
@@ -32,13 +43,17 @@ add_run_scenarios(driver, _train_accelerate)
 
 @driver.scenario("calls", "Accelerator에 맡긴 일", atol=TRAIN_ATOL)
 def _calls(stage: Stage) -> None:
-    """What matters only with several processes: backward and the training loader must go through Accelerator."""
-    case = training_case(stage.env, LONG)
+    """What matters only with several processes: backward and the training loader must go through Accelerator.
 
-    def call(stage: Stage, case: Case, path: str | Path) -> float:
+    The config asks for float32; an Accelerator of a precision of its own would train in another one.
+    """
+    case = training_case(stage.env, STEADY, (3,), samples=6)
+
+    def call(stage: Stage, case: Case, path: str | Path, **_: Any) -> Any:
         result, calls = _counted(stage, case, path)
         stage.recorder.fact("accelerator.backward를 부른 횟수", calls.backward)
         stage.recorder.fact("prepare를 거친 train_loader", calls.train_loader_prepared)
         return result
 
-    played(stage, call, case)
+    unwatched(stage, call, case)
+    record_autocast(stage, case)

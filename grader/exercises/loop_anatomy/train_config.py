@@ -71,12 +71,13 @@ def _to_dict(stage: Stage) -> None:
         is_dict = isinstance(saved, dict)
         recorder.fact(f"{number}번째 설정의 to_dict() 타입", "dict" if is_dict else type_name(saved))
         for name in _FIELDS:
-            recorder.fact(f"to_dict()[{name!r}] ({number})", plain(saved.get(name)) if is_dict else None)
+            value = plain(saved.get(name, "(없음)")) if is_dict else None
+            recorder.fact(f"to_dict()[{name!r}] ({number})", value)
         recorder.fact(f"{number}번째 설정을 저장했다 열기", _round_trip(saved))
-    _record_change(stage)
 
 
-def _record_change(stage: Stage) -> None:
+@driver.scenario("to-dict-change", "to_dict()의 결과를 바꾸기", check="to-dict")
+def _to_dict_change(stage: Stage) -> None:
     """Changing the dict that `to_dict` returned must not change the frozen config."""
     config = stage.recorder.call(stage.student("TrainConfig"), lr=_settings(stage.env).lr)
     saved = stage.recorder.call(config.to_dict)
@@ -110,25 +111,39 @@ def _toml(stage: Stage) -> None:
             _record_fields(recorder, config, f"{number}번째 파일의")
 
 
+@driver.scenario("toml-zero", "0이 적힌 TOML 파일", check="toml")
+def _toml_zero(stage: Stage) -> None:
+    """Zero is a value like any other, not a missing one."""
+    recorder = stage.recorder
+    cls: Any = stage.student("TrainConfig")
+    values = {"warmup_steps": 0, "weight_decay": 0.0, "max_norm": 0.0, "seed": 0}
+    with scratch_folder() as folder:
+        path = _write_toml(folder / "zero.toml", values)
+        config = recorder.call(lambda: cls.from_toml(path))
+        for name in values:
+            recorder.fact(f"파일에 0으로 적힌 {name}", plain(getattr(config, name, "(없음)")))
+
+
 @driver.scenario("unknown-key", "오타가 있는 TOML 파일")
 def _unknown_key(stage: Stage) -> None:
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     recorder.call(cls)
+    messages: list[str] = []
 
-    def load(path: Path, messages: list[str]) -> None:
+    def load(path: Path) -> None:
         try:
             cls.from_toml(path)
         except ValueError as error:
             messages.append(str(error))
             raise
 
-    for key in (_typo(stage.env), *_NO_FIELDS):
-        messages: list[str] = []
-        with scratch_folder() as folder:
+    with scratch_folder() as folder:
+        for key in (_typo(stage.env), *_NO_FIELDS):
+            messages.clear()
             path = _write_toml(folder / "typo.toml", {"lr": 0.1, key: 5})
-            recorder.expect(ValueError, f"{key}라는 키가 있는 파일", load, path, messages)
-        recorder.fact(f"메시지에 {key}라는 이름이 있음", any(key in m for m in messages))
+            recorder.expect(ValueError, f"{key}라는 키가 있는 파일", load, path)
+            recorder.fact(f"메시지에 {key}라는 이름이 있음", any(key in m for m in messages))
 
 
 @driver.scenario("validation", "있을 수 없는 값")

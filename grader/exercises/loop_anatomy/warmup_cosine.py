@@ -9,11 +9,19 @@ from grader.observe.play import Driver, Stage
 driver = Driver("warmup_cosine")
 
 
-def _rates(stage: Stage, warmup_steps: int, total_steps: int, updates: int, name: str) -> None:
-    """Each group's learning rate before each update; the groups start at rates of their own."""
+def _rates(
+    stage: Stage, warmup_steps: int, total_steps: int, updates: range, name: str, *, groups: bool = False
+) -> None:
+    """Each group's learning rate before these updates. There is one group, of rate 1: a rate is the factor itself.
+
+    With two `groups`, each starts at a rate of its own.
+    """
     recorder = stage.recorder
     model = mlp(stage.env, name)
-    opt = torch.optim.SGD(two_groups(model, (0.4, 0.05)), lr=0.4)
+    if groups:
+        opt = torch.optim.SGD(two_groups(model, (0.4, 0.05)), lr=0.4)
+    else:
+        opt = torch.optim.SGD(model.parameters(), lr=1.0)
     recorder.watch(model, opt)
     scheduler = recorder.call(stage.student("warmup_cosine"), opt, warmup_steps, total_steps)
 
@@ -22,8 +30,9 @@ def _rates(stage: Stage, warmup_steps: int, total_steps: int, updates: int, name
         scheduler.step()
 
     rates: list[list[float]] = []
-    for _ in range(updates):
-        rates.append([float(group["lr"]) for group in opt.param_groups])
+    for update in range(updates.stop):
+        if update in updates:
+            rates.append([float(group["lr"]) for group in opt.param_groups])
         recorder.call(move)
     recorder.array(name, torch.tensor(rates, dtype=torch.float64))
 
@@ -31,20 +40,28 @@ def _rates(stage: Stage, warmup_steps: int, total_steps: int, updates: int, name
 @driver.scenario("shape", "워밍업과 코사인 감쇠")
 def _shape(stage: Stage) -> None:
     total = drawn_number(stage.env, "total_steps", 13, 20)
-    _rates(stage, drawn_number(stage.env, "warmup_steps", 3, 7), total, total, "학습률")
+    _rates(stage, drawn_number(stage.env, "warmup_steps", 3, 7), total, range(total), "학습률")
+
+
+@driver.scenario("groups", "두 매개변수 그룹", check="shape")
+def _groups(stage: Stage) -> None:
+    warmup, falling = drawn_number(stage.env, "warmup_steps", 2, 5), drawn_number(stage.env, "falling", 2, 5)
+    total = warmup + falling
+    _rates(stage, warmup, total, range(total), "그룹마다의 학습률", groups=True)
 
 
 @driver.scenario("end", "total_steps를 넘긴 학습")
 def _end(stage: Stage) -> None:
     """A training run that goes on longer than it was planned."""
     warmup, falling = drawn_number(stage.env, "warmup_steps", 2, 4), drawn_number(stage.env, "falling", 3, 6)
-    _rates(stage, warmup, warmup + falling, warmup + 3 * falling, "학습률")
+    total = warmup + falling
+    _rates(stage, warmup, total, range(total, total + 2 * falling), "total_steps부터의 학습률")
 
 
 @driver.scenario("no-warmup", "warmup_steps=0")
 def _no_warmup(stage: Stage) -> None:
     total = drawn_number(stage.env, "total_steps", 5, 10)
-    _rates(stage, 0, total, total + 2, "학습률")
+    _rates(stage, 0, total, range(total), "학습률")
 
 
 @driver.scenario("edges", "한 스텝짜리 워밍업, 워밍업뿐인 학습")
@@ -54,5 +71,5 @@ def _edges(stage: Stage) -> None:
         drawn_number(stage.env, "total_steps", 4, 8),
         drawn_number(stage.env, "warmup_steps", 3, 6),
     )
-    _rates(stage, 1, total, total + 1, "워밍업이 한 스텝일 때의 학습률")
-    _rates(stage, warmup, warmup, warmup + 3, "워밍업뿐일 때의 학습률")
+    _rates(stage, 1, total, range(total), "워밍업이 한 스텝일 때의 학습률")
+    _rates(stage, warmup, warmup, range(warmup + 3), "워밍업뿐일 때의 학습률")

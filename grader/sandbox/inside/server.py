@@ -106,7 +106,7 @@ def _warm(setting: Setting) -> Mapping[str, Any]:
 
 
 def _stand_in_for_lessons() -> None:
-    """Make `check`, `hint` and `plots` do nothing: lessons import them, but graded functions do not need them."""
+    """Make `check`, `hint`, `plots` and `paths` do nothing: lessons import them, graded functions do not need them."""
     import grader
 
     def nothing(*_args: Any, **_kwargs: Any) -> None:
@@ -117,10 +117,12 @@ def _stand_in_for_lessons() -> None:
             raise AttributeError(name)
         return nothing
 
-    plots = types.ModuleType("grader.plots")
-    plots.__getattr__ = lookup  # type: ignore[method-assign]
-    sys.modules[plots.__name__] = plots
-    vars(grader).update(plots=plots, check=nothing, hint=nothing)
+    for name in ("plots", "paths"):  # the solution's own notebooks say where they keep what they measured
+        module = types.ModuleType(f"grader.{name}")
+        module.__getattr__ = lookup  # type: ignore[method-assign]
+        sys.modules[module.__name__] = module
+        setattr(grader, name, module)
+    vars(grader).update(check=nothing, hint=nothing)
 
 
 # ---- the server: one child at a time -------------------------------------------------------------

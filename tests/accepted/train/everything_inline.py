@@ -25,6 +25,7 @@ def train(model, train_loader, val_loader, cfg, *, device="cpu", checkpoint_path
         return 0.5 * (1 + math.cos(math.pi * t))
 
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lr_lambda)
+    scaler = torch.amp.GradScaler(device.type) if cfg.amp_dtype == "float16" else None
     best = None
     step = 0
     for epoch in range(1, cfg.epochs + 1):
@@ -37,9 +38,17 @@ def train(model, train_loader, val_loader, cfg, *, device="cpu", checkpoint_path
                     loss = criterion(model(x), y)
             else:
                 loss = criterion(model(x), y)
-            loss.backward()
+            if scaler is not None:
+                scaler.scale(loss).backward()
+                scaler.unscale_(optimizer)
+            else:
+                loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), max_norm=cfg.max_norm)
-            optimizer.step()
+            if scaler is not None:
+                scaler.step(optimizer)
+                scaler.update()
+            else:
+                optimizer.step()
             scheduler.step()
             step += 1
         model.eval()

@@ -42,13 +42,15 @@ class BestCheckpoint:
             os.replace(self.path.with_suffix(".new"), self.path)
 
 
-def one_step(model, opt, xb, yb, cfg):
+def one_step(model, opt, xb, yb, cfg, scaler):
     dtype = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(cfg.amp_dtype)
     with torch.autocast(xb.device.type, dtype, enabled=bool(dtype)):
         loss = F.cross_entropy(model(xb), yb)
-    loss.backward()
+    scaler.scale(loss).backward()
+    scaler.unscale_(opt)
     clip_grad_norm_(model.parameters(), cfg.max_norm)
-    opt.step()
+    scaler.step(opt)
+    scaler.update()
     opt.zero_grad()
 
 
@@ -57,11 +59,12 @@ def train(model, train_loader, val_loader, cfg, *, device="cpu", checkpoint_path
     model.to(device).train()
     opt = torch.optim.AdamW(params=list(model.parameters()), lr=cfg.lr, weight_decay=cfg.weight_decay, foreach=True)
     sched = torch.optim.lr_scheduler.LambdaLR(opt, lambda k: factor(k, cfg.warmup_steps, cfg.total_steps))
+    scaler = torch.amp.GradScaler(init_scale=1024.0, enabled=cfg.amp_dtype == "float16")
     keeper = BestCheckpoint(checkpoint_path)
     step, scores = 0, []
     for _ in range(cfg.epochs):
         for xb, yb in train_loader:
-            one_step(model, opt, xb.to(device), yb.to(device), cfg)
+            one_step(model, opt, xb.to(device), yb.to(device), cfg, scaler)
             sched.step()
             step += 1
         scores.append(accuracy(model, val_loader, device))

@@ -8,6 +8,8 @@ def train(model, train_loader, val_loader, cfg, *, device="cpu", checkpoint_path
     model.to(device)
     opt = torch.optim.AdamW(model.parameters(), weight_decay=cfg.weight_decay)
     w, total = cfg.warmup_steps, cfg.total_steps
+    half = cfg.amp_dtype == "float16"
+    loss_scale, good = 2.0**12, 0  # a scaler by hand
     scores = [-1.0]
     step = 0
     for epoch in range(cfg.epochs):
@@ -25,9 +27,18 @@ def train(model, train_loader, val_loader, cfg, *, device="cpu", checkpoint_path
             with torch.autocast(torch.device(device).type, dtype=dtype, enabled=cfg.amp_dtype is not None):
                 loss = torch.nn.functional.cross_entropy(model(xb.to(device)), yb.to(device))
             opt.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), cfg.max_norm)
-            opt.step()
+            (loss * loss_scale if half else loss).backward()
+            if half:
+                for p in model.parameters():
+                    p.grad /= loss_scale
+            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), cfg.max_norm)
+            if not half or norm.isfinite():
+                opt.step()
+                good += 1
+            else:
+                loss_scale, good = loss_scale / 2, 0
+            if good == 2000:
+                loss_scale, good = loss_scale * 2, 0
             step += 1
         model.eval()
         n = sum(len(y) for _, y in val_loader)

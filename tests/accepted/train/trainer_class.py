@@ -12,6 +12,7 @@ class Trainer:
         self.opt = torch.optim.AdamW([{"params": model.parameters()}], lr=cfg.lr, weight_decay=cfg.weight_decay)
         self.sched = torch.optim.lr_scheduler.LambdaLR(self.opt, self.scale)
         self.dtype = None if cfg.amp_dtype is None else getattr(torch, cfg.amp_dtype)
+        self.scaler = torch.amp.GradScaler(torch.device(device).type, enabled=self.dtype == torch.float16)
         self.loss = torch.nn.CrossEntropyLoss(reduction="sum")
         self.steps = 0
 
@@ -27,12 +28,14 @@ class Trainer:
                 p.grad = None
             with torch.autocast(torch.device(self.device).type, self.dtype, enabled=self.dtype is not None):
                 loss = self.loss(self.model(x), y) / len(x)
-            loss.backward()
+            self.scaler.scale(loss).backward()
+            self.scaler.unscale_(self.opt)
             grads = [p.grad for p in self.model.parameters() if p.grad is not None]
             norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(g) for g in grads]))
             if norm > self.cfg.max_norm:
                 torch._foreach_mul_(grads, self.cfg.max_norm / norm.item())
-            self.opt.step()
+            self.scaler.step(self.opt)
+            self.scaler.update()
             self.sched.step()
             self.steps += 1
 

@@ -1,0 +1,71 @@
+"""Sees whether gradients were scaled when they were computed, and what the optimizer read of them."""
+
+import functools
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+
+@dataclass
+class GradientNorms:
+    """Joint norms of a model's gradients, one entry for each update."""
+
+    computed: list[float] = field(default_factory=list)
+    """Right after backward."""
+    read: list[float] = field(default_factory=list)
+    """When the optimizer read them."""
+
+
+@contextmanager
+def watched_gradients(model: nn.Module) -> Iterator[GradientNorms]:
+    """Note the norms at every update of `model`, by whatever optimizer."""
+    norms = GradientNorms()
+    parameters = list(model.parameters())
+    computed: dict[int, float] = {}
+
+    def accumulated(parameter: torch.Tensor) -> None:
+        if parameter.grad is not None:
+            computed[id(parameter)] = float(parameter.grad.double().norm())
+
+    def stepping(opt: Optimizer, *_: Any) -> None:
+        held = {id(p) for group in opt.param_groups for p in group["params"]}
+        if held & {id(p) for p in parameters}:
+            norms.computed.append(_joint(computed.values()))
+            norms.read.append(_joint(float(p.grad.double().norm()) for p in parameters if p.grad is not None))
+
+    hooks = [p.register_post_accumulate_grad_hook(accumulated) for p in parameters]
+    hooks.append(register_optimizer_step_pre_hook(stepping))
+    try:
+        yield norms
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@contextmanager
+def scalers_on_cpu() -> Iterator[None]:
+    """Without CUDA, a `GradScaler()` or `GradScaler("cuda")` switches itself off; here it scales on the CPU instead."""
+    build = torch.amp.GradScaler.__init__
+
+    @functools.wraps(build)
+    def built(self: torch.amp.GradScaler, device: str = "cuda", *args: Any, **kwargs: Any) -> None:
+        if device == "cuda" and not torch.cuda.is_available():
+            device = "cpu"
+        build(self, device, *args, **kwargs)
+
+    torch.amp.GradScaler.__init__ = built  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        torch.amp.GradScaler.__init__ = build  # type: ignore[method-assign]
+
+
+def _joint(norms: Iterable[float]) -> float:
+    return math.hypot(*norms)
