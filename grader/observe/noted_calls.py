@@ -1,6 +1,8 @@
 """Tells the recorder of calls for which torch has no hook: backward passes, clipping, methods of one object."""
 
+import builtins
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -46,6 +48,24 @@ def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
     finally:
         for restore in reversed(undo):
             restore()
+
+
+@contextmanager
+def noted_prints(note: Callable[[], None]) -> Iterator[None]:
+    """Note each `print` to the screen for as long as the student's function runs. What it prints still appears."""
+    original = builtins.print
+
+    @functools.wraps(original)
+    def noted(*args: Any, **kwargs: Any) -> None:
+        if kwargs.get("file") in (None, sys.stdout):
+            note()
+        original(*args, **kwargs)
+
+    builtins.print = noted
+    try:
+        yield
+    finally:
+        builtins.print = original
 
 
 def _noting(original: Callable[..., Any], kind: str, note: Note) -> Callable[..., Any]:

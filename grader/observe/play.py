@@ -149,12 +149,13 @@ def play(
     Afterwards the process's own random state, default dtype and gradient mode are as before.
     """
     started = time.perf_counter()
-    trace = Trace(warnings=list(program.warnings))
+    trace = Trace()
     trace.load_failure = _load_failure(program, driver.name)
     if trace.load_failure is None:
         for scenario in driver.scenarios:
             if only is None or scenario.name in only:
                 trace.runs[scenario.name] = play_scenario(scenario, program, seed=seed, device=device)
+    trace.warnings = list(program.warnings)  # a driver may have added a note
     trace.seconds = time.perf_counter() - started
     return trace
 

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from grader.observe.argument_guard import ArgumentGuard
-from grader.observe.noted_calls import noted_calls, shadow
+from grader.observe.forward_notes import ForwardNotes
+from grader.observe.noted_calls import noted_calls, noted_prints, shadow
 from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
 from grader.observe.rounding import rounding_of_states
 from grader.observe.trace import MAX_EVENTS, Array, Event, Fact, Parameter, Run
@@ -49,11 +50,16 @@ class Recorder:
         """For each forward pass inside the student's function: was the model in train mode?"""
         self.graphs_built = 0
         """Forward passes inside the student's function whose output had a graph."""
+        self.forwards = ForwardNotes()
+        """What the forward passes inside the student's function were made under."""
+        self.prints = 0
+        """How often the student's function called `print`."""
         self._model: nn.Module | None = None
         self._optimizer: Optimizer | None = None
         self._own: list[nn.Parameter] = []
         self._batches: Sequence[Tensor] = ()
         self._at_forwards = True
+        self._keeps_states = True
         self._states: list[Array] = []
         self._points: list[Array] = []
         self._rates: list[Array] = []
@@ -75,14 +81,16 @@ class Recorder:
         *,
         batches: Sequence[Tensor] = (),
         at_forwards: bool = True,
+        states: bool = True,
     ) -> None:
         """Record from now on what happens to `model` and `optimizer`; `batches` are the inputs by number.
 
         With `at_forwards=False` only updates and the ends of calls make a state, so that the number of states counts
-        updates. Parameters that a forward pass sees in between (SAM's w + e) are kept as evidence.
+        updates. Parameters that a forward pass sees in between (SAM's w + e) are kept as evidence. With `states=False`
+        parameters are not compared: for a scenario about something else, which a wrong update must not fail.
         """
         self._model, self._optimizer, self._batches = model, optimizer, batches
-        self._at_forwards = at_forwards
+        self._at_forwards, self._keeps_states = at_forwards, states
         self._own = list(model.parameters())
         for module in model.modules():
             if hasattr(module, "observer"):
@@ -171,7 +179,7 @@ class Recorder:
 
     def state(self) -> None:
         """Record the parameters, unless they are still what they were."""
-        if self._model is None or len(self._states) >= _MAX_STATES:
+        if self._model is None or not self._keeps_states or len(self._states) >= _MAX_STATES:
             return
         vector = self._flatten(p for p in self._model.parameters())
         if self._states and np.array_equal(self._states[-1], vector, equal_nan=True):
@@ -242,17 +250,23 @@ class Recorder:
                 point = self._point()
         self._event("forward", batch=self._batch_number(inputs), point=point)
 
-    def forwarded(self, outputs: Tensor, training: bool) -> None:
-        """That forward pass is over (fixture models call this)."""
+    def forwarded(self, outputs: Tensor, training: bool, model: nn.Module | None = None) -> None:
+        """That forward pass is over (fixture models call this; `model` may be a copy of the watched one)."""
         if self._recording and len(self.forward_modes) < MAX_EVENTS:
             self.forward_modes.append(training)
             self.graphs_built += outputs.requires_grad
+            if model is not None:
+                self.forwards.note(model, outputs)
 
     # ---- inside ----------------------------------------------------------------------------------
 
     def _observed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         guard = ArgumentGuard((*args, *kwargs.values()))
-        with noted_calls(function, self._note_call), warnings.catch_warnings(record=True) as caught:
+        with (
+            noted_calls(function, self._note_call),
+            noted_prints(self._note_print),
+            warnings.catch_warnings(record=True) as caught,
+        ):
             warnings.simplefilter("always")
             self._recording = True
             try:
@@ -270,6 +284,9 @@ class Recorder:
 
     def _note_call(self, kind: str, by_hand: bool) -> None:
         self._event(kind, by_hand=by_hand)
+
+    def _note_print(self) -> None:
+        self.prints += 1
 
     def _line(self) -> int | None:
         frame = sys._getframe(2)

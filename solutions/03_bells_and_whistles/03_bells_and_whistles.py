@@ -629,7 +629,7 @@ def lr_at(step, *, warmup_steps, total_steps, initial_lr, peak_lr, min_lr, decay
     그 뒤                      peak_lr에서 min_lr로 내려갑니다. decay는 "cosine"이나 "linear"입니다.
     step ≥ total_steps − 1     min_lr입니다. 단, step < warmup_steps이면 오르막이 먼저입니다.
 
-    warmup_steps는 0일 수도, total_steps일 수도 있습니다. 모르는 decay에는 ValueError를 냅니다.
+    warmup_steps는 0일 수도, total_steps일 수도 있습니다. 모르는 decay에는 어느 스텝에서든 ValueError를 냅니다.
     """
     # BEGIN SOLUTION
     if decay not in ("cosine", "linear"):
@@ -1113,7 +1113,7 @@ def train_gpt(
     학습률: s번째 업데이트(0부터) 앞에서 그룹마다 lr_at(s, ...)으로 정합니다. 정점은 함수를 부를 때 그룹에 적혀 있던 학습률입니다.
     클리핑: 스텝마다 max_norm으로 자릅니다. clip_after_warmup이면 s == warmup_steps부터 자릅니다.
     평가: s가 eval_freq의 배수인 업데이트 뒤마다, 두 로더에서 앞의 eval_iter 배치씩 평가 모드로 잰 손실의 평균입니다.
-    에폭이 끝날 때마다 on_epoch_end(model)을 부릅니다. 학습 모드로 끝납니다.
+    에폭이 끝날 때마다 on_epoch_end(model)을 부릅니다. on_epoch_end이 모드를 바꿔 놓아도 다음 에폭은 학습 모드로 돌고, 학습 모드로 끝납니다.
 
     기록: train_losses, val_losses, tokens_seen(평가마다 하나), lrs(첫 그룹의 학습률, 스텝마다 하나)
     """

@@ -74,21 +74,33 @@ def _small(stage: Stage) -> None:
 
 @driver.scenario("none", ".grad가 None인 매개변수", atol=CLIP_ATOL)
 def _missing(stage: Stage) -> None:
-    """Two parameters without a gradient, one of them first."""
+    """Two parameters without a gradient, one of them first and one of them frozen; compared with what the same function
+    does without these two, so that a wrong norm costs nothing here."""
     parameters = _parameters(stage.env)
     for number in (0, 3):
         parameters[number].grad = None
-    _clipped(stage, parameters, 0.4 * _norm(parameters))
-    stage.recorder.array("자른 그레이디언트", _gradients(parameters))
-    stage.recorder.fact("None이던 .grad", ["없음" if parameters[i].grad is None else "텐서" for i in (0, 3)])
+    parameters[3].requires_grad_(False)
+    others = _parameters(stage.env)[1:3]
+    for given in (parameters, others):
+        _clipped(stage, given, 0.4 * _norm(given))
+    _record_alike(stage, "None인 매개변수가 없을 때와", parameters[1:3], others)
+    stage.recorder.fact("None이던 .grad", ["None" if parameters[i].grad is None else "텐서" for i in (0, 3)])
+
+
+def _record_alike(
+    stage: Stage, what: str, some: Sequence[nn.Parameter], others: Sequence[nn.Parameter]
+) -> None:
+    same = torch.allclose(_gradients(some), _gradients(others), rtol=0.0, atol=CLIP_ATOL, equal_nan=True)
+    stage.recorder.fact(f"{what} 그레이디언트가 같음", "예" if same else "아니요")
 
 
 @driver.scenario("generator", "제너레이터로 받은 매개변수", atol=CLIP_ATOL)
 def _from_generator(stage: Stage) -> None:
     """The parameters come from a generator, as from `model.parameters()`: it can be read only once."""
-    parameters = _parameters(stage.env)
+    parameters, others = _parameters(stage.env), _parameters(stage.env)
     _clipped(stage, (p for p in parameters), 0.4 * _norm(parameters))
-    stage.recorder.array("자른 그레이디언트", _gradients(parameters))
+    _clipped(stage, others, 0.4 * _norm(others))
+    _record_alike(stage, "리스트로 받았을 때와", parameters, others)
 
 
 @driver.scenario("in-place", "제자리에서 줄이기", check="generator", atol=CLIP_ATOL)
@@ -97,8 +109,8 @@ def _in_place(stage: Stage) -> None:
     parameters = _parameters(stage.env)
     held = [p.grad for p in parameters]
     _clipped(stage, parameters, 0.4 * _norm(parameters))
-    values = [torch.zeros(0) if grad is None else grad.detach().ravel() for grad in held]
-    stage.recorder.array("부르기 전에 잡아 둔 그레이디언트", torch.cat(values))
+    same = all(parameter.grad is grad for parameter, grad in zip(parameters, held, strict=True))
+    stage.recorder.fact("부르기 전과 같은 텐서", "예" if same else "아니요")
 
 
 @driver.scenario("returns", "반환값", atol=CLIP_ATOL)
@@ -111,10 +123,9 @@ def _norms(stage: Stage) -> None:
 
 @driver.scenario("not-finite", "무한대와 NaN", atol=CLIP_ATOL)
 def _not_finite(stage: Stage) -> None:
-    """A finite gradient first: a function that always raises must fail here too."""
+    """A finite gradient first: a function that always raises must fail here too. How it clips is asked elsewhere."""
     parameters = _parameters(stage.env)
     _clipped(stage, parameters, 0.4 * _norm(parameters))
-    stage.recorder.array("무한대도 NaN도 없는 그레이디언트", _gradients(parameters))
     for value in (math.inf, math.nan, -math.inf):
         parameters = _parameters(stage.env)
         assert parameters[2].grad is not None

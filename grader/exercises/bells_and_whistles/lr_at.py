@@ -92,21 +92,39 @@ def _other_decay(stage: Stage) -> None:
     """Asked for a step half-way down, where the decay is needed."""
     warmup, total = _lengths(stage.env)
     for decay in ("exponential", "polynomial"):
-        stage.recorder.expect(
-            ValueError,
-            f'decay="{decay}"',
-            stage.student("lr_at"),
-            (warmup + total) // 2,
-            warmup_steps=warmup,
-            total_steps=total,
-            **_rates(stage.env),
-            decay=decay,
-        )
+        _refused(stage, (warmup + total) // 2, decay, "내리막에서")
+
+
+@driver.scenario("decay-elsewhere", "오르막과 바닥에서 모르는 decay", check="decay", atol=FLOAT32_ATOL)
+def _other_decay_elsewhere(stage: Stage) -> None:
+    """Where the decay is not needed: a wrong value is told at the first step, not after the warm-up."""
+    _, total = _lengths(stage.env)
+    _refused(stage, 1, "exponential", "오르막에서")
+    _refused(stage, total + 1, "exponential", "끝난 뒤에")
+
+
+def _refused(stage: Stage, step: int, decay: str, where: str) -> None:
+    warmup, total = _lengths(stage.env)
+    stage.recorder.expect(
+        ValueError,
+        f'{where} `decay="{decay}"`로 불렀을 때',
+        stage.student("lr_at"),
+        step,
+        warmup_steps=warmup,
+        total_steps=total,
+        **_rates(stage.env),
+        decay=decay,
+    )
 
 
 @driver.scenario("types", "반환 타입", check="decay", atol=FLOAT32_ATOL)
 def _rate_types(stage: Stage) -> None:
     warmup, total = _lengths(stage.env)
     steps = (1, warmup, warmup + 3, total - 1)
-    values = _curve(stage, "학습률", steps, warmup, total)
+    values = [
+        stage.recorder.call(
+            stage.student("lr_at"), step, warmup_steps=warmup, total_steps=total, **_rates(stage.env)
+        )
+        for step in steps
+    ]
     stage.recorder.fact("반환 타입", [type_name(value) for value in values])

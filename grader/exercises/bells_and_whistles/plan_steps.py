@@ -13,6 +13,7 @@ driver = Driver("plan_steps")
 _Plan = tuple[int, int, float, int]
 """n_batches, n_epochs, warmup_ratio, accum_steps."""
 
+_TOTAL, _WARMUP = "전체 스텝", "워밍업"
 _ROUNDS_UP, _ROUNDS_DOWN = (0.6, 0.9), (0.1, 0.4)
 
 
@@ -37,19 +38,21 @@ def _planned(stage: Stage, plan: _Plan) -> Any:
     return stage.recorder.call(stage.student("plan_steps"), n_batches, n_epochs, warmup_ratio=ratio, **extra)
 
 
-def _record_plan(stage: Stage, plan: _Plan) -> None:
-    """Both numbers as a fact under the call's own text."""
+def _record_plan(stage: Stage, plan: _Plan, what: str) -> None:
+    """One of the two numbers as a fact under the call's own text. Their order is asked for in one scenario only."""
     n_batches, n_epochs, ratio, accum_steps = plan
     accum = "" if accum_steps == 1 else f", accum_steps={accum_steps}"
     text = f"plan_steps({n_batches}, {n_epochs}, warmup_ratio={ratio}{accum})"
-    stage.recorder.fact(text, _numbers(_planned(stage, plan)))
+    stage.recorder.fact(f"{text}의 {what}", _larger_or_smaller(_planned(stage, plan), what))
 
 
-def _numbers(value: Any) -> Fact:
-    """What came back as a list of numbers, whole ones as int; a value of another kind by its type's name."""
-    if not isinstance(value, tuple | list):
-        return [_number(value)]
-    return [_number(item) for item in list(value)[:10]]
+def _larger_or_smaller(value: Any, what: str) -> Fact:
+    """The larger number is the total, the smaller one the warm-up; what is no pair of numbers as it is."""
+    items = list(value)[:10] if isinstance(value, tuple | list) else [value]
+    numbers = [as_number(item) for item in items]
+    if len(numbers) != 2 or any(math.isnan(number) for number in numbers):
+        return [_number(item) for item in items]
+    return _number(max(numbers) if what == _TOTAL else min(numbers))
 
 
 def _number(value: Any) -> Fact:
@@ -63,8 +66,8 @@ def _number(value: Any) -> Fact:
 def _plain_plans(stage: Stage) -> None:
     """One step for each batch."""
     draw = Draw(stage.env, "plans")
-    for rest in (_ROUNDS_UP, _ROUNDS_DOWN, _ROUNDS_UP):
-        _record_plan(stage, _plan(draw, 1, 0, rest=rest))
+    for rest in (_ROUNDS_UP, _ROUNDS_DOWN):
+        _record_plan(stage, _plan(draw, 1, 0, rest=rest), _TOTAL)
 
 
 @driver.scenario("accum", "그레이디언트 누적")
@@ -72,15 +75,28 @@ def _accumulated_plans(stage: Stage) -> None:
     """Windows that are all whole; then a last window that is less than half full, and one that is more than that."""
     draw = Draw(stage.env, "plans")
     for accum_steps, short, rest in ((4, 0, _ROUNDS_UP), (5, 1, _ROUNDS_DOWN), (8, 6, _ROUNDS_UP)):
-        _record_plan(stage, _plan(draw, accum_steps, short, rest=rest))
+        _record_plan(stage, _plan(draw, accum_steps, short, rest=rest), _TOTAL)
+
+
+@driver.scenario("rounding", "워밍업의 반올림", check="short")
+def _rounded_plans(stage: Stage) -> None:
+    """Without accumulation: only the warm-up is asked for."""
+    draw = Draw(stage.env, "plans")
+    for rest in (_ROUNDS_UP, _ROUNDS_DOWN, _ROUNDS_UP):
+        _record_plan(stage, _plan(draw, 1, 0, rest=rest), _WARMUP)
 
 
 @driver.scenario("short", "아주 짧은 학습")
 def _short_plans(stage: Stage) -> None:
-    """So few steps that the ratio gives less than one step of warm-up; then a single window, which is not whole."""
+    """So few steps that the ratio gives less than one step of warm-up."""
     draw = Draw(stage.env, "plans")
-    _record_plan(stage, (draw.whole(20, 40), 2, 0.004, 1))
-    _record_plan(stage, (draw.whole(2, 3), draw.whole(2, 4), 0.02, 8))
+    _record_plan(stage, (draw.whole(20, 40), 2, 0.004, 1), _WARMUP)
+
+
+@driver.scenario("one-window", "모자란 구간 하나뿐인 에폭", check="accum")
+def _one_window(stage: Stage) -> None:
+    draw = Draw(stage.env, "plans")
+    _record_plan(stage, (draw.whole(2, 3), draw.whole(2, 4), 0.02, 8), _TOTAL)
 
 
 @driver.scenario("ratio", "비율의 범위")
@@ -89,10 +105,12 @@ def _ratios(stage: Stage) -> None:
     draw = Draw(stage.env, "plans")
     for ratio in (0.001, 0.2):
         # A multiple of 5, and no half of a step at either end.
-        _record_plan(stage, (1000 * draw.whole(2, 9) + 5 * draw.whole(20, 80), 1, ratio, 1))
+        value = _planned(stage, (1000 * draw.whole(2, 9) + 5 * draw.whole(20, 80), 1, ratio, 1))
+        stage.recorder.fact(f"`warmup_ratio={ratio}`로 불렀을 때", "None" if value is None else "받아들임")
     for ratio in (0.0, 0.0004, 0.25, 10.0, -0.1):
         student = stage.student("plan_steps")
-        stage.recorder.expect(ValueError, f"warmup_ratio={ratio}", student, 100, 2, warmup_ratio=ratio)
+        what = f"`warmup_ratio={ratio}`로 불렀을 때"
+        stage.recorder.expect(ValueError, what, student, 100, 2, warmup_ratio=ratio)
 
 
 @driver.scenario("types", "반환 타입")
@@ -102,3 +120,6 @@ def _plan_types(stage: Stage) -> None:
     items = list(value)[:10] if isinstance(value, tuple | list) else []
     kind = "tuple" if isinstance(value, tuple) else type_name(value)  # a named tuple is one
     stage.recorder.fact("반환 타입", [kind, *(type_name(item) for item in items)])
+    if len(items) == 2:
+        larger = "첫 번째" if as_number(items[0]) >= as_number(items[1]) else "두 번째"
+        stage.recorder.fact("두 값 가운데 큰 것", larger)

@@ -1,119 +1,208 @@
-"""Driver of `accumulate`: two calls with a short last window each, and windows at the edges of what is allowed.
+"""Driver of `accumulate`: one aspect in each scenario (whole windows, a short one, clipping, what is left, …), and
+one in which everything comes together.
 
-The short windows and the second call (other window size, a generator) show a wrong divisor and what a call
-leaves behind for the next one.
+Where parameters are not what a scenario is about, it does not compare them: a wrong update costs its own check only.
 """
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+from torch import nn
+from torch.optim import Optimizer
 
 from grader.exercises.five_line_step._gradients import next_gradients
 from grader.exercises.five_line_step._tolerances import CLIP_ATOL
 from grader.observe.fixtures.classifiers import (
+    Batch,
+    LossFn,
+    Net,
     adamw,
     batches,
-    freeze_last,
     gradient_norm,
     loss_function,
     mlp,
     scale_rates,
     sgd,
 )
+from grader.observe.fixtures.given_modes import EVERY_MODE, record_modes
+from grader.observe.fixtures.precision import record_precision
 from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("accumulate")
 
-MICRO = 3
-"""Samples in every micro-batch: equal, so that concatenating a window is as right as looping over it."""
+MICRO = 5
+"""Samples in every micro-batch: equal, so that concatenating a window is as right as looping over it. No window has as
+many micro-batches, so that dividing by the one is never dividing by the other."""
+
+_ACTIVE, _IDLE = 0.15, 50.0
+"""Limits as shares of the first window's norm. The active one would act even at four times its size."""
+
+
+class _Case:
+    """A model, an optimizer over it, and data; calls the student's function."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        micro_batches: int,
+        *,
+        optimizer: Callable[[nn.Module], Optimizer] = sgd,
+        states: bool = True,
+        watches: bool = True,
+    ) -> None:
+        self._stage, self.recorder = stage, stage.recorder
+        self.model: Net = mlp(stage.env)
+        self.loss_fn: LossFn = loss_function(stage.env)
+        self.data: list[Batch] = batches(stage.env, [MICRO] * micro_batches)
+        self.opt = optimizer(self.model)
+        if watches:
+            inputs = [xb for xb, _ in self.data]
+            self.recorder.watch(self.model, self.opt, batches=inputs, states=states)
+
+    def accumulate(self, micro_batches: Iterable[Batch], accum_steps: int, **extra: Any) -> Any:
+        """One call, with the model and optimizer of this case."""
+        student = self._stage.student("accumulate")
+        return self.recorder.call(
+            student, self.model, self.opt, self.loss_fn, micro_batches, accum_steps, **extra
+        )
+
+    def first_norm(self, window: int) -> float:
+        """The norm of the first window's gradient."""
+        inputs = torch.cat([xb for xb, _ in self.data[:window]])
+        labels = torch.cat([yb for _, yb in self.data[:window]])
+        return gradient_norm(self.model, self.loss_fn, (inputs, labels))
 
 
 def _problem(env: Env) -> Problem:
-    return Problem(mlp(env), batches(env, [MICRO] * 18), loss_function(env))
+    return Problem(mlp(env), batches(env, [MICRO] * 9), loss_function(env))
 
 
-def _accumulate(
-    stage: Stage,
-    make_optimizer: Any,
-    *,
-    clips: bool = False,
-    record_returns: bool = False,
-    record_leftover: bool = False,
-) -> None:
-    """Two calls: 11 micro-batches by 4 (tail of 3), then 7 by 3 from a generator (tail of 1)."""
-    problem, recorder = _problem(stage.env), stage.recorder
-    model, loss_fn, data = problem.model, problem.loss_fn, problem.batches
-    first_window = (torch.cat([xb for xb, _ in data[:4]]), torch.cat([yb for _, yb in data[:4]]))
-    norm = gradient_norm(model, loss_fn, first_window)
-    opt = make_optimizer(model)
-    if record_leftover:
-        freeze_last(model)
-    recorder.watch(model, opt, batches=[xb for xb, _ in data])
-    # The clip acts in the first call (it would even at four times the limit) and never in the second: a clip that
-    # always acts hides a wrong scale.
-    parts = ((data[:11], 4, 0.15 * norm), (data[11:], 3, 50.0 * norm))
-    for number, (part, accum_steps, limit) in enumerate(parts):
-        micro_batches = part if number == 0 else (batch for batch in part)
-        extra = {"max_norm": limit} if clips else {}
-        value = recorder.call(
-            stage.student("accumulate"), model, opt, loss_fn, micro_batches, accum_steps, **extra
-        )
-        if record_returns:
-            recorder.returned(value)
-        if record_leftover:
-            recorder.append_fact("그레이디언트가 남음", recorder.gradients_left())
-            # Every number that is left becomes 1, because a wrong divisor is not judged here.
-            for parameter in model.parameters():
-                if parameter.grad is not None:
-                    parameter.grad = parameter.grad.ne(0).to(parameter.dtype)
-            recorder.array(f"gradients/{number}", next_gradients(model, loss_fn, data[number]))
-            recorder.modes()
-            recorder.fact("모든 순전파가 받은 모드에서", all(recorder.forward_modes))
-        scale_rates(opt, 0.8)
-
-
-@driver.scenario("sgd", "SGD", problem=_problem)
+@driver.scenario("sgd", "꽉 찬 구간 (SGD)", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    _accumulate(stage, sgd)
+    """Two whole windows of four."""
+    case = _Case(stage, 9)
+    case.accumulate(case.data[:8], 4)
 
 
-@driver.scenario("clip", "모멘텀과 클리핑", atol=CLIP_ATOL)
+@driver.scenario("float32", "float32 모델", check="sgd")
+def _float32(stage: Stage) -> None:
+    case = _Case(stage, 2, states=False)
+    case.model.float()
+    case.accumulate([(xb.float(), yb) for xb, yb in case.data], 2)
+    record_precision(case.recorder, case.model)
+
+
+@driver.scenario("clip", "max_norm", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    _accumulate(stage, lambda model: sgd(model, momentum=0.9), clips=True)
+    """Two whole windows at a limit that acts, two at one that does not: a clip that always acts hides a wrong scale."""
+    case = _Case(stage, 10)
+    norm = case.first_norm(3)
+    case.accumulate(case.data[:6], 3, max_norm=_ACTIVE * norm)
+    scale_rates(case.opt, 0.8)
+    case.accumulate(case.data[6:], 2, max_norm=_IDLE * norm)
 
 
-@driver.scenario("adamw", "AdamW")
-def _adamw(stage: Stage) -> None:
-    _accumulate(stage, adamw)
+@driver.scenario("short", "짧은 마지막 구간", check="edges", problem=_problem)
+def _short(stage: Stage) -> None:
+    """Seven micro-batches by four; then a whole window, which shows what the first call left behind."""
+    case = _Case(stage, 9)
+    case.accumulate(case.data[:7], 4)
+    scale_rates(case.opt, 0.8)
+    case.accumulate(case.data[7:], 2)
 
 
-@driver.scenario("leftover", "뒷정리")
-def _leftover(stage: Stage) -> None:
-    _accumulate(stage, sgd, record_leftover=True)
+@driver.scenario("edges", "구간보다 적은 입력과 빈 입력")
+def _edges(stage: Stage) -> None:
+    case = _Case(stage, 2)
+    case.accumulate(case.data, 9)
+    case.accumulate([], 2)
+
+
+@driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
+def _generator(stage: Stage) -> None:
+    """Compared with what the same function does with a list, so that a wrong update costs nothing here."""
+    moved = []
+    for kind in ("list", "generator"):
+        case = _Case(stage, 4, states=False)
+        case.accumulate(case.data if kind == "list" else (batch for batch in case.data), 2)
+        moved.append(torch.cat([p.detach().ravel() for p in case.model.parameters()]))
+    same = torch.allclose(moved[0], moved[1], rtol=0.0, atol=1e-9, equal_nan=True)
+    stage.recorder.fact("리스트로 받았을 때와 업데이트가 같음", "예" if same else "아니요")
+
+
+@driver.scenario("refuses", "잘못된 accum_steps", check="edges")
+def _refuses(stage: Stage) -> None:
+    """Only what is raised: a function that goes on instead is not asked how it goes on."""
+    case = _Case(stage, 4, watches=False)
+    given = (case.model, case.opt, case.loss_fn, case.data)
+    for accum_steps in (0, -2):
+        fact = f"`accum_steps={accum_steps}`으로 불렀을 때"
+        if accum_steps:
+            fact = f"`accum_steps={accum_steps}`로 불렀을 때"
+        case.recorder.expect(ValueError, fact, stage.student("accumulate"), *given, accum_steps)
 
 
 @driver.scenario("returns", "반환값")
 def _returns(stage: Stage) -> None:
-    _accumulate(stage, sgd, record_returns=True)
+    """Windows that are all whole, windows of one, and none at all."""
+    case = _Case(stage, 7, watches=False)
+    for part, accum_steps in ((case.data[:4], 2), (case.data[4:], 1), ([], 2)):
+        case.recorder.returned(case.accumulate(part, accum_steps))
 
 
-@driver.scenario("edges", "한 개짜리 구간, 짧은 구간, 빈 입력, 잘못된 accum_steps")
-def _edges(stage: Stage) -> None:
-    """Windows of one micro-batch, fewer micro-batches than a window, none at all, and impossible windows."""
-    problem, recorder = _problem(stage.env), stage.recorder
-    student, model, loss_fn = stage.student("accumulate"), problem.model, problem.loss_fn
-    opt = sgd(model)
-    recorder.watch(model, opt)
-    for part, accum_steps in ((problem.batches[:3], 1), (problem.batches[3:5], 9), ([], 2)):
-        recorder.returned(recorder.call(student, model, opt, loss_fn, iter(part), accum_steps))
-    for accum_steps in (0, -2):
-        recorder.expect(
-            ValueError,
-            f"accum_steps={accum_steps}",
-            student,
-            model,
-            opt,
-            loss_fn,
-            problem.batches,
-            accum_steps,
-        )
+@driver.scenario("leftover", "끝난 뒤의 그레이디언트")
+def _leftover(stage: Stage) -> None:
+    """What a whole window leaves in `.grad`; twice, and each time the model begins where it began."""
+    case = _Case(stage, 4, states=False)
+    recorder, parameters = case.recorder, list(case.model.parameters())
+    start = [p.detach().clone() for p in parameters]
+    for number, part in enumerate((case.data[:2], case.data[2:])):
+        case.accumulate(part, 2)
+        recorder.append_fact("매개변수가 움직임", _differ(parameters, start))
+        recorder.append_fact("그레이디언트가 남음", recorder.gradients_left())
+        # Every number that is left becomes 1, because a wrong divisor is not judged here.
+        with torch.no_grad():
+            for parameter, before in zip(parameters, start, strict=True):
+                parameter.copy_(before)
+                if parameter.grad is not None:
+                    parameter.grad = parameter.grad.ne(0).to(parameter.dtype)
+        recorder.array(f"gradients/{number}", next_gradients(case.model, case.loss_fn, case.data[number]))
+
+
+def _differ(parameters: list[nn.Parameter], start: list[torch.Tensor]) -> str:
+    return "예" if any(not torch.equal(p, q) for p, q in zip(parameters, start, strict=True)) else "아니요"
+
+
+@driver.scenario("modes", "받은 모드", check="leftover")
+def _modes(stage: Stage) -> None:
+    """A model in each mode: two calls of one window each."""
+    loss_fn, data = loss_function(stage.env), batches(stage.env, [MICRO] * 4)
+
+    def use(model: nn.Module) -> None:
+        opt = sgd(model, momentum=0.9)
+        stage.recorder.watch(model, opt, states=False)
+        for part in (data[:2], data[2:]):
+            stage.recorder.call(stage.student("accumulate"), model, opt, loss_fn, part, 2)
+
+    record_modes(stage.recorder, lambda: mlp(stage.env), use, EVERY_MODE)
+
+
+@driver.scenario("quiet", "화면 출력", check="leftover")
+def _quiet(stage: Stage) -> None:
+    case = _Case(stage, 3, watches=False)
+    case.accumulate(case.data, 2)
+    case.recorder.fact("print를 부름", "예" if case.recorder.prints else "아니요")
+
+
+@driver.scenario("adamw", "AdamW에 모두 함께: 짧은 구간, 클리핑, 두 번 부르기", atol=CLIP_ATOL)
+def _adamw(stage: Stage) -> None:
+    """Everything together, so that what only shows in company is seen: a clip that a short window is spared, say."""
+    case = _Case(stage, 10, optimizer=adamw)
+    norm = case.first_norm(3)
+    generator = (batch for batch in case.data[5:8])
+    parts = ((case.data[:5], 3, _ACTIVE * norm), (generator, 2, _IDLE * norm), (case.data[8:], 1, None))
+    for part, accum_steps, limit in parts:
+        case.recorder.returned(case.accumulate(part, accum_steps, max_norm=limit))
+        case.recorder.append_fact("그레이디언트가 남음", case.recorder.gradients_left())
+        scale_rates(case.opt, 0.8)

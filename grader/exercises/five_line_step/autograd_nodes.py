@@ -1,13 +1,15 @@
-"""Driver of `autograd_nodes`: a chain, branches that join, a deep graph, and losses without a graph.
+"""Driver of `autograd_nodes`: a chain, branches that join, a deep graph, forty diamonds, and losses without a graph.
 
 Which operations a graph holds follows from the seed, so that its names cannot be written down beforehand.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from grader.exercises.five_line_step._diamonds import MANY, diamonds
 from grader.observe.fixtures.classifiers import Net, batches, loss_function, mlp
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import type_name
@@ -71,33 +73,60 @@ def _deep_graph(env: Env) -> Tensor:
     return x.sum()
 
 
-def _autograd_nodes(stage: Stage, *graphs: Tensor) -> None:
-    for number, loss in enumerate(graphs):
-        names = stage.recorder.call(stage.student("autograd_nodes"), loss)
-        is_list = isinstance(names, list)
-        stage.recorder.fact(f"{number + 1}번째 그래프의 반환 타입", type_name(names))
-        listed = [str(name)[:200] for name in names][:600] if is_list else []
-        # Names and order are two facts, because the order of `list(set)` differs from one process to the next.
-        stage.recorder.fact(f"{number + 1}번째 그래프의 노드", [*sorted(listed)])
-        stage.recorder.fact(f"{number + 1}번째 그래프의 노드가 정렬됨", listed == sorted(listed))
+def _names(value: object) -> list[str]:
+    """What came back, if it is a collection of names; its kind and order are asked for in one scenario only."""
+    items: Iterable[Any] = value if isinstance(value, list | tuple | set | frozenset) else ()
+    return sorted({str(name)[:200] for name in items})[:100]
+
+
+def _walk(stage: Stage, loss: Tensor) -> object:
+    return stage.recorder.call(stage.student("autograd_nodes"), loss)
 
 
 @driver.scenario("chain", "한 줄로 이어진 그래프")
 def _chain(stage: Stage) -> None:
     """Looking at a graph leaves no gradient on its leaves."""
     model = mlp(stage.env)
-    _autograd_nodes(stage, _chain_graph(stage.env, model))
-    stage.recorder.fact("그레이디언트가 생김", any(p.grad is not None for p in model.parameters()))
+    stage.recorder.fact("노드", [*_names(_walk(stage, _chain_graph(stage.env, model)))])
+    touched = any(p.grad is not None for p in model.parameters())
+    stage.recorder.fact("그레이디언트가 생김", "예" if touched else "아니요")
+
+
+@driver.scenario("types", "반환값의 모양", check="chain")
+def _types(stage: Stage) -> None:
+    """Names and their order are two facts: the order of `list(set)` differs from one process to the next."""
+    names = _walk(stage, _chain_graph(stage.env, mlp(stage.env)))
+    listed = [str(name)[:200] for name in names][:600] if isinstance(names, list) else []
+    stage.recorder.fact("반환 타입", [type_name(names), *sorted({type_name(name) for name in listed})])
+    if isinstance(names, list):
+        stage.recorder.fact("정렬됨", "예" if listed == sorted(listed) else "아니요")
+        stage.recorder.fact("같은 이름이 두 번 나옴", "예" if len(listed) > len(set(listed)) else "아니요")
 
 
 @driver.scenario("branches", "갈라졌다 만나는 그래프")
 def _branches(stage: Stage) -> None:
-    _autograd_nodes(stage, _branching_graph(stage.env))
+    stage.recorder.fact("노드", [*_names(_walk(stage, _branching_graph(stage.env)))])
 
 
-@driver.scenario("edges", "깊은 그래프와 그래프가 없는 손실")
+@driver.scenario("diamonds", "갈라졌다 만나기를 40번 되풀이하는 그래프", check="branches")
+def _diamonds(stage: Stage) -> None:
+    """A stand-in for a graph, which counts: 2**40 ways lead through it, and a node is to be asked a few times."""
+    loss, asked = diamonds(stage.env)
+    stage.recorder.fact("노드", [*_names(_walk(stage, loss))])
+    stage.recorder.fact(
+        "노드마다 다음 노드를 물어본 횟수", "몇 번" if asked() <= MANY else "너무 많아서 멈춤"
+    )
+
+
+@driver.scenario("edges", "깊은 그래프")
 def _edges(stage: Stage) -> None:
-    """A deep graph, a loss without a graph, and a bare parameter (a leaf has no `grad_fn` either)."""
+    stage.recorder.fact("노드", [*_names(_walk(stage, _deep_graph(stage.env)))])
+
+
+@driver.scenario("no-graph", "그래프가 없는 손실", check="edges")
+def _no_graph(stage: Stage) -> None:
+    """A loss without a graph, and a bare parameter: a leaf has no `grad_fn` either."""
     plain = torch.tensor(1.0, dtype=torch.float64, device=stage.env.device)
-    leaf = plain.clone().requires_grad_()
-    _autograd_nodes(stage, _deep_graph(stage.env), plain, leaf)
+    for what, loss in (("그래프가 없는 손실", plain), ("잎(leaf) 텐서", plain.clone().requires_grad_())):
+        value = _walk(stage, loss)
+        stage.recorder.fact(what, [*_names(value)] if value is not None else "None")

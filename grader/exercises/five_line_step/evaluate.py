@@ -1,14 +1,13 @@
-"""Driver of `evaluate`: uneven batches, models with dropout and BatchNorm in every mode, and a loader that raises.
+"""Driver of `evaluate`: each thing that it returns, switches or puts back in a scenario of its own.
 
-Half-way errors and frozen submodules show a function that does not put the modes back as they were.
+Scenarios about modes and graphs compare no numbers, and those about numbers no modes: each mistake costs its own check.
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import torch
 
-from grader.exercises.five_line_step._returned import record_sequence
 from grader.exercises.five_line_step._tolerances import FLOAT32_ATOL
 from grader.observe.fixtures.classifiers import (
     CLASSES,
@@ -22,9 +21,10 @@ from grader.observe.fixtures.classifiers import (
     norm_dropout_mlp,
     set_modes,
 )
+from grader.observe.fixtures.precision import record_precision
+from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Stage
-from grader.observe.recorder import Recorder
-from grader.observe.values import as_number
+from grader.observe.values import as_number, type_name
 
 driver = Driver("evaluate")
 
@@ -44,91 +44,144 @@ def _partly_right(env: Env, model: Net, sizes: tuple[int, ...]) -> list[Batch]:
     return data
 
 
-def _record_numbers(recorder: Recorder, value: object) -> None:
-    """The returned numbers, whether they came in a tuple, in a list or alone."""
+def _evaluate(stage: Stage, model: Net, loader: Iterable[Batch] | None = None) -> object:
+    """One call over two small batches, or over `loader`."""
+    recorder = stage.recorder
+    if model.observer is None:
+        recorder.watch(model, states=False)
+    given = batches(stage.env, (4, 2)) if loader is None else loader
+    value = recorder.call(stage.student("evaluate"), model, loss_function(stage.env), given)
+    # A function that does nothing puts everything back, too.
+    recorder.fact("순전파를 함", "예" if recorder.forwards.modes else "아니요")
+    return value
+
+
+def _record_number(stage: Stage, place: int, name: str, value: object) -> None:
     numbers = list(value) if isinstance(value, tuple | list) else [value]
-    recorder.array("returned", torch.tensor([as_number(n) for n in numbers], dtype=torch.float64))
+    stage.recorder.array(name, [as_number(number) for number in numbers[place : place + 1]])
 
 
-def _evaluated(stage: Stage, model: Net, mode: str, *, once: bool = False) -> None:
-    """Record loss, accuracy and buffers over uneven batches (`once`: the loader can be read only once)."""
-    env, recorder = stage.env, stage.recorder
-    set_modes(model, mode)
-    recorder.watch(model)
-    data = _partly_right(env, model, (5, 5, 2))
-    loader = Once(data) if once else data
-    torch.manual_seed(env.number("dropout"))
-    value = recorder.call(stage.student("evaluate"), model, loss_function(env), loader)
-    _record_numbers(recorder, value)
-    recorder.array("buffers", buffers(model))
+def _record_numbers(stage: Stage, place: int, name: str, *, once: bool = False) -> None:
+    """One of the returned numbers over uneven batches (`once`: the loader can be read only once)."""
+    model = mlp(stage.env)
+    model.eval()
+    data = _partly_right(stage.env, model, (5, 5, 2))
+    _record_number(stage, place, name, _evaluate(stage, model, Once(data) if once else data))
 
 
-def _record_modes(stage: Stage, model: Net, name: str, title: str = "모드") -> None:
-    """The modes as facts, and what the model computes in them: numbers nobody can know beforehand."""
-    stage.recorder.modes(title)
-    (batch,) = batches(stage.env, (4,), f"next/{name}")
-    torch.manual_seed(stage.env.number("next"))
-    with torch.no_grad():
-        stage.recorder.array(f"outputs/{name}", model(batch[0]))
+@driver.scenario("values", "손실", atol=FLOAT32_ATOL)
+def _values(stage: Stage) -> None:
+    _record_numbers(stage, 0, "손실")
 
 
-def _record_gradients(stage: Stage, model: Net) -> None:
+@driver.scenario("accuracy", "정확도", check="values", atol=FLOAT32_ATOL)
+def _accuracy(stage: Stage) -> None:
+    _record_numbers(stage, 1, "정확도")
+
+
+@driver.scenario("once", "한 번만 돌 수 있는 loader", check="values", atol=FLOAT32_ATOL)
+def _once(stage: Stage) -> None:
+    _record_numbers(stage, 1, "정확도", once=True)
+
+
+@driver.scenario("float32", "float32 모델", check="values")
+def _float32(stage: Stage) -> None:
+    model = mlp(stage.env)
+    data = [(xb.float(), yb) for xb, yb in _partly_right(stage.env, model, (3, 2))]
+    model.float().eval()
+    _evaluate(stage, model, data)
+    record_precision(stage.recorder, model)
+
+
+@driver.scenario("eval-mode", "학습 모드로 받은 모델")
+def _eval_mode(stage: Stage) -> None:
+    """Two evaluations of a model with dropout and BatchNorm."""
+    model = norm_dropout_mlp(stage.env)
+    for _ in range(2):
+        model.train()
+        _evaluate(stage, model)
+    stage.recorder.fact("순전파할 때의 모드", [*stage.recorder.forwards.modes])
+    stage.recorder.array("buffers", buffers(model))
+
+
+@driver.scenario("mixed", "하위 모듈마다 모드가 다른 모델", check="eval-mode")
+def _mixed(stage: Stage) -> None:
+    """With a frozen BatchNorm; then with the model's own flag in eval mode, and all of its submodules in train mode."""
+    for mode in ("frozen", "top"):
+        model = norm_dropout_mlp(stage.env, mode)
+        set_modes(model, mode)
+        _evaluate(stage, model)
+    stage.recorder.fact("순전파할 때의 모드", [*stage.recorder.forwards.modes])
+
+
+@driver.scenario("no-graph", "계산 그래프")
+def _no_graph(stage: Stage) -> None:
+    model = mlp(stage.env)
+    model.eval()
+    _evaluate(stage, model)
+    stage.recorder.fact("순전파", [*stage.recorder.forwards.graphs])
+
+
+def _record_gradients(stage: Stage, model: Net, when: str) -> None:
     """Whether training can go on after an evaluation. Gradients are then switched on again, for the next call."""
     recorder = stage.recorder
-    recorder.append_fact("그레이디언트 계산이 켜져 있음", torch.is_grad_enabled())
-    recorder.append_fact("requires_grad", all(p.requires_grad for p in model.parameters()))
-    recorder.append_fact("그레이디언트가 남음", recorder.gradients_left())
+    recorder.fact(f"{when} 그레이디언트 계산", "켜짐" if torch.is_grad_enabled() else "꺼짐")
+    wanted = all(p.requires_grad for p in model.parameters())
+    recorder.fact(f"{when} 매개변수의 requires_grad", "True" if wanted else "False")
+    recorder.fact(f"{when} 그레이디언트", "남음" if recorder.gradients_left() else "없음")
     torch.set_grad_enabled(True)
 
 
-@driver.scenario("values", "손실과 정확도", atol=FLOAT32_ATOL)
-def _values(stage: Stage) -> None:
-    _evaluated(stage, mlp(stage.env), "eval", once=True)
+@driver.scenario("trains-on", "평가한 뒤에 이어서 학습하기", check="no-graph")
+def _trains_on(stage: Stage) -> None:
+    """A frozen parameter must stay frozen, and the others stay what they were."""
+    model = mlp(stage.env)
+    _evaluate(stage, model)
+    _record_gradients(stage, model, "평가한 뒤의")
+    frozen = mlp(stage.env, "frozen")
+    frozen.layers[0].requires_grad_(False)
+    _evaluate(stage, frozen)
+    thawed = any(p.requires_grad for p in frozen.layers[0].parameters())
+    stage.recorder.fact("얼린 매개변수의 requires_grad", "True" if thawed else "False")
+    torch.set_grad_enabled(True)
 
 
-@driver.scenario("eval-mode", "드롭아웃과 배치 정규화가 있는 모델", atol=FLOAT32_ATOL)
-def _eval_mode(stage: Stage) -> None:
-    _evaluated(stage, norm_dropout_mlp(stage.env), "train")
-
-
-@driver.scenario("no-graph", "계산 그래프", atol=FLOAT32_ATOL)
-def _no_graph(stage: Stage) -> None:
-    _evaluated(stage, mlp(stage.env), "eval")
-    stage.recorder.fact("계산 그래프를 만든 순전파", stage.recorder.graphs_built)
-
-
-@driver.scenario("restores", "모드 되돌리기", atol=FLOAT32_ATOL)
+@driver.scenario("restores", "학습 모드와 평가 모드 되돌리기")
 def _restores(stage: Stage) -> None:
-    """The model is handed over in train mode, then in eval mode; both times it must come back in that mode."""
+    """A model in train mode, then in eval mode, twice each."""
     for mode in ("train", "eval"):
         model = norm_dropout_mlp(stage.env, mode)
-        _evaluated(stage, model, mode)
-        _record_modes(stage, model, mode)
-        _record_gradients(stage, model)
+        set_modes(model, mode)
+        given = mode_words(model)
+        for _ in range(2):
+            _evaluate(stage, model)
+            stage.recorder.append_fact(f"{given}로 받은 모델의 끝난 뒤", mode_words(model))
+            torch.set_grad_enabled(True)
 
 
-@driver.scenario("submodules", "얼린 배치 정규화의 모드", check="restores", atol=FLOAT32_ATOL)
+@driver.scenario("submodules", "하위 모듈의 모드 되돌리기", check="restores")
 def _restores_submodules(stage: Stage) -> None:
-    """A model in train mode with a frozen BatchNorm comes back exactly so."""
-    model = norm_dropout_mlp(stage.env)
-    _evaluated(stage, model, "frozen")
-    _record_modes(stage, model, "frozen")
+    """A model with a frozen BatchNorm comes back exactly so; and so does one whose own flag differs from the rest."""
+    for mode in ("frozen", "top"):
+        model = norm_dropout_mlp(stage.env, mode)
+        set_modes(model, mode)
+        given = mode_words(model)
+        _evaluate(stage, model)
+        stage.recorder.fact(f"{given}로 받은 모델의 끝난 뒤", mode_words(model))
+        torch.set_grad_enabled(True)
 
 
 class BrokenLoader(Exception):
     """A class of its own, in no list such as `except (OSError, ValueError)`: a loader may raise anything."""
 
 
-@driver.scenario("loader-fails", "loader가 오류를 낼 때", atol=FLOAT32_ATOL)
+@driver.scenario("loader-fails", "loader가 오류를 낼 때")
 def _loader_fails(stage: Stage) -> None:
     """A loader that works, then two that raise half-way: the exception comes through and the mode is back."""
     env, recorder = stage.env, stage.recorder
-    model, loss_fn = norm_dropout_mlp(env), loss_function(env)
+    model = norm_dropout_mlp(env)
     model.train()
-    recorder.watch(model)
-    loader_that_works = _partly_right(env, model, (4, 2))
-    value = recorder.call(stage.student("evaluate"), model, loss_fn, loader_that_works)
-    _record_numbers(recorder, value)
+    _evaluate(stage, model)
     torch.set_grad_enabled(True)
 
     def loader(broken: type[Exception]) -> Iterator[Batch]:
@@ -137,21 +190,22 @@ def _loader_fails(stage: Stage) -> None:
 
     for broken in (OSError, BrokenLoader):
         model.train()
-        recorder.expect(
-            broken, f"loader의 {broken.__name__}", stage.student("evaluate"), model, loss_fn, loader(broken)
-        )
-        recorder.array(f"buffers/{broken.__name__}", buffers(model))
-        _record_modes(stage, model, broken.__name__, "예외 뒤의 모드")
-        _record_gradients(stage, model)
+        when = f"loader가 {broken.__name__}를 낸 뒤의"
+        given = (model, loss_function(env), loader(broken))
+        recorder.expect(broken, f"{when} 예외", stage.student("evaluate"), *given)
+        recorder.fact(f"{when} 모드", mode_words(model))
+        _record_gradients(stage, model, when)
 
 
-@driver.scenario("types", "반환 타입", atol=FLOAT32_ATOL)
+@driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
-    """As `values`, but for the types of what comes back."""
-    recorder = stage.recorder
-    model = mlp(stage.env)
-    model.eval()
-    recorder.watch(model)
-    loader = _partly_right(stage.env, model, (4, 2))
-    value = recorder.call(stage.student("evaluate"), model, loss_function(stage.env), loader)
-    record_sequence(recorder, value)
+    """Only the types of what comes back."""
+    value = _evaluate(stage, mlp(stage.env).eval())
+    items = list(value)[:10] if isinstance(value, list | tuple) else []
+    stage.recorder.fact("반환 타입", [type_name(value), *(type_name(item) for item in items)])
+
+
+@driver.scenario("quiet", "화면 출력", check="types")
+def _quiet(stage: Stage) -> None:
+    _evaluate(stage, mlp(stage.env).eval())
+    stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")

@@ -4,6 +4,7 @@ The small batch shows an epoch loss that is a mean over batches instead of sampl
 from the seed.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -11,17 +12,21 @@ import torch
 from grader.exercises.five_line_step._returned import record_sequence
 from grader.exercises.five_line_step._tolerances import FLOAT32_ATOL
 from grader.observe.fixtures.classifiers import (
+    Batch,
     Loader,
     SizedLoader,
     adamw,
     batches,
-    buffers,
     loss_function,
     mlp,
     norm_dropout_mlp,
+    set_modes,
     sgd,
 )
+from grader.observe.fixtures.precision import record_precision
+from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
+from grader.observe.values import as_number, type_name
 
 driver = Driver("fit")
 
@@ -32,30 +37,34 @@ def _problem(env: Env) -> Problem:
     return Problem(mlp(env), batches(env, FIT_SIZES), loss_function(env))
 
 
-def _fit(stage: Stage, make_optimizer: Any, *, zero_grad: bool = True, record_returns: bool = False) -> None:
-    problem, recorder = _problem(stage.env), stage.recorder
-    opt = make_optimizer(problem.model)
-    recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
-    extra = {} if zero_grad else {"zero_grad": False}
+def _epochs(env: Env) -> int:
+    return 3 + env.number("epochs") % 2
+
+
+def _fit(stage: Stage, *, epochs: int, **extra: Any) -> None:
+    problem = _problem(stage.env)
+    opt = sgd(problem.model)
+    stage.recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
     loader = SizedLoader(problem.batches)
-    epochs = 3 + stage.env.number("epochs") % 2
-    history = recorder.call(
-        stage.student("fit"), problem.model, opt, problem.loss_fn, loader, epochs, **extra
-    )
-    if record_returns:
-        record_sequence(recorder, history)
-        student, other = stage.student("fit"), mlp(stage.env, "without length")
-        given = (other, make_optimizer(other), problem.loss_fn, Loader(problem.batches[2:]), 1)
-        # A fact and no failure: feedback tells the mistake behind it (a mean over `len(loader)`), not the TypeError.
-        recorder.expect(TypeError, "길이가 없는 loader", student, *given)
+    stage.recorder.call(stage.student("fit"), problem.model, opt, problem.loss_fn, loader, epochs, **extra)
 
 
 @driver.scenario("sgd", "SGD", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    _fit(stage, sgd)
+    _fit(stage, epochs=_epochs(stage.env))
 
 
-@driver.scenario("adamw", "AdamW")
+@driver.scenario("float32", "float32 모델", check="sgd")
+def _float32(stage: Stage) -> None:
+    problem, recorder = _problem(stage.env), stage.recorder
+    model = problem.model.float()
+    recorder.watch(model, states=False)
+    loader = SizedLoader([(xb.float(), yb) for xb, yb in problem.batches[:2]])
+    recorder.call(stage.student("fit"), model, sgd(model), problem.loss_fn, loader, 1)
+    record_precision(recorder, model)
+
+
+@driver.scenario("adamw", "AdamW와 에폭마다 다른 순서", atol=FLOAT32_ATOL)
 def _adamw(stage: Stage) -> None:
     """The batches come in another order each epoch. The order follows from the number of updates so far: a
     function that goes through the loader once more, only to count its samples, does not change it."""
@@ -65,34 +74,93 @@ def _adamw(stage: Stage) -> None:
     taken: list[None] = []
     opt.register_step_post_hook(lambda *_: taken.append(None))
     loader = SizedLoader(problem.batches, turn=lambda: len(taken) // len(FIT_SIZES))
-    epochs = 3 + stage.env.number("epochs") % 2
-    recorder.call(stage.student("fit"), problem.model, opt, problem.loss_fn, loader, epochs)
+    given = (problem.model, opt, problem.loss_fn, loader, _epochs(stage.env))
+    record_sequence(recorder, recorder.call(stage.student("fit"), *given))
 
 
 @driver.scenario("modes", "에폭마다 학습 모드")
 def _modes(stage: Stage) -> None:
-    """The model comes in eval mode, and the loader puts it into eval mode again after each epoch."""
+    """The model comes in eval mode, or partly so, and the loader puts it into eval mode again after each epoch."""
     env, recorder = stage.env, stage.recorder
-    model = norm_dropout_mlp(env)
-    model.eval()
+    for mode in ("eval", "frozen", "top"):
+        model = norm_dropout_mlp(env, mode)
+        set_modes(model, mode)
+        recorder.watch(model, states=False)
+        loader = SizedLoader(batches(env, (4, 3)), after=model.eval)
+        recorder.call(stage.student("fit"), model, sgd(model), loss_function(env), loader, 2)
+    recorder.fact("순전파할 때의 모드", [*recorder.forwards.modes])
+
+
+@driver.scenario("modes-after", "끝난 뒤의 모드", check="modes")
+def _modes_after(stage: Stage) -> None:
+    recorder, model = stage.recorder, mlp(stage.env)
+    recorder.watch(model, states=False)
+    loader = SizedLoader(batches(stage.env, (4,)))
+    recorder.call(stage.student("fit"), model, sgd(model), loss_function(stage.env), loader, 1)
+    recorder.fact("학습 모드로 받은 모델의 끝난 뒤", mode_words(model))
+
+
+class _OtherEachEpoch(Loader):
+    """Other batches each epoch, of the same sizes. The epoch follows from the number of forward passes so far, so that
+    going through the loader once more, only to count its samples, changes nothing."""
+
+    def __init__(self, epochs: Sequence[Sequence[Batch]], forward_passes: Callable[[], int]) -> None:
+        super().__init__(epochs[0])
+        self._epochs = epochs
+        self._forward_passes = forward_passes
+
+    def __iter__(self) -> Iterator[Batch]:
+        epoch = self._forward_passes() // len(self.held)
+        yield from self._epochs[min(epoch, len(self._epochs) - 1)]
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+
+def _losses_of_a_still_model(stage: Stage) -> Any:
+    """What comes back where learning rates are 0: no wrong update changes a loss. Each epoch has other batches."""
+    env, recorder = stage.env, stage.recorder
+    model = mlp(env)
     opt = sgd(model)
-    recorder.watch(model, opt)
-    loader = SizedLoader(batches(env, (4, 4, 3)), after=model.eval)
-    torch.manual_seed(env.number("dropout"))
-    recorder.call(stage.student("fit"), model, opt, loss_function(env), loader, 2)
-    recorder.array("buffers", buffers(model))
-    left_alone = mlp(env, "left alone")
-    recorder.watch(left_alone)
-    data = SizedLoader(batches(env, (4,)))
-    recorder.call(stage.student("fit"), left_alone, sgd(left_alone), loss_function(env), data, 1)
-    recorder.modes("학습 모드로 받은 모델의 끝난 뒤의 모드")
+    for group in opt.param_groups:
+        group["lr"] = 0.0
+    recorder.watch(model, opt, states=False)
+    epochs = [batches(env, FIT_SIZES, f"epoch {number}") for number in range(3)]
+    loader = _OtherEachEpoch(epochs, lambda: len(recorder.forward_modes))
+    return recorder.call(stage.student("fit"), model, opt, loss_function(env), loader, 2 + env.number() % 2)
 
 
 @driver.scenario("losses", "에폭 손실", atol=FLOAT32_ATOL)
 def _losses(stage: Stage) -> None:
-    _fit(stage, sgd, record_returns=True)
+    history = _losses_of_a_still_model(stage)
+    items = list(history)[:50] if isinstance(history, list | tuple) else []
+    stage.recorder.array("에폭 손실", torch.tensor([as_number(item) for item in items], dtype=torch.float64))
+
+
+@driver.scenario("types", "반환 타입", check="losses")
+def _types(stage: Stage) -> None:
+    history = _losses_of_a_still_model(stage)
+    items = history if isinstance(history, list | tuple) else []
+    kinds = sorted({type_name(item) for item in items})
+    stage.recorder.fact("반환 타입", [type_name(history), *kinds])
+
+
+@driver.scenario("length", "길이가 없는 loader", check="losses")
+def _length(stage: Stage) -> None:
+    model = mlp(stage.env)
+    given = (model, sgd(model), loss_function(stage.env), Loader(batches(stage.env, (4, 1))), 1)
+    # A fact and no failure: feedback tells the mistake behind it (a mean over `len(loader)`), not the TypeError.
+    stage.recorder.expect(TypeError, "길이가 없는 loader", stage.student("fit"), *given)
+
+
+@driver.scenario("quiet", "화면 출력", check="losses")
+def _quiet(stage: Stage) -> None:
+    model = mlp(stage.env)
+    given = (model, sgd(model), loss_function(stage.env), SizedLoader(batches(stage.env, (4, 1))), 2)
+    stage.recorder.call(stage.student("fit"), *given)
+    stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")
 
 
 @driver.scenario("never-clears", "zero_grad=False", problem=_problem)
 def _never_clears(stage: Stage) -> None:
-    _fit(stage, sgd, zero_grad=False)
+    _fit(stage, epochs=2, zero_grad=False)

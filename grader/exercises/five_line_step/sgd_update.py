@@ -1,7 +1,9 @@
-"""Driver of `sgd_update`: two updates at different rates, also with parameters that have no gradient.
+"""Driver of `sgd_update`: two updates at different rates, with large, missing and frozen gradients.
 
 Afterwards the parameters must still be the model's own leaf tensors: moved in place, not replaced.
 """
+
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
@@ -11,42 +13,91 @@ from grader.observe.play import Driver, Stage
 
 driver = Driver("sgd_update")
 
+_LARGE = 300.0
+"""Times a gradient of ordinary size: components far beyond ±1, where clamping them would show."""
 
-def _sgd_updates(stage: Stage, *, missing: bool) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+
+def _updates(
+    stage: Stage,
+    change: Callable[[Sequence[nn.Parameter]], None] = lambda _: None,
+    *,
+    states: bool = True,
+) -> list[nn.Parameter]:
+    """Two updates; `change` is made to the gradients before each."""
     env, recorder = stage.env, stage.recorder
     model, loss_fn = mlp(env), loss_function(env)
     parameters = list(model.parameters())
-    recorder.watch(model)
+    recorder.watch(model, states=states)
     for (xb, yb), lr in zip(batches(env, (6, 4)), (0.3, 0.05), strict=True):
+        start = [p.detach().clone() for p in parameters]
         loss_fn(model(xb), yb).backward()
-        if missing:
-            parameters[1].grad = None
-            parameters[2].grad = None
+        change(parameters)
         before = [None if p.grad is None else p.grad.clone() for p in parameters]
         recorder.call(stage.student("sgd_update"), iter(parameters), lr)
-        kept = (
-            p.grad is g if p.grad is None or g is None else torch.equal(p.grad, g)
-            for p, g in zip(parameters, before, strict=True)
-        )
-        recorder.append_fact("그레이디언트가 그대로임", all(kept))
+        if not states:  # a function that does nothing leaves everything as it was, too
+            moved = any(not torch.equal(p, q) for p, q in zip(parameters, start, strict=True))
+            recorder.append_fact("매개변수가 움직임", "예" if moved else "아니요")
+            kept = (_same(p.grad, grad) for p, grad in zip(parameters, before, strict=True))
+            recorder.append_fact("그레이디언트", "그대로" if all(kept) else "바뀜")
+            wanted = all(p.requires_grad for p in parameters)
+            recorder.append_fact("requires_grad", "True" if wanted else "False")
+        given = any(p.grad is not None for p, grad in zip(parameters, before, strict=True) if grad is None)
+        recorder.append_fact("None이던 .grad", "텐서" if given else "None")
         for parameter in parameters:
             parameter.grad = None
-    return parameters, list(model.parameters())
+            if parameter.is_leaf:
+                parameter.requires_grad_()
+    still = zip(parameters, model.parameters(), strict=True)
+    recorder.fact("모델의 매개변수", "같은 텐서" if all(p is q for p, q in still) else "다른 텐서")
+    return parameters
+
+
+def _same(now: torch.Tensor | None, before: torch.Tensor | None) -> bool:
+    return now is before if now is None or before is None else torch.equal(now, before)
+
+
+def _without_some(parameters: Sequence[nn.Parameter]) -> None:
+    parameters[1].grad = parameters[2].grad = None
+
+
+def _enlarged(parameters: Sequence[nn.Parameter]) -> None:
+    for parameter in parameters:
+        if parameter.grad is not None:
+            parameter.grad = parameter.grad * _LARGE
 
 
 @driver.scenario("moves", "업데이트")
 def _moves(stage: Stage) -> None:
-    _sgd_updates(stage, missing=False)
+    _updates(stage)
+
+
+@driver.scenario("large", "아주 큰 그레이디언트", check="moves")
+def _large(stage: Stage) -> None:
+    _updates(stage, _enlarged)
 
 
 @driver.scenario("none", ".grad가 None인 매개변수")
 def _none(stage: Stage) -> None:
-    _sgd_updates(stage, missing=True)
+    _updates(stage, _without_some)
 
 
-@driver.scenario("leaves", "잎 텐서로 남기")
+@driver.scenario("leaves", "잎(leaf) 텐서로, 그레이디언트는 그대로")
 def _leaves(stage: Stage) -> None:
-    before, after = _sgd_updates(stage, missing=False)
-    stage.recorder.fact("같은 텐서", all(p is q for p, q in zip(before, after, strict=True)))
-    stage.recorder.fact("잎(leaf) 텐서", all(p.is_leaf for p in after))
-    stage.recorder.fact("requires_grad", all(p.requires_grad for p in after))
+    parameters = _updates(stage, states=False)
+    stage.recorder.fact("잎(leaf) 텐서", "예" if all(p.is_leaf for p in parameters) else "아니요")
+
+
+@driver.scenario("frozen", "얼린 매개변수", check="none")
+def _frozen(stage: Stage) -> None:
+    """Frozen before anything had a gradient: it has none, and must neither move nor thaw."""
+    env, recorder = stage.env, stage.recorder
+    model, loss_fn = mlp(env), loss_function(env)
+    frozen = model.layers[0].requires_grad_(False)
+    start = [p.detach().clone() for p in model.parameters()]
+    ((xb, yb),) = batches(env, (5,))
+    loss_fn(model(xb), yb).backward()
+    recorder.call(stage.student("sgd_update"), model.parameters(), 0.2)
+    moved = [not torch.equal(p, q) for p, q in zip(model.parameters(), start, strict=True)]
+    recorder.fact("매개변수마다", ["움직임" if one else "그대로" for one in moved])
+    thawed = any(p.requires_grad for p in frozen.parameters())
+    recorder.fact("얼린 매개변수의 requires_grad", "True" if thawed else "False")

@@ -1,12 +1,12 @@
-"""Driver of `train_step`: five steps on uneven batches while the learning rates move, and calls in every mode.
+"""Driver of `train_step`: five steps on uneven batches while the rates move, and what else a step could disturb.
 
 Uneven sizes show a loss that is divided by the batch size; moving rates show an update that comes a call late.
-A model handed over in eval mode, or with a frozen BatchNorm, shows a step that switches modes.
 """
 
 from typing import Any
 
 import torch
+from torch import nn
 
 from grader.exercises.five_line_step._step_problem import step_problem
 from grader.exercises.five_line_step._tolerances import FLOAT32_ATOL
@@ -21,19 +21,19 @@ from grader.observe.fixtures.classifiers import (
     set_modes,
     sgd,
 )
+from grader.observe.fixtures.given_modes import EVERY_MODE, record_modes
+from grader.observe.fixtures.precision import record_precision
 from grader.observe.play import Driver, Stage
 
 driver = Driver("train_step")
 
 
-def _train_steps(stage: Stage, make_optimizer: Any, *, record_returns: bool = False) -> None:
+def _train_steps(stage: Stage, make_optimizer: Any) -> None:
     problem, recorder = step_problem(stage.env), stage.recorder
     opt = make_optimizer(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
     for xb, yb in problem.batches:
-        value = recorder.call(stage.student("train_step"), problem.model, opt, problem.loss_fn, xb, yb)
-        if record_returns:
-            recorder.returned(value)
+        recorder.call(stage.student("train_step"), problem.model, opt, problem.loss_fn, xb, yb)
         scale_rates(opt, 0.8)
 
 
@@ -42,13 +42,22 @@ def _sgd(stage: Stage) -> None:
     _train_steps(stage, sgd)
 
 
+@driver.scenario("float32", "float32 모델", check="sgd")
+def _float32(stage: Stage) -> None:
+    problem, recorder = step_problem(stage.env), stage.recorder
+    model, (xb, yb) = problem.model.float(), problem.batches[0]
+    recorder.watch(model, states=False)
+    recorder.call(stage.student("train_step"), model, sgd(model), problem.loss_fn, xb.float(), yb)
+    record_precision(recorder, model)
+
+
 @driver.scenario("adamw", "AdamW")
 def _adamw(stage: Stage) -> None:
     _train_steps(stage, adamw)
 
 
-@driver.scenario("modes", "학습 모드·평가 모드·얼린 배치 정규화")
-def _modes(stage: Stage) -> None:
+@driver.scenario("modes", "배치 정규화와 드롭아웃이 있는 모델", check="adamw")
+def _norm_and_dropout(stage: Stage) -> None:
     """A fresh model in train mode, one in eval mode, and one with a frozen BatchNorm: one call each."""
     env, recorder = stage.env, stage.recorder
     loss_fn = loss_function(env)
@@ -60,15 +69,36 @@ def _modes(stage: Stage) -> None:
         recorder.watch(model, opt)
         torch.manual_seed(env.number("dropout"))
         recorder.call(stage.student("train_step"), model, opt, loss_fn, *batch)
-        recorder.modes()
         recorder.array(f"buffers/{mode}", buffers(model))
+
+
+@driver.scenario("given-modes", "받은 모드", check="modes")
+def _given_modes(stage: Stage) -> None:
+    """A model in each mode: two calls."""
+    loss_fn, data = loss_function(stage.env), batches(stage.env, (4, 3))
+
+    def use(model: nn.Module) -> None:
+        opt = sgd(model, momentum=0.9)
+        stage.recorder.watch(model, opt, states=False)
+        for batch in data:
+            stage.recorder.call(stage.student("train_step"), model, opt, loss_fn, *batch)
+
+    record_modes(stage.recorder, lambda: mlp(stage.env), use, EVERY_MODE)
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """The losses; then one step of a float32 model. Only its dtypes are compared, because rounding is no mistake."""
-    _train_steps(stage, sgd, record_returns=True)
-    problem = step_problem(stage.env)
-    model, (xb, yb) = mlp(stage.env).float(), problem.batches[0]
-    stage.recorder.call(stage.student("train_step"), model, sgd(model), problem.loss_fn, xb.float(), yb)
-    stage.recorder.fact("매개변수의 dtype", [*sorted({str(p.dtype) for p in model.parameters()})])
+    """The losses of fresh models: a wrong update cannot change them."""
+    problem, recorder = step_problem(stage.env), stage.recorder
+    for number, batch in enumerate(problem.batches[:2]):
+        model = mlp(stage.env, f"model {number}")
+        value = recorder.call(stage.student("train_step"), model, sgd(model), problem.loss_fn, *batch)
+        recorder.returned(value)
+
+
+@driver.scenario("quiet", "화면 출력", check="returns")
+def _quiet(stage: Stage) -> None:
+    problem, recorder = step_problem(stage.env), stage.recorder
+    opt = sgd(problem.model)
+    recorder.call(stage.student("train_step"), problem.model, opt, problem.loss_fn, *problem.batches[0])
+    recorder.fact("print를 부름", "예" if recorder.prints else "아니요")

@@ -4,12 +4,19 @@ The clip is active at some batches only, and the scheduler's factor follows from
 that always or never acts, or acts at the wrong time, gives other numbers.
 """
 
+from typing import Any
+
 import torch
+from torch import nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import ExponentialLR
 
 from grader.exercises.five_line_step._step_problem import step_problem
 from grader.exercises.five_line_step._tolerances import CLIP_ATOL, FLOAT32_ATOL
-from grader.observe.fixtures.classifiers import adamw, freeze_last, gradient_norm, scale_rates, sgd
-from grader.observe.play import Driver, Stage
+from grader.observe.fixtures.classifiers import adamw, gradient_norm, mlp, scale_rates, sgd
+from grader.observe.fixtures.given_modes import EVERY_MODE, record_modes
+from grader.observe.fixtures.precision import record_precision
+from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("train_step_extras")
 
@@ -18,70 +25,117 @@ BELOW_LARGEST = 0.08
 1/√66 = 0.12 of the norm. At a limit this small, clipping by value acts too, whatever the seed."""
 
 
-def _extras(stage: Stage, *, momentum: float, clips: bool, schedules: bool) -> None:
-    problem, recorder = step_problem(stage.env), stage.recorder
-    model, loss_fn = problem.model, problem.loss_fn
-    norm = gradient_norm(model, loss_fn, problem.batches[0])
-    opt = sgd(model, momentum=momentum)
-    gamma = 0.5 + 0.4 * float(torch.rand(1, generator=stage.env.generator("gamma")))
-    scheduler = torch.optim.lr_scheduler.ExponentialLR(opt, gamma) if schedules else None
-    recorder.watch(model, opt, scheduler, batches=[xb for xb, _ in problem.batches])
-    # Active, inactive, active, not asked for, active: a clip that always or never acts hides mistakes.
-    limits = (BELOW_LARGEST * norm, 50.0 * norm, 0.3 * norm, None, 0.4 * norm)
-    rates = []
-    for (xb, yb), limit in zip(problem.batches, limits, strict=True):
-        recorder.call(
-            stage.student("train_step_extras"),
-            *(model, opt, loss_fn, xb, yb),
-            max_norm=limit if clips else None,
-            scheduler=scheduler,
-        )
-        rates.append([group["lr"] for group in opt.param_groups])
-        if scheduler is not None:
-            recorder.append_fact("scheduler.step()의 횟수", scheduler.last_epoch)
-    recorder.array("rates", torch.tensor(rates))
+def _limits(problem: Problem) -> tuple[float | None, ...]:
+    """Active, inactive, active, not asked for, active: a clip that always or never acts hides mistakes."""
+    norm = gradient_norm(problem.model, problem.loss_fn, problem.batches[0])
+    return BELOW_LARGEST * norm, 50.0 * norm, 0.3 * norm, None, 0.4 * norm
+
+
+def _scheduler(env: Env, opt: Optimizer) -> ExponentialLR:
+    return ExponentialLR(opt, 0.5 + 0.4 * float(torch.rand(1, generator=env.generator("gamma"))))
+
+
+def _step(
+    stage: Stage, problem: Problem, model: nn.Module, opt: Optimizer, number: int = 0, **extra: Any
+) -> Any:
+    """One call with the problem's batch of this number."""
+    student = stage.student("train_step_extras")
+    return stage.recorder.call(student, model, opt, problem.loss_fn, *problem.batches[number], **extra)
 
 
 @driver.scenario("clip", "SGD와 클리핑", atol=CLIP_ATOL, problem=step_problem)
 def _clip(stage: Stage) -> None:
-    _extras(stage, momentum=0.0, clips=True, schedules=False)
+    problem = step_problem(stage.env)
+    opt = sgd(problem.model)
+    stage.recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
+    for number, limit in enumerate(_limits(problem)):
+        _step(stage, problem, problem.model, opt, number, max_norm=limit)
 
 
-@driver.scenario("schedule", "SGD와 스케줄러", problem=step_problem)
+@driver.scenario("schedule", "스케줄러와 학습률")
 def _schedule(stage: Stage) -> None:
-    _extras(stage, momentum=0.0, clips=False, schedules=True)
+    """The rates that updates read, and those that are left: a wrong update costs nothing here."""
+    problem, recorder = step_problem(stage.env), stage.recorder
+    opt = sgd(problem.model)
+    scheduler = _scheduler(stage.env, opt)
+    recorder.watch(problem.model, opt, scheduler, batches=[xb for xb, _ in problem.batches], states=False)
+    used: list[list[float]] = []
+    opt.register_step_pre_hook(lambda *_: used.append([group["lr"] for group in opt.param_groups]))
+    left = []
+    for number in range(4):
+        _step(stage, problem, problem.model, opt, number, scheduler=scheduler)
+        left.append([group["lr"] for group in opt.param_groups])
+        recorder.append_fact("scheduler.step()의 횟수", scheduler.last_epoch)
+    recorder.array("업데이트에 쓴 학습률", torch.tensor(used[:100], dtype=torch.float64).reshape(-1, 2))
+    recorder.array("부른 다음의 학습률", torch.tensor(left, dtype=torch.float64))
 
 
 @driver.scenario("both", "모멘텀에 클리핑과 스케줄러를 함께", atol=CLIP_ATOL)
 def _both(stage: Stage) -> None:
-    _extras(stage, momentum=0.9, clips=True, schedules=True)
+    """Everything together, and the loss that comes back."""
+    problem, recorder = step_problem(stage.env), stage.recorder
+    opt = sgd(problem.model, momentum=0.9)
+    scheduler = _scheduler(stage.env, opt)
+    recorder.watch(problem.model, opt, scheduler, batches=[xb for xb, _ in problem.batches])
+    for number, limit in enumerate(_limits(problem)):
+        recorder.returned(
+            _step(stage, problem, problem.model, opt, number, max_norm=limit, scheduler=scheduler)
+        )
+    recorder.fact("scheduler.step()의 횟수", scheduler.last_epoch)
 
 
-@driver.scenario("plain", "AdamW만 (max_norm과 scheduler 없이)", atol=FLOAT32_ATOL)
+@driver.scenario("plain", "AdamW만 (max_norm과 scheduler 없이)")
 def _plain(stage: Stage) -> None:
-    """Without either extra it is a plain step: the loss before the update comes back, the modes stay."""
     problem, recorder = step_problem(stage.env), stage.recorder
     opt = adamw(problem.model)
-    freeze_last(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
-    for xb, yb in problem.batches:
-        recorder.returned(
-            recorder.call(stage.student("train_step_extras"), problem.model, opt, problem.loss_fn, xb, yb)
-        )
+    for number in range(4):
+        _step(stage, problem, problem.model, opt, number)
         scale_rates(opt, 0.8)
-    recorder.modes()
-    recorder.fact("모든 순전파가 받은 모드에서", all(recorder.forward_modes))
 
 
-@driver.scenario("returns", "max_norm이나 scheduler가 있을 때의 반환값", check="plain", atol=FLOAT32_ATOL)
+@driver.scenario("float32", "float32 모델", check="plain")
+def _float32(stage: Stage) -> None:
+    problem, recorder = step_problem(stage.env), stage.recorder
+    model, (xb, yb) = problem.model.float(), problem.batches[0]
+    recorder.watch(model, states=False)
+    student = stage.student("train_step_extras")
+    recorder.call(student, model, sgd(model), problem.loss_fn, xb.float(), yb, max_norm=1.0)
+    record_precision(recorder, model)
+
+
+@driver.scenario("modes", "받은 모드", check="plain")
+def _modes(stage: Stage) -> None:
+    """A model in each mode: two calls with a scheduler, so that one that does not move on in some mode is seen."""
+
+    problem = step_problem(stage.env)
+
+    def use(model: nn.Module) -> None:
+        opt = sgd(model, momentum=0.9)
+        scheduler = ExponentialLR(opt, 0.5)
+        stage.recorder.watch(model, opt, scheduler, states=False)
+        for number in (0, 2):
+            _step(stage, problem, model, opt, number, max_norm=0.1, scheduler=scheduler)
+
+    record_modes(stage.recorder, lambda: mlp(stage.env), use, EVERY_MODE)
+
+
+@driver.scenario("returns", "반환값", check="plain", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """The loss comes back with either extra too. One call on a fresh model each: a wrong update cannot change it."""
-    for name in ("max_norm", "scheduler"):
-        problem = step_problem(stage.env)
-        opt = sgd(problem.model)
-        extra = {"max_norm": 0.1, "scheduler": torch.optim.lr_scheduler.ExponentialLR(opt, 0.5)}
-        student, batch = stage.student("train_step_extras"), problem.batches[0]
-        value = stage.recorder.call(
-            student, problem.model, opt, problem.loss_fn, *batch, **{name: extra[name]}
-        )
+    """The loss comes back with and without the extras. One call on a fresh model each: no update can change it."""
+    problem = step_problem(stage.env)
+    for number in range(3):
+        model = mlp(stage.env, f"model {number}")
+        opt = sgd(model)
+        limit = 0.1 if number == 1 else None
+        scheduler = ExponentialLR(opt, 0.5) if number == 2 else None
+        value = _step(stage, problem, model, opt, max_norm=limit, scheduler=scheduler)
         stage.recorder.returned(value)
+
+
+@driver.scenario("quiet", "화면 출력", check="plain")
+def _quiet(stage: Stage) -> None:
+    problem = step_problem(stage.env)
+    opt = sgd(problem.model)
+    _step(stage, problem, problem.model, opt, max_norm=0.1, scheduler=ExponentialLR(opt, 0.5))
+    stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")

@@ -1,8 +1,10 @@
-"""Driver of `zero_gradients`: parameters that all have a gradient, then one without, then a backward pass.
+"""Driver of `zero_gradients`: parameters that all have a gradient, then infinite, missing and frozen ones, then a
+backward pass.
 
 The backward pass shows what was really left: an old gradient would be added to the new one.
 """
 
+import math
 from collections.abc import Iterable
 
 from torch import nn
@@ -23,13 +25,8 @@ def _with_gradients(env: Env) -> Net:
 
 
 def _gradients_left(parameters: Iterable[nn.Parameter]) -> list[Fact]:
-    return [p.grad is not None and bool(p.grad.ne(0).any()) for p in parameters]
-
-
-def _record_next_gradients(stage: Stage, model: nn.Module) -> None:
-    (batch,) = batches(stage.env, (4,), "next")
-    stage.recorder.fact("requires_grad", all(p.requires_grad for p in model.parameters()))
-    stage.recorder.array("gradients", next_gradients(model, loss_function(stage.env), batch))
+    """For each parameter; NaN is not zero."""
+    return ["남음" if p.grad is not None and bool(p.grad.ne(0).any()) else "비어 있음" for p in parameters]
 
 
 @driver.scenario("clears", "그레이디언트 비우기")
@@ -38,19 +35,43 @@ def _clears(stage: Stage) -> None:
     model = _with_gradients(stage.env)
     recorder.watch(model)
     recorder.call(stage.student("zero_gradients"), model.parameters())
-    recorder.fact("매개변수마다 그레이디언트가 남음", _gradients_left(model.parameters()))
-    _record_next_gradients(stage, model)
+    recorder.fact("매개변수마다의 그레이디언트", _gradients_left(model.parameters()))
+    (batch,) = batches(stage.env, (4,), "next")
+    recorder.fact("requires_grad", "True" if all(p.requires_grad for p in model.parameters()) else "False")
+    recorder.array("gradients", next_gradients(model, loss_function(stage.env), batch))
+
+
+@driver.scenario("not-finite", "무한대와 NaN이 든 그레이디언트", check="clears")
+def _not_finite(stage: Stage) -> None:
+    """Zero times infinity is NaN."""
+    model = _with_gradients(stage.env)
+    for parameter, value in zip(model.parameters(), (math.inf, math.nan, -math.inf, 1e300), strict=True):
+        if parameter.grad is not None:
+            parameter.grad.view(-1)[1] = value
+    stage.recorder.watch(model, states=False)
+    stage.recorder.call(stage.student("zero_gradients"), list(model.parameters()))
+    stage.recorder.fact("매개변수마다의 그레이디언트", _gradients_left(model.parameters()))
+
+
+@driver.scenario("frozen", "그레이디언트가 남은 채로 얼린 매개변수", check="clears")
+def _frozen(stage: Stage) -> None:
+    """As `opt.zero_grad()` does, it clears them too, and it does not thaw them."""
+    model = _with_gradients(stage.env)
+    model.layers[0].requires_grad_(False)
+    stage.recorder.watch(model, states=False)
+    stage.recorder.call(stage.student("zero_gradients"), list(model.parameters()))
+    stage.recorder.fact("매개변수마다의 그레이디언트", _gradients_left(model.parameters()))
+    flags = ["True" if p.requires_grad else "False" for p in model.parameters()]
+    stage.recorder.fact("매개변수마다의 requires_grad", [*flags])
 
 
 @driver.scenario("none", ".grad가 None인 매개변수")
 def _none(stage: Stage) -> None:
     """A parameter without a gradient beside others with one."""
-    recorder = stage.recorder
     model = _with_gradients(stage.env)
     parameters = list(model.parameters())
     parameters[1].grad = None
-    recorder.watch(model)
-    recorder.call(stage.student("zero_gradients"), parameters)
-    recorder.fact("매개변수마다 그레이디언트가 남음", _gradients_left(parameters))
-    recorder.fact("None이던 .grad", "None" if parameters[1].grad is None else "텐서")
-    _record_next_gradients(stage, model)
+    stage.recorder.watch(model, states=False)
+    stage.recorder.call(stage.student("zero_gradients"), parameters)
+    stage.recorder.fact("매개변수마다의 그레이디언트", _gradients_left(parameters))
+    stage.recorder.fact("None이던 .grad", "None" if parameters[1].grad is None else "텐서")

@@ -9,6 +9,8 @@ def token_mean_accumulate(model, opt, micro_batches, *, ignore_index=-100):
         raise ValueError("no tokens")
     value = 0.0
     for x, y, n in window:
+        if n == 0:
+            continue
         loss = criterion(model(x).transpose(1, 2), y) * n / total
         loss.backward()
         value += float(loss.detach())

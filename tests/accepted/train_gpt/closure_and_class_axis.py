@@ -40,6 +40,7 @@ def train_gpt(model, train_loader, val_loader, optimizer, *, device="cpu", n_epo
     trains, vals, seen, lrs = [], [], [], []
     step, tokens = 0, 0
     for _ in range(n_epochs):
+        model.train()
         for x, y in train_loader:
             x, y = x.to(device), y.to(device)
             for g, hi in zip(optimizer.param_groups, peaks):

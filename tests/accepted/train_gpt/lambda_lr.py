@@ -42,6 +42,7 @@ def train_gpt(model, train_loader, val_loader, optimizer, *, device="cpu", n_epo
     tokens = s = 0
     model.train()
     for _ in range(n_epochs):
+        model.train()
         for x, y in train_loader:
             out["lrs"].append(scheduler.get_last_lr()[0])
             loss = loss_of(x, y)

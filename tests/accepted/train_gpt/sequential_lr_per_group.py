@@ -62,4 +62,5 @@ def train_gpt(model, train_loader, val_loader, optimizer, *, device="cpu", n_epo
             history["tokens_seen"] += [tokens]
         if i + 1 == len(train_loader) and on_epoch_end is not None:
             on_epoch_end(model)
+            model.train()
     return {**history, "lrs": plans[0]}

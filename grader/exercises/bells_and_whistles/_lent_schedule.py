@@ -1,0 +1,83 @@
+"""Lends `train_gpt` a schedule under the name `lr_at`, so that a mistake in that exercise costs nothing in this one.
+
+It is no answer to `lr_at`: no other decay, no check of it, and nothing for the edges that no scenario comes near.
+"""
+
+import cmath
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from grader.observe.fixtures.stand_ins import globals_of
+from grader.observe.play import Stage
+from grader.observe.program import STUDENT_ERRORS
+from grader.observe.values import as_number
+
+_NAME = "lr_at"
+_MISSING = object()
+_NOTE = (
+    "`train_gpt`이 부르는 `lr_at`이 아직 맞지 않아요. 여기서는 맞는 학습률을 빌려 드려서 `train_gpt`만 채점했어요. "
+    "`lr_at`부터 고쳐 보세요."
+)
+_ASKED: dict[str, Any] = {
+    "warmup_steps": 2,
+    "total_steps": 8,
+    "initial_lr": 0.004,
+    "peak_lr": 0.05,
+    "min_lr": 0.002,
+}
+
+
+def _lent(
+    step: int,
+    warmup_steps: int,
+    total_steps: int,
+    initial_lr: float,
+    peak_lr: float,
+    min_lr: float,
+    decay: str = "cosine",
+) -> float:
+    if step < warmup_steps:
+        return initial_lr + step * (peak_lr - initial_lr) / warmup_steps
+    way = total_steps - 1 - warmup_steps
+    if step - warmup_steps >= way:
+        return min_lr
+    half_turn = cmath.exp(1j * cmath.pi * (step - warmup_steps) / way).real
+    return (peak_lr + min_lr + (peak_lr - min_lr) * half_turn) / 2
+
+
+@contextmanager
+def lent_schedule(stage: Stage, function: Callable[..., Any]) -> Iterator[None]:
+    """Inside this context the submission's `lr_at` is the lent one.
+
+    Where it is used and their own is wrong, a note says so: it costs nothing.
+    """
+    names = globals_of(function)
+    own = names.get(_NAME, _MISSING)
+    used: list[None] = []
+
+    def lent(*args: Any, **kwargs: Any) -> float:
+        if not used:
+            used.append(None)
+        return _lent(*args, **kwargs)
+
+    names[_NAME] = lent
+    try:
+        yield
+    finally:
+        if own is _MISSING:
+            names.pop(_NAME, None)
+        else:
+            names[_NAME] = own
+    if used and _NOTE not in stage.program.warnings and not _is_right(own):
+        stage.program.warnings.append(_NOTE)
+
+
+def _is_right(own: Any) -> bool:
+    try:
+        return all(
+            abs(as_number(own(step, **_ASKED)) - _lent(step, **_ASKED)) < 1e-6
+            for step in range(_ASKED["total_steps"])
+        )
+    except STUDENT_ERRORS:
+        return False

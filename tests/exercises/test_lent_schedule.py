@@ -1,0 +1,35 @@
+"""`train_gpt` is graded by itself: an empty, wrong or missing `lr_at` costs nothing there, and a note tells of it."""
+
+import pytest
+
+from grader.course_files import load_course
+from grader.judging.edits import exercise_source
+from grader.judging.judge import judge
+from grader.judging.reference import reference
+from grader.observe.play import play
+from grader.observe.program import load_program
+
+COURSE = load_course()
+TRAIN_GPT, LR_AT = COURSE.exercise("train_gpt"), exercise_source(COURSE.exercise("lr_at"))
+IMPORTS = "import math\nfrom itertools import islice\nimport torch\nimport torch.nn.functional as F\n"
+EMPTY = "def lr_at(step, **kwargs):\n    raise NotImplementedError\n"
+
+
+@pytest.mark.parametrize(
+    ("lr_at", "noted"),
+    [
+        (LR_AT, False),
+        (EMPTY, True),
+        ("", True),
+        (LR_AT.replace("initial_lr + step *", "initial_lr + (step + 1) *"), True),
+    ],
+    ids=["right", "empty", "missing", "one step early"],
+)
+def test_train_gpt_passes_whatever_lr_at_is(lr_at: str, noted: bool) -> None:
+    program = load_program(f"{IMPORTS}{lr_at}\n{exercise_source(TRAIN_GPT)}", name="lent")
+    before = program.names.get("lr_at")
+    trace = play(TRAIN_GPT.driver, program, seed=1)
+    program.unload()
+    assert judge(TRAIN_GPT, trace, reference("train_gpt", 1).solution).status == "passed"
+    assert [("lr_at" in warning) for warning in trace.warnings] == [True] * noted
+    assert program.names.get("lr_at") is before

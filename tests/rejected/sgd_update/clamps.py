@@ -1,0 +1,9 @@
+# expect: 
+import torch
+
+
+def sgd_update(params, lr):
+    with torch.no_grad():
+        for p in params:
+            if p.grad is not None:
+                p -= lr * p.grad.clamp(-1, 1)
