@@ -30,6 +30,8 @@ class Check(Struct, frozen=True, forbid_unknown_fields=True):
     id: Text
     title: Text
     points: Annotated[float, Meta(gt=0)]
+    look: str = ""
+    """What failing it means and where to look first, for a learner whose mistake nobody knows."""
 
 
 class SharedTexts(Struct, frozen=True, forbid_unknown_fields=True):

@@ -19,6 +19,8 @@ class CheckResult:
     title: str
     points: float
     passed: bool
+    look: str = ""
+    """For a failed one: what that means, and where to look first."""
 
 
 @dataclass(frozen=True)

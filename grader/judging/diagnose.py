@@ -11,7 +11,7 @@ from grader.feedback import Diagnosis, Moment, Named, Pasted, Recipe
 from grader.judging.edits import Way, exercise_source
 from grader.judging.explain import Explanation, explain
 from grader.judging.first_difference import describe_first_difference, update_of
-from grader.judging.judge import Verdict
+from grader.judging.judge import Verdict, differing_fields
 from grader.judging.manner import closest
 from grader.judging.nearest import nearest
 from grader.judging.places import Place, place_of
@@ -153,11 +153,13 @@ def _well_founded(
 ) -> bool:
     """Whether what is explained is enough to name this mistake although other scenarios stay unexplained.
 
-    It is where the mistake explains most of the scenarios that it changes, or a trajectory of several updates: numbers
-    that fit nine digits do not fit by chance. A fact of yes or no may.
+    It is where it explains a trajectory of several updates: numbers that fit nine digits do not fit by chance. What
+    fits in one number or a fact may be the work of what stays unexplained, unless that shows elsewhere, in another field.
     """
-    elsewhere = [s for s in explanation.unexplained if s in trace.runs and reference.behaviour(way, s) != 0]
-    if len(shows) > len(elsewhere):
+    elsewhere = [s for s in explanation.unexplained if s in trace.runs]
+    spoiled = {field for s in elsewhere for field in _fields(s, trace, reference)}
+    acting = [s for s in elsewhere if reference.behaviour(way, s) != 0]
+    if len(shows) > len(acting) and any(not _fields(s, trace, reference) <= spoiled for s in shows):
         return True
     for scenario in shows:
         theta, right = (
@@ -168,6 +170,12 @@ def _well_founded(
         if theta.shape != right.shape or not np.allclose(theta, right, rtol=0.0, atol=1e-6, equal_nan=True):
             return True
     return False
+
+
+def _fields(scenario: str, trace: Trace, reference: Reference) -> set[str]:
+    """What differs from the solution in a scenario: names of arrays and facts."""
+    atol = reference.exercise.driver[scenario].atol
+    return differing_fields(trace.runs[scenario], reference.solution(scenario), atol)
 
 
 def _place(way: Way, runs: Sequence[tuple[Run, Run]], reference: Reference, source: str) -> Place | None:

@@ -66,7 +66,7 @@ def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> V
         if failure is None and run is not None and found.kind == "failure":
             failure = run.failure
     checks = tuple(
-        CheckResult(c.title, c.points, passed=not any(s in differences for s in exercise.deciding(c)))
+        CheckResult(c.title, c.points, not any(s in differences for s in exercise.deciding(c)), c.look)
         for c in exercise.checks
     )
     status: Status = "passed" if not differences else "failed"
@@ -126,6 +126,25 @@ def difference(
         if run.facts.get(name, "") != reference.facts.get(name, ""):
             return Difference("fact", name)
     return None
+
+
+def differing_fields(run: Run, reference: Run, atol: float) -> set[str]:
+    """Names of all arrays and facts that differ, and `failure` where one run fails otherwise than the other."""
+    fields = {
+        name
+        for name in {*run.facts, *reference.facts}
+        if run.facts.get(name, "") != reference.facts.get(name, "")
+    }
+    if (run.failure is None) != (reference.failure is None):
+        fields.add("failure")
+    for name in {*run.arrays, *reference.arrays}:
+        if name not in run.arrays or name not in reference.arrays:
+            fields.add(name)
+            continue
+        expected = reference.arrays[name]
+        if _array_difference(name, run.arrays[name], expected, tolerances(name, expected, atol)) is not None:
+            fields.add(name)
+    return fields
 
 
 def tolerances(name: str, expected: Array, atol: float) -> Array:

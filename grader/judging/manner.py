@@ -22,6 +22,8 @@ class _Manner:
     steps_before_backward: bool
     gradients_at_step: frozenset[str | None]
     leaves_gradients: bool
+    updates: int
+    """Calls of `step`."""
     may_add_twice: bool
     """More backward passes than batches that went forward, or gradients that the program adds up by hand."""
 
@@ -50,6 +52,7 @@ def _manner(run: Run) -> _Manner:
         steps_before_backward=step is not None and backward is not None and step < backward,
         gradients_at_step=frozenset(e.gradients for e in run.events if e.kind == "step"),
         leaves_gradients=left is not None and bool(left.any()),
+        updates=kinds.count("step"),
         may_add_twice=kinds.count("backward") > len(forward) > 0 or by_hand,
     )
 

@@ -85,6 +85,8 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     mistakes = feedback.diagnosis.mistakes
     for number, named in enumerate(mistakes, start=1):
         yield from _mistake(named, number if len(mistakes) > 1 else None)
+    for line in words.looks(feedback):
+        yield _indented(_prose(f"→ {line}"))
     for more in (*words.repair(feedback), words.rest(feedback), words.near(feedback)):
         if more:
             yield Text()

@@ -142,6 +142,15 @@ def _after_exception(error: str | None) -> str:
     return _AFTER_EXCEPTION.get(kind, NEXT_STEPS["error"])
 
 
+def looks(feedback: Feedback) -> list[str]:
+    """What each failed check means; only where neither a mistake is named nor an exception tells more."""
+    diagnosis = feedback.diagnosis
+    told = diagnosis.mistakes or diagnosis.pasted or diagnosis.repair or feedback.error is not None
+    if told or not feedback.begun or feedback.status != "failed":
+        return []
+    return [f"{check.title}: {check.look}" for check in feedback.checks if check.look and not check.passed]
+
+
 def common_cause(feedback: Feedback) -> str:
     """If several checks fail: a line that the named mistakes explain all of them; else empty.
 
