@@ -60,12 +60,15 @@ class _Case:
     clipping by value acts too."""
 
 
-def _case(env: Env, dropout: float = 0.0) -> _Case:
-    """Random targets, then those the model expects least (large gradients), then those it expects most."""
+def _case(env: Env, dropout: float = 0.0, *, limits: bool = False) -> _Case:
+    """Random targets, then those the model expects least (large gradients), then those it expects most.
+
+    With `limits`, they are measured; otherwise nothing is ever clipped.
+    """
     model = gpt(env, dropout)
     model.eval()
     train = []
-    norms = []
+    norms: list[float] = []
     for number, size in enumerate(_TRAIN_SIZES):
         inputs, targets = token_ids(env, size, f"input {number}"), token_ids(env, size, f"target {number}")
         if number > 0:
@@ -73,12 +76,15 @@ def _case(env: Env, dropout: float = 0.0) -> _Case:
                 logits = model(inputs)
             targets = logits.argmax(dim=-1) if number == len(_TRAIN_SIZES) - 1 else logits.argmin(dim=-1)
         train.append((inputs, targets))
-        grads = torch.autograd.grad(token_loss(model(inputs), targets), list(model.parameters()))
-        norms.append(math.sqrt(sum(float(g.square().sum()) for g in grads)))
+        if limits:
+            grads = torch.autograd.grad(token_loss(model(inputs), targets), list(model.parameters()))
+            norms.append(math.sqrt(sum(float(g.square().sum()) for g in grads)))
     model.train()
     val = [
         (token_ids(env, n, f"val input {i}"), token_ids(env, n, f"val {i}")) for i, n in enumerate(_VAL_SIZES)
     ]
+    if not limits:
+        return _Case(model, train, val, math.inf, math.inf)
     return _Case(model, train, val, math.sqrt(min(norms[1:3]) * norms[3]), 0.04 * min(norms))
 
 
@@ -166,14 +172,14 @@ def _clip(stage: Stage, case: _Case, max_norm: float, **arguments: Any) -> None:
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _train_clip(stage: Stage) -> None:
     """At every step."""
-    case = _case(stage.env)
+    case = _case(stage.env, limits=True)
     _clip(stage, case, case.max_norm)
 
 
 @driver.scenario("late-clip", "워밍업 뒤부터 클리핑", check="clip", atol=CLIP_ATOL)
 def _train_late_clip(stage: Stage) -> None:
     """From the end of the warm-up on."""
-    case = _case(stage.env)
+    case = _case(stage.env, limits=True)
     _clip(stage, case, case.below_largest, clip_after_warmup=True)
 
 
