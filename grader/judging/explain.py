@@ -12,7 +12,7 @@ The effort is bounded by a number of plays and not by seconds: the answer does n
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from grader.judging.reference import Reference
 from grader.observe.trace import Run
 
 _BEAM = 24
-_FROM = 6  # of the beam's best sets: those that grow where a scenario needs two mistakes at once
+_FROM = 2  # of the beam's best sets: those that grow where a scenario needs two mistakes at once
 _ALIKE = 3  # sets of the same mistakes, made in different ways
 _LARGEST = 6  # mistakes in a set
 _PLAYS = 420
@@ -93,15 +93,30 @@ class _Search:
         With `leave_out`, a set goes on past a scenario that it does not explain.
         """
         changing = {s: [way for way in plausible if self._changes(way, s)] for s in self._wrong}
-        beam = [_State(frozenset())]
-        for scenario in sorted(self._wrong, key=lambda s: len(self._behaviours(changing[s], s))):
-            kept = [self._told(state, scenario) for state in beam if self._agrees(state.together, scenario)]
-            others = [state for state in beam if not self._agrees(state.together, scenario)]
-            grown = [new for state in others for new in self._with_one(state, scenario, changing[scenario])]
-            if not kept and not grown:
-                grown = [n for s in others[:_FROM] for n in self._with_two(s, scenario, changing[scenario])]
-            beam = self._first([*kept, *grown, *(others if leave_out else ())])
+        order = sorted(self._wrong, key=lambda s: len(self._behaviours(changing[s], s)))
+        beam, later = [_State(frozenset())], []
+        for scenario in order:
+            grown = self._grown(beam, scenario, changing[scenario], leave_out=leave_out)
+            if grown:
+                beam = grown
+            else:
+                later.append(scenario)  # one mistake more may be enough when others have grown the sets
+        for scenario in later:
+            grown = self._grown(beam, scenario, changing[scenario], leave_out=leave_out)
+            if not grown:
+                pairs = [n for s in beam[:_FROM] for n in self._with_two(s, scenario, changing[scenario])]
+                grown = self._first([*pairs, *(beam if leave_out else ())])
+            beam = grown
         return beam
+
+    def _grown(
+        self, beam: Sequence[_State], scenario: str, changing: Sequence[Way], *, leave_out: bool
+    ) -> list[_State]:
+        """The sets that agree in this scenario, too, as they are or with one mistake more; empty where none does."""
+        kept = [self._told(state, scenario) for state in beam if self._agrees(state.together, scenario)]
+        others = [state for state in beam if not self._agrees(state.together, scenario)]
+        grown = [new for state in others for new in self._with_one(state, scenario, changing)]
+        return self._first([*kept, *grown, *(others if leave_out else ())]) if kept or grown else []
 
     def _first(self, states: Iterable[_State]) -> list[_State]:
         """The best states, but only a few of those that differ in nothing but the way a mistake is made."""
@@ -146,11 +161,9 @@ class _Search:
         behaviours = self._behaviours(changing, scenario)
         reach = {n: self._reach(state.together | {ways[0]}, scenario) for n, ways in behaviours.items()}
         for one, other in sorted(combinations(behaviours, 2), key=lambda p: -max(reach[p[0]], reach[p[1]])):
-            for pair in product(behaviours[one][:2], behaviours[other][:2]):
-                grown = self._joined(state, pair, scenario)
-                if grown is not None:
-                    yield grown
-                    break
+            grown = self._joined(state, (behaviours[one][0], behaviours[other][0]), scenario)
+            if grown is not None:
+                yield grown
 
     def _joined(self, state: _State, more: _Ways, scenario: str) -> _State | None:
         """The set with these mistakes too, if it agrees here and still agrees where it did."""
@@ -215,8 +228,12 @@ class _Search:
         return self._tries(self._acting(together, scenario), scenario)
 
     def _agrees_whole(self, together: frozenset[Way], scenario: str) -> bool:
-        """The same with the whole program; mistakes that change nothing alone may do so together."""
-        if len(self._acting(together, scenario)) == len(together) or len(together) == 1:
+        """The same with the whole program; mistakes that change nothing alone may do so together.
+
+        Where the edits do not go together, the mistakes that act in the scenario must do.
+        """
+        every = len(self._acting(together, scenario)) == len(together) or len(together) == 1
+        if every or self._program(together) is None:
             return self._agrees(together, scenario)
         return self._tries(together, scenario)
 
