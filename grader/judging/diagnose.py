@@ -154,7 +154,7 @@ def _well_founded(
     """Whether what is explained is enough to name this mistake although other scenarios stay unexplained.
 
     It is where it explains a trajectory of several updates: numbers that fit nine digits do not fit by chance. What
-    fits in one number or a fact may be the work of what stays unexplained, unless that shows elsewhere, in another field.
+    fits in one number or a fact may be the work of what stays unexplained, unless that shows in other fields.
     """
     elsewhere = [s for s in explanation.unexplained if s in trace.runs]
     spoiled = {field for s in elsewhere for field in _fields(s, trace, reference)}

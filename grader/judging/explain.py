@@ -21,11 +21,15 @@ from grader.judging.reference import Reference
 from grader.observe.trace import Run
 
 _BEAM = 24
+_GROWING = 8  # of the beam's best sets: those that grow by one mistake
 _FROM = 2  # of the beam's best sets: those that grow where a scenario needs two mistakes at once
 _ALIKE = 3  # sets of the same mistakes, made in different ways
 _LARGEST = 6  # mistakes in a set
 _PLAYS = 420
 """Programs tried in a scenario, at 1 to 6 ms each on the reference machine: two seconds in the worst case."""
+
+_FOR_THE_END = 80
+"""Of these plays: kept to play the best sets whole."""
 
 _Ways = tuple[Way, ...]
 
@@ -69,21 +73,33 @@ class _Search:
         self._missing = tuple(name for name in wrong if name not in runs)
         self._right = [s.name for s in reference.exercise.driver.scenarios if s.name not in wrong]
         self._tried: dict[tuple[str, frozenset[Way]], bool] = {}
-        self._left = _PLAYS
+        self._left, self._kept_back = _PLAYS, _FOR_THE_END
         # A mistake that by itself spoils a scenario which is right mostly spoils it beside other mistakes too.
         self._likely = [way for way in reference.ways if not any(self._changes(way, s) for s in self._right)]
 
     def explanation(self) -> Explanation:
         """First sets that explain every scenario, then those that leave some out; likely mistakes before all others."""
         found = Explanation()
-        for plausible, leave_out in ((self._likely, False), (self._likely, True), (self._its.ways, True)):
+        tries = ((self._distinct(self._likely), False), (self._likely, True), (self._its.ways, True))
+        for plausible, leave_out in tries:
             if len(found.explained) == len(self._wrong):
                 break
-            more = self._best(self._grow(plausible, leave_out=leave_out))
+            grown = self._grow(plausible, leave_out=leave_out)
+            self._kept_back = 0
+            more = self._best(grown)
+            self._kept_back = _FOR_THE_END
             if len(more.explained) > len(found.explained):
                 found = more
         unexplained = tuple(s for s in (*self._wrong, *self._missing) if s not in found.explained)
         return Explanation(found.sets, found.explained, unexplained)
+
+    def _distinct(self, ways: Sequence[Way]) -> list[Way]:
+        """One of the ways to make a mistake that behave alike in every scenario."""
+        names = [s.name for s in self._its.exercise.driver.scenarios]
+        first: dict[tuple[object, ...], Way] = {}
+        for way in ways:
+            first.setdefault((way.mistake.id, *(self._its.behaviour(way, name) for name in names)), way)
+        return list(first.values())
 
     # ---- growing sets --------------------------------------------------------------------------------
 
@@ -115,7 +131,7 @@ class _Search:
         """The sets that agree in this scenario, too, as they are or with one mistake more; empty where none does."""
         kept = [self._told(state, scenario) for state in beam if self._agrees(state.together, scenario)]
         others = [state for state in beam if not self._agrees(state.together, scenario)]
-        grown = [new for state in others for new in self._with_one(state, scenario, changing)]
+        grown = [new for state in others[:_GROWING] for new in self._with_one(state, scenario, changing)]
         return self._first([*kept, *grown, *(others if leave_out else ())]) if kept or grown else []
 
     def _first(self, states: Iterable[_State]) -> list[_State]:
@@ -187,14 +203,16 @@ class _Search:
     # ---- choosing ------------------------------------------------------------------------------------
 
     def _best(self, states: Sequence[_State]) -> Explanation:
-        """The best sets, each played whole: in the scenarios that went wrong, and in those that did not."""
+        """The best sets, the first played whole: in the scenarios that went wrong, and in those that did not."""
         found: list[tuple[frozenset[Way], tuple[str, ...]]] = []
         for state in states:
             together = self._needed(state)
             if not together or (found and len(state.explained) < len(found[0][1])):
                 continue
-            explained = tuple(s for s in self._wrong if self._agrees_whole(together, s))
-            if not explained or not all(self._agrees_whole(together, s) for s in self._right):
+            # What is as good as a set that was played whole is its twin, and need not be.
+            agrees = self._agrees if found else self._agrees_whole
+            explained = tuple(s for s in self._wrong if agrees(together, s))
+            if not explained or not all(agrees(together, s) for s in self._right):
                 continue
             if not found or len(explained) > len(found[0][1]):
                 found = [(together, explained)]
@@ -203,8 +221,21 @@ class _Search:
         if not found:
             return Explanation()
         size = min(len(together) for together, _ in found)
-        sets = [tuple(sorted(t, key=self._order.__getitem__)) for t, _ in found if len(t) == size]
-        return Explanation(tuple(sets), found[0][1])
+        smallest = [together for together, _ in found if len(together) == size]
+        sets = dict.fromkeys((*smallest, *self._twins(smallest[0], found[0][1])))
+        return Explanation(tuple(tuple(sorted(t, key=self._order.__getitem__)) for t in sets), found[0][1])
+
+    def _twins(self, together: frozenset[Way], explained: Sequence[str]) -> Iterator[frozenset[Way]]:
+        """The set with one mistake replaced by another one that behaves alike beside the rest."""
+        for way in sorted(together, key=self._order.__getitem__):
+            acting = [s for s in explained if self._changes(way, s)]
+            rest = together - {way}
+            for other in self._distinct(self._likely):
+                alike = [s for s in acting if self._its.behaviour(other, s) == self._its.behaviour(way, s)]
+                if not alike or other.mistake.id in {w.mistake.id for w in together}:
+                    continue
+                if all(self._agrees(rest | {other}, s) for s in explained):
+                    yield rest | {other}
 
     def _needed(self, state: _State) -> frozenset[Way]:
         """The set without mistakes that explain nothing that the others do not explain without them."""
@@ -247,7 +278,7 @@ class _Search:
             )
         key = (scenario, together)
         if key not in self._tried:
-            if self._left <= 0:
+            if self._left <= self._kept_back:
                 return False
             self._left -= 1
             program = self._program(together)
@@ -265,7 +296,7 @@ class _Search:
     def _reach(self, together: frozenset[Way], scenario: str) -> int:
         """How many parameter states further than the solution the set follows the learner's run."""
         program = self._program(self._acting(together, scenario))
-        if program is None or self._left <= 0:
+        if program is None or self._left <= self._kept_back:
             return 0
         self._left -= 1
         target = self._target(scenario)
