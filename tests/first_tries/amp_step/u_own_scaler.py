@@ -1,0 +1,23 @@
+# mistakes: unlisted(makes its own scaler and ignores the given one)
+# lines: 16
+import torch
+
+
+def amp_step(model, opt, loss_fn, xb, yb, *, dtype, scaler=None, max_norm=None) -> float:
+    opt.zero_grad()
+    with torch.autocast(xb.device.type, dtype=dtype):
+        loss = loss_fn(model(xb), yb)
+    if scaler is None:
+        loss.backward()
+        if max_norm is not None:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+        opt.step()
+    else:
+        scaler = torch.amp.GradScaler(xb.device.type)
+        scaler.scale(loss).backward()
+        scaler.unscale_(opt)
+        if max_norm is not None:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+        scaler.step(opt)
+        scaler.update()
+    return loss.item()

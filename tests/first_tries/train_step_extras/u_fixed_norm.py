@@ -1,0 +1,15 @@
+# mistakes: unlisted(clips to a fixed 1.0 instead of max_norm)
+# lines: 11
+import torch
+
+
+def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None) -> float:
+    opt.zero_grad()
+    loss = loss_fn(model(xb), yb)
+    loss.backward()
+    if max_norm is not None:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+    opt.step()
+    if scheduler is not None:
+        scheduler.step()
+    return loss.item()
