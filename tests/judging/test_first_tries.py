@@ -1,8 +1,8 @@
 """Beginners' first tries with one to five mistakes each, written without a look at the mistakes' edits.
 
-Each file of `tests/first_tries/<exercise>/` says in its first lines which mistakes it makes, at which lines a tutor would
-point, and which mistakes others hide. `a|b`: either id is right. `unlisted(…)`: no id was listed for it when it was
-written; a name for it is right where one exists now.
+Each file of `tests/first_tries/<exercise>/` says in its first lines which mistakes it makes, at which lines a tutor
+would point, and which mistakes others hide. `a|b`: either id is right. `unlisted(…)`: no id was listed for it when it
+was written; a name for it is right where one exists now.
 """
 
 import contextlib
@@ -109,8 +109,8 @@ def test_first_tries_are_named_quickly() -> None:
 def test_first_tries_are_named() -> None:
     """The bars are what was measured when they were set, less one or two programs: none may be lost unseen.
 
-    Of 107 first tries (2 to 5 mistakes) 71 were named whole, of their 306 mistakes 260; 6 had no name at all, and 7 names
-    were not true.
+    Of 107 first tries (2 to 5 mistakes) 71 were named whole, of their 306 mistakes 260; 6 had no name at all, and 7
+    names were not true.
     """
     counts = counted(tuple(path.parent.name for path in FILES))
     assert counts["whole"] >= 0.64 * counts["tries"], counts

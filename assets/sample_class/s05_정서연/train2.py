@@ -83,13 +83,14 @@ def run(m, tr, va, cfg, path, dev, back, wrap, unwrap):
     s, c, n, best = warmup_cosine(o, cfg.warmup_steps, cfg.total_steps), BestCheckpoint(path), 0, 0
     m, o, tr, va, s = wrap(m, o, tr, va, s)
     t = getattr(torch, cfg.amp_dtype or "float32")
+    g = torch.amp.GradScaler(torch.device(dev).type, enabled=cfg.amp_dtype == "float16")
     m.train()
     for _ in range(cfg.epochs):
         for x, y in tr:
             o.zero_grad()
             with torch.autocast(torch.device(dev).type, t, enabled=bool(cfg.amp_dtype)):
                 l = F.cross_entropy(m(x.to(dev)), y.to(dev))
-            back(l), clip(m.parameters(), cfg.max_norm), o.step(), s.step()
+            back(g.scale(l)), g.unscale_(o), clip(m.parameters(), cfg.max_norm), g.step(o), g.update(), s.step()
             n += 1
         m.eval()
         with torch.no_grad():

@@ -49,16 +49,23 @@ def watched_gradients(model: nn.Module) -> Iterator[GradientNorms]:
             hook.remove()
 
 
+_BEFORE_ENABLED = 4  # init_scale, growth_factor, backoff_factor, growth_interval
+
+
 @contextmanager
 def scalers_on_cpu() -> Iterator[None]:
-    """Without CUDA, a `GradScaler()` or `GradScaler("cuda")` switches itself off; here it scales on the CPU instead."""
+    """Scalers that are switched off because there is no CUDA scale on the CPU instead.
+
+    `GradScaler()` switches itself off there, and many right programs write `enabled=device == "cuda"`. To be used where
+    float16 is asked for.
+    """
     build = torch.amp.GradScaler.__init__
 
     @functools.wraps(build)
     def built(self: torch.amp.GradScaler, device: str = "cuda", *args: Any, **kwargs: Any) -> None:
         if device == "cuda" and not torch.cuda.is_available():
             device = "cpu"
-        build(self, device, *args, **kwargs)
+        build(self, device, *args[:_BEFORE_ENABLED], **{**kwargs, "enabled": True})
 
     torch.amp.GradScaler.__init__ = built  # type: ignore[method-assign]
     try:
