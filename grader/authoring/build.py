@@ -83,6 +83,8 @@ def _try_mistakes(lesson: Lesson) -> None:
 
 def build_behaviours(lesson: Lesson, *, check: bool) -> list[Stale]:
     """Write the table of what each known mistake changes; with `check` say whether it is stale."""
+    if not any(exercise.mistakes for exercise in lesson.exercises):
+        return []
     text = table_text(lesson)
     if not check:
         write_whole(lesson.behaviours, text)

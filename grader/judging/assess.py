@@ -158,18 +158,29 @@ def _with_lines(exercise: Exercise, diagnosis: Diagnosis, origin: Origin) -> Dia
 
 def _is_blank(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
     """Whether the learner has not begun: the starter's own exception before anything ran, or no statement at all."""
-    failure = verdict.failure
-    if failure is not None and failure.type == "NotImplementedError":
-        return not any(run.events for run in trace.runs.values())
     try:
         tree = ast.parse(origin.source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    found = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name]
-    return bool(found) and all(
+    found = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == name]
+    failure = verdict.failure
+    if failure is not None and failure.type == "NotImplementedError":
+        whole_class = bool(found) and isinstance(found[-1], ast.ClassDef)
+        if not whole_class:
+            return not any(run.events for run in trace.runs.values())
+    return bool(found) and _says_nothing(found[-1])
+
+
+def _says_nothing(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    """Whether a function, or each method of a class, is empty or only raises `NotImplementedError`."""
+    if isinstance(node, ast.ClassDef):
+        methods = [n for n in node.body if isinstance(n, ast.FunctionDef)]
+        return bool(methods) and all(_says_nothing(method) for method in methods)
+    return all(
         isinstance(statement, ast.Pass)
         or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
-        for statement in found[-1].body
+        or (isinstance(statement, ast.Raise) and "NotImplementedError" in ast.unparse(statement))
+        for statement in node.body
     )
 
 

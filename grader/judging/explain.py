@@ -20,10 +20,10 @@ from grader.judging.edits import Way
 from grader.judging.reference import Reference
 from grader.observe.trace import Run
 
-_BEAM = 24
+_BEAM = 32
 _GROWING = 8  # of the beam's best sets: those that grow by one mistake
 _FROM = 2  # of the beam's best sets: those that grow where a scenario needs two mistakes at once
-_ALIKE = 3  # sets of the same mistakes, made in different ways
+_ALIKE = 3  # sets of the same (two or more) mistakes, made in different ways
 _LARGEST = 6  # mistakes in a set
 _PLAYS = 420
 """Programs tried in a scenario, at 1 to 6 ms each on the reference machine: two seconds in the worst case."""
@@ -145,7 +145,7 @@ class _Search:
             seen.add(state.together)
             ids = frozenset(way.mistake.id for way in state.together)
             alike[ids] += 1
-            if alike[ids] <= _ALIKE:
+            if len(ids) == 1 or alike[ids] <= _ALIKE:
                 best.append(state)
         return best[:_BEAM]
 

@@ -59,10 +59,12 @@ def test_each_value_of_a_diagnosis_has_a_name() -> None:
     """Since hanstep.results/2 nobody needs to count places in a list."""
     (first, *_) = json.loads(to_json(samples.small_class()))["submissions"][0]["exercises"]
     assert first["begun"] is True
-    assert first["checks"][0] == {"title": "SGD 궤적", "points": 2.0, "passed": False}
+    assert first["checks"][0] == {"title": "SGD 궤적", "points": 2.0, "passed": False, "look": ""}
     found = first["diagnosis"]
-    assert list(found) == ["mistakes", "first_difference", "yours", "right", "recipe"]
-    assert list(found["mistakes"][0]) == ["ids", "titles", "explain", "hint"]
+    assert list(found)[:5] == ["mistakes", "first_difference", "yours", "right", "recipe"]
+    assert list(found)[5:] == ["unexplained", "near", "repair", "pasted"]
+    assert list(found["mistakes"][0])[:4] == ["ids", "titles", "explain", "hint"]
+    assert list(found["mistakes"][0])[4:] == ["scenarios", "line", "cell", "before"]
     assert found["first_difference"] == {
         "scenario": "SGD",
         "what": "2번째 업데이트 뒤의 0.weight[3]",
