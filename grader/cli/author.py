@@ -14,13 +14,21 @@ def build(
     check_only: Annotated[
         bool, typer.Option("--check", help="다시 만들지 않고, 낡은 것이 있는지만 봐요")
     ] = False,
+    tables: Annotated[
+        bool, typer.Option("--tables", help="노트북은 두고, 어느 실수가 무엇을 바꾸는지만 다시 재요")
+    ] = False,
 ) -> None:
     """solutions/에서 lessons/의 노트북을 만들어요 (강의를 고치는 사람용)."""
-    from grader.authoring.build import build_all
+    from grader.authoring.build import build_all, build_behaviours
     from grader.course_files import load_course
 
     course = load_course()
     only = [course.lesson(key) for key in lesson or ()]
+    if tables and not check_only:
+        for lesson_to_measure in only or course.lessons:
+            build_behaviours(lesson_to_measure, check=False)
+            say(f"{lesson_to_measure.name}: 다시 쟀어요.")
+        return
     raise typer.Exit(0 if build_all(course, check=check_only, report=say, only=only) else 1)
 
 

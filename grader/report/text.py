@@ -140,8 +140,7 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     first = words.first_difference_to_show(feedback)
     if first is not None:
         yield _label("처음 갈라지는 곳")
-        where = f"{first.scenario} · {first.what}"
-        shown = [("어디   ", where), ("내 코드", first.got), ("정답   ", first.expected)]
+        shown = [("어디   ", words.first_place(first)), ("내 코드", first.got), ("정답   ", first.expected)]
         if first.tensor is not None:
             shown.append(("무엇이 ", f"`{first.tensor}`의 값"))
         for name, value in shown:
