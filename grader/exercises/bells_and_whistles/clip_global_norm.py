@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.exercises.bells_and_whistles._tolerances import CLIP_ATOL
+from grader.observe.fixtures.alike import record_alike
 from grader.observe.play import Driver, Env, Stage
 
 driver = Driver("clip_global_norm")
@@ -81,34 +82,33 @@ def _missing(stage: Stage) -> None:
         parameters[number].grad = None
     parameters[3].requires_grad_(False)
     others = _parameters(stage.env)[1:3]
+    before = _gradients(others)
     for given in (parameters, others):
         _clipped(stage, given, 0.4 * _norm(given))
-    _record_alike(stage, "None인 매개변수가 없을 때와", parameters[1:3], others)
+    what = "None인 매개변수가 있을 때와 없을 때의 그레이디언트"
+    record_alike(stage.recorder, what, _gradients(parameters[1:3]), _gradients(others), before)
     stage.recorder.fact("None이던 .grad", ["None" if parameters[i].grad is None else "텐서" for i in (0, 3)])
-
-
-def _record_alike(
-    stage: Stage, what: str, some: Sequence[nn.Parameter], others: Sequence[nn.Parameter]
-) -> None:
-    same = torch.allclose(_gradients(some), _gradients(others), rtol=0.0, atol=CLIP_ATOL, equal_nan=True)
-    stage.recorder.fact(f"{what} 그레이디언트가 같음", "예" if same else "아니요")
 
 
 @driver.scenario("generator", "제너레이터로 받은 매개변수", atol=CLIP_ATOL)
 def _from_generator(stage: Stage) -> None:
     """The parameters come from a generator, as from `model.parameters()`: it can be read only once."""
     parameters, others = _parameters(stage.env), _parameters(stage.env)
+    before = _gradients(parameters)
     _clipped(stage, (p for p in parameters), 0.4 * _norm(parameters))
     _clipped(stage, others, 0.4 * _norm(others))
-    _record_alike(stage, "리스트로 받았을 때와", parameters, others)
+    what = "제너레이터와 리스트로 받았을 때의 그레이디언트"
+    record_alike(stage.recorder, what, _gradients(parameters), _gradients(others), before)
 
 
 @driver.scenario("in-place", "제자리에서 줄이기", check="generator", atol=CLIP_ATOL)
 def _in_place(stage: Stage) -> None:
     """The gradient must shrink in its own tensor, so that other code that holds this tensor sees it."""
     parameters = _parameters(stage.env)
-    held = [p.grad for p in parameters]
+    held, before = [p.grad for p in parameters if p.grad is not None], _gradients(parameters)
     _clipped(stage, parameters, 0.4 * _norm(parameters))
+    seen = torch.cat([grad.detach().double().ravel() for grad in held])
+    record_alike(stage.recorder, "들고 있던 텐서와 `.grad`", _gradients(parameters), seen, before)
     same = all(parameter.grad is grad for parameter, grad in zip(parameters, held, strict=True))
     stage.recorder.fact("부르기 전과 같은 텐서", "예" if same else "아니요")
 

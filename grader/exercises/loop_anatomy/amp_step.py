@@ -144,6 +144,8 @@ def _deprecated(stage: Stage) -> None:
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     opt = sgd(problem.model)
+    ran: list[bool] = []
+    problem.model.register_forward_hook(lambda *_: ran.append(True))
     for scaler, dtype in ((None, torch.bfloat16), (grad_scaler(env, init_scale=2.0**6), torch.float16)):
         recorder.call(
             stage.student("amp_step"),
@@ -151,4 +153,5 @@ def _deprecated(stage: Stage) -> None:
             dtype=dtype,
             scaler=scaler,
         )
+    recorder.fact("순전파", "했음" if ran else "하지 않음")
     recorder.fact("FutureWarning", "있음" if "FutureWarning" in recorder.warned else "없음")
