@@ -214,6 +214,8 @@ class _Search:
             explained = tuple(s for s in self._wrong if agrees(together, s))
             if not explained or not all(agrees(together, s) for s in self._right):
                 continue
+            if not found:
+                together = self._smallest(together, explained)
             if not found or len(explained) > len(found[0][1]):
                 found = [(together, explained)]
             elif explained == found[0][1] and together not in [t for t, _ in found]:
@@ -224,6 +226,14 @@ class _Search:
         smallest = [together for together, _ in found if len(together) == size]
         sets = dict.fromkeys((*smallest, *self._twins(smallest[0], found[0][1])))
         return Explanation(tuple(tuple(sorted(t, key=self._order.__getitem__)) for t in sets), found[0][1])
+
+    def _smallest(self, together: frozenset[Way], explained: Sequence[str]) -> frozenset[Way]:
+        """The set without mistakes that whole programs do not need, whatever the table says."""
+        for way in sorted(together, key=self._order.__getitem__):
+            less = together - {way}
+            if less and all(self._agrees_whole(less, s) for s in (*explained, *self._right)):
+                together = less
+        return together
 
     def _twins(self, together: frozenset[Way], explained: Sequence[str]) -> Iterator[frozenset[Way]]:
         """The set with one mistake replaced by another one that behaves alike beside the rest."""
@@ -263,28 +273,29 @@ class _Search:
 
         Where the edits do not go together, the mistakes that act in the scenario must do.
         """
-        every = len(self._acting(together, scenario)) == len(together) or len(together) == 1
-        if every or self._program(together) is None:
+        if self._program(together) is None:
             return self._agrees(together, scenario)
-        return self._tries(together, scenario)
+        return self._played(together, scenario)
 
     def _tries(self, together: frozenset[Way], scenario: str) -> bool:
+        """Whether these mistakes give the learner's run; of those that behave alike alone, one is played."""
+        if len(together) == 1:
+            (way,) = together
+            number = self._its.behaviour(way, scenario)
+            together = frozenset([self._behaviours(self._its.ways, scenario)[number][0]])
+        return self._played(together, scenario)
+
+    def _played(self, together: frozenset[Way], scenario: str) -> bool:
         if not together:
             return scenario not in self._wrong
-        if len(together) == 1:  # ways that behave alike are played once
-            (way,) = together
-            together = frozenset(
-                [self._behaviours(self._its.ways, scenario)[self._its.behaviour(way, scenario)][0]]
-            )
         key = (scenario, together)
         if key not in self._tried:
             if self._left <= self._kept_back:
                 return False
             self._left -= 1
             program = self._program(together)
-            self._tried[key] = program is not None and self._its.agrees(
-                program, scenario, self._target(scenario)
-            )
+            target = self._target(scenario)
+            self._tried[key] = program is not None and self._its.agrees(program, scenario, target)
         return self._tried[key]
 
     def _target(self, scenario: str) -> Run:
