@@ -48,7 +48,11 @@ def _distance(
         if len({v.shape for v in values}) != 1 or not all(np.isfinite(v).all() for v in values):
             return np.inf
         yours, near, expected = values
-        worst = max(worst, float(np.linalg.norm(yours - near) / np.linalg.norm(yours - expected)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            distance = float(np.linalg.norm(yours - near) / np.linalg.norm(yours - expected))
+        if not distance <= _NEAR:  # NaN, too
+            return np.inf
+        worst = max(worst, distance)
     return worst
 
 

@@ -325,7 +325,7 @@ def test_everybody_is_in_the_report(graded: Graded) -> None:
 def test_terminal_shows_the_table_and_where_to_look(graded: Graded) -> None:
     assert "index.html" in graded.said
     assert "시드 7" in graded.said
-    assert "s26_백서아" in graded.said  # the weakest are listed
+    assert "s31_표예린" in graded.said  # the weakest are listed
 
 
 def test_feedback_names_the_mistake_and_shows_the_line(graded: Graded) -> None:
