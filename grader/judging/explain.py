@@ -90,8 +90,20 @@ class _Search:
             self._kept_back = _FOR_THE_END
             if len(more.explained) > len(found.explained):
                 found = more
+        if len(found.explained) < len(self._wrong):
+            found = self._alone() or found
         unexplained = tuple(s for s in (*self._wrong, *self._missing) if s not in found.explained)
         return Explanation(found.sets, found.explained, unexplained)
+
+    def _alone(self) -> Explanation | None:
+        """The first single way that explains everything, each played itself: with another seed than the table's, two
+        ways that behave alike there may part."""
+        self._kept_back = 0
+        for way in self._its.ways:
+            alone = frozenset([way])
+            if all(self._played(alone, s) for s in (*self._wrong, *self._right)):
+                return Explanation(((way,),), tuple(self._wrong))
+        return None
 
     def _distinct(self, ways: Sequence[Way]) -> list[Way]:
         """One of the ways to make a mistake that behave alike in every scenario."""
