@@ -53,6 +53,8 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     """The way most learners make it."""
     at: Annotated[str, Meta(pattern=rf"^({_EVENTS}|def \w+)$")] = "def"
     """Kind of event whose line feedback points at (`step`, `backward` …), or `def`, `return`, `def METHOD`."""
+    near: str = ""
+    """The solution's line beside which a tutor would point, where the changed lines themselves do not tell."""
     variants: tuple[Edits, ...] = ()
     """Other ways to make it."""
 

@@ -14,7 +14,8 @@ from grader.authoring.execute import NotebookFailed, error_outputs, execute
 from grader.authoring.strip_solutions import PLACEHOLDER, BuildError, starter_text
 from grader.course import Course, CourseError, Lesson
 from grader.files import write_whole
-from grader.judging.edits import program_of, ways
+from grader.judging.edits import exercise_source, program_of, ways
+from grader.judging.places import is_line_of
 
 HINT_COMMENT = "# 막히면 아래 줄의 #을 지우고 실행하세요"
 
@@ -79,6 +80,12 @@ def _try_mistakes(lesson: Lesson) -> None:
                 program_of(exercise, way)
         except CourseError as error:
             raise BuildError(str(error)) from error
+        for mistake in exercise.mistakes:
+            if mistake.near and not is_line_of(exercise_source(exercise), mistake.near):
+                raise BuildError(
+                    f"{exercise.name}.toml: 실수 '{mistake.id}'의 near가 정답에 없는 줄이에요. "
+                    f"정답의 한 줄을 그대로 적어 주세요: {mistake.near!r}"
+                )
 
 
 def build_behaviours(lesson: Lesson, *, check: bool) -> list[Stale]:

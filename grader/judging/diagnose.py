@@ -180,14 +180,15 @@ def _fields(scenario: str, trace: Trace, reference: Reference) -> set[str]:
 
 def _place(way: Way, runs: Sequence[tuple[Run, Run]], reference: Reference, source: str) -> Place | None:
     """The line that resembles what the mistake changes; else that of the event that it is about."""
-    exercise = reference.exercise
-    place = place_of(exercise_source(exercise), reference.sources[way.name], source, exercise.name)
+    exercise, mistake = reference.exercise, way.mistake
+    solution, wrong = exercise_source(exercise), reference.sources[way.name]
+    place = place_of(solution, wrong, source, exercise.name, at=mistake.at, near=mistake.near)
     if place is not None:
         return place
     extra = (event for run, solution in runs for event in differing(run, solution))
     every = (event for run, _ in runs for event in run.events)
     for event in (*extra, *every):
-        if event.kind == way.mistake.at and event.line is not None:
+        if event.kind == mistake.at and event.line is not None:
             return Place(event.line)
     return None
 

@@ -1,8 +1,8 @@
-"""Which of the learner's lines a known mistake is about: the line that most resembles what the mistake changes.
+"""Which of the learner's lines a known mistake is about.
 
-The mistake's edit says which line of the solution becomes which wrong line. The learner wrote that wrong line too, in
-other words. Lines are compared by the names they use; a name that stands in few lines says more. For what is missing,
-the line is the one before which it should stand.
+The learner's statements are laid beside those of the program that makes the mistake: in the same order, like beside
+like, after the learner's names are put into the solution's. What stands beside a changed statement is the line; for
+what is missing it is the line before which it should stand.
 """
 
 import ast
@@ -10,26 +10,23 @@ import io
 import math
 import tokenize
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cached_property
 
-_LIKE_ENOUGH = 0.3  # below it, no line resembles what the mistake changes
-_TOP = 2  # lines below `def` among which arguments are checked
+from grader.judging.roles import Definition, renamed, roles
 
+_GAP = (
+    0.2  # what two statements must have in common to be laid beside each other, from 0 (nothing) to 1 (all)
+)
+_LIKE_ENOUGH = 0.25  # below it, no line resembles what the mistake changes
+_THE_SAME = 0.95  # from here on the learner wrote the changed line itself
+_LIKE_A_RETURN = 0.4  # the same for what ends in the returned value: else the return itself is the place
+_BESIDE = 0.15  # what standing beside each other is worth when likeness decides
+_TOP = 2  # statements among which arguments are checked
 
-@dataclass(frozen=True)
-class _Wrong:
-    """What a wrong program has in place of the solution's lines."""
-
-    words: Counter[str]
-    """Those that are new in a changed line are counted twice."""
-    missing: bool
-    """Whether the words are those of the line that follows what is missing."""
-    returns: bool = False
-    """Whether it is a return."""
-    checks_arguments: bool = False
-    """Whether it is a check at the top that raises."""
+Words = Counter[str]
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,32 @@ class Place:
     """Something is missing, and should stand before this line."""
 
 
-def place_of(solution: str, wrong: str, learner: str, name: str) -> Place | None:
+@dataclass(frozen=True)
+class _Statement:
+    """A statement without its body."""
+
+    line: int
+    words: Words
+    blocks: str
+    """The blocks that it stands in."""
+    text: str
+    """In the solution's names."""
+    kind: str
+    lines: tuple[tuple[int, Words], ...]
+    """Each of its lines and the words on it, where it goes over several."""
+
+    @property
+    def returns(self) -> bool:
+        return self.kind == "Return"
+
+    @property
+    def refuses(self) -> bool:
+        return self.kind in ("Raise", "Assert")
+
+
+def place_of(
+    solution: str, wrong: str, learner: str, name: str, *, at: str = "def", near: str = ""
+) -> Place | None:
     """Where the learner's program does what the wrong one does otherwise than the solution.
 
     Args:
@@ -49,106 +71,257 @@ def place_of(solution: str, wrong: str, learner: str, name: str) -> Place | None
         wrong: the same with one mistake made.
         learner: the learner's whole program.
         name: of the exercise's function or class in it.
+        at: what the mistake is about; `return` for the returned value.
+        near: the solution's line beside which a tutor would point, where the changed lines do not tell.
 
     Returns:
-        None when no line of the function resembles the mistake.
+        None when the learner's program cannot be read, or nothing in it is like the solution.
     """
-    lines = _lines_of(learner, name)
-    if not lines:
+    theirs, right, bad = _definition(learner, name), _definition(solution, None), _definition(wrong, None)
+    if theirs is None or right is None or bad is None:
         return None
-    written = {
-        number: text.strip() for number, text in enumerate(learner.split("\n"), start=1) if number in lines
-    }
-    rarity = _rarity(lines)
-    for target in _targets(solution, wrong):
-        if target.checks_arguments:
-            return _first_check(written)
-        fitting = [n for n in lines if written[n].startswith("return")] if target.returns else list(lines)
-        scores = {number: _likeness(target.words, lines[number], rarity) for number in fitting}
-        best = max(
-            scores, key=lambda number: (scores[number], number if target.returns else -number), default=None
+    written = learner.split("\n")
+    solution_statements = _statements(right, {})
+    beside = _Beside(_statements(bad, {}), _statements(theirs, _names(theirs, bad), written))
+    if not near:
+        return beside.place_of_changes(solution_statements, at)
+    beside_solution = _Beside(solution_statements, _statements(theirs, _names(theirs, right), written))
+    return beside.place_of_the_same(solution_statements) or beside_solution.place_of_line(near)
+
+
+def is_line_of(solution: str, line: str) -> bool:
+    """Whether a line of code stands in the solution, so that it can be a place."""
+    definition = _definition(solution, None)
+    try:
+        return definition is not None and any(_is(s, line) for s in _statements(definition, {}))
+    except SyntaxError:
+        return False
+
+
+class _Beside:
+    """A program's statements and the learner's, laid beside each other."""
+
+    def __init__(self, its: Sequence[_Statement], theirs: Sequence[_Statement]) -> None:
+        self._its, self._theirs = its, theirs
+        counts = Counter(word for statement in (*its, *theirs) for word in statement.words)
+        self._rarity = {word: math.log((1 + len(its) + len(theirs)) / n) for word, n in counts.items()}
+
+    def place_of_line(self, line: str) -> Place | None:
+        """The learner's line beside the statement that is written so."""
+        number = next(i for i, statement in enumerate(self._its) if _is(statement, line))
+        if number in self._pairs:
+            return Place(self._theirs[self._pairs[number]].line)
+        return self._between(number, number + 1)
+
+    def place_of_the_same(self, solution: Sequence[_Statement]) -> Place | None:
+        """The learner's line that is one of the changed ones, word for word, if it is there."""
+        known = {statement.text for statement in solution}
+        for first, last, start, end in self._changes(solution):
+            new = [number for number in range(start, end) if self._its[number].text not in known]
+            likeness, place = self._like(new, solution[first:last])
+            if likeness >= _THE_SAME:
+                return place
+        return None
+
+    def place_of_changes(self, solution: Sequence[_Statement], at: str) -> Place | None:
+        """The place of the most telling change: lines that are there too many, wrong ones, then missing ones."""
+        returns = [s.line for s in self._theirs if s.returns]
+        for first, last, start, end in self._changes(solution):
+            if first <= _TOP and any(s.refuses for s in solution[first : last + 1]):
+                return self._first_check()
+            likeness, place = self._like(range(start, end), solution[first:last])
+            if start < end and at == "return" and returns and likeness < _LIKE_A_RETURN:
+                return Place(returns[-1])
+            if place is None or likeness < _LIKE_ENOUGH:
+                place = self._between(start, end)
+            if place is not None:
+                return place
+        return None
+
+    def _changes(self, solution: Sequence[_Statement]) -> list[tuple[int, int, int, int]]:
+        """Where the two programs differ: positions in the solution (first, last) and in the other (start, end)."""
+        matcher = SequenceMatcher(
+            a=[(s.blocks, s.text) for s in solution],
+            b=[(s.blocks, s.text) for s in self._its],
+            autojunk=False,
         )
-        if best is not None and (target.returns or scores[best] >= _LIKE_ENOUGH):
-            return Place(best, target.missing)
-    return None
+        changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
+        return [(i, j, k, m) for _, i, j, k, m in sorted(changes, key=lambda change: _ORDER[change[0]])]
+
+    def _like(self, numbers: Sequence[int], instead_of: Sequence[_Statement]) -> tuple[float, Place | None]:
+        """The learner's line that is most like one of these statements; what is new in them counts twice."""
+        old = sum((s.words for s in instead_of), Words())
+        new = sum((self._its[number].words for number in numbers), Words())
+        changed = (new - old) + (old - new)
+        found = []
+        for number in numbers:
+            for i, other in enumerate(self._theirs):
+                likeness = self._likeness(self._its[number].words, other.words, twice=new.keys() - old.keys())
+                beside = _BESIDE * (self._pairs.get(number) == i)
+                found.append((round(likeness + beside, 2), self._weight(other.words & changed), -i))
+        if not found:
+            return 0.0, None
+        likeness, _, position = max(found)
+        return likeness, Place(self._line_in(self._theirs[-position], changed))
+
+    def _line_in(self, statement: _Statement, changed: Words) -> int:
+        """Of a statement that goes over several lines the one with most of the changed words."""
+        shares = [(self._weight(words & changed), -line) for line, words in statement.lines]
+        most, line = max(shares, default=(0.0, -statement.line))
+        return -line if most > 0 else statement.line
+
+    def _between(self, start: int, end: int) -> Place | None:
+        """Before the line that lies beside what follows; else at the one beside what goes before."""
+        following = [self._pairs[i] for i in range(end, len(self._its)) if i in self._pairs]
+        if following:
+            return Place(self._theirs[following[0]].line, before=True)
+        preceding = [self._pairs[i] for i in range(start) if i in self._pairs]
+        return Place(self._theirs[preceding[-1]].line) if preceding else None
+
+    def _first_check(self) -> Place | None:
+        """Where arguments are refused; else the first line, before which they should be."""
+        line = next((s.line for s in self._theirs if s.refuses), None)
+        if line is not None:
+            return Place(line)
+        first = next((s.line for s in self._theirs if s.kind != "FunctionDef"), None)
+        return None if first is None else Place(first, before=True)
+
+    @cached_property
+    def _pairs(self) -> dict[int, int]:
+        """Numbers of statements that lie beside each other: in order on both sides, as alike as can be in all.
+
+        An alignment in the sense of Needleman and Wunsch (1970), with likeness for its scores.
+        """
+        its, theirs = self._its, self._theirs
+        likeness = [[self._likeness(one.words, other.words) - _GAP for other in theirs] for one in its]
+        best = [[0.0] * (len(theirs) + 1) for _ in range(len(its) + 1)]
+        for i in reversed(range(len(its))):
+            for j in reversed(range(len(theirs))):
+                best[i][j] = max(best[i + 1][j], best[i][j + 1], best[i + 1][j + 1] + likeness[i][j])
+        pairs, i, j = {}, 0, 0
+        while i < len(its) and j < len(theirs):
+            if best[i][j] == best[i + 1][j]:
+                i += 1
+            elif best[i][j] == best[i][j + 1]:
+                j += 1
+            else:
+                pairs[i] = j
+                i, j = i + 1, j + 1
+        return pairs
+
+    def _likeness(self, one: Words, other: Words, twice: Set[str] = frozenset()) -> float:
+        """Share of the words that both have, weighted by how rare they are, from 0 to 1."""
+        total = self._weight(one, twice) + self._weight(other, twice)
+        return 2 * self._weight(one & other, twice) / total if total > 0 else 0.0
+
+    def _weight(self, words: Words, twice: Set[str] = frozenset()) -> float:
+        return sum(
+            self._rarity.get(word, 1.0) * count * (1 + (word in twice)) for word, count in words.items()
+        )
 
 
-def _first_check(written: dict[int, str]) -> Place:
-    """Where arguments are checked; else the first line in the function, before which they should be."""
-    for number, text in written.items():
-        if text.startswith(("raise", "assert")):
-            return Place(number)
-    first = next(
-        (n for n, text in written.items() if not text.startswith(("def", "@", "class"))), min(written)
-    )
-    return Place(first, before=True)
+_ORDER = {"insert": 0, "replace": 1, "delete": 2}
 
 
-def _targets(solution: str, wrong: str) -> list[_Wrong]:
-    """What to look for, the most telling first: lines that are there too many, wrong ones, then missing ones."""
-    right, bad = _code_lines(solution), _code_lines(wrong)
-    inserted, replaced, deleted = [], [], []
-    matcher = SequenceMatcher(
-        a=[line.strip() for line in right], b=[line.strip() for line in bad], autojunk=False
-    )
-    for kind, first, last, start, end in matcher.get_opcodes():
-        words, old = _words("\n".join(bad[start:end])), _words("\n".join(right[first:last]))
-        if kind != "equal" and first <= _TOP and any("raise" in line for line in right[first : last + 1]):
-            return [_Wrong(words, missing=False, checks_arguments=True)]
-        if kind == "insert":
-            inserted.append(_Wrong(words, missing=False))
-        elif kind == "replace":
-            returns = bad[start].strip().startswith("return")
-            replaced.append(_Wrong(words + (words - old), missing=False, returns=returns))
-        elif kind == "delete":
-            around = (*bad[start : start + 1], bad[start - 1])
-            deleted += [_Wrong(_words(line), True, line.strip().startswith("return")) for line in around]
-    return [*inserted, *replaced, *deleted]
+def _names(theirs: Definition, its: Definition) -> dict[str, str]:
+    """The names of a program for those of the learner's that play their parts."""
+    if type(theirs) is not type(its):
+        return {}
+    found: dict[str, str] = {}
+    for name, others in roles(theirs, its).items():
+        if others:
+            found.setdefault(others[0], name)
+    return found
 
 
-def _code_lines(text: str) -> list[str]:
-    """Lines with code on them: no comments, no docstring, no blank ones."""
-    numbers = _lines_of(text, None)
-    every = text.split("\n")
-    return [every[number - 1] for number in sorted(numbers)]
-
-
-def _lines_of(text: str, name: str | None) -> dict[int, Counter[str]]:
-    """The words of each line of code in the (last) definition of `name`, by line number; of the only one for None."""
+def _definition(text: str, name: str | None) -> Definition | None:
+    """The (last) definition of `name`; of anything for None."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
+        return None
     found = [
         node
         for node in tree.body
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and name in (None, node.name)
     ]
-    if not found:
-        return {}
-    node = found[-1]
-    strings = {
-        number
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Constant)
-        for number in range(inner.lineno, (inner.end_lineno or inner.lineno) + 1)
-    }
-    every = text.split("\n")
-    numbered = (
-        (number, _words(every[number - 1])) for number in range(node.lineno, (node.end_lineno or 0) + 1)
+    return found[-1] if found else None
+
+
+def _statements(
+    definition: Definition, names: dict[str, str], written: Sequence[str] = ()
+) -> list[_Statement]:
+    """Its statements in order, without docstrings, in other names; `written`: the lines of the program's text."""
+    found: list[_Statement] = []
+
+    def visit(body: Sequence[ast.stmt], blocks: tuple[str, ...]) -> None:
+        for node in body:
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                continue
+            kind = type(node).__name__
+            text = " ".join(ast.unparse(renamed(part, names)) for part in _head(node))
+            words = _words(text) + Words([f"<{kind}>", *(f"in {block}" for block in blocks)])
+            found.append(
+                _Statement(
+                    node.lineno, words, " ".join(blocks), f"{kind} {text}", kind, _lines(node, written)
+                )
+            )
+            for block, inner in _blocks(node):
+                visit(inner, (*blocks, block))
+
+    visit(definition.body, ())
+    return found
+
+
+def _head(node: ast.stmt) -> list[ast.AST]:
+    """What a statement says itself, without the statements in it."""
+    match node:
+        case ast.For() | ast.AsyncFor():
+            return [node.target, node.iter]
+        case ast.If() | ast.While():
+            return [node.test]
+        case ast.With() | ast.AsyncWith():
+            return list(node.items)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            return [node.args]
+        case ast.Try() | ast.ClassDef() | ast.Match():
+            return []
+    return [node]
+
+
+def _blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
+    """The statements in a statement, block by block."""
+    found = [(key, getattr(node, key, [])) for key in ("body", "orelse", "finalbody")]
+    found += [("except", handler.body) for handler in getattr(node, "handlers", [])]
+    return [(type(node).__name__ if key == "body" else key, inner) for key, inner in found if inner]
+
+
+def _lines(node: ast.stmt, written: Sequence[str]) -> tuple[tuple[int, Words], ...]:
+    last = node.end_lineno or node.lineno
+    if _blocks(node) or last == node.lineno:
+        return ()
+    return tuple(
+        (line, _words(written[line - 1])) for line in range(node.lineno, min(last, len(written)) + 1)
     )
-    return {number: words for number, words in numbered if words and number not in strings}
 
 
-def _words(text: str) -> Counter[str]:
+def _is(statement: _Statement, line: str) -> bool:
+    """Whether a statement is written so in the solution; a block by its first line."""
+    text = line.strip()
+    node = ast.parse(f"{text} pass" if text.endswith(":") else text).body[0]
+    written = " ".join(ast.unparse(part) for part in _head(node))
+    return statement.text == f"{type(node).__name__} {written}"
+
+
+def _words(text: str) -> Words:
     """Names, numbers, operators and short strings; no punctuation that every line has."""
-    words: Counter[str] = Counter()
+    words = Words()
     try:
-        for token in tokenize.generate_tokens(io.StringIO(text.strip()).readline):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
             operator = token.type == tokenize.OP and token.string not in "()[]{},:.="
             if operator or token.type in (tokenize.NAME, tokenize.NUMBER) or _is_key(token):
                 words[token.string] += 1
-    except (tokenize.TokenError, SyntaxError):  # half a statement
+    except (tokenize.TokenError, SyntaxError):  # a piece of a statement
         pass
     return words
 
@@ -158,21 +331,4 @@ def _is_key(token: tokenize.TokenInfo) -> bool:
     return token.type == tokenize.STRING and token.string.isascii() and " " not in token.string
 
 
-def _rarity(lines: dict[int, Counter[str]]) -> dict[str, float]:
-    counts = Counter(word for words in lines.values() for word in words)
-    return {word: math.log((1 + len(lines)) / count) for word, count in counts.items()}
-
-
-def _likeness(one: Counter[str], other: Counter[str], rarity: dict[str, float]) -> float:
-    """Share of the words that both have, weighted by how rare they are, from 0 to 1."""
-    known = {word: count for word, count in one.items() if word in rarity}
-
-    def weight(words: dict[str, int]) -> float:
-        return sum(rarity[word] * count for word, count in words.items())
-
-    common = {word: min(count, other[word]) for word, count in known.items() if word in other}
-    total = weight(known) + weight(other)
-    return 2 * weight(common) / total if total > 0 else 0.0
-
-
-__all__: Sequence[str] = ("Place", "place_of")
+__all__ = ["Place", "place_of"]

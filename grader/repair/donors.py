@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from grader.judging.roles import Roles, own_names, renamed, roles
 from grader.repair.program_text import Definition, Statement, is_compound
-from grader.repair.roles import Roles, own_names, renamed, roles
 
 _PARTNERS = 0.5
 """Statements less alike than this are not taken for the same step."""

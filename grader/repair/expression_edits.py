@@ -4,11 +4,11 @@ import ast
 import copy
 from collections.abc import Iterator
 
+from grader.judging.roles import key_of
 from grader.repair.donors import Donors
 from grader.repair.drafts import Draft, Kind
 from grader.repair.mutations import mutations
 from grader.repair.program_text import Definition, Statement, header, is_compound
-from grader.repair.roles import key_of
 from grader.repair.scope import Scope, is_quotient
 
 _SIMPLE = ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript

@@ -1,6 +1,6 @@
 """The line of the learner's own code that a mistake is about."""
 
-from grader.judging.places import Place, place_of
+from grader.judging.places import Place, is_line_of, place_of
 
 SOLUTION = '''def f(model, opt, x):
     """Text."""
@@ -42,3 +42,61 @@ def test_a_line_too_many_is_the_line_like_it() -> None:
 def test_other_functions_and_broken_programs_have_no_place() -> None:
     assert place_of(SOLUTION, without("    opt.zero_grad()\n"), LEARNER, "g") is None
     assert place_of(SOLUTION, without("    opt.zero_grad()\n"), "def f(:", "f") is None
+
+
+LOOP = """def f(model, opt, batches):
+    total, count = 0.0, 0
+    for xb, yb in batches:
+        loss = model(xb, yb)
+        total += loss.item() * len(xb)
+        count += len(xb)
+    state = {"total": total, "count": count}
+    return state
+"""
+
+LOOP_IN_OTHER_NAMES = """def f(model, opt, batches):
+    s = 0
+    n = 0
+    for a, b in batches:
+        out = model(a, b)
+        n += len(a)
+        s += out * len(a)
+    kept = {
+        "total": s,
+        "count": n + 1,
+    }
+    return kept
+"""
+
+
+def test_a_line_is_found_under_other_names() -> None:
+    wrong = LOOP.replace("loss.item() * len(xb)", "loss * len(xb)")
+    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f") == Place(7)
+
+
+def test_of_a_long_statement_it_is_the_line_with_the_change() -> None:
+    wrong = LOOP.replace('"count": count}', '"count": count + 1}')
+    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f") == Place(10)
+
+
+def test_the_course_may_say_where_to_look() -> None:
+    wrong = LOOP.replace("    for xb, yb in batches:\n", "    for xb, yb in list(batches)[1:]:\n")
+    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", near="return state") == Place(12)
+
+
+def test_a_line_to_look_at_stands_in_the_solution() -> None:
+    assert is_line_of(LOOP, "for xb, yb in batches:")
+    assert is_line_of(LOOP, "return state")
+    assert not is_line_of(LOOP, "return total")
+    assert not is_line_of(LOOP, "return (")
+
+
+def test_a_wrong_value_without_a_line_like_it_is_where_it_is_returned() -> None:
+    learner = """def f(model, opt, x):
+    opt.zero_grad()
+    both = model(x), 0
+    both[0].backward()
+    opt.step()
+    return both[0]
+"""
+    assert place_of(SOLUTION, SOLUTION.replace("loss.item()", "loss"), learner, "f", at="return") == Place(6)

@@ -7,6 +7,7 @@ import pytest
 
 from grader.course import Exercise
 from grader.judging.edits import exercise_source
+from grader.judging.places import is_line_of
 from grader.judging.reference import reference
 from tests.judging.examined import COURSE, EXERCISES
 
@@ -85,6 +86,7 @@ def test_every_mistake_is_described(exercise: Exercise) -> None:
     for mistake in exercise.mistakes:
         assert re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", mistake.id)
         assert re.sub(r"^def \w+$", "def", mistake.at) in kinds, mistake.id
+        assert not mistake.near or is_line_of(exercise_source(exercise), mistake.near), mistake.id
         for text in (mistake.title, mistake.explain, mistake.hint):
             assert hangul.search(text), mistake.id
             assert "**" not in text, mistake.id
