@@ -175,6 +175,8 @@ class Feedback:
     """The learner's own line, as written."""
     file: str | None = None
     error: str | None = None
+    raised: bool = False
+    """Whether a `raise` of the learner's own raised it."""
     """`TypeError: …` when the code raised."""
     notes: tuple[str, ...] = ()
     """Further Korean lines, which change no mark: another definition was overridden, a notebook variable is used, …"""

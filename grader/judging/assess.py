@@ -88,6 +88,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         source_line=origin.text(line),
         file=origin.file,
         error=f"{failure.type}: {failure.message}" if failure else None,
+        raised=failure is not None and failure.own,
         notes=tuple(trace.warnings),
         seconds=trace.seconds,
     )
@@ -114,7 +115,7 @@ def _message(verdict: Verdict, diagnosis: Diagnosis) -> str:
         named = " 그리고 ".join(" 또는 ".join(named.titles) for named in diagnosis.mistakes)
         return f"{named} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else named
     failure = verdict.failure
-    if failure is not None and failure.type == "NotImplementedError":
+    if failure is not None and failure.own and failure.type == "NotImplementedError":
         return "`raise NotImplementedError` 줄이 남아 있어요. 다 썼으면 그 줄을 지우고 다시 확인해 보세요."
     if failure is not None:
         return f"{MESSAGES[verdict.status]} {failure.type}: {failure.message}"
@@ -164,7 +165,7 @@ def _is_blank(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool
         return False
     found = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == name]
     failure = verdict.failure
-    if failure is not None and failure.type == "NotImplementedError":
+    if failure is not None and failure.own and failure.type == "NotImplementedError":
         whole_class = bool(found) and isinstance(found[-1], ast.ClassDef)
         if not whole_class:
             return not any(run.events for run in trace.runs.values())

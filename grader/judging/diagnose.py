@@ -11,7 +11,7 @@ from grader.feedback import Diagnosis, Moment, Named, Pasted, Recipe
 from grader.judging.edits import Way, exercise_source
 from grader.judging.explain import Explanation, explain
 from grader.judging.first_difference import describe_first_difference, update_of
-from grader.judging.judge import Verdict, differing_fields
+from grader.judging.judge import Verdict, differing_fields, has_same_cause
 from grader.judging.manner import closest
 from grader.judging.nearest import nearest
 from grader.judging.places import Place, place_of
@@ -143,7 +143,7 @@ def _named(
             continue
         titles = tuple(reference.exercise.driver[s].title for s in shows)
         runs = [(trace.runs[s], reference.solution(s)) for s in shows]
-        place = _place(way, runs, reference, source)
+        place = _raising_place(way, shows, trace, reference) or _place(way, runs, reference, source)
         named.append(_joined(mistakes, titles, place))
     return tuple(named)
 
@@ -176,6 +176,25 @@ def _fields(scenario: str, trace: Trace, reference: Reference) -> set[str]:
     """What differs from the solution in a scenario: names of arrays and facts."""
     atol = reference.exercise.driver[scenario].atol
     return differing_fields(trace.runs[scenario], reference.solution(scenario), atol)
+
+
+def _raising_place(way: Way, shows: Sequence[str], trace: Trace, reference: Reference) -> Place | None:
+    """Where the learner's program raises, if the mistake itself is what raises there.
+
+    It is where the changed line raises in the mistake's program too, or where something is None that may be None.
+    """
+    wrong = reference.sources[way.name]
+    unchanged = exercise_source(reference.exercise).splitlines()
+    for scenario in shows:
+        theirs = trace.runs[scenario].failure
+        if theirs is None or theirs.line is None or theirs.own:
+            continue
+        failure = reference.known(wrong, scenario).failure
+        if failure is None or failure.line is None or not has_same_cause(theirs, failure):
+            continue
+        if "NoneType" in theirs.message or wrong.splitlines()[failure.line - 1] not in unchanged:
+            return Place(theirs.line)
+    return None
 
 
 def _place(way: Way, runs: Sequence[tuple[Run, Run]], reference: Reference, source: str) -> Place | None:

@@ -3,6 +3,7 @@
 import __future__
 
 import ast
+import dis
 import linecache
 import re
 import sys
@@ -108,17 +109,23 @@ def defined_names(statement: ast.stmt) -> list[str]:
 
 def describe_failure(error: BaseException, program: Program, call: int = 0) -> Failure:
     """The exception with the deepest line of the submission it passed through."""
-    line = None
+    line, own = None, False
     traceback = error.__traceback__
     while traceback is not None:
-        if program.owns(traceback.tb_frame.f_code.co_filename):
+        code = traceback.tb_frame.f_code
+        own = program.owns(code.co_filename)
+        if own:
             line = traceback.tb_lineno
+            own = code.co_code[traceback.tb_lasti] == _RAISE
         traceback = traceback.tb_next
     try:
         message = without_addresses(str(error)[:_MESSAGE_LIMIT])
     except Exception:  # a hostile __str__
         message = "(메시지를 읽을 수 없는 예외)"
-    return Failure(type(error).__name__, _bases(error), message, line, call)
+    return Failure(type(error).__name__, _bases(error), message, line, call, own)
+
+
+_RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 def without_addresses(text: str) -> str:

@@ -55,6 +55,8 @@ class Failure:
     line: int | None = None
     """Deepest line of the submission on the stack."""
     call: int = 0
+    own: bool = False
+    """Whether a `raise` (or an `assert`) of the submission itself raised it: its message is the learner's."""
 
     @property
     def out_of_memory(self) -> bool:

@@ -65,6 +65,8 @@ _AFTER_EXCEPTION = {
     "AttributeError": "점(.) 뒤의 이름을 확인하고, 그 값의 타입을 출력해 보세요.",
 }
 
+_AFTER_A_RAISE = "내 코드의 `raise`가 낸 예외예요. 그 조건이 받아야 할 값까지 거절하지 않는지 보세요."
+
 
 @dataclass(frozen=True)
 class Headline:
@@ -132,7 +134,7 @@ def next_step(feedback: Feedback) -> str:
     if feedback.diagnosis.mistakes or not feedback.begun:
         return ""
     if feedback.status == "error":
-        return _after_exception(feedback.error)
+        return _AFTER_A_RAISE if feedback.raised else _after_exception(feedback.error)
     return NEXT_STEPS[feedback.status]
 
 
@@ -140,8 +142,6 @@ def _after_exception(error: str | None) -> str:
     if error is None:  # the cell does not parse
         return "그 줄과 바로 윗줄의 괄호, 따옴표, 들여쓰기를 보세요."
     kind, _, message = error.partition(":")
-    if kind == "NotImplementedError":
-        return ""
     if kind == "TypeError" and "argument" in message and "()" in message:
         return "함수의 첫 줄을 처음 그대로 두었는지 보세요. 인자의 이름과 순서는 바꿀 수 없어요."
     return _AFTER_EXCEPTION.get(kind, NEXT_STEPS["error"])
@@ -160,11 +160,13 @@ def common_cause(feedback: Feedback) -> str:
     """If several checks fail: a line that the named mistakes explain all of them; else empty.
 
     They explain all, because a mistake is named only when the solution with that mistake fails in just the same way.
-    Other mistakes may hide behind it.
+    Other mistakes may hide behind it, and do so where the code raises before it comes to them.
     """
     failed, mistakes = sum(not check.passed for check in feedback.checks), feedback.diagnosis.mistakes
     if failed < 2 or not mistakes or feedback.diagnosis.unexplained:
         return ""
+    if feedback.error is not None and not feedback.raised:
+        return "오류가 난 다음의 코드는 아직 보지 못했어요. 여기까지 고치고 다시 확인해 보세요."
     cause = "이 실수에서" if len(mistakes) == 1 else "이 실수들에서"
     return f"틀린 항목 {failed}개가 모두 {cause} 나왔어요."
 

@@ -86,6 +86,22 @@ def _rounded_plans(stage: Stage) -> None:
         _record_plan(stage, _plan(draw, 1, 0, rest=rest), _WARMUP)
 
 
+@driver.scenario("accumulated-warmup", "누적할 때의 워밍업", check="short")
+def _accumulated_warmup(stage: Stage) -> None:
+    """The warm-up is a share of the steps, and not of the micro-batches: a short window is a whole step."""
+    draw = Draw(stage.env, "plans")
+    recorded = 0
+    while recorded < 2:
+        plan = _plan(draw, 8, 1, rest=_ROUNDS_UP)
+        n_batches, n_epochs, ratio, accum_steps = plan
+        if (
+            round(n_batches * n_epochs * ratio / accum_steps)
+            < math.ceil(n_batches / accum_steps) * n_epochs * ratio - 0.5
+        ):
+            _record_plan(stage, plan, _WARMUP)
+            recorded += 1
+
+
 @driver.scenario("short", "아주 짧은 학습")
 def _short_plans(stage: Stage) -> None:
     """So few steps that the ratio gives less than one step of warm-up."""

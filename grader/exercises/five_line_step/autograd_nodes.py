@@ -108,6 +108,16 @@ def _branches(stage: Stage) -> None:
     stage.recorder.fact("노드", [*_names(_walk(stage, _branching_graph(stage.env)))])
 
 
+@driver.scenario("frozen", "얼린 매개변수가 있는 그래프", check="branches")
+def _frozen(stage: Stage) -> None:
+    """A parent that needs no gradient is None, and may stand before one that does: a bias before its weight."""
+    model = mlp(stage.env)
+    for name, parameter in model.named_parameters():
+        if name.endswith("bias"):
+            parameter.requires_grad_(False)
+    stage.recorder.fact("노드", [*_names(_walk(stage, _chain_graph(stage.env, model)))])
+
+
 @driver.scenario("diamonds", "갈라졌다 만나기를 40번 되풀이하는 그래프", check="branches")
 def _diamonds(stage: Stage) -> None:
     """A stand-in for a graph, which counts: 2**40 ways lead through it, and a node is to be asked a few times."""

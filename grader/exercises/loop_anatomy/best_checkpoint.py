@@ -1,7 +1,7 @@
 """Driver of `BestCheckpoint`: offers it scores in many orders, and reads what the file holds after each of them."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -203,21 +203,34 @@ def _loaded_epoch(scheduler: LRScheduler, state: Any) -> Fact:
 
 @driver.scenario("plain", "파일에 담긴 값")
 def _plain(stage: Stage) -> None:
-    """NumPy's scores; a TrainConfig, then a dict as config. The file must open with `weights_only=True`."""
-    recorder, env = stage.recorder, stage.env
-    student = stage.student("BestCheckpoint")
+    """NumPy's scores, and a TrainConfig as config. The file must open with `weights_only=True`."""
+    env, student = stage.env, stage.student("BestCheckpoint")
     run = TrainingRun(env)
     run.train(batches(env, (4,)))
-    scores = _rising(env, 4)
+    scores = _rising(env, 3)
     settings = settings_for(student, Settings(lr=scores[1], seed=env.number("config") % 1000))
     cases = (
         ("TrainConfig", scores[0], settings),
-        ("dict", scores[1], {"lr": scores[0], "amp_dtype": None}),
-        ("NumPy 점수(float64)", np.float64(scores[2]), {"lr": 0.5}),
-        ("NumPy 점수(float32)", np.float32(scores[3]), {"lr": 0.5}),
+        ("NumPy 점수(float64)", np.float64(scores[1]), settings),
+        ("NumPy 점수(float32)", np.float32(scores[2]), settings),
     )
+    _record_content(stage, run, cases)
+
+
+@driver.scenario("dict", "config가 dict일 때", check="plain")
+def _dict_config(stage: Stage) -> None:
+    """What was written in a dict comes back as it was."""
+    run = TrainingRun(stage.env)
+    run.train(batches(stage.env, (4,)))
+    (score,) = _rising(stage.env, 1)
+    _record_content(stage, run, (("dict", score, {"lr": score, "amp_dtype": None}),))
+
+
+def _record_content(stage: Stage, run: TrainingRun, cases: Sequence[tuple[str, Any, Any]]) -> None:
+    """What the file holds after each update of a name, a score and a config."""
+    recorder = stage.recorder
     with scratch_folder() as folder:
-        best = recorder.call(student, folder / "best.pt")
+        best = recorder.call(stage.student("BestCheckpoint"), folder / "best.pt")
         for name, score, config in cases:
             recorder.call(
                 lambda score=score, config=config: best.update(
@@ -237,6 +250,7 @@ def _crash(stage: Stage) -> None:
     run = TrainingRun(stage.env)
     data = batches(stage.env, (4, 4, 4, 4))
     scores, steps = _rising(stage.env, 4), _steps(stage.env, 4)
+    config = settings_for(student, Settings(lr=scores[0]))
     moments: list[Tensor] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
@@ -247,7 +261,7 @@ def _crash(stage: Stage) -> None:
             run.train(data[number : number + 1])
             moments.append(run.weights())
             parts = {"model": run.model, "opt": run.opt, "scheduler": run.scheduler}
-            best.update(scores[number], **parts, step=steps[number], config={"lr": 0.1})
+            best.update(scores[number], **parts, step=steps[number], config=config)
 
         with full_disk(student):
             _whatever_it_raises(recorder, save)

@@ -207,8 +207,12 @@ def _counter(stage: Stage) -> None:
 
 @driver.scenario("random-state", "난수 상태", check="statistics")
 def _random_state(stage: Stage) -> None:
+    """Only whether it is as before: what a program drew in between is asked for elsewhere."""
     _measure_once(stage, norm_dropout_mlp(stage.env).train())
-    stage.recorder.array("다음 난수", torch.rand(4, dtype=torch.float64))
+    after = torch.get_rng_state()
+    torch.manual_seed(stage.env.number("dropout"))  # as before the call
+    untouched = torch.equal(after, torch.get_rng_state())
+    stage.recorder.fact("부른 다음의 난수 상태", "그대로" if untouched else "달라짐")
     _record_that_it_looked(stage)
 
 

@@ -1,4 +1,4 @@
-# mistakes: unlisted(a dict config is not accepted), score-not-plain, temporary-elsewhere
+# mistakes: config-object-only, score-not-plain, temporary-elsewhere
 # lines: 26, 25, 29
 import os
 import shutil

@@ -1,4 +1,4 @@
-# mistakes: unlisted(does not say that it saved)
+# mistakes: returns-nothing
 # lines: 34
 import math
 import os

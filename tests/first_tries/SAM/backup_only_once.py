@@ -1,4 +1,4 @@
-# mistakes: unlisted(remembers the weights only in the very first step)
+# mistakes: remembers-once
 # lines: 25
 import torch
 

@@ -1,4 +1,4 @@
-# mistakes: unlisted(does not pass kwargs on to the base optimizer)
+# mistakes: kwargs-left-behind
 # lines: 11
 import torch
 

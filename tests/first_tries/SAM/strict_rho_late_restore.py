@@ -1,4 +1,4 @@
-# mistakes: unlisted(refuses a rho of zero), ignores-zero-grad, restores-after-step
+# mistakes: refuses-zero-rho, ignores-zero-grad, restores-after-step
 # lines: 8, 18, 36
 import torch
 

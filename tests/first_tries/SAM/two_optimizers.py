@@ -1,5 +1,5 @@
-# mistakes: touches-none, none-gradient-left-perturbed, groups-not-shared
-# lines: 27, 41, 16
+# mistakes: touches-none, none-gradient-left-perturbed, groups-not-shared, groups-parted-by-loading
+# lines: 27, 41, 16, 16
 import torch
 
 

@@ -1,4 +1,4 @@
-# mistakes: no-validation, methods-taken-for-fields, unlisted(to_dict leaves out None)
+# mistakes: no-validation, methods-taken-for-fields, none-left-out
 # lines: 21, 34, 39
 import dataclasses
 import tomllib

@@ -1,4 +1,4 @@
-# mistakes: unlisted(opens the TOML file in text mode)
+# mistakes: opens-as-text
 # lines: 31
 import tomllib
 from dataclasses import asdict, dataclass, fields

@@ -1,4 +1,4 @@
-# mistakes: unlisted(counts the steps from one)
+# mistakes: counts-from-one
 # lines: 10
 import torch
 

@@ -1,4 +1,4 @@
-# mistakes: unlisted(refuses accum_steps of 1)
+# mistakes: refuses-one
 # lines: 9
 import itertools
 

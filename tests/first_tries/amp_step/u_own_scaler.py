@@ -1,4 +1,4 @@
-# mistakes: unlisted(makes its own scaler and ignores the given one)
+# mistakes: own-scaler
 # lines: 16
 import torch
 

@@ -1,4 +1,4 @@
-# mistakes: unlisted(takes the mean of the squares instead of their sum)
+# mistakes: mean-of-squares
 # lines: 9
 import torch
 

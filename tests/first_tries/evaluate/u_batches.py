@@ -1,4 +1,4 @@
-# mistakes: unlisted(accuracy divided by the number of batches)
+# mistakes: divides-by-batch-count
 # lines: 21
 import torch
 

@@ -1,4 +1,4 @@
-# mistakes: unlisted(integer division of the accuracy)
+# mistakes: integer-division
 # lines: 17
 import torch
 

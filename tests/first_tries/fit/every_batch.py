@@ -1,4 +1,4 @@
-# mistakes: unlisted(one epoch too few), flag-inverted, records-every-batch
+# mistakes: one-epoch-less, flag-inverted, records-every-batch
 # lines: 5, 8, 13
 def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True) -> list[float]:
     losses = []

@@ -1,4 +1,4 @@
-# mistakes: unlisted(needs loader.dataset)
+# mistakes: needs-dataset
 # lines: 5
 def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True) -> list[float]:
     losses = []

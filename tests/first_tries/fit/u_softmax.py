@@ -1,4 +1,4 @@
-# mistakes: unlisted(softmax before the loss)
+# mistakes: softmax-before-loss
 # lines: 14
 import torch.nn.functional as F
 

@@ -1,5 +1,5 @@
-# mistakes: cosine-over-total, quarter-cosine, other-exception
-# lines: 12, 15, 18
+# mistakes: cosine-over-total, quarter-cosine, other-exception, checks-decay-late
+# lines: 12, 15, 18, 18
 import math
 
 

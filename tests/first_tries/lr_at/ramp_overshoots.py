@@ -1,4 +1,4 @@
-# mistakes: unlisted(ramp climbs by peak_lr without subtracting initial_lr)
+# mistakes: ramp-overshoots
 # lines: 11
 import math
 

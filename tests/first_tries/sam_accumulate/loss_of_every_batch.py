@@ -1,4 +1,4 @@
-# mistakes: unlisted(returns one loss per micro-batch), missing-zero-grad-after-step, drops-leftover
+# mistakes: returns-every-loss, missing-zero-grad-after-step, drops-leftover
 # lines: 13, 20, 27
 import torch
 

@@ -1,4 +1,4 @@
-# mistakes: unlisted(halves the second loss)
+# mistakes: halves-the-losses
 # lines: 10
 def sam_step(model, sam, loss_fn, xb, yb) -> float:
     sam.zero_grad()

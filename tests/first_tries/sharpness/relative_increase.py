@@ -1,4 +1,4 @@
-# mistakes: unlisted(returns the relative increase)
+# mistakes: relative-increase
 # lines: 26
 import copy
 

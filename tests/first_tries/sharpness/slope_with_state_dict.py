@@ -1,4 +1,4 @@
-# mistakes: missing-restore|updates-running-stats, unnormalized-perturbation, unlisted(divides the difference by rho)
+# mistakes: missing-restore|updates-running-stats, unnormalized-perturbation, divides-by-rho
 # lines: 8, 17, 23
 import torch
 

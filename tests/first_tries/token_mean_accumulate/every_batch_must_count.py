@@ -1,4 +1,4 @@
-# mistakes: unlisted(raises when a single micro-batch has no valid token)
+# mistakes: refuses-empty-micro-batch
 # lines: 11
 import torch.nn.functional as F
 

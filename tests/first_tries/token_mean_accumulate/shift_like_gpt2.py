@@ -1,4 +1,4 @@
-# mistakes: unlisted(shifts the already aligned targets by one), returns-last-loss
+# mistakes: shifts-targets, returns-last-loss
 # lines: 10, 24
 import torch
 import torch.nn.functional as F

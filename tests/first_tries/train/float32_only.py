@@ -1,5 +1,5 @@
-# mistakes: unlisted(Adam instead of AdamW), saves-last, missing-zero-grad, missing-autocast, clip-after-step
-# lines: 10, 35, 19, 20, 23
+# mistakes: adam-not-adamw, saves-last, missing-zero-grad, missing-autocast, missing-scaler, clip-after-step
+# lines: 10, 35, 19, 20, 22, 23
 import torch
 import torch.nn.functional as F
 

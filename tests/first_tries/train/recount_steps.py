@@ -1,4 +1,4 @@
-# mistakes: unlisted(counts total_steps itself instead of cfg.total_steps), scheduler-before-step, validates-under-autocast
+# mistakes: counts-total-steps, scheduler-before-step, validates-under-autocast
 # lines: 12, 33, 45
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-# mistakes: unlisted(counts the targets as tokens too)
+# mistakes: counts-targets-too
 # lines: 49
 import math
 

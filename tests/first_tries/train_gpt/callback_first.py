@@ -1,4 +1,4 @@
-# mistakes: unlisted(calls on_epoch_end at the start of each epoch)
+# mistakes: callback-first
 # lines: 49
 import math
 

@@ -1,4 +1,4 @@
-# mistakes: unlisted(tokens start from zero again each epoch), callback-not-optional, eval-one-batch-more
+# mistakes: tokens-start-anew, callback-not-optional, eval-one-batch-more
 # lines: 35, 62, 26
 import math
 

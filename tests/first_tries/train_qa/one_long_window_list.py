@@ -1,4 +1,4 @@
-# mistakes: windows-straddle-epochs|drops-leftover, cumulative-dev-mean, unlisted(saves a dict around the state_dict)
+# mistakes: windows-straddle-epochs|drops-leftover, cumulative-dev-mean, saves-wrapped-state
 # lines: 11, 12, 45
 import torch
 

@@ -1,4 +1,4 @@
-# mistakes: unlisted(rounds the returned loss)
+# mistakes: rounded-loss
 # lines: 8
 def train_step(model, opt, loss_fn, xb, yb) -> float:
     opt.zero_grad()

@@ -1,4 +1,4 @@
-# mistakes: unlisted(softmax before the loss), clip-scales-up, missing-scheduler-step
+# mistakes: softmax-before-loss, clip-scales-up, missing-scheduler-step
 # lines: 8, 18, 23
 import torch
 

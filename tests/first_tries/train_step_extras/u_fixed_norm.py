@@ -1,4 +1,4 @@
-# mistakes: unlisted(clips to a fixed 1.0 instead of max_norm)
+# mistakes: fixed-max-norm
 # lines: 11
 import torch
 

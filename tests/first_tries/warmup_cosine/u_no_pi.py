@@ -1,4 +1,4 @@
-# mistakes: unlisted(pi is missing in the cosine)
+# mistakes: no-pi
 # lines: 15
 import math
 
