@@ -33,6 +33,7 @@ class Reference:
         """How many scenarios were played so far."""
         self._base = load_program(solution_text(exercise.lesson), name=f"solution_{exercise.lesson}")
         self._solutions: dict[str, Run] = {}
+        self._loaded = 0
         self._programs: OrderedDict[str, Program] = OrderedDict()
         self._runs: OrderedDict[tuple[str, str], Run] = OrderedDict()
         self._classes: dict[tuple[str, str], int] = {}
@@ -125,12 +126,14 @@ class Reference:
         if not source:
             return self._base
         if source not in self._programs:
-            module = types.ModuleType(f"mistake_of_{self.exercise.name}")
+            # A name of its own: a class is pickled by the name of its module, and two would take each other's place.
+            self._loaded += 1
+            module = types.ModuleType(f"mistake_{self._loaded}_of_{self.exercise.name}")
             module.__dict__.update({k: v for k, v in self._base.names.items() if k != "__name__"})
             program = load_program(source, name=module.__name__, into=module)
             self._programs[source] = program
             if len(self._programs) > _KEPT_PROGRAMS:
-                self._programs.popitem(last=False)
+                self._programs.popitem(last=False)[1].unload()
         self._programs.move_to_end(source)
         return self._programs[source]
 

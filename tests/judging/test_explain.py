@@ -3,6 +3,7 @@
 import pytest
 
 from grader.judging import explain as explaining
+from grader.judging import plays
 from grader.judging.explain import explain
 from grader.judging.judge import judge
 from grader.judging.reference import Reference
@@ -65,8 +66,8 @@ def test_the_answer_does_not_depend_on_what_was_played_before() -> None:
 
 
 def test_the_budget_bounds_the_plays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explaining, "_PLAYS", 60)
-    monkeypatch.setattr(explaining, "_FOR_THE_END", 20)
+    monkeypatch.setattr(plays, "_PLAYS", 60)
+    monkeypatch.setattr(plays, "_FOR_THE_END", 20)
     its = Reference(COURSE.exercise("accumulate"), 5)
     runs, differ = wrong(PLAIN.format(scale=" * 1.5"), its)
     before = its.plays
