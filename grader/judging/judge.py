@@ -149,6 +149,14 @@ def differing_fields(run: Run, reference: Run, atol: float) -> set[str]:
     return fields
 
 
+def follows(states: Array, expected: Array, atol: float) -> bool:
+    """Whether parameter states (rows x elements) are the first ones of the expected, which may go on."""
+    if states.shape[1:] != expected.shape[1:] or len(states) > len(expected):
+        return False
+    room = tolerances("theta", expected, atol)[: len(states), None]
+    return bool((_gap(states, expected[: len(states)]) <= room).all())
+
+
 def tolerances(name: str, expected: Array, atol: float) -> Array:
     """How far each row of an array may be from the expected one, shape (rows,)."""
     rows = len(np.atleast_1d(expected))

@@ -4,13 +4,11 @@ import types
 from collections import OrderedDict
 from functools import cached_property, lru_cache
 
-import numpy as np
-
 from grader.course import Exercise
 from grader.course_files import load_course
 from grader.judging.behaviours import behaviours_of
 from grader.judging.edits import Way, program_of, program_of_all, solution_text, ways
-from grader.judging.judge import difference, has_same_cause, tolerances
+from grader.judging.judge import difference, follows, has_same_cause
 from grader.observe.play import Scenario, play_scenario
 from grader.observe.program import Program, load_program
 from grader.observe.trace import Run
@@ -141,11 +139,7 @@ class Reference:
 def _parted(run: Run, broken_off: Run, atol: float) -> bool:
     """Whether what was played of a broken-off run is already enough to tell the two apart."""
     theta = run.arrays.get("theta")
-    played = broken_off.arrays["theta"]
-    if theta is None or theta.shape[1:] != played.shape[1:] or len(theta) < len(played):
-        return True
-    room = tolerances("theta", theta, atol)[: len(played), None]
-    return not np.allclose(theta[: len(played)] - played, 0.0, rtol=0.0, atol=room, equal_nan=True)
+    return theta is None or not follows(broken_off.arrays["theta"], theta, atol)
 
 
 @lru_cache(maxsize=_KEPT_REFERENCES)
