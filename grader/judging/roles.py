@@ -35,7 +35,7 @@ def roles(theirs: Definition, solution: Definition) -> Roles:
                 if bound_by[name] & its_bound_by[other]
             ),
         )
-        found = {name: [] for name in local}
+        found = {name: [] for name in sorted(local)}  # in one order, whatever the process's hashes
         known = dict(pairs)
         taken = set(pairs.values())
         for score, name, other in scores:

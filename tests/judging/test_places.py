@@ -1,5 +1,9 @@
 """The line of the learner's own code that a mistake is about."""
 
+import os
+import subprocess
+import sys
+
 from grader.judging.places import Place, is_line_of, place_of
 
 SOLUTION = '''def f(model, opt, x):
@@ -100,3 +104,23 @@ def test_a_wrong_value_without_a_line_like_it_is_where_it_is_returned() -> None:
     return both[0]
 """
     assert place_of(SOLUTION, SOLUTION.replace("loss.item()", "loss"), learner, "f", at="return") == Place(6)
+
+
+def test_names_are_matched_in_one_order_in_every_process() -> None:
+    """Sets of names come in another order with another hash seed; whoever is asked twice is told the same line."""
+    code = f"""
+import ast
+from grader.judging.roles import roles
+print(roles(ast.parse({LOOP_IN_OTHER_NAMES!r}).body[0], ast.parse({LOOP!r}).body[0]))
+"""
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(4)
+    }
+    assert len(said) == 1

@@ -1,4 +1,4 @@
-# mistakes: best-by-train-loss
+# mistakes: unlisted(picks the best epoch by the training loss)
 # lines: 46
 import torch
 
