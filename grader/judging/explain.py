@@ -225,13 +225,6 @@ class _Search:
         kept = all(self._plays.agrees(together, s) for s in touched)
         return _State(together, (*state.explained, scenario)) if kept else None
 
-    def _behaviours(self, ways: Iterable[Way], scenario: str) -> dict[int, list[Way]]:
-        """The ways grouped by how they behave in a scenario."""
-        groups: dict[int, list[Way]] = {}
-        for way in ways:
-            groups.setdefault(self._its.behaviour(way, scenario), []).append(way)
-        return groups
-
     # ---- choosing ------------------------------------------------------------------------------------
 
     def _best(self, states: Sequence[_State]) -> Explanation:
@@ -248,6 +241,8 @@ class _Search:
                 continue
             if not found:
                 together = self._smallest(together, explained)
+                # Without a mistake that was in its way, the rest may explain more.
+                explained = tuple(s for s in self._wrong if agrees(together, s))
             if not found or len(explained) > len(found[0][1]):
                 found = [(together, explained)]
             elif explained == found[0][1] and together not in [t for t, _ in found]:

@@ -8,6 +8,8 @@ from grader.feedback import Recipe
 RESIDUAL_WORTH_SAYING = 0.01
 _COEFFICIENT_IS_ZERO = 0.005  # of the largest one: below it a bar is a hair and the number says nothing
 _TERMS_SHOWN = 8
+_SHARE_RTOL = 0.005  # coefficients are fitted, and shown with three digits
+_RESIDUAL_THAT_HIDES = 0.2  # beyond it the coefficients of what is left mean nothing
 
 
 def subscript(number: int) -> str:
@@ -65,6 +67,12 @@ def formulas(recipe: Recipe) -> tuple[str, str]:
     return formula(names, recipe.got, largest), formula(names, recipe.expected, largest)
 
 
+def tells(recipe: Recipe) -> bool:
+    """Whether the two formulas say what is wrong: they differ, and they are nearly all of the update."""
+    got, expected = formulas(recipe)
+    return got != expected and not recipe.residual > _RESIDUAL_THAT_HIDES
+
+
 def recipe_title(recipe: Recipe) -> str:
     """The heading over a recipe, with the scenario where that is another one than the first difference's."""
     return "업데이트의 재료" + (f" · {recipe.scenario}" if recipe.scenario else "")
@@ -90,6 +98,8 @@ def recipe_sentence(recipe: Recipe) -> str:
     extra = [n for n, g, e in pairs if not _is_nothing(g, largest) and _is_nothing(e, largest)]
     if not there and lacking and not extra:
         return "업데이트에 그레이디언트가 하나도 들어가지 않았어요."
+    if extra and lacking and not there:
+        return f"{_listed(lacking)}의 업데이트가 빠졌고, 그 자리에 {_listed(extra)}의 업데이트가 왔어요."
     if extra:
         sentences.append(f"들어가지 말아야 할 {_listed(extra)}의 그레이디언트가 섞였어요.")
     if lacking:
@@ -97,14 +107,14 @@ def recipe_sentence(recipe: Recipe) -> str:
     ratios = [g / e for _, g, e in there]
     if ratios and not _alike([1.0, *ratios]):
         if _alike(ratios):
-            sentences.append(_scaled(ratios[0]))
+            sentences.append(_scaled(ratios[0], "남은 재료의" if extra or lacking else "재료는 맞는데"))
         elif _alike([g for _, g, _ in there]):
             weight = coefficient(there[0][1], largest)
             sentences.append(
-                f"배치마다 같은 무게 {weight}{_object(weight)} 주었는데, 정답은 배치마다 무게가 달라요."
+                f"모든 배치를 {weight}씩 반영했는데, 정답은 배치마다 반영하는 비율이 달라요."
             )
         else:
-            sentences.append("배치마다 주는 무게가 정답과 달라요.")
+            sentences.append("배치마다 반영하는 비율이 정답과 달라요.")
     return " ".join(sentences)
 
 
@@ -116,21 +126,18 @@ def _alike(values: Sequence[float]) -> bool:
     return max(values) - min(values) <= 0.005 * max(abs(v) for v in values)
 
 
-def _scaled(ratio: float) -> str:
+def _scaled(ratio: float, which: str) -> str:
+    """A share is told as a fraction where it is one: `1/4`, but `0.8배`."""
     if ratio < 0:
         return "그레이디언트의 부호가 거꾸로예요."
-    if ratio > 1:
-        return f"재료는 맞는데 크기가 정답의 {ratio:.3g}배예요."
-    return f"재료는 맞는데 크기가 정답의 1/{1 / ratio:.3g}이에요."
+    parts = round(1 / ratio)
+    if ratio < 1 and math.isclose(parts * ratio, 1, rel_tol=_SHARE_RTOL):
+        return f"{which} 크기가 정답의 1/{parts}이에요."
+    return f"{which} 크기가 정답의 {ratio:.3g}배예요."
 
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f" 등 {len(names)}개" if len(names) > 4 else "")
-
-
-def _object(number: str) -> str:
-    """`을` or `를` after a number read in Korean: 일, 삼, 육, 칠, 팔 and 영 end in a consonant."""
-    return "을" if number[-1] in "013678" else "를"
 
 
 def residual_line(recipe: Recipe) -> str:
@@ -139,6 +146,6 @@ def residual_line(recipe: Recipe) -> str:
         return ""
     share = min(100, round(100 * recipe.residual))
     return (
-        f"업데이트의 약 {share}%는 배치 그레이디언트를 어떻게 더해도 나오지 않아요. "
-        "더하기 말고 다른 일(자르기, 다른 손실, 직접 바꾼 값)이 섞여 있어요."
+        f"업데이트의 약 {share}%는 이 그레이디언트들만으로는 설명되지 않아요. "
+        "클리핑이나 다른 손실 함수를 썼거나 가중치를 직접 바꾸지 않았는지 보세요."
     )

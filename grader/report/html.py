@@ -150,6 +150,7 @@ class _Bars:
     expected: str
     sentence: str
     residual: str
+    tells: bool
     zero: float
     rows: tuple[_Row, ...]
 
@@ -175,6 +176,7 @@ def _bars(recipe: Recipe | None) -> _Bars | None:
         expected=expected,
         sentence=formulas.recipe_sentence(recipe),
         residual=formulas.residual_line(recipe),
+        tells=formulas.tells(recipe),
         zero=round(-low / span * 100, 1),
         rows=tuple(_Row(name, bar(mine), bar(right)) for name, mine, right in rows),
     )

@@ -147,9 +147,13 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
             yield _indented(Text.assemble((f"{name} ", _LABEL), plain_text.one_line(value)), 2)
     pairs = timeline.align(diagnosis.yours, diagnosis.right)
     if pairs:
-        yield _label("실행 순서 (≠ 한쪽에만 있는 것)")
+        compared = diagnosis.yours and timeline.is_readable(pairs) and any(pair.differs for pair in pairs)
+        yield _label("실행 순서 (≠ 한쪽에만 있는 것)" if compared else "실행 순서")
         if not diagnosis.yours:
             yield _indented(_prose(words.NOTHING_HAPPENED), 2)
+            yield _indented(Text(f"정답    {timeline.order_in_words(diagnosis.right)}"), 2)
+        elif not timeline.is_readable(pairs):
+            yield _indented(Text(f"내 코드 {timeline.order_in_words(diagnosis.yours)}"), 2)
             yield _indented(Text(f"정답    {timeline.order_in_words(diagnosis.right)}"), 2)
         elif any(pair.differs for pair in pairs):
             for band in _timeline(pairs, width - 2 * _INDENT):
@@ -190,7 +194,16 @@ def _timeline(pairs: Sequence[timeline.Pair], width: int) -> Iterable[str]:
 
 
 def _recipe(recipe: Recipe, width: int) -> Iterable[RenderableType]:
-    yield _label(plain_text.without_code_marks(formulas.recipe_title(recipe)))
+    residual = formulas.residual_line(recipe)
+    if formulas.tells(recipe) or residual:
+        yield _label(plain_text.without_code_marks(formulas.recipe_title(recipe)))
+    if formulas.tells(recipe):
+        yield from _bars(recipe, width)
+    if residual:
+        yield _indented(_prose(residual), 2)
+
+
+def _bars(recipe: Recipe, width: int) -> Iterable[RenderableType]:
     yield _indented(Text(formulas.recipe_line(recipe), "bold"), 2)
     size = formulas.largest_coefficient(recipe) or 1.0
     room = max(4, min(_BAR_CELLS, width - 34))
@@ -206,9 +219,9 @@ def _recipe(recipe: Recipe, width: int) -> Iterable[RenderableType]:
             text.no_wrap = True
             yield _indented(text, 2)
             name = ""  # noqa: PLW2901 - named once for its two bars
-    for line in (formulas.recipe_sentence(recipe), formulas.residual_line(recipe)):
-        if line:
-            yield _indented(_prose(line), 2)
+    sentence = formulas.recipe_sentence(recipe)
+    if sentence:
+        yield _indented(_prose(sentence), 2)
 
 
 def _label(text: str) -> RenderableType:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from grader.feedback import Moment
 from grader.report.plain_text import one_line
 
+_FEW_COLUMNS = 7  # so few can be read whatever they hold
+
 MOMENT_NAMES = {"scheduler": "scheduler.step"}
 
 
@@ -48,6 +50,11 @@ def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
             pairs += [Pair(mine, None), Pair(None, theirs)]
             i, j = i + 1, j + 1
     return pairs
+
+
+def is_readable(pairs: Sequence[Pair]) -> bool:
+    """Whether columns help: where most of them have no partner, two lines in words say more."""
+    return len(pairs) < _FEW_COLUMNS or sum(pair.differs for pair in pairs) <= len(pairs) / 2
 
 
 def order_in_words(moments: Sequence[Moment], limit: int = 8) -> str:

@@ -36,10 +36,10 @@ STATUS_NAMES: dict[Status, str] = {
 UNNAMED = "처음 보는 실수예요"
 PASTED = "널리 퍼진 코드와 똑같이 움직여요"
 EMPTY, FILL_IN = "아직 비어 있어요", "함수 안을 채운 다음 다시 확인해 보세요."
-INSEPARABLE = "움직임이 똑같아서 밖에서는 구별되지 않아요."
-SAME_ORDER = "실행 순서는 정답과 같아요. 순서가 아니라 값이 달라요."
+INSEPARABLE = "어느 쪽이든 결과가 똑같아요. 내 코드에서 어느 쪽인지 찾아보세요."
+SAME_ORDER = "실행 순서는 정답과 같아요. 틀린 곳은 순서가 아니에요."
 
-NOTHING_HAPPENED = "내 코드에서는 실행된 것이 없어요."
+NOTHING_HAPPENED = "내 코드에서는 여기까지 온 단계가 없어요."
 
 NEXT_STEPS: dict[Status, str] = {
     "passed": "",
@@ -264,6 +264,12 @@ def _is(number: int) -> str:
     return "예요" if number not in _COUNTS else "이에요"
 
 
+def _looks_before(feedback: Feedback) -> bool:
+    """Whether the line shown is the one before which something is missing."""
+    mistakes = feedback.diagnosis.mistakes
+    return bool(mistakes) and mistakes[0].before and mistakes[0].line == feedback.line
+
+
 def location(feedback: Feedback) -> str:
     """`kim.ipynb · 코드 셀 3 · 7번째 줄`; empty when nothing is known, or nothing is to be looked at."""
     if feedback.status == "passed":
@@ -274,5 +280,5 @@ def location(feedback: Feedback) -> str:
     if feedback.cell is not None:
         parts.append(f"코드 셀 {feedback.cell}")
     if feedback.line is not None:
-        parts.append(f"{feedback.line}번째 줄")
+        parts.append(f"{feedback.line}번째 줄{'보다 앞' if _looks_before(feedback) else ''}")
     return " · ".join(parts)

@@ -22,7 +22,7 @@ def test_each_copy_is_recognised(exercise: Exercise, copy: Copy) -> None:
     assert feedback.diagnosis.pasted is not None
     assert feedback.diagnosis.pasted.id == copy.id
     assert copy.title.split("`")[0] in feedback_text(feedback, width=400)
-    assert "어디를 볼까요?" in feedback_html(feedback)
+    assert "실마리 보기" in feedback_html(feedback)
 
 
 def test_there_are_copies() -> None:

@@ -151,6 +151,7 @@ def _nothing_valid(stage: Stage) -> None:
     nothing = _micro_batches(env, "nothing", empty=range(len(_SHAPES)))
     before = [p.detach().clone() for p in model.parameters()]
     recorder.expect(ValueError, "유효한 토큰이 하나도 없을 때", student, model, optimizer, nothing)
+    recorder.expect(ValueError, "마이크로 배치가 하나도 없을 때", student, model, optimizer, [])
     moved = any(not torch.equal(p, q) for p, q in zip(before, model.parameters(), strict=True))
     recorder.fact("유효한 토큰이 없는데 매개변수가 움직임", "예" if moved else "아니요")
 

@@ -143,6 +143,16 @@ def _refuses(stage: Stage) -> None:
         case.recorder.expect(ValueError, fact, stage.student("accumulate"), *given, accum_steps)
 
 
+@driver.scenario("refuses-empty", "빈 입력과 잘못된 accum_steps", check="edges")
+def _refuses_with_nothing(stage: Stage) -> None:
+    """Who asks only when a micro-batch comes does not ask here."""
+    case = _Case(stage, 0, watches=False)
+    given = (case.model, case.opt, case.loss_fn, [], 0)
+    case.recorder.expect(
+        ValueError, "빈 입력을 `accum_steps=0`으로 불렀을 때", stage.student("accumulate"), *given
+    )
+
+
 @driver.scenario("returns", "반환값")
 def _returns(stage: Stage) -> None:
     """Windows that are all whole, windows of one, and none at all."""

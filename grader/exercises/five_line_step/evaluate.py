@@ -30,17 +30,19 @@ driver = Driver("evaluate")
 
 
 def _partly_right(env: Env, model: Net, sizes: tuple[int, ...]) -> list[Batch]:
-    """Batches in which the model is right about the first sample and wrong about the second.
+    """Batches in which the model is right about two samples in the first and about one in each of the others.
 
-    With an accuracy of 0, a function that returns a percentage (50 instead of 0.5) would pass.
+    So the accuracy is never 0 (a percentage would pass there), and with batches of 5, 5 and 2 it is never the mean of
+    the batches' accuracies.
     """
     examined = copy.deepcopy(model).eval()
     data = batches(env, sizes)
     with torch.no_grad():
-        for xb, yb in data:
+        for number, (xb, yb) in enumerate(data):
+            right = 2 if number == 0 else 1
             predicted = examined(xb).argmax(dim=1)
-            yb[0] = predicted[0]
-            yb[1] = (predicted[1] + 1) % CLASSES
+            yb[:right] = predicted[:right]
+            yb[right:] = (predicted[right:] + 1) % CLASSES
     return data
 
 
@@ -175,26 +177,42 @@ class BrokenLoader(Exception):
     """A class of its own, in no list such as `except (OSError, ValueError)`: a loader may raise anything."""
 
 
+def _fails(stage: Stage, model: Net, broken: type[Exception], loader: Iterable[Batch], when: str) -> None:
+    """The exception comes through, the mode is back, and training can go on."""
+    model.train()
+    given = (model, loss_function(stage.env), loader)
+    stage.recorder.expect(broken, f"{when} 예외", stage.student("evaluate"), *given)
+    stage.recorder.fact(f"{when} 모드", mode_words(model))
+    _record_gradients(stage, model, when)
+
+
 @driver.scenario("loader-fails", "loader가 오류를 낼 때")
 def _loader_fails(stage: Stage) -> None:
-    """A loader that works, then two that raise half-way: the exception comes through and the mode is back."""
-    env, recorder = stage.env, stage.recorder
-    model = norm_dropout_mlp(env)
+    """A loader that works, then two that raise half-way."""
+    model = norm_dropout_mlp(stage.env)
     model.train()
     _evaluate(stage, model)
     torch.set_grad_enabled(True)
 
     def loader(broken: type[Exception]) -> Iterator[Batch]:
-        yield from batches(env, (4, 3))
+        yield from batches(stage.env, (4, 3))
         raise broken("데이터 파일을 읽다가 끊겼습니다")
 
     for broken in (OSError, BrokenLoader):
-        model.train()
-        when = f"loader가 {broken.__name__}를 낸 뒤의"
-        given = (model, loss_function(env), loader(broken))
-        recorder.expect(broken, f"{when} 예외", stage.student("evaluate"), *given)
-        recorder.fact(f"{when} 모드", mode_words(model))
-        _record_gradients(stage, model, when)
+        _fails(stage, model, broken, loader(broken), f"loader가 {broken.__name__}를 낸 뒤의")
+
+
+class _NeverStarts:
+    def __iter__(self) -> Iterator[Batch]:
+        raise BrokenLoader("데이터 파일을 열 수 없습니다")
+
+
+@driver.scenario("never-starts", "첫 배치도 주지 못하는 loader", check="loader-fails")
+def _never_starts(stage: Stage) -> None:
+    """It raises already where it is asked for its batches."""
+    _fails(stage, norm_dropout_mlp(stage.env), BrokenLoader, _NeverStarts(), "loader를 열지 못한 뒤의")
+    model = norm_dropout_mlp(stage.env)
+    _evaluate(stage, model)
 
 
 @driver.scenario("types", "반환 타입")

@@ -163,4 +163,8 @@ def _quiet(stage: Stage) -> None:
 
 @driver.scenario("never-clears", "zero_grad=False", problem=_problem)
 def _never_clears(stage: Stage) -> None:
+    """Not after the last update either: the gradients are left."""
     _fit(stage, epochs=2, zero_grad=False)
+    stage.recorder.fact(
+        "끝난 뒤에 그레이디언트가 남음", "예" if stage.recorder.gradients_left() else "아니요"
+    )

@@ -1,9 +1,11 @@
 """Driver of `resume`: trains on from a checkpoint, and compares with a run that was never interrupted."""
 
 import warnings
+from collections.abc import Callable
 
 import torch
-from torch.optim.lr_scheduler import LambdaLR
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR, LRScheduler, SequentialLR
 
 from grader.observe.fixtures.checkpoints import flat_state, plain, scratch_folder
 from grader.observe.fixtures.classifiers import batches, norm_dropout_mlp, sgd
@@ -17,7 +19,13 @@ _STEPS = 9
 """Updates of the whole run."""
 
 
-def _resumed(stage: Stage, *, adamw: bool, as_text: bool) -> None:
+def _resumed(
+    stage: Stage,
+    *,
+    adamw: bool = False,
+    as_text: bool = False,
+    **schedule: Callable[[Optimizer], LRScheduler],
+) -> None:
     """Nine batches in one go, and the same nine with an interruption.
 
     The interrupted run trains on some batches, saves a checkpoint, loads it into new objects as a new process
@@ -27,13 +35,13 @@ def _resumed(stage: Stage, *, adamw: bool, as_text: bool) -> None:
     env, recorder = stage.env, stage.recorder
     data = batches(env, (4,) * (_STEPS + 2))
     saved_at = 3 + env.number("saved at") % 4
-    whole = TrainingRun(env, adamw=adamw)
+    whole = TrainingRun(env, adamw=adamw, **schedule)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns when no update came before the scheduler's step
         for _ in range(1 + env.number("ahead") % 2):
             whole.scheduler.step()
     whole.train(data[:saved_at])
-    again = TrainingRun(env, adamw=adamw, salt="another start")
+    again = TrainingRun(env, adamw=adamw, salt="another start", **schedule)
     with scratch_folder() as folder:
         path = folder / "run.pt"
         extra = {"step": saved_at, "score": 0.5, "config": Settings().to_dict(), "note": "덤으로 든 것"}
@@ -57,12 +65,25 @@ def _resumed(stage: Stage, *, adamw: bool, as_text: bool) -> None:
 
 @driver.scenario("sgd", "모멘텀 SGD")
 def _sgd(stage: Stage) -> None:
-    _resumed(stage, adamw=False, as_text=False)
+    _resumed(stage)
 
 
 @driver.scenario("adamw", "AdamW")
 def _adamw(stage: Stage) -> None:
     _resumed(stage, adamw=True, as_text=True)
+
+
+def _warmup_then_cosine(opt: Optimizer) -> LRScheduler:
+    parts = [LinearLR(opt, 0.5, total_iters=2), CosineAnnealingLR(opt, 2 * _STEPS)]
+    return SequentialLR(opt, parts, milestones=[2])
+
+
+@driver.scenario("sequential", "스케줄러 두 개를 이은 SequentialLR", check="sgd")
+def _sequential(stage: Stage) -> None:
+    """Its state is more than a number of steps: the schedulers within have theirs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's SequentialLR calls what torch calls deprecated
+        _resumed(stage, scheduler=_warmup_then_cosine)
 
 
 @driver.scenario("modes", "배치 정규화의 이동 통계량과 모드")

@@ -144,6 +144,9 @@ def _unknown_key(stage: Stage) -> None:
             path = _write_toml(folder / "typo.toml", {"lr": 0.1, key: 5})
             recorder.expect(ValueError, f"{key}라는 키가 있는 파일", load, path)
             recorder.fact(f"메시지에 {key}라는 이름이 있음", any(key in m for m in messages))
+        path = folder / "table.toml"
+        path.write_text(f"lr = 0.1\n\n[optimizer]\nmomentum = {_settings(stage.env).lr}\n", encoding="utf-8")
+        recorder.expect(ValueError, "[optimizer]라는 표가 있는 파일", load, path)
 
 
 @driver.scenario("validation", "있을 수 없는 값")

@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ExponentialLR
 
 from grader.exercises.sam_accumulation._base_optimizers import Make
-from grader.exercises.sam_accumulation._reader import ACCUM, DEV, TRAIN, Case, make_case
+from grader.exercises.sam_accumulation._reader import ACCUM, DEV, JUDGED_EPOCHS, TRAIN, Case, make_case
 from grader.exercises.sam_accumulation._returned import items_of
 from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL
 from grader.observe.fixtures.checkpoints import plain, read_checkpoint, scratch_folder, whose_weights
@@ -184,7 +184,7 @@ def _judged(stage: Stage, epochs: int) -> Any:
 
 @driver.scenario("losses", "에폭마다의 손실", atol=FLOAT32_ATOL)
 def _losses(stage: Stage) -> None:
-    _record_losses(stage, _judged(stage, epochs=4))
+    _record_losses(stage, _judged(stage, epochs=JUDGED_EPOCHS))
 
 
 @driver.scenario("returned", "돌려주는 dict", check="losses")
@@ -202,7 +202,7 @@ def _returned(stage: Stage) -> None:
 
 @driver.scenario("best-epoch", "가장 좋은 에폭의 번호")
 def _best_epoch(stage: Stage) -> None:
-    stage.recorder.fact("best_epoch", plain(_field(_judged(stage, epochs=4), "best_epoch")))
+    stage.recorder.fact("best_epoch", plain(_field(_judged(stage, epochs=JUDGED_EPOCHS), "best_epoch")))
 
 
 @driver.scenario("checkpoint", "가장 좋은 에폭의 가중치")
@@ -217,4 +217,4 @@ def _checkpoint(stage: Stage) -> None:
         stage.recorder.fact("저장된 가중치가 나온 에폭", "알 수 없음" if number is None else f"{number}번")
         stage.recorder.fact("저장된 키", ", ".join(str(key) for key in state))
 
-    _trained(stage, case, sgd, epochs=4, watch=False, after=look, max_norm=_NO_CLIP)
+    _trained(stage, case, sgd, epochs=JUDGED_EPOCHS, watch=False, after=look, max_norm=_NO_CLIP)

@@ -1,4 +1,4 @@
-# mistakes: unlisted(always adds one window per epoch)
+# mistakes: always-one-window-more
 # lines: 7
 def plan_steps(n_batches, n_epochs, *, warmup_ratio, accum_steps=1):
     if warmup_ratio < 0.001 or warmup_ratio > 0.2:

@@ -1,4 +1,4 @@
-# mistakes: unlisted(picks the best epoch by the training loss)
+# mistakes: best-by-train-loss
 # lines: 46
 import torch
 
