@@ -37,6 +37,13 @@ def as_number(value: Any) -> float:
         return float("nan")
 
 
+def items_of(value: Any) -> list[Any]:
+    """What a returned sequence holds, a list, a tuple, an array or a tensor; nothing where it is none."""
+    if isinstance(value, Tensor | np.ndarray):
+        return list(value) if value.ndim == 1 else []
+    return list(value) if isinstance(value, list | tuple) else []
+
+
 def to_array(value: Any) -> Array:
     """A float64 array on the CPU."""
     if isinstance(value, Tensor):

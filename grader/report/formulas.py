@@ -110,9 +110,7 @@ def recipe_sentence(recipe: Recipe) -> str:
             sentences.append(_scaled(ratios[0], "남은 재료의" if extra or lacking else "재료는 맞는데"))
         elif _alike([g for _, g, _ in there]):
             weight = coefficient(there[0][1], largest)
-            sentences.append(
-                f"모든 배치를 {weight}씩 반영했는데, 정답은 배치마다 반영하는 비율이 달라요."
-            )
+            sentences.append(f"모든 배치를 {weight}씩 반영했는데, 정답은 배치마다 반영하는 비율이 달라요.")
         else:
             sentences.append("배치마다 반영하는 비율이 정답과 달라요.")
     return " ".join(sentences)

@@ -4,11 +4,11 @@ from typing import Any
 
 import torch
 
-from grader.observe.values import as_number, type_name
+from grader.observe.values import as_number, items_of, type_name
 
 
 def record_sequence(recorder: Any, values: Any) -> None:
     """A returned list or tuple of numbers, with the type of each."""
-    items = list(values) if isinstance(values, list | tuple) else []
+    items = items_of(values)
     recorder.fact("반환 타입", [type_name(values), *(type_name(item) for item in items)])
     recorder.array("returned", torch.tensor([as_number(item) for item in items], dtype=torch.float64))

@@ -26,7 +26,7 @@ from grader.observe.fixtures.classifiers import (
 from grader.observe.fixtures.precision import record_precision
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
-from grader.observe.values import as_number, type_name
+from grader.observe.values import as_number, items_of, type_name
 
 driver = Driver("fit")
 
@@ -133,7 +133,7 @@ def _losses_of_a_still_model(stage: Stage) -> Any:
 @driver.scenario("losses", "에폭 손실", atol=FLOAT32_ATOL)
 def _losses(stage: Stage) -> None:
     history = _losses_of_a_still_model(stage)
-    items = list(history)[:50] if isinstance(history, list | tuple) else []
+    items = items_of(history)[:50]
     stage.recorder.array("에폭 손실", torch.tensor([as_number(item) for item in items], dtype=torch.float64))
 
 

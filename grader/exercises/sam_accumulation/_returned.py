@@ -14,8 +14,3 @@ def record_numbers(recorder: Recorder, values: Sequence[Any]) -> None:
     if not all(isinstance(value, int | float | Tensor) for value in values):
         recorder.fact("반환 타입", [type_name(value) for value in values])
     recorder.array("returned", [as_number(value) for value in values])
-
-
-def items_of(value: Any) -> list[Any]:
-    """What a returned list holds; nothing where it is no list."""
-    return list(value) if isinstance(value, list | tuple) else []

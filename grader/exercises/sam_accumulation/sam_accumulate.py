@@ -10,7 +10,7 @@ import torch
 from torch.optim import Optimizer
 
 from grader.exercises.sam_accumulation._base_optimizers import momentum
-from grader.exercises.sam_accumulation._returned import items_of, record_numbers
+from grader.exercises.sam_accumulation._returned import record_numbers
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL, SINGLE_ATOL
 from grader.observe.fixtures.classifiers import (
@@ -27,7 +27,7 @@ from grader.observe.fixtures.classifiers import (
 )
 from grader.observe.fixtures.sam import FixtureSAM
 from grader.observe.play import Driver, Env, Problem, Stage
-from grader.observe.values import type_name
+from grader.observe.values import items_of, type_name
 
 driver = Driver("sam_accumulate")
 
