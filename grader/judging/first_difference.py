@@ -65,7 +65,7 @@ def show(value: Fact, *, modes: bool = False) -> str:
     if isinstance(value, bool):
         return _truth(value, modes)
     if value is None:
-        return "없음"
+        return "None"
     if isinstance(value, list):
         if value and all(isinstance(v, bool) for v in value):
             return _truths([v for v in value if isinstance(v, bool)], modes)

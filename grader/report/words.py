@@ -126,7 +126,7 @@ def first_difference_to_show(feedback: Feedback) -> FirstDifference | None:
 
 def first_place(first: FirstDifference) -> str:
     """`SGD · 2번째 업데이트부터 매개변수가 달라요`; what says the same twice is said once."""
-    return first.what if first.what == first.scenario else f"{first.scenario} · {first.what}"
+    return first.what if first.what.startswith(first.scenario) else f"{first.scenario} · {first.what}"
 
 
 def next_step(feedback: Feedback) -> str:

@@ -177,7 +177,10 @@ def _leftover(stage: Stage) -> None:
                 parameter.copy_(before)
                 if parameter.grad is not None:
                     parameter.grad = parameter.grad.ne(0).to(parameter.dtype)
-        recorder.array(f"gradients/{number}", next_gradients(case.model, case.loss_fn, case.data[number]))
+        recorder.array(
+            f"{number + 1}번째 호출 뒤, 다음 backward()가 만든 그레이디언트",
+            next_gradients(case.model, case.loss_fn, case.data[number]),
+        )
 
 
 def _differ(parameters: list[nn.Parameter], start: list[torch.Tensor]) -> str:

@@ -157,7 +157,7 @@ def _restores(stage: Stage) -> None:
         given = mode_words(model)
         for _ in range(2):
             _evaluate(stage, model)
-            stage.recorder.append_fact(f"{given}로 받은 모델의 끝난 뒤", mode_words(model))
+            stage.recorder.append_fact(f"{given}로 받은 모델의, 함수가 끝난 뒤 모드", mode_words(model))
             torch.set_grad_enabled(True)
 
 
@@ -169,7 +169,7 @@ def _restores_submodules(stage: Stage) -> None:
         set_modes(model, mode)
         given = mode_words(model)
         _evaluate(stage, model)
-        stage.recorder.fact(f"{given}로 받은 모델의 끝난 뒤", mode_words(model))
+        stage.recorder.fact(f"{given}로 받은 모델의, 함수가 끝난 뒤 모드", mode_words(model))
         torch.set_grad_enabled(True)
 
 

@@ -97,7 +97,7 @@ def _modes_after(stage: Stage) -> None:
     recorder.watch(model, states=False)
     loader = SizedLoader(batches(stage.env, (4,)))
     recorder.call(stage.student("fit"), model, sgd(model), loss_function(stage.env), loader, 1)
-    recorder.fact("학습 모드로 받은 모델의 끝난 뒤", mode_words(model))
+    recorder.fact("학습 모드로 받은 모델의, 함수가 끝난 뒤 모드", mode_words(model))
 
 
 class _OtherEachEpoch(Loader):

@@ -39,7 +39,7 @@ def _settings(env: Env) -> Settings:
 
 def _record_fields(recorder: Recorder, config: Any, where: str) -> None:
     for name in _FIELDS:
-        recorder.fact(f"{where} {name}", plain(getattr(config, name, "(없음)")))
+        recorder.fact(f"{where} {name}", plain(getattr(config, name, "필드가 없음")))
 
 
 @driver.scenario("fields", "필드와 기본값")
@@ -60,7 +60,7 @@ def _frozen(stage: Stage) -> None:
     recorder = stage.recorder
     config = recorder.call(stage.student("TrainConfig"), lr=_settings(stage.env).lr)
     recorder.expect(AttributeError, "만든 뒤에 lr을 바꾸면", setattr, config, "lr", 1.0)
-    recorder.fact("바꾸려고 한 뒤의 lr", plain(getattr(config, "lr", "(없음)")))
+    recorder.fact("바꾸려고 한 뒤의 lr", plain(getattr(config, "lr", "필드가 없음")))
 
 
 @driver.scenario("to-dict", "to_dict()")
@@ -71,7 +71,7 @@ def _to_dict(stage: Stage) -> None:
         is_dict = isinstance(saved, dict)
         recorder.fact(f"{number}번째 설정의 to_dict() 타입", "dict" if is_dict else type_name(saved))
         for name in _FIELDS:
-            value = plain(saved.get(name, "(없음)")) if is_dict else None
+            value = plain(saved.get(name, "키가 없음")) if is_dict else None
             recorder.fact(f"to_dict()[{name!r}] ({number})", value)
         recorder.fact(f"{number}번째 설정을 저장했다 열기", _round_trip(saved))
 
@@ -83,7 +83,9 @@ def _to_dict_change(stage: Stage) -> None:
     saved = stage.recorder.call(config.to_dict)
     if isinstance(saved, dict):
         saved["lr"] = -1.0
-        stage.recorder.fact("to_dict()의 결과를 바꾼 뒤 설정의 lr", plain(getattr(config, "lr", "(없음)")))
+        stage.recorder.fact(
+            "to_dict()의 결과를 바꾼 뒤 설정의 lr", plain(getattr(config, "lr", "필드가 없음"))
+        )
 
 
 def _round_trip(saved: Any) -> str:
@@ -121,7 +123,7 @@ def _toml_zero(stage: Stage) -> None:
         path = _write_toml(folder / "zero.toml", values)
         config = recorder.call(lambda: cls.from_toml(path))
         for name in values:
-            recorder.fact(f"파일에 0으로 적힌 {name}", plain(getattr(config, name, "(없음)")))
+            recorder.fact(f"파일에 0으로 적힌 {name}", plain(getattr(config, name, "필드가 없음")))
 
 
 @driver.scenario("unknown-key", "오타가 있는 TOML 파일")

@@ -70,9 +70,10 @@ def _climbs(stage: Stage, *, adaptive: bool) -> None:
         cosines.append(moved @ direction / (moved.norm() * direction.norm()))
         moves.append(moved)
     # Compared in the order of their names: direction, length, then element by element.
-    stage.recorder.array("cos(e, w²·g)" if adaptive else "cos(e, g)", torch.stack(cosines))
-    stage.recorder.array("‖e/|w|‖ ÷ ρ" if adaptive else "‖e‖ ÷ ρ", torch.stack(e_norms))
-    stage.recorder.array("섭동 e", torch.stack(moves))
+    uphill, size = ("w²·g", "e/|w|") if adaptive else ("g", "e")
+    stage.recorder.array(f"e의 방향({uphill}와 같으면 1, 반대면 −1)", torch.stack(cosines))
+    stage.recorder.array(f"e의 크기({size}의 노름 ÷ ρ)", torch.stack(e_norms))
+    stage.recorder.array("e의 한 좌표", torch.stack(moves))
 
 
 @driver.scenario("climbs", "first_step", atol=RATIO_ATOL)
@@ -312,7 +313,8 @@ def _zero_rho(stage: Stage) -> None:
     for parameter, gradient in zip(model.parameters(), GivenGradients(stage.env, model).next(), strict=True):
         parameter.grad = gradient
     recorder.call(made[0].first_step)
-    recorder.array("`rho=0.0`의 first_step이 움직인 거리", (flat_weights(model) - before).norm().reshape(1))
+    moved = not torch.equal(flat_weights(model), before)
+    recorder.fact("`rho=0.0`의 first_step이 가중치를 움직임", "예" if moved else "아니요")
 
 
 @driver.scenario("optimizer", "torch.optim.Optimizer", check="promises", atol=SAM_ATOL)

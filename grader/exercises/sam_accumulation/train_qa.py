@@ -213,7 +213,9 @@ def _checkpoint(stage: Stage) -> None:
         state, opened = read_checkpoint(path)
         stage.recorder.fact("체크포인트", opened)
         number = whose_weights(state, case.model, case.model.judged)
-        stage.recorder.fact("저장된 가중치가 나온 에폭", "알 수 없음" if number is None else f"{number}번")
+        stage.recorder.fact(
+            "저장된 가중치의 에폭(0부터)", "알 수 없음" if number is None else f"에폭 {number}"
+        )
         stage.recorder.fact("저장된 키", ", ".join(str(key) for key in state))
 
     _trained(stage, case, sgd, epochs=JUDGED_EPOCHS, watch=False, after=look, max_norm=_NO_CLIP)
