@@ -51,9 +51,12 @@ def counted(exercise: str, size: int, seed: int) -> tuple[int, int, int]:
     """Of a sample of sets: how many are named, how many mistakes are named rightly, and how many that were not made."""
     its = reference(exercise, seed)
     named = right = other = 0
+    undone: list[list[str]] = []
     for together, program in sets_of(its, size, seed):
         verdict, diagnosis = examined(Trace(runs=runs_of(program, its)), its)
-        assert verdict.status != "passed", [way.name for way in together]
+        if verdict.status == "passed":
+            undone.append([way.name for way in together])
+            continue
         made = {way.mistake.id for way in together}
         found = [set(mistake.ids) for mistake in diagnosis.mistakes]
         named += bool(found)
@@ -63,6 +66,8 @@ def counted(exercise: str, size: int, seed: int) -> tuple[int, int, int]:
         ]
         right += sum(true)
         other += len(true) - sum(true)
+    # Clearing before the step and stepping at the start make a right program: each undoes the other.
+    assert len(undone) <= 1, undone
     return named, right, other
 
 

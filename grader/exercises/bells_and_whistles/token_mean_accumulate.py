@@ -13,7 +13,6 @@ from grader.observe.fixtures.given_modes import EVERY_MODE, record_modes
 from grader.observe.fixtures.language import TOKENS, gpt, token_ids, token_loss
 from grader.observe.fixtures.precision import record_precision
 from grader.observe.play import Driver, Env, Problem, Stage
-from grader.observe.program import STUDENT_ERRORS
 from grader.observe.values import as_number
 
 driver = Driver("token_mean_accumulate")
@@ -154,26 +153,6 @@ def _nothing_valid(stage: Stage) -> None:
     recorder.expect(ValueError, "유효한 토큰이 하나도 없을 때", student, model, optimizer, nothing)
     moved = any(not torch.equal(p, q) for p, q in zip(before, model.parameters(), strict=True))
     recorder.fact("유효한 토큰이 없는데 매개변수가 움직임", "예" if moved else "아니요")
-
-
-@driver.scenario("no-batches", "빈 구간", check="one-empty")
-def _no_batches(stage: Stage) -> None:
-    """No micro-batch, so no token. What else is raised there does not matter: it follows from a forgotten check."""
-    refused: list[ValueError] = []
-
-    def attempt(model: nn.Module, optimizer: Optimizer) -> None:
-        try:
-            stage.student("token_mean_accumulate")(model, optimizer, [])
-        except ValueError as error:
-            refused.append(error)
-        except STUDENT_ERRORS:
-            return
-
-    model = gpt(stage.env)
-    stage.recorder.call(attempt, model, _sgd(model))
-    stage.recorder.fact(
-        "마이크로 배치가 하나도 없을 때", "ValueError" if refused else "ValueError가 나지 않음"
-    )
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)

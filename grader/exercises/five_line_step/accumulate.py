@@ -147,7 +147,8 @@ def _refuses(stage: Stage) -> None:
 def _refuses_with_nothing(stage: Stage) -> None:
     """Who asks only when a micro-batch comes does not ask here."""
     case = _Case(stage, 0, watches=False)
-    given = (case.model, case.opt, case.loss_fn, [], 0)
+    nothing: list[Batch] = []
+    given = (case.model, case.opt, case.loss_fn, nothing, 0)
     case.recorder.expect(
         ValueError, "빈 입력을 `accum_steps=0`으로 불렀을 때", stage.student("accumulate"), *given
     )
@@ -178,7 +179,7 @@ def _leftover(stage: Stage) -> None:
                 if parameter.grad is not None:
                     parameter.grad = parameter.grad.ne(0).to(parameter.dtype)
         recorder.array(
-            f"{number + 1}번째 호출 뒤, 다음 backward()가 만든 그레이디언트",
+            f"{number + 1}번째 호출 뒤의 backward()가 만든 그레이디언트",
             next_gradients(case.model, case.loss_fn, case.data[number]),
         )
 

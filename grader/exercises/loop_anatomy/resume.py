@@ -9,7 +9,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR, LRSc
 
 from grader.observe.fixtures.checkpoints import flat_state, plain, scratch_folder
 from grader.observe.fixtures.classifiers import batches, norm_dropout_mlp, sgd
-from grader.observe.fixtures.training import Settings, TrainingRun
+from grader.observe.fixtures.training import Settings, TrainingRun, decaying
 from grader.observe.play import Driver, Stage
 from grader.observe.values import type_name
 
@@ -24,7 +24,7 @@ def _resumed(
     *,
     adamw: bool = False,
     as_text: bool = False,
-    **schedule: Callable[[Optimizer], LRScheduler],
+    scheduler: Callable[[Optimizer], LRScheduler] = decaying,
 ) -> None:
     """Nine batches in one go, and the same nine with an interruption.
 
@@ -35,13 +35,13 @@ def _resumed(
     env, recorder = stage.env, stage.recorder
     data = batches(env, (4,) * (_STEPS + 2))
     saved_at = 3 + env.number("saved at") % 4
-    whole = TrainingRun(env, adamw=adamw, **schedule)
+    whole = TrainingRun(env, adamw=adamw, scheduler=scheduler)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns when no update came before the scheduler's step
         for _ in range(1 + env.number("ahead") % 2):
             whole.scheduler.step()
     whole.train(data[:saved_at])
-    again = TrainingRun(env, adamw=adamw, salt="another start", **schedule)
+    again = TrainingRun(env, adamw=adamw, salt="another start", scheduler=scheduler)
     with scratch_folder() as folder:
         path = folder / "run.pt"
         extra = {"step": saved_at, "score": 0.5, "config": Settings().to_dict(), "note": "덤으로 든 것"}
