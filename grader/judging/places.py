@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 
+from grader.judging.inline import inlined
 from grader.judging.roles import Definition, renamed, roles
 
 _GAP = (
@@ -245,7 +246,9 @@ def _definition(text: str, name: str | None) -> Definition | None:
         for node in tree.body
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and name in (None, node.name)
     ]
-    return found[-1] if found else None
+    if not found:
+        return None
+    return inlined(found[-1], tree) if isinstance(found[-1], ast.FunctionDef) else found[-1]
 
 
 def _statements(

@@ -100,7 +100,7 @@ def counted(only: tuple[str, ...]) -> Counter[str]:
 
 
 def test_each_file_says_what_it_is() -> None:
-    assert len(FILES) > 130
+    assert len(FILES) > 190
     for path in FILES:
         told = read(path.read_text(encoding="utf-8"))
         known = {m.id for m in load_course().exercise(path.parent.name).mistakes}
@@ -120,12 +120,12 @@ def test_first_tries_are_named_quickly() -> None:
 def test_first_tries_are_named() -> None:
     """The bars are what was measured when they were set, less one or two programs: none may be lost unseen.
 
-    Of 113 first tries (2 to 5 mistakes) 92 were named whole, of their 343 mistakes 312; none had no name at all, and
-    two names are not those of the labels.
+    Of 169 first tries (2 to 5 mistakes) 142 were named whole, of their 527 mistakes 489; none had no name at all, two
+    names are not those of the labels, and 412 of 514 lines are within one of the label's.
     """
     counts = counted(tuple(path.parent.name for path in FILES))
-    assert counts["whole"] >= 0.79 * counts["tries"], counts
-    assert counts["named"] >= 0.89 * counts["mistakes"], counts
+    assert counts["whole"] >= 0.83 * counts["tries"], counts
+    assert counts["named"] >= 0.92 * counts["mistakes"], counts
     assert counts["unknown"] <= 0.02 * counts["tries"], counts
-    assert counts["false"] <= 3, counts
+    assert counts["false"] <= 2, counts
     assert counts["right_places"] >= 0.79 * counts["places"], counts

@@ -106,6 +106,50 @@ def test_a_wrong_value_without_a_line_like_it_is_where_it_is_returned() -> None:
     assert place_of(SOLUTION, SOLUTION.replace("loss.item()", "loss"), learner, "f", at="return") == Place(6)
 
 
+def test_a_mistake_in_a_helper_is_there_and_not_where_it_is_called() -> None:
+    learner = """def one_step(net, loss):
+    loss.detach().backward()
+    return loss
+
+def f(model, opt, x):
+    def out(n):
+        return n.detach()
+
+    opt.zero_grad()
+    loss = model(x).sum()
+    kept = one_step(model, loss)
+    opt.step()
+    return out(kept)
+"""
+    solution = """def f(model, opt, x):
+    opt.zero_grad()
+    loss = model(x).sum()
+    loss.backward()
+    opt.step()
+    return loss.item()
+"""
+    detached = solution.replace("loss.backward()", "loss.detach().backward()")
+    assert place_of(solution, detached, learner, "f") == Place(2)
+    assert place_of(
+        solution, solution.replace("loss.item()", "loss.detach()"), learner, "f", at="return"
+    ) == Place(7)
+
+
+def test_helpers_that_call_each_other_come_to_an_end() -> None:
+    learner = """def a(x):
+    return b(x)
+
+def b(x):
+    return a(x)
+
+def f(model, opt, x):
+    loss = a(x)
+    return f(model, opt, loss)
+"""
+    solution = "def f(model, opt, x):\n    return model(x)\n"
+    assert place_of(solution, solution.replace("model(x)", "x"), learner, "f") is not None
+
+
 def test_names_are_matched_in_one_order_in_every_process() -> None:
     """Sets of names come in another order with another hash seed; whoever is asked twice is told the same line."""
     code = f"""
