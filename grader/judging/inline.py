@@ -35,6 +35,9 @@ class _Inliner:
         """With the helpers that are called here; their definitions are left out."""
         found: list[ast.stmt] = []
         for statement in statements:
+            if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+                found.append(statement)  # its body counts where it is called
+                continue
             for call, helper in self._calls(statement):
                 self._used.add(helper.name)
                 found += self.body(_written_out(call, helper, statement))
@@ -49,7 +52,7 @@ class _Inliner:
     def _calls(self, statement: ast.stmt) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
         """Calls of helpers in the statement itself, not in the statements in it."""
         parts = [value for value in ast.iter_child_nodes(statement) if not isinstance(value, ast.stmt)]
-        for part in [] if isinstance(statement, ast.FunctionDef | ast.ClassDef) else parts:
+        for part in parts:
             for node in ast.walk(part):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                     helper = self._helpers.get(node.func.id)
