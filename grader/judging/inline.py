@@ -10,7 +10,7 @@ _Helpers = dict[str, ast.FunctionDef]
 
 
 def inlined(function: ast.FunctionDef, module: ast.Module) -> ast.FunctionDef:
-    """A copy in which the body of each helper stands before the statement that calls it first, lines as they were.
+    """A copy in which the body of each helper stands beside the statement that calls it first, lines as they were.
 
     Parameters get the names of the arguments, and what a helper returns is assigned where its call is. It is for
     reading only: the copy need not run.
@@ -38,15 +38,21 @@ class _Inliner:
             if isinstance(statement, ast.FunctionDef | ast.ClassDef):
                 found.append(statement)  # its body counts where it is called
                 continue
+            written_out: list[ast.stmt] = []
             for call, helper in self._calls(statement):
                 self._used.add(helper.name)
-                found += self.body(_written_out(call, helper, statement))
+                written_out += self.body(_written_out(call, helper, statement))
+            simple = not hasattr(statement, "body")
+            if simple:  # what is missing before the call is missing in the caller
+                found.append(statement)
+            found += written_out
             for block in ("body", "orelse", "finalbody"):
                 if isinstance(getattr(statement, block, None), list):
                     setattr(statement, block, self.body(getattr(statement, block)))
             for handler in getattr(statement, "handlers", []):
                 handler.body = self.body(handler.body)
-            found.append(statement)
+            if not simple:
+                found.append(statement)
         return [s for s in found if not (isinstance(s, ast.FunctionDef) and s.name in self._used)]
 
     def _calls(self, statement: ast.stmt) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:

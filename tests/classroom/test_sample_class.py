@@ -1,7 +1,7 @@
 """The main job on the sample class: every intended mistake is named, nobody is robbed, nobody gets a gift.
 
-The whole class is graded three times (its own module-scoped fixtures): twice with one seed, and once with
-another seed after bad company has joined it that no repository should carry.
+The class is graded three times (its own module-scoped fixtures): with one seed, every second student with it once
+more, and with another seed after bad company has joined it that no repository should carry.
 """
 
 import csv
@@ -105,7 +105,15 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graded]:
 
 @pytest.fixture(scope="module")
 def again(tmp_path_factory: pytest.TempPathFactory) -> Graded:
-    return grade(CLASS, tmp_path_factory.mktemp("again") / "report", 7)
+    """Every second student, in other company: nobody's result depends on who else is in the class."""
+    folder = tmp_path_factory.mktemp("again") / "class"
+    folder.mkdir()
+    for path in sorted(CLASS.iterdir())[::2]:
+        if path.is_dir():
+            shutil.copytree(path, folder / path.name, symlinks=True)
+        else:
+            shutil.copy2(path, folder / path.name)
+    return grade(folder, folder.with_name("report"), 7)
 
 
 @pytest.fixture(scope="module")
@@ -263,11 +271,13 @@ def test_every_listed_id_that_mistakes_can_have_alone_occurs_widely(lesson: str)
 
 
 def test_same_seed_gives_the_same_results(graded: Graded, again: Graded) -> None:
-    first, second = without_seconds(graded.results), without_seconds(again.results)
-    for one, other in zip(first["submissions"], second["submissions"], strict=True):
-        assert one == other
-    assert first == second
-    assert (graded.folder / "gradebook.csv").read_bytes() == (again.folder / "gradebook.csv").read_bytes()
+    assert len(again.students) > len(graded.students) / 3
+    for student, entry in again.students.items():
+        assert without_seconds(entry) == without_seconds(graded.students[student])
+    first, second = (
+        (g.folder / "gradebook.csv").read_text(encoding="utf-8").splitlines() for g in (graded, again)
+    )
+    assert set(second) <= set(first)
 
 
 @pytest.mark.parametrize("student", MANIFEST)

@@ -108,6 +108,7 @@ def with_lesson(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
+@pytest.mark.full
 @pytest.mark.notebook
 def test_the_example_lesson_passes_the_gates_of_every_lesson(with_lesson: Path) -> None:
     said = gates(with_lesson, EXERCISE, "90_learning_rate")

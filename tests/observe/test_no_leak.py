@@ -44,6 +44,7 @@ def test_two_hundred_checks_of_a_wrong_step() -> None:
     assert alive() - before <= A_FEW
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("ending", "status"),
     [
