@@ -237,9 +237,11 @@ class _Search:
             # What is as good as a set that was played whole is its twin, and need not be.
             agrees = self._plays.agrees if found else self._plays.agrees_whole
             explained = tuple(s for s in self._wrong if agrees(together, s))
-            if not explained or not all(agrees(together, s) for s in self._right):
+            if not found and len(explained) < len(self._wrong) and self._explains_apart(together):
+                explained = tuple(self._wrong)
+            elif not explained or not all(agrees(together, s) for s in self._right):
                 continue
-            if not found:
+            elif not found:
                 together = self._smallest(together, explained)
                 # Without a mistake that was in its way, the rest may explain more.
                 explained = tuple(s for s in self._wrong if agrees(together, s))
@@ -253,6 +255,10 @@ class _Search:
         smallest = [together for together, _ in found if len(together) == size]
         sets = dict.fromkeys((*smallest, *self._twins(smallest[0], found[0][1])))
         return Explanation(tuple(map(self._plays.sorted, sets)), found[0][1])
+
+    def _explains_apart(self, together: frozenset[Way]) -> bool:
+        """Whether the set explains everything where edits that get in each other's way are played apart."""
+        return all(self._plays.agrees_either_way(together, s) for s in (*self._wrong, *self._right))
 
     def _smallest(self, together: frozenset[Way], explained: Sequence[str]) -> frozenset[Way]:
         """The set without mistakes that whole programs do not need, whatever the table says."""

@@ -66,11 +66,15 @@ class Plays:
     def agrees_whole(self, together: frozenset[Way], scenario: str) -> bool:
         """The same with the whole program; mistakes that change nothing alone may do so together.
 
-        Where the edits do not go together, or get in each other's way, the mistakes that act in the scenario must do.
+        Where the edits do not go together, the mistakes that act in the scenario must do.
         """
-        if self._program(together) is not None and self.agrees_itself(together, scenario):
-            return True
-        return self.agrees(together, scenario)
+        if self._program(together) is None:
+            return self.agrees(together, scenario)
+        return self.agrees_itself(together, scenario)
+
+    def agrees_either_way(self, together: frozenset[Way], scenario: str) -> bool:
+        """The same where edits that get in each other's way may be played apart."""
+        return self.agrees_whole(together, scenario) or self.agrees(together, scenario)
 
     def agrees_itself(self, together: frozenset[Way], scenario: str) -> bool:
         """The same with just this program, whatever else behaves alike."""
