@@ -237,14 +237,15 @@ class _Search:
             # What is as good as a set that was played whole is its twin, and need not be.
             agrees = self._plays.agrees if found else self._plays.agrees_whole
             explained = tuple(s for s in self._wrong if agrees(together, s))
-            if not found and len(explained) < len(self._wrong) and self._explains_apart(together):
+            apart = not found and len(explained) < len(self._wrong) and self._explains_apart(together)
+            if apart:
                 explained = tuple(self._wrong)
             elif not explained or not all(agrees(together, s) for s in self._right):
                 continue
-            elif not found:
+            if not found:
                 together = self._smallest(together, explained)
                 # Without a mistake that was in its way, the rest may explain more.
-                explained = tuple(s for s in self._wrong if agrees(together, s))
+                explained = explained if apart else tuple(s for s in self._wrong if agrees(together, s))
             if not found or len(explained) > len(found[0][1]):
                 found = [(together, explained)]
             elif explained == found[0][1] and together not in [t for t, _ in found]:
