@@ -22,6 +22,22 @@ def inlined(function: ast.FunctionDef, module: ast.Module) -> ast.FunctionDef:
     return result
 
 
+def head(node: ast.stmt) -> list[ast.AST]:
+    """What a statement says itself, without the statements in it."""
+    match node:
+        case ast.For() | ast.AsyncFor():
+            return [node.target, node.iter]
+        case ast.If() | ast.While():
+            return [node.test]
+        case ast.With() | ast.AsyncWith():
+            return list(node.items)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            return [node.args]
+        case ast.Try() | ast.ClassDef() | ast.Match():
+            return []
+    return [node]
+
+
 def _nested(function: ast.FunctionDef) -> _Helpers:
     return {n.name: n for n in ast.walk(function) if isinstance(n, ast.FunctionDef) and n is not function}
 
@@ -57,8 +73,7 @@ class _Inliner:
 
     def _calls(self, statement: ast.stmt) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
         """Calls of helpers in the statement itself, not in the statements in it."""
-        parts = [value for value in ast.iter_child_nodes(statement) if not isinstance(value, ast.stmt)]
-        for part in parts:
+        for part in head(statement):
             for node in ast.walk(part):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                     helper = self._helpers.get(node.func.id)

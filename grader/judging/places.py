@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 
-from grader.judging.inline import inlined
+from grader.judging.inline import head, inlined
 from grader.judging.roles import Definition, renamed, roles
 
 _GAP = (
@@ -262,7 +262,7 @@ def _statements(
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 continue
             kind = type(node).__name__
-            text = " ".join(ast.unparse(renamed(part, names)) for part in _head(node))
+            text = " ".join(ast.unparse(renamed(part, names)) for part in head(node))
             words = _words(text) + Words([f"<{kind}>", *(f"in {block}" for block in blocks)])
             found.append(
                 _Statement(
@@ -274,22 +274,6 @@ def _statements(
 
     visit(definition.body, ())
     return found
-
-
-def _head(node: ast.stmt) -> list[ast.AST]:
-    """What a statement says itself, without the statements in it."""
-    match node:
-        case ast.For() | ast.AsyncFor():
-            return [node.target, node.iter]
-        case ast.If() | ast.While():
-            return [node.test]
-        case ast.With() | ast.AsyncWith():
-            return list(node.items)
-        case ast.FunctionDef() | ast.AsyncFunctionDef():
-            return [node.args]
-        case ast.Try() | ast.ClassDef() | ast.Match():
-            return []
-    return [node]
 
 
 def _blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
@@ -312,7 +296,7 @@ def _is(statement: _Statement, line: str) -> bool:
     """Whether a statement is written so in the solution; a block by its first line."""
     text = line.strip()
     node = ast.parse(f"{text} pass" if text.endswith(":") else text).body[0]
-    written = " ".join(ast.unparse(part) for part in _head(node))
+    written = " ".join(ast.unparse(part) for part in head(node))
     return statement.text == f"{type(node).__name__} {written}"
 
 

@@ -39,7 +39,7 @@ EMPTY, FILL_IN = "아직 비어 있어요", "함수 안을 채운 다음 다시 
 INSEPARABLE = "어느 쪽이든 결과가 똑같아요. 내 코드에서 어느 쪽인지 찾아보세요."
 SAME_ORDER = "실행 순서는 정답과 같아요. 틀린 곳은 순서가 아니에요."
 
-NOTHING_HAPPENED = "내 코드에서는 여기까지 온 단계가 없어요."
+NOTHING_HAPPENED = "내 코드에서는 정답의 단계가 하나도 실행되지 않았어요."
 
 NEXT_STEPS: dict[Status, str] = {
     "passed": "",

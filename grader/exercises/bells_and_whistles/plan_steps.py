@@ -7,6 +7,7 @@ from grader.exercises.bells_and_whistles._draw import Draw
 from grader.observe.play import Driver, Stage
 from grader.observe.trace import Fact
 from grader.observe.values import as_number, type_name
+from grader.observe.wording import called_with
 
 driver = Driver("plan_steps")
 
@@ -115,12 +116,6 @@ def _one_window(stage: Stage) -> None:
     _record_plan(stage, (draw.whole(2, 3), draw.whole(2, 4), 0.02, 8), _TOTAL)
 
 
-def _called_with(ratio: float) -> str:
-    """With the particle that follows the last digit: 영 ends in a consonant other than ㄹ."""
-    particle = "으로" if str(ratio).endswith("0") else "로"
-    return f"`warmup_ratio={ratio}`{particle} 불렀을 때"
-
-
 @driver.scenario("ratio", "비율의 범위")
 def _ratios(stage: Stage) -> None:
     """Both ends are allowed; beyond them nothing is."""
@@ -128,10 +123,12 @@ def _ratios(stage: Stage) -> None:
     for ratio in (0.001, 0.2):
         # A multiple of 5, and no half of a step at either end.
         value = _planned(stage, (1000 * draw.whole(2, 9) + 5 * draw.whole(20, 80), 1, ratio, 1))
-        stage.recorder.fact(_called_with(ratio), "None" if value is None else "받아들임")
+        stage.recorder.fact(called_with("warmup_ratio", ratio), "None" if value is None else "받아들임")
     for ratio in (0.0, 0.0004, 0.25, 10.0, -0.1):
         student = stage.student("plan_steps")
-        stage.recorder.expect(ValueError, _called_with(ratio), student, 100, 2, warmup_ratio=ratio)
+        stage.recorder.expect(
+            ValueError, called_with("warmup_ratio", ratio), student, 100, 2, warmup_ratio=ratio
+        )
 
 
 @driver.scenario("types", "반환 타입")

@@ -28,6 +28,7 @@ from grader.observe.fixtures.classifiers import (
 from grader.observe.fixtures.given_modes import EVERY_MODE, record_modes
 from grader.observe.fixtures.precision import record_precision
 from grader.observe.play import Driver, Env, Problem, Stage
+from grader.observe.wording import called_with
 
 driver = Driver("accumulate")
 
@@ -137,9 +138,7 @@ def _refuses(stage: Stage) -> None:
     case = _Case(stage, 4, watches=False)
     given = (case.model, case.opt, case.loss_fn, case.data)
     for accum_steps in (0, -2):
-        fact = f"`accum_steps={accum_steps}`으로 불렀을 때"
-        if accum_steps:
-            fact = f"`accum_steps={accum_steps}`로 불렀을 때"
+        fact = called_with("accum_steps", accum_steps)
         case.recorder.expect(ValueError, fact, stage.student("accumulate"), *given, accum_steps)
 
 
@@ -150,7 +149,7 @@ def _refuses_with_nothing(stage: Stage) -> None:
     nothing: list[Batch] = []
     given = (case.model, case.opt, case.loss_fn, nothing, 0)
     case.recorder.expect(
-        ValueError, "빈 입력을 `accum_steps=0`으로 불렀을 때", stage.student("accumulate"), *given
+        ValueError, f"빈 입력을 {called_with('accum_steps', 0)}", stage.student("accumulate"), *given
     )
 
 
