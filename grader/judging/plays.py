@@ -11,8 +11,8 @@ from grader.judging.edits import Way
 from grader.judging.reference import Reference
 from grader.observe.trace import Run
 
-_PLAYS = 420
-"""Programs tried in a scenario, at 1 to 6 ms each on the reference machine: two seconds in the worst case."""
+_PLAYS = 300
+"""Programs tried in a scenario, at 1 to 8 ms each on the reference machine: two seconds in the worst case."""
 
 _FOR_THE_END = 80
 """Of these plays: kept to play the best sets whole."""

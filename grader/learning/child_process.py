@@ -36,7 +36,7 @@ _END_SECONDS = 5.0
 _WALL_FOR_CPU = 4.0
 """A variant's processor time decides, which does not depend on what else runs; this many times as long by the clock
 is for one that sleeps."""
-_TO_BEGIN = 2.0
+_TO_BEGIN = 1.0
 """Seconds more for a child's first play, which may import what no play has needed before."""
 _MOST_DEATHS = 12
 """A learner should not wait for more variants than these that have to be killed."""
@@ -46,8 +46,8 @@ _MOST_DEATHS = 12
 class Bounds:
     """What variants may take."""
 
-    cpu_seconds: float = 1.0
-    """Processor time of one play."""
+    cpu_seconds: float = 0.5
+    """Processor time of one play: ten times what the slowest right one takes."""
     seconds: float = 15.0
     """By the clock on the wall, all plays together."""
     memory_bytes: int = 2**30

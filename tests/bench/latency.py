@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 import tomllib
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
@@ -30,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from grader.course import Exercise
 from grader.course_files import load_course
-from grader.judging.edits import apply_edits, exercise_source, single_mistakes, solution_text
+from grader.judging.edits import exercise_source, program_of, program_of_all, solution_text, ways
 from grader.judging.reference import reference
 from grader.learning.notebook import check
 from grader.observe.program import load_program
@@ -55,26 +56,25 @@ def programs(exercise: Exercise, kind: str, most: int) -> list[str]:
     if kind == "right":
         return [exercise_source(exercise)] * most
     if kind == "one":
-        every = [candidate.source for candidate in single_mistakes(exercise)]
-        return chance.sample(every, min(most, len(every)))
+        every = ways(exercise)
+        return [program_of(exercise, way) for way in chance.sample(every, min(most, len(every)))]
     if kind == "several":
         return list(_several(exercise, most, chance))
     return [*_rejected(exercise), *_synthetic(exercise)][:most]
 
 
 def _several(exercise: Exercise, most: int, chance: random.Random) -> Iterator[str]:
-    """Two mistakes, three, two …: the edits of each, made at once where they do not overlap."""
-    made = 0
+    """Two mistakes, three, two …, where there is a program that makes them at once."""
+    every, made = ways(exercise), 0
     for _ in range(200 * most):
         count = 2 + made % 2
         if made == most or count > len(exercise.mistakes):
             return
-        edits = [chance.choice(m.programs) for m in chance.sample(exercise.mistakes, count)]
-        source = apply_edits(exercise_source(exercise), sum(edits, ()), exercise.name)
-        with contextlib.suppress(SyntaxError):
-            if source is not None and compile(source, exercise.name, "exec"):
-                made += 1
-                yield source
+        together = chance.sample(every, count)
+        source = program_of_all(exercise, together)
+        if source is not None and len({way.mistake.id for way in together}) == count:
+            made += 1
+            yield source
 
 
 def _synthetic(exercise: Exercise) -> Iterator[str]:
@@ -103,8 +103,11 @@ def _rejected(exercise: Exercise) -> Iterator[str]:
 
 
 def checked(exercise: Exercise, source: str) -> tuple[Took, bool]:
-    """What a notebook's `check` takes, and whether it passed."""
-    program = load_program(f"{solution_text(exercise.lesson)}\n\n{source}", name="bench")
+    """What a notebook's `check` takes, and whether it passed. As in a notebook, a cell holds one function."""
+    lesson = load_program(solution_text(exercise.lesson), name="lesson")
+    notebook = types.ModuleType("notebook")
+    notebook.__dict__.update({name: value for name, value in lesson.names.items() if name != "__name__"})
+    program = load_program(source, name="cell", into=notebook)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             wall, cpu = time.perf_counter(), time.process_time()
@@ -112,6 +115,7 @@ def checked(exercise: Exercise, source: str) -> tuple[Took, bool]:
             return (time.perf_counter() - wall, time.process_time() - cpu), shown.passed
     finally:
         program.unload()
+        lesson.unload()
 
 
 def measured(exercise: Exercise, most: int, *, kept: bool) -> dict[str, list[Took]]:
