@@ -1,7 +1,8 @@
 """Verdict and trace -> Diagnosis: the known mistakes that behave the same, what they leave open, and the evidence."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -105,15 +106,30 @@ def _plausible(explanation: Explanation, trace: Trace, reference: Reference) -> 
     """
     sets = list(explanation.sets)
     if not any(run.events for run in trace.runs.values()):
-        sets = [
-            s for s in sets if not any(reference.run(_source(s, reference), n).events for n in trace.runs)
-        ]
-    if len({_ids(s) for s in sets}) < 2:
-        return sets
-    name = reference.exercise.driver.scenarios[0].name
-    if name not in trace.runs:
-        return sets
-    return closest(sets, trace.runs[name], lambda s: reference.run(_source(s, reference), name))
+        sets = [s for s in sets if not any(_run(s, reference, scenario).events for scenario in trace.runs)]
+    if len({_ids(s) for s in sets}) > 1:
+        sets = list(dict.fromkeys(other for s in sets for other in (s, *_alike(s, reference))))
+    first = reference.exercise.driver.scenarios[0].name
+    for name in trace.runs:
+        if len({_ids(s) for s in sets}) < 2:
+            break
+        if name == first or name in explanation.explained:
+            sets = closest(sets, trace.runs[name], partial(_run, reference=reference, scenario=name))
+    return sets
+
+
+def _alike(together: tuple[Way, ...], reference: Reference) -> Iterator[tuple[Way, ...]]:
+    """The set with one of its mistakes made in another way that behaves alike."""
+    names = [scenario.name for scenario in reference.exercise.driver.scenarios]
+    for number, way in enumerate(together):
+        for other in reference.ways:
+            same = other != way and other.mistake.id == way.mistake.id
+            if same and all(reference.behaviour(other, n) == reference.behaviour(way, n) for n in names):
+                yield (*together[:number], other, *together[number + 1 :])
+
+
+def _run(together: tuple[Way, ...], reference: Reference, scenario: str) -> Run:
+    return reference.run(_source(together, reference), scenario)
 
 
 def _source(together: tuple[Way, ...], reference: Reference) -> str:

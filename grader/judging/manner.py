@@ -8,6 +8,8 @@ from grader.observe.trace import Run
 
 _T = TypeVar("_T")
 
+_TURNS = frozenset({"backward", "first_step", "step"})
+
 
 @dataclass(frozen=True)
 class _Manner:
@@ -20,12 +22,14 @@ class _Manner:
     reaches_parameters: bool
     steps: bool
     steps_before_backward: bool
+    before_clip: frozenset[str] | None
+    """What came before it the first time, of all that it depends on; None: it never clips."""
     gradients_at_step: frozenset[str | None]
     leaves_gradients: bool
     updates: int
     """Calls of `step`."""
-    may_add_twice: bool
-    """More backward passes than batches that went forward, or gradients that the program adds up by hand."""
+    backward_passes: int
+    """1: more than batches that went forward, or gradients that the program adds up by hand; -1: fewer; 0: as many."""
 
 
 def closest(candidates: Sequence[_T], run: Run, run_of: Callable[[_T], Run]) -> list[_T]:
@@ -50,11 +54,16 @@ def _manner(run: Run) -> _Manner:
         reaches_parameters="gradient" in kinds,
         steps=step is not None,
         steps_before_backward=step is not None and backward is not None and step < backward,
+        before_clip=frozenset(kinds[: kinds.index("clip")]) & _TURNS if "clip" in kinds else None,
         gradients_at_step=frozenset(e.gradients for e in run.events if e.kind == "step"),
         leaves_gradients=left is not None and bool(left.any()),
         updates=kinds.count("step"),
-        may_add_twice=kinds.count("backward") > len(forward) > 0 or by_hand,
+        backward_passes=1 if by_hand else _sign(kinds.count("backward") - len(forward)) if forward else 0,
     )
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)
 
 
 def _first(kinds: list[str], kind: str) -> int | None:

@@ -26,20 +26,12 @@ SEEDS = (1, *(pytest.param(seed, marks=pytest.mark.full) for seed in (0, 2, 3, 4
 """The learner's seed, whose transcripts are kept too, and in the full run four more."""
 
 # Mistakes that are one program seen from outside: named together, in the order of the course file.
-NO_CLIP = ("clip-before-backward", "no-clip", "clip-after-step")
-LAST_ONLY = ("zero-grad-every-micro-batch", "backward-last-only")
 SCALED_CLIP = ("clip-before-unscale", "missing-unscale")
 SECOND_PASS_SUMMED = ("no-division", "second-pass-not-divided")
-SECOND_PASS_UNCLIPPED = ("clips-first-pass-only", "clips-nothing")
 JOINED = {
-    "train_step_extras": (NO_CLIP,),
-    "accumulate": (NO_CLIP, LAST_ONLY),
     "amp_step": (SCALED_CLIP,),
     "amp_accumulate": (SCALED_CLIP,),
-    "train_gpt": (NO_CLIP,),
-    "token_mean_accumulate": (LAST_ONLY,),
-    "sam_accumulate": (SECOND_PASS_SUMMED, SECOND_PASS_UNCLIPPED),
-    "train_qa": (SECOND_PASS_UNCLIPPED,),
+    "sam_accumulate": (SECOND_PASS_SUMMED,),
 }
 
 
