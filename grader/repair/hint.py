@@ -34,7 +34,9 @@ def with_repair(
     origin: Origin,
     runner: Runner,
 ) -> Feedback:
-    """Search for a repair of the whole program, and point at its places; the feedback as it was where none is found.
+    """Search for a repair, and point at its places; the feedback as it was where none is found.
+
+    A repair of half of what went wrong is told where nothing else is: no known mistake, no exception.
 
     Args:
         feedback: for which `wants_repair` holds.
@@ -49,11 +51,13 @@ def with_repair(
     found = search(
         exercise, origin.source, runs, reference.solution, runner, budget=_budget(exercise, reference)
     )
-    if found is None or not found.whole:
+    silent = not feedback.diagnosis.mistakes and feedback.error is None
+    if found is None or not (found.whole or (silent and len(found.left) <= len(found.mended))):
         return feedback
     steps = tuple(_step(edit, origin) for edit in found.edits)
-    told = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps))
-    if feedback.diagnosis.mistakes or feedback.error is not None:
+    leaves = tuple(exercise.driver[name].title for name in found.left)
+    told = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps, repair_leaves=leaves))
+    if not silent:
         return told
     line = found.edits[0].line
     return replace(told, line=steps[0].line, cell=steps[0].cell, source_line=origin.text(line))

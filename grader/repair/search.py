@@ -37,6 +37,8 @@ class Repair:
     """Their lines are those of the program as the learner wrote it; their `text` has the edits before it too."""
     plays: int
     """How many were needed."""
+    mended: tuple[str, ...] = ()
+    """Scenarios that agree with the solution's only now."""
     left: tuple[str, ...] = ()
     """Scenarios that still differ."""
 
@@ -55,7 +57,7 @@ def search(
     *,
     budget: int = 200,
 ) -> Repair | None:
-    """Edits that make all scenarios agree with the solution's, or at least some more of them; None without any.
+    """Edits that make all scenarios agree with the solution's, or at least one more of them; None without any.
 
     Args:
         exercise: whose definition is edited.
@@ -96,6 +98,7 @@ class _Search:
     def search(self, source: str, runs: dict[str, Run]) -> Repair | None:
         text, edits = source, list[SmallEdit]()
         failing = self._failing(runs)
+        wrong, left, kept = tuple(failing), tuple(failing), 0
         try:
             while failing and len(edits) < _MOST_EDITS:
                 step = self._step(text, runs, failing)
@@ -104,9 +107,13 @@ class _Search:
                 edits.append(replace(step.edit, line=_line_before(source, text, step.edit.line)))
                 text, runs = step.edit.text, runs | step.runs
                 failing = self._failing(runs)
+                if len(failing) < len(left):
+                    left, kept = tuple(failing), len(edits)
         except _OutOfPlays:
             pass
-        return Repair(tuple(edits), self._plays, tuple(failing)) if edits else None
+        # Edits that only brought a scenario nearer are kept where a later one repaired it.
+        mended = tuple(name for name in wrong if name not in left)
+        return Repair(tuple(edits[:kept]), self._plays, mended, left) if kept else None
 
     def _failing(self, runs: Mapping[str, Run]) -> dict[str, Difference]:
         found = {}

@@ -87,7 +87,12 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         yield from _mistake(named, number if len(mistakes) > 1 else None)
     for line in words.looks(feedback):
         yield _indented(_prose(f"→ {line}"))
-    for more in (*words.repair(feedback), words.rest(feedback), words.near(feedback)):
+    for more in (
+        *words.repair(feedback),
+        words.repair_leaves(feedback),
+        words.rest(feedback),
+        words.near(feedback),
+    ):
         if more:
             yield Text()
             yield _indented(_prose(more))

@@ -176,22 +176,33 @@ def rest(feedback: Feedback) -> str:
     titles = feedback.diagnosis.unexplained
     if not titles or not feedback.diagnosis.mistakes:
         return ""
-    shown = ", ".join(f"‘{one_line(title, 60)}’" for title in titles[:3])
-    more = f" 등 {len(titles)}곳" if len(titles) > 3 else ""
     these = "이 실수" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들"
     return (
-        f"{these}만으로는 {shown}{more}에서 달라진 까닭이 다 설명되지 않아요. "
+        f"{these}만으로는 {_some(titles)}에서 달라진 까닭이 다 설명되지 않아요. "
         "먼저 여기까지 고치고 다시 확인해 보세요."
     )
 
 
+def _some(titles: Sequence[str]) -> str:
+    shown = ", ".join(f"‘{one_line(title, 60)}’" for title in titles[:3])
+    return shown + (f" 등 {len(titles)}곳" if len(titles) > 3 else "")
+
+
 def repair(feedback: Feedback) -> list[str]:
-    """Where small edits make the learner's own program right, and of what kind they are: a sentence for each."""
+    """Where small edits make the learner's own program right or better, and of what kind: a sentence for each."""
     steps = feedback.diagnosis.repair
     if not steps:
         return []
     told = [f"{repair_place(step)}: {repair_kind(step)}" for step in steps]
     return [f"내 코드에서 고칠 곳을 찾았어요. {told[0]}", *told[1:]]
+
+
+def repair_leaves(feedback: Feedback) -> str:
+    """Where more is wrong than the edits mend; empty when they mend everything."""
+    titles = feedback.diagnosis.repair_leaves
+    if not titles:
+        return ""
+    return f"여기를 고쳐도 {_some(titles)}에서는 아직 달라요. 먼저 여기까지 고치고 다시 확인해 보세요."
 
 
 def repair_place(step: RepairStep) -> str:

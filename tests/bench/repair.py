@@ -156,7 +156,7 @@ def main() -> None:
         plays[wrong.exercise].append(cost)
         plays["(one text replaced)" if wrong.single else "(several)"].append(cost)
         place = None
-        if whole and wrong.base is not None:
+        if found is not None and wrong.base is not None:
             near = {n + d for n in changed_lines(wrong.base, wrong.text) for d in (-1, 0, 1)}
             place = all(edit.line in near for edit in found.edits)
             places[place] += 1

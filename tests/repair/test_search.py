@@ -1,19 +1,23 @@
 """The search for a repair of a learner's own program: what it tries, what it finds, and that it keeps its budget."""
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from grader.course import Exercise
+from grader.feedback import Diagnosis, Feedback, Named
+from grader.judging.assess import Origin
 from grader.judging.edits import exercise_source
 from grader.judging.reference import reference
 from grader.observe.play import play, play_scenario
 from grader.observe.program import load_program
 from grader.observe.trace import Run
 from grader.repair.drafts import PHRASES
+from grader.repair.hint import with_repair
 from grader.repair.search import Repair, search
 from grader.repair.small_edits import SmallEdit, small_edits
+from grader.report import words
 from grader.submission.submission import read_submission
 from tests.judging.examined import COURSE, quickly
 from tests.places import TESTS
@@ -119,6 +123,31 @@ def test_several_mistakes_are_repaired_one_after_the_other() -> None:
     said = [lines[max(0, edit.line - 2) : edit.line + 1] for edit in repair.edits]
     assert any("accum_steps < 0" in line for around in said for line in around)
     assert any("opt.step()" in line for around in said for line in around)
+
+
+def test_half_of_what_went_wrong_is_mended_and_told() -> None:
+    """`int()` cuts off, and nothing keeps the warm-up at one step at least: the search mends the first."""
+    text = style("plan_steps", "integer_arithmetic")
+    right, wrong = "max(int(total * warmup_ratio + 0.5), 1)", "int(total * warmup_ratio)"
+    assert right in text
+    text = text.replace(right, wrong)
+    found, runner = repaired("plan_steps", text)
+    assert found is not None
+    assert not found.whole
+    line = text[: text.index(wrong)].count("\n") + 1
+    assert [edit.line for edit in found.edits] == [line]
+    assert len(found.mended) >= len(found.left) > 0
+    its = reference("plan_steps", SEED)
+    runs = play(its.exercise.driver, load_program(text, name="wrong"), seed=SEED).runs
+    origin = Origin(None, text, 1)
+    silent = Feedback("03", "plan_steps", "", "failed", (), "")
+    told = with_repair(silent, its.exercise, runs, its, origin, runner)
+    assert [step.line for step in told.diagnosis.repair] == [told.line] == [line]
+    titles = told.diagnosis.repair_leaves
+    assert titles == tuple(its.exercise.driver[name].title for name in found.left)
+    assert words.repair_leaves(told).startswith(f"여기를 고쳐도 ‘{titles[0]}’에서는 아직 달라요.")
+    named = replace(silent, diagnosis=Diagnosis(mistakes=(Named(("a",), ("가",), "", ""),)))
+    assert with_repair(named, its.exercise, runs, its, origin, runner) == named
 
 
 def test_the_search_is_the_same_each_time_and_keeps_its_budget() -> None:
