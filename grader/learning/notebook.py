@@ -82,19 +82,16 @@ def check(
 
 
 def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
-    """Show the exercise's next hint; the last one is the answer."""
+    """Show the exercise's next hint, and those shown before; the last one is the answer."""
     try:
         found = load_course().exercise(exercise if isinstance(exercise, str) else _name(exercise))
     except CourseError as error:
         return _message(str(error))
     except TypeError:
         return _message('hint에는 연습 이름을 따옴표로 감싸 넘겨 주세요. 예: hint("train_step")')
-    number = Progress.load().next_hint(found.name, len(found.hints))
-    text = found.hints[number - 1]
-    return Shown(
-        hint_html(found.title, text, number, len(found.hints)),
-        hint_text(found.title, text, number, len(found.hints)),
-    )
+    total = len(found.hints)
+    seen = found.hints[: Progress.load().next_hint(found.name, total)]
+    return Shown(hint_html(found.title, seen, total), hint_text(found.title, seen, total))
 
 
 def _standing(exercise: Exercise, learner: Progress) -> str:

@@ -84,10 +84,10 @@ def feedback_html(
     return card
 
 
-def hint_html(title: str, text: str, number: int, total: int) -> str:
-    """The card of the course's hint `number` (from 1) of `total`."""
+def hint_html(title: str, seen: Sequence[str], total: int) -> str:
+    """The card of the last of the hints `seen`, of `total`, with the earlier ones folded below it."""
     template = environment().get_template("hint.html.j2")
-    card: str = template.render(title=title, blocks=hint_blocks(text), number=number, total=total)
+    card: str = template.render(title=title, hints=[hint_blocks(text) for text in seen], total=total)
     return card
 
 

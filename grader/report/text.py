@@ -47,16 +47,15 @@ def print_feedback(console: Console, feedback: Feedback) -> None:
     console.print(Group(*_blocks(feedback, console.width)), highlight=False)
 
 
-def hint_text(title: str, text: str, number: int, total: int) -> str:
-    """The course's hint `number` (from 1) of `total`."""
-    answer = " (정답)" if number == total else ""
-    lines = [line for line in dedent(text).strip().splitlines() if not line.startswith("```")]
-    return "\n".join(
-        [
-            f"{plain_text.without_code_marks(title)} · 힌트 {number}/{total}{answer}",
-            *(f"  {line}".rstrip() for line in lines),
-        ]
-    )
+def hint_text(title: str, seen: Sequence[str], total: int) -> str:
+    """All of the course's hints `seen` so far, of `total`; the newest comes last."""
+    lines = []
+    for number, text in enumerate(seen, start=1):
+        answer = " (정답)" if number == total else ""
+        lines.append(f"{plain_text.without_code_marks(title)} · 힌트 {number}/{total}{answer}")
+        told = [line for line in dedent(text).strip().splitlines() if not line.startswith("```")]
+        lines += [f"  {line}".rstrip() for line in told]
+    return "\n".join(lines)
 
 
 def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:

@@ -91,6 +91,17 @@ def test_hints_come_one_at_a_time_and_the_last_one_stays() -> None:
     assert "loss.backward()" in texts[-1]
 
 
+def test_hints_seen_before_are_shown_again() -> None:
+    """In a notebook they are folded below the newest one; a hint that was not asked for stays hidden."""
+    hints = load_course().exercise("train_step").hints
+    hint("train_step")
+    second = hint("train_step")
+    assert second.text.index("힌트 1/") < second.text.index("힌트 2/")
+    assert f"힌트 2/{len(hints)}" in second.html.split("<details")[0]
+    assert "힌트 1<" in second.html.split("<details")[1]
+    assert "힌트 3" not in second.text + second.html
+
+
 def test_warns_about_a_notebook_variable_that_will_not_travel() -> None:
     """`criterion` lives in the notebook only: graded elsewhere, the function would raise a NameError."""
     source = RIGHT["train_step"].replace("loss_fn(logits, yb)", "criterion(logits, yb)")

@@ -115,15 +115,15 @@ def test_titles_with_code_show_no_backticks() -> None:
 
 def test_hint_card_keeps_code_as_code() -> None:
     answer = "이렇게 지워요.\n\n```python\nfor p in ps:\n    p.grad = None  # <b>\n```\n"
-    card = hint_html("손으로 지우기", answer, 3, 3)
+    card = hint_html("손으로 지우기", ("볼 곳", "더 볼 곳", answer), 3)
     assert "<pre" in card
     assert "for p in ps:\n    p.grad = None  # &lt;b&gt;</pre>" in card
     assert "```" not in card
     assert "힌트 3/3 (정답)" in Parsed(card).text
-    text = hint_text("손으로 지우기", answer, 3, 3)
+    text = hint_text("손으로 지우기", ("볼 곳", "더 볼 곳", answer), 3)
     assert "    p.grad = None" in text
     assert "```" not in text
-    assert "(정답)" not in hint_text("손으로 지우기", "볼 곳", 1, 3)
+    assert "(정답)" not in hint_text("손으로 지우기", ("볼 곳",), 3)
 
 
 def test_bars_are_as_long_as_their_coefficients() -> None:
