@@ -24,7 +24,7 @@ def _updates(
     given: Callable[[Sequence[nn.Parameter]], Iterable[nn.Parameter]] = iter,
     states: bool = True,
 ) -> list[nn.Parameter]:
-    """Two updates; `change` is made to the gradients before each, and the function gets what `given` makes of the list."""
+    """Two updates; `change` is made to the gradients before each, and the function gets what `given` makes of them."""
     env, recorder = stage.env, stage.recorder
     model, loss_fn = mlp(env), loss_function(env)
     parameters = list(model.parameters())

@@ -186,15 +186,15 @@ def _missing_climbs(stage: Stage) -> None:
 
 
 def _zero_gradients(stage: Stage, **extra: Any) -> None:
-    """All gradients zero in the first pass: the weights stay, and the second pass steps from them."""
+    """All gradients zero in the first pass: the weights stay where they are."""
     recorder, model = stage.recorder, mlp(stage.env)
-    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=RHO, lr=0.03, **extra)
+    watched = WatchedSAM(
+        stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.03, **extra
+    )
     before = flat_weights(model)
     watched.put([torch.zeros_like(p) for p in model.parameters()])
     recorder.call(watched.sam.first_step)
     recorder.array("움직인 거리", (flat_weights(model) - before).norm().reshape(1))
-    watched.put(GivenGradients(stage.env, model).next())
-    recorder.call(watched.sam.second_step)
 
 
 @driver.scenario("zero", "그레이디언트가 모두 0일 때", check="none", atol=SAM_ATOL)
@@ -207,20 +207,35 @@ def _zero_adaptive(stage: Stage) -> None:
     _zero_gradients(stage, adaptive=True)
 
 
+@driver.scenario("zero-later", "업데이트한 다음에 그레이디언트가 모두 0일 때", check="none", atol=SAM_ATOL)
+def _zero_later(stage: Stage) -> None:
+    """The second pass steps from where the weights are: what an earlier update remembered must not come back."""
+    recorder, model = stage.recorder, mlp(stage.env)
+    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.03)
+    given = GivenGradients(stage.env, model)
+    watched.given_update(given.next(), given.next())
+    before = flat_weights(model)
+    watched.given_update([torch.zeros_like(p) for p in model.parameters()], given.next())
+    recorder.array("움직인 거리", (flat_weights(model) - before).norm().reshape(1))
+
+
 # ---- what an Optimizer promises ------------------------------------------------------------------
 
 
 def _scheduled(stage: Stage, *, on_sam: bool) -> None:
-    model = mlp(stage.env)
-    watched = WatchedSAM(stage, model, two_groups(model, (0.03, 0.02)), torch.optim.SGD, rho=RHO, lr=0.03)
-    given = GivenGradients(stage.env, model)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch counts calls of `sam.step()`, which nobody makes here
-        over = watched.sam if on_sam else watched.base or watched.sam
-        scheduler = torch.optim.lr_scheduler.ExponentialLR(over, 0.5)
-        for _ in range(3):
-            watched.given_update(given.next(), given.next())
-            scheduler.step()
+    """Over two groups, then over a plain list of parameters: two optimizers that are given dicts share them unasked."""
+    for number in range(2):
+        model = mlp(stage.env)
+        groups: Any = model.parameters() if number else two_groups(model, (0.03, 0.02))
+        watched = WatchedSAM(stage, model, groups, torch.optim.SGD, rho=RHO, lr=0.03)
+        given = GivenGradients(stage.env, model)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch counts calls of `sam.step()`, which nobody makes here
+            over = watched.sam if on_sam else watched.base or watched.sam
+            scheduler = torch.optim.lr_scheduler.ExponentialLR(over, 0.5)
+            for _ in range(3):
+                watched.given_update(given.next(), given.next())
+                scheduler.step()
 
 
 @driver.scenario("schedulers", "SAM에 건 스케줄러", atol=SAM_ATOL)

@@ -15,7 +15,15 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ExponentialLR
 
 from grader.exercises.sam_accumulation._base_optimizers import Make
-from grader.exercises.sam_accumulation._reader import ACCUM, DEV, JUDGED_EPOCHS, TRAIN, Case, make_case
+from grader.exercises.sam_accumulation._reader import (
+    ACCUM,
+    DEV,
+    JUDGED_EPOCHS,
+    TRAIN,
+    UNEVEN,
+    Case,
+    make_case,
+)
 from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL
 from grader.observe.fixtures.checkpoints import plain, read_checkpoint, scratch_folder, whose_weights
 from grader.observe.fixtures.classifiers import adamw, scale_rates, sgd
@@ -177,7 +185,7 @@ def _record_losses(stage: Stage, returned: Any) -> None:
 
 def _judged(stage: Stage, epochs: int) -> Any:
     """A run in which no update moves the weights, with other training data in each epoch."""
-    case = make_case(stage.env, 2, epochs=epochs)
+    case = make_case(stage.env, UNEVEN, epochs=epochs)
     return _trained(stage, case, _unmoved, epochs=epochs, watch=False, max_norm=_NO_CLIP)
 
 
