@@ -18,8 +18,8 @@ _PAD, TRAIN, DEV = 0, 1, 2
 
 _MICRO, ACCUM = 3, 2
 """Micro-batches of three samples by twos."""
-UNEVEN = (3, 1)
-"""Sizes of an epoch's two, where no update is looked at: a mean over samples is no mean over batches."""
+UNEVEN = (3, 3, 1, 1)
+"""Where losses are looked at: their mean over samples is not the one over batches, and is that of windows by size."""
 _DEV_SIZES = (4, 1)
 
 JUDGED_EPOCHS = 7
