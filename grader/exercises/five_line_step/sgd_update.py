@@ -3,7 +3,7 @@
 Afterwards the parameters must still be the model's own leaf tensors: moved in place, not replaced.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import nn
@@ -21,9 +21,10 @@ def _updates(
     stage: Stage,
     change: Callable[[Sequence[nn.Parameter]], None] = lambda _: None,
     *,
+    given: Callable[[Sequence[nn.Parameter]], Iterable[nn.Parameter]] = iter,
     states: bool = True,
 ) -> list[nn.Parameter]:
-    """Two updates; `change` is made to the gradients before each."""
+    """Two updates; `change` is made to the gradients before each, and the function gets what `given` makes of them."""
     env, recorder = stage.env, stage.recorder
     model, loss_fn = mlp(env), loss_function(env)
     parameters = list(model.parameters())
@@ -33,7 +34,7 @@ def _updates(
         loss_fn(model(xb), yb).backward()
         change(parameters)
         before = [None if p.grad is None else p.grad.clone() for p in parameters]
-        recorder.call(stage.student("sgd_update"), iter(parameters), lr)
+        recorder.call(stage.student("sgd_update"), given(parameters), lr)
         if not states:  # a function that does nothing leaves everything as it was, too
             moved = any(not torch.equal(p, q) for p, q in zip(parameters, start, strict=True))
             recorder.append_fact("매개변수가 움직임", "예" if moved else "아니요")
@@ -41,8 +42,8 @@ def _updates(
             recorder.append_fact("그레이디언트", "그대로" if all(kept) else "바뀜")
             wanted = all(p.requires_grad for p in parameters)
             recorder.append_fact("requires_grad", "True" if wanted else "False")
-        given = any(p.grad is not None for p, grad in zip(parameters, before, strict=True) if grad is None)
-        recorder.append_fact("None이던 .grad", "텐서" if given else "None")
+        appeared = any(p.grad is not None for p, grad in zip(parameters, before, strict=True) if grad is None)
+        recorder.append_fact("None이던 .grad", "텐서" if appeared else "None")
         for parameter in parameters:
             parameter.grad = None
             if parameter.is_leaf:
@@ -73,7 +74,8 @@ def _moves(stage: Stage) -> None:
 
 @driver.scenario("large", "아주 큰 그레이디언트", check="moves")
 def _large(stage: Stage) -> None:
-    _updates(stage, _enlarged)
+    """In a list, which can be gone through twice."""
+    _updates(stage, _enlarged, given=list)
 
 
 @driver.scenario("none", ".grad가 None인 매개변수")

@@ -10,10 +10,10 @@ import warnings
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.optim import Optimizer
 
 from grader.exercises.sam_accumulation._carried_state import carried
+from grader.exercises.sam_accumulation._climbing import record_climbs
 from grader.exercises.sam_accumulation._flat_weights import flat_weights
 from grader.exercises.sam_accumulation._resuming import RHO, SETTINGS, begun, resumed, saved_state
 from grader.exercises.sam_accumulation._tolerances import SINGLE_ATOL
@@ -30,8 +30,6 @@ is worth 1e-8 in the weights at the radius used here."""
 RATIO_ATOL = 1e-6
 """The same norm in float32, seen in ||e|| / rho itself."""
 
-_DEFAULT_RHO = 0.05
-
 
 def _problem(env: Env) -> Problem:
     return Problem(mlp(env), sam_batches(env), loss_function(env))
@@ -40,50 +38,14 @@ def _problem(env: Env) -> Problem:
 # ---- climbing ------------------------------------------------------------------------------------
 
 
-def _uphill(parameter: Tensor, *, adaptive: bool) -> Tensor:
-    assert parameter.grad is not None
-    gradient = parameter.grad.clone()
-    return ((parameter.detach() ** 2 * gradient) if adaptive else gradient).ravel()
-
-
-def _climbs(stage: Stage, *, adaptive: bool) -> None:
-    """How far and in which direction `first_step` goes: over one group, over two, from steep gradients with the
-    default radius."""
-    env = stage.env
-    e_norms, cosines, moves = [], [], []
-    for number, rho in enumerate((RHO, 0.1, None)):
-        model = mlp(env, f"model {number}")
-        groups: Any = two_groups(model, (0.3, 0.2)) if number == 1 else model.parameters()
-        extra: dict[str, Any] = {"adaptive": True} if adaptive else {}
-        if rho is not None:
-            extra["rho"] = rho
-        watched = WatchedSAM(stage, model, groups, torch.optim.SGD, watch=False, lr=0.3, **extra)
-        watched.gradients(sam_batches(env)[number])
-        if rho is None:
-            watched.put([None if p.grad is None else p.grad * 300.0 for p in watched.parameters])
-        direction = torch.cat([_uphill(p, adaptive=adaptive) for p in model.parameters()])
-        before = flat_weights(model)
-        stage.recorder.call(watched.sam.first_step)
-        moved = flat_weights(model) - before
-        length = moved.norm() if not adaptive else (moved / before.abs()).norm()
-        e_norms.append(length / (_DEFAULT_RHO if rho is None else rho))
-        cosines.append(moved @ direction / (moved.norm() * direction.norm()))
-        moves.append(moved)
-    # Compared in the order of their names: direction, length, then element by element.
-    uphill, size = ("w²·g", "e/|w|") if adaptive else ("g", "e")
-    stage.recorder.array(f"e의 방향({uphill}와 같으면 1, 반대면 −1)", torch.stack(cosines))
-    stage.recorder.array(f"e의 크기({size}의 노름 ÷ ρ)", torch.stack(e_norms))
-    stage.recorder.array("e의 한 좌표", torch.stack(moves))
-
-
 @driver.scenario("climbs", "first_step", atol=RATIO_ATOL)
 def _climbs_plain(stage: Stage) -> None:
-    _climbs(stage, adaptive=False)
+    record_climbs(stage, adaptive=False)
 
 
 @driver.scenario("adaptive-climbs", "adaptive=True의 first_step", atol=RATIO_ATOL)
 def _climbs_adaptive(stage: Stage) -> None:
-    _climbs(stage, adaptive=True)
+    record_climbs(stage, adaptive=True)
 
 
 # ---- coming back and stepping --------------------------------------------------------------------
@@ -186,15 +148,15 @@ def _missing_climbs(stage: Stage) -> None:
 
 
 def _zero_gradients(stage: Stage, **extra: Any) -> None:
-    """All gradients zero in the first pass: the weights stay, and the second pass steps from them."""
+    """All gradients zero in the first pass: the weights stay where they are."""
     recorder, model = stage.recorder, mlp(stage.env)
-    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=RHO, lr=0.03, **extra)
+    watched = WatchedSAM(
+        stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.03, **extra
+    )
     before = flat_weights(model)
     watched.put([torch.zeros_like(p) for p in model.parameters()])
     recorder.call(watched.sam.first_step)
     recorder.array("움직인 거리", (flat_weights(model) - before).norm().reshape(1))
-    watched.put(GivenGradients(stage.env, model).next())
-    recorder.call(watched.sam.second_step)
 
 
 @driver.scenario("zero", "그레이디언트가 모두 0일 때", check="none", atol=SAM_ATOL)
@@ -207,20 +169,35 @@ def _zero_adaptive(stage: Stage) -> None:
     _zero_gradients(stage, adaptive=True)
 
 
+@driver.scenario("zero-later", "업데이트한 다음에 그레이디언트가 모두 0일 때", check="none", atol=SAM_ATOL)
+def _zero_later(stage: Stage) -> None:
+    """The second pass steps from where the weights are: what an earlier update remembered must not come back."""
+    recorder, model = stage.recorder, mlp(stage.env)
+    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.03)
+    given = GivenGradients(stage.env, model)
+    watched.given_update(given.next(), given.next())
+    before = flat_weights(model)
+    watched.given_update([torch.zeros_like(p) for p in model.parameters()], given.next())
+    recorder.array("움직인 거리", (flat_weights(model) - before).norm().reshape(1))
+
+
 # ---- what an Optimizer promises ------------------------------------------------------------------
 
 
 def _scheduled(stage: Stage, *, on_sam: bool) -> None:
-    model = mlp(stage.env)
-    watched = WatchedSAM(stage, model, two_groups(model, (0.03, 0.02)), torch.optim.SGD, rho=RHO, lr=0.03)
-    given = GivenGradients(stage.env, model)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch counts calls of `sam.step()`, which nobody makes here
-        over = watched.sam if on_sam else watched.base or watched.sam
-        scheduler = torch.optim.lr_scheduler.ExponentialLR(over, 0.5)
-        for _ in range(3):
-            watched.given_update(given.next(), given.next())
-            scheduler.step()
+    """Over two groups, then over a plain list of parameters: two optimizers that are given dicts share them unasked."""
+    for number in range(2):
+        model = mlp(stage.env)
+        groups: Any = model.parameters() if number else two_groups(model, (0.03, 0.02))
+        watched = WatchedSAM(stage, model, groups, torch.optim.SGD, rho=RHO, lr=0.03)
+        given = GivenGradients(stage.env, model)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch counts calls of `sam.step()`, which nobody makes here
+            over = watched.sam if on_sam else watched.base or watched.sam
+            scheduler = torch.optim.lr_scheduler.ExponentialLR(over, 0.5)
+            for _ in range(3):
+                watched.given_update(given.next(), given.next())
+                scheduler.step()
 
 
 @driver.scenario("schedulers", "SAM에 건 스케줄러", atol=SAM_ATOL)

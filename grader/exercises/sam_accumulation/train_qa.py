@@ -15,7 +15,15 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ExponentialLR
 
 from grader.exercises.sam_accumulation._base_optimizers import Make
-from grader.exercises.sam_accumulation._reader import ACCUM, DEV, JUDGED_EPOCHS, TRAIN, Case, make_case
+from grader.exercises.sam_accumulation._reader import (
+    ACCUM,
+    DEV,
+    JUDGED_EPOCHS,
+    TRAIN,
+    UNEVEN,
+    Case,
+    make_case,
+)
 from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL
 from grader.observe.fixtures.checkpoints import plain, read_checkpoint, scratch_folder, whose_weights
 from grader.observe.fixtures.classifiers import adamw, scale_rates, sgd
@@ -175,15 +183,15 @@ def _record_losses(stage: Stage, returned: Any) -> None:
         stage.recorder.array(f"{key} ({name})", torch.tensor(values, dtype=torch.float64))
 
 
-def _judged(stage: Stage, epochs: int) -> Any:
+def _judged(stage: Stage, epochs: int, micro_batches: int | tuple[int, ...] = 2) -> Any:
     """A run in which no update moves the weights, with other training data in each epoch."""
-    case = make_case(stage.env, 2, epochs=epochs)
+    case = make_case(stage.env, micro_batches, epochs=epochs)
     return _trained(stage, case, _unmoved, epochs=epochs, watch=False, max_norm=_NO_CLIP)
 
 
 @driver.scenario("losses", "에폭마다의 손실", atol=FLOAT32_ATOL)
 def _losses(stage: Stage) -> None:
-    _record_losses(stage, _judged(stage, epochs=JUDGED_EPOCHS))
+    _record_losses(stage, _judged(stage, JUDGED_EPOCHS, UNEVEN))
 
 
 @driver.scenario("returned", "돌려주는 dict", check="losses")

@@ -1,4 +1,4 @@
-# mistakes: rounded-loss, last-batch-only, missing-zero-grad-after-step, unlisted(short window's loss divided by accum_steps)
+# mistakes: rounded-loss, last-batch-only, missing-zero-grad-after-step, leftover-loss-divided-by-full
 # lines: 24, 29, 32, 24
 
 from itertools import islice
