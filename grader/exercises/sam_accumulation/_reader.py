@@ -18,8 +18,6 @@ _PAD, TRAIN, DEV = 0, 1, 2
 
 _MICRO, ACCUM = 3, 2
 """Micro-batches of three samples by twos."""
-UNEVEN = (3, 3, 1, 1)
-"""Where losses are looked at: their mean over samples is not the one over batches, and is that of windows by size."""
 _DEV_SIZES = (4, 1)
 
 JUDGED_EPOCHS = 7
@@ -161,19 +159,10 @@ class Case:
 
 
 def make_case(
-    env: Env,
-    micro_batches: int | tuple[int, ...] = 4,
-    *,
-    epochs: int = 1,
-    temper: float = 1.0,
-    moody: bool = False,
+    env: Env, micro_batches: int = 4, *, epochs: int = 1, temper: float = 1.0, moody: bool = False
 ) -> Case:
-    """A reader and its data, others in each of the `epochs`; the larger `temper`, the surer it is of its answers.
-
-    `micro_batches`: how many there are in an epoch, or the size of each.
-    """
-    sizes = (_MICRO,) * micro_batches if isinstance(micro_batches, int) else micro_batches
-    train = Loader(_samples(env, TRAIN, sizes * epochs), epochs)
+    """A reader and its data, others in each of the `epochs`; the larger `temper`, the surer it is of its answers."""
+    train = Loader(_samples(env, TRAIN, (_MICRO,) * micro_batches * epochs), epochs)
     dev = Loader(_samples(env, DEV, _DEV_SIZES))
     model: Any = Reader(train.rounds, temper=temper, moody=moody)
     return Case(initialised(model, env, "model"), train, dev)

@@ -20,7 +20,6 @@ from grader.exercises.sam_accumulation._reader import (
     DEV,
     JUDGED_EPOCHS,
     TRAIN,
-    UNEVEN,
     Case,
     make_case,
 )
@@ -183,15 +182,15 @@ def _record_losses(stage: Stage, returned: Any) -> None:
         stage.recorder.array(f"{key} ({name})", torch.tensor(values, dtype=torch.float64))
 
 
-def _judged(stage: Stage, epochs: int, micro_batches: int | tuple[int, ...] = 2) -> Any:
+def _judged(stage: Stage, epochs: int) -> Any:
     """A run in which no update moves the weights, with other training data in each epoch."""
-    case = make_case(stage.env, micro_batches, epochs=epochs)
+    case = make_case(stage.env, 2, epochs=epochs)
     return _trained(stage, case, _unmoved, epochs=epochs, watch=False, max_norm=_NO_CLIP)
 
 
 @driver.scenario("losses", "에폭마다의 손실", atol=FLOAT32_ATOL)
 def _losses(stage: Stage) -> None:
-    _record_losses(stage, _judged(stage, JUDGED_EPOCHS, UNEVEN))
+    _record_losses(stage, _judged(stage, epochs=JUDGED_EPOCHS))
 
 
 @driver.scenario("returned", "돌려주는 dict", check="losses")
