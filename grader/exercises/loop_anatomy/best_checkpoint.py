@@ -239,7 +239,7 @@ def _dict_config(stage: Stage) -> None:
 def _record_content(
     stage: Stage, run: TrainingRun, cases: Sequence[tuple[str, Any, Any]], known: Sequence[type] = ()
 ) -> None:
-    """What the file holds after each update of a name, a score and a config; not the config where its class is `known`."""
+    """What the file holds after each update of a name, a score and a config (not that, where its class is `known`)."""
     recorder = stage.recorder
     with scratch_folder() as folder:
         best = recorder.call(stage.student("BestCheckpoint"), folder / "best.pt")
