@@ -90,6 +90,18 @@ def _missing(stage: Stage) -> None:
     stage.recorder.fact("None이던 .grad", ["None" if parameters[i].grad is None else "텐서" for i in (0, 3)])
 
 
+@driver.scenario("frozen", "그레이디언트가 남아 있는 얼린 매개변수", check="none", atol=CLIP_ATOL)
+def _frozen(stage: Stage) -> None:
+    """Frozen after its backward: the optimizer would still read its gradient. Compared with the same ones unfrozen."""
+    parameters, others = _parameters(stage.env), _parameters(stage.env)
+    before = _gradients(others)
+    parameters[3].requires_grad_(False)
+    for given in (parameters, others):
+        _clipped(stage, given, 0.4 * _norm(given))
+    what = "얼린 매개변수가 있을 때와 없을 때의 그레이디언트"
+    record_alike(stage.recorder, what, _gradients(parameters), _gradients(others), before)
+
+
 @driver.scenario("generator", "제너레이터로 받은 매개변수", atol=CLIP_ATOL)
 def _from_generator(stage: Stage) -> None:
     """The parameters come from a generator, as from `model.parameters()`: it can be read only once."""

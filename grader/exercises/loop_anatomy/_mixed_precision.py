@@ -138,15 +138,15 @@ def record_scales(stage: Stage, name: str, inputs: Sequence[Sequence[Any]]) -> N
     stage.recorder.array("배율", scales)
 
 
-def record_returned(stage: Stage, name: str, inputs: Sequence[Sequence[Any]]) -> None:
-    """Record what each call returns: the first in bfloat16 without a scaler, the others in float16 with one."""
-    for number, given in enumerate(inputs):
+def record_returned(stage: Stage, name: str, inputs: Sequence[Sequence[Any]], *, scaled: bool) -> None:
+    """Record what each call returns: in float16 with a scaler, or in bfloat16 without one."""
+    for given in inputs:
         model = autocast_net(stage.env)
         value = stage.recorder.call(
             stage.student(name),
             *(model, sgd(model), loss_function(stage.env), *given),
-            dtype=torch.float16 if number else torch.bfloat16,
-            scaler=grad_scaler(stage.env, init_scale=2.0**6) if number else None,
+            dtype=torch.float16 if scaled else torch.bfloat16,
+            scaler=grad_scaler(stage.env, init_scale=2.0**6) if scaled else None,
         )
         stage.recorder.returned(value)
 

@@ -38,7 +38,7 @@ def _problem(env: Env) -> Problem:
 
 
 def _accumulated(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
-    """Clipping not asked for, active, out of reach, active; the rates fall."""
+    """Clipping not asked for, active, out of reach, active; with a scaler, active first. The rates fall."""
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     windows = _windows(env)
@@ -47,7 +47,8 @@ def _accumulated(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler 
     opt = sgd(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
     inputs = [(window,) for window in windows]
-    limits = (None, 0.4 * norm, 50.0 * norm, 0.3 * norm)
+    start = (None, 0.4 * norm) if scaler is None else (0.4 * norm, None)
+    limits = (*start, 50.0 * norm, 0.3 * norm)
     update_with_limits(stage, "amp_accumulate", problem, opt, inputs, limits, dtype=dtype, scaler=scaler)
 
 
@@ -106,8 +107,13 @@ def _precision(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=AMP_ATOL)
 def _returns(stage: Stage) -> None:
-    """Windows of several sizes, with and without a scaler. Each call gets a model of its own: updates do not show."""
-    record_returned(stage, "amp_accumulate", [(window,) for window in _windows(stage.env)[:3]])
+    """Windows of several sizes. Each call gets a model of its own: updates do not show."""
+    record_returned(stage, "amp_accumulate", [(w,) for w in _windows(stage.env)[:2]], scaled=False)
+
+
+@driver.scenario("returns-scaled", "스케일러가 있을 때의 반환값", check="returns", atol=AMP_ATOL)
+def _returns_scaled(stage: Stage) -> None:
+    record_returned(stage, "amp_accumulate", [(w,) for w in _windows(stage.env)[1:3]], scaled=True)
 
 
 @driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)

@@ -52,13 +52,17 @@ def _rounding_data(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
 
 
 def _steps(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
-    """Clipping not asked for, active, out of reach, active, active; the rates fall."""
+    """Clipping not asked for, active, out of reach, active, active; the rates fall.
+
+    With a scaler, active first: whoever forgets its `update` never comes to a second call.
+    """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     norm = fresh_gradient_norm(env, problem.batches[0])
     opt = sgd(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
-    limits = (None, 0.4 * norm, 50.0 * norm, 0.3 * norm, 0.2 * norm)
+    first = (None, 0.4 * norm) if scaler is None else (0.4 * norm, None)
+    limits = (*first, 50.0 * norm, 0.3 * norm, 0.2 * norm)
     update_with_limits(stage, "amp_step", problem, opt, problem.batches, limits, dtype=dtype, scaler=scaler)
 
 
@@ -129,8 +133,14 @@ def _rounding(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=AMP_ATOL)
 def _returns(stage: Stage) -> None:
-    """The loss before the update, not the scaled one. Each call gets a model of its own: updates do not show."""
-    record_returned(stage, "amp_step", half_step_batches(stage.env, _SIZES[:3]))
+    """The loss before the update. Each call gets a model of its own: updates do not show."""
+    record_returned(stage, "amp_step", half_step_batches(stage.env, _SIZES[:2]), scaled=False)
+
+
+@driver.scenario("returns-scaled", "스케일러가 있을 때의 반환값", check="returns", atol=AMP_ATOL)
+def _returns_scaled(stage: Stage) -> None:
+    """Not the scaled one."""
+    record_returned(stage, "amp_step", half_step_batches(stage.env, _SIZES[1:3]), scaled=True)
 
 
 @driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)

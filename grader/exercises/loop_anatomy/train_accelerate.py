@@ -1,6 +1,7 @@
 """Driver of `train_accelerate`: the runs of `train` through Accelerate, and what is left to its Accelerator."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +58,9 @@ def _calls(stage: Stage) -> None:
 
     unwatched(stage, call, case)
     record_autocast(stage, case)
+
+
+@driver.scenario("bf16", "bfloat16으로 맡긴 학습", check="calls", atol=TRAIN_ATOL)
+def _bf16(stage: Stage) -> None:
+    """Accelerate has its own names for precisions, and stops at any other. In which it trains is not asked for."""
+    unwatched(stage, _train_accelerate, training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,)))

@@ -1,4 +1,4 @@
-# mistakes: missing-zero-grad, scaler-with-none, missing-unscale, unlisted(returns the sum of the losses)
+# mistakes: missing-zero-grad, scaler-with-none, missing-unscale, returns-sum
 # lines: 8, 12, 14, 17
 import torch
 

@@ -1,4 +1,4 @@
-# mistakes: missing-zero-grad, deprecated-amp|missing-autocast, unlisted(returns nothing)
+# mistakes: missing-zero-grad, deprecated-amp|missing-autocast, returns-nothing
 # lines: 8, 8, 21
 import torch
 from torch.cuda.amp import autocast
