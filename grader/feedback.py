@@ -148,10 +148,10 @@ class Diagnosis:
     """Where no mistake is named: the known one that is nearest. It is not the same."""
     repair: tuple[RepairStep, ...] = ()
     """Small edits that make the learner's own program pass, where known mistakes do not explain everything."""
-    repair_leaves: tuple[str, ...] = ()
-    """Titles of the scenarios that go wrong even with these edits; fewer than those that the edits mend."""
     pasted: Pasted | None = None
     """The well-known program that does the same in every scenario, if one does."""
+    repair_leaves: tuple[str, ...] = ()
+    """Titles of the scenarios that go wrong even with the edits of `repair`; not more than those that they mend."""
 
 
 @dataclass(frozen=True)

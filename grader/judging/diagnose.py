@@ -175,7 +175,7 @@ def _well_founded(
     elsewhere = [s for s in explanation.unexplained if s in trace.runs]
     spoiled = {field for s in elsewhere for field in _fields(s, trace, reference)}
     acting = [s for s in elsewhere if reference.behaviour(way, s) != 0]
-    if len(shows) > len(acting) and any(not _fields(s, trace, reference) <= spoiled for s in shows):
+    if len(shows) > len(acting) and any(_fields(s, trace, reference).isdisjoint(spoiled) for s in shows):
         return True
     for scenario in shows:
         theta, right = (

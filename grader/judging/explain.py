@@ -92,6 +92,8 @@ class _Search:
         ways that behave alike there may part."""
         for way in self._its.ways:
             alone = frozenset([way])
+            if not all(self._plays.changes(way, s) for s in self._wrong):  # plays are scarce
+                continue
             if all(self._plays.agrees_itself(alone, s) for s in (*self._wrong, *self._right)):
                 return Explanation(((way,),), tuple(self._wrong))
         return None
