@@ -100,7 +100,7 @@ def counted(only: tuple[str, ...]) -> Counter[str]:
 
 
 def test_each_file_says_what_it_is() -> None:
-    assert len(FILES) > 190
+    assert len(FILES) > 250
     for path in FILES:
         told = read(path.read_text(encoding="utf-8"))
         known = {m.id for m in load_course().exercise(path.parent.name).mistakes}
@@ -120,12 +120,12 @@ def test_first_tries_are_named_quickly() -> None:
 def test_first_tries_are_named() -> None:
     """The bars are what was measured when they were set, less one or two programs: none may be lost unseen.
 
-    Of 169 first tries (2 to 5 mistakes) 141 were named whole, of their 527 mistakes 487; none had no name at all, two
-    names are not those of the labels, and 410 of 512 lines are within one of the label's.
+    Of 228 first tries (2 to 5 mistakes) 215 were named whole, of their 721 mistakes 698; one had no name at all, one
+    name is not that of the label, and 560 of 723 lines are within one of the label's.
     """
     counts = counted(tuple(path.parent.name for path in FILES))
-    assert counts["whole"] >= 0.82 * counts["tries"], counts
-    assert counts["named"] >= 0.91 * counts["mistakes"], counts
-    assert counts["unknown"] <= 0.02 * counts["tries"], counts
-    assert counts["false"] <= 2, counts
-    assert counts["right_places"] >= 0.79 * counts["places"], counts
+    assert counts["whole"] >= 0.93 * counts["tries"], counts
+    assert counts["named"] >= 0.96 * counts["mistakes"], counts
+    assert counts["unknown"] <= 0.01 * counts["tries"], counts
+    assert counts["false"] <= 1, counts
+    assert counts["right_places"] >= 0.77 * counts["places"], counts
