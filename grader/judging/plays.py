@@ -11,7 +11,7 @@ from grader.judging.edits import Way
 from grader.judging.reference import Reference
 from grader.observe.trace import Run
 
-_PLAYS = 300
+_PLAYS = 360
 """Programs tried in a scenario, at 1 to 8 ms each on the reference machine: two seconds in the worst case."""
 
 _FOR_THE_END = 80
