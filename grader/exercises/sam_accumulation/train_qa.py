@@ -15,14 +15,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ExponentialLR
 
 from grader.exercises.sam_accumulation._base_optimizers import Make
-from grader.exercises.sam_accumulation._reader import (
-    ACCUM,
-    DEV,
-    JUDGED_EPOCHS,
-    TRAIN,
-    Case,
-    make_case,
-)
+from grader.exercises.sam_accumulation._reader import ACCUM, DEV, JUDGED_EPOCHS, TRAIN, Case, make_case
 from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL
 from grader.observe.fixtures.checkpoints import plain, read_checkpoint, scratch_folder, whose_weights
 from grader.observe.fixtures.classifiers import adamw, scale_rates, sgd
