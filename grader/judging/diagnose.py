@@ -120,12 +120,18 @@ def _plausible(explanation: Explanation, trace: Trace, reference: Reference) -> 
 
 def _alike(together: tuple[Way, ...], reference: Reference) -> Iterator[tuple[Way, ...]]:
     """The set with one of its mistakes made in another way that behaves alike."""
-    names = [scenario.name for scenario in reference.exercise.driver.scenarios]
     for number, way in enumerate(together):
-        for other in reference.ways:
-            same = other != way and other.mistake.id == way.mistake.id
-            if same and all(reference.behaviour(other, n) == reference.behaviour(way, n) for n in names):
-                yield (*together[:number], other, *together[number + 1 :])
+        for other in _same_mistake(way, reference):
+            yield (*together[:number], other, *together[number + 1 :])
+
+
+def _same_mistake(way: Way, reference: Reference) -> Iterator[Way]:
+    """The other ways to make the same mistake that behave alike."""
+    names = [scenario.name for scenario in reference.exercise.driver.scenarios]
+    for other in reference.ways:
+        same = other != way and other.mistake.id == way.mistake.id
+        if same and all(reference.behaviour(other, n) == reference.behaviour(way, n) for n in names):
+            yield other
 
 
 def _run(together: tuple[Way, ...], reference: Reference, scenario: str) -> Run:
@@ -159,7 +165,7 @@ def _named(
             continue
         titles = tuple(reference.exercise.driver[s].title for s in shows)
         runs = [(trace.runs[s], reference.solution(s)) for s in shows]
-        place = _raising_place(way, shows, trace, reference) or _place(way, runs, reference, source)
+        place = _raising_place(way, shows, trace, reference) or _place(way, chosen, runs, reference, source)
         named.append(_joined(mistakes, titles, place))
     return tuple(named)
 
@@ -213,19 +219,35 @@ def _raising_place(way: Way, shows: Sequence[str], trace: Trace, reference: Refe
     return None
 
 
-def _place(way: Way, runs: Sequence[tuple[Run, Run]], reference: Reference, source: str) -> Place | None:
+def _place(
+    way: Way, chosen: tuple[Way, ...], runs: Sequence[tuple[Run, Run]], reference: Reference, source: str
+) -> Place | None:
     """The line that resembles what the mistake changes; else that of the event that it is about."""
-    exercise, mistake = reference.exercise, way.mistake
-    solution, wrong = exercise_source(exercise), reference.sources[way.name]
-    place = place_of(solution, wrong, source, exercise.name, at=mistake.at, near=mistake.near)
-    if place is not None:
-        return place
+    same = [way, *_same_mistake(way, reference)]
+    places = [_text_place(one, chosen, reference, source) for one in same]
+    found = [place for place in places if place is not None]
+    if found:  # of the ways to make the mistake, the learner's is the one that reads most like it
+        return max(found, key=lambda place: place.likeness)
+    kind = way.mistake.at
     extra = (event for run, solution in runs for event in differing(run, solution))
     every = (event for run, _ in runs for event in run.events)
     for event in (*extra, *every):
-        if event.kind == mistake.at and event.line is not None:
+        if event.kind == kind and event.line is not None:
             return Place(event.line)
     return None
+
+
+def _text_place(way: Way, chosen: tuple[Way, ...], reference: Reference, source: str) -> Place | None:
+    """The same from the text alone, beside the other mistakes that the learner makes too."""
+    exercise, mistake = reference.exercise, way.mistake
+    solution, wrong = exercise_source(exercise), reference.sources[way.name]
+    others = tuple(other for other in chosen if other.mistake.id != mistake.id)
+    if others and not mistake.near:  # that line is the solution's, and another mistake may have changed it
+        together = [w for w in reference.ways if w == way or w in others]
+        less, more = _source(others, reference), _source(tuple(together), reference)
+        if less and more:
+            solution, wrong = less, more
+    return place_of(solution, wrong, source, exercise.name, at=mistake.at, near=mistake.near)
 
 
 def _joined(mistakes: list[Mistake], scenarios: tuple[str, ...], place: Place | None) -> Named:

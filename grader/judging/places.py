@@ -11,7 +11,7 @@ import math
 import tokenize
 from collections import Counter
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cached_property
 
@@ -23,7 +23,7 @@ _GAP = (
 )
 _LIKE_ENOUGH = 0.25  # below it, no line resembles what the mistake changes
 _THE_SAME = 0.95  # from here on the learner wrote the changed line itself
-_LIKE_A_RETURN = 0.4  # the same for what ends in the returned value: else the return itself is the place
+_LIKE_A_RETURN = 0.5  # the same for what ends in the returned value: else the return itself is the place
 _BESIDE = 0.15  # what standing beside each other is worth when likeness decides
 _TOP = 2  # statements among which arguments are checked
 
@@ -37,6 +37,8 @@ class Place:
     line: int
     before: bool = False
     """Something is missing, and should stand before this line."""
+    likeness: float = field(default=0.0, compare=False)
+    """How like what the mistake changes the line is, from 0 to about 1."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,11 @@ def place_of(
     solution_statements = _statements(right, {})
     beside = _Beside(_statements(bad, {}), _statements(theirs, _names(theirs, bad), written))
     if not near:
-        return beside.place_of_changes(solution_statements, at)
-    beside_solution = _Beside(solution_statements, _statements(theirs, _names(theirs, right), written))
-    return beside.place_of_the_same(solution_statements) or beside_solution.place_of_line(near)
+        place = beside.place_of_changes(solution_statements, at)
+    else:
+        beside_solution = _Beside(solution_statements, _statements(theirs, _names(theirs, right), written))
+        place = beside.place_of_the_same(solution_statements) or beside_solution.place_of_line(near)
+    return place and replace(place, likeness=beside.likeness_of_changes(solution_statements))
 
 
 def is_line_of(solution: str, line: str) -> bool:
@@ -138,6 +142,13 @@ class _Beside:
             if place is not None:
                 return place
         return None
+
+    def likeness_of_changes(self, solution: Sequence[_Statement]) -> float:
+        """How like one of the learner's lines what was changed is, at its best."""
+        return max(
+            (self._like(range(i, j), solution[first:last])[0] for first, last, i, j in self._changes(solution)),
+            default=0.0,
+        )
 
     def _changes(self, solution: Sequence[_Statement]) -> list[tuple[int, int, int, int]]:
         """Where the two programs differ: positions in the solution (first, last) and in the other (start, end)."""
