@@ -133,6 +133,17 @@ class RepairStep:
 
 
 @dataclass(frozen=True)
+class Remembered:
+    """Something that outlives a call of the learner's function, and spoils the next."""
+
+    scenarios: tuple[str, ...]
+    """Titles of those that come out otherwise in a program loaded anew."""
+    line: int | None
+    """Of what could outlive a call, counted as in `Feedback.line`."""
+    cell: int | None
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """Why it is wrong, as far as behaviour tells."""
 
@@ -152,6 +163,8 @@ class Diagnosis:
     """The well-known program that does the same in every scenario, if one does."""
     repair_leaves: tuple[str, ...] = ()
     """Titles of the scenarios that go wrong even with the edits of `repair`; not more than those that they mend."""
+    remembered: Remembered | None = None
+    """What the program remembers from earlier calls; then nothing else is named."""
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,10 @@ class _Beside:
     def likeness_of_changes(self, solution: Sequence[_Statement]) -> float:
         """How like one of the learner's lines what was changed is, at its best."""
         return max(
-            (self._like(range(i, j), solution[first:last])[0] for first, last, i, j in self._changes(solution)),
+            (
+                self._like(range(i, j), solution[first:last])[0]
+                for first, last, i, j in self._changes(solution)
+            ),
             default=0.0,
         )
 

@@ -1,13 +1,16 @@
-"""Feedback that names no mistake, or not all of them -> the same with the place that a repair of the program shows."""
+"""Feedback that names no mistake, or not all of them -> the same with what only plays of the learner's program tell:
+whether it remembers earlier calls, and the place that a repair shows."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
 from grader.course import Exercise
-from grader.feedback import Feedback, RepairStep
+from grader.feedback import Diagnosis, Feedback, Remembered, RepairStep
 from grader.judging.assess import Origin
+from grader.judging.judge import difference
 from grader.judging.reference import Reference
 from grader.observe.trace import Run
+from grader.repair.memory import keeper_line, runs_from_anew
 from grader.repair.search import Runner, search
 from grader.repair.small_edits import SmallEdit
 
@@ -34,7 +37,9 @@ def with_repair(
     origin: Origin,
     runner: Runner,
 ) -> Feedback:
-    """Search for a repair, and point at its places; the feedback as it was where none is found.
+    """Say what the program remembers from earlier calls; else search for a repair, and point at its places.
+
+    The feedback stays as it was where neither is found.
 
     A repair of half of what went wrong is told where nothing else is: no known mistake, no exception.
 
@@ -48,6 +53,9 @@ def with_repair(
     """
     if not runs:  # it does not even load
         return feedback
+    remembering = _remembering(feedback, exercise, runs, reference, origin, runner)
+    if remembering is not None:
+        return remembering
     found = search(
         exercise, origin.source, runs, reference.solution, runner, budget=_budget(exercise, reference)
     )
@@ -61,6 +69,43 @@ def with_repair(
         return told
     line = found.edits[0].line
     return replace(told, line=steps[0].line, cell=steps[0].cell, source_line=origin.text(line))
+
+
+def _remembering(
+    feedback: Feedback,
+    exercise: Exercise,
+    runs: Mapping[str, Run],
+    reference: Reference,
+    origin: Origin,
+    runner: Runner,
+) -> Feedback | None:
+    """The feedback with what the program remembers instead of names; None where it remembers nothing."""
+    line = keeper_line(origin.source, exercise.name)
+    if line is None:
+        return None
+    failing = [
+        name
+        for name, run in runs.items()
+        if difference(run, reference.solution(name), exercise.driver[name].atol) is not None
+    ]
+    fresh = runs_from_anew(exercise, origin.source, runs, failing, runner)
+    if not fresh:
+        return None
+    place = origin.place(line)
+    remembered = Remembered(
+        tuple(exercise.driver[name].title for name in fresh),
+        place.line if place else None,
+        place.cell if place else None,
+    )
+    # What is remembered spoils a second call within a scenario too, as other mistakes would: no name is sure.
+    diagnosis = Diagnosis(first_difference=feedback.diagnosis.first_difference, remembered=remembered)
+    return replace(
+        feedback,
+        diagnosis=diagnosis,
+        line=remembered.line,
+        cell=remembered.cell,
+        source_line=origin.text(line),
+    )
 
 
 def _budget(exercise: Exercise, reference: Reference) -> int:

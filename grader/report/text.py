@@ -87,6 +87,7 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     for line in words.looks(feedback):
         yield _indented(_prose(f"→ {line}"))
     for more in (
+        words.remembered(feedback),
         *words.repair(feedback),
         words.repair_leaves(feedback),
         words.rest(feedback),

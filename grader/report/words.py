@@ -34,6 +34,7 @@ STATUS_NAMES: dict[Status, str] = {
 }
 
 UNNAMED = "처음 보는 실수예요"
+REMEMBERS = "지난 호출에서 남은 것이 다음 호출을 망쳐요"
 PASTED = "널리 퍼진 코드와 똑같이 움직여요"
 EMPTY, FILL_IN = "아직 비어 있어요", "함수 안을 채운 다음 다시 확인해 보세요."
 INSEPARABLE = "어느 쪽이든 결과가 똑같아요. 내 코드에서 어느 쪽인지 찾아보세요."
@@ -88,9 +89,8 @@ def headline(feedback: Feedback) -> Headline:
         return _named_headline(mark, mistakes)
     if not feedback.begun:
         return Headline(MARKS["missing"], EMPTY, FILL_IN)
-    pasted = feedback.diagnosis.pasted
-    if pasted is not None:
-        return Headline(mark, PASTED)
+    if feedback.diagnosis.pasted is not None or feedback.diagnosis.remembered is not None:
+        return Headline(mark, PASTED if feedback.diagnosis.pasted is not None else REMEMBERS)
     if feedback.status == "failed":
         told = feedback.diagnosis.first_difference is not None
         return Headline(mark, UNNAMED, "" if told else one_line(feedback.message, 600))
@@ -150,7 +150,8 @@ def _after_exception(error: str | None) -> str:
 def looks(feedback: Feedback) -> list[str]:
     """What each failed check means; only where neither a mistake is named nor an exception tells more."""
     diagnosis = feedback.diagnosis
-    told = diagnosis.mistakes or diagnosis.pasted or diagnosis.repair or feedback.error is not None
+    known = diagnosis.mistakes or diagnosis.pasted or diagnosis.repair or diagnosis.remembered
+    told = known or feedback.error is not None
     if told or not feedback.begun or feedback.status != "failed":
         return []
     return [f"{check.title}: {check.look}" for check in feedback.checks if check.look and not check.passed]
@@ -197,6 +198,19 @@ def repair(feedback: Feedback) -> list[str]:
     return [f"내 코드에서 고칠 곳을 찾았어요. {told[0]}", *told[1:]]
 
 
+def remembered(feedback: Feedback) -> str:
+    """What outlives a call, and where to look for it; empty where nothing does."""
+    found = feedback.diagnosis.remembered
+    if found is None:
+        return ""
+    first = "" if found.line is None else f" {_line(found.line, found.cell)}부터 보고,"
+    return (
+        f"코드를 새로 불러와 하나씩 따로 실행하면 {_some(found.scenarios)}의 결과가 달라져요. "
+        "함수가 끝나도 사라지지 않는 것이 있어요: 기본값으로 쓴 리스트나 집합, "
+        f"`self` 없이 클래스에 바로 쓴 변수, 함수 밖의 변수.{first} 고친 다음 다시 확인해 보세요."
+    )
+
+
 def repair_leaves(feedback: Feedback) -> str:
     """Where more is wrong than the edits mend; empty when they mend everything."""
     titles = feedback.diagnosis.repair_leaves
@@ -209,7 +223,11 @@ def repair_place(step: RepairStep) -> str:
     """`코드 셀 3의 12번째 줄`."""
     if step.line is None:
         return "이 함수"
-    return f"{step.line}번째 줄" if step.cell is None else f"코드 셀 {step.cell}의 {step.line}번째 줄"
+    return _line(step.line, step.cell)
+
+
+def _line(line: int, cell: int | None) -> str:
+    return f"{line}번째 줄" if cell is None else f"코드 셀 {cell}의 {line}번째 줄"
 
 
 def repair_kind(step: RepairStep) -> str:

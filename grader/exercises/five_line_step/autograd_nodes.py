@@ -85,9 +85,11 @@ def _walk(stage: Stage, loss: Tensor) -> object:
 
 @driver.scenario("chain", "한 줄로 이어진 그래프")
 def _chain(stage: Stage) -> None:
-    """Looking at a graph leaves no gradient on its leaves."""
+    """Looking at a graph leaves no gradient on its leaves, and no memory of the nodes that were met."""
     model = mlp(stage.env)
-    stage.recorder.fact("노드", [*_names(_walk(stage, _chain_graph(stage.env, model)))])
+    loss = _chain_graph(stage.env, model)
+    stage.recorder.fact("노드", [*_names(_walk(stage, loss))])
+    stage.recorder.fact("같은 손실로 다시 부르면", [*_names(_walk(stage, loss))])
     touched = any(p.grad is not None for p in model.parameters())
     stage.recorder.fact("그레이디언트가 생김", "예" if touched else "아니요")
 
