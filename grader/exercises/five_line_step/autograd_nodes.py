@@ -98,9 +98,13 @@ def _chain(stage: Stage) -> None:
 def _types(stage: Stage) -> None:
     """Names and their order are two facts: the order of `list(set)` differs from one process to the next.
 
-    Two nodes of one kind stand at the beginning, where every walk meets them.
+    Two nodes of one kind stand near the beginning, where every walk meets them: it has names to sort by then, also
+    if it ends at the second one.
     """
-    names = _walk(stage, _chain_graph(stage.env, mlp(stage.env)) * 2.0 * 3.0)
+    loss = _chain_graph(stage.env, mlp(stage.env)) * 2.0
+    for operation in _drawn(stage.env, 8, "types"):
+        loss = operation(loss)
+    names = _walk(stage, loss * 3.0)
     listed = [str(name)[:200] for name in names][:600] if isinstance(names, list) else []
     stage.recorder.fact("반환 타입", [type_name(names), *sorted({type_name(name) for name in listed})])
     if isinstance(names, list):

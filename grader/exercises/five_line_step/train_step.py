@@ -72,6 +72,20 @@ def _norm_and_dropout(stage: Stage) -> None:
         recorder.array(f"buffers/{mode}", buffers(model))
 
 
+@driver.scenario("random-state", "난수의 상태", check="adamw")
+def _random_state(stage: Stage) -> None:
+    """Whatever seed a step sets, it leaves the same random numbers behind after two that were given."""
+    problem, left = step_problem(stage.env), []
+    for number in range(2):
+        model = mlp(stage.env)
+        torch.manual_seed(stage.env.number("state") + number)
+        stage.recorder.call(
+            stage.student("train_step"), model, sgd(model), problem.loss_fn, *problem.batches[number]
+        )
+        left.append(torch.get_rng_state())
+    stage.recorder.fact("시드를 다시 정함", "예" if torch.equal(*left) else "아니요")
+
+
 @driver.scenario("given-modes", "받은 모드", check="modes")
 def _given_modes(stage: Stage) -> None:
     """A model in each mode: two calls."""

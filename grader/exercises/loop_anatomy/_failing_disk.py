@@ -33,10 +33,11 @@ def full_disk(student: Any) -> Iterator[None]:
 
 
 @contextmanager
-def renaming(student: Any, path: Path) -> Iterator[list[bool]]:
+def renaming(student: Any, path: Path, elsewhere: Callable[[], None]) -> Iterator[list[bool]]:
     """For each file that is renamed to the checkpoint's name: was the old checkpoint gone by then?
 
-    Files outside the checkpoint's folder cannot be renamed into it, as if they lay on another file system.
+    Files outside the checkpoint's folder cannot be renamed into it, as if they lay on another file system: then
+    `elsewhere` is called.
     """
     gaps: list[bool] = []
     originals = {name: getattr(os, name) for name in ("rename", "replace")}
@@ -45,6 +46,7 @@ def renaming(student: Any, path: Path) -> Iterator[list[bool]]:
         def renamed(src: Any, dst: Any, **kwargs: Any) -> None:
             if not kwargs and os.path.abspath(os.fsdecode(dst)) == str(path):
                 if not Path(os.path.abspath(os.fsdecode(src))).is_relative_to(path.parent):
+                    elsewhere()
                     raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), src, None, dst)
                 gaps.append(not path.exists())
             rename(src, dst, **kwargs)

@@ -1,4 +1,4 @@
-# mistakes: unmapped-precision, missing-seed, clip-after-step, leaves-eval-mode
+# mistakes: unmapped-precision, missing-seed, no-clip, leaves-eval-mode
 # lines: 58, 59, 74, 97
 import math
 import os
