@@ -1349,7 +1349,7 @@ def token_mean_accumulate(model, opt, micro_batches, *, ignore_index=-100) -> fl
     micro_batches: (x, y)를 주는 이터러블입니다. 제너레이터일 수 있습니다. 정답이 ignore_index인 위치는 세지 않습니다.
     model(x): (배치, 시간, 어휘) 로짓입니다.
 
-    업데이트도 반환값도 구간의 모든 유효한 토큰을 한 배치에 담았을 때와 같아야 합니다. 유효한 토큰이 하나도 없으면 아무것도 바꾸지 않고 ValueError를 냅니다.
+    업데이트도 반환값도 구간의 모든 유효한 토큰을 한 배치에 담았을 때와 같아야 합니다. 유효한 토큰이 하나도 없으면 업데이트하지 않고 ValueError를 냅니다.
     """
     # BEGIN SOLUTION
     # 두 번 돌아야 하므로 리스트로 모읍니다

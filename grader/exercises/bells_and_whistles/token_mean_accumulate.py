@@ -155,25 +155,6 @@ def _nothing_valid(stage: Stage) -> None:
     recorder.fact("유효한 토큰이 없는데 매개변수가 움직임", "예" if moved else "아니요")
 
 
-@driver.scenario("nothing-changed", "유효한 토큰이 없는 구간과 남아 있던 그레이디언트", check="one-empty")
-def _nothing_changed(stage: Stage) -> None:
-    """Gradients of whoever called are a part of what must not change. What is raised is asked for elsewhere."""
-    model = gpt(stage.env)
-    for parameter in model.parameters():
-        parameter.grad = torch.ones_like(parameter)
-    nothing = _micro_batches(stage.env, "nothing", empty=range(len(_SHAPES)))
-
-    def attempt() -> None:
-        try:
-            stage.student("token_mean_accumulate")(model, _sgd(model), nothing)
-        except Exception:
-            return
-
-    stage.recorder.call(attempt)
-    same = all(p.grad is not None and bool(p.grad.eq(1).all()) for p in model.parameters())
-    stage.recorder.fact("남아 있던 그레이디언트", "그대로" if same else "바뀜")
-
-
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returned(stage: Stage) -> None:
     """The window's loss before the update, on fresh models: no wrong update can change it."""

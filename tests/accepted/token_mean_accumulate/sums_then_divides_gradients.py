@@ -2,9 +2,8 @@ import torch.nn.functional as F
 
 
 def token_mean_accumulate(model, opt, micro_batches, *, ignore_index=-100):
-    """한 번만 돌면서 합의 그레이디언트를 모으고, 마지막에 나눕니다. 거절할 때는 있던 그레이디언트를 되돌립니다."""
-    given = [(p, p.grad) for group in opt.param_groups for p in group["params"]]
-    opt.zero_grad(set_to_none=True)
+    """한 번만 돌면서 합의 그레이디언트를 모으고, 마지막에 나눕니다."""
+    opt.zero_grad(set_to_none=False)
     tokens, total = 0, 0.0
     for x, y in micro_batches:
         logits = model(x)
@@ -13,11 +12,11 @@ def token_mean_accumulate(model, opt, micro_batches, *, ignore_index=-100):
         total += losses.sum().item()
         tokens += y.ne(ignore_index).sum().item()
     if tokens == 0:
-        for p, grad in given:
-            p.grad = grad
+        opt.zero_grad()
         raise ValueError("구간에 토큰이 없습니다")
-    for p, _ in given:
-        if p.grad is not None:
-            p.grad.div_(tokens)
+    for group in opt.param_groups:
+        for p in group["params"]:
+            if p.grad is not None:
+                p.grad.div_(tokens)
     opt.step()
     return total / tokens

@@ -1,5 +1,5 @@
-# mistakes: consumes-generator, divides-by-all-tokens, clears-before-refusing
-# lines: 12, 13, 8
+# mistakes: consumes-generator, divides-by-all-tokens
+# lines: 12, 13
 import torch
 import torch.nn.functional as F
 

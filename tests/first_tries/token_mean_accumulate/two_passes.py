@@ -1,5 +1,5 @@
-# mistakes: clears-before-refusing, consumes-generator, returns-last-loss
-# lines: 9, 12, 22
+# mistakes: consumes-generator, returns-last-loss
+# lines: 12, 22
 import torch
 from torch import nn
 
