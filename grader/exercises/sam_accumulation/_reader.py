@@ -1,6 +1,6 @@
 """A question-answering model of 58 parameters, and batches of questions for it: what `train_qa` is run on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -19,6 +19,8 @@ _PAD, TRAIN, DEV = 0, 1, 2
 _MICRO, ACCUM = 3, 2
 """Micro-batches of three samples by twos."""
 _DEV_SIZES = (4, 1)
+_NARROW = 4
+"""Tokens of the shorter batches, where batches are as wide as their longest question."""
 
 JUDGED_EPOCHS = 7
 _DEV_HANDICAPS = (1.0, 4.0, 0.0, 3.0, 2.0, 2.5, 3.5)
@@ -127,14 +129,14 @@ class Reader(nn.Module):
         return Answer(loss, start, end)
 
 
-def _samples(env: Env, kind: int, sizes: tuple[int, ...]) -> list[Batch]:
-    """Questions of different lengths; answers lie within what the mask shows."""
+def _samples(env: Env, kind: int, shapes: Sequence[tuple[int, int]]) -> list[Batch]:
+    """Questions of different lengths in batches of these shapes; answers lie within what the mask shows."""
     generator = env.generator(f"samples {kind}")
     result = []
-    for size in sizes:
-        ids = torch.randint(3, _TOKENS, (size, _TIME), generator=generator)
-        lengths = torch.randint(3, _TIME + 1, (size,), generator=generator)
-        mask = torch.arange(_TIME) < lengths[:, None]
+    for size, width in shapes:
+        ids = torch.randint(3, _TOKENS, (size, width), generator=generator)
+        lengths = torch.randint(3, width + 1, (size,), generator=generator)
+        mask = torch.arange(width) < lengths[:, None]
         ids[~mask] = _PAD
         ids[:, 0] = kind
         ends = [torch.randint(0, int(n), (2,), generator=generator).sort().values for n in lengths]
@@ -159,10 +161,20 @@ class Case:
 
 
 def make_case(
-    env: Env, micro_batches: int = 4, *, epochs: int = 1, temper: float = 1.0, moody: bool = False
+    env: Env,
+    micro_batches: int = 4,
+    *,
+    epochs: int = 1,
+    temper: float = 1.0,
+    moody: bool = False,
+    uneven: bool = False,
 ) -> Case:
-    """A reader and its data, others in each of the `epochs`; the larger `temper`, the surer it is of its answers."""
-    train = Loader(_samples(env, TRAIN, (_MICRO,) * micro_batches * epochs), epochs)
-    dev = Loader(_samples(env, DEV, _DEV_SIZES))
+    """A reader and its data, others in each of the `epochs`; the larger `temper`, the surer it is of its answers.
+
+    If it is `uneven`, every other window's batches have fewer tokens: within a window they may still be concatenated.
+    """
+    widths = [_NARROW if uneven and number // ACCUM % 2 else _TIME for number in range(micro_batches)]
+    train = Loader(_samples(env, TRAIN, [(_MICRO, width) for width in widths] * epochs), epochs)
+    dev = Loader(_samples(env, DEV, [(size, _TIME) for size in _DEV_SIZES]))
     model: Any = Reader(train.rounds, temper=temper, moody=moody)
     return Case(initialised(model, env, "model"), train, dev)

@@ -1,4 +1,4 @@
-# mistakes: other-exception, missing-restore, adaptive-half-done, unlisted(norm over the first group)
+# mistakes: other-exception, missing-restore, adaptive-half-done, norm-of-first-group
 # lines: 9, 22, 42, 40
 
 import torch

@@ -1,4 +1,4 @@
-# mistakes: forces-eval-mode, per-parameter-norm, forces-train-mode, returns-tensor
+# mistakes: forces-eval-mode, per-parameter-norm, leaves-train-mode, returns-tensor
 # lines: 9, 20, 29, 30
 
 import torch
