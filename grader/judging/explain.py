@@ -20,6 +20,7 @@ from grader.observe.trace import Run
 _BEAM = 32
 _GROWING = 8  # of the beam's best sets: those that grow by one mistake
 _FROM = 2  # of the beam's best sets: those that grow where a scenario needs two mistakes at once
+_PAIRS = 48  # of mistakes that are tried in a scenario, those first that explain most by themselves
 _ALIKE = 3  # sets of the same (two or more) mistakes, made in different ways
 _LARGEST = 6  # mistakes in a set
 
@@ -207,10 +208,11 @@ class _Search:
             yield grown
 
     def _with_two(self, state: _State, scenario: str, changing: Sequence[Way]) -> Iterator[_State]:
-        """The same with two mistakes more; those first that explain the run's beginning by themselves."""
+        """The same with two mistakes more; those first that explain most by themselves."""
         behaviours = self._plays.behaviours(changing, scenario)
         reach = {n: self._plays.reach(state.together | {ways[0]}, scenario) for n, ways in behaviours.items()}
-        for one, other in sorted(combinations(behaviours, 2), key=lambda p: -max(reach[p[0]], reach[p[1]])):
+        pairs = sorted(combinations(behaviours, 2), key=lambda p: -(reach[p[0]] + reach[p[1]]))
+        for one, other in pairs[:_PAIRS]:
             grown = self._joined(state, (behaviours[one][0], behaviours[other][0]), scenario)
             if grown is not None:
                 yield grown

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from grader.judging.edits import Way
+from grader.judging.judge import differing_fields
 from grader.judging.reference import Reference
 from grader.observe.trace import Run
 
@@ -28,6 +29,7 @@ class Plays:
         self._its, self._runs, self._wrong = reference, runs, wrong
         self._order = {way: number for number, way in enumerate(reference.ways)}
         self._tried: dict[tuple[str, frozenset[Way]], bool] = {}
+        self._firsts: dict[str, dict[int, Way]] = {}
         self._left = _PLAYS
         self._kept_back = _FOR_THE_END
 
@@ -59,9 +61,15 @@ class Plays:
         acting = self.acting(together, scenario)
         if len(acting) == 1:  # of those that behave alike alone, one is played
             (way,) = acting
-            number = self._its.behaviour(way, scenario)
-            acting = frozenset([self.behaviours(self._its.ways, scenario)[number][0]])
+            acting = frozenset([self._first_alike(scenario)[self._its.behaviour(way, scenario)]])
         return self.agrees_itself(acting, scenario)
+
+    def _first_alike(self, scenario: str) -> dict[int, Way]:
+        """The first way of each behaviour."""
+        if scenario not in self._firsts:
+            groups = self.behaviours(self._its.ways, scenario)
+            self._firsts[scenario] = {number: ways[0] for number, ways in groups.items()}
+        return self._firsts[scenario]
 
     def agrees_whole(self, together: frozenset[Way], scenario: str) -> bool:
         """The same with the whole program; mistakes that change nothing alone may do so together.
@@ -91,15 +99,16 @@ class Plays:
         return self._tried[key]
 
     def reach(self, together: frozenset[Way], scenario: str) -> int:
-        """How many parameter states further than the solution the set follows the learner's run."""
+        """How much nearer than the solution the set comes to the learner's run: parameter states, and other values."""
         program = self._program(self.acting(together, scenario))
         if program is None or self._left <= self._kept_back:
             return 0
         self._left -= 1
-        target = self._target(scenario)
-        right = self._its.solution(scenario)
+        target, right = self._target(scenario), self._its.solution(scenario)
         self._its.agrees(program, scenario, target)
-        return _common(self._its.known(program, scenario), target) - _common(right, target)
+        run, atol = self._its.known(program, scenario), self._its.exercise.driver[scenario].atol
+        mended = differing_fields(right, target, atol) - differing_fields(run, target, atol)
+        return _common(run, target) - _common(right, target) + len(mended)
 
     def _target(self, scenario: str) -> Run:
         return self._runs[scenario] if scenario in self._wrong else self._its.solution(scenario)
