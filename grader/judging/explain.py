@@ -20,7 +20,7 @@ from grader.observe.trace import Run
 _BEAM = 32
 _GROWING = 8  # of the beam's best sets: those that grow by one mistake
 _FROM = 2  # of the beam's best sets: those that grow where a scenario needs two mistakes at once
-_PAIRS = 48  # of mistakes that are tried in a scenario, those first that explain most by themselves
+_PAIRS = 112  # of mistakes that are tried in a scenario, those first that explain most by themselves
 _ALIKE = 3  # sets of the same (two or more) mistakes, made in different ways
 _LARGEST = 6  # mistakes in a set
 
