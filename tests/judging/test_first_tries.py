@@ -124,8 +124,8 @@ def test_first_tries_are_named() -> None:
     name is not that of the label, and 560 of 723 lines are within one of the label's.
     """
     counts = counted(tuple(path.parent.name for path in FILES))
-    assert counts["whole"] >= 0.93 * counts["tries"], counts
-    assert counts["named"] >= 0.96 * counts["mistakes"], counts
+    assert counts["whole"] >= 0.95 * counts["tries"], counts
+    assert counts["named"] >= 0.97 * counts["mistakes"], counts
     assert counts["unknown"] <= 0.01 * counts["tries"], counts
     assert counts["false"] <= 1, counts
-    assert counts["right_places"] >= 0.77 * counts["places"], counts
+    assert counts["right_places"] >= 0.80 * counts["places"], counts
