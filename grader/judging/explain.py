@@ -271,6 +271,21 @@ class _Search:
             less = together - {way}
             if less and self._all_agree(less, (*explained, *self._right)):
                 together = less
+        return self._merged(together, explained)
+
+    def _merged(self, together: frozenset[Way], explained: Sequence[str]) -> frozenset[Way]:
+        """The set with one mistake for two, where one shows in just the scenarios in which the two do."""
+        scenarios = (*explained, *self._right)
+        for pair in combinations(sorted(together, key=self._order.__getitem__), 2):
+            acting = [any(self._plays.changes(way, s) for way in pair) for s in scenarios]
+            for way in self._distinct(self._likely):
+                rest = together.difference(pair)
+                if not self._may_join(way, rest) or way in pair:
+                    continue
+                if acting == [self._plays.changes(way, s) for s in scenarios]:
+                    merged = rest | {way}
+                    if self._all_agree(merged, scenarios):
+                        return merged
         return together
 
     def _twins(self, together: frozenset[Way], explained: Sequence[str]) -> Iterator[frozenset[Way]]:

@@ -120,12 +120,12 @@ def test_first_tries_are_named_quickly() -> None:
 def test_first_tries_are_named() -> None:
     """The bars are what was measured when they were set, less one or two programs: none may be lost unseen.
 
-    Of 228 first tries (2 to 5 mistakes) 215 were named whole, of their 721 mistakes 698; one had no name at all, one
-    name is not that of the label, and 560 of 723 lines are within one of the label's.
+    Of 280 first tries (2 to 5 mistakes) 272 were named whole, of their 877 mistakes 862; one had no name at all, no
+    name was false, and 712 of 887 lines are within one of the label's.
     """
     counts = counted(tuple(path.parent.name for path in FILES))
     assert counts["whole"] >= 0.95 * counts["tries"], counts
     assert counts["named"] >= 0.97 * counts["mistakes"], counts
     assert counts["unknown"] <= 0.01 * counts["tries"], counts
-    assert counts["false"] <= 1, counts
-    assert counts["right_places"] >= 0.80 * counts["places"], counts
+    assert counts["false"] == 0, counts
+    assert counts["right_places"] >= 0.79 * counts["places"], counts
