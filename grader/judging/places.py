@@ -90,7 +90,10 @@ def place_of(
         place = beside.place_of_changes(solution_statements, at)
     else:
         beside_solution = _Beside(solution_statements, _statements(theirs, _names(theirs, right), written))
-        place = beside.place_of_the_same(solution_statements) or beside_solution.place_of_line(near)
+        place = beside.place_of_the_same(solution_statements)
+        if place is None:
+            words, missing = beside.changed(solution_statements)
+            place = beside_solution.place_of_line(near, words, missing=missing)
     return place and replace(place, likeness=beside.likeness_of_changes(solution_statements))
 
 
@@ -111,12 +114,17 @@ class _Beside:
         counts = Counter(word for statement in (*its, *theirs) for word in statement.words)
         self._rarity = {word: math.log((1 + len(its) + len(theirs)) / n) for word, n in counts.items()}
 
-    def place_of_line(self, line: str) -> Place | None:
-        """The learner's line beside the statement that is written so."""
+    def place_of_line(self, line: str, changed: Words, *, missing: bool) -> Place | None:
+        """The learner's line beside the statement that is written so; of several lines the one with changed words.
+
+        What is `missing` should stand before the statement, or in that one of its lines.
+        """
         number = next(i for i, statement in enumerate(self._its) if _is(statement, line))
-        if number in self._pairs:
-            return Place(self._theirs[self._pairs[number]].line)
-        return self._between(number, number + 1)
+        if number not in self._pairs:
+            return self._between(number, number + 1)
+        statement = self._theirs[self._pairs[number]]
+        at = self._line_in(statement, changed)
+        return Place(at, before=missing and at == statement.line)
 
     def place_of_the_same(self, solution: Sequence[_Statement]) -> Place | None:
         """The learner's line that is one of the changed ones, word for word, if it is there."""
@@ -142,6 +150,13 @@ class _Beside:
             if place is not None:
                 return place
         return None
+
+    def changed(self, solution: Sequence[_Statement]) -> tuple[Words, bool]:
+        """The words that are only in one of the two programs, and whether the other only lacks statements."""
+        changes = self._changes(solution)
+        old = sum((s.words for first, last, _, _ in changes for s in solution[first:last]), Words())
+        new = sum((s.words for _, _, start, end in changes for s in self._its[start:end]), Words())
+        return (new - old) + (old - new), all(start == end for _, _, start, end in changes)
 
     def likeness_of_changes(self, solution: Sequence[_Statement]) -> float:
         """How like one of the learner's lines what was changed is, at its best."""
