@@ -21,6 +21,7 @@ _BEAM = 32
 _GROWING = 8  # of the beam's best sets: those that grow by one mistake
 _FROM = 2  # of the beam's best sets: those that grow where a scenario needs two mistakes at once
 _PAIRS = 112  # of mistakes that are tried in a scenario, those first that explain most by themselves
+_IN_VAIN = 3  # scenarios that no pair explains, after which no set begins with a pair
 _ALIKE = 3  # sets of the same (two or more) mistakes, made in different ways
 _LARGEST = 6  # mistakes in a set
 
@@ -152,10 +153,13 @@ class _Search:
                 beam = grown
             else:
                 later.append(scenario)  # one mistake more may be enough when others have grown the sets
+        in_vain = 0
         for scenario in later:
             grown = self._grown(beam, scenario, changing[scenario], leave_out=leave_out)
             if not grown:
-                pairs = [n for s in beam[:_FROM] for n in self._with_two(s, scenario, changing[scenario])]
+                begun = [s for s in beam[:_FROM] if s.together or in_vain < _IN_VAIN]
+                pairs = [n for s in begun for n in self._with_two(s, scenario, changing[scenario])]
+                in_vain += not pairs
                 grown = self._first([*pairs, *(beam if leave_out else ())])
             beam = grown
         return beam
