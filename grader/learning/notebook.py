@@ -107,6 +107,12 @@ def _standing(exercise: Exercise, learner: Progress) -> str:
     return f"레슨 {exercise.lesson}의 연습 함수 {len(names)}개를 모두 통과했어요.{onward}"
 
 
+_BROKEN = (
+    "정답도 이 커널에서는 실행되지 않아요. 실행을 멈춘 순간에 PyTorch를 반쯤 불러온 것일 수 있어요. "
+    "커널을 다시 시작한 다음 다시 확인해 보세요."
+)
+
+
 def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seconds: float) -> Feedback:
     program, origin = _program(exercise, function)
     known = reference(exercise.name, SEED, device)
@@ -120,6 +126,11 @@ def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seco
         if isinstance(error, KeyboardInterrupt):
             raise
         return without_trace(exercise, "crashed", message=f"{MESSAGES['crashed']} ({type(error).__name__})")
+    if any(known.solution(name).failure is not None for name in trace.runs):
+        # A Ctrl-C during one of torch's lazy imports leaves half a module behind. Then nothing runs, the solution
+        # no more than the learner's function, and what is equally broken must not pass.
+        reference.cache_clear()
+        return without_trace(exercise, "crashed", message=_BROKEN)
     feedback = assess(exercise, trace, known, origin)
     if not wants_repair(feedback):
         return feedback

@@ -16,6 +16,7 @@ from torch import nn
 from grader import check, hint
 from grader.course_files import load_course
 from grader.judging.edits import exercise_source
+from grader.judging.reference import reference
 from grader.submission.file import read_source
 
 RIGHT = {name: exercise_source(e) for name, e in load_course().exercises.items() if e.lesson == "01"}
@@ -178,13 +179,30 @@ def test_an_endless_loop_is_stopped_outside_the_main_thread() -> None:
 
 
 def test_ctrl_c_comes_through() -> None:
-    function = cell("def train_step(model, opt, loss_fn, xb, yb):\n    while True:\n        pass\n")[
-        "train_step"
-    ]
-    timer = threading.Timer(0.5, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT))  # type: ignore[arg-type]
-    timer.start()
+    """It comes while the learner's loop runs; one during a lazy import of torch's may get lost there."""
+    timer = threading.Timer(0.2, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT))  # type: ignore[arg-type]
+    source = "def train_step(model, opt, loss_fn, xb, yb):\n    began()\n    while True:\n        pass\n"
+    function = cell(source, began=timer.start)["train_step"]
     with pytest.raises(KeyboardInterrupt):
         check(function)  # type: ignore[arg-type]
+
+
+def test_a_broken_kernel_passes_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Ctrl-C in the middle of a lazy import breaks the solution's runs just as the learner's: equal, and wrong."""
+
+    def half_imported(*_args: object, **_kwargs: object) -> None:
+        raise AttributeError("partially initialized module 'torch._dynamo'")
+
+    reference.cache_clear()
+    with monkeypatch.context() as broken:
+        broken.setattr(torch.optim.SGD, "__init__", half_imported)
+        broken.setattr(torch.optim.AdamW, "__init__", half_imported)
+        feedback = checked(
+            "def train_step(model, opt, loss_fn, xb, yb):\n    while True:\n        pass\n"
+        ).feedback
+    assert feedback.status == "crashed"
+    assert "커널을 다시 시작" in feedback.message
+    assert checked(RIGHT["train_step"]).passed
 
 
 def test_the_learners_own_things_are_untouched() -> None:
