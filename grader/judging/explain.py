@@ -10,6 +10,7 @@ mistake that other mistakes hide changes nothing that can be seen, and is not gu
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 from grader.judging.edits import Way
@@ -73,7 +74,7 @@ class _Search:
     def explanation(self) -> Explanation:
         """First sets that explain every scenario, then those that leave some out; likely mistakes before all others."""
         found = Explanation()
-        tries = ((self._distinct(self._likely), False), (self._likely, True), (self._its.ways, True))
+        tries = ((self._distinct, False), (self._likely, True), (self._its.ways, True))
         for plausible, leave_out in tries:
             if len(found.explained) == len(self._wrong):
                 break
@@ -129,11 +130,12 @@ class _Search:
     def _all_agree(self, together: frozenset[Way], scenarios: Iterable[str]) -> bool:
         return all(self._plays.agrees_whole(together, scenario) for scenario in scenarios)
 
-    def _distinct(self, ways: Sequence[Way]) -> list[Way]:
-        """One of the ways to make a mistake that behave alike in every scenario."""
+    @cached_property
+    def _distinct(self) -> list[Way]:
+        """Of the likely ways to make a mistake that behave alike in every scenario, one."""
         names = [s.name for s in self._its.exercise.driver.scenarios]
         first: dict[tuple[object, ...], Way] = {}
-        for way in ways:
+        for way in self._likely:
             first.setdefault((way.mistake.id, *(self._its.behaviour(way, name) for name in names)), way)
         return list(first.values())
 
@@ -282,7 +284,7 @@ class _Search:
         scenarios = (*explained, *self._right)
         for pair in combinations(sorted(together, key=self._order.__getitem__), 2):
             acting = [any(self._plays.changes(way, s) for way in pair) for s in scenarios]
-            for way in self._distinct(self._likely):
+            for way in self._distinct:
                 rest = together.difference(pair)
                 if not self._may_join(way, rest) or way in pair:
                     continue
@@ -297,7 +299,7 @@ class _Search:
         for way in sorted(together, key=self._order.__getitem__):
             acting = [s for s in explained if self._plays.changes(way, s)]
             rest = together - {way}
-            for other in self._distinct(self._likely):
+            for other in self._distinct:
                 alike = [s for s in acting if self._its.behaviour(other, s) == self._its.behaviour(way, s)]
                 if not alike or other.mistake.id in {w.mistake.id for w in together}:
                     continue

@@ -85,16 +85,18 @@ def place_of(
         return None
     written = learner.split("\n")
     solution_statements = _statements(right, {})
-    beside = _Beside(_statements(bad, {}), _statements(theirs, _names(theirs, bad), written))
+    in_its_names = _statements(theirs, _names(theirs, bad), written)
+    beside = _Beside(_statements(bad, {}), in_its_names, solution_statements)
     if not near:
-        place = beside.place_of_changes(solution_statements, at)
+        place = beside.place_of_changes(at)
     else:
-        beside_solution = _Beside(solution_statements, _statements(theirs, _names(theirs, right), written))
-        place = beside.place_of_the_same(solution_statements)
+        place = beside.place_of_the_same()
         if place is None:
-            words, missing = beside.changed(solution_statements)
+            in_right_names = _statements(theirs, _names(theirs, right), written)
+            beside_solution = _Beside(solution_statements, in_right_names, solution_statements)
+            words, missing = beside.changed()
             place = beside_solution.place_of_line(near, words, missing=missing)
-    return place and replace(place, likeness=beside.likeness_of_changes(solution_statements))
+    return place and replace(place, likeness=beside.likeness_of_changes())
 
 
 def is_line_of(solution: str, line: str) -> bool:
@@ -109,8 +111,10 @@ def is_line_of(solution: str, line: str) -> bool:
 class _Beside:
     """A program's statements and the learner's, laid beside each other."""
 
-    def __init__(self, its: Sequence[_Statement], theirs: Sequence[_Statement]) -> None:
-        self._its, self._theirs = its, theirs
+    def __init__(
+        self, its: Sequence[_Statement], theirs: Sequence[_Statement], solution: Sequence[_Statement]
+    ) -> None:
+        self._its, self._theirs, self._solution = its, theirs, solution
         counts = Counter(word for statement in (*its, *theirs) for word in statement.words)
         self._rarity = {word: math.log((1 + len(its) + len(theirs)) / n) for word, n in counts.items()}
 
@@ -126,23 +130,23 @@ class _Beside:
         at = self._line_in(statement, changed)
         return Place(at, before=missing and at == statement.line)
 
-    def place_of_the_same(self, solution: Sequence[_Statement]) -> Place | None:
+    def place_of_the_same(self) -> Place | None:
         """The learner's line that is one of the changed ones, word for word, if it is there."""
-        known = {statement.text for statement in solution}
-        for first, last, start, end in self._changes(solution):
+        known = {statement.text for statement in self._solution}
+        for first, last, start, end in self._changes:
             new = [number for number in range(start, end) if self._its[number].text not in known]
-            likeness, place = self._like(new, solution[first:last])
+            likeness, place = self._like(new, self._solution[first:last])
             if likeness >= _THE_SAME:
                 return place
         return None
 
-    def place_of_changes(self, solution: Sequence[_Statement], at: str) -> Place | None:
+    def place_of_changes(self, at: str) -> Place | None:
         """The place of the most telling change: lines that are there too many, wrong ones, then missing ones."""
         returns = [s.line for s in self._theirs if s.returns]
-        for first, last, start, end in self._changes(solution):
-            if first <= _TOP and any(s.refuses for s in solution[first : last + 1]):
+        for first, last, start, end in self._changes:
+            if first <= _TOP and any(s.refuses for s in self._solution[first : last + 1]):
                 return self._first_check()
-            likeness, place = self._like(range(start, end), solution[first:last])
+            likeness, place = self._like(range(start, end), self._solution[first:last])
             if start < end and at == "return" and returns and likeness < _LIKE_A_RETURN:
                 return Place(returns[-1])
             if place is None or likeness < _LIKE_ENOUGH:
@@ -151,27 +155,25 @@ class _Beside:
                 return place
         return None
 
-    def changed(self, solution: Sequence[_Statement]) -> tuple[Words, bool]:
+    def changed(self) -> tuple[Words, bool]:
         """The words that are only in one of the two programs, and whether the other only lacks statements."""
-        changes = self._changes(solution)
-        old = sum((s.words for first, last, _, _ in changes for s in solution[first:last]), Words())
+        changes = self._changes
+        old = sum((s.words for first, last, _, _ in changes for s in self._solution[first:last]), Words())
         new = sum((s.words for _, _, start, end in changes for s in self._its[start:end]), Words())
         return (new - old) + (old - new), all(start == end for _, _, start, end in changes)
 
-    def likeness_of_changes(self, solution: Sequence[_Statement]) -> float:
+    def likeness_of_changes(self) -> float:
         """How like one of the learner's lines what was changed is, at its best."""
         return max(
-            (
-                self._like(range(i, j), solution[first:last])[0]
-                for first, last, i, j in self._changes(solution)
-            ),
+            (self._like(range(i, j), self._solution[first:last])[0] for first, last, i, j in self._changes),
             default=0.0,
         )
 
-    def _changes(self, solution: Sequence[_Statement]) -> list[tuple[int, int, int, int]]:
+    @cached_property
+    def _changes(self) -> list[tuple[int, int, int, int]]:
         """Where the two programs differ: positions in the solution (first, last) and in the other (start, end)."""
         matcher = SequenceMatcher(
-            a=[(s.blocks, s.text) for s in solution],
+            a=[(s.blocks, s.text) for s in self._solution],
             b=[(s.blocks, s.text) for s in self._its],
             autojunk=False,
         )
@@ -345,6 +347,3 @@ def _words(text: str) -> Words:
 def _is_key(token: tokenize.TokenInfo) -> bool:
     """A string that names something, `"scheduler"`; a message for people is each one's own."""
     return token.type == tokenize.STRING and token.string.isascii() and " " not in token.string
-
-
-__all__ = ["Place", "place_of"]

@@ -13,7 +13,7 @@ from grader.judging.reference import Reference
 from grader.observe.trace import Run
 
 _PLAYS = 360
-"""Programs tried in a scenario, at 1 to 8 ms each on the reference machine: two seconds in the worst case."""
+"""Programs tried, at 1 to 15 ms each on the reference machine."""
 
 _FOR_THE_END = 80
 """Of these plays: kept to play the best sets whole."""

@@ -7,10 +7,10 @@ from dataclasses import replace
 from grader.course import Exercise
 from grader.feedback import Diagnosis, Feedback, Remembered, RepairStep
 from grader.judging.assess import Origin
-from grader.judging.judge import difference
+from grader.judging.judge import judge
 from grader.judging.reference import Reference
-from grader.observe.trace import Run
-from grader.repair.memory import keeper_line, runs_from_anew
+from grader.observe.trace import Run, Trace
+from grader.repair.memory import keeper_line, otherwise_when_anew
 from grader.repair.search import Runner, search
 from grader.repair.small_edits import SmallEdit
 
@@ -83,12 +83,9 @@ def _remembering(
     line = keeper_line(origin.source, exercise.name)
     if line is None:
         return None
-    failing = [
-        name
-        for name, run in runs.items()
-        if difference(run, reference.solution(name), exercise.driver[name].atol) is not None
-    ]
-    fresh = runs_from_anew(exercise, origin.source, runs, failing, runner)
+    wrong = judge(exercise, Trace(dict(runs)), reference.solution).differences
+    failing = [name for name in wrong if name in runs]
+    fresh = otherwise_when_anew(exercise, origin.source, runs, failing, runner)
     if not fresh:
         return None
     place = origin.place(line)

@@ -7,7 +7,7 @@ scenario that comes out otherwise in a program loaded anew shows that something 
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, count
 
 from grader.course import Exercise
 from grader.judging.judge import difference
@@ -63,10 +63,10 @@ def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Iterable[ast.e
     return node.targets if isinstance(node, ast.Assign) else (node.target,)
 
 
-def runs_from_anew(
+def otherwise_when_anew(
     exercise: Exercise, source: str, runs: Mapping[str, Run], failing: Iterable[str], runner: Runner
-) -> dict[str, Run]:
-    """Runs of failing scenarios that come out otherwise, and each time the same, in a program loaded anew.
+) -> list[str]:
+    """The failing scenarios that come out otherwise, and each time the same, in a program loaded anew.
 
     Args:
         exercise: whose scenarios they are.
@@ -75,16 +75,14 @@ def runs_from_anew(
         failing: names of scenarios that differ from the solution's.
         runner: plays the program; it loads a text anew that is not the one before.
     """
-    found, texts = {}, 0
-    for name in failing:
-        atol = exercise.driver[name].atol
-        again = []
-        for _ in range(2):  # what comes out otherwise by chance proves nothing
-            texts += 1
-            run = runner.run(source + "\n" * texts, name)
-            if run is None or difference(run, runs[name], atol) is None:
-                break
-            again.append(run)
-        if len(again) == 2 and difference(again[0], again[1], atol) is None:
-            found[name] = again[0]
-    return found
+    texts = (source + "\n" * number for number in count(1))
+    return [name for name in failing if _otherwise(exercise, texts, name, runs[name], runner)]
+
+
+def _otherwise(exercise: Exercise, texts: Iterator[str], name: str, before: Run, runner: Runner) -> bool:
+    atol = exercise.driver[name].atol
+    first = runner.run(next(texts), name)
+    if first is None or difference(first, before, atol) is None:
+        return False
+    second = runner.run(next(texts), name)  # what comes out otherwise by chance proves nothing
+    return second is not None and difference(first, second, atol) is None

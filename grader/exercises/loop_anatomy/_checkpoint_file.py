@@ -29,13 +29,12 @@ def recorded_content(recorder: Recorder, path: Path, known: Sequence[type] = ())
 def watched_replacement(recorder: Recorder, student: Any, path: Path) -> Iterator[None]:
     """Record how the file that lies at `path` is replaced inside this context: there must always be a whole one."""
     kept = second_name(path, path.with_name("kept.pt"))
-    moved: list[None] = []
-    with renaming(student, path, lambda: moved.append(None)) as gaps:
+    with renaming(student, path) as seen:
         yield
     # `shutil.move` does not fail where it cannot rename, but copies.
-    recorder.fact("다른 폴더에 쓴 파일을 옮기려 함", "예" if moved else "아니요")
+    recorder.fact("다른 폴더에 쓴 파일을 옮기려 함", "예" if seen.elsewhere else "아니요")
     # If a program removes the old file before it renames the new one, a crash in between leaves no file.
-    recorder.fact("이름을 바꿀 때 예전 파일", "없음" if any(gaps) else "있음")
+    recorder.fact("이름을 바꿀 때 예전 파일", "없음" if any(seen.gaps) else "있음")
     # A file that was written in place shows its new content under its second name as well.
     recorder.fact("저장하는 동안 예전 파일", "그대로" if kept() else "덮어씀")
 

@@ -5,6 +5,7 @@ import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,23 +33,32 @@ def full_disk(student: Any) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def renaming(student: Any, path: Path, elsewhere: Callable[[], None]) -> Iterator[list[bool]]:
-    """For each file that is renamed to the checkpoint's name: was the old checkpoint gone by then?
+@dataclass
+class Renames:
+    """How files were renamed to the checkpoint's name."""
 
-    Files outside the checkpoint's folder cannot be renamed into it, as if they lay on another file system: then
-    `elsewhere` is called.
+    gaps: list[bool] = field(default_factory=list)
+    """For each of them: was the old checkpoint gone by then?"""
+    elsewhere: bool = False
+    """Whether one of them lay outside the checkpoint's folder."""
+
+
+@contextmanager
+def renaming(student: Any, path: Path) -> Iterator[Renames]:
+    """Watch what is renamed to `path`.
+
+    Files outside the checkpoint's folder cannot be renamed into it, as if they lay on another file system.
     """
-    gaps: list[bool] = []
+    seen = Renames()
     originals = {name: getattr(os, name) for name in ("rename", "replace")}
 
     def watched(rename: Callable[..., None]) -> Callable[..., None]:
         def renamed(src: Any, dst: Any, **kwargs: Any) -> None:
             if not kwargs and os.path.abspath(os.fsdecode(dst)) == str(path):
                 if not Path(os.path.abspath(os.fsdecode(src))).is_relative_to(path.parent):
-                    elsewhere()
+                    seen.elsewhere = True
                     raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), src, None, dst)
-                gaps.append(not path.exists())
+                seen.gaps.append(not path.exists())
             rename(src, dst, **kwargs)
 
         return renamed
@@ -56,7 +66,7 @@ def renaming(student: Any, path: Path, elsewhere: Callable[[], None]) -> Iterato
     with ExitStack() as stack:
         for name, original in originals.items():
             stack.enter_context(replaced(student, os, name, watched(original)))
-        yield gaps
+        yield seen
 
 
 def second_name(path: Path, link: Path) -> Any:
