@@ -94,8 +94,7 @@ def place_of(
         if place is None:
             in_right_names = _statements(theirs, _names(theirs, right), written)
             beside_solution = _Beside(solution_statements, in_right_names, solution_statements)
-            words, missing = beside.changed()
-            place = beside_solution.place_of_line(near, words, missing=missing)
+            place = beside_solution.place_of_line(near, beside.changed_words(), missing=beside.missing())
     return place and replace(place, likeness=beside.likeness_of_changes())
 
 
@@ -118,17 +117,19 @@ class _Beside:
         counts = Counter(word for statement in (*its, *theirs) for word in statement.words)
         self._rarity = {word: math.log((1 + len(its) + len(theirs)) / n) for word, n in counts.items()}
 
-    def place_of_line(self, line: str, changed: Words, *, missing: bool) -> Place | None:
+    def place_of_line(self, line: str, changed: Words, *, missing: int | None) -> Place | None:
         """The learner's line beside the statement that is written so; of several lines the one with changed words.
 
-        What is `missing` should stand before the statement, or in that one of its lines.
+        What is `missing` before the statement is said to belong before it; after it, it is the statement that
+        makes the missing one necessary.
         """
         number = next(i for i, statement in enumerate(self._its) if _is(statement, line))
         if number not in self._pairs:
             return self._between(number, number + 1)
         statement = self._theirs[self._pairs[number]]
         at = self._line_in(statement, changed)
-        return Place(at, before=missing and at == statement.line)
+        precedes = missing is not None and missing < number
+        return Place(at, before=precedes and at == statement.line)
 
     def place_of_the_same(self) -> Place | None:
         """The learner's line that is one of the changed ones, word for word, if it is there."""
@@ -155,12 +156,19 @@ class _Beside:
                 return place
         return None
 
-    def changed(self) -> tuple[Words, bool]:
-        """The words that are only in one of the two programs, and whether the other only lacks statements."""
-        changes = self._changes
-        old = sum((s.words for first, last, _, _ in changes for s in self._solution[first:last]), Words())
-        new = sum((s.words for _, _, start, end in changes for s in self._its[start:end]), Words())
-        return (new - old) + (old - new), all(start == end for _, _, start, end in changes)
+    def changed_words(self) -> Words:
+        """The words that are only in one of the two programs."""
+        old = sum(
+            (s.words for first, last, _, _ in self._changes for s in self._solution[first:last]), Words()
+        )
+        new = sum((s.words for _, _, start, end in self._changes for s in self._its[start:end]), Words())
+        return (new - old) + (old - new)
+
+    def missing(self) -> int | None:
+        """The number of the first statement that the program only lacks; None if anything else is otherwise."""
+        if any(start != end for _, _, start, end in self._changes):
+            return None
+        return min(first for first, *_ in self._changes)
 
     def likeness_of_changes(self) -> float:
         """How like one of the learner's lines what was changed is, at its best."""
