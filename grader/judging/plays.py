@@ -13,7 +13,7 @@ from grader.judging.reference import Reference
 from grader.observe.trace import Run
 
 _PLAYS = 360
-"""Programs tried, at 1 to 15 ms each on the reference machine."""
+"""Programs tried, at 1 to 10 ms each on the reference machine; fewer where a driver says that a play costs more."""
 
 _FOR_THE_END = 80
 """Of these plays: kept to play the best sets whole."""
@@ -30,12 +30,13 @@ class Plays:
         self._order = {way: number for number, way in enumerate(reference.ways)}
         self._tried: dict[tuple[str, frozenset[Way]], bool] = {}
         self._firsts: dict[str, dict[int, Way]] = {}
-        self._left = _PLAYS
-        self._kept_back = _FOR_THE_END
+        self._left = round(_PLAYS / reference.exercise.driver.cost)
+        self._kept_back = 0
+        self.keep_for_the_end(True)
 
     def keep_for_the_end(self, keep: bool) -> None:
         """Whether to leave some plays for the best sets."""
-        self._kept_back = _FOR_THE_END if keep else 0
+        self._kept_back = round(_FOR_THE_END / self._its.exercise.driver.cost) if keep else 0
 
     def sorted(self, together: Iterable[Way]) -> Ways:
         """In the order of the course file."""

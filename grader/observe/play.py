@@ -93,8 +93,9 @@ class Driver:
         def _adamw(stage: Stage) -> None: ...
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, *, cost: float = 1.0) -> None:
+        """`cost`: how many plays a play of it counts for where plays are limited, because its scenarios are long."""
+        self.name, self.cost = name, cost
         self._scenarios: dict[str, Scenario] = {}
 
     @property
@@ -200,7 +201,7 @@ def _untouched_process(seed: int) -> Iterator[None]:
     python_state, numpy_state = random.getstate(), np.random.get_state()
     dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        torch.manual_seed(seed)
+        _seed_torch(seed)
         np.random.seed(seed)
         random.seed(seed)
         torch.set_default_dtype(torch.float32)
@@ -212,3 +213,14 @@ def _untouched_process(seed: int) -> Iterator[None]:
             np.random.set_state(numpy_state)
             torch.set_default_dtype(dtype)
             torch.set_grad_enabled(grad)
+
+
+def _seed_torch(seed: int) -> None:
+    """As `torch.manual_seed`, which without a GPU formats a stack trace for each kind of device that is not there.
+
+    A tenth of a short play's time.
+    """
+    if torch.cuda.is_available():
+        torch.manual_seed(seed)
+    else:
+        torch.default_generator.manual_seed(seed)

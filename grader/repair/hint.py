@@ -107,6 +107,7 @@ def _remembering(
 
 def _budget(exercise: Exercise, reference: Reference) -> int:
     events = sum(len(reference.solution(s.name).events) for s in exercise.driver.scenarios)
+    events = round(events * exercise.driver.cost)
     return _PLAYS if events <= _LONG_RUN else max(40, _PLAYS * _LONG_RUN // events)
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -60,12 +61,15 @@ class _Case:
     clipping by value acts too."""
 
 
-def _case(env: Env, dropout: float = 0.0, *, limits: bool = False) -> _Case:
-    """Random targets, then those the model expects least (large gradients), then those it expects most.
+@lru_cache(maxsize=32)
+def _data(env: Env, dropout: float, limits: bool) -> tuple[Sequence[Batch], Sequence[Batch], Sequence[float]]:
+    """Training and validation batches and, with `limits`, the gradients' norms. Nobody may write to the tensors.
 
-    With `limits`, they are measured; otherwise nothing is ever clipped.
+    Random targets, then those the model expects least (large gradients), then those it expects most. Kept, because
+    a scenario is played a hundred times for one diagnosis, and this would take a third of the time.
     """
-    model = gpt(env, dropout)
+    with torch.random.fork_rng(devices=()):  # a first play must draw the same dropout as the later ones
+        model = gpt(env, dropout)
     model.eval()
     train = []
     norms: list[float] = []
@@ -79,13 +83,23 @@ def _case(env: Env, dropout: float = 0.0, *, limits: bool = False) -> _Case:
         if limits:
             grads = torch.autograd.grad(token_loss(model(inputs), targets), list(model.parameters()))
             norms.append(math.sqrt(sum(float(g.square().sum()) for g in grads)))
-    model.train()
     val = [
         (token_ids(env, n, f"val input {i}"), token_ids(env, n, f"val {i}")) for i, n in enumerate(_VAL_SIZES)
     ]
-    if not limits:
-        return _Case(model, train, val, math.inf, math.inf)
-    return _Case(model, train, val, math.sqrt(min(norms[1:3]) * norms[3]), 0.04 * min(norms))
+    return train, val, norms
+
+
+def _copied(batches: Sequence[Batch]) -> list[Batch]:
+    return [(inputs.clone(), targets.clone()) for inputs, targets in batches]
+
+
+def _case(env: Env, dropout: float = 0.0, *, limits: bool = False) -> _Case:
+    """A model in training mode and its data; with `limits`, norms that clip some steps, otherwise none."""
+    train, val, norms = _data(env, dropout, limits)
+    max_norm, below_largest = math.inf, math.inf
+    if limits:
+        max_norm, below_largest = math.sqrt(min(norms[1:3]) * norms[3]), 0.04 * min(norms)
+    return _Case(gpt(env, dropout).train(), _copied(train), _copied(val), max_norm, below_largest)
 
 
 def _problem(env: Env) -> Problem:

@@ -23,7 +23,7 @@ from grader.observe.fixtures.sam import FixtureSAM
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
 
-driver = Driver("train_qa")
+driver = Driver("train_qa", cost=1.6)
 
 _NO_CLIP = 1e3
 """A limit no gradient reaches."""
