@@ -1,6 +1,6 @@
-"""한 스텝's grader: lessons import `check` and `hint` from here; the command line reaches everything else.
+"""한 스텝's grader: lessons import `check`, `hint`, `predict`, `reveal` from here; the command line does the rest.
 
-This file imports nothing until `check` or `hint` is asked for: it also stands inside the sandbox, where the
+This file imports nothing until one of them is asked for: it also stands inside the sandbox, where the
 notebook side and every module that knows answers are missing.
 """
 
@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from grader.learning.notebook import check, hint
+    from grader.learning.predictions import predict, reveal
 
-__all__ = ["check", "hint"]
+__all__ = ["check", "hint", "predict", "reveal"]
 __version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
+    if name in ("check", "hint"):
         from grader.learning import notebook
 
         return getattr(notebook, name)
+    if name in ("predict", "reveal"):
+        from grader.learning import predictions
+
+        return getattr(predictions, name)
     raise AttributeError(f"module 'grader' has no attribute {name!r}")

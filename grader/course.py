@@ -17,6 +17,7 @@ class CourseError(HanstepError):
 
 
 Text = Annotated[str, Meta(min_length=1)]
+Letter = Annotated[str, Meta(pattern="^[a-d]$")]
 Edit = tuple[Text, str]
 """Old text (stands exactly once in the exercise's source) and what stands there instead."""
 Edits = Annotated[tuple[Edit, ...], Meta(min_length=1)]
@@ -76,6 +77,23 @@ class Copy(Struct, frozen=True, forbid_unknown_fields=True):
     program: Text
 
 
+class Prediction(Struct, frozen=True, forbid_unknown_fields=True):
+    """A question that a learner answers before an experiment; it stands in the notebook, its answer only here."""
+
+    id: Annotated[str, Meta(pattern="^[0-9]{2}-[a-z0-9]+$")]
+    """Of the lesson and in it: `01-3`, `01-bug1`."""
+    answer: Letter
+    because: Text
+    """What the experiment shows."""
+    wrong: dict[Letter, Text]
+    """Every other choice: why one may think so, and why it is not so."""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """All letters."""
+        return tuple(sorted({self.answer, *self.wrong}))
+
+
 @dataclass(frozen=True)
 class Exercise:
     """One graded function."""
@@ -112,6 +130,7 @@ class Lesson:
     minutes: int
     """Reading time, exercises not counted."""
     exercises: tuple[Exercise, ...]
+    predictions: tuple[Prediction, ...] = ()
 
     @property
     def solution(self) -> Path:
@@ -165,3 +184,16 @@ class Course:
         near = get_close_matches(name, self.exercises, n=1)
         meant = f" 혹시 '{near[0]}'인가요?" if near else ""
         raise CourseError(f"'{name}' 연습 문제는 없어요.{meant} 있는 연습 문제: {', '.join(self.exercises)}")
+
+    def prediction(self, name: str) -> Prediction:
+        """The prediction of this id.
+
+        Raises:
+            CourseError: there is none.
+        """
+        every = {one.id: one for lesson in self.lessons for one in lesson.predictions}
+        if name in every:
+            return every[name]
+        near = get_close_matches(str(name), every, n=1)
+        meant = f" 혹시 '{near[0]}'인가요?" if near else ""
+        raise CourseError(f"'{name}' 예측은 없어요.{meant} 노트북에 적혀 있던 번호를 그대로 적어 주세요.")

@@ -11,7 +11,18 @@ import msgspec
 from msgspec import Meta, Struct
 
 from grader import paths
-from grader.course import Check, Copy, Course, CourseError, Exercise, Lesson, Mistake, SharedTexts, Text
+from grader.course import (
+    Check,
+    Copy,
+    Course,
+    CourseError,
+    Exercise,
+    Lesson,
+    Mistake,
+    Prediction,
+    SharedTexts,
+    Text,
+)
 from grader.exercises import NoDriver, drivers
 from grader.observe.play import Driver
 
@@ -38,7 +49,16 @@ class _ExerciseFile(Struct, frozen=True, forbid_unknown_fields=True):
     copies: tuple[dict[str, Any], ...] = ()
 
 
+class _PredictionsFile(Struct, frozen=True, forbid_unknown_fields=True):
+    predictions: tuple[dict[str, Any], ...] = ()
+
+
+_PREDICTIONS = "predictions.toml"
+
 _RULES = {
+    "answer": "a, b, c, d 가운데 하나를 적어 주세요.",
+    "wrong": '정답이 아닌 글자마다 까닭을 적어 주세요: a = "…"',
+    "predictions": "[[predictions]] 표로 적어 주세요.",
     "id": "소문자와 숫자를 붙임표(-)로 이어 적어 주세요.",
     "points": "0보다 큰 수로 적어 주세요.",
     "minutes": "1 이상의 정수로 적어 주세요.",
@@ -76,7 +96,7 @@ def _lesson(entry: _LessonEntry) -> Lesson:
     folder = paths.solutions_path(entry.name)
     source = folder / f"{entry.name}.py"
     tagged = _TAG.findall(_read(source))
-    described = {path.stem: path for path in folder.glob("*.toml") if path.stem != "copies"}
+    described = {path.stem: path for path in folder.glob("*.toml") if path.name != _PREDICTIONS}
     driven = _drivers(entry.name, entry.module)
     places = {
         f"{source}의 exercise 셀": tagged,
@@ -92,7 +112,26 @@ def _lesson(entry: _LessonEntry) -> Lesson:
     if odd:
         raise CourseError(f"연습 문제 이름이 서로 달라요. {'. '.join(odd)}. 이름을 맞춰 주세요.")
     exercises = tuple(_exercise(name, entry.id, described[name], driven[name]) for name in tagged)
-    return Lesson(entry.id, entry.name, entry.module, entry.title, entry.minutes, exercises)
+    predictions = _predictions(folder / _PREDICTIONS, entry.id)
+    return Lesson(entry.id, entry.name, entry.module, entry.title, entry.minutes, exercises, predictions)
+
+
+def _predictions(path: Path, lesson: str) -> tuple[Prediction, ...]:
+    if not path.is_file():  # a lesson may ask nothing
+        return ()
+    document = _decoded(_read_toml(path), _PredictionsFile, str(path))
+    found = tuple(_entries(document.predictions, Prediction, f"{path}: 예측(predictions)"))
+    for one in found:
+        if not one.id.startswith(f"{lesson}-"):
+            raise CourseError(f"{path}: 예측의 id는 레슨의 번호로 시작해야 해요: {one.id}. 예: {lesson}-3")
+        if one.answer in one.wrong or len(one.choices) < 3:
+            raise CourseError(
+                f"{path}: 예측 {one.id}의 wrong에는 정답({one.answer})이 아닌 글자가 둘 이상 있어야 해요: "
+                f"{', '.join(sorted(one.wrong)) or '없음'}. 글자마다 까닭을 적어 주세요."
+            )
+    if _doubled([one.id for one in found]):
+        raise CourseError(f"{path}: 예측의 id가 겹쳐요: {', '.join(_doubled([one.id for one in found]))}")
+    return found
 
 
 _TAG = re.compile(r'^# %%.*"exercise:(\w+)"', re.MULTILINE)

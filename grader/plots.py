@@ -104,7 +104,7 @@ def show(figure: Figure, description: str) -> None:
     width, height = (round(side * _SCREEN_DPI) for side in figure.get_size_inches())
     plt.close(figure)
     bundle = {"image/png": picture.getvalue(), "text/plain": f"[그림] {description}"}
-    if _publish(bundle, {"image/png": {"width": width, "height": height, "alt": description}}):
+    if publish(bundle, {"image/png": {"width": width, "height": height, "alt": description}}):
         print(f"그림 설명: {description}")
     else:
         print(bundle["text/plain"])
@@ -115,7 +115,7 @@ def show_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     cells = [[f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
     lines = [header, ["---"] * len(header), *cells]
     text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    if not _publish({"text/markdown": text, "text/plain": text}, {}):
+    if not publish({"text/markdown": text, "text/plain": text}, {}):
         print(text)
 
 
@@ -135,12 +135,21 @@ def reveal(guess: str | None, answer: str, because: str) -> None:
     else:
         verdict = f"예측 {chosen}, 측정 {answer}. 어긋난 예측이 오래 남습니다. 까닭을 읽어 보세요."
     text = f"**{verdict}** {because}"
-    if not _publish({"text/markdown": text, "text/plain": f"{verdict} {because}"}, {}):
+    if not publish({"text/markdown": text, "text/plain": f"{verdict} {because}"}, {}):
         print(f"{verdict} {because}")
 
 
-def _publish(bundle: dict[str, Any], metadata: dict[str, Any]) -> bool:
-    """Publish a MIME bundle if there is a notebook to show it in; return whether there was one."""
+def publish(
+    bundle: dict[str, Any], metadata: dict[str, Any], *, name: str | None = None, update: bool = False
+) -> bool:
+    """Publish a MIME bundle if there is a notebook to show it in; return whether there was one.
+
+    Args:
+        bundle: MIME type -> data.
+        metadata: MIME type -> metadata.
+        name: of the output, by which it can be replaced.
+        update: replace the outputs of that name instead of adding one.
+    """
     try:
         from IPython.core.getipython import get_ipython
     except ImportError:
@@ -148,7 +157,8 @@ def _publish(bundle: dict[str, Any], metadata: dict[str, Any]) -> bool:
     shell: Any = get_ipython()
     if shell is None:
         return False
-    shell.display_pub.publish(data=bundle, metadata=metadata)
+    transient = {} if name is None else {"display_id": name}
+    shell.display_pub.publish(data=bundle, metadata=metadata, transient=transient, update=update)
     return True
 
 

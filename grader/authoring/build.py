@@ -10,6 +10,7 @@ from typing import Any
 
 from grader import paths
 from grader.authoring.behaviours import table_text
+from grader.authoring.check_predictions import check_predictions
 from grader.authoring.execute import NotebookFailed, error_outputs, execute
 from grader.authoring.strip_solutions import PLACEHOLDER, BuildError, starter_text
 from grader.course import Course, CourseError, Lesson
@@ -18,6 +19,9 @@ from grader.judging.edits import exercise_source, program_of, ways
 from grader.judging.places import is_line_of
 
 HINT_COMMENT = "# 막히면 아래 줄의 #을 지우고 실행하세요"
+
+FOLDED = "folded"
+"""Tag of a cell that is there to be opened, not to be read in passing: tables, plots, asserts."""
 
 # The only metadata we keep: what else jupytext and Jupyter add changes from run to run.
 _KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -161,6 +165,7 @@ def _notebook(lesson: Lesson, text: str) -> Any:
             f"연습 문제 이름이 서로 달라요. {lesson.solution.name}: {sorted(found)}, "
             f"{lesson.solution.parent.name}/*.toml: {sorted(wanted)}. 이름을 맞춰 주세요."
         )
+    check_predictions(lesson, notebook)
     return notebook
 
 
@@ -174,6 +179,8 @@ def _with_our_metadata(notebook: Any, lesson: Lesson) -> Any:
     for cell in notebook.cells:
         tags = cell.metadata.get("tags")
         cell.metadata = _nbformat().NotebookNode({"tags": list(tags)} if tags else {})
+        if FOLDED in (tags or ()):
+            cell.metadata["jupyter"] = _nbformat().NotebookNode(source_hidden=True)
     return notebook
 
 

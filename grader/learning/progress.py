@@ -1,4 +1,4 @@
-"""What a learner has passed and which hints were read: one small JSON file in the user's data folder."""
+"""What a learner has passed, predicted, and which hints were read: one small JSON file in the user's data folder."""
 
 import json
 import os
@@ -27,6 +27,8 @@ class Progress:
     """All exercises. Losing it costs nothing but the tick marks, so no error here may stop a check."""
 
     exercises: dict[str, ExerciseProgress] = field(default_factory=dict)
+    predictions: dict[str, str] = field(default_factory=dict)
+    """The letters that were chosen, by the prediction's id."""
 
     @classmethod
     def path(cls) -> Path:
@@ -39,7 +41,9 @@ class Progress:
         """What is on the disk; an unreadable file counts as none."""
         try:
             document = json.loads(cls.path().read_text(encoding="utf-8"))
-            return cls({str(name): _read(entry) for name, entry in document["exercises"].items()})
+            exercises = {str(name): _read(entry) for name, entry in document["exercises"].items()}
+            predictions = {str(i): str(letter) for i, letter in document.get("predictions", {}).items()}
+            return cls(exercises, predictions)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return cls()
 
@@ -57,6 +61,11 @@ class Progress:
         self._save()
         return entry.hints
 
+    def record_prediction(self, prediction: str, letter: str) -> None:
+        """Keep a choice; a later one takes its place."""
+        self.predictions[prediction] = letter
+        self._save()
+
     def forget(self, exercise: str) -> None:
         """Start over with this exercise."""
         self.exercises.pop(exercise, None)
@@ -64,7 +73,8 @@ class Progress:
 
     def _save(self) -> None:
         path = self.path()
-        text = json.dumps({"exercises": {n: asdict(e) for n, e in self.exercises.items()}}, indent=1)
+        exercises = {name: asdict(entry) for name, entry in self.exercises.items()}
+        text = json.dumps({"exercises": exercises, "predictions": self.predictions}, indent=1)
         with suppress(OSError):  # a read-only home: the lesson goes on without tick marks
             write_whole(path, text)
 

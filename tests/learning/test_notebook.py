@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 import types
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -178,6 +179,15 @@ def test_an_endless_loop_is_stopped_outside_the_main_thread() -> None:
     assert statuses == ["timeout"]
 
 
+@pytest.fixture
+def _listening() -> Iterator[None]:
+    """A shell lets what it starts in the background ignore SIGINT, and so do these tests; a kernel listens to it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_listening")
 def test_ctrl_c_comes_through() -> None:
     """It comes while the learner's loop runs; one during a lazy import of torch's may get lost there."""
     timer = threading.Timer(0.2, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT))  # type: ignore[arg-type]
