@@ -46,8 +46,8 @@ from matplotlib import pyplot as plt
 from sklearn.datasets import load_digits
 from torch import nn
 
-from grader import check, hint
-from grader.plots import COLORS, draw_backward_graph, reveal, show, show_table, use_course_style
+from grader import check, hint, predict, reveal
+from grader.plots import COLORS, draw_backward_graph, show, show_table, use_course_style
 
 use_course_style()
 torch.set_num_threads(1)  # 작은 모델은 스레드 하나가 더 빠르고, 결과도 재현됩니다
@@ -130,7 +130,7 @@ opt.step()                   # 5. 업데이트
 """
 
 # %% tags=["predict"]
-guess_1 = None  # "a", "b", "c" 가운데 하나
+predict("01-1")
 
 # %%
 model = make_model(seed=0)
@@ -148,7 +148,7 @@ twice = weight.grad.clone()
 print(f"한 번: 노름 {once.norm():.4f}")
 print(f"두 번: 노름 {twice.norm():.4f}")
 assert torch.allclose(twice, 2 * once, rtol=1e-5)
-reveal(guess_1, "b", "`backward()`는 `p.grad`에 더합니다. 지우는 일은 따로 해야 합니다.")
+reveal("01-1")
 
 # %% [markdown]
 r"""
@@ -164,7 +164,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_2 = None  # "a", "b", "c" 가운데 하나
+predict("01-2")
 
 # %%
 LINES = {
@@ -238,7 +238,7 @@ def clears_before_use(line_order):
 
 ran = [line_order for outcome, found in outcomes.items() if "이름" not in outcome for line_order in found]
 assert set(filter(clears_before_use, ran)) == set(outcomes["조금도 움직이지 않음"])
-reveal(guess_2, "c", "`zero_grad()`는 `backward()`와 `step()` 사이만 아니면 어디에 있어도 됩니다.")
+reveal("01-2")
 
 # %% [markdown]
 r"""
@@ -256,7 +256,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_3 = None  # "a", "b", "c" 가운데 하나
+predict("01-3")
 
 
 # %%
@@ -292,7 +292,7 @@ assert all("backward through the graph a second time" in missing[line][1] for li
 assert missing["역전파"][0] == missing["업데이트"][0] == "움직이지 않음"
 assert "움직임" in missing["역전파"][1]
 assert "scalar" in no_loss
-reveal(guess_3, "c", "지우는 줄을 빼면 움직이기는 합니다. 그래서 가장 찾기 어렵습니다.")
+reveal("01-3")
 
 # %% [markdown]
 r"""
@@ -357,7 +357,7 @@ scheduler.step()                                               # 다음 스텝�
 """
 
 # %% tags=["predict"]
-guess_4 = None  # "a", "b", "c" 가운데 하나
+predict("01-4")
 
 
 # %%
@@ -393,11 +393,7 @@ show_table(["클리핑의 자리", "클리핑이 없는 가중치와의 최대 �
 assert first_norm > 0.2
 assert distance["backward와 step 사이"] > 0.05
 assert max(distance["backward 전"], distance["step 다음"]) < (1e-12 if on_cpu else 1e-5)
-reveal(
-    guess_4,
-    "a",
-    "`step()` 다음에 자른 것은 다음 스텝의 첫 줄이 지워 버립니다. `backward()` 앞에서는 아직 비어 있어 자를 것이 없습니다.",
-)
+reveal("01-4")
 
 # %% [markdown]
 r"""
@@ -409,7 +405,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_5 = None  # "a", "b", "c" 가운데 하나
+predict("01-5")
 
 
 # %%
@@ -441,7 +437,7 @@ print("경고:", messages[0][:85], "…")
 assert right_rates == [0.8, 0.4, 0.2, 0.1]
 assert early_rates == [0.4, 0.2, 0.1, 0.05]
 assert "optimizer.step()" in messages[0]
-reveal(guess_5, "b", "그래도 이 실수는 PyTorch가 경고로 알려 줍니다.")
+reveal("01-5")
 
 # %% [markdown]
 r"""
@@ -499,8 +495,8 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_6 = None  # "a", "b", "c" 가운데 하나
-guess_7 = None  # "a", "b", "c" 가운데 하나
+predict("01-6")
+predict("01-7")
 
 
 # %%
@@ -574,12 +570,8 @@ assert min(losses["Adam 0.01, 5에폭", False]) > 2.3
 # NaN은 한 번도 나오지 않습니다
 assert all(value < float("inf") for values in losses.values() for value in values)
 
-reveal(
-    guess_6,
-    "b",
-    "스무 시드 모두에서 버그의 손실이 더 낮습니다. 이 설정에서는 손실 곡선을 보고 버그를 찾을 수 없습니다.",
-)
-reveal(guess_7, "c", "같은 버그인데 여기서는 시드 스무 개에서 모두 학습이 무너집니다. NaN은 나오지 않습니다.")
+reveal("01-6")
+reveal("01-7")
 
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharex=True)
@@ -622,7 +614,7 @@ $$ v_k = g_1 + g_2 + \cdots + g_k = v_{k-1} + g_k $$
 """
 
 # %% tags=["predict"]
-guess_8 = None  # "a", "b", "c" 가운데 하나
+predict("01-8")
 
 
 # %%
@@ -652,7 +644,7 @@ show_table(
 assert apart["학습률 50배"] > 0.1
 assert apart["모멘텀 0.9"] > 0.1
 assert apart["모멘텀 1.0"] == 0.0 if on_cpu else apart["모멘텀 1.0"] < 1e-3
-reveal(guess_8, "c", "비슷한 것이 아닙니다. CPU에서는 마지막 비트까지 같습니다.")
+reveal("01-8")
 
 # %% [markdown]
 r"""
@@ -677,7 +669,7 @@ $v_k = v_{k-1} + g_k$는 $\mu = 1$을 넣은 식입니다. 모멘텀 없는 SGD�
 """
 
 # %% tags=["predict"]
-guess_9 = None  # "a", "b", "c" 가운데 하나
+predict("01-9")
 
 
 # %%
@@ -705,11 +697,7 @@ def step_first(hidden, epochs, *, clear_first):
 moved, final = step_first(hidden=32, epochs=1, clear_first=True)
 print(f"zero → forward → loss → STEP → backward: 가장 많이 움직인 거리 {moved}, 손실 {final:.3f}")
 assert moved == 0.0
-reveal(
-    guess_9,
-    "a",
-    "아직 쓰지 않은 그레이디언트를 다음 스텝의 첫 줄이 지웁니다. `step()`이 읽을 때 `.grad`는 언제나 비어 있습니다.",
-)
+reveal("01-9")
 
 # %% [markdown]
 r"""
@@ -723,7 +711,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_10 = None  # "a", "b", "c" 가운데 하나
+predict("01-10")
 
 # %%
 try:
@@ -739,7 +727,7 @@ _, stale_loss = step_first(hidden=None, epochs=3, clear_first=False)
 right_loss, _ = train_digits(5, sgd(0.1), epochs=3, hidden=None)
 print(f"한 계층: 세 에폭 뒤 손실 {stale_loss:.3f}, 바른 순서는 {right_loss:.3f}")
 assert abs(stale_loss - right_loss) < 0.02
-reveal(guess_10, "b", "두 계층은 두 번째 배치의 `backward()`에서 멈춥니다.")
+reveal("01-10")
 
 # %% [markdown]
 r"""
@@ -778,7 +766,7 @@ $$
 
 네 번째는 수학에서는 언제나 맞지만 컴퓨터에서는 조금 어긋납니다. 유효 숫자가 float64는 열여섯 자리, float32는 일곱 자리쯤이고, 16비트인 bfloat16은 두세 자리입니다. autocast는 순전파 가운데 행렬곱 같은 연산을 그런 낮은 정밀도로 계산합니다.
 
-**예측 11.** float32에서 16짜리 네 개를 누적한 그레이디언트와 64짜리 한 개의 그레이디언트는 상대 오차로 얼마나 다릅니까? bfloat16 autocast에서는 어떻습니까?
+**예측 13.** float32에서 16짜리 네 개를 누적한 그레이디언트와 64짜리 한 개의 그레이디언트는 상대 오차로 얼마나 다릅니까? bfloat16 autocast에서는 어떻습니까?
 
 - a: 두 경우 모두 정확히 같습니다.
 - b: float32는 $10^{-7}$쯤, bfloat16은 $10^{-5}$쯤입니다.
@@ -786,7 +774,7 @@ $$
 """
 
 # %% tags=["predict"]
-guess_11 = None  # "a", "b", "c" 가운데 하나
+predict("01-13")
 
 
 # %%
@@ -852,7 +840,7 @@ assert precision["float64"] < 1e-14
 assert 1e-9 < precision["float32"] < 2e-6
 assert 2e-4 < precision["bfloat16 autocast"] < 2e-2
 assert abs(precision["1/4을 빠뜨림 (float64)"] - 3) < 1e-9  # 네 배이므로 상대 오차가 3입니다
-reveal(guess_11, "c", "정밀도가 낮을수록 더하는 순서의 영향이 커집니다. 어느 쪽도 정확히 같지는 않습니다.")
+reveal("01-13")
 
 # %% [markdown]
 r"""
@@ -914,7 +902,7 @@ r"""
 
 이제 조건을 하나씩 깨 봅니다. 모두 float64로 재므로 $10^{-15}$쯤이면 같은 것이고, 그보다 크면 반올림 탓이 아닙니다.
 
-**예측 12.** 드롭아웃이 있는 모델입니다. 큰 배치를 시작할 때와 누적 구간을 시작할 때, 시드를 같은 값으로 한 번씩 맞춥니다. 두 그레이디언트는 같습니까? 난수를 원소 하나에 하나씩 차례로 뽑는 컴퓨터라고 가정합니다.
+**예측 14.** 드롭아웃이 있는 모델입니다. 큰 배치를 시작할 때와 누적 구간을 시작할 때, 시드를 같은 값으로 한 번씩 맞춥니다. 두 그레이디언트는 같습니까? 난수를 원소 하나에 하나씩 차례로 뽑는 컴퓨터라고 가정합니다.
 
 - a: 드롭아웃 계층이 하나이면 같고, 둘이면 다릅니다.
 - b: 언제나 다릅니다.
@@ -922,7 +910,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_12 = None  # "a", "b", "c" 가운데 하나
+predict("01-14")
 
 # %%
 one_dropout = mlp(nn.Tanh(), nn.Dropout(0.3))
@@ -980,11 +968,7 @@ batch_norm = nn.BatchNorm1d(64).to(device)
 model = nn.Sequential(nn.Linear(64, 64), batch_norm, nn.Linear(64, 10)).to(device)
 window_gradient(model, cut(*make_batches(0, batch_size=64)[0], [16] * 4), [1 / 4] * 4)
 assert batch_norm.num_batches_tracked.item() == 4
-reveal(
-    guess_12,
-    "a",
-    "드롭아웃 계층이 둘이면 난수를 뽑는 순서가 섞입니다. 하나일 때는 난수를 뽑는 방식에 달렸습니다.",
-)
+reveal("01-14")
 
 # %% [markdown]
 r"""
@@ -1000,7 +984,7 @@ r"""
 
 그레이디언트의 차이가 작다고 해서 업데이트의 차이도 작은 것은 아닙니다. AdamW의 첫 업데이트는 $\eta\, g/(|g| + \epsilon)$에 가깝습니다. 그레이디언트의 크기는 나누어 없애고 거의 부호만 남긴다는 뜻입니다.
 
-**예측 13.** AdamW로 한 스텝 업데이트하고, 같은 정밀도에서 큰 배치로 업데이트한 가중치와 비교합니다. 매개변수마다 차이를 구하고 그 최댓값을 보면, 어느 쪽이 더 큽니까?
+**예측 15.** AdamW로 한 스텝 업데이트하고, 같은 정밀도에서 큰 배치로 업데이트한 가중치와 비교합니다. 매개변수마다 차이를 구하고 그 최댓값을 보면, 어느 쪽이 더 큽니까?
 
 - a: 바른 누적, bfloat16 autocast
 - b: 1/4을 빠뜨린 누적, float32
@@ -1008,7 +992,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_13 = None  # "a", "b", "c" 가운데 하나
+predict("01-15")
 
 
 # %%
@@ -1045,11 +1029,7 @@ show_table(
 if on_cpu:
     assert right_bf16 > 5e-4
     assert wrong_fp32 < right_bf16 / 4
-reveal(
-    guess_13,
-    "a",
-    "큰 배치의 결과에서 더 멀리 떨어진 쪽은 float32로 틀린 누적이 아니라 bfloat16으로 바른 누적입니다.",
-)
+reveal("01-15")
 
 # %% [markdown]
 r"""
@@ -1057,7 +1037,7 @@ r"""
 
 ### 4.4 비용: 무엇을 아끼고 무엇을 아끼지 못합니까
 
-**예측 14.** 큰 배치 하나를 넷으로 나누어 누적합니다. 무엇이 줄어듭니까?
+**예측 16.** 큰 배치 하나를 넷으로 나누어 누적합니다. 무엇이 줄어듭니까?
 
 - a: 계산 시간과 메모리가 모두 줄어듭니다.
 - b: 역전파를 위해 저장하는 텐서의 메모리만 4분의 1쯤으로 줄어듭니다.
@@ -1065,7 +1045,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_14 = None  # "a", "b", "c" 가운데 하나
+predict("01-16")
 
 
 # %%
@@ -1146,7 +1126,7 @@ show_table(
 assert 0.2 < memory["256 × 4 누적"] / full < 0.3
 assert 0.05 < memory["64 × 16 누적"] / full < 0.08
 assert memory["256 × 4, backward는 끝에 한 번"] / full > 0.95
-reveal(guess_14, "b", "시간은 바로 아래에서 잽니다.")
+reveal("01-16")
 
 
 # %%
@@ -1208,7 +1188,7 @@ r"""
 
 한 에폭의 학습 손실은 보통 배치 손실을 모아 평균 냅니다. 마지막 배치가 작으면 여기서도 「평균들의 평균」이 됩니다.
 
-**예측 15.** 샘플 129개를 64개씩 나누면 64, 64, 1이 됩니다. 배치 손실 세 개를 그냥 평균 내면 마지막 샘플 하나의 몫은 다른 샘플의 몇 배입니까?
+**예측 17.** 샘플 129개를 64개씩 나누면 64, 64, 1이 됩니다. 배치 손실 세 개를 그냥 평균 내면 마지막 샘플 하나의 몫은 다른 샘플의 몇 배입니까?
 
 - a: 같습니다.
 - b: 3배
@@ -1216,7 +1196,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_15 = None  # "a", "b", "c" 가운데 하나
+predict("01-17")
 
 # %%
 model = make_model(seed=7)
@@ -1245,11 +1225,7 @@ assert sizes == [64, 64, 1]
 assert round(share) == 64
 assert mean_of_means > 1.5 * sample_mean
 assert abs(sample_mean - per_sample[rows].mean().item()) < 1e-4
-reveal(
-    guess_15,
-    "c",
-    "샘플 하나가 손실의 3분의 1을 차지합니다. 샘플 수를 곱해 더하고, 전체 샘플 수로 나누면 됩니다.",
-)
+reveal("01-17")
 
 # %% [markdown]
 r"""
@@ -1322,7 +1298,7 @@ r"""
 
 「`model.train()`은 학습할 수 있게 만드는 함수」라는 설명이 있지만 그렇지 않습니다. 평가 모드(evaluation mode)에서도 역전파하고 업데이트할 수 있습니다.
 
-**예측 16.** `model.eval()`만 부르고 순전파합니다. 무슨 일이 생깁니까?
+**예측 12.** `model.eval()`만 부르고 순전파합니다. 무슨 일이 생깁니까?
 
 - a: 드롭아웃이 꺼지고, 계산 그래프는 그대로 만들어집니다.
 - b: 드롭아웃이 꺼지고, 계산 그래프도 만들어지지 않습니다.
@@ -1330,7 +1306,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_16 = None  # "a", "b", "c" 가운데 하나
+predict("01-12")
 
 
 # %%
@@ -1370,7 +1346,7 @@ assert [list(row.values()) for row in seen.values()] == [
     [False, False, False],
     [True, True, False],
 ]
-reveal(guess_16, "a", "모드와 그래프는 따로입니다. 평가에는 `eval()`과 `no_grad()`가 둘 다 필요합니다.")
+reveal("01-12")
 
 # %% [markdown]
 r"""
@@ -1448,7 +1424,7 @@ r"""
 
 PyTorch 2.0부터 `zero_grad()`는 `.grad`를 0으로 채우지 않고 `None`으로 바꿉니다. 둘은 같아 보이지만 `step()`에는 다릅니다. `None`이면 그 매개변수를 건너뛰고, 0이면 「그레이디언트가 0인 업데이트」를 합니다.
 
-**예측 17.** 출력 계층(head)이 A와 B 둘인 모델을 20스텝 함께 학습한 다음, 50스텝은 A만 씁니다. 지우는 방법은 `zero_grad(set_to_none=False)`입니다. 그 50스텝 동안 B의 가중치를 움직이는 옵티마이저는 무엇입니까?
+**예측 11.** 출력 계층(head)이 A와 B 둘인 모델을 20스텝 함께 학습한 다음, 50스텝은 A만 씁니다. 지우는 방법은 `zero_grad(set_to_none=False)`입니다. 그 50스텝 동안 B의 가중치를 움직이는 옵티마이저는 무엇입니까?
 
 - a: 없습니다. 그레이디언트가 0이니 움직일 수 없습니다.
 - b: 모멘텀이나 가중치 감쇠(weight decay)가 있는 것들입니다. AdamW도 들어갑니다.
@@ -1456,7 +1432,7 @@ PyTorch 2.0부터 `zero_grad()`는 `.grad`를 0으로 채우지 않고 `None`으
 """
 
 # %% tags=["predict"]
-guess_17 = None  # "a", "b", "c" 가운데 하나
+predict("01-11")
 
 
 # %%
@@ -1499,11 +1475,7 @@ show_table(
 assert all(with_none == 0.0 for with_none, _ in idle.values())
 assert idle["SGD 0.1"][1] == 0.0
 assert all(with_zero > 1e-3 for name, (_, with_zero) in idle.items() if name != "SGD 0.1")
-reveal(
-    guess_17,
-    "b",
-    "모멘텀과 가중치 감쇠는 그레이디언트가 0이어도 가중치를 움직입니다. `None`이면 건너뛰므로 움직이지 않습니다.",
-)
+reveal("01-11")
 
 # %% [markdown]
 r"""
@@ -1564,7 +1536,7 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_18 = None  # "a", "b", "c" 가운데 하나
+predict("01-18")
 
 # %%
 model = make_model(seed=11)
@@ -1600,11 +1572,7 @@ show(
     "두 Addmm에서 편향(bias)과 가중치의 AccumulateGrad 네 개가 갈라져 나옵니다.",
 )
 assert sum(label.startswith("AccumulateGrad") for label in boxes) == len(list(model.parameters())) == 4
-reveal(
-    guess_18,
-    "c",
-    "매개변수 텐서마다 하나씩입니다. 가중치로 가는 길에 있는 `TBackward0`은 전치(transpose)의 역전파 노드입니다.",
-)
+reveal("01-18")
 
 # %% [markdown]
 r"""
@@ -1747,7 +1715,7 @@ def loop_1(model, opt, batches, epochs):
 
 
 # %% tags=["predict"]
-bug_1 = None  # "a", "b", "c" 가운데 하나
+predict("01-bug1")
 
 # %%
 model, opt, batches = recipe_fixture(seed=12, n_batches=4)
@@ -1761,7 +1729,7 @@ show_recipes(
     "업데이트 네 칸. k번째 칸에 g1부터 gk까지 높이 1인 막대가 k개 있습니다. 바른 루프의 테두리는 gk 하나뿐입니다.",
 )
 assert opt.recipes == [[1.0], [1.0] * 2, [1.0] * 3, [1.0] * 4]
-reveal(bug_1, "a", "지우는 줄이 배치 반복문 밖에 있습니다.")
+reveal("01-bug1")
 
 # %% [markdown]
 r"""
@@ -1798,7 +1766,7 @@ def loop_2(model, opt, batches, epochs):
 
 
 # %% tags=["predict"]
-bug_2 = None  # "a", "b", "c" 가운데 하나
+predict("01-bug2")
 
 # %%
 model, opt, batches = recipe_fixture(seed=13, n_batches=8)
@@ -1818,7 +1786,7 @@ show_recipes(
 )
 assert opt.recipes[:3] == [quarter, [0.0] + quarter * 4, [0.0] * 5 + quarter * 4]
 assert left_over > 0.01
-reveal(bug_2, "b", "`i`는 0부터 셉니다. `0 % 4 == 0`이므로 첫 마이크로 배치에서 바로 업데이트합니다.")
+reveal("01-bug2")
 
 # %% [markdown]
 r"""
@@ -1861,7 +1829,7 @@ def loop_3(model, opt, batches, epochs):
 
 
 # %% tags=["predict"]
-bug_3 = None  # "a", "b", "c" 가운데 하나
+predict("01-bug3")
 
 # %%
 torch.manual_seed(14)
@@ -1875,7 +1843,7 @@ loop_3(model, torch.optim.SGD(model.parameters(), lr=0.1), batches, epochs=3)
 dropout_on = [sum(modes[start : start + len(batches)]) for start in range(0, len(modes), len(batches))]
 print("에폭마다 드롭아웃이 켜져 있던 학습 스텝:", dropout_on)
 assert dropout_on == [len(batches), 0, 0]
-reveal(bug_3, "a", "첫 검증에서 평가 모드가 된 뒤로 돌아오지 않습니다.")
+reveal("01-bug3")
 
 # %% [markdown]
 r"""
@@ -1909,7 +1877,7 @@ def loop_4(model, opt, batches):
 
 
 # %% tags=["predict"]
-bug_4 = None  # "a", "b", "c" 가운데 하나
+predict("01-bug4")
 
 # %%
 model = make_model(seed=15)
@@ -1923,7 +1891,7 @@ while type(node).__name__ == "AddBackward0":
     node, kept = node.next_functions[0][0], kept + 1
 print(f"살아 있는 덧셈 노드 {kept}개, 학습한 스텝 {len(batches)}개")
 assert kept == len(batches)
-reveal(bug_4, "c", "덧셈도 autograd가 기록합니다. `loss.item()`을 더하면 숫자만 남습니다.")
+reveal("01-bug4")
 
 # %% [markdown]
 r"""
@@ -1958,7 +1926,7 @@ def loop_5(model, opt, batches):
 
 
 # %% tags=["predict"]
-bug_5 = None  # "a", "b", "c" 가운데 하나
+predict("01-bug5")
 
 # %%
 model = make_model(seed=16, hidden=64)
@@ -1975,9 +1943,7 @@ print(
 assert abs(best_possible - 1.461) < 1e-3
 assert best_possible - 1e-3 <= last < 1.8
 assert accuracy > 0.9
-reveal(
-    bug_5, "b", "`cross_entropy`는 로짓을 받아 안에서 softmax를 합니다. 두 번 하면 완벽한 예측도 1.46입니다."
-)
+reveal("01-bug5")
 
 # %% [markdown]
 r"""
