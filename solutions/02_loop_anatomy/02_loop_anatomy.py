@@ -830,7 +830,7 @@ r"""
 
 데이터에는 가끔 튀는 배치(outlier)가 섞입니다. 60번째 스텝의 배치 하나만 정규화를 빠뜨려 픽셀이 0~1이 아니라 0~255라고 하겠습니다. 나머지 119스텝의 배치는 모두 정상입니다.
 
-**예측 6.** 모멘텀(momentum)이 있는 SGD로 학습합니다. 튀는 배치를 본 다음 정상 배치로 59스텝을 더 학습합니다. 검증 손실은 어떻게 될까요?
+**예측 6.** 모멘텀(momentum)이 있는 SGD로 학습합니다. 튀는 배치를 본 다음 정상 배치로 59스텝을 더 학습합니다. 시드를 바꾸어 12번 하면, 검증 손실은 대개 어떻게 될까요?
 
 - a: 잠깐 튀었다가, 59스텝 안에 전보다 낮아집니다.
 - b: 59스텝 뒤에도 전보다 높습니다.
@@ -858,13 +858,13 @@ def rogue_run(max_norm, seed):
     return [list(column) for column in zip(*log, strict=True)]
 
 
-unclipped = [rogue_run(math.inf, seed) for seed in range(6)]
-clipped = [rogue_run(1.0, seed) for seed in range(6)]
+unclipped = [rogue_run(math.inf, seed) for seed in range(12)]
+clipped = [rogue_run(1.0, seed) for seed in range(12)]
 norms = unclipped[0][1]
 print(f"그레이디언트 노름: 보통 {median(norms):.2f}, 튀는 배치 {norms[60]:.0f}")
 
 # %% tags=["folded"]
-# 그림과 확인: 시드 6개의 검증 손실
+# 그림과 확인: 시드 12개의 검증 손실
 figure, axis = plt.subplots()
 for runs, color, style, label in [
     (unclipped, COLORS["wrong"], "--", "클리핑 없음"),
@@ -876,17 +876,24 @@ axis.set(title="튀는 배치 하나 (60번째 스텝)", xlabel="스텝", ylabel
 axis.legend(loc="upper left")
 show(
     figure,
-    "시드 6개의 검증 손실. 60번째 스텝까지 모두 내려옵니다. 클리핑이 없으면 그 스텝 뒤에 30을 넘게 치솟고, "
-    "120번째 스텝에도 튀기 전보다 높습니다. 클리핑이 있으면 아무 일도 없었던 것처럼 계속 내려갑니다.",
+    "시드 12개의 검증 손실. 60번째 스텝까지 모두 내려옵니다. 클리핑이 없으면 그 스텝 뒤에 수십에서 수백까지 "
+    "치솟고, 120번째 스텝에도 하나만 빼고 튀기 전보다 높습니다. 클리핑이 있으면 아무 일도 없었던 것처럼 계속 내려갑니다.",
 )
-for (wild, _), (calm, _) in zip(unclipped, clipped, strict=True):
-    assert max(wild[60:]) > 30
-    assert wild[-1] > 1.5 * wild[59]
+setbacks = [wild[-1] / wild[59] for wild, _ in unclipped]
+worse = sum(ratio > 1 for ratio in setbacks)
+print(
+    f"클리핑 없음: 시드 12개 가운데 {worse}개가 59스텝 뒤에도 튀기 전보다 높습니다. 중앙값은 {median(setbacks):.1f}배입니다"
+)
+for (wild, norms), (calm, _) in zip(unclipped, clipped, strict=True):
+    assert max(wild[60:]) > 20
+    assert all(math.isfinite(loss) for loss in wild)
+    assert norms[60] > 80 * median(norms)
     assert max(calm[60:]) < 1.3 * calm[59]
     assert calm[-1] < 0.4
-    assert all(math.isfinite(loss) for loss in wild)
-assert min(run[1][60] / median(run[1]) for run in unclipped) > 100  # 노름이 100배를 넘었습니다
-reveal("02-6")
+assert worse >= 10
+assert median(setbacks) > 2
+letter = "b" if median(setbacks) > 1 else "a"
+reveal("02-6", measured=letter)
 
 # %% [markdown]
 r"""
@@ -1171,8 +1178,9 @@ assert median(finals["코사인만"]) < 0.75 * median(finals["상수"])
 assert median(finals["코사인만"]) < 0.75 * median(finals["워밍업만"])
 assert median(finals["워밍업 + 코사인"]) < 0.85 * median(finals["코사인만"])
 assert median(peaks["워밍업만"]) < median(peaks["상수"])
-lowest = min(list(SCHEDULES)[1:], key=lambda name: median(finals[name]))
-reveal("02-9", measured="abc"[list(SCHEDULES).index(lowest) - 1])
+letters = {"워밍업만": "a", "코사인만": "b", "워밍업 + 코사인": "c"}
+lowest = min(letters, key=lambda name: median(finals[name]))
+reveal("02-9", measured=letters[lowest])
 
 # %% [markdown]
 r"""
@@ -1707,8 +1715,9 @@ assert min(min(distances[name]) for name in everything) > 0.02
 for momentum_lost, schedule_lost, noise_lost in zip(*(distances[name] for name in everything), strict=True):
     assert schedule_lost > max(momentum_lost, noise_lost)
 assert rates_seen["스케줄러"][1] > 0.1  # 0으로 끝났어야 합니다
-farthest = max(everything, key=lambda name: median(distances[name]))
-reveal("02-14", measured="abc"[everything.index(farthest)])
+letters = dict(zip(everything, ["a", "b", "c"], strict=True))
+farthest = max(letters, key=lambda name: median(distances[name]))
+reveal("02-14", measured=letters[farthest])
 
 # %% [markdown]
 r"""
@@ -2294,7 +2303,8 @@ show(figure, caption)
 for name, gap in gaps.items():
     assert (gap > 0.1) if "없음" in name else (gap < (1e-6 if on_cpu else 1e-2))
 largest_gap = max(gap for name, gap in gaps.items() if "없음" not in name)
-reveal("02-15", measured="a" if largest_gap < 1e-6 else "b" if largest_gap < 1e-2 else "c")
+letter = "a" if largest_gap < 1e-6 else "b" if largest_gap < 1e-2 else "c"
+reveal("02-15", measured=letter)
 
 
 # %% tags=["folded"]
@@ -2477,7 +2487,8 @@ assert without == 0.0 if on_cpu else without < 1e-2
 if on_cpu:
     assert hidden > 0.1
     assert 0 < masked < hidden / 50
-reveal("02-bug1", measured="a" if without == 0.0 else "c")
+letter = "a" if without == 0.0 else "c"
+reveal("02-bug1", measured=letter)
 
 # %% [markdown]
 r"""
@@ -2661,7 +2672,8 @@ assert min(by_step) > 1.2  # 10스텝 뒤에도 아직 큽니다
 assert min(full_moves) > 0.95
 assert 0.05 < min(still) < max(still) < 0.3
 first = median(ratio[0] for ratio in ratios)
-reveal("02-bug4", measured="a" if first < 0.9 else "b" if first < 3 else "c")
+letter = "a" if first < 0.9 else "b" if first < 3 else "c"
+reveal("02-bug4", measured=letter)
 
 # %% [markdown]
 r"""
