@@ -30,7 +30,7 @@ r"""
 
 - 여섯 부품을 각각 짧은 함수로 쓰고, 하나로 조립합니다.
 - 시드가 정하는 것과 정하지 못하는 것을 구별합니다.
-- 스케일러가 스텝을 건너뛸 때 무엇이 멈추고 무엇이 계속 진행되는지 말합니다.
+- 스케일러가 스텝을 건너뛸 때 무슨 일이 일어나는지 말합니다.
 - 중단한 학습을 이어 가고, 마지막 비트까지 같으려면 무엇을 더 저장해야 하는지 말합니다.
 - 같은 학습을 Accelerate, Lightning, Trainer로 옮기고, 프레임워크가 대신 정한 것을 찾아냅니다.
 
@@ -179,7 +179,7 @@ print(f"저장된 설정으로 다시 학습: 최대 차이 {apart(trained, agai
 print(f"처음 설정으로 다시 학습:   최대 차이 {apart(trained, repeated):.2f}")
 
 # %% tags=["folded"]
-# 확인: 저장된 학습률은 아무도 고른 적 없는 0.05이고, 그 설정으로는 같은 모델이 나오지 않습니다
+# 확인: 저장된 설정과 세 번 학습한 가중치
 assert saved["lr"] == 0.05
 assert apart(trained, again) > 0.1
 assert apart(trained, repeated) == 0.0 if on_cpu else apart(trained, repeated) < 1e-3
@@ -414,8 +414,8 @@ cases = {
 same_order = {name: before[0] == after[0] for name, (before, after) in cases.items()}
 distance = {name: apart(before[1], after[1]) for name, (before, after) in cases.items()}
 show_table(
-    ["달라진 것", "배치 순서가 같습니까", "가중치의 최대 차이"],
-    [[name, "예" if same_order[name] else "아니요", f"{distance[name]:.3f}"] for name in cases],
+    ["달라진 것", "배치 순서", "가중치의 최대 차이"],
+    [[name, "같음" if same_order[name] else "다름", f"{distance[name]:.3f}"] for name in cases],
 )
 
 # 로더를 돌기 시작하는 것만으로 전역 난수의 상태가 바뀝니다
@@ -643,7 +643,7 @@ attempts = {
 }
 
 # %% tags=["folded"]
-# 그림과 확인: 계층마다의 상대 오차와 0이 된 비율, float16에서 0이 되는 경계
+# 그림과 확인: 계층마다의 상대 오차, float16의 경계
 errors = {
     name: [((ours - true).norm() / true.norm()).item() for ours, true in zip(grads, exact, strict=True)]
     for name, (grads, _, _) in attempts.items()
@@ -667,6 +667,7 @@ show(
 first_zeros = [(deep_gradients(torch.float16, 1, seed)[0] == 0).float().mean().item() for seed in range(6)]
 assert median(first_zeros) > 0.8
 assert max(errors["float16"][:3]) > 0.9
+assert exact[0].norm() < 1e-4 * exact[-1].norm()  # 입력 쪽으로 갈수록 작아집니다
 assert max(errors["float16, 배율 65536"]) < 0.02
 assert max(errors["bfloat16"]) < 0.15
 assert 3 < median(errors["bfloat16"]) / median(errors["float16, 배율 65536"]) < 30
@@ -1045,7 +1046,7 @@ for xb, yb in window:
         loss = loss_fn(model(xb), yb) / len(window)
     scaler.scale(loss).backward()
     finite = [torch.isfinite(p.grad).all().item() for p in model.parameters()]
-    print(f"손실 {loss.item():.3f}, 쌓인 그레이디언트가 모두 유한합니까? {'예' if all(finite) else '아니요'}")
+    print(f"손실 {loss.item():.3f}, 쌓인 그레이디언트가 모두 유한한지: {'예' if all(finite) else '아니요'}")
 scaler.unscale_(opt)
 try:
     scaler.unscale_(opt)
@@ -1056,7 +1057,7 @@ scaler.step(opt)
 scaler.update()
 
 # %% tags=["folded"]
-# 확인: 가중치가 그대로인지, 배율이 절반이 되었는지, unscale_을 두 번 부르면 어떻게 되는지
+# 확인: 움직인 거리와 배율, 그리고 unscale_을 두 번 부르면 어떻게 되는지
 print(f"움직인 거리 {apart(before, flat(model.parameters()))}, 배율 {scaler.get_scale():.0f}")
 print("unscale_을 두 번 부르면:", twice)
 assert torch.equal(before, flat(model.parameters()))
@@ -1174,7 +1175,7 @@ show_table(
     ["스케줄 (시드 6개의 중앙값)", "마지막 학습 손실", "초반의 가장 높은 손실"],
     [[name, f"{median(finals[name]):.3f}", f"{median(peaks[name]):.2f}"] for name in SCHEDULES],
 )
-assert median(finals["코사인만"]) < 0.75 * median(finals["상수"])
+assert median(finals["코사인만"]) < 0.65 * median(finals["상수"])
 assert median(finals["코사인만"]) < 0.75 * median(finals["워밍업만"])
 assert median(finals["워밍업 + 코사인"]) < 0.85 * median(finals["코사인만"])
 assert median(peaks["워밍업만"]) < median(peaks["상수"])
@@ -1184,7 +1185,7 @@ reveal("02-9", measured=letters[lowest])
 
 # %% [markdown]
 r"""
-학습률을 하나로 두면 처음에도 끝에도 너무 큽니다. 워밍업은 처음의 튐을, 감쇠는 끝의 흔들림을 줄입니다. 이 설정에서는 감쇠의 몫이 더 큽니다. AdamW의 처음 몇 스텝이 왜 거친지는 03에서 잽니다.
+이 학습률은 처음에도 끝에도 너무 큽니다. 워밍업은 초반의 가장 높은 손실을 낮추고, 감쇠는 마지막 손실을 절반쯤으로 낮춥니다. 이 설정에서는 감쇠의 몫이 더 크고, 둘을 함께 쓸 때 가장 낮습니다. AdamW의 처음 몇 스텝이 왜 거친지는 03에서 잽니다.
 
 여기서는 **언제 끝나는가**를 봅니다. 코사인 스케줄은 전체 스텝 수를 미리 알아야 합니다.
 
@@ -1369,7 +1370,7 @@ axis.set(title="120장, 정답의 20%가 틀린 학습", xlabel="에폭", ylabel
 axis.legend()
 show(
     figure,
-    "학습 손실은 60에폭 동안 계속 내려가 0.1에 이릅니다. 검증 손실은 스무 에폭 안팎까지 내려가다가 다시 올라갑니다. "
+    "학습 손실은 60에폭 동안 계속 내려가 0.1에 이릅니다. 검증 손실은 20에폭 안팎까지 내려가다가 다시 올라갑니다. "
     "가장 낮은 곳에 점이 있습니다.",
 )
 show_table(
@@ -1424,7 +1425,7 @@ for how, state in kept.items():
             *("예" if torch.equal(weights, other) else "아니요" for other in (best_weights, last_weights)),
         ]
     )
-show_table(["적어 둔 방법", "가장 좋았던 가중치입니까", "마지막 가중치입니까"], rows)
+show_table(["적어 둔 방법", "가장 좋았던 가중치와 같은지", "마지막 가중치와 같은지"], rows)
 assert [row[1:] for row in rows] == [["아니요", "예"]] * 2 + [["예", "아니요"]] * 2
 reveal("02-12")
 
@@ -1715,13 +1716,14 @@ assert min(min(distances[name]) for name in everything) > 0.02
 for momentum_lost, schedule_lost, noise_lost in zip(*(distances[name] for name in everything), strict=True):
     assert schedule_lost > max(momentum_lost, noise_lost)
 assert rates_seen["스케줄러"][1] > 0.1  # 0으로 끝났어야 합니다
+assert rates_seen["옵티마이저"][0] < 0.1 * rates_seen["없음"][0]
 letters = dict(zip(everything, ["a", "b", "c"], strict=True))
 farthest = max(letters, key=lambda name: median(distances[name]))
 reveal("02-14", measured=letters[farthest])
 
 # %% [markdown]
 r"""
-스케줄러를 되살리지 않으면 워밍업부터 다시 합니다. 끝났어야 할 때 학습률이 아직 높습니다. 그런데 손실 곡선만 보아서는 가중치만 되살린 학습이 이상해 보이지 않습니다. 그래서 「이어졌다」를 눈으로 판단하지 않고 **끊지 않은 학습과 가중치를 비교합니다.** 이 실험에서는 넷을 모두 되살리면 CPU에서 마지막 비트까지 같았습니다. 배치를 실험이 손으로 주었고, 정밀도가 float32였기 때문입니다. 그렇지 않을 때는 두 가지가 더 있어야 합니다.
+스케줄러를 되살리지 않으면 워밍업부터 다시 합니다. 끝났어야 할 때 학습률이 아직 높습니다. 그런데 손실 곡선만 보아서는 가중치만 되살린 학습이 이상해 보이지 않습니다. 그래서 「이어졌다」를 눈으로 판단하지 않고 **끊지 않은 학습과 가중치를 비교합니다.** 이 실험에서는 넷을 모두 되살리면 CPU에서 마지막 비트까지 같았습니다(옵티마이저를 빠뜨린 줄은 첫 학습률부터 다릅니다. 지금 학습률도 옵티마이저의 상태입니다). 배치를 실험이 손으로 주었고, 정밀도가 float32였기 때문입니다. 그렇지 않을 때는 두 가지가 더 있어야 합니다.
 
 하나는 **로더**입니다. 에폭 중간에 끊었다면 다음 배치부터 주어야 합니다. 이미 본 배치를 건너뛰면 될까요? 섞는 순서를 정하는 제너레이터의 상태를, 에폭을 시작할 때와 끊은 순간에 각각 저장해 두고 이어 봅니다.
 """
@@ -2475,7 +2477,7 @@ def weights_after(loop, **settings):
 # 표와 확인: 스케일러를 뺀 루프, 그리고 zero_grad()까지 빠뜨린 두 루프
 reference = weights_after(loop_1_without)
 difference = {
-    "스케일러를 지움": apart(reference, weights_after(loop_1)),
+    "스케일러를 뺌": apart(reference, weights_after(loop_1)),
     "스케일러 없이 `zero_grad()`를 빠뜨림": apart(reference, weights_after(loop_1_without, clear=False)),
     "스케일러를 두고 `zero_grad()`를 빠뜨림": apart(reference, weights_after(loop_1, clear=False)),
 }
@@ -2585,7 +2587,7 @@ predict("02-bug3")
 model = make_model(seed=22)
 path = folder / "loop_3.pt"
 loop_3(model, torch.optim.SGD(model.parameters(), lr=0.3), make_batches(seed=22), 3, path)
-print("파일이 있습니까?", "예" if path.exists() else "아니요")
+print("파일이 있는지:", "예" if path.exists() else "아니요")
 assert not path.exists()
 reveal("02-bug3")
 
@@ -2650,7 +2652,7 @@ def stop_and_resume(seed):
 
 
 # %% tags=["folded"]
-# 확인: 시드 6개에서 업데이트의 길이 비와, 첫 업데이트에서 학습률만큼 움직인 가중치의 비율
+# 확인: 시드 6개에서 업데이트의 길이와, 첫 업데이트에서 가중치마다 움직인 만큼
 ratios, full_moves, still = [], [], []
 for seed in range(6):
     whole, broken = stop_and_resume(seed)
