@@ -34,7 +34,7 @@ r"""
 - 중단한 학습을 이어 가고, 마지막 비트까지 같으려면 무엇을 더 저장해야 하는지 말합니다.
 - 같은 학습을 Accelerate, Lightning, Trainer로 옮기고, 프레임워크가 대신 정한 것을 찾아냅니다.
 
-**걸리는 시간.** 본문을 읽고 예측하고 실행하는 데 3시간 반쯤, 연습 문제 아홉 개에 4시간 반쯤, 모두 8시간쯤입니다. 그래서 두 번에 나눕니다. **첫째 시간**은 1~5절(4시간쯤), **둘째 시간**은 6~11절(4시간쯤)입니다. 절과 연습 문제마다 걸리는 시간과 난이도(★)를 적었습니다. 모두 어림한 값이니, 더 걸려도 이상하지 않습니다.
+**걸리는 시간.** 본문을 읽고 예측하고 실행하는 데 3시간 반쯤, 연습 문제 아홉 개에 4시간 반쯤, 모두 8시간쯤입니다. 그래서 두 번에 나눕니다. **첫째 날**은 1~5절(4시간쯤), **둘째 날**은 6~11절(4시간 반쯤)입니다. 절과 연습 문제마다 걸리는 시간과 난이도(★)를 적었습니다. 모두 어림한 값이니, 더 걸려도 이상하지 않습니다.
 
 01과 같은 방법으로 씁니다. 예측을 먼저 고르고 실험을 실행합니다. 연습 문제를 풀고 `check(...)`를 실행합니다. 막히면 `hint("amp_step")`처럼 힌트를 봅니다. 본문의 수치는 여기에서 재고, 결론은 `assert`로 확인합니다. 표와 그림을 그리는 코드는 접어 두었습니다. 펼쳐서 읽어도 좋습니다.
 
@@ -656,17 +656,17 @@ figure, axis = plt.subplots()
 for name, (_, color, style) in attempts.items():
     axis.plot(range(1, 25), errors[name], style, color=COLORS[color], label=name)
 axis.axhline(1, color=COLORS["muted"], linewidth=1)
-axis.set(xlabel="계층 번호 (1이 입력 쪽)", ylabel="로그 눈금", yscale="log", ylim=(5e-4, 60))
+axis.set(xlabel="계층 번호 (1이 입력 쪽)", ylabel="상대 오차 (로그 눈금)", yscale="log", ylim=(5e-4, 60))
 axis.set_title("float32로 구한 그레이디언트와의 상대 오차")
 axis.legend(loc="upper right")
 show(
     figure,
     "계층마다의 그레이디언트 상대 오차 세 줄. 배율이 없는 float16은 출력 쪽에서 1000분의 1이지만 "
-    "입력 쪽으로 갈수록 커져 1에 이릅니다. 배율을 곱한 float16은 줄곧 0.01 아래이고, bfloat16은 0.01에서 0.1 사이입니다.",
+    "입력 쪽으로 갈수록 커져 1을 넘었다가, 맨 앞 계층들에서는 모두 0이 되어 정확히 1입니다. 배율을 곱한 float16은 줄곧 0.01 아래이고, bfloat16은 0.01에서 0.1 사이입니다.",
 )
 first_zeros = [(deep_gradients(torch.float16, 1, seed)[0] == 0).float().mean().item() for seed in range(6)]
 assert median(first_zeros) > 0.8
-assert max(errors["float16"][:3]) > 0.9
+assert min(errors["float16"][:3]) > 0.99
 assert exact[0].norm() < 1e-4 * exact[-1].norm()  # 입력 쪽으로 갈수록 작아집니다
 assert max(errors["float16, 배율 65536"]) < 0.02
 assert max(errors["bfloat16"]) < 0.15
@@ -1302,7 +1302,7 @@ check(warmup_cosine)
 
 # %% [markdown]
 r"""
-**첫째 시간은 여기까지입니다.** 한 스텝을 이루는 부품은 다 모였습니다. 여기서 쉬어 가세요. 둘째 시간에는 그 한 스텝을 며칠 동안 되풀이할 때 필요한 것, 곧 검증과 체크포인트와 이어 가기를 다룹니다. 노트북을 다시 열었다면 이 셀보다 위에 있는 셀을 모두 실행한 다음(메뉴의 Run → Run All Above Selected Cell) 이어 갑니다. 고른 예측과 통과한 연습 문제는 그대로 남아 있습니다.
+**첫째 날은 여기까지입니다.** 한 스텝을 이루는 부품은 다 모였습니다. 여기서 쉬어 가세요. 둘째 날에는 그 한 스텝을 며칠 동안 되풀이할 때 필요한 것, 곧 검증과 체크포인트와 이어 가기를 다룹니다. 노트북을 다시 열었다면 이 셀보다 위에 있는 셀을 모두 실행한 다음(메뉴의 Run → Run All Above Selected Cell) 이어 갑니다. 고른 예측과 통과한 연습 문제는 그대로 남아 있습니다.
 
 ## 6. 검증과 가장 좋은 체크포인트
 
