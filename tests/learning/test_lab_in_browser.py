@@ -1,0 +1,137 @@
+"""A learner in JupyterLab: Korean menus, no question before the lesson, predictions by mouse and by keyboard."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from grader.course_files import load_course
+from grader.learning.start import lab_command, prepare
+
+pytestmark = [pytest.mark.full, pytest.mark.browser]
+
+CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+)
+COURSE = load_course()
+FIRST, SECOND = COURSE.lessons[0].predictions[:2]
+WAIT = 90_000
+"""Milliseconds: a kernel that starts beside three other processes."""
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of JupyterLab as `grader start` opens it, on a folder whose first lesson is short."""
+    folder = tmp_path_factory.mktemp("hanstep")
+    home = tmp_path_factory.mktemp("home")
+    lesson, *_ = prepare(folder, lambda _: None)
+    cell = nbformat.v4.new_code_cell
+    cells = [
+        cell("from grader import predict, reveal"),
+        *(cell(f'{call}("{one.id}")') for one in (FIRST, SECOND) for call in ("predict", "reveal")),
+    ]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), lesson)
+    port = free_port()
+    command = [
+        *lab_command(folder, COURSE),
+        "--no-browser",
+        "--IdentityProvider.token=",
+        f"--ServerApp.port={port}",
+    ]
+    own = {
+        "HOME": str(home),
+        "HANSTEP_HOME": str(home / "progress"),
+        "JUPYTER_CONFIG_DIR": str(home / "jupyter"),
+    }
+    log = (home / "log").open("w")
+    server = subprocess.Popen(command, env={**os.environ, **own}, stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(120):
+            try:
+                urllib.request.urlopen(f"{address}/api", timeout=2).close()
+                break
+            except OSError:
+                assert server.poll() is None, (home / "log").read_text()
+                time.sleep(0.5)
+        yield address
+    finally:
+        server.terminate()
+        server.wait(30)
+        log.close()
+
+
+@pytest.fixture(scope="module")
+def page(lab: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(WAIT)
+        page.goto(f"{lab}/lab/tree/{COURSE.lessons[0].notebook.name}")
+        page.wait_for_selector(".jp-Notebook .jp-Cell")
+        yield page
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def ran(page: Any) -> Any:
+    """The page with every cell run, as by "run all": nothing chosen yet."""
+    page.click(".jp-Notebook .jp-CodeCell >> nth=0")
+    for _ in range(5):
+        page.keyboard.press("Shift+Enter")
+    page.wait_for_function("document.body.innerText.split('아직 예측을 고르지 않아').length === 3")
+    return page
+
+
+def test_its_menus_are_korean_and_nothing_is_asked(page: Any) -> None:
+    page.wait_for_selector("text=파일 >> nth=0")
+    assert page.locator(".jp-Dialog").count() == 0
+    assert page.locator("text=Would you like").count() == 0
+
+
+def test_nothing_is_told_before_a_choice(ran: Any) -> None:
+    said = ran.inner_text(".jp-Notebook")
+    for one in (FIRST, SECOND):
+        assert one.because[:12] not in said
+
+
+def test_a_choice_by_mouse_finds_its_reason(ran: Any, tmp_path: Path) -> None:
+    letter = sorted(FIRST.wrong)[0]
+    ran.click(f".jp-CodeCell >> nth=1 >> button:has-text('{letter}')")
+    ran.wait_for_selector(f"text=예측 {letter}, 결과 {FIRST.answer}")
+    shown = ran.inner_text(".jp-CodeCell >> nth=2").replace("\n", " ")
+    assert without_marks(FIRST.wrong[letter])[:30] in shown
+    assert without_marks(FIRST.because)[:30] in shown
+
+
+def test_a_choice_by_keyboard_finds_its_reason(ran: Any) -> None:
+    letter = SECOND.answer
+    ran.focus(f".jp-CodeCell >> nth=3 >> button:has-text('{letter}')")
+    ran.keyboard.press("Space")
+    ran.wait_for_selector(f"text=예측 {letter}, 결과 {letter}")
+    assert without_marks(SECOND.because)[:30] in ran.inner_text(".jp-CodeCell >> nth=4").replace("\n", " ")
+
+
+def without_marks(text: str) -> str:
+    return text.replace("`", "").replace("**", "")

@@ -1,0 +1,110 @@
+"""Predictions are predictions: no notebook holds an answer, letters are balanced, and cells show the idea."""
+
+import re
+from collections import Counter
+from typing import Any
+
+import nbformat
+import pytest
+
+from grader.authoring.build import BuildError, solution_notebook
+from grader.authoring.check_predictions import check_predictions
+from grader.course import Course, Lesson, Prediction
+from grader.course_files import load_course
+from tests.lessons.test_prose import texts
+
+COURSE: Course = load_course()
+LESSONS = [pytest.param(lesson, id=lesson.name) for lesson in COURSE.lessons]
+MOST_LINES = 25
+"""Of a cell that learners read in passing."""
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\W", "", text)
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_no_notebook_holds_an_answer(lesson: Lesson) -> None:
+    """Neither what the experiment shows nor why another choice is wrong stands in it."""
+    text = plain(lesson.notebook.read_text(encoding="utf-8").encode().decode("unicode_escape", "ignore"))
+    whole = plain("".join(cell.source for cell in nbformat.read(lesson.notebook, as_version=4).cells))
+    for one in lesson.predictions:
+        for secret in (one.because, *one.wrong.values()):
+            assert plain(secret) not in whole, one.id
+            assert plain(secret) not in text, one.id
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_letters_are_balanced(lesson: Lesson) -> None:
+    """Who always chooses the same letter is right in less than half, and every one of a, b, c is worth a thought."""
+    asked = len(lesson.predictions)
+    assert asked >= 10
+    right = Counter(one.answer for one in lesson.predictions)
+    for letter in "abc":
+        assert 0.2 <= right[letter] / asked <= 0.48, right
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_the_right_choice_is_not_known_by_its_length(lesson: Lesson) -> None:
+    notebook = solution_notebook(lesson)
+    above, longest = "", 0
+    right = {one.id: one.answer for one in lesson.predictions}
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            above = cell.source
+        found = re.search(r'^predict\("([^"]+)"\)', cell.source, re.MULTILINE)
+        if found and cell.cell_type == "code":
+            choices = dict(re.findall(r"^- ([a-d]): (.+)", above, re.MULTILINE))
+            lengths = {letter: len("".join(texts(text))) for letter, text in choices.items()}
+            longest += lengths[right[found[1]]] == max(lengths.values())
+    assert longest <= 0.6 * len(right), (longest, len(right))
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_cells_show_the_idea(lesson: Lesson) -> None:
+    """Tables, plots and asserts are folded; what is left to read has at most so many lines."""
+    long = []
+    for cell in nbformat.read(lesson.notebook, as_version=4).cells:
+        tags = cell.metadata.get("tags", ())
+        folded = bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
+        assert folded == ("folded" in tags), cell.id
+        if cell.cell_type == "code" and not folded and not any(tag.startswith("exercise:") for tag in tags):
+            long += [(cell.id, n) for n in [len(cell.source.strip().splitlines())] if n > MOST_LINES]
+        if folded:
+            assert cell.source.startswith(("# ", "%%")), f"{cell.id}: its first line says what is in it"
+    assert long == []
+
+
+ASKED = Prediction("01-1", "b", "그렇습니다.", {"a": "아닙니다.", "c": "아닙니다."})
+
+
+def made(*cells: tuple[str, str]) -> Any:
+    kinds = {"text": nbformat.v4.new_markdown_cell, "code": nbformat.v4.new_code_cell}
+    return nbformat.v4.new_notebook(cells=[kinds[kind](source) for kind, source in cells])
+
+
+QUESTION = ("text", "어느 것입니까?\n\n- a: 하나\n- b: 둘\n- c: 셋")
+PREDICT, REVEAL = ("code", 'predict("01-1")'), ("code", 'x = 1\nreveal("01-1")')
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ((QUESTION, PREDICT, REVEAL), None),
+        ((QUESTION, PREDICT, ("code", 'reveal("01-1", measured="a" if x else "b")')), None),
+        ((QUESTION, PREDICT, ("code", 'reveal("01-1", measured="b")')), "답이 적혀"),
+        ((QUESTION, ("code", 'predict("01-1", "b")'), REVEAL), "답이 적혀"),
+        ((QUESTION, REVEAL), "predict 0번"),
+        ((QUESTION, PREDICT, REVEAL, REVEAL), "reveal 2번"),
+        ((("text", "보기가 없습니다"), PREDICT, REVEAL), "보기는 없음"),
+        ((("text", "- a: 하나\n- b: 둘"), PREDICT, REVEAL), "보기는 a, b"),
+        ((QUESTION, PREDICT, REVEAL, ("code", 'reveal("01-9")')), "predictions.toml에 없어요"),
+    ],
+)
+def test_the_build_refuses_what_does_not_fit(cells: tuple[tuple[str, str], ...], said: str | None) -> None:
+    lesson = Lesson("01", "01_made", "made", "만든 레슨", 1, (), (ASKED,))
+    if said is None:
+        check_predictions(lesson, made(*cells))
+        return
+    with pytest.raises(BuildError, match=said):
+        check_predictions(lesson, made(*cells))
