@@ -27,7 +27,7 @@ r"""
 - 첨예도(sharpness)를 재고, 측정법에 따라 결론이 뒤집힐 수 있다는 것을 압니다.
 - 한국어 기계 독해(MRC) 모델을 SAM과 누적으로 학습하고 EM과 F1로 채점합니다.
 
-연습 문제 5개를 포함해 모두 7–8시간쯤 걸립니다. **두 번에 나누어 하세요.** 처음에는 1–5절(SAM을 만들고 누적과 맞추기, 4시간쯤), 다음에는 6–10절(비용과 첨예도를 재고 한국어 모델 학습하기, 4시간쯤)입니다. 절의 제목 아래에 시간과 난이도(★)를 적어 두었습니다.
+연습 문제 5개를 포함해 모두 8시간쯤 걸립니다. **두 번에 나누어 하세요.** 처음에는 1–5절(SAM을 만들고 누적과 맞추기, 4시간쯤), 다음에는 6–10절(비용과 첨예도를 재고 한국어 모델 학습하기, 4시간쯤)입니다. 절의 제목 아래에 시간과 난이도(★)를 적어 두었습니다.
 
 앞의 레슨과 같은 방법으로 씁니다. 예측을 먼저 고르고 실험을 실행합니다. 연습 문제의 코드를 쓰고 `check(...)`를 실행합니다. 막히면 `hint("SAM")`처럼 힌트를 봅니다. 본문의 수치는 여기에서 재고, 결론은 `assert`로 확인합니다. 표와 그림을 그리는 셀은 접어 두었습니다. 펼쳐서 읽어도 됩니다.
 
@@ -1429,7 +1429,7 @@ reveal("04-12")
 r"""
 [davda54/sam](https://github.com/davda54/sam)이 이렇게 되돌립니다. 반대로 첫 번째 패스에서 `None`이던 매개변수에 두 번째 패스에서 그레이디언트가 생기면, 적어 둔 값을 찾지 못해 `KeyError`가 나는 구현도 있습니다([davda54/sam#51](https://github.com/davda54/sam/issues/51)). 되돌릴 것은 `.grad`가 아니라 **적어 둔 목록**에서 찾습니다.
 
-**여기에서 쉬어도 좋습니다.** SAM과 누적을 만드는 일은 끝났습니다. 다음에 이어서 할 때는 6절의 제목을 고르고 메뉴에서 「Run All Above」(위의 셀 모두 실행)를 누르면 됩니다. 2분이 걸리지 않습니다.
+**여기에서 쉬어도 좋습니다.** SAM과 누적을 만드는 일은 끝났습니다. 다음에 이어서 할 때는 6절의 제목을 고르고 메뉴에서 Run → Run All Above Selected Cell(위의 셀 모두 실행)을 고르면 됩니다.
 
 ## 6. 비용은 얼마일까요
 
@@ -1613,7 +1613,7 @@ r"""
 
 SAM이 가장 돋보인다고 알려진 곳은 정답에 잡음이 섞인 데이터입니다. 학습 이미지를 300장으로 줄이고 **정답의 20%를 아무 숫자로 바꿉니다.** 검증 데이터 360장과, 학습에 쓰지 않은 1,137장(시험 데이터)의 정답은 깨끗합니다.
 
-$\rho$를 바꾸어 가며 고른 SAM($\rho = 0.5$)의 검증 정확도는 91%대이고, 학습률 0.1의 SGD는 85% 안팎입니다. 그런데 이 비교는 공평하지 않습니다. SAM에는 하이퍼파라미터(hyperparameter) $\rho$를 골라 주었고, SGD는 아무것도 골라 주지 않았습니다. SGD에도 학습률, 가중치 감쇠(weight decay), 라벨 스무딩(label smoothing)을 하나씩 검증 데이터로 골라 줍니다.
+$\rho$를 바꾸어 가며 고른 SAM($\rho = 0.5$)의 검증 정확도는 91%대이고, 학습률 0.1의 SGD는 85% 안팎입니다. 그런데 이 비교는 공평하지 않습니다. SAM에는 하이퍼파라미터(hyperparameter) $\rho$를 골라 주었고, SGD는 아무것도 골라 주지 않았습니다. SGD에도 학습률, 가중치 감쇠(weight decay), 라벨 스무딩(label smoothing)을 하나씩 골라 줍니다. 학습률 3개, 가중치 감쇠 4개, 라벨 스무딩 3개를 시드 10개로 돌려 보고, 검증 정확도가 가장 높은 값을 썼습니다.
 
 **예측 14.** 이 가운데 가장 나은 SGD와 SAM($\rho = 0.5$)의 시험 정확도 차이는 얼마일까요?
 
@@ -1769,14 +1769,23 @@ print(
     f"SAM과의 차이: 조정하지 않은 SGD {tested['SAM, ρ = 0.5'] - tested['SGD']:.1f}%p, 가장 나은 SGD {gap:.1f}%p"
 )
 print(f"잡음이 없을 때 SAM − SGD: {clean_gap:+.1f}%p")
+validated = {name: mean(fitted.accuracies[-1] for fitted in found) for name, found in noisy_fits.items()}
+assert abs(validated["SGD"] - 85) < 3
+assert abs(validated["SAM, ρ = 0.5"] - 91.5) < 2
 assert tested["SAM, ρ = 0.5"] > tested["SGD"] + 3
 assert tested["SGD, 두 배 에폭"] < tested["SGD"]
 assert abs(gap) < 2
 assert all(tested[method] > tested["SGD"] + 2 for method in tuned)
 assert tested["SAM, ρ = 1"] < 40
 assert abs(clean_gap) < 1
-reveal("04-14", measured="a" if gap < 2 else "b" if gap < 4.5 else "c")
-reveal("04-15", measured="a" if clean_gap > 3 else "c" if clean_gap < -3 else "b")
+
+# %%
+letter = "a" if gap < 2 else "b" if gap < 4.5 else "c"
+reveal("04-14", measured=letter)
+
+# %%
+letter = "a" if clean_gap > 3 else "c" if clean_gap < -3 else "b"
+reveal("04-15", measured=letter)
 
 # %% [markdown]
 r"""
@@ -1841,7 +1850,7 @@ def rise_along(fitted, e):
 # 표와 확인: 측정법 3개, 시드 6개
 RULERS = {
     "그레이디언트로 한 걸음, 0.2": lambda fitted: rise_along(fitted, climb(fitted, 0.2, 1)),
-    "열 걸음으로 찾은 최악, 0.5": lambda fitted: rise_along(fitted, climb(fitted, 0.5, 10)),
+    "10걸음으로 찾은 최악, 0.5": lambda fitted: rise_along(fitted, climb(fitted, 0.5, 10)),
     "무작위 방향 5개의 평균, 2.0": lambda fitted: mean(
         rise_along(fitted, 2.0 * random_direction(fitted, seed)) for seed in range(5)
     ),
@@ -1852,7 +1861,7 @@ rulers = {
     for ruler, measure in RULERS.items()
 }
 show_table(
-    ["재는 법 (손실이 커진 양)", "SGD의 해", "SAM의 해", "SAM이 더 낮은 시드"],
+    ["측정법 (손실이 커진 양, 시드 6개)", "SGD의 해", "SAM의 해", "SAM이 더 낮은 시드"],
     [
         [
             ruler,
@@ -1879,6 +1888,9 @@ steepness = {
 print("한 걸음의 높이 ÷ ρ‖g‖:", {name: spread(v, 2) for name, v in steepness.items()})
 print("‖g‖:", {name: spread([gradient_norm(f) for f in found], 3) for name, found in solutions.items()})
 
+assert all(
+    1 < value < 1.5 for values in steepness.values() for value in values
+)  # 한 걸음의 높이는 ρ‖g‖쯤입니다
 assert max(alignment["SGD"]) < 0.5 < min(alignment["SAM"])
 one_step, worst, scattered = rulers.values()
 assert all(b > a for a, b in zip(one_step["SGD"], one_step["SAM"], strict=True))
@@ -1890,7 +1902,7 @@ reveal("04-16")
 r"""
 한 걸음으로 재면 시드 6개 모두에서 SAM의 해가 **더 첨예하고**, 10걸음으로 최악을 찾으면 시드 6개 모두에서 SAM의 해가 몇 배 **더 평탄합니다.** 어느 쪽이 맞을까요? 둘 다 맞습니다. 다른 것을 쟀을 뿐입니다.
 
-SGD의 해는 손실이 거의 바닥이라 그레이디언트가 작고, 그 방향은 가장 가파른 방향에서 많이 벗어나 있습니다(위의 코사인). 그래서 한 걸음은 엉뚱한 쪽으로 갑니다. 학습하는 동안 SAM은 매번 새 방향으로 한 걸음씩 올라가므로 괜찮지만, **학습이 끝난 해를 한 번 재는 측정법으로는 약합니다.** 거기다 2절에서 보았듯 가중치의 스케일만 바꾸어도 값이 바뀝니다.
+SGD의 해는 손실이 거의 바닥이라 그레이디언트가 작고, 그 방향은 가장 가파른 방향에서 많이 벗어나 있습니다(위의 코사인). 그래서 한 걸음은 엉뚱한 쪽으로 갑니다. 게다가 짧은 한 걸음의 높이는 $\rho\lVert g \rVert$에 가깝습니다. 이 측정법은 골짜기의 모양보다 **그레이디언트의 크기**를 잽니다. 학습하는 동안 SAM은 매번 새 방향으로 한 걸음씩 올라가므로 괜찮지만, **학습이 끝난 해를 한 번 재는 측정법으로는 약합니다.** 거기다 2절에서 보았듯 가중치의 스케일만 바꾸어도 값이 바뀝니다.
 
 손실 지형(loss landscape)을 잘라 봅니다.
 """
@@ -1946,7 +1958,7 @@ r"""
 
 ### 8.1 데이터
 
-지문은 대한민국헌법의 조문입니다. 질문은 이 강의에서 만들었고, 질문의 열에 아홉은 템플릿으로 만들어, 같은 사실을 세 가지 문장으로 묻습니다. 그래서 질문의 수보다 서로 다른 사실의 수를 보아야 합니다. 나누는 단위는 조문입니다. 검증 질문의 조문은 학습할 때 한 번도 보지 못합니다.
+지문은 대한민국헌법의 조문입니다. 질문은 이 강의에서 만들었고, 질문의 90%쯤은 템플릿으로 만들어, 같은 사실을 세 가지 문장으로 묻습니다. 그래서 질문의 수보다 서로 다른 사실의 수를 보아야 합니다. 나누는 단위는 조문입니다. 검증 질문의 조문은 학습할 때 한 번도 보지 못합니다.
 """
 
 # %% tags=["folded"]
@@ -2238,7 +2250,7 @@ r"""
 
 약 75분 · ★★★
 
-`sam_accumulate`에 에폭과 검증과 저장을 붙입니다. 채점에 쓰는 배치는 크기가 모두 같습니다. 이 데이터에서는 에폭마다 마지막 배치 하나만 작습니다. 배치는 dict이고 손실은 `model(**batch).loss`입니다.
+`sam_accumulate`에 에폭과 검증과 저장을 붙입니다. 채점에 쓰는 학습 배치는 크기가 모두 같습니다. 8.1절의 데이터에서는 에폭마다 배치 하나만 3문제짜리입니다(4.1절). 배치는 dict이고 손실은 `model(**batch).loss`입니다.
 
 - 구간은 에폭 안에서 끝납니다. 남은 배치를 다음 에폭의 첫 구간에 섞지 않습니다.
 - 학습 손실과 검증 손실은 **그 에폭의** 샘플 평균입니다. 에폭마다 새로 셉니다.
@@ -2419,7 +2431,8 @@ assert abs(min(entry[1] for entry in adamw) - min(entry[1] for entry in sam_run)
 if on_cpu:
     assert 1.2 < sam_run[-1][-1] / adamw[-1][-1] < 3.5
 closeness = sam_run[-1][0] / adamw[-1][0] - 1
-reveal("04-18", measured="a" if closeness > 0.03 else "b" if closeness < -0.03 else "c")
+letter = "a" if closeness > 0.03 else "b" if closeness < -0.03 else "c"
+reveal("04-18", measured=letter)
 
 # %% [markdown]
 r"""
@@ -2457,7 +2470,7 @@ reader_rulers = {
     name: (reader_rise(model, 0.1, 1), reader_rise(model, 0.3, 10)) for name, (model, _) in runs.items()
 }
 show_table(
-    ["가장 좋았던 모델 (시드 1개)", "한 걸음, 0.1", "열 걸음, 0.3"],
+    ["가장 좋았던 모델 (시드 1개)", "한 걸음, 0.1", "10걸음, 0.3"],
     [[name, f"{one:.3f}", f"{ten:.3f}"] for name, (one, ten) in reader_rulers.items()],
 )
 assert all(ten > one > 0 for one, ten in reader_rulers.values())
@@ -2722,8 +2735,14 @@ show(
 assert apart(weights, without_clip) < 1e-6  # 클리핑이 남긴 것은 반올림뿐입니다
 assert said_best >= true_best + 3
 assert true[said_best - 1] > min(true)
+
+# %%
 reveal("04-bug1a")
+
+# %%
 reveal("04-bug1b")
+
+# %%
 reveal("04-bug1c")
 
 # %% [markdown]
@@ -2951,7 +2970,7 @@ r"""
 | 스케줄러 | | 업데이트마다 한 번, base 옵티마이저에 겁니다 |
 | 기록할 손실 | 여기에서 잰 것 | 일부러 나쁜 곳에서 잰 값이라 쓰지 않습니다 |
 
-다섯 가지만 기억하세요.
+5가지만 기억하세요.
 
 1. 코드가 돌아가고 손실이 내려간다는 것은 증거가 아닙니다. 업데이트가 무엇으로 만들어졌는지 풀어 보거나, 큰 배치 하나와 비교합니다.
 2. SAM을 가져다 쓰면 먼저 **학습률 0 시험**을 합니다. 비트까지 그대로여야 합니다.
