@@ -794,7 +794,7 @@ $$
 
 두 번째 합이 끝날 때까지 가중치는 $w + e$에 머물러야 하고, 그동안 마이크로 배치를 처음부터 다시 보아야 합니다. 로더는 한 번 지나간 배치를 다시 주지 않으므로 **구간의 입력을 들고 있습니다.** 메모리를 많이 쓰는 것은 입력이 아니라 계산 그래프입니다. 그래프는 마이크로 배치의 역전파가 끝날 때마다 해제됩니다.
 
-이렇게 하면 구간을 이어 붙인 큰 배치의 SAM과 같을까요? 가장 널리 쓰이는 구현의 저장소에는 서로 다른 답이 있습니다. 2020년에는 누적 코드를 보고 「맞는 방법」이라고 했고([#3](https://github.com/davda54/sam/issues/3)), 2022년에는 「이 구현으로는 할 수 없다」고 했습니다([#62](https://github.com/davda54/sam/issues/62)). 재 보면 됩니다.
+이렇게 하면 구간을 이어 붙인 큰 배치의 SAM과 같을까요? 잘 알려진 구현의 저장소에는 서로 다른 답이 있습니다. 2020년에는 누적 코드를 보고 「맞는 방법」이라고 했고([#3](https://github.com/davda54/sam/issues/3)), 2022년에는 「이 구현으로는 할 수 없다」고 했습니다([#62](https://github.com/davda54/sam/issues/62)). 재 보면 됩니다.
 """
 
 
@@ -1769,12 +1769,27 @@ print(
     f"SAM과의 차이: 조정하지 않은 SGD {tested['SAM, ρ = 0.5'] - tested['SGD']:.1f}%p, 가장 나은 SGD {gap:.1f}%p"
 )
 print(f"잡음이 없을 때 SAM − SGD: {clean_gap:+.1f}%p")
+figure, axis = plt.subplots(figsize=(7.6, 3.6))
+for place, (name, found) in enumerate(reversed(noisy_fits.items())):
+    values = [fitted.test_accuracy for fitted in found]
+    color = COLORS["right" if name.startswith("SAM") else "third"]
+    axis.plot(values, [place] * len(values), ".", color=color, alpha=0.5)
+    axis.plot(mean(values), place, "|", color=color, markersize=18, markeredgewidth=3)
+axis.set_yticks(range(len(noisy_fits)), list(reversed(noisy_fits)))
+axis.set(
+    title="조정한 SGD는 SAM과 비슷합니다", xlabel="시험 정확도 (%). ρ = 1은 그림 밖에 있습니다", xlim=(75, 95)
+)
+show(
+    figure,
+    "방법 9개의 시험 정확도. 점은 시드 6개, 막대는 평균입니다. 조정하지 않은 SGD는 85% 안팎이고, 조정한 SGD 셋과 "
+    "ρ가 0.5인 SAM은 90% 안팎에 모여 있습니다. ρ가 1인 SAM은 10%쯤이라 그림에 나오지 않습니다.",
+)
 validated = {name: mean(fitted.accuracies[-1] for fitted in found) for name, found in noisy_fits.items()}
 assert abs(validated["SGD"] - 85) < 3
 assert abs(validated["SAM, ρ = 0.5"] - 91.5) < 2
 assert tested["SAM, ρ = 0.5"] > tested["SGD"] + 3
 assert tested["SGD, 두 배 에폭"] < tested["SGD"]
-assert abs(gap) < 2
+assert abs(gap) < 3
 assert all(tested[method] > tested["SGD"] + 2 for method in tuned)
 assert tested["SAM, ρ = 1"] < 40
 assert abs(clean_gap) < 1
@@ -2559,7 +2574,7 @@ except (NotImplementedError, TypeError, AttributeError) as error:
 r"""
 ### 8.6 사전 학습된 모델로 바꾸기
 
-네트워크와 Transformers가 있으면 `PRETRAINED`에 모델 이름을 적고 실행합니다. 한국어 모델이면 무엇이든 됩니다(예: `"klue/roberta-small"`). 바뀌는 것은 **글자의 자리를 토큰(token)의 자리로 옮기는** `collate`뿐입니다. 답이 잘려 나간 질문은 관례대로 첫 토큰을 답으로 둡니다. GPU가 없으면 오래 걸리므로 앞의 질문 몇 개로 시험해 보세요.
+네트워크와 Transformers가 있으면 `PRETRAINED`에 모델 이름을 적고 실행합니다. 한국어 모델이고 토큰마다 글자 범위를 알려 주는 빠른(fast) 토크나이저가 있으면 됩니다(예: `"klue/roberta-small"`). 바뀌는 것은 **글자의 자리를 토큰(token)의 자리로 옮기는** `collate`뿐입니다. 답이 잘려 나간 질문은 관례대로 첫 토큰을 답으로 둡니다. GPU가 없으면 오래 걸리므로 앞의 질문 몇 개로 시험해 보세요.
 """
 
 # %%
@@ -2982,7 +2997,7 @@ r"""
 
 - [Sharpness-Aware Minimization for Efficiently Improving Generalization](https://arxiv.org/abs/2010.01412): SAM과 m-첨예도의 원래 논문
 - [ASAM](https://arxiv.org/abs/2102.11600): 가중치의 스케일에 흔들리지 않는 첨예도
-- [davda54/sam](https://github.com/davda54/sam): 가장 널리 쓰이는 PyTorch 구현. 누적([#3](https://github.com/davda54/sam/issues/3)), 배치 정규화([#17](https://github.com/davda54/sam/issues/17)), 스케일러([#7](https://github.com/davda54/sam/issues/7))에 관한 이슈도 읽어 보세요
+- [davda54/sam](https://github.com/davda54/sam): 잘 알려진 PyTorch 구현. 누적([#3](https://github.com/davda54/sam/issues/3)), 배치 정규화([#17](https://github.com/davda54/sam/issues/17)), 스케일러([#7](https://github.com/davda54/sam/issues/7))에 관한 이슈도 읽어 보세요
 - [Automatic Mixed Precision examples](https://docs.pytorch.org/docs/stable/notes/amp_examples.html): `unscale_`을 업데이트마다 한 번 부르는 까닭
 - [KorQuAD 1.0](https://korquad.github.io/category/1.0_KOR.html): 한국어 기계 독해 데이터와 채점 방법
 
