@@ -1,16 +1,15 @@
-"""Whether a lesson's predictions and its notebook fit together, and the notebook keeps the answers to itself."""
+"""Whether a lesson's predictions and its notebook fit together, and the notebook does not hold the answers."""
 
+import ast
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from grader.authoring.strip_solutions import BuildError
 from grader.course import Lesson
 
-_ASKED = re.compile(r"""^predict\(["']([^"']+)["']\)$""", re.MULTILINE)
-_REVEALED = re.compile(r"""^reveal\(\s*["']([^"']+)["'](.*)""", re.MULTILINE | re.DOTALL)
 _CHOICE = re.compile(r"^- ([a-d]): ", re.MULTILINE)
-_CONSTANT = re.compile(r"""^\s*,\s*(?:measured\s*=\s*)?["']""")
 
 
 def check_predictions(lesson: Lesson, notebook: Any) -> None:
@@ -26,16 +25,16 @@ def check_predictions(lesson: Lesson, notebook: Any) -> None:
         if cell.cell_type == "markdown":
             above = cell.source
             continue
-        for prediction in _ASKED.findall(cell.source):
-            asked[prediction] += 1
-            choices[prediction] = _CHOICE.findall(above)
-        found = _REVEALED.search(cell.source)
-        if found:
-            revealed[found[1]] += 1
-            if _CONSTANT.match(found[2]):
+        for name, prediction, told in _calls(cell.source):
+            if told:
                 raise _refused(
-                    lesson, found[1], "reveal에 답이 적혀 있어요. 답은 predictions.toml에만 적어 주세요"
+                    lesson, prediction, f"{name}에 답이 적혀 있어요. 답은 predictions.toml에만 적어 주세요"
                 )
+            if name == "predict":
+                asked[prediction] += 1
+                choices[prediction] = _CHOICE.findall(above)
+            else:
+                revealed[prediction] += 1
     for one in lesson.predictions:
         if asked[one.id] != 1 or revealed[one.id] != 1:
             raise _refused(
@@ -48,11 +47,25 @@ def check_predictions(lesson: Lesson, notebook: Any) -> None:
                 lesson,
                 one.id,
                 f"바로 위의 글에 있는 보기는 {', '.join(choices[one.id]) or '없음'}, "
-                f"predictions.toml의 글자는 {', '.join(one.choices)}이에요. 같아야 해요",
+                f"predictions.toml의 글자는 {', '.join(one.choices)}예요. 같아야 해요",
             )
     unknown = sorted({*asked, *revealed} - {one.id for one in lesson.predictions})
     if unknown:
         raise _refused(lesson, unknown[0], "predictions.toml에 없어요. 답과 까닭을 적어 주세요")
+
+
+def _calls(source: str) -> Iterator[tuple[str, str, bool]]:
+    """`predict` and `reveal` in a cell: the name, the prediction, and whether a letter stands beside it."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # a magic, or what a learner is to mend
+        return
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+            continue
+        first, *others = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if node.func.id in ("predict", "reveal") and isinstance(first, ast.Constant):
+            yield node.func.id, str(first.value), any(isinstance(other, ast.Constant) for other in others)
 
 
 def _refused(lesson: Lesson, prediction: str, why: str) -> BuildError:

@@ -23,6 +23,9 @@ _GROWING = 8  # of the beam's best sets: those that grow by one mistake
 _FROM = 2  # of the beam's best sets: those that grow where a scenario needs two mistakes at once
 _PAIRS = 112  # of mistakes that are tried in a scenario, those first that explain most by themselves
 _IN_VAIN = 3  # scenarios that no pair explains, after which no set begins with a pair
+_HOPE = (
+    64  # plays without one scenario explained, after which no other one is looked at (27 was the most needed)
+)
 _ALIKE = 3  # sets of the same (two or more) mistakes, made in different ways
 _LARGEST = 6  # mistakes in a set
 
@@ -66,6 +69,7 @@ class _Search:
         self._missing = tuple(name for name in wrong if name not in runs)
         self._right = [s.name for s in reference.exercise.driver.scenarios if s.name not in wrong]
         self._plays = Plays(reference, runs, self._wrong)
+        self._begun = False  # a scenario has been explained
         # A mistake that by itself spoils a scenario which is right mostly spoils it beside other mistakes too.
         self._likely = [
             way for way in reference.ways if not any(self._plays.changes(way, s) for s in self._right)
@@ -150,9 +154,12 @@ class _Search:
         order = sorted(self._wrong, key=lambda s: len(self._plays.behaviours(changing[s], s)))
         beam, later = [_State(frozenset())], []
         for scenario in order:
+            if not self._begun and self._plays.made >= _HOPE:
+                break
             grown = self._grown(beam, scenario, changing[scenario], leave_out=leave_out)
             if grown:
                 beam = grown
+                self._begun = self._begun or bool(beam[0].explained)
             else:
                 later.append(scenario)  # one mistake more may be enough when others have grown the sets
         in_vain = 0

@@ -22,6 +22,7 @@ from grader.course_files import load_course
 from grader.errors import HanstepError
 from grader.files import write_whole
 from grader.learning.progress import Progress
+from grader.paths import asset_path
 
 MANIFEST = ".hanstep.json"
 """In the learner's folder: SHA-256 of each lesson as it was last copied."""
@@ -98,6 +99,7 @@ def lab_command(folder: Path, course: Course) -> list[str]:
         "jupyterlab",
         f"--ServerApp.root_dir={folder.resolve()}",
         f"--LabApp.default_url={page}",  # also in the address it prints where there is no browser
+        f"--LabApp.app_settings_dir={asset_path('jupyterlab')}",  # Korean menus; a learner's own choice goes first
         "--LabApp.news_url=None",  # no question about Jupyter's news before the first lesson
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:

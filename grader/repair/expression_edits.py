@@ -1,7 +1,6 @@
 """Edits inside a line: what its partner in the solution says differently, and what beginners get wrong anywhere."""
 
 import ast
-import copy
 from collections.abc import Iterator
 
 from grader.judging.roles import key_of
@@ -196,16 +195,11 @@ def _whole(definition: Definition, statement: Statement, scope: Scope, cost: flo
 
 
 def _replaced(definition: Definition, old: ast.expr, new: ast.expr, cost: float, kind: Kind) -> Draft:
-    text = _written(definition, new)
+    text = ast.unparse(new)
     if not isinstance(new, _SIMPLE) and not _stands_free(definition, old):
         text = f"({text})"
     first, last, lines = definition.spliced(old, text)
     return Draft(cost, kind, first, last, lines, old.lineno)
-
-
-def _written(definition: Definition, node: ast.expr) -> str:
-    """The learner's own text where a node is theirs, else as Python writes it."""
-    return ast.unparse(ast.fix_missing_locations(copy.deepcopy(node)))
 
 
 def _stands_free(definition: Definition, node: ast.expr) -> bool:

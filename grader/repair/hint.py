@@ -16,7 +16,7 @@ from grader.repair.small_edits import SmallEdit
 
 _PLAYS = 160
 """At 2 to 8 ms each: about a second."""
-_LONG_RUN = 400
+_LONG_RUN = 330
 """Events of all scenarios together, from which on plays are slow and the search gets a share of them."""
 
 

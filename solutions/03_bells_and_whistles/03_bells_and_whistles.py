@@ -15,31 +15,38 @@
 r"""
 # 학습을 안정시키는 장치
 
-언어 모델의 학습(training) 루프에는 다섯 줄 말고도 늘 따라다니는 것이 있습니다. 처음에 학습률(learning rate)을 천천히 올리고, 끝으로 갈수록 내리고, 너무 큰 그레이디언트(gradient)를 자릅니다. 대개는 남의 코드에서 값까지 그대로 옮겨 옵니다.
+언어 모델의 학습(training) 루프에는 다섯 줄 말고도 늘 따라다니는 것이 있습니다. 처음에 학습률(learning rate)을 천천히 올리고, 끝으로 갈수록 내리고, 너무 큰 그레이디언트(gradient)를 줄입니다. 대개는 남의 코드에서 값까지 그대로 옮겨 옵니다.
 
 여기서는 하나씩 떼어 보고 다시 달아 봅니다. 대상은 대한민국헌법을 한 글자씩 배우는 작은 GPT입니다. 아무 글자나 내놓던 모델이 조문 비슷한 글을 쓰게 될 때까지, 장치 하나하나가 무엇을 바꾸는지 잽니다.
 
 | 장치 | 재는 것 | 절 |
 |---|---|---|
 | 스텝 수 계획 | 스텝을 잘못 세면 학습률이 어디에서 끝나는지 | 2 |
-| 워밍업(warmup) | Adam의 처음 몇 스텝이 왜 거친지, 워밍업이 언제 필요하고 언제 손해인지 | 3 |
+| 워밍업(warmup) | Adam의 첫 업데이트는 어떤 모습인지, 워밍업은 언제 왜 듣는지 | 3 |
 | 코사인 감쇠(cosine decay)와 선형 감쇠 | 둘의 차이, 없을 때와의 차이 | 4 |
-| 그레이디언트 클리핑(gradient clipping) | 언제 걸리는지, 별난 배치 하나가 무엇을 남기는지 | 5 |
-| 평가와 기록 | 과적합(overfitting)이 시작되는 곳 | 6 |
-| 토큰을 세는 누적 | 2024년까지 큰 라이브러리에 있던 오류 | 7 |
+| 그레이디언트 클리핑(gradient clipping) | 언제 걸리는지, 튀는 배치(outlier) 하나가 무엇을 남기는지 | 5 |
+| 평가와 기록 | 학습과 검증(validation)의 손실(loss)이 어떻게 움직이는지 | 6 |
+| 토큰을 세는 누적 | 2024년 10월에야 큰 라이브러리가 고치기 시작한 오류 | 7 |
 
 이 노트북을 마치면 다음을 할 수 있습니다.
 
 - 학습률 스케줄을 식 하나로 쓰고, 양 끝의 값을 한 스텝도 어긋나지 않게 맞춥니다.
 - 워밍업, 감쇠, 클리핑이 무엇을 고치는지, 언제 필요 없는지를 수치로 말합니다.
-- 작은 GPT의 학습 루프를 처음부터 끝까지 쓰고, 손실(loss) 두 줄을 읽습니다.
+- 작은 GPT의 학습 루프를 처음부터 끝까지 쓰고, 학습·검증 손실 곡선을 읽습니다.
 - 길이가 다른 글을 누적해도 큰 배치와 똑같은 업데이트를 합니다.
 
-읽는 데 23분쯤 걸리고, 연습 다섯 개가 있습니다. 예측 셀에 먼저 답을 적고 실행합니다. 연습의 함수를 쓰고 `check(...)`를 실행합니다. 막히면 `hint("lr_at")`처럼 힌트를 봅니다. 본문의 수치는 여기에서 재고, 결론은 `assert`로 확인합니다. 실험 코드는 건너뛰고 예측과 결과만 읽어도 됩니다.
+모두 6시간쯤 걸립니다. 본문을 읽고 예측하고 실행하는 데 3시간, 연습 문제 다섯 개를 푸는 데 3시간쯤입니다. 한 번에 다 하지 않아도 됩니다. 5절을 마친 곳이 쉬어 가기 좋습니다. 절과 연습 문제마다 시간과 난이도(★)를 적어 두었습니다.
+
+예측은 실험을 실행하기 **전에** 고릅니다. 골라야 답과 까닭이 나옵니다. 연습 문제의 함수를 쓰고 `check(...)`를 실행합니다. 막히면 `hint("lr_at")`처럼 힌트를 봅니다. 본문의 수치는 여기에서 재고, 결론은 `assert`로 확인합니다. 표와 그림을 그리는 코드는 접혀 있고, 눌러서 펼쳐 볼 수 있습니다.
+
+아래 셀은 필요한 것을 불러오고, 헌법의 글자를 번호로 바꾸어 학습용과 검증용으로 나눕니다.
 """
 
-# %%
+# %% tags=["folded"]
+# 준비: 라이브러리, 헌법, 글자와 번호 사이의 표
+import json
 import math
+from functools import partial
 from itertools import islice
 from statistics import median
 
@@ -50,9 +57,9 @@ from torch import nn
 from torch.nn.utils import clip_grad_norm_
 from torch.utils.data import DataLoader
 
-from grader import check, hint
+from grader import check, hint, predict, reveal
 from grader.paths import asset_path
-from grader.plots import COLORS, reveal, show, show_table, use_course_style
+from grader.plots import COLORS, show, show_table, use_course_style
 
 use_course_style()
 torch.set_num_threads(1)  # 작은 모델은 스레드 하나가 더 빠르고, 결과도 재현됩니다
@@ -65,13 +72,13 @@ alphabet = sorted(set(text))
 number_of = {character: number for number, character in enumerate(alphabet)}
 tokens = torch.tensor([number_of[character] for character in text])
 
-# 제6장까지는 학습에, 제7장부터는 검증(validation)에 씁니다
+# 제6장까지는 학습에, 제7장부터는 검증에 씁니다
 border = text.index("\n제7장 선거관리")
 train_tokens, val_tokens = tokens[:border], tokens[border:]
 
 
 def windows(tokens, length):
-    """length + 1글자씩, 절반을 겹쳐 자릅니다. 앞의 length글자가 입력이고, 한 칸 민 것이 정답입니다."""
+    """length + 1글자씩, 절반을 겹쳐 나눕니다. 앞의 length글자가 입력이고, 한 칸 민 것이 정답입니다."""
     return tokens.unfold(0, length + 1, length // 2).to(device)
 
 
@@ -88,9 +95,11 @@ assert border < 0.85 * len(text)
 r"""
 ## 1. 조문을 배우는 GPT
 
-토큰(token)은 글자 하나입니다. 모델은 앞의 글자들을 보고 다음 글자를 맞힙니다. 입력이 열두 글자면 문제도 열둘입니다. 위치마다 거기까지의 글자만 보고 다음 한 글자를 맞힙니다.
+약 15분 · ★☆☆
 
-GPT는 마흔 줄이면 됩니다. 처음 보는 코드라면 `forward` 두 개만 읽어도 이 노트북을 따라올 수 있습니다.
+토큰(token)은 글자 하나입니다. 모델은 앞의 글자들을 보고 다음 글자를 맞힙니다. 입력이 열두 글자면 맞힐 글자도 열두 개입니다. 위치마다 거기까지의 글자만 보고 다음 한 글자를 맞힙니다.
+
+GPT는 50줄이면 됩니다. 처음 보는 코드라면 `forward` 두 개만 읽어도 이 노트북을 따라올 수 있습니다. 먼저 블록 하나입니다.
 """
 
 
@@ -117,6 +126,13 @@ class Block(nn.Module):
         return x + self.dropout(self.mlp(self.norm_2(x)))
 
 
+# %% [markdown]
+r"""
+블록을 쌓고, 앞에는 글자와 위치의 임베딩을, 뒤에는 글자마다 점수를 매기는 계층(layer)을 답니다.
+"""
+
+
+# %%
 class GPT(nn.Module):
     def __init__(self, *, width=64, depth=2, heads=4, context=32, dropout=0.0, std=0.02):
         super().__init__()
@@ -137,6 +153,14 @@ class GPT(nn.Module):
         return self.head(self.norm(self.blocks(x)))  # (배치, 시간, 글자) 로짓(logits)
 
 
+# %% [markdown]
+r"""
+손실은 모든 위치의 교차 엔트로피를 평균한 값입니다. `write`는 글자를 하나씩 뽑아 이어 붙입니다.
+"""
+
+
+# %% tags=["folded"]
+# 도구: 모델 만들기, 손실, 글쓰기
 def make_gpt(seed, **sizes):
     torch.manual_seed(seed)
     return GPT(**sizes).to(device)
@@ -167,26 +191,31 @@ print(f"매개변수(parameter) {sum(p.numel() for p in make_gpt(0).parameters()
 r"""
 짧은 비교에는 이 크기의 모델과 32글자짜리 조각을 씁니다. 6절에서 더 큰 모델을 더 오래 학습합니다.
 
-**예측 1.** 아직 학습하지 않은 모델의 손실은 얼마쯤입니까? 글자는 379가지입니다.
+**예측 1.** 아직 학습하지 않은 모델의 손실은 얼마쯤일까요? 글자는 379가지입니다.
 
-- a: 약 1
-- b: 약 6
-- c: 약 379
+- a: 약 0.003 (379분의 1)
+- b: 약 1
+- c: 약 6
+- d: 약 379
 """
 
 # %% tags=["predict"]
-guess_1 = None  # "a", "b", "c" 가운데 하나
+predict("03-1")
 
 # %%
 with torch.no_grad():
     first_losses = [token_loss(make_gpt(seed), short_train).item() for seed in range(3)]
     loud_losses = [token_loss(make_gpt(seed, std=1.0), short_train).item() for seed in range(3)]
-print(f"처음 손실 {median(first_losses):.2f}, ln 379 = {math.log(379):.2f}")
-print(f"초기 가중치를 쉰 배로 키우면(표준편차 1) {median(loud_losses):.1f}")
+print(f"처음 손실 {median(first_losses):.2f}")
+print(f"초기 가중치의 표준편차를 50배인 1로 키우면 {median(loud_losses):.1f}")
 print("학습하기 전의 글:", repr(write(make_gpt(0), "국회는 ", 40)))
+
+# %% tags=["folded"]
+# 확인: 처음 손실은 글자 수의 로그이고, 초기 가중치가 크면 훨씬 높습니다
+print(f"ln 379 = {math.log(379):.2f}")
 assert all(abs(loss - math.log(379)) < 0.05 for loss in first_losses)
 assert min(loud_losses) > 10
-reveal(guess_1, "b", "아무것도 모르면 확률을 379개에 고르게 나눕니다. 그때의 손실이 $\\ln 379$입니다.")
+reveal("03-1")
 
 # %% [markdown]
 r"""
@@ -197,18 +226,10 @@ r"""
 
 
 # %%
-def batch_stream(parts, seed, size=16):
-    """에폭(epoch)마다 다시 섞어 끝없이 배치를 줍니다."""
-    generator = torch.Generator().manual_seed(seed)
-    while True:
-        for rows in torch.randperm(len(parts), generator=generator).split(size):
-            yield parts[rows.to(device)]
-
-
 def train_with(rates, model, opt, stream, *, clip_from=0, max_norm=1.0, rogue=None, after=None):
-    """rates에 적힌 학습률로 한 스텝(step)씩 학습하고, 배치 손실과 자르기 전의 노름(norm)을 돌려줍니다.
+    """rates에 적힌 학습률로 한 스텝(step)씩 학습하고, 배치 손실과 줄이기 전의 노름(norm)을 돌려줍니다.
 
-    clip_from: 이 스텝부터 자릅니다. math.inf이면 끝까지 재기만 합니다.
+    clip_from: 이 스텝부터 클리핑합니다. math.inf이면 끝까지 재기만 합니다.
     rogue: 이 스텝의 손실만 평균이 아니라 합으로 구합니다.
     after(step): 스텝이 끝날 때마다 부릅니다.
     """
@@ -226,6 +247,28 @@ def train_with(rates, model, opt, stream, *, clip_from=0, max_norm=1.0, rogue=No
         if after is not None:
             after(step)
     return losses, norms
+
+
+# %% [markdown]
+r"""
+`climb_then("코사인", peak=…, warmup=…, total=…)`이 그 리스트를 만들고, `short_run(rates, seed)`가 작은 GPT를 AdamW로 학습합니다.
+
+한 번의 학습은 시드(seed)에 따라 달라집니다. 그래서 학습을 비교할 때는 시드 6개를 봅니다. 모두 돌리면 7분쯤 걸리므로 **앞의 시드 한두 개만 지금 학습하고, 나머지는 이 코드로 미리 재어 둔 값을 읽습니다.** 아래 셀의 `MEASURE_ALL`을 `True`로 바꾸면 모두 다시 잽니다.
+"""
+
+# %% tags=["folded"]
+# 도구: 배치, 학습률의 리스트, 시드 6개의 학습
+MEASURE_ALL = False
+stored_file = asset_path("data", "schedule_runs", "runs.json")
+STORED = {} if MEASURE_ALL else json.loads(stored_file.read_text(encoding="utf-8"))
+
+
+def batch_stream(parts, seed, size=16):
+    """에폭마다 다시 섞어 끝없이 배치를 줍니다."""
+    generator = torch.Generator().manual_seed(seed)
+    while True:
+        for rows in torch.randperm(len(parts), generator=generator).split(size):
+            yield parts[rows.to(device)]
 
 
 def climb_then(shape, *, peak, warmup, total, initial=3e-5, lowest=1e-6):
@@ -251,6 +294,48 @@ def short_run(rates, seed, **settings):
         return *log, token_loss(model, short_val).item()
 
 
+def summary(log, warmup):
+    """학습 하나를 숫자 몇 개로 줄입니다. curve와 norms는 지금 학습한 시드에만 있습니다."""
+    losses, norms, val_loss = log
+    early, late = norms[:warmup] or [0.0], norms[warmup:]
+    return {
+        "train": sum(losses[-10:]) / 10,
+        "val": val_loss,
+        "over_early": sum(norm > 1 for norm in early) / len(early),
+        "over_late": sum(norm > 1 for norm in late) / len(late),
+        "largest_early": max(early),
+        "summit": norms.index(max(norms)),
+        "curve": losses,
+        "norms": norms,
+    }
+
+
+def six_seeds(key, run, *, live):
+    """run(seed)을 앞의 live개 시드에서만 지금 실행하고, 시드 6개의 나머지는 미리 재어 둔 값을 읽습니다."""
+    count = 6 if MEASURE_ALL else live
+    STORED[key] = [run(seed) for seed in range(count)] + STORED.get(key, [])[count:]
+    assert len(STORED[key]) == 6
+    return STORED[key]
+
+
+def schedule_runs(shape, *, peak, warmup, total, clip_from=math.inf, live=2):
+    """스케줄 하나로 시드 6개를 학습한 결과입니다."""
+    rates = climb_then(shape, peak=peak, warmup=warmup, total=total)
+    key = f"{shape} peak={peak} warmup={warmup} total={total} clip_from={clip_from}"
+    return six_seeds(
+        key, lambda seed: summary(short_run(rates, seed, clip_from=clip_from), warmup), live=live
+    )
+
+
+def each(runs, what="train"):
+    """시드마다의 값입니다."""
+    return [run[what] for run in runs]
+
+
+def spelled(values, digits=2):
+    return " · ".join(f"{value:.{digits}f}" for value in values)
+
+
 def flat(tensors):
     """텐서 여러 개를 한 줄로 이어 복사합니다."""
     return torch.cat([tensor.detach().flatten() for tensor in tensors])
@@ -260,17 +345,20 @@ def flat(tensors):
 r"""
 ## 2. 스텝을 셉니다
 
+약 10분 · ★☆☆
+
 스케줄은 전체 스텝 수를 미리 알아야 그릴 수 있습니다. 스텝은 `opt.step()` 한 번입니다. 누적하면 스텝 수는 배치 수와 다릅니다.
 
-**예측 2.** 한 에폭에 배치가 30개이고, 네 개씩 누적해 열두 에폭을 학습합니다. 에폭 끝에 남은 배치로도 업데이트합니다. `opt.step()`은 몇 번 불립니까?
+**예측 2.** 한 에폭(epoch)에 배치가 30개이고, 네 개씩 누적해 12에폭을 학습합니다. 에폭 끝에 남은 배치로도 업데이트합니다. `opt.step()`은 몇 번 불릴까요?
 
-- a: 360번
-- b: 96번
-- c: 90번
+- a: 84번
+- b: 90번
+- c: 96번
+- d: 360번
 """
 
 # %% tags=["predict"]
-guess_2 = None  # "a", "b", "c" 가운데 하나
+predict("03-2")
 
 # %%
 calls = 0
@@ -284,21 +372,22 @@ for epoch in range(12):
 print(f"opt.step()을 부른 횟수: {calls}")
 planned = climb_then("코사인", peak=1.0, warmup=18, total=360)
 print(f"360스텝으로 그린 코사인이 {calls}번째 업데이트에 주는 학습률: 정점의 {planned[calls - 1]:.0%}")
+
+# %% tags=["folded"]
+# 확인: 세어 본 횟수와, 잘못 그린 스케줄이 끝나는 높이
 assert calls == 96
 assert 0.85 < planned[95] < 0.9
-reveal(
-    guess_2,
-    "b",
-    "구간(window)은 에폭을 넘어 이어지지 않습니다. 에폭마다 일곱 번 반이니 올림해서 여덟 번입니다.",
-)
+reveal("03-2")
 
 # %% [markdown]
 r"""
 배치를 세어 360스텝으로 계획하면 스케줄은 끝까지 가지 못합니다. 학습이 끝날 때 학습률은 아직 정점의 90%에 가깝습니다. 오류는 나지 않고, 감쇠가 거의 없는 학습이 됩니다.
 
-워밍업의 길이는 전체의 비율로 정할 때가 많습니다. 흔히 0.1%에서 20% 사이를 씁니다. 짧은 학습에서는 비율이 작으면 반올림한 값이 0이 되므로, 적어도 한 스텝은 둡니다.
+워밍업의 길이는 전체의 비율로 정할 때가 많습니다. 흔히 0.1%에서 20% 사이를 씁니다. 짧은 학습에서는 비율이 작으면 반올림한 값이 0이 되므로, 적어도 한 스텝은 둡니다. 이 노트북의 비교 실험은 100스텝 안팎이라 워밍업이 전체의 20~40%를 차지합니다. 효과를 짧은 시간에 보려고 일부러 길게 잡은 것이고, 아래 함수는 그런 비율을 거절합니다.
 
 ### 연습 1. `plan_steps`
+
+약 20분 · ★☆☆
 """
 
 
@@ -326,21 +415,24 @@ def plan_steps(n_batches, n_epochs, *, warmup_ratio, accum_steps=1) -> tuple[int
 # %% tags=["check"]
 check(plan_steps)
 
+
 # %% [markdown]
 r"""
-## 3. 워밍업: Adam의 처음 몇 스텝은 거칩니다
+## 3. 워밍업: Adam의 처음 몇 스텝
+
+약 35분 · ★★★
 
 「처음에는 가중치가 제멋대로라 불안정하니 학습률을 낮게 시작한다.」 자주 듣는 설명이지만 무엇이 불안정한지는 말하지 않습니다. Adam이 첫 스텝에 하는 일을 봅니다.
 
-**예측 3.** 손실에 1,000을 곱하고 첫 업데이트를 합니다. 그레이디언트는 1,000배가 됩니다. AdamW가 가중치를 옮기는 거리는 몇 배가 됩니까?
+**예측 3.** 손실에 1,000을 곱하고 첫 업데이트를 합니다. 그레이디언트는 1,000배가 됩니다. AdamW가 가중치를 옮기는 거리는 몇 배가 될까요?
 
-- a: 1,000배
+- a: 1배
 - b: 약 32배 ($\sqrt{1000}$)
-- c: 1배
+- c: 1,000배
 """
 
 # %% tags=["predict"]
-guess_3 = None  # "a", "b", "c" 가운데 하나
+predict("03-3")
 
 
 # %%
@@ -362,38 +454,63 @@ def adamw(params):
     return torch.optim.AdamW(params, lr=1e-3, weight_decay=0.0)
 
 
+for make_opt in [sgd, adamw]:
+    ratio = first_move(make_opt, 1000.0).norm() / first_move(make_opt, 1.0).norm()
+    print(f"{make_opt.__name__}: 손실을 1,000배 하면 움직인 거리는 {ratio:.2f}배")
+
+# %% tags=["folded"]
+# 확인: 거리의 비, 그리고 가중치마다 움직인 양이 학습률의 몇 배인지
 growth = {
-    name: (first_move(make_opt, 1000.0).norm() / first_move(make_opt, 1.0).norm()).item()
-    for name, make_opt in {"SGD": sgd, "AdamW": adamw}.items()
+    make_opt.__name__: (first_move(make_opt, 1000.0).norm() / first_move(make_opt, 1.0).norm()).item()
+    for make_opt in (sgd, adamw)
 }
 moved = first_move(adamw, 1.0).abs() / 1e-3
-print("손실을 1,000배 했을 때 움직인 거리의 비:", {name: f"{ratio:.2f}" for name, ratio in growth.items()})
 print(
     f"AdamW의 첫 업데이트에서 학습률의 0.9~1.1배 움직인 가중치: {((moved - 1).abs() < 0.1).float().mean():.0%}"
 )
-assert 990 < growth["SGD"] < 1010
-assert 0.9 < growth["AdamW"] < 1.2
+assert 990 < growth["sgd"] < 1010
+assert 0.9 < growth["adamw"] < 1.2
 assert ((moved - 1).abs() < 0.1).float().mean() > 0.8
 assert moved.max() < 1.01
-reveal(guess_3, "c", "첫 스텝에서 Adam은 그레이디언트를 그 절댓값으로 나눕니다. 남는 것은 부호뿐입니다.")
+reveal("03-3")
 
 # %% [markdown]
 r"""
 Adam과 AdamW는 그레이디언트의 이동 평균 $m$을, 제곱의 이동 평균 $v$의 제곱근으로 나눕니다. 첫 스텝에서는 $m$도 $v$도 배치 하나로 만든 값이고, 보정(bias correction)을 거치면 $m = g$, $v = g^2$이 됩니다. 그래서 $m/\sqrt{v} = g/|g|$, **부호만 남습니다.** 가중치 대부분이 똑같이 학습률만큼 움직입니다.
 
-문제는 그 부호를 배치 하나가 정한다는 점입니다. 학습 데이터 전체로 구한 그레이디언트와 견주어 봅니다. 그다음 업데이트의 길이를 백 스텝 동안 재 봅니다. 학습률은 0.001로 고정합니다.
+문제는 그 부호를 배치 하나가 정한다는 점입니다. 학습 데이터 전체로 구한 그레이디언트와 비교해 봅니다. 그다음 업데이트의 길이를 100스텝 동안 재 봅니다. 학습률은 0.001로 고정합니다.
 
-**예측 4.** 첫 업데이트의 길이는 백 번째쯤 업데이트의 몇 배입니까?
+**예측 4.** 첫 업데이트의 길이는 백 번째쯤 업데이트의 몇 배일까요?
 
-- a: 거의 같습니다. 학습률이 같습니다.
-- b: 세 배쯤입니다.
-- c: 3분의 1쯤입니다.
+- a: 3분의 1쯤입니다.
+- b: 학습률이 같으니 거의 같습니다.
+- c: 세 배쯤입니다.
 """
 
 # %% tags=["predict"]
-guess_4 = None  # "a", "b", "c" 가운데 하나
+predict("03-4")
 
 # %%
+lengths, turns = [], []
+model = make_gpt(0)
+places = [flat(model.parameters())]
+
+
+def remember_move(step):
+    """이번 업데이트의 길이와, 앞의 업데이트와 이루는 각의 코사인을 적습니다."""
+    places.append(flat(model.parameters()))
+    lengths.append((places[-1] - places[-2]).norm().item() / 1e-3)
+    if step > 0:
+        turns.append(F.cosine_similarity(places[-1] - places[-2], places[-2] - places[-3], dim=0).item())
+
+
+opt = torch.optim.AdamW(model.parameters())
+train_with([1e-3] * 100, model, opt, batch_stream(short_train, 0), clip_from=math.inf, after=remember_move)
+calm = median(lengths[80:])
+print(f"첫 업데이트의 길이는 여든 번째가 지난 뒤의 {lengths[0] / calm:.1f}배")
+
+# %% tags=["folded"]
+# 표와 그림: 배치 하나의 부호를 전체 데이터의 부호와 비교하고, 업데이트의 길이와 방향을 그립니다
 model = make_gpt(0)
 token_loss(model, short_train).backward()
 whole = flat(p.grad for p in model.parameters())
@@ -416,22 +533,6 @@ likeness = {
 show_table(
     ["업데이트의 방향", "전체 데이터의 방향과의 코사인"], [[k, f"{v:.2f}"] for k, v in likeness.items()]
 )
-
-lengths, turns = [], []
-model = make_gpt(0)
-places = [flat(model.parameters())]
-
-
-def remember_move(step):
-    places.append(flat(model.parameters()))
-    lengths.append((places[-1] - places[-2]).norm().item() / 1e-3)
-    if step > 0:
-        turns.append(F.cosine_similarity(places[-1] - places[-2], places[-2] - places[-3], dim=0).item())
-
-
-opt = torch.optim.AdamW(model.parameters())
-train_with([1e-3] * 100, model, opt, batch_stream(short_train, 0), clip_from=math.inf, after=remember_move)
-calm = median(lengths[80:])
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4))
 axes[0].plot(lengths, color=COLORS["wrong"])
 axes[0].axhline(calm, color=COLORS["muted"], linestyle="--", linewidth=1)
@@ -440,10 +541,9 @@ axes[1].plot(range(1, 100), turns, color=COLORS["right"])
 axes[1].set(title="같은 쪽으로 이어서 갑니다", xlabel="스텝", ylabel="앞 업데이트와의 코사인", ylim=(0, 1.05))
 show(
     figure,
-    "왼쪽: 업데이트는 첫 스텝에서 가장 길고, 서른 스텝쯤 지나면 길이가 그 3분의 1 가까이에서 거의 평평해집니다. "
+    "왼쪽: 업데이트는 첫 스텝에서 가장 길고, 30스텝쯤 지나면 길이가 그 3분의 1 가까이에서 거의 평평해집니다. "
     "오른쪽: 처음 몇 스텝을 지나면 이웃한 두 업데이트는 거의 같은 쪽을 가리킵니다.",
 )
-print(f"첫 업데이트의 길이는 여든 번째가 지난 뒤의 {lengths[0] / calm:.1f}배")
 assert agree["그레이디언트가 큰 절반"] > 0.75
 assert 0.48 < agree["그레이디언트가 작은 절반"] < 0.6
 assert likeness["그레이디언트 그대로 (SGD)"] > 0.85
@@ -451,9 +551,7 @@ assert likeness["부호만 (Adam의 첫 스텝)"] < 0.4
 assert 2.5 < lengths[0] / calm < 5
 assert lengths.index(max(lengths)) == 0
 assert median(turns[4:20]) > 0.85
-reveal(
-    guess_4, "b", "학습률이 같아도 첫 업데이트가 훨씬 깁니다. 가중치 대부분이 한꺼번에 한도까지 움직입니다."
-)
+reveal("03-4")
 
 # %% [markdown]
 r"""
@@ -481,82 +579,186 @@ assert key_bias.abs().max() > 0.005
 
 # %% [markdown]
 r"""
-워밍업은 이 거친 처음을 낮은 학습률로 지나갑니다. 그사이 $v$에 여러 배치가 섞이고 업데이트가 짧아집니다. 그렇다면 언제나 이득입니까?
+워밍업은 이 처음을 낮은 학습률로 지나갑니다. 그렇다면 언제나 이득일까요?
 
-**예측 5.** 100스텝을 학습합니다. 정점이 0.001일 때와 0.006일 때, 처음 마흔 스텝을 워밍업으로 쓰면 쓰지 않을 때와 견주어 마지막 학습 손실은 어떻게 됩니까?
+**예측 5.** 100스텝을 학습합니다. 정점은 0.001이나 0.006입니다. 처음 40스텝을 워밍업으로 쓰면, 쓰지 않을 때와 비교해 마지막 학습 손실은 어떻게 될까요?
 
-- a: 둘 다 낮아집니다.
-- b: 0.006에서만 낮아지고, 0.001에서는 오히려 조금 높아집니다.
-- c: 0.001에서만 낮아집니다. 0.006은 워밍업으로도 살릴 수 없습니다.
+- a: 정점이 0.006일 때만 낮아집니다.
+- b: 둘 다 낮아집니다.
+- c: 0.001일 때만 낮아집니다. 0.006은 워밍업으로도 살릴 수 없습니다.
 """
 
 # %% tags=["predict"]
-guess_5 = None  # "a", "b", "c" 가운데 하나
+predict("03-5")
 
 # %%
-curves = {}
+warm = {}
 for peak in [0.001, 0.006]:
     for warmup in [0, 40]:
-        rates = climb_then("상수", peak=peak, warmup=warmup, total=100)
-        curves[peak, warmup] = [short_run(rates, seed)[0] for seed in range(3)]
-finals = {setting: [sum(curve[-10:]) / 10 for curve in runs] for setting, runs in curves.items()}
-show_table(
-    ["정점", "워밍업", "마지막 열 배치의 손실 (시드(seed) 셋)"],
-    [
-        [peak, f"{warmup}스텝", " · ".join(f"{loss:.2f}" for loss in finals[peak, warmup])]
-        for peak, warmup in finals
-    ],
-)
+        warm[peak, warmup] = schedule_runs("상수", peak=peak, warmup=warmup, total=100)
+        print(
+            f"정점 {peak}, 워밍업 {warmup:2}스텝: 마지막 배치 10개의 손실 {spelled(each(warm[peak, warmup]))}"
+        )
+
+# %% tags=["folded"]
+# 그림과 확인: 정점마다 워밍업이 있을 때와 없을 때
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
 for axis, peak in zip(axes, [0.001, 0.006], strict=True):
     for warmup, color, style in [(0, COLORS["wrong"], "--"), (40, COLORS["right"], "-")]:
         label = f"워밍업 {warmup}스텝" if warmup else "워밍업 없음"
-        for seed, curve in enumerate(curves[peak, warmup]):
-            axis.plot(curve, style, color=color, linewidth=1.2, label=label if seed == 0 else None)
+        for seed, run in enumerate(warm[peak, warmup]):
+            if "curve" in run:
+                axis.plot(run["curve"], style, color=color, linewidth=1.2, label=label if seed == 0 else None)
     axis.set(title=f"정점 {peak}: 워밍업이 {'손해' if peak == 0.001 else '이득'}입니다", xlabel="스텝")
 axes[0].set_ylabel("배치 손실")
 axes[0].legend(loc="upper right")
 show(
     figure,
-    "왼쪽, 정점 0.001: 워밍업이 없는 쪽이 먼저 내려가고 끝까지 조금 더 낮습니다. "
+    "시드 0과 1의 배치 손실. 왼쪽, 정점 0.001: 워밍업이 없는 쪽이 먼저 내려가고 끝까지 조금 더 낮습니다. "
     "오른쪽, 정점 0.006: 워밍업이 없으면 처음에 빨리 내려가다가 3과 4 사이에서 멈추고, 워밍업이 있으면 3 아래까지 내려갑니다.",
 )
-assert min(finals[0.006, 0]) - max(finals[0.006, 40]) > 0.1
-assert median(finals[0.006, 0]) - median(finals[0.006, 40]) > 0.4
-assert all(curve[-1] < 5 for curve in curves[0.006, 0])  # 발산한 것은 아닙니다
-assert all(0 < slow - fast < 0.4 for slow, fast in zip(finals[0.001, 40], finals[0.001, 0], strict=True))
-reveal(guess_5, "b", "높은 학습률로 가려면 필요하고, 낮은 학습률에서는 천천히 출발한 만큼 손해입니다.")
+assert median(each(warm[0.006, 0])) - median(each(warm[0.006, 40])) > 0.4
+assert min(each(warm[0.006, 0])) > 3
+assert sum(loss < 3 for loss in each(warm[0.006, 40])) >= 5
+assert all(loss < 5 for loss in each(warm[0.006, 0]))  # 발산한 것은 아닙니다
+pairs = zip(each(warm[0.001, 40]), each(warm[0.001, 0]), strict=True)
+assert all(0 < slow - fast < 0.4 for slow, fast in pairs)
+reveal("03-5")
 
 # %% [markdown]
 r"""
-정점 0.006에서 워밍업을 빼도 발산하지 않고 NaN도 나지 않습니다. **조금 배우다가 멈춥니다.** 손실이 6에서 4 아래로 내려왔으니 나란히 놓고 보지 않으면 정상으로 보입니다. 처음의 거친 업데이트가 보낸 곳에서, 백 스텝 안에는 빠져나오지 못했습니다.
+정점 0.006에서 워밍업을 빼도 발산하지 않고 NaN도 나지 않습니다. **조금 배우다가 멈춥니다.** 손실이 6에서 4 아래로 내려왔으니 나란히 놓고 보지 않으면 정상으로 보입니다. 워밍업을 하면 시드 6개 가운데 적어도 5개가 3 아래까지 내려갑니다. 반대로 정점이 0.001이면 워밍업은 6개 모두에서 손해입니다.
 
-반대로 정점이 0.001이면 워밍업은 손해입니다. 워밍업은 안전장치가 아니라 **더 높은 학습률을 쓰려고 치르는 값**입니다.
+왜 듣는 것일까요? 「그사이 $m$과 $v$에 여러 배치가 섞여서」라는 설명이 흔합니다. 그런데 워밍업은 두 가지 일을 한꺼번에 합니다. $m$과 $v$를 채우고, **가중치도 조금씩 옮깁니다.** 어느 쪽 덕분인지 떼어 보겠습니다.
 
-## 4. 감쇠: 끝으로 갈수록 좁게 움직입니다
+- **(가) 채우기만:** 40스텝 동안 학습률을 0으로 둡니다. $m$과 $v$는 채워지고 가중치는 그대로입니다. 그다음 바로 0.006으로 60스텝을 갑니다.
+- **(나) 옮기기만:** 워밍업 40스텝을 그대로 합니다. 그다음 옵티마이저(optimizer)를 새로 만들어 $m$과 $v$를 비우고, 0.006으로 60스텝을 갑니다.
 
-정점에서 가장 낮은 값까지 내려갈 때는 두 가지 모양을 많이 씁니다. 코사인의 반 주기와 직선입니다.
+**예측 6.** 시드 6개 가운데 적어도 5개에서 마지막 학습 손실이 3 아래로 내려가는 것은 어느 쪽일까요?
 
-**예측 6.** 시작과 끝이 같은 두 내리막의 **평균 학습률**은 어느 쪽이 높습니까?
-
-- a: 코사인
-- b: 직선
-- c: 같습니다.
-
-**예측 7.** 180스텝을 학습합니다. 워밍업은 마흔 스텝입니다. 감쇠하면 정점에 그대로 머물 때보다 학습 손실이 낮아지는 것은 어느 쪽입니까?
-
-- a: 정점이 0.002일 때와 0.01일 때 모두
-- b: 0.002일 때만
-- c: 0.01일 때만
+- a: (가)만
+- b: (나)만
+- c: 둘 다
+- d: 둘 다 아닙니다.
 """
 
 # %% tags=["predict"]
-guess_6 = None  # "a", "b", "c" 가운데 하나
-guess_7 = None  # "a", "b", "c" 가운데 하나
+predict("03-6")
+
+
+# %%
+def fill_only(seed):
+    """(가) 학습률이 0인 40스텝 동안 m과 v만 채웁니다."""
+    return summary(short_run([0.0] * 40 + [0.006] * 60, seed), 40)
+
+
+def move_only(seed):
+    """(나) 워밍업한 가중치에서, 빈 m과 v로 정점을 시작합니다."""
+    model, stream = make_gpt(seed), batch_stream(short_train, seed)
+    rates = climb_then("상수", peak=0.006, warmup=40, total=100)
+    log = []
+    for part in (rates[:40], rates[40:]):
+        opt = torch.optim.AdamW(model.parameters())
+        log.append(train_with(part, model, opt, stream, clip_from=math.inf))
+    with torch.no_grad():
+        val_loss = token_loss(model, short_val).item()
+    return summary((log[0][0] + log[1][0], log[0][1] + log[1][1], val_loss), 40)
+
+
+filled = six_seeds("fill_only", fill_only, live=1)
+shifted = six_seeds("move_only", move_only, live=1)
+print("(가) 채우기만:", spelled(each(filled)))
+print("(나) 옮기기만:", spelled(each(shifted)))
+
+# %% tags=["folded"]
+# 표와 확인: 네 가지 출발을 나란히 놓습니다. 학습률이 0이면 가중치가 정말 그대로인지도 봅니다
+show_table(
+    ["정점 0.006으로 가기 전 40스텝", "m과 v", "가중치", "마지막 학습 손실의 중앙값 (시드 6개)"],
+    [
+        ["없음", "비어 있음", "처음 그대로", median(each(warm[0.006, 0]))],
+        ["(가) 학습률 0", "채움", "처음 그대로", median(each(filled))],
+        ["(나) 워밍업, 옵티마이저를 새로", "비어 있음", "옮김", median(each(shifted))],
+        ["워밍업", "채움", "옮김", median(each(warm[0.006, 40]))],
+    ],
+)
+still = make_gpt(0)
+there = flat(still.parameters())
+opt = torch.optim.AdamW(still.parameters())
+train_with([0.0] * 3, still, opt, batch_stream(short_train, 0))
+assert torch.equal(flat(still.parameters()), there)
+assert all(opt.state[p]["exp_avg_sq"].any() for p in still.parameters())
+assert min(each(filled)) > 3.3
+assert median(each(filled)) > median(each(warm[0.006, 0])) - 0.1
+assert sum(loss < 3 for loss in each(shifted)) >= 5
+reveal("03-6")
+
+# %% [markdown]
+r"""
+$m$과 $v$를 채워도 가중치가 처음 자리에 있으면 멈추고, $m$과 $v$를 비워도 가중치가 옮겨져 있으면 내려갑니다. 여기에서 워밍업이 한 일은 이동 평균을 채운 것이 아니라 **가중치를 큰 걸음도 견디는 자리로 옮긴 것**입니다. 처음 자리에서 거칠게 출발한 학습은 100스텝 안에 빠져나오지 못했습니다.
+
+그 자리는 왜 큰 걸음을 견딜까요? 여기에서 답하지 못한 물음입니다. $v$를 만든 배치가 적어 걸음이 들쭉날쭉한 것을 원인으로 보는 설명이 있습니다([Liu 외, 2019](https://arxiv.org/abs/1908.03265)). 그러나 (가)는 배치 40개로 $v$를 채우고도 멈췄으니, 이 실험은 그것만으로 설명되지 않습니다. 곡률로 답하는 연구도 있습니다. 손실이 가파르게 휜 곳일수록 쓸 수 있는 학습률이 낮고([Cohen 외, 2021](https://arxiv.org/abs/2103.00065)), 학습률을 천천히 올리면 학습이 덜 휜 쪽으로 갈 틈이 생긴다는 것입니다([Gilmer 외, 2021](https://arxiv.org/abs/2110.04369), [Kalra와 Barkeshli, 2024](https://arxiv.org/abs/2406.09405)). 이 모델도 그런지는 곡률을 재어 보아야 압니다.
+
+끝으로 정점과 워밍업과 클리핑(5절)을 모두 바꾸어 재어 둔 값입니다. 칸마다 시드 6개의 중앙값입니다.
+"""
+
+# %% tags=["folded"]
+# 표와 확인: 정점 3개 × 워밍업 2가지 × 클리핑 2가지 × 시드 6개. 모두 미리 재어 둔 값입니다
+grid = {
+    (peak, warmup, clip_from): schedule_runs(
+        "상수", peak=peak, warmup=warmup, total=100, clip_from=clip_from, live=0
+    )
+    for peak in (0.001, 0.003, 0.006)
+    for warmup in (0, 40)
+    for clip_from in (math.inf, 0)
+}
+show_table(
+    ["정점", "워밍업", "클리핑", "학습 손실", "검증 손실"],
+    [
+        [
+            peak,
+            f"{warmup}스텝" if warmup else "없음",
+            "없음" if clip_from else "처음부터",
+            *(f"{median(each(runs, what)):.2f}" for what in ("train", "val")),
+        ]
+        for (peak, warmup, clip_from), runs in grid.items()
+    ],
+)
+middle, high = (median(each(grid[setting])) for setting in [(0.003, 0, math.inf), (0.006, 40, math.inf)])
+assert abs(middle - high) < 0.05
+val_medians = {setting: median(each(runs, "val")) for setting, runs in grid.items()}
+assert min(val_medians, key=val_medians.get) == (0.003, 0, 0)
+assert val_medians[0.003, 0, math.inf] < val_medians[0.006, 40, math.inf]
+assert median(each(grid[0.006, 0, 0])) < median(each(grid[0.006, 0, math.inf])) - 0.3
+assert all(loss < 3 for loss in each(grid[0.006, 40, 0]))
+
+# %% [markdown]
+r"""
+워밍업은 공짜 안전장치가 아니라 **더 높은 학습률을 쓰려고 치르는 값**입니다. 그리고 여기서는 그 값을 치르고 얻은 것이 없습니다. 정점을 0.003으로 낮추면 워밍업 없이도 0.006에 워밍업을 한 만큼 내려가고, 검증 손실의 중앙값은 오히려 조금 낮습니다. 워밍업 없이 클리핑만 해도 0.006에서 잃은 것의 절반쯤을 되찾습니다. 남의 설정에서 워밍업의 길이만 옮겨 오지 말고, 정점부터 몇 가지 재 보세요.
+
+## 4. 감쇠: 코사인과 직선
+
+약 15분 · ★★☆
+
+정점에서 가장 낮은 값까지 내려갈 때는 두 가지 모양을 많이 씁니다. 코사인의 반 주기와 직선입니다.
+
+**예측 7.** 시작과 끝이 같은 두 내리막의 **평균 학습률**은 어느 쪽이 높을까요?
+
+- a: 직선
+- b: 같습니다.
+- c: 코사인
+"""
+
+# %% tags=["predict"]
+predict("03-7")
 
 # %%
 SHAPES = {"상수": ("wrong", ":"), "코사인": ("right", "-"), "직선": ("third", "--")}
 drawn = {shape: climb_then(shape, peak=0.01, warmup=40, total=180) for shape in SHAPES}
+for shape in SHAPES:
+    print(f"{shape}: 내리막 140스텝의 평균 학습률 {sum(drawn[shape][40:]) / 140:.5f}")
+
+# %% tags=["folded"]
+# 그림과 확인: 학습률 곡선 셋
 figure, axis = plt.subplots()
 for shape, (color, style) in SHAPES.items():
     axis.plot(drawn[shape], style, color=COLORS[color], label=shape)
@@ -566,7 +768,7 @@ axis.set(title="코사인과 직선은 양 끝과 가운데에서 만납니다",
 axis.legend(loc="lower center")
 show(
     figure,
-    "학습률 곡선 셋. 모두 마흔 스텝 동안 곧게 올라 정점 0.01에 이릅니다. 그 뒤 상수는 머물고, 코사인은 처음에 직선보다 높다가 "
+    "학습률 곡선 셋. 모두 40스텝 동안 곧게 올라 정점 0.01에 이릅니다. 그 뒤 상수는 머물고, 코사인은 처음에 직선보다 높다가 "
     "가운데에서 만나고 끝에서는 더 낮으며, 마지막 스텝에서 둘 다 바닥에 닿습니다.",
 )
 for shape in ["코사인", "직선"]:
@@ -575,47 +777,73 @@ for shape in ["코사인", "직선"]:
     assert math.isclose(drawn[shape][179], 1e-6, rel_tol=1e-9)
     assert all(later < earlier for earlier, later in zip(drawn[shape][40:], drawn[shape][41:], strict=False))
 average = {shape: sum(drawn[shape][40:]) / 140 for shape in SHAPES}
-print("내리막의 평균 학습률:", {shape: f"{rate:.5f}" for shape, rate in average.items()})
 assert math.isclose(average["코사인"], average["직선"], rel_tol=1e-9)
 assert drawn["코사인"][75] > drawn["직선"][75]
 assert drawn["코사인"][145] < drawn["직선"][145]
-reveal(
-    guess_6, "c", "가운데를 중심으로 대칭이라 평균이 같습니다. 코사인은 높은 쪽과 낮은 쪽에 더 오래 머뭅니다."
-)
-
-finals, val_finals = {}, {}
-for peak, shapes in {0.002: ["상수", "코사인"], 0.01: ["상수", "코사인", "직선"]}.items():
-    for shape in shapes:
-        rates = climb_then(shape, peak=peak, warmup=40, total=180)
-        runs = [short_run(rates, seed, clip_from=0) for seed in range(2)]
-        finals[peak, shape] = [sum(curve[-15:]) / 15 for curve, _, _ in runs]
-        val_finals[peak, shape] = [val_loss for _, _, val_loss in runs]
-show_table(
-    ["정점", "워밍업 뒤", "마지막 열다섯 배치의 손실 (시드 둘)", "검증 손실"],
-    [
-        [*setting, *(" · ".join(f"{loss:.2f}" for loss in table[setting]) for table in (finals, val_finals))]
-        for setting in finals
-    ],
-)
-for shape in ["코사인", "직선"]:
-    assert all(low < high - 0.02 for low, high in zip(finals[0.01, shape], finals[0.01, "상수"], strict=True))
-assert all(
-    low < high - 0.02 for low, high in zip(finals[0.002, "상수"], finals[0.002, "코사인"], strict=True)
-)
-gaps = [
-    abs(first - second) for first, second in zip(finals[0.01, "코사인"], finals[0.01, "직선"], strict=True)
-]
-assert max(gaps) < 0.1
-assert median(val_finals[0.002, "상수"]) < median(val_finals[0.01, "코사인"])
-reveal(guess_7, "c", "0.002에서는 아직 갈 길이 먼데 속도를 줄인 셈입니다. 감쇠도 정점이 높을 때 이득입니다.")
+reveal("03-7")
 
 # %% [markdown]
 r"""
-코사인과 직선의 차이는 이 실험에서 거의 없습니다. 널리 쓰인다고 해서 코사인의 모양이 특별히 낫지는 않았습니다. 모양보다 **내리느냐 마느냐**와 **정점이 얼마나 높으냐**가 중요합니다.
+**예측 8.** 180스텝을 학습합니다. 워밍업은 40스텝입니다. 감쇠하면 정점에 그대로 머물 때보다 마지막 **학습 손실**이 낮아지는 것은 어느 쪽일까요?
 
-표의 마지막 열도 보세요. 학습 손실은 정점 0.01에서 내린 쪽이 가장 낮은데, 검증 손실은 0.002의 상수가 더 낮습니다. 데이터가 1만 5천 글자뿐이라 빨리 배울수록 빨리 외웁니다. 스케줄을 고를 때 학습 손실만 보면 안 되는 까닭입니다.
+- a: 정점이 0.01일 때만
+- b: 정점이 0.002일 때만
+- c: 0.002일 때와 0.01일 때 모두
+"""
+
+# %% tags=["predict"]
+predict("03-8")
+
+# %%
+decay_runs = {}
+for peak in [0.002, 0.01]:
+    for shape in SHAPES:
+        runs = schedule_runs(shape, peak=peak, warmup=40, total=180, clip_from=0, live=1)
+        decay_runs[peak, shape] = runs
+        print(f"정점 {peak}, {shape}: 마지막 배치 10개의 손실 {spelled(each(runs))}")
+
+# %% tags=["folded"]
+# 표와 확인: 정점 4개 × 모양 3가지 × 시드 6개. 정점 0.001과 0.005는 모두 미리 재어 둔 값입니다
+for peak in [0.001, 0.005]:
+    for shape in SHAPES:
+        decay_runs[peak, shape] = schedule_runs(shape, peak=peak, warmup=40, total=180, clip_from=0, live=0)
+show_table(
+    ["정점", *(f"{name} 손실: {shape}" for name in ("학습", "검증") for shape in SHAPES)],
+    [
+        [
+            peak,
+            *(
+                f"{median(each(decay_runs[peak, shape], what)):.2f}"
+                for what in ("train", "val")
+                for shape in SHAPES
+            ),
+        ]
+        for peak in [0.001, 0.002, 0.005, 0.01]
+    ],
+)
+for shape in ["코사인", "직선"]:
+    high = zip(each(decay_runs[0.01, shape]), each(decay_runs[0.01, "상수"]), strict=True)
+    assert all(decayed < kept for decayed, kept in high)
+    assert median(each(decay_runs[0.01, shape])) < median(each(decay_runs[0.01, "상수"])) - 0.04
+    low = zip(each(decay_runs[0.002, shape]), each(decay_runs[0.002, "상수"]), strict=True)
+    assert all(kept < decayed - 0.02 for decayed, kept in low)
+both = zip(each(decay_runs[0.01, "코사인"]), each(decay_runs[0.01, "직선"]), strict=True)
+assert max(abs(first - second) for first, second in both) < 0.1
+decay_val = {setting: median(each(runs, "val")) for setting, runs in decay_runs.items()}
+assert min(decay_val, key=decay_val.get) == (0.002, "상수")
+reveal("03-8")
+
+# %% [markdown]
+r"""
+코사인과 직선의 차이는 이 실험에서 거의 없습니다. 널리 쓰인다고 해서 코사인의 모양이 특별히 낫지는 않았습니다. 학습 손실에는 모양보다 **내리느냐 마느냐**와 **정점이 얼마나 높으냐**가 중요합니다.
+
+검증 손실 쪽도 보세요. 정점이 0.01이면 내리는 쪽이 조금 낮지만, 표에서 가장 낮은 값은 정점 0.002를 그대로 유지한 학습입니다. 데이터가 1만 5천 글자뿐이라 빨리 배울수록 빨리 외웁니다. 그러니 이 표를 「감쇠는 검증에 소용없다」로 읽으면 안 됩니다. 큰 말뭉치에서 감쇠가 무엇을 주는지는 이 데이터로는 알 수 없습니다. 확실한 것은 스케줄을 고를 때 학습 손실만 보면 안 된다는 점입니다.
+
+요즘 언어 모델은 정점에 오래 머물다가 끝에서만 빠르게 내리는 모양(WSD)도 씁니다([MiniCPM](https://arxiv.org/abs/2404.06395)). 전체 스텝 수를 미리 정하지 않아도 되기 때문입니다.
 
 ### 연습 2. `lr_at`
+
+약 30분 · ★★☆
 
 리스트를 만들지 않고, `step` 하나를 받아 그 스텝의 학습률을 돌려줍니다. 끝을 어떻게 맞출지가 문제입니다. 스텝이 0부터 시작하므로 마지막 스텝은 `total_steps − 1`입니다. **마지막 업데이트가 정확히 `min_lr`을 씁니다.** 워밍업이 전체와 같거나 한 스텝 짧으면 내리막의 분모가 0 이하가 됩니다. 식을 쓰기 전에 그 두 경우를 어디에서 거를지 정하세요.
 """
@@ -656,111 +884,133 @@ check(lr_at)
 r"""
 ## 5. 클리핑: 노름을 재고, 넘으면 줄입니다
 
-그레이디언트를 모두 한 줄로 이어 붙인 벡터의 길이를 노름이라고 합니다. `max_norm`을 넘으면 전체에 같은 수를 곱해 길이를 맞춥니다. 방향은 그대로입니다.
+약 30분 · ★★☆
 
-널리 읽히는 글의 코드는 **워밍업이 끝난 다음부터** 자릅니다. 워밍업 동안에는 학습률이 낮으니 자르지 않아도 안전하다는 생각입니다.
+그레이디언트를 모두 한 줄로 이어 붙인 벡터의 길이를 노름이라고 합니다. `max_norm`을 넘으면 전체에 같은 수를 곱해 길이를 맞춥니다. 방향은 그대로입니다. 한 번은 손으로 계산해 봅니다. 매개변수가 두 개이고 그레이디언트가 $(3, 4)$와 $(12)$이면, 이어 붙인 벡터는 $(3, 4, 12)$이고 노름은 $\sqrt{3^2 + 4^2 + 12^2} = 13$입니다. `max_norm`이 6.5이면 모두 절반이 됩니다.
+"""
 
-**예측 8.** 워밍업 스무 스텝, 정점 0.01로 100스텝을 학습합니다. 노름이 1을 가장 자주 넘는 곳은 어디입니까?
+# %%
+first, second = nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(1))
+first.grad, second.grad = torch.tensor([3.0, 4.0]), torch.tensor([12.0])
+by_hand = math.sqrt(3**2 + 4**2 + 12**2)
+returned = clip_grad_norm_([first, second], max_norm=6.5)
+print(f"손으로 {by_hand}, clip_grad_norm_이 돌려준 값 {returned.item()}")
+print("줄인 그레이디언트:", spelled([*first.grad, *second.grad]))
+
+# %% tags=["folded"]
+# 확인: 돌려주는 값은 줄이기 전의 노름이고, 모두 같은 비율로 줄었습니다
+assert math.isclose(returned.item(), by_hand)
+assert torch.allclose(first.grad, torch.tensor([1.5, 2.0]))
+assert torch.allclose(second.grad, torch.tensor([6.0]))
+
+# %% [markdown]
+r"""
+널리 읽히는 글의 코드는 **워밍업이 끝난 다음부터** 클리핑합니다. 워밍업 동안에는 학습률이 낮으니 줄이지 않아도 안전하다는 생각입니다. 두 가지를 예측합니다.
+
+**예측 9.** 워밍업 20스텝, 정점 0.01로 100스텝을 학습하면서 워밍업 뒤부터 클리핑합니다. 노름이 1을 가장 자주 넘는 곳은 어디일까요?
 
 - a: 워밍업 동안
 - b: 워밍업 뒤
 - c: 처음부터 끝까지 비슷합니다.
-
-**예측 9.** 워밍업이 끝난 다음부터 자르는 것과 처음부터 자르는 것은 마지막 손실이 어떻게 다릅니까?
-
-- a: 같습니다.
-- b: 처음부터 자르는 쪽이 낮습니다.
-- c: 워밍업 뒤에만 자르는 쪽이 낮습니다.
 """
 
 # %% tags=["predict"]
-guess_8 = None  # "a", "b", "c" 가운데 하나
-guess_9 = None  # "a", "b", "c" 가운데 하나
-
-# %%
-rates = climb_then("상수", peak=0.01, warmup=20, total=100)
-clipped_from = {start: [short_run(rates, seed, clip_from=start) for seed in range(4)] for start in (0, 20)}
-over = {
-    "워밍업 동안 (20스텝)": [sum(norm > 1 for norm in norms[:20]) / 20 for _, norms, _ in clipped_from[20]],
-    "워밍업 뒤 (80스텝)": [sum(norm > 1 for norm in norms[20:]) / 80 for _, norms, _ in clipped_from[20]],
-}
-largest = [max(norms[:20]) for _, norms, _ in clipped_from[20]]
-show_table(
-    ["언제", "노름이 1을 넘은 스텝 (시드 넷)"],
-    [[name, " · ".join(f"{share:.0%}" for share in shares)] for name, shares in over.items()],
-)
-print("워밍업 동안 가장 컸던 노름:", " · ".join(f"{norm:.0f}" for norm in largest))
-
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.6))
-for seed, (_, norms, _) in enumerate(clipped_from[20]):
-    axes[0].plot(norms, color=COLORS["third"], linewidth=1.1, alpha=0.8)
-axes[0].axvspan(0, 20, color=COLORS["grid"], alpha=0.7)
-axes[0].axhline(1, color=COLORS["muted"], linestyle="--", linewidth=1)
-axes[0].set(title="노름은 워밍업 동안 솟습니다", xlabel="스텝 (어두운 곳이 워밍업)", yscale="log")
-for start, color, style, label in [
-    (20, COLORS["wrong"], "--", "워밍업 뒤부터 자름"),
-    (0, COLORS["right"], "-", "처음부터 자름"),
-]:
-    for seed, (curve, _, _) in enumerate(clipped_from[start]):
-        axes[1].plot(curve, style, color=color, linewidth=1.2, label=label if seed == 0 else None)
-axes[1].set(title="그때 자르지 않으면 여파가 오래갑니다", xlabel="스텝", ylabel="배치 손실")
-axes[1].legend(loc="upper right")
-show(
-    figure,
-    "왼쪽: 자르기 전의 노름. 네 시드 모두 처음에 2쯤이고, 대개 워밍업이 끝나기 전에 10 넘게 솟았다가, 그 뒤로는 거의 1 아래에 있습니다. "
-    "오른쪽: 처음부터 자른 곡선은 3 안팎까지 내려가고, 워밍업 뒤부터 자른 곡선은 대개 그보다 위에 머뭅니다.",
-)
-last = {start: [sum(curve[-10:]) / 10 for curve, _, _ in runs] for start, runs in clipped_from.items()}
-show_table(
-    ["클리핑", "마지막 열 배치의 손실 (시드 넷)", "중앙값"],
-    [
-        [name, " · ".join(f"{loss:.2f}" for loss in last[start]), median(last[start])]
-        for start, name in [(20, "워밍업 뒤부터"), (0, "처음부터")]
-    ],
-)
-assert median(over["워밍업 동안 (20스텝)"]) > 0.8
-assert median(over["워밍업 뒤 (80스텝)"]) < 0.3
-assert median(largest) > 5
-summit = [norms.index(max(norms)) for _, norms, _ in clipped_from[20]]
-assert 5 <= median(summit) < 20  # 학습률이 다 올라가기 전입니다
-assert median(last[20]) - median(last[0]) > 0.15
-
-rates = climb_then("상수", peak=0.003, warmup=20, total=100)
-lower = {
-    start: [sum(short_run(rates, seed, clip_from=start)[0][-10:]) / 10 for seed in range(2)]
-    for start in (20, 0)
-}
-print(
-    "정점이 0.003이면 (시드 둘):",
-    {f"{start}스텝부터 자름": [f"{loss:.2f}" for loss in lower[start]] for start in lower},
-)
-assert all(abs(late - early) < 0.15 for late, early in zip(lower[20], lower[0], strict=True))
-reveal(guess_8, "a", "처음의 노름은 2쯤이고, 학습률이 올라가는 동안 대개 훨씬 큰 봉우리가 솟습니다.")
-reveal(
-    guess_9, "b", "노름은 워밍업 동안 가장 크고 1도 자주 넘습니다. 그때 꺼 두면 정작 필요할 때를 놓칩니다."
-)
+predict("03-9")
 
 # %% [markdown]
 r"""
-「워밍업이 있으니 워밍업 동안에는 자르지 않아도 된다」는 말은 여기서 맞지 않습니다. 학습률이 다 올라가기도 전에 노름이 가장 크고, **그 몇 스텝을 자르느냐가 마지막 손실까지 가릅니다.** 정점이 0.003으로 낮으면 두 방식의 차이는 거의 없습니다. 손해 볼 일이 없으니 `train_gpt`의 기본값은 처음부터 자르는 것입니다. 널리 읽히는 코드의 방식은 `clip_after_warmup=True`로 고릅니다.
+**예측 10.** 워밍업 뒤부터 클리핑하는 것과 처음부터 클리핑하는 것은 마지막 학습 손실이 어떻게 다를까요?
 
-클리핑의 또 다른 몫은 별난 배치입니다. 70번째 스텝의 배치 하나만 손실을 평균이 아니라 **합으로** 구했다고 하겠습니다. 토큰이 512개이므로 그레이디언트가 512배입니다. 02에서 본 모멘텀(momentum) SGD는 이럴 때 무너졌습니다. AdamW는 그레이디언트를 자기 크기로 나눕니다.
-
-**예측 10.** AdamW로 학습하고, 자르지 않습니다. 별난 배치 다음에 어떻게 됩니까?
-
-- a: 크기를 나누므로 아무 일도 없습니다.
-- b: 그 방향으로 몇 배 길게, 여러 스텝 동안 갑니다. 그 뒤로는 오랫동안 걸음이 짧습니다.
-- c: 512배 움직여 NaN이 됩니다.
+- a: 같습니다.
+- b: 처음부터 하는 쪽이 낮습니다.
+- c: 워밍업 뒤에만 하는 쪽이 낮습니다.
 """
 
 # %% tags=["predict"]
-guess_10 = None  # "a", "b", "c" 가운데 하나
-
+predict("03-10")
 
 # %%
-def rogue_run(make_opt, peak, *, rogue, clip_from):
-    """별난 배치가 있는 130스텝입니다. (스텝마다 움직인 거리, 노름, 50스텝 뒤의 검증 손실)을 돌려줍니다."""
-    model = make_gpt(0)
+clipped_from = {}
+for start in [20, 0]:
+    clipped_from[start] = schedule_runs("상수", peak=0.01, warmup=20, total=100, clip_from=start)
+late = clipped_from[20]
+print("노름이 1을 넘은 스텝의 비율 (시드 6개, 워밍업 뒤부터 클리핑)")
+print("  워밍업 20스텝:", " · ".join(f"{share:.0%}" for share in each(late, "over_early")))
+print("  그 뒤 80스텝:", " · ".join(f"{share:.0%}" for share in each(late, "over_late")))
+
+# %% tags=["folded"]
+# 그림과 확인: 줄이기 전의 노름과, 클리핑을 시작하는 때에 따른 손실
+print("워밍업 동안 가장 컸던 노름:", " · ".join(f"{norm:.0f}" for norm in each(late, "largest_early")))
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.6))
+for run in late:
+    if "norms" in run:
+        axes[0].plot(run["norms"], color=COLORS["third"], linewidth=1.1, alpha=0.8)
+axes[0].axvspan(0, 20, color=COLORS["grid"], alpha=0.7)
+axes[0].axhline(1, color=COLORS["muted"], linestyle="--", linewidth=1)
+axes[0].set(
+    title="노름은 워밍업 동안 솟습니다", xlabel="스텝 (어두운 곳이 워밍업)", ylabel="노름", yscale="log"
+)
+for start, color, style, label in [
+    (20, COLORS["wrong"], "--", "워밍업 뒤부터 클리핑"),
+    (0, COLORS["right"], "-", "처음부터 클리핑"),
+]:
+    for seed, run in enumerate(clipped_from[start]):
+        if "curve" in run:
+            axes[1].plot(run["curve"], style, color=color, linewidth=1.2, label=label if seed == 0 else None)
+axes[1].set(title="그때 줄이지 않으면 여파가 오래갑니다", xlabel="스텝", ylabel="배치 손실")
+axes[1].legend(loc="upper right")
+show(
+    figure,
+    "시드 0과 1입니다. 왼쪽: 줄이기 전의 노름. 처음에 2쯤이고, 시드 0은 워밍업이 끝나기 전에 10 넘게 솟았다가 "
+    "그 뒤로는 거의 1 아래에 있습니다. 오른쪽: 처음부터 클리핑한 곡선은 3 아래까지 내려가고, 워밍업 뒤부터 클리핑한 시드 0의 "
+    "곡선은 그보다 위에 머뭅니다.",
+)
+assert median(each(late, "over_early")) > 0.8
+assert median(each(late, "over_late")) < 0.35
+assert median(each(late, "largest_early")) > 5
+assert 5 <= median(each(late, "summit")) < 20  # 학습률이 다 올라가기 전입니다
+reveal("03-9")
+
+# %%
+for start, name in [(20, "워밍업 뒤부터"), (0, "처음부터")]:
+    runs = each(clipped_from[start])
+    print(f"{name} 클리핑: 마지막 배치 10개의 손실 {spelled(runs)}, 중앙값 {median(runs):.2f}")
+
+# %% tags=["folded"]
+# 확인: 정점이 0.003이면 차이가 작습니다. 미리 재어 둔 값입니다
+lower = {
+    start: each(schedule_runs("상수", peak=0.003, warmup=20, total=100, clip_from=start, live=0))
+    for start in (20, 0)
+}
+print(f"정점이 0.003이면: 워밍업 뒤부터 {spelled(lower[20])}, 처음부터 {spelled(lower[0])}")
+assert median(each(clipped_from[20])) - median(each(clipped_from[0])) > 0.3
+pairs = zip(each(clipped_from[20]), each(clipped_from[0]), strict=True)
+assert sum(first_ten < after for after, first_ten in pairs) >= 5
+assert all(abs(after - first_ten) < 0.15 for after, first_ten in zip(lower[20], lower[0], strict=True))
+reveal("03-10")
+
+# %% [markdown]
+r"""
+「워밍업이 있으니 워밍업 동안에는 클리핑하지 않아도 된다」는 말은 여기서 맞지 않습니다. 학습률이 다 올라가기도 전에 노름이 가장 크고, **그 몇 스텝에서 클리핑하느냐가 마지막 손실까지 가릅니다.** 정점이 0.003으로 낮으면 두 방식의 차이는 거의 없습니다. 손해 볼 일이 없으니 `train_gpt`의 기본값은 처음부터 클리핑하는 것입니다. 널리 읽히는 코드의 방식은 `clip_after_warmup=True`로 고릅니다.
+
+클리핑의 또 다른 몫은 튀는 배치입니다. 70번째 스텝의 배치 하나만 손실을 평균이 아니라 **합으로** 구했다고 하겠습니다. 토큰이 512개이므로 그레이디언트가 512배입니다. 02에서 본 모멘텀(momentum) SGD는 이럴 때 무너졌습니다. AdamW는 그레이디언트를 자기 크기로 나눕니다.
+
+**예측 11.** AdamW로 학습하고, 클리핑하지 않습니다. 튀는 배치 다음에 어떻게 될까요?
+
+- a: 크기를 나누므로 아무 일도 없습니다. 보통 배치처럼 지나갑니다.
+- b: 가중치가 512배 움직여 NaN이 됩니다.
+- c: 몇 배 길게 움직인 다음, 오랫동안 걸음이 짧아집니다.
+"""
+
+# %% tags=["predict"]
+predict("03-11")
+
+
+# %% tags=["folded"]
+# 도구: 튀는 배치가 하나 있는 130스텝
+def rogue_run(make_opt, peak, seed, *, rogue, clip_from):
+    """스텝마다 움직인 거리와 50스텝 뒤의 검증 손실을 재고, 숫자 몇 개로 줄여 돌려줍니다."""
+    model = make_gpt(seed)
     opt = make_opt(model.parameters())
     place, moves, val_losses = [flat(model.parameters())], [], {}
 
@@ -774,88 +1024,103 @@ def rogue_run(make_opt, peak, *, rogue, clip_from):
             val_losses[step] = loss if math.isfinite(loss) else math.inf
 
     rates = climb_then("상수", peak=peak, warmup=30, total=130)
-    stream = batch_stream(short_train, seed=0)
+    stream = batch_stream(short_train, seed)
     _, norms = train_with(rates, model, opt, stream, rogue=rogue, clip_from=clip_from, after=watch)
-    return moves, norms, val_losses
+    usual = median(moves[50:70])
+    return {
+        "norm": norms[70],
+        "leap": moves[70] / usual,
+        "later": median(moves[110:]) / usual,
+        "before": val_losses[69],
+        "worst": max(loss for step, loss in val_losses.items() if step >= 70),
+        "end": val_losses[129],
+        "rms": moves[70] / peak / math.sqrt(len(place[0])),
+        "curve": val_losses,
+        "moves": moves,
+    }
 
 
 def momentum_sgd(params):
     return torch.optim.SGD(params, lr=1.0, momentum=0.9)
 
 
-rogue_runs = {
-    "AdamW, 별난 배치 없음": rogue_run(torch.optim.AdamW, 0.003, rogue=None, clip_from=math.inf),
-    "AdamW, 자르지 않음": rogue_run(torch.optim.AdamW, 0.003, rogue=70, clip_from=math.inf),
-    "AdamW, 자름": rogue_run(torch.optim.AdamW, 0.003, rogue=70, clip_from=0),
-    "모멘텀 SGD, 자르지 않음": rogue_run(momentum_sgd, 0.3, rogue=70, clip_from=math.inf),
-    "모멘텀 SGD, 자름": rogue_run(momentum_sgd, 0.3, rogue=70, clip_from=0),
+# %%
+adam = torch.optim.AdamW
+programs = {
+    "AdamW, 튀는 배치 없음": (adam, 0.003, {"rogue": None, "clip_from": math.inf}),
+    "AdamW, 클리핑 없음": (adam, 0.003, {"rogue": 70, "clip_from": math.inf}),
+    "AdamW, 클리핑": (adam, 0.003, {"rogue": 70, "clip_from": 0}),
+    "모멘텀 SGD, 클리핑 없음": (momentum_sgd, 0.3, {"rogue": 70, "clip_from": math.inf}),
+    "모멘텀 SGD, 클리핑": (momentum_sgd, 0.3, {"rogue": 70, "clip_from": 0}),
 }
+rogue_runs = {}
+for name, (make_opt, peak, settings) in programs.items():
+    run = partial(rogue_run, make_opt, peak, **settings)
+    rogue_runs[name] = six_seeds(f"rogue {name}", run, live=1)
+    print(f"{name}: 그 스텝의 걸음은 보통의 {median(each(rogue_runs[name], 'leap')):.1f}배")
+
+# %% tags=["folded"]
+# 표와 그림: 튀는 배치 앞뒤의 걸음과 검증 손실, 시드 6개의 중앙값
 rows, seen = [], {}
-for name, (moves, norms, val_losses) in rogue_runs.items():
-    usual = median(moves[50:70])
-    seen[name] = ours = {
-        "leap": moves[70] / usual,
-        "later": median(moves[110:]) / usual,
-        "before": val_losses[69],
-        "worst": max(loss for step, loss in val_losses.items() if step >= 70),
-        "end": val_losses[129],
-    }
+for name, runs in rogue_runs.items():
+    keys = ("norm", "leap", "later", "before", "worst", "end")
+    seen[name] = ours = {key: median(each(runs, key)) for key in keys}
     steps = [f"{ours[key]:.1f}배" if ours[key] < 1000 else "발산" for key in ("leap", "later")]
     losses = [f"{ours[key]:.2f}" if ours[key] < 20 else "발산" for key in ("before", "worst", "end")]
-    rows.append([name, f"{norms[70]:.0f}", *steps, *losses])
+    rows.append([name, f"{ours['norm']:.0f}", *steps, *losses])
 show_table(
     ["학습", "70번째 노름", "그 스텝의 걸음", "110번째부터의 걸음", "검증 손실: 직전", "가장 높을 때", "끝"],
     rows,
 )
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6))
 for name, color, style in [
-    ("AdamW, 별난 배치 없음", COLORS["muted"], ":"),
-    ("AdamW, 자르지 않음", COLORS["wrong"], "--"),
-    ("AdamW, 자름", COLORS["right"], "-"),
+    ("AdamW, 튀는 배치 없음", COLORS["muted"], ":"),
+    ("AdamW, 클리핑 없음", COLORS["wrong"], "--"),
+    ("AdamW, 클리핑", COLORS["right"], "-"),
 ]:
-    moves, _, val_losses = rogue_runs[name]
-    axes[0].plot(range(50, 130), moves[50:], style, color=color, label=name.removeprefix("AdamW, "))
-    axes[1].plot(val_losses.keys(), val_losses.values(), style, color=color)
+    run = rogue_runs[name][0]
+    axes[0].plot(range(50, 130), run["moves"][50:], style, color=color, label=name.removeprefix("AdamW, "))
+    axes[1].plot(run["curve"].keys(), run["curve"].values(), style, color=color)
 axes[0].set(title="길게 갔다가, 오래 움츠러듭니다", xlabel="스텝", ylabel="움직인 거리", ylim=(0, None))
 axes[1].set(title="봉우리 하나로 끝나지 않습니다", xlabel="스텝", ylabel="검증 손실")
 axes[0].legend(loc="upper right")
 show(
     figure,
-    "왼쪽: 자르지 않으면 70번째 스텝에서 걸음이 세 배쯤으로 길어지고, 스무 스텝쯤 지나면 거꾸로 보통보다 짧아져 절반 아래까지 내려갑니다. "
-    "자르면 별난 배치가 없을 때와 비슷합니다. 오른쪽: 자르지 않은 학습의 검증 손실은 3.3에서 4쯤으로 뛰었다가 천천히 내려옵니다.",
+    "시드 0입니다. 왼쪽: 클리핑하지 않으면 70번째 스텝에서 걸음이 세 배쯤으로 길어지고, 20스텝쯤 지나면 거꾸로 보통보다 짧아져 "
+    "절반 아래까지 내려갑니다. 클리핑하면 튀는 배치가 없을 때와 비슷합니다. 오른쪽: 클리핑하지 않은 학습의 검증 손실은 3.3에서 4쯤으로 "
+    "뛰었다가 천천히 내려옵니다.",
 )
-adam, safe = seen["AdamW, 자르지 않음"], seen["AdamW, 자름"]
-# 별난 배치는 m에 0.1, v에 0.001의 비율로 섞입니다. 보정은 둘을 각각 1 - 0.9ᵗ, 1 - 0.999ᵗ로 나눕니다
+free, safe = rogue_runs["AdamW, 클리핑 없음"], rogue_runs["AdamW, 클리핑"]
+# 튀는 배치는 m에 0.1, v에 0.001의 비율로 섞입니다. 보정은 둘을 각각 1 - 0.9ᵗ, 1 - 0.999ᵗ로 나눕니다
 bound = 0.1 / math.sqrt(0.001 / (1 - 0.999**71))
-weight_count = sum(p.numel() for p in make_gpt(0).parameters())
-typical = rogue_runs["AdamW, 자르지 않음"][0][70] / 0.003 / math.sqrt(weight_count)
-print(f"별난 스텝에서 가중치 하나가 움직인 양(RMS): 학습률의 {typical:.2f}배, 한도 {bound:.2f}배")
-assert 0.8 * bound < typical < 1.01 * bound
-assert 2.5 < adam["leap"] < 4.5
-assert adam["later"] < 0.6
-assert adam["worst"] > adam["before"] + 0.5
-assert adam["end"] > seen["AdamW, 별난 배치 없음"]["end"] + 0.15
-assert safe["leap"] < 1.5
-assert safe["end"] < safe["before"]
-assert seen["모멘텀 SGD, 자르지 않음"]["worst"] > 20
-assert seen["모멘텀 SGD, 자름"]["end"] < seen["모멘텀 SGD, 자름"]["before"]
-reveal(guess_10, "b", "보폭에는 한도가 있지만, $m$은 열 스텝쯤, $v$는 천 스텝쯤 별난 배치를 기억합니다.")
+print(f"튀는 스텝에서 가중치 하나가 움직인 양(RMS): 학습률의 {free[0]['rms']:.2f}배, 한도 {bound:.2f}배")
+assert all(0.8 * bound < rms < 1.01 * bound for rms in each(free, "rms"))
+assert all(2.5 < leap < 4.5 for leap in each(free, "leap"))
+assert all(later < 0.6 for later in each(free, "later"))
+assert all(run["worst"] > run["before"] + 0.4 for run in free)
+calm_ends = each(rogue_runs["AdamW, 튀는 배치 없음"], "end")
+assert all(run["end"] > calm_end + 0.15 for run, calm_end in zip(free, calm_ends, strict=True))
+assert all(leap < 1.5 for leap in each(safe, "leap"))
+assert all(run["end"] < run["before"] for run in safe)
+assert all(worst > 20 for worst in each(rogue_runs["모멘텀 SGD, 클리핑 없음"], "worst"))
+assert all(run["end"] < run["before"] for run in rogue_runs["모멘텀 SGD, 클리핑"])
+reveal("03-11")
 
 # %% [markdown]
 r"""
-AdamW가 한 스텝에 갈 수 있는 거리에는 한도가 있습니다. 아무리 큰 그레이디언트도 $m$과 $v$에 함께 들어가 크기가 지워지기 때문입니다. 0부터 센 70번째 스텝, 곧 71번째 업데이트에서는 가중치 하나가 학습률의 0.8배쯤 움직입니다. 그래서 NaN이 되지는 않습니다. 대신 두 가지가 남습니다. $m$이 그 방향을 기억하는 동안 계속 그쪽으로 가고, $v$가 커진 동안 **보통 배치의 걸음이 짧아집니다.** 손실 곡선에 솟은 봉우리 하나로 끝나지 않습니다.
+AdamW가 한 스텝에 갈 수 있는 거리에는 한도가 있습니다. 아무리 큰 그레이디언트도 $m$과 $v$에 함께 들어가 크기가 지워지기 때문입니다. 0부터 센 70번째 스텝, 곧 71번째 업데이트에서는 가중치 하나가 학습률의 0.8배쯤 움직입니다. 그래서 NaN이 되지는 않습니다. 대신 두 가지가 남습니다. $m$이 그 방향을 기억하는 동안 계속 그쪽으로 가고, $v$가 커진 동안 **보통 배치의 걸음이 짧아집니다.** 손실 곡선에 솟은 봉우리 하나로 끝나지 않습니다. $v$의 기억은 $\beta_2$가 정합니다. 기본값 0.999는 1,000스텝쯤이고, 언어 모델에서는 0.95(20스텝쯤)로 줄여 쓰는 일이 많습니다.
 
-잘린 배치는 방향만 남기고 지나갑니다. 노름을 기록해 두면 별난 배치가 언제 왔는지도 압니다. `clip_grad_norm_`은 자르기 **전의** 노름을 돌려주므로 그 값을 적으면 됩니다.
+클리핑한 배치는 방향만 남기고 지나갑니다. 노름을 기록해 두면 튀는 배치가 언제 왔는지도 압니다. `clip_grad_norm_`은 줄이기 **전의** 노름을 돌려주므로 그 값을 적으면 됩니다.
 
-노름이 무한대나 NaN이면 어떻게 됩니까? 줄이는 비율이 0이나 NaN이 되어 모든 그레이디언트로 번집니다. PyTorch는 따로 정하지 않으면 예외 없이 지나갑니다.
+노름이 무한대나 NaN이면 어떻게 될까요? 줄이는 비율이 0이나 NaN이 되어 모든 그레이디언트로 번집니다. PyTorch는 따로 정하지 않으면 예외 없이 지나갑니다.
 """
 
 # %%
 spoiled = nn.Parameter(torch.zeros(3))
-for bad in [math.inf, math.nan]:
+for bad, name in [(math.inf, "무한대가"), (math.nan, "NaN이")]:
     spoiled.grad = torch.tensor([1.0, bad, 2.0])
     clip_grad_norm_([spoiled], 1.0)
-    print(f"{bad}가 하나 있던 그레이디언트를 자르면: {spoiled.grad.tolist()}")
+    print(f"{name} 하나 섞인 그레이디언트를 클리핑하면: {spoiled.grad.tolist()}")
     assert spoiled.grad.isnan().any()
 spoiled.grad = torch.tensor([1.0, math.inf, 2.0])
 try:
@@ -869,6 +1134,8 @@ assert stopped
 # %% [markdown]
 r"""
 ### 연습 3. `clip_global_norm`
+
+약 25분 · ★★☆
 
 `clip_grad_norm_` 없이 직접 만듭니다. 노름이 유한하지 않으면 그레이디언트를 **건드리기 전에** 멈춥니다.
 """
@@ -902,15 +1169,19 @@ check(clip_global_norm)
 
 # %% [markdown]
 r"""
+여기까지가 장치 하나하나입니다. 쉬어 가기 좋은 곳입니다. 다음 절부터는 장치를 모두 달고 더 오래 학습합니다.
+
 ## 6. 장치를 모두 달고 학습합니다
+
+약 20분 · ★★☆
 
 이제 조금 더 큰 모델을 처음부터 끝까지 학습합니다. 기록할 것은 세 가지입니다.
 
-- **본 토큰의 수.** 배치 크기가 다르면 스텝 수로는 견줄 수 없습니다. 토큰 수로는 견줄 수 있습니다.
+- **본 토큰의 수.** 배치 크기가 다르면 스텝 수로는 비교할 수 없습니다. 토큰 수로는 비교할 수 있습니다.
 - **학습 손실과 검증 손실.** 몇 스텝마다 평가 모드(evaluation mode)에서 잽니다. 배치 손실은 드롭아웃(dropout)이 켜진 채로 잰 것이라 검증 손실과 나란히 놓을 수 없습니다.
 - **에폭이 끝날 때마다 모델이 쓴 글.** 두 손실이 같아도 글은 다를 수 있습니다.
 
-**예측 11.** 학습 데이터는 1만 5천 글자쯤입니다. 학습을 계속하면 검증 손실은 어떻게 됩니까?
+**예측 12.** 학습 데이터는 1만 5천 글자쯤입니다. 학습을 계속하면 검증 손실은 어떻게 될까요?
 
 - a: 끝까지 내려갑니다.
 - b: 내려가다가 중간에 다시 올라갑니다.
@@ -918,25 +1189,12 @@ r"""
 """
 
 # %% tags=["predict"]
-guess_11 = None  # "a", "b", "c" 가운데 하나
+predict("03-12")
 
-# %%
-# GPU가 있으면 더 큰 모델을 더 오래 학습합니다. CPU에서는 1분을 넘지 않게 줄입니다
-SIZES = {"width": 96, "depth": 2} if on_cpu else {"width": 128, "depth": 4}
-EPOCHS = 14 if on_cpu else 30
-long_train, long_val = windows(train_tokens, 64), windows(val_tokens, 64)
-model = make_gpt(0, context=64, dropout=0.1, **SIZES)
-steps_per_epoch = math.ceil(len(long_train) / 16)
-total = steps_per_epoch * EPOCHS
-warmup = round(0.05 * total)
-parameter_count = sum(p.numel() for p in model.parameters())
-print(
-    f"{'CPU' if on_cpu else 'GPU'}: 매개변수 {parameter_count:,}개, {EPOCHS}에폭, {total}스텝, 워밍업 {warmup}스텝"
-)
-assert parameter_count < 1_000_000
-
+# %% tags=["folded"]
+# 도구: 평가 모드로 재고, 에폭마다 글을 뽑는 기록
 record = {"step": [], "train": [], "val": []}
-diary = [("학습 전", write(model, "국회는 "))]
+diary = []
 
 
 @torch.no_grad()
@@ -947,23 +1205,39 @@ def evaluation(parts):
     return loss
 
 
+def keep_diary(name, shown):
+    diary.append((name, write(model, "국회는 ")))
+    if shown:
+        print(f"{name:>5}: {diary[-1][1]!r}")
+
+
 def watch(step):
     if step % 20 == 0:
         record["step"].append(step)
         record["train"].append(evaluation(long_train))
         record["val"].append(evaluation(long_val))
     if (step + 1) % steps_per_epoch == 0:
-        diary.append((f"{(step + 1) // steps_per_epoch}에폭", write(model, "국회는 ")))
+        epoch = (step + 1) // steps_per_epoch
+        keep_diary(f"{epoch}에폭", shown=epoch in (1, 2, 4, EPOCHS // 2, EPOCHS))
 
-
-main_rates = climb_then("코사인", peak=0.003, warmup=warmup, total=total)
-opt = torch.optim.AdamW(model.parameters())
-_, main_norms = train_with(main_rates, model, opt, batch_stream(long_train, 0), after=watch)
-
-for name, sample in [diary[0], diary[1], diary[2], diary[4], diary[-1]]:
-    print(f"{name:>5}: {sample!r}")
 
 # %%
+# GPU가 있으면 더 큰 모델을 더 오래 학습합니다. CPU에서는 1분을 넘지 않게 줄입니다
+SIZES = {"width": 96, "depth": 2} if on_cpu else {"width": 128, "depth": 4}
+EPOCHS = 14 if on_cpu else 30
+long_train, long_val = windows(train_tokens, 64), windows(val_tokens, 64)
+model = make_gpt(0, context=64, dropout=0.1, **SIZES)
+steps_per_epoch = math.ceil(len(long_train) / 16)
+total = steps_per_epoch * EPOCHS
+warmup = round(0.05 * total)
+main_rates = climb_then("코사인", peak=0.003, warmup=warmup, total=total)
+opt = torch.optim.AdamW(model.parameters())
+print(f"{device.type}: {EPOCHS}에폭, {total}스텝, 워밍업 {warmup}스텝")
+keep_diary("학습 전", shown=True)
+_, main_norms = train_with(main_rates, model, opt, batch_stream(long_train, 0), after=watch)
+
+# %% tags=["folded"]
+# 그림과 확인: 본 토큰에 따른 두 손실, 노름, 외운 조각의 길이
 # 에폭의 마지막 배치는 짧습니다. 지나간 에폭은 조각의 수로 세고, 이번 에폭은 배치의 수로 셉니다
 epochs_and_steps = [divmod(step + 1, steps_per_epoch) for step in record["step"]]
 seen_tokens = [64 * (done * len(long_train) + steps * 16) for done, steps in epochs_and_steps]
@@ -978,11 +1252,16 @@ axes[0].legend()
 axes[1].plot(main_norms, color=COLORS["third"], linewidth=0.9)
 axes[1].axvspan(0, warmup, color=COLORS["grid"], alpha=0.7)
 axes[1].axhline(1, color=COLORS["muted"], linestyle="--", linewidth=1)
-axes[1].set(title="노름은 워밍업 안팎에서 가장 큽니다", xlabel="스텝 (어두운 곳이 워밍업)", yscale="log")
+axes[1].set(
+    title="노름은 워밍업 안팎에서 가장 큽니다",
+    xlabel="스텝 (어두운 곳이 워밍업)",
+    ylabel="노름",
+    yscale="log",
+)
 show(
     figure,
     "왼쪽: 학습 손실은 끝까지 내려가고, 검증 손실은 3쯤에서 바닥을 찍고 다시 올라갑니다. "
-    "오른쪽: 자르기 전의 노름. 워밍업 안팎에서 가장 크고, 그 뒤 1 가까이로 내려갑니다. CPU에서는 끝으로 갈수록 천천히 다시 올라갑니다.",
+    "오른쪽: 줄이기 전의 노름. 워밍업 안팎에서 가장 크고, 그 뒤 1 가까이로 내려갑니다. CPU에서는 끝으로 갈수록 천천히 다시 올라갑니다.",
 )
 print(
     f"가장 낮은 검증 손실 {record['val'][turn]:.2f} (스텝 {record['step'][turn]}), 끝 {record['val'][-1]:.2f}"
@@ -990,7 +1269,7 @@ print(
 print(f"학습 손실은 그사이 {record['train'][turn]:.2f}에서 {record['train'][-1]:.2f}로")
 quarter = total // 4
 print(
-    f"노름의 중앙값: 학습의 둘째 4분의 1에서 {median(main_norms[quarter : 2 * quarter]):.2f}, 마지막 4분의 1에서 {median(main_norms[-quarter:]):.2f}"
+    f"노름의 중앙값: 학습의 25~50% 구간에서 {median(main_norms[quarter : 2 * quarter]):.2f}, 75~100% 구간에서 {median(main_norms[-quarter:]):.2f}"
 )
 
 
@@ -1011,6 +1290,7 @@ clean = evaluation(long_train)
 with torch.no_grad():
     noisy = token_loss(model.train(), long_train[:100]).item()
 print(f"같은 모델의 학습 손실: 평가 모드 {clean:.2f}, 학습 모드(train mode) {noisy:.2f}")
+assert sum(p.numel() for p in model.parameters()) < 1_000_000
 assert record["train"][0] > 5
 assert record["train"][-1] < 2
 assert record["step"][turn] < 0.85 * total
@@ -1022,31 +1302,27 @@ assert noisy > 1.03 * clean
 if on_cpu:
     assert median(main_norms[-quarter:]) > median(main_norms[quarter : 2 * quarter])
     assert sum(norm > 1 for norm in main_norms[-quarter:]) > 0.8 * quarter
-else:  # 더 큰 모델은 서른 에폭이면 조문을 통째로 외웁니다
+else:  # 더 큰 모델은 30에폭이면 조문을 통째로 외웁니다
     assert copied[-1] > 20
-reveal(
-    guess_11,
-    "b",
-    "학습 손실은 계속 내려가는데 검증 손실은 돌아섰습니다. 그때부터는 배운다기보다 외웁니다.",
-)
+reveal("03-12")
 
 # %% [markdown]
 r"""
-글을 읽어 보세요. 학습 전에는 아무 글자나 나옵니다. 한두 에폭이면 띄어쓰기와 조사가 생기고, 네 에폭쯤이면 조문의 말투가 됩니다. 그 뒤로도 글은 그럴듯해 보이는데 검증 손실은 나빠집니다. **그럴듯함은 외운 조각에서도 옵니다.** 사람이 읽고 고르면 과적합한 모델을 고르기 쉽습니다. 그래서 글과 함께 두 손실을 기록합니다.
+글을 읽어 보세요. 학습 전에는 아무 글자나 나옵니다. 한두 에폭이면 띄어쓰기와 조사, 헌법에 나오는 낱말이 생깁니다. 끝 무렵에는 조 번호가 붙고 문장이 조문처럼 끝나지만, 아직 뜻이 이어지지는 않습니다. 1만 5천 글자로 배울 수 있는 것은 말투의 겉모습까지입니다. 그 뒤로도 글은 그럴듯해 보이는데 검증 손실은 나빠집니다. **그럴듯함은 외운 조각에서도 옵니다.** 사람이 읽고 고르면 과적합(overfitting)한 모델을 고르기 쉽습니다. 그래서 글과 함께 두 손실을 기록합니다.
 
-노름도 볼 만합니다. 가장 높은 곳은 워밍업 안팎입니다. CPU용 크기로 학습하면 그 뒤에 다시 조금씩 커져서, 끝 무렵에는 스텝 대부분이 1을 넘어 잘립니다. 이렇게 늘 걸리면 「별난 배치만 줄인다」는 클리핑의 뜻은 사라집니다. 그래서 `max_norm`은 노름을 그려 보고 정합니다.
+노름도 볼 만합니다. 가장 높은 곳은 워밍업 안팎입니다. CPU용 크기로 학습하면 그 뒤에 다시 조금씩 커져서, 끝 무렵에는 스텝 대부분이 1을 넘어 클리핑됩니다. 이렇게 늘 걸리면 「튀는 배치만 줄인다」는 클리핑의 뜻은 사라집니다. 그래서 `max_norm`은 노름을 그려 보고 정합니다.
 
 평가에는 함정이 하나 더 있습니다. `train_loader`는 에폭마다 순서를 **섞습니다.** 학습 손실을 재려고 거기에서 앞 몇 배치를 꺼냅니다.
 
-**예측 12.** 평가를 더 자주 하면, 학습에 쓰는 배치의 순서가 바뀝니까?
+**예측 13.** 평가를 더 자주 하면, 학습에 쓰는 배치의 순서가 바뀔까요?
 
-- a: 아니요. 평가는 읽기만 합니다.
+- a: 예. 그 에폭 안에서 바로 바뀝니다.
 - b: 예. 다음 에폭부터 바뀝니다.
-- c: 예. 그 에폭 안에서 바로 바뀝니다.
+- c: 아니요. 평가는 모델도 데이터도 읽기만 합니다.
 """
 
 # %% tags=["predict"]
-guess_12 = None  # "a", "b", "c" 가운데 하나
+predict("03-13")
 
 
 # %%
@@ -1065,23 +1341,26 @@ def order_of_training(evaluate_every):
 
 rare, often = order_of_training(10), order_of_training(3)
 same = [ours == theirs for ours, theirs in zip(rare, often, strict=True)]
-print(
-    "평가 주기를 바꾸어도 순서가 같습니까?",
-    {f"{epoch + 1}에폭": "예" if answer else "아니요" for epoch, answer in enumerate(same)},
-)
+for epoch, answer in enumerate(same, start=1):
+    print(f"평가 주기를 바꾸어도 {epoch}에폭의 순서가 같을까요? {'예' if answer else '아니요'}")
+
+# %% tags=["folded"]
+# 확인: 첫 에폭의 순서는 같고 둘째 에폭의 순서는 다릅니다
 assert same == [True, False]
-reveal(guess_12, "b", "로더를 돌기 시작할 때마다 제너레이터에서 새 순서를 뽑습니다. 평가할 때도 뽑습니다.")
+reveal("03-13")
 
 # %% [markdown]
 r"""
-평가 주기만 바꾼 두 학습이 다른 결과를 내면 이것부터 의심하세요. 두 학습을 견주려면 평가에 쓸 배치를 따로 들고 있거나, 섞지 않는 로더를 하나 더 만듭니다.
+평가 주기만 바꾼 두 학습이 다른 결과를 내면 이것부터 의심하세요. 두 학습을 비교하려면 평가에 쓸 배치를 따로 들고 있거나, 섞지 않는 로더를 하나 더 만듭니다.
 
 ### 연습 4. `train_gpt`
+
+약 90분 · ★★★
 
 지금까지의 장치를 루프 하나에 모읍니다. 쓰기 전에 순서를 소리 내어 읽어 보세요.
 
 1. 시작할 때 **그룹마다 정점을 적어 둡니다.** 학습이 시작되면 `group["lr"]`은 정점이 아닙니다.
-2. 스텝마다 학습률을 먼저 정하고, 그레이디언트를 지우고, 순전파(forward pass)하고, 역전파(backward pass)하고, 자르고, 업데이트합니다.
+2. 스텝마다 학습률을 먼저 정하고, 그레이디언트를 지우고, 순전파(forward pass)하고, 역전파(backward pass)하고, 클리핑하고, 업데이트합니다.
 3. 정한 스텝마다 평가 모드로 두 손실을 재고, 본 토큰의 수를 적고, 학습 모드로 돌아옵니다.
 4. 에폭이 끝나면 `on_epoch_end(model)`을 부릅니다. 이 함수가 글을 뽑느라 모델을 평가 모드로 바꾸어 놓았을 수 있습니다.
 
@@ -1181,23 +1460,63 @@ check(train_gpt)
 
 # %% [markdown]
 r"""
+다 썼으면 직접 쓴 `train_gpt`로 학습하고 기록을 그려 봅니다. 가로축은 아래가 본 토큰, 위가 에폭입니다. 아직 쓰지 않았다면 아무것도 그리지 않습니다.
+"""
+
+
+# %%
+def pairs_of(parts):
+    return [(part[:-1], part[1:]) for part in parts]
+
+
+loaders = [
+    DataLoader(pairs_of(parts), 16, shuffle=mix) for parts, mix in [(short_train, True), (short_val, False)]
+]
+model = make_gpt(0)
+opt = torch.optim.AdamW(model.parameters(), lr=0.003)
+try:
+    history = train_gpt(
+        model, *loaders, opt, device=device, n_epochs=3, eval_freq=10, eval_iter=5, warmup_steps=10
+    )
+except NotImplementedError:
+    history = None
+    print("연습 4를 쓰고 나서 이 셀을 다시 실행하세요")
+
+# %% tags=["folded"]
+# 그림: 본 토큰과 에폭을 함께 가로축에 둔 학습 기록
+if history is not None:
+    figure, axis = plt.subplots()
+    axis.plot(history["tokens_seen"], history["train_losses"], "--", color=COLORS["third"], label="학습 손실")
+    axis.plot(history["tokens_seen"], history["val_losses"], color=COLORS["right"], label="검증 손실")
+    axis.set(xlabel="본 토큰", ylabel="손실")
+    per_epoch = short_train[:, 1:].numel()
+    above = axis.secondary_xaxis("top", functions=(lambda x: x / per_epoch, lambda x: x * per_epoch))
+    above.set_xlabel("에폭")
+    axis.legend()
+    show(figure, "직접 쓴 train_gpt의 기록: 본 토큰과 에폭에 따른 학습 손실과 검증 손실입니다.")
+
+# %% [markdown]
+r"""
 ## 7. 길이가 다른 글을 누적합니다
+
+약 25분 · ★★☆
 
 01에서 크기가 다른 마이크로 배치(micro-batch)를 샘플 수로 가중하면 큰 배치와 같아진다고 했습니다. 언어 모델에서는 샘플 수가 아니라 **토큰 수**입니다. 조문의 길이는 제각각이고, 한 배치에 담으려면 짧은 것의 뒤를 패딩(padding)으로 채워야 합니다. 패딩의 정답은 `ignore_index`(-100)로 두어 손실에서 뺍니다.
 
-2024년 가을까지 여러 큰 라이브러리가 마이크로 배치마다 평균을 내고, 그 평균을 다시 평균했습니다([transformers#34191](https://github.com/huggingface/transformers/pull/34191)). 헌법의 항으로 그 오류를 재현합니다. 마이크로 배치 하나에 항이 둘, 구간 하나에 마이크로 배치가 넷입니다.
+여러 큰 라이브러리가 마이크로 배치마다 평균을 내고, 그 평균을 다시 평균했습니다. 2021년에 지적된 오류인데, 2024년 10월에야 널리 알려져 고치기 시작했습니다([transformers#34191](https://github.com/huggingface/transformers/pull/34191)). 그해 12월 말에도 나누는 수를 바로잡는 수정이 이어졌습니다([transformers#35438](https://github.com/huggingface/transformers/pull/35438)). 헌법의 항으로 그 오류를 재현합니다. 마이크로 배치 하나에 항이 둘, 구간 하나에 마이크로 배치가 넷입니다.
 
-**예측 13.** 평균의 평균으로 누적한 그레이디언트는, 여덟 항을 한 배치에 담은 그레이디언트와 얼마나 다릅니까?
+**예측 14.** 평균의 평균으로 누적한 그레이디언트는, 여덟 항을 한 배치에 담은 그레이디언트와 얼마나 다를까요?
 
 - a: 반올림 오차만큼
 - b: 1%쯤
-- c: 10%쯤이나 그보다 많이
+- c: 10%보다 많이
 """
 
 # %% tags=["predict"]
-guess_13 = None  # "a", "b", "c" 가운데 하나
+predict("03-14")
 
-# %%
+# %% tags=["folded"]
+# 도구: 항을 한 배치로 만들고, 몫을 곱해 누적합니다
 clauses = [line for line in text[:border].split("\n") if len(line) > 5]
 
 
@@ -1223,6 +1542,7 @@ def shared_gradient(model, micro_batches, shares):
     return flat(p.grad for p in model.parameters()), total_loss
 
 
+# %%
 model = make_gpt(0, context=120).double()
 errors, mended = [], []
 generator = torch.Generator().manual_seed(0)
@@ -1237,6 +1557,9 @@ for _ in range(12):
     mended.append(((weighted - big).norm() / big.norm()).item())
 print(f"평균의 평균: 상대 오차 중앙값 {median(errors):.0%} ({min(errors):.0%}~{max(errors):.0%})")
 print(f"토큰 수로 가중: 가장 큰 오차 {max(mended):.0e}")
+
+# %% tags=["folded"]
+# 표와 확인: 토큰 하나의 몫을 두 방법으로 구합니다
 show_table(
     [
         "마지막 구간의 마이크로 배치",
@@ -1250,34 +1573,30 @@ show_table(
         for at, count in enumerate(counts)
     ],
 )
-assert median(errors) > 0.05
+assert 0.1 < median(errors) < 0.3
 assert max(mended) < 1e-12
-reveal(
-    guess_13,
-    "c",
-    "짧은 마이크로 배치의 토큰일수록 몫이 커집니다. 항의 수를 똑같이 맞추어도 차이는 남습니다.",
-)
+reveal("03-14")
 
 # %% [markdown]
 r"""
-틀린 것은 나누는 수입니다. 토큰 하나의 몫은 언제나 $1/(\text{구간 전체의 유효한 토큰 수})$여야 합니다. 마이크로 배치 안에서 평균을 내면 짧은 글의 토큰이 더 큰 목소리를 냅니다.
+틀린 것은 나누는 수입니다. 토큰 하나의 몫은 언제나 $1/(\text{구간 전체의 유효한 토큰 수})$여야 합니다. 마이크로 배치 안에서 평균을 내면 짧은 글의 토큰이 업데이트에 더 크게 반영됩니다.
 
-학습 결과는 얼마나 달라집니까? 두 방법으로 같은 구간 120개를 학습하고, **토큰 하나하나를 똑같이 센** 손실을 잽니다.
+학습 결과는 얼마나 달라질까요? 두 방법으로 같은 구간 120개를 학습합니다. 길이가 비슷한 항끼리 마이크로 배치로 묶습니다.
 
-**예측 14.** 짧은 항과 긴 항으로 나누어 재면 어떻게 됩니까?
+**예측 15.** 학습하며 적은 손실, 곧 누적하면서 더한 값은 어느 쪽이 더 낮을까요?
 
-- a: 평균의 평균은 짧은 항에 더 맞추고, 긴 항에는 덜 맞춥니다.
-- b: 둘 다 똑같이 나빠집니다.
-- c: 그레이디언트가 그만큼 틀렸으니 아예 배우지 못합니다.
+- a: 틀린 쪽, 평균을 다시 평균한 누적
+- b: 바른 쪽, 토큰 수로 가중한 누적
+- c: 거의 같습니다. 차이가 0.01을 넘지 않습니다.
 """
 
 # %% tags=["predict"]
-guess_14 = None  # "a", "b", "c" 가운데 하나
+predict("03-15")
 
 
 # %%
 def clause_run(by_tokens, seed):
-    """항을 여덟 개씩 누적해 120번 업데이트하고 (짧은 항의 손실, 긴 항의 손실, 학습하며 적은 손실)을 돌려줍니다."""
+    """항을 여덟 개씩 누적해 120번 업데이트합니다."""
     reported = []
     model = make_gpt(seed, context=120)
     opt = torch.optim.AdamW(model.parameters(), lr=0.003)
@@ -1290,37 +1609,43 @@ def clause_run(by_tokens, seed):
         shares = [count / sum(counts) if by_tokens else 1 / 4 for count in counts]
         reported.append(shared_gradient(model, window, shares)[1])
         opt.step()
+    return {"reported": sum(reported[-30:]) / 30, **clause_losses(model)}
+
+
+# %% tags=["folded"]
+# 표와 확인: 토큰 하나하나를 똑같이 센 손실을, 짧은 항 60개와 긴 항 60개에서 따로 잽니다
+@torch.no_grad()
+def clause_losses(model):
     ordered = sorted(clauses, key=len)
-    with torch.no_grad():
-        short, long = (
-            F.cross_entropy(model(x).flatten(0, 1), y.flatten()).item()
-            for x, y in (padded(ordered[:60]), padded(ordered[-60:]))
-        )
-    return short, long, sum(reported[-30:]) / 30
+    parts = {"short": padded(ordered[:60]), "long": padded(ordered[-60:])}
+    return {
+        name: F.cross_entropy(model(x).flatten(0, 1), y.flatten()).item() for name, (x, y) in parts.items()
+    }
 
 
-clause_losses = {by_tokens: [clause_run(by_tokens, seed) for seed in range(2)] for by_tokens in (True, False)}
+clause_runs = {
+    by_tokens: six_seeds(f"clauses by_tokens={by_tokens}", partial(clause_run, by_tokens), live=1)
+    for by_tokens in (True, False)
+}
 show_table(
-    ["나누는 수", "짧은 항 60개의 손실 (시드 둘)", "긴 항 60개의 손실", "학습하며 적은 손실"],
+    ["나누는 수", "짧은 항 60개의 손실 (시드 6개)", "긴 항 60개의 손실", "학습하며 적은 손실"],
     [
-        [name, *(" · ".join(f"{run[part]:.3f}" for run in clause_losses[by_tokens]) for part in range(3))]
+        [name, *(spelled(each(clause_runs[by_tokens], what)) for what in ("short", "long", "reported"))]
         for by_tokens, name in [(True, "구간의 유효한 토큰"), (False, "마이크로 배치마다 평균")]
     ],
 )
-fair, biased = clause_losses[True], clause_losses[False]
-for seed in range(2):
-    assert biased[seed][0] < fair[seed][0] - 0.03
-    assert biased[seed][1] - biased[seed][0] > fair[seed][1] - fair[seed][0] + 0.1
-    assert max(biased[seed]) < 4  # 배우기는 배웁니다
-assert sum(run[1] for run in biased) > sum(run[1] for run in fair)
-assert sum(run[2] for run in biased) < sum(run[2] for run in fair) - 0.05
-reveal(
-    guess_14, "a", "오류도 나지 않고 손실도 내려갑니다. 다만 짧은 글을 더 중요하게 여기는 다른 문제를 풉니다."
-)
+fair, biased = clause_runs[True], clause_runs[False]
+for right, wrong in zip(fair, biased, strict=True):
+    assert wrong["short"] < right["short"] - 0.03
+    assert wrong["long"] - wrong["short"] > right["long"] - right["short"] + 0.1
+    assert max(wrong.values()) < 4  # 배우기는 배웁니다
+assert median(each(biased, "long")) > median(each(fair, "long"))
+assert median(each(biased, "reported")) < median(each(fair, "reported")) - 0.02
+reveal("03-15")
 
 # %% [markdown]
 r"""
-틀린 누적도 잘 배웁니다. **다른 문제를** 잘 배웁니다. 게다가 그 방식으로 적은 학습 손실은 오히려 조금 더 낮습니다. 짧은 항에 잘 맞추고, 짧은 항을 크게 세기 때문입니다. 손실 곡선을 견주면 틀린 쪽을 고르게 됩니다.
+틀린 누적도 잘 배웁니다. **다른 문제를** 잘 배웁니다. 짧은 항에는 더 잘 맞고 긴 항에는 덜 맞습니다. 그런데 그 방식으로 적은 학습 손실은 오히려 조금 더 낮습니다. 잘 맞춘 짧은 항을 크게 세기 때문입니다. 손실 곡선을 비교하면 틀린 쪽을 고르게 됩니다.
 
 한 가지가 더 있습니다. 패딩뿐인 마이크로 배치가 섞이면 평균은 0 나누기 0입니다.
 """
@@ -1337,6 +1662,8 @@ assert sum_loss.item() == 0.0
 # %% [markdown]
 r"""
 ### 연습 5. `token_mean_accumulate`
+
+약 35분 · ★★★
 
 구간 하나를 받아 한 번 업데이트합니다. 나누는 수를 알려면 역전파하기 전에 구간을 끝까지 보아야 합니다. `micro_batches`는 제너레이터일 수 있고, `ignore_index`는 -100이 아닐 수 있습니다.
 """
@@ -1382,15 +1709,17 @@ check(token_mean_accumulate)
 r"""
 ## 8. 버그 찾기
 
+약 25분 · ★★☆
+
 널리 읽히는 글과 코드에 되풀이해 나오는 오류 네 개입니다. 코드는 모두 새로 썼습니다. **읽고, 고른 다음, 실행하세요.** 설명은 접혀 있습니다.
 
 ### 루프 1
 
-워밍업이 끝나면 자르려고 한 루프입니다. 워밍업이 30스텝이고, 30번째 스텝(0부터)에 별난 배치가 옵니다. 어떻게 됩니까?
+워밍업이 끝나면 클리핑하려고 한 루프입니다. 워밍업이 30스텝이고, 30번째 스텝(0부터)에 튀는 배치가 옵니다. 어떻게 될까요?
 
-- a: 잘립니다. 워밍업은 29번째 스텝에서 끝났습니다.
-- b: 잘리지 않습니다. 하필 학습률이 정점인 첫 스텝입니다.
-- c: 잘리지 않지만 학습률이 아직 낮아 괜찮습니다.
+- a: 클리핑됩니다. 워밍업은 29번째 스텝에서 끝났습니다.
+- b: 클리핑되지 않습니다. 학습률은 정점입니다.
+- c: 클리핑되지 않습니다. 그래도 학습률이 아직 낮아 괜찮습니다.
 """
 
 
@@ -1407,46 +1736,49 @@ def loop_1(model, opt, stream, rates, warmup_steps, rogue):
 
 
 # %% tags=["predict"]
-bug_1 = None  # "a", "b", "c" 가운데 하나
+predict("03-bug1")
 
 # %%
 rates = climb_then("상수", peak=0.3, warmup=30, total=60)
 ends = {}
-for name, rogue in [("별난 배치 없음", None), ("29번째", 29), ("30번째", 30), ("31번째", 31)]:
+for name, rogue in [("튀는 배치 없음", None), ("29번째", 29), ("30번째", 30), ("31번째", 31)]:
     model = make_gpt(0)
     loop_1(model, momentum_sgd(model.parameters()), batch_stream(short_train, 0), rates, 30, rogue)
     with torch.no_grad():
         loss = token_loss(model, short_val).item()
     ends[name] = loss if math.isfinite(loss) else math.inf
+
+# %% tags=["folded"]
+# 표와 확인: 튀는 배치가 온 스텝마다, 끝난 뒤의 검증 손실
 show_table(
-    ["별난 배치가 온 스텝 (0부터)", "60스텝 뒤의 검증 손실"],
+    ["튀는 배치가 온 스텝 (0부터)", "60스텝 뒤의 검증 손실"],
     [[name, f"{loss:.2f}" if loss < 20 else "발산"] for name, loss in ends.items()],
 )
 print(f"30번째 스텝의 학습률: {rates[30]} (정점 0.3)")
 assert rates[30] == 0.3
 assert ends["30번째"] > 20
-assert ends["29번째"] > ends["별난 배치 없음"] + 0.3
-assert ends["31번째"] < ends["별난 배치 없음"] + 0.3
-reveal(bug_1, "b", "`>`는 `step == warmup_steps`를 빠뜨립니다. 학습률이 처음으로 정점에 이른 스텝입니다.")
+assert ends["29번째"] > ends["튀는 배치 없음"] + 0.3
+assert ends["31번째"] < ends["튀는 배치 없음"] + 0.3
+reveal("03-bug1")
 
 # %% [markdown]
 r"""
 <details>
 <summary>설명</summary>
 
-스텝은 0부터 셉니다. 0번부터 29번까지 서른 스텝이 워밍업이고, 30번째가 정점입니다. 그 한 스텝만 잘리지 않고 빠져나갑니다. 평소에는 손실 곡선에 아무 흔적도 없습니다. 책에도 실렸다가 고쳐진 오류입니다([LLMs-from-scratch#427](https://github.com/rasbt/LLMs-from-scratch/pull/427)). `>=`로 고칩니다.
+스텝은 0부터 셉니다. 0번부터 29번까지 30스텝이 워밍업이고, 30번째가 정점입니다. 그 한 스텝만 클리핑되지 않고 빠져나갑니다. 평소에는 손실 곡선에 아무 흔적도 없습니다. 책에도 실렸다가 고쳐진 오류입니다([LLMs-from-scratch#427](https://github.com/rasbt/LLMs-from-scratch/pull/427)). `>=`로 고칩니다.
 
-29번째에 온 별난 배치는 `>=`로 고쳐도 잘리지 않습니다. 워밍업 동안에는 자르지 않기로 한 루프이기 때문입니다. 5절에서 보았듯이 처음부터 자르는 것이 낫습니다.
+29번째에 온 튀는 배치는 `>=`로 고쳐도 클리핑되지 않습니다. 워밍업 동안에는 클리핑하지 않기로 한 루프이기 때문입니다. 5절에서 보았듯이 처음부터 클리핑하는 것이 낫습니다.
 
 </details>
 
 ### 루프 2
 
-코사인 감쇠를 쓴 함수입니다. 정점 1.0, 바닥 0.01, 전체 10스텝, 워밍업 4스텝입니다. 마지막 업데이트의 학습률은 얼마입니까?
+코사인 감쇠를 쓴 함수입니다. 정점 1.0, 바닥 0.01, 전체 10스텝, 워밍업 4스텝입니다. 마지막 업데이트의 학습률은 얼마일까요?
 
-- a: 0.01
-- b: 0.01의 일곱 배쯤
-- c: 0
+- a: 0
+- b: 0.01
+- c: 0.01의 일곱 배쯤
 """
 
 
@@ -1459,7 +1791,7 @@ def loop_2_rate(step, warmup_steps, total_steps, peak_lr, min_lr):
 
 
 # %% tags=["predict"]
-bug_2 = None  # "a", "b", "c" 가운데 하나
+predict("03-bug2")
 
 # %%
 rows = []
@@ -1468,21 +1800,20 @@ for total_steps in [10, 100, 1000]:
     ending = loop_2_rate(total_steps - 1, warmup_steps, total_steps, 1.0, 0.01)
     rows.append([total_steps, f"{ending:.5f}", f"{ending / 0.01:.2f}배"])
 show_table(["전체 스텝", "마지막 업데이트의 학습률", "바닥 0.01의 몇 배"], rows)
+
+# %% tags=["folded"]
+# 확인: 바닥은 학습이 끝난 다음 스텝에 있습니다
 assert 0.07 < loop_2_rate(9, 4, 10, 1.0, 0.01) < 0.08
 assert 0.01 < loop_2_rate(999, 400, 1000, 1.0, 0.01) < 0.0101
-assert loop_2_rate(10, 4, 10, 1.0, 0.01) == 0.01  # 바닥은 학습이 끝난 다음 스텝에 있습니다
-reveal(
-    bug_2,
-    "b",
-    "바닥은 `step == total_steps`에 있는데, 그런 스텝은 없습니다. 마지막은 `total_steps - 1`입니다.",
-)
+assert loop_2_rate(10, 4, 10, 1.0, 0.01) == 0.01
+reveal("03-bug2")
 
 # %% [markdown]
 r"""
 <details>
 <summary>설명</summary>
 
-내리막의 칸 수는 `total_steps - warmup_steps`보다 하나 적습니다. 울타리 기둥이 열 개면 사이는 아홉 칸입니다. 1,000스텝이면 차이가 1%도 되지 않아 무시해도 됩니다. 열 스텝이면 일곱 배가 넘습니다. 널리 읽히는 글의 코드는 한 스텝에 오르는 양을 미리 나눗셈으로 구해 두어서, 워밍업이 0이면 0으로 나누는 오류도 납니다.
+내리막의 칸 수는 `total_steps - warmup_steps`보다 하나 적습니다. 울타리 기둥이 열 개면 사이는 아홉 칸입니다. 1,000스텝이면 차이가 1%도 되지 않아 무시해도 됩니다. 10스텝이면 일곱 배가 넘습니다. 널리 읽히는 글의 코드는 한 스텝에 오르는 양을 미리 나눗셈으로 구해 두어서, 워밍업이 0이면 0으로 나누는 오류도 납니다.
 
 어느 쪽으로 정해도 되지만 **문서에 적은 것과 같아야** 합니다. `lr_at`은 마지막 업데이트가 `min_lr`을 쓰기로 정했습니다.
 
@@ -1490,10 +1821,10 @@ r"""
 
 ### 루프 3
 
-세 에폭을 학습합니다. 셋째 에폭에서 가장 높은 학습률은, 바르게 짠 루프의 셋째 에폭과 비교해 어떻습니까?
+3에폭을 학습합니다. 3에폭째의 가장 높은 학습률은, 바르게 짠 루프의 3에폭째와 비교해 어떨까요?
 
-- a: 같습니다.
-- b: 훨씬 낮습니다.
+- a: 훨씬 낮습니다.
+- b: 같습니다.
 - c: 훨씬 높습니다.
 """
 
@@ -1512,11 +1843,16 @@ def loop_3(opt, steps_per_epoch, n_epochs, min_lr):
 
 
 # %% tags=["predict"]
-bug_3 = None  # "a", "b", "c" 가운데 하나
+predict("03-bug3")
 
 # %%
 found = loop_3(torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.003), 40, 3, 1e-6)
 planned = climb_then("코사인", peak=0.003, warmup=0, total=120)
+ratios = [max(found[at : at + 40]) / max(planned[at : at + 40]) for at in (0, 40, 80)]
+print("에폭마다 가장 높은 학습률의 비:", spelled(ratios))
+
+# %% tags=["folded"]
+# 그림과 확인: 두 학습률 곡선
 figure, axis = plt.subplots(figsize=(7.2, 3.2))
 axis.plot(planned, color=COLORS["right"], label="정점을 처음에 한 번 읽음")
 axis.plot(found, "--", color=COLORS["wrong"], label="루프 3")
@@ -1527,12 +1863,10 @@ show(
     "바른 학습률은 코사인을 따라 매끄럽게 내려옵니다. 루프 3의 학습률은 첫 에폭에서 겹치다가, "
     "둘째와 셋째 에폭이 시작할 때 계단처럼 떨어져 훨씬 낮은 곳을 지납니다.",
 )
-ratios = [max(found[at : at + 40]) / max(planned[at : at + 40]) for at in (0, 40, 80)]
-print("에폭마다 가장 높은 학습률의 비:", " · ".join(f"{ratio:.2f}" for ratio in ratios))
 assert ratios[0] == 1.0
 assert ratios[2] < 0.3
 assert torch.optim.AdamW([nn.Parameter(torch.zeros(1))]).param_groups[0]["lr"] == 1e-3
-reveal(bug_3, "b", "지난 에폭이 끝날 때의 학습률을 정점으로 읽었습니다. 이미 내려온 값입니다.")
+reveal("03-bug3")
 
 # %% [markdown]
 r"""
@@ -1541,17 +1875,17 @@ r"""
 
 `group["lr"]`은 두 가지 뜻으로 쓰입니다. 학습이 시작되기 전에는 사람이 정한 정점이고, 시작된 다음에는 지금의 학습률입니다. 정점은 루프에 들어가기 전에 따로 적어 둡니다.
 
-같은 일이 함수 밖에서도 일어납니다. 정점을 옵티마이저(optimizer)에서 읽는 학습 함수를 **같은 옵티마이저로 두 번** 부르면, 두 번째의 정점은 첫 번째가 남긴 `min_lr`입니다. 다시 부르기 전에 `group["lr"]`을 되돌려 놓습니다. 옵티마이저를 만들 때 `lr=`을 빠뜨려도 오류가 나지 않습니다. AdamW의 기본값 0.001이 정점이 됩니다.
+같은 일이 함수 밖에서도 일어납니다. 정점을 옵티마이저에서 읽는 학습 함수를 **같은 옵티마이저로 두 번** 부르면, 두 번째의 정점은 첫 번째가 남긴 `min_lr`입니다. 다시 부르기 전에 `group["lr"]`을 되돌려 놓습니다. 옵티마이저를 만들 때 `lr=`을 빠뜨려도 오류가 나지 않습니다. AdamW의 기본값 0.001이 정점이 됩니다.
 
 </details>
 
 ### 루프 4
 
-임베딩은 0.0003으로 조심스럽게, 나머지는 0.003으로 학습하려고 그룹을 나누었습니다. 다섯 스텝 뒤에 임베딩의 학습률은 얼마입니까?
+임베딩은 정점 0.0003으로 조심스럽게, 나머지는 정점 0.003으로 학습하려고 그룹을 나누었습니다. 다섯 번째 스텝의 학습률은 정점의 절반이어야 합니다. 다섯 스텝 뒤에 임베딩의 학습률은 얼마일까요?
 
-- a: 0.0003에 배율을 곱한 값
-- b: 나머지와 같은 값
-- c: 0.0003 그대로
+- a: 0.00015
+- b: 0.0003
+- c: 0.0015
 """
 
 
@@ -1566,7 +1900,7 @@ def loop_4(opt, rate_at, n_steps):
 
 
 # %% tags=["predict"]
-bug_4 = None  # "a", "b", "c" 가운데 하나
+predict("03-bug4")
 
 # %%
 model = make_gpt(0)
@@ -1576,21 +1910,26 @@ opt = torch.optim.AdamW([{"params": rest, "lr": 0.003}, {"params": gentle, "lr":
 loop_4(opt, lambda step, peak_lr: peak_lr * (step + 1) / 10, 5)
 now = {name: group["lr"] for name, group in zip(["나머지", "임베딩"], opt.param_groups, strict=True)}
 print("다섯 스텝 뒤의 학습률:", now)
+
+# %% tags=["folded"]
+# 확인: 두 그룹의 학습률
 assert now["임베딩"] == now["나머지"] == 0.0015
-reveal(bug_4, "b", "첫 그룹의 정점으로 만든 학습률을 모든 그룹에 썼습니다. 0.00015여야 할 것이 열 배입니다.")
+reveal("03-bug4")
 
 # %% [markdown]
 r"""
 <details>
 <summary>설명</summary>
 
-그룹이 하나일 때는 드러나지 않습니다. 계층(layer)마다 학습률을 다르게 하거나 미세 조정에서 출력 계층만 빨리 배우게 할 때 조용히 깨집니다. 정점을 **그룹마다** 적어 두고, 그룹마다 자기 정점으로 계산합니다. `LambdaLR` 같은 스케줄러(scheduler)는 그룹마다 적어 둔 `initial_lr`에 배율을 곱하므로 이 문제가 없습니다.
+그룹이 하나일 때는 드러나지 않습니다. 계층마다 학습률을 다르게 하거나 미세 조정에서 출력 계층만 빨리 배우게 할 때 조용히 깨집니다. 편향과 LayerNorm에는 가중치 감쇠(weight decay)를 걸지 않으려고 그룹을 나누는 코드도 많습니다. 정점을 **그룹마다** 적어 두고, 그룹마다 자기 정점으로 계산합니다. `LambdaLR` 같은 스케줄러(scheduler)는 그룹마다 적어 둔 `initial_lr`에 배율을 곱하므로 이 문제가 없습니다.
 
 </details>
 
 ## 9. 화이트보드
 
-위를 보지 말고 한 스텝을 씁니다. 학습률을 그룹마다 정하고, 다섯 줄을 쓰고, 자릅니다. `peaks`는 그룹마다의 정점이고, `rate_at(step, peak)`이 학습률을 줍니다. 다 쓴 다음 아래 셀을 실행하면 손으로 계산한 업데이트와 비교합니다.
+약 15분 · ★★☆
+
+위를 보지 말고 한 스텝을 씁니다. 학습률을 그룹마다 정하고, 다섯 줄을 쓰고, 클리핑합니다. `peaks`는 그룹마다의 정점이고, `rate_at(step, peak)`이 학습률을 줍니다. 다 쓴 다음 아래 두 셀을 실행하면 손으로 계산한 업데이트와 비교합니다.
 """
 
 
@@ -1598,7 +1937,8 @@ r"""
 def step_from_memory(model, opt, peaks, rate_at, step, xb, yb, max_norm): ...
 
 
-# %%
+# %% tags=["folded"]
+# 도구: 옵티마이저 없이 계산한 네 스텝과 비교합니다
 def ramp(step, peak):
     return peak * (step + 1) / 4
 
@@ -1630,7 +1970,7 @@ def steps_by_hand(batches, peaks, max_norm):
 
 
 def grade_step(attempt):
-    """네 스텝 뒤의 가중치를 손 계산과 비교합니다. 잘리는 스텝과 잘리지 않는 스텝이 섞여 있습니다."""
+    """네 스텝 뒤의 가중치를 손 계산과 비교합니다. 노름이 넘는 스텝과 넘지 않는 스텝이 섞여 있습니다."""
     generator = torch.Generator().manual_seed(9)
     batches = [torch.randint(11, (2, 3, 5), generator=generator).unbind(0) for _ in range(4)]
     model, peaks = whiteboard_model(), [0.5, 5.0]
@@ -1646,11 +1986,13 @@ def grade_step(attempt):
         return "매개변수가 움직이지 않았습니다. 아직 비어 있거나, 업데이트하기 전에 그레이디언트를 지운 것입니다."
     if (result - expected).abs().max() < 1e-9:
         return "모든 줄이 제자리에 있습니다. 네 스텝 뒤의 가중치가 손 계산과 같습니다."
-    return "움직이기는 했지만 손 계산과 다릅니다. 학습률은 언제 정하고, 자르는 줄은 어느 두 줄 사이입니까?"
+    return "움직이기는 했지만 손 계산과 다릅니다. 학습률은 언제 정하고, 클리핑은 어느 두 줄 사이에서 할까요?"
 
 
-print(grade_step(step_from_memory))
 assert "움직이지 않았습니다" in grade_step(lambda *args: None)
+
+# %%
+print(grade_step(step_from_memory))
 
 # %% [markdown]
 r"""
@@ -1658,8 +2000,8 @@ r"""
 
 | 장치 | 하는 일 | 여기에서 재어 보니 |
 |---|---|---|
-| 워밍업 | Adam의 길고 쏠린 첫 업데이트를 낮은 학습률로 지나갑니다 | 정점이 높을 때만 이득이고, 낮으면 손해입니다 |
-| 감쇠 | 끝으로 갈수록 걸음을 줄입니다 | 정점이 높을 때 이득이고, 코사인과 직선은 거의 같습니다 |
+| 워밍업 | 큰 걸음을 견디는 자리까지 낮은 학습률로 갑니다 | 정점이 높을 때만 이득이고, 낮으면 손해입니다. 정점을 낮추는 것도 방법입니다 |
+| 감쇠 | 끝으로 갈수록 걸음을 줄입니다 | 학습 손실은 정점이 높을 때 낮아지고, 코사인과 직선은 거의 같습니다 |
 | 클리핑 | 그레이디언트의 노름이 `max_norm`을 넘지 않게 합니다 | 노름은 워밍업 안팎에서 가장 큽니다. 처음부터 켭니다 |
 | 평가와 기록 | 외우기 시작하는 곳을 알려 줍니다 | 글은 그럴듯해지는데 검증 손실은 돌아섭니다 |
 | 토큰을 세는 누적 | 모든 토큰의 몫을 같게 합니다 | 평균의 평균은 짧은 글을 편듭니다 |
@@ -1668,7 +2010,7 @@ r"""
 
 1. 첫 손실은 $\ln(\text{글자 수})$여야 합니다. 아니면 시작하지 않습니다.
 2. Adam의 첫 업데이트는 부호뿐입니다. 그레이디언트의 크기를 보지 않습니다.
-3. 별난 배치는 AdamW를 NaN으로 만들지 않습니다. 대신 오래 기억됩니다.
+3. 튀는 배치는 AdamW를 NaN으로 만들지 않습니다. 대신 오래 기억됩니다.
 4. 정점은 학습이 시작되기 전에 그룹마다 한 번 읽습니다.
 5. 나누는 수는 구간 전체의 유효한 토큰 수 하나입니다.
 
@@ -1676,9 +2018,10 @@ r"""
 
 - [torch.optim](https://docs.pytorch.org/docs/stable/optim.html): 매개변수 그룹과 스케줄러
 - [clip_grad_norm_](https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html): 돌려주는 값과 `error_if_nonfinite`
-- [On the Variance of the Adaptive Learning Rate and Beyond](https://arxiv.org/abs/1908.03265): 워밍업이 필요한 까닭을, Adam이 처음에 정하는 걸음의 분산으로 설명한 논문
+- [On the Variance of the Adaptive Learning Rate and Beyond](https://arxiv.org/abs/1908.03265): 워밍업이 필요한 까닭을, Adam이 처음에 정하는 걸음의 분산으로 설명한 논문(RAdam)
+- [A Loss Curvature Perspective on Training Instability in Deep Learning](https://arxiv.org/abs/2110.04369), [Why Warmup the Learning Rate?](https://arxiv.org/abs/2406.09405): 같은 물음에 곡률로 답한 논문들
 - [SGDR](https://arxiv.org/abs/1608.03983): 코사인 어닐링(cosine annealing)이 처음 나온 논문
-- [On the difficulty of training recurrent neural networks](https://arxiv.org/abs/1211.5063): 노름으로 자르기를 제안한 논문
+- [On the difficulty of training recurrent neural networks](https://arxiv.org/abs/1211.5063): 노름으로 클리핑하기를 제안한 논문
 - [transformers#34191](https://github.com/huggingface/transformers/pull/34191): 7절의 오류를 고친 변경
 
 ## 다음 노트북

@@ -4,6 +4,7 @@ import pytest
 
 from grader.judging import explain as explaining
 from grader.judging import plays
+from grader.judging.edits import exercise_source, solution_text
 from grader.judging.explain import explain
 from grader.judging.judge import judge
 from grader.judging.reference import Reference
@@ -84,3 +85,21 @@ def test_without_a_table_the_answer_is_the_same(monkeypatch: pytest.MonkeyPatch)
     bare = Reference(COURSE.exercise("sgd_update"), 5)
     differ = [s for s in runs if not bare.agrees("", s, runs[s])]
     assert names(explain(bare, runs, differ).sets) == names(explain(its, runs, differ).sets)
+
+
+def test_a_program_of_another_kind_is_given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no known mistake explains any scenario so far, none is looked for in the rest."""
+    exercise = COURSE.exercise("sam_accumulate")
+    right = exercise_source(exercise)
+    strange = right.replace("(perturbed_loss /", "(1.37 * perturbed_loss /")
+    assert strange != right
+    runs, differing = wrong(f"{solution_text(exercise.lesson)}\n\n{strange}", Reference(exercise, 5))
+    assert len(differing) > 5
+
+    def plays_made(hope: int) -> int:
+        its = Reference(exercise, 5)
+        monkeypatch.setattr(explaining, "_HOPE", hope)
+        assert not explain(its, runs, differing).sets
+        return its.plays
+
+    assert plays_made(hope=1) < plays_made(hope=10**9)
