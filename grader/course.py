@@ -128,7 +128,7 @@ class Lesson:
     """Its drivers: the package `grader/exercises/<module>/`."""
     title: str
     minutes: int
-    """Reading time, exercises not counted."""
+    """To read, predict and run; exercises not counted."""
     exercises: tuple[Exercise, ...]
     predictions: tuple[Prediction, ...] = ()
 

@@ -1,6 +1,6 @@
-"""What lessons show: plots with Hangul that hold in light and dark notebooks, tables, predictions.
+"""What lessons show: plots with Hangul that hold in light and dark notebooks, tables.
 
-Stands outside the grading flow: only lesson notebooks import it.
+Stands outside the grading flow: lessons import it, and `grader.learning.predictions` for what it shows in a cell.
 """
 
 import io
@@ -117,26 +117,6 @@ def show_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     if not publish({"text/markdown": text, "text/plain": text}, {}):
         print(text)
-
-
-def reveal(guess: str | None, answer: str, because: str) -> None:
-    """Set a learner's prediction beside what was measured; `None` (not answered) is fine.
-
-    Args:
-        guess: the letter the learner committed to.
-        answer: the letter that the measurement gave.
-        because: one or two Korean sentences.
-    """
-    chosen = "" if guess is None else str(guess).strip().strip("\"'").lower()
-    if not chosen:
-        verdict = f"측정한 답은 {answer}입니다. 예측은 적지 않았습니다."
-    elif chosen == answer:
-        verdict = f"예측 {chosen}, 측정 {answer}. 맞았습니다."
-    else:
-        verdict = f"예측 {chosen}, 측정 {answer}. 어긋난 예측이 오래 남습니다. 까닭을 읽어 보세요."
-    text = f"**{verdict}** {because}"
-    if not publish({"text/markdown": text, "text/plain": f"{verdict} {because}"}, {}):
-        print(f"{verdict} {because}")
 
 
 def publish(

@@ -487,7 +487,7 @@ r"""
 def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None) -> float:
     """한 스텝에 두 가지를 끼웁니다. 업데이트하기 전의 손실을 float로 돌려줍니다.
 
-    max_norm: 값이 있으면 모든 그레이디언트를 합친 노름이 max_norm을 넘지 않게 자릅니다.
+    max_norm: 값이 있으면 모든 그레이디언트를 합친 노름이 max_norm을 넘지 않게 줄입니다.
     scheduler: 있으면 업데이트한 다음 학습률을 한 칸 옮깁니다.
     """
     # BEGIN SOLUTION
@@ -495,7 +495,7 @@ def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=N
     logits = model(xb)
     loss = loss_fn(logits, yb)
     loss.backward()
-    # 그레이디언트가 다 나온 뒤, 쓰이기 전에 자릅니다
+    # 그레이디언트가 다 나온 뒤, 쓰이기 전에 줄입니다
     if max_norm is not None:
         torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     opt.step()
@@ -1212,7 +1212,7 @@ def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None
 
     micro_batches: (xb, yb)를 차례로 내는 이터러블입니다. 제너레이터일 수도 있습니다(len()이 없습니다).
     accum_steps: 한 구간의 마이크로 배치 수입니다. 1보다 작으면 ValueError를 냅니다.
-    max_norm: 값이 있으면 구간마다 한 번 자릅니다.
+    max_norm: 값이 있으면 구간마다 한 번 줄입니다.
 
     마지막 구간이 짧으면 그 구간에 실제로 있는 마이크로 배치 수로 평균을 냅니다.
     끝나면 그레이디언트를 남기지 않습니다.
@@ -1233,7 +1233,7 @@ def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None
             # 실제 개수로 나누어, 더한 그레이디언트가 구간 평균이 되게 합니다
             loss = loss_fn(logits, yb) / len(window)
             loss.backward()
-        # 구간이 다 쌓인 뒤 한 번만 자르고, 한 번만 업데이트합니다
+        # 구간이 다 쌓인 뒤 한 번만 줄이고, 한 번만 업데이트합니다
         if max_norm is not None:
             torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
         opt.step()

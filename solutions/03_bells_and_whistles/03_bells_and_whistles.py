@@ -1145,7 +1145,7 @@ r"""
 def clip_global_norm(params, max_norm) -> float:
     """모든 그레이디언트를 합친 L2 노름이 max_norm을 넘으면, 같은 수를 곱해 제자리에서 줄입니다.
 
-    자르기 전의 노름을 float로 돌려줍니다. 넘지 않으면 그대로 둡니다. .grad가 None인 매개변수는 건너뜁니다.
+    줄이기 전의 노름을 float로 돌려줍니다. 넘지 않으면 그대로 둡니다. .grad가 None인 매개변수는 건너뜁니다.
     노름이 무한대나 NaN이면 그레이디언트를 건드리지 않고 RuntimeError를 냅니다.
     """
     # BEGIN SOLUTION
@@ -1390,7 +1390,7 @@ def train_gpt(
 
     로더는 (입력, 정답) 토큰 번호를 주고, 정답은 이미 한 칸 밀려 있습니다. model(입력)은 (배치, 시간, 어휘) 로짓입니다.
     학습률: s번째 업데이트(0부터) 앞에서 그룹마다 lr_at(s, ...)으로 정합니다. 정점은 함수를 부를 때 그룹에 적혀 있던 학습률입니다.
-    클리핑: 스텝마다 max_norm으로 자릅니다. clip_after_warmup이면 s == warmup_steps부터 자릅니다.
+    클리핑: 스텝마다 max_norm으로 줄입니다. clip_after_warmup이면 s == warmup_steps부터 줄입니다.
     평가: s가 eval_freq의 배수인 업데이트 뒤마다, 두 로더에서 앞의 eval_iter 배치씩 평가 모드로 잰 손실의 평균입니다.
     에폭이 끝날 때마다 on_epoch_end(model)을 부릅니다. on_epoch_end이 모드를 바꿔 놓아도 다음 에폭은 학습 모드로 돌고, 학습 모드로 끝납니다.
 

@@ -49,7 +49,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         cell("from grader import predict, reveal"),
         *(cell(f'{call}("{one.id}")') for one in (FIRST, SECOND) for call in ("predict", "reveal")),
     ]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), lesson)
+    metadata = nbformat.read(lesson, as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lesson)
     port = free_port()
     command = [
         *lab_command(folder, COURSE),

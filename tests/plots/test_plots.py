@@ -110,7 +110,7 @@ def test_show_in_a_notebook_carries_alt_text(
 ) -> None:
     """The sentence is the picture's alt text, its plain-text form, and is printed below it."""
     published = []
-    monkeypatch.setattr(plots, "_publish", lambda bundle, metadata: not published.append((bundle, metadata)))
+    monkeypatch.setattr(plots, "publish", lambda bundle, metadata: not published.append((bundle, metadata)))
     figure, _ = plt.subplots(figsize=(4, 2))
     plots.show(figure, "빈 그림입니다.")
     ((bundle, metadata),) = published
@@ -118,26 +118,6 @@ def test_show_in_a_notebook_carries_alt_text(
     assert "빈 그림입니다." in bundle["text/plain"]
     assert metadata["image/png"] == {"width": 384, "height": 192, "alt": "빈 그림입니다."}
     assert capsys.readouterr().out == "그림 설명: 빈 그림입니다.\n"
-
-
-@pytest.mark.parametrize(
-    ("guess", "start"),
-    [
-        (None, "측정한 답은 b입니다."),
-        ("", "측정한 답은 b입니다."),
-        (" B ", "예측 b, 측정 b. 맞았습니다."),
-        ("c", "예측 c, 측정 b. "),
-        (2, "예측 2, 측정 b. "),
-    ],
-)
-def test_reveal_is_friendly_to_any_guess(
-    guess: object, start: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A headless run leaves guesses empty; a learner may write anything."""
-    plots.reveal(guess, "b", "더하기 때문입니다.")  # type: ignore[arg-type]
-    out = capsys.readouterr().out
-    assert out.startswith(start)
-    assert out.endswith("더하기 때문입니다.\n")
 
 
 def test_table_is_markdown_everywhere(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Predictions are predictions: no notebook holds an answer, letters are balanced, and cells show the idea."""
+"""No notebook holds an answer, letters are balanced, cells show the idea, and times are told."""
 
 import re
 from collections import Counter
@@ -108,3 +108,31 @@ def test_the_build_refuses_what_does_not_fit(cells: tuple[tuple[str, str], ...],
         return
     with pytest.raises(BuildError, match=said):
         check_predictions(lesson, made(*cells))
+
+
+TIME = re.compile(r"^약 (?:(\d+)시간 ?)?(?:(\d+)분)? · [★☆]{3}$", re.MULTILINE)
+HEADING = re.compile(r"^(#{2,3}) (.+)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_sections_and_exercises_say_how_long_they_take(lesson: Lesson) -> None:
+    """Each in a line of its own, and the sections' sum is what the course's table says."""
+    text = "\n\n".join(
+        cell.source
+        for cell in nbformat.read(lesson.notebook, as_version=4).cells
+        if cell.cell_type == "markdown"
+    )
+    reading, exercises = 0, 0
+    headings = [*HEADING.finditer(text)]
+    for number, heading in enumerate(headings):
+        end = headings[number + 1].start() if number + 1 < len(headings) else len(text)
+        told = TIME.search(text, heading.end(), end)
+        is_exercise = heading[2].startswith("연습")
+        if (re.match(r"\d+\. ", heading[2]) and heading[1] == "##") or is_exercise:
+            assert told, heading[0]
+        if told:
+            minutes = 60 * int(told[1] or 0) + int(told[2] or 0)
+            reading += 0 if is_exercise else minutes
+            exercises += minutes if is_exercise else 0
+    assert reading == lesson.minutes
+    assert exercises >= 10 * len(lesson.exercises)
