@@ -16,6 +16,7 @@ EXERCISE = "scale_learning_rate"
 LESSON_FILES = {
     "lessons/course.toml",
     "solutions/90_learning_rate/90_learning_rate.py",
+    "solutions/90_learning_rate/predictions.toml",
     f"solutions/90_learning_rate/{EXERCISE}.toml",
     "grader/exercises/learning_rate/__init__.py",
     f"grader/exercises/learning_rate/{EXERCISE}.py",

@@ -36,12 +36,16 @@ def test_no_notebook_holds_an_answer(lesson: Lesson) -> None:
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_letters_are_balanced(lesson: Lesson) -> None:
-    """Who always chooses the same letter is right in less than half, and every one of a, b, c is worth a thought."""
+    """Who always chooses the same letter is right in less than half, and every one of a, b, c is worth a thought.
+
+    Of few questions no letter is right more than once too often.
+    """
     asked = len(lesson.predictions)
-    assert asked >= 10
+    assert asked >= 1
     right = Counter(one.answer for one in lesson.predictions)
-    for letter in "abc":
-        assert 0.2 <= right[letter] / asked <= 0.48, right
+    assert max(right.values()) <= max(1, 0.48 * asked), right
+    if asked >= 6:
+        assert min(right[letter] for letter in "abc") >= 0.2 * asked, right
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -57,7 +61,7 @@ def test_the_right_choice_is_not_known_by_its_length(lesson: Lesson) -> None:
             choices = dict(re.findall(r"^- ([a-d]): (.+)", above, re.MULTILINE))
             lengths = {letter: len("".join(texts(text))) for letter, text in choices.items()}
             longest += lengths[right[found[1]]] == max(lengths.values())
-    assert longest <= 0.6 * len(right), (longest, len(right))
+    assert longest <= max(1, 0.6 * len(right)), (longest, len(right))
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
