@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cached_property
 
+from grader.judging.alignment import aligned
 from grader.judging.inline import head, inlined
 from grader.judging.roles import Definition, renamed, roles
 
@@ -228,26 +229,10 @@ class _Beside:
 
     @cached_property
     def _pairs(self) -> dict[int, int]:
-        """Numbers of statements that lie beside each other: in order on both sides, as alike as can be in all.
-
-        An alignment in the sense of Needleman and Wunsch (1970), with likeness for its scores.
-        """
-        its, theirs = self._its, self._theirs
-        likeness = [[self._likeness(one.words, other.words) - _GAP for other in theirs] for one in its]
-        best = [[0.0] * (len(theirs) + 1) for _ in range(len(its) + 1)]
-        for i in reversed(range(len(its))):
-            for j in reversed(range(len(theirs))):
-                best[i][j] = max(best[i + 1][j], best[i][j + 1], best[i + 1][j + 1] + likeness[i][j])
-        pairs, i, j = {}, 0, 0
-        while i < len(its) and j < len(theirs):
-            if best[i][j] == best[i + 1][j]:
-                i += 1
-            elif best[i][j] == best[i][j + 1]:
-                j += 1
-            else:
-                pairs[i] = j
-                i, j = i + 1, j + 1
-        return pairs
+        """Numbers of statements that lie beside each other, the more alike the better."""
+        return aligned(
+            [[self._likeness(one.words, other.words) - _GAP for other in self._theirs] for one in self._its]
+        )
 
     def _likeness(self, one: Words, other: Words, twice: Set[str] = frozenset()) -> float:
         """Share of the words that both have, weighted by how rare they are, from 0 to 1."""

@@ -97,11 +97,12 @@ def page(lab: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def ran(page: Any) -> Any:
-    """The page with every cell run, as by "run all": nothing chosen yet."""
+    """The page with every cell run, one after the other: nothing chosen yet."""
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기")  # keys that come before the kernel are lost
     page.click(".jp-Notebook .jp-CodeCell >> nth=0")
-    for _ in range(5):
+    for number in range(5):
         page.keyboard.press("Shift+Enter")
-    page.wait_for_function("document.body.innerText.split('아직 예측을 고르지 않아').length === 3")
+        page.wait_for_selector(f".jp-CodeCell >> nth={number} >> text=[{number + 1}]:")
     return page
 
 
@@ -113,6 +114,7 @@ def test_its_menus_are_korean_and_nothing_is_asked(page: Any) -> None:
 
 def test_nothing_is_told_before_a_choice(ran: Any) -> None:
     said = ran.inner_text(".jp-Notebook")
+    assert said.count("아직 예측을 고르지 않아") == 2
     for one in (FIRST, SECOND):
         assert one.because[:12] not in said
 

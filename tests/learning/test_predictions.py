@@ -65,7 +65,7 @@ def test_what_this_machine_measured_counts(capsys: pytest.CaptureFixture[str]) -
     reveal("01-3", measured="c")
     out = capsys.readouterr().out
     assert "예측 c, 결과 c. 맞았습니다." in out
-    assert "이 컴퓨터에서는 c" in out
+    assert "강의를 만든 컴퓨터에서는 b" in out
 
 
 @pytest.mark.parametrize("choice", ["d", "", 2, None.__class__, "a" * 10_000])
