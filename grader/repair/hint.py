@@ -16,6 +16,8 @@ from grader.repair.small_edits import SmallEdit
 
 _PLAYS = 160
 """At 2 to 8 ms each: about a second."""
+_SHARE_BESIDE_NAMES = 2
+"""Where mistakes have names already, or an exception tells where to look, half as many are enough."""
 _LONG_RUN = 330
 """Events of all scenarios together, from which on plays are slow and the search gets a share of them."""
 
@@ -56,10 +58,9 @@ def with_repair(
     remembering = _remembering(feedback, exercise, runs, reference, origin, runner)
     if remembering is not None:
         return remembering
-    found = search(
-        exercise, origin.source, runs, reference.solution, runner, budget=_budget(exercise, reference)
-    )
     silent = not feedback.diagnosis.mistakes and feedback.error is None
+    budget = _budget(exercise, reference) // (1 if silent else _SHARE_BESIDE_NAMES)
+    found = search(exercise, origin.source, runs, reference.solution, runner, budget=budget)
     if found is None or not (found.whole or (silent and len(found.left) <= len(found.mended))):
         return feedback
     steps = tuple(_step(edit, origin) for edit in found.edits)
