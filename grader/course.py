@@ -1,5 +1,6 @@
 """The nouns of the course: lessons, exercises, checks, known mistakes. `course_files` reads them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -181,8 +182,7 @@ class Course:
         """
         if name in self.exercises:
             return self.exercises[name]
-        near = get_close_matches(name, self.exercises, n=1)
-        meant = f" 혹시 '{near[0]}'인가요?" if near else ""
+        meant = _meant(name, self.exercises)
         raise CourseError(f"'{name}' 연습 문제는 없어요.{meant} 있는 연습 문제: {', '.join(self.exercises)}")
 
     def prediction(self, name: str) -> Prediction:
@@ -194,6 +194,11 @@ class Course:
         every = {one.id: one for lesson in self.lessons for one in lesson.predictions}
         if name in every:
             return every[name]
-        near = get_close_matches(str(name), every, n=1)
-        meant = f" 혹시 '{near[0]}'인가요?" if near else ""
+        meant = _meant(str(name), every)
         raise CourseError(f"'{name}' 예측은 없어요.{meant} 노트북에 적혀 있던 번호를 그대로 적어 주세요.")
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """Which one a misspelt name may have meant, as a sentence; empty where none is near."""
+    near = get_close_matches(name, known, n=1)
+    return f" 혹시 '{near[0]}'인가요?" if near else ""

@@ -1,12 +1,12 @@
 """What every test stands on: one thread, no trace in the user's own folders, skips that say their reason."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.chromium import CHROMIUM
 from tests.places import ROOT
 
 # Before torch is imported anywhere: two threads on a busy two-core machine were 14 times slower.
@@ -29,7 +29,6 @@ LONGEST = (
     "train_qa",
 )
 """What takes longest (a file, an exercise, a notebook) comes first: begun last, it would run on alone."""
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 _NO_SEED = 1_000  # after those of one seed, whose results some of the others add up
@@ -104,4 +103,4 @@ def _no_sandbox() -> str:
 
 
 def _no_browser() -> str:
-    return "" if any(shutil.which(name) for name in CHROMIUM) else "no Chromium here"
+    return "" if CHROMIUM else "no Chromium here"

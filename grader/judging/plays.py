@@ -30,13 +30,13 @@ class Plays:
         self._order = {way: number for number, way in enumerate(reference.ways)}
         self._tried: dict[tuple[str, frozenset[Way]], bool] = {}
         self._firsts: dict[str, dict[int, Way]] = {}
-        self._all = self._left = round(_PLAYS / reference.exercise.driver.cost)
-        self._kept_back = 0
-        self.keep_for_the_end(True)
+        cost = reference.exercise.driver.cost
+        self._all = self._left = round(_PLAYS / cost)
+        self._kept_back = self._for_the_end = round(_FOR_THE_END / cost)
 
     def keep_for_the_end(self, keep: bool) -> None:
         """Whether to leave some plays for the best sets."""
-        self._kept_back = round(_FOR_THE_END / self._its.exercise.driver.cost) if keep else 0
+        self._kept_back = self._for_the_end if keep else 0
 
     @property
     def made(self) -> int:

@@ -31,7 +31,7 @@ def predict(prediction: str, choice: str | None = None) -> None:
     if choice is not None:
         _say(_chosen(asked, choice))
         return
-    earlier = Progress.load().predictions.get(asked.id)
+    earlier = _earlier(asked)
     if not _show_buttons(asked, earlier):
         _say(_standing(asked, earlier))
 
@@ -73,7 +73,7 @@ def _standing(asked: Prediction, earlier: str | None) -> str:
 
 def _verdict(asked: Prediction, measured: str | None) -> str:
     answer = measured or asked.answer
-    chosen = Progress.load().predictions.get(asked.id)
+    chosen = _earlier(asked)
     if chosen is None:
         return (
             "아직 예측을 고르지 않아 까닭을 보여 주지 않습니다. "
@@ -83,9 +83,14 @@ def _verdict(asked: Prediction, measured: str | None) -> str:
     if chosen == answer:
         return f"**예측 {chosen}, 결과 {answer}. 맞았습니다.**{other} {asked.because}"
     reason = asked.wrong.get(chosen, "")
-    return "\n\n".join(
-        part for part in (f"**예측 {chosen}, 결과 {answer}.**{other} {reason}".strip(), asked.because) if part
-    )
+    told = f"**예측 {chosen}, 결과 {answer}.**{other} {reason}".rstrip()
+    return f"{told}\n\n{asked.because}"
+
+
+def _earlier(asked: Prediction) -> str | None:
+    """The letter that is kept, unless an edition had other choices or the file was written by hand."""
+    letter = Progress.load().predictions.get(asked.id)
+    return letter if letter in asked.choices else None
 
 
 def _example(asked: Prediction) -> str:

@@ -1,7 +1,6 @@
 """A learner in JupyterLab: Korean menus, no question before the lesson, predictions by mouse and by keyboard."""
 
 import os
-import shutil
 import socket
 import subprocess
 import time
@@ -15,17 +14,10 @@ import pytest
 
 from grader.course_files import load_course
 from grader.learning.start import lab_command, prepare
+from tests.chromium import running_browser
 
 pytestmark = [pytest.mark.full, pytest.mark.browser]
 
-CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-)
 COURSE = load_course()
 FIRST, SECOND = COURSE.lessons[0].predictions[:2]
 WAIT = 90_000
@@ -83,16 +75,12 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def page(lab: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+    with running_browser() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.set_default_timeout(WAIT)
         page.goto(f"{lab}/lab/tree/{COURSE.lessons[0].notebook.name}")
         page.wait_for_selector(".jp-Notebook .jp-Cell")
         yield page
-        browser.close()
 
 
 @pytest.fixture(scope="module")

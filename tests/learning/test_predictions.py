@@ -90,6 +90,16 @@ def test_the_choice_is_kept_with_the_progress() -> None:
     assert Progress.load().exercises["train_step"].passed
 
 
+def test_a_kept_letter_that_is_no_choice_counts_as_none(capsys: pytest.CaptureFixture[str]) -> None:
+    """Another edition had other choices, or somebody wrote into the file."""
+    Progress.load().record_prediction("01-3", "z")
+    predict("01-3")
+    reveal("01-3")
+    out = capsys.readouterr().out
+    assert "지난번에" not in out
+    assert "아직 예측을 고르지 않아" in out
+
+
 def test_progress_from_before_there_were_predictions_is_read() -> None:
     path = Progress.path()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,6 +113,7 @@ def test_buttons_choose_and_the_reason_appears_where_it_was_missing(
 ) -> None:
     """The experiment was run without a choice; a click then replaces what stands below it."""
     widgets = pytest.importorskip("ipywidgets")
+    Progress.load().record_prediction("01-3", "z")  # no choice any more
     predict("01-3")
     reveal("01-3")
     shown = published[0][0]["application/vnd.jupyter.widget-view+json"]["model_id"]

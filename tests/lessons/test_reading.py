@@ -26,7 +26,7 @@ def plain(text: str) -> str:
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_no_notebook_holds_an_answer(lesson: Lesson) -> None:
     """Neither what the experiment shows nor why another choice is wrong stands in it."""
-    text = plain(lesson.notebook.read_text(encoding="utf-8").encode().decode("unicode_escape", "ignore"))
+    text = plain(lesson.notebook.read_text(encoding="utf-8"))  # outputs and metadata too
     whole = plain("".join(cell.source for cell in nbformat.read(lesson.notebook, as_version=4).cells))
     for one in lesson.predictions:
         for secret in (one.because, *one.wrong.values()):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -16,18 +15,11 @@ import pytest
 
 from grader.report.gradebook import write_report
 from grader.report.html import feedback_html
+from tests.chromium import running_browser
 from tests.report import samples
 
 pytestmark = [pytest.mark.full, pytest.mark.browser]
 
-CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-)
 
 # For every piece of text: its contrast with what is painted behind it, opacity and translucent fills included.
 CONTRAST = """() => {
@@ -56,12 +48,8 @@ CONTRAST = """() => {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+    with running_browser() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")
