@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.chromium import CHROMIUM
+from tests.browser import CHROMIUM
 from tests.places import ROOT
 
 # Before torch is imported anywhere: two threads on a busy two-core machine were 14 times slower.

@@ -1,10 +1,5 @@
 """A learner in JupyterLab: Korean menus, no question before the lesson, predictions by mouse and by keyboard."""
 
-import os
-import socket
-import subprocess
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +9,7 @@ import pytest
 
 from grader.course_files import load_course
 from grader.learning.start import lab_command, prepare
-from tests.chromium import running_browser
+from tests.browser import running_browser, running_lab
 
 pytestmark = [pytest.mark.full, pytest.mark.browser]
 
@@ -22,12 +17,6 @@ COURSE = load_course()
 FIRST, SECOND = COURSE.lessons[0].predictions[:2]
 WAIT = 90_000
 """Milliseconds: a kernel that starts beside three other processes."""
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -43,34 +32,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ]
     metadata = nbformat.read(lesson, as_version=4).metadata
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lesson)
-    port = free_port()
-    command = [
-        *lab_command(folder, COURSE),
-        "--no-browser",
-        "--IdentityProvider.token=",
-        f"--ServerApp.port={port}",
-    ]
-    own = {
-        "HOME": str(home),
-        "HANSTEP_HOME": str(home / "progress"),
-        "JUPYTER_CONFIG_DIR": str(home / "jupyter"),
-    }
-    log = (home / "log").open("w")
-    server = subprocess.Popen(command, env={**os.environ, **own}, stdout=log, stderr=log)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(120):
-            try:
-                urllib.request.urlopen(f"{address}/api", timeout=2).close()
-                break
-            except OSError:
-                assert server.poll() is None, (home / "log").read_text()
-                time.sleep(0.5)
+    own = {"HOME": home, "HANSTEP_HOME": home / "progress", "JUPYTER_CONFIG_DIR": home / "jupyter"}
+    with running_lab(lab_command(folder, COURSE), own, home / "log") as address:
         yield address
-    finally:
-        server.terminate()
-        server.wait(30)
-        log.close()
 
 
 @pytest.fixture(scope="module")

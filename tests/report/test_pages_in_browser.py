@@ -1,11 +1,7 @@
 """Report pages and the notebook card in a real browser: readable, reachable, and harmless."""
 
 import json
-import os
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +11,7 @@ import pytest
 
 from grader.report.gradebook import write_report
 from grader.report.html import feedback_html
-from tests.chromium import running_browser
+from tests.browser import running_browser, running_lab
 from tests.report import samples
 
 pytestmark = [pytest.mark.full, pytest.mark.browser]
@@ -183,32 +179,10 @@ def jupyterlab(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     settings.mkdir(parents=True)
     (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
     folders = {"JUPYTER_CONFIG_DIR": config, "JUPYTER_DATA_DIR": tmp_path / "data", "HOME": tmp_path}
-    environment = {**os.environ, **{k: str(v) for k, v in folders.items()}}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [str(lab), "--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token="]
-    command += ["--LabApp.expose_app_in_browser=True", f"--ServerApp.root_dir={notebooks}"]
-    with (tmp_path / "log").open("w") as log:
-        server = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
-    try:
-        _wait_for(port, server, tmp_path / "log")
-        yield f"http://127.0.0.1:{port}/lab/tree/", notebooks
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
-
-
-def _wait_for(port: int, server: "subprocess.Popen[bytes]", log: Path) -> None:
-    for _ in range(120):
-        if server.poll() is not None:
-            break
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.5)
-    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+    command = [str(lab), "--allow-root", "--LabApp.expose_app_in_browser=True"]
+    command += [f"--ServerApp.root_dir={notebooks}"]
+    with running_lab(command, folders, tmp_path / "log") as address:
+        yield f"{address}/lab/tree/", notebooks
 
 
 # Each element as tag and its declarations as the browser understood them, then the text.

@@ -1,0 +1,72 @@
+"""The browser of the tests (Debian's Chromium, or Google's, driven by Playwright) and the JupyterLab it looks at."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
+)
+"""Its path; None where there is none."""
+_QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+)
+
+
+@contextmanager
+def running_browser() -> Iterator[Any]:
+    """A browser for as long as the context lasts."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(_QUIET))
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def running_lab(command: Sequence[str], folders: Mapping[str, Path], log: Path) -> Iterator[str]:
+    """The address of a JupyterLab that needs no token.
+
+    Args:
+        command: that starts it.
+        folders: its own folders in place of the user's: environment variable -> folder.
+        log: the file that gets its output.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [*command, "--no-browser", f"--ServerApp.port={port}", "--IdentityProvider.token="]
+    environment = {**os.environ, **{name: str(folder) for name, folder in folders.items()}}
+    with log.open("w") as output:
+        server = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        _wait_for(port, server, log)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+def _wait_for(port: int, server: "subprocess.Popen[bytes]", log: Path) -> None:
+    for _ in range(120):
+        if server.poll() is not None:
+            break
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.5)
+    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
