@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -17,6 +17,8 @@ class CourseError(HanstepError):
     """A course file says something that cannot be right; the message names the file and the place."""
 
 
+Kind = Literal["exercise", "warmup", "bonus"]
+"""Only what is an `exercise` counts for a student's score; the others are judged and explained like it."""
 Text = Annotated[str, Meta(min_length=1)]
 Letter = Annotated[str, Meta(pattern="^[a-d]$")]
 Edit = tuple[Text, str]
@@ -104,10 +106,13 @@ class Exercise:
     title: str
     checks: tuple[Check, ...]
     hints: tuple[str, ...]
-    """From gentle to the answer, which is the last."""
+    """From gentle to the answer, which is the last; a bonus task has none."""
     mistakes: tuple[Mistake, ...]
     driver: Driver
     copies: tuple[Copy, ...] = ()
+    kind: Kind = "exercise"
+    because: str = ""
+    """Told when it passes: what a right program does that wrong ones do not."""
 
     @property
     def max_score(self) -> float:
@@ -131,7 +136,13 @@ class Lesson:
     minutes: int
     """To read, predict and run; exercises not counted."""
     exercises: tuple[Exercise, ...]
+    """In the notebook's order, warm-ups and bonus tasks among them."""
     predictions: tuple[Prediction, ...] = ()
+
+    @property
+    def counted(self) -> tuple[Exercise, ...]:
+        """The exercises that give points."""
+        return tuple(exercise for exercise in self.exercises if exercise.kind == "exercise")
 
     @property
     def solution(self) -> Path:

@@ -17,6 +17,7 @@ from grader.course import (
     Course,
     CourseError,
     Exercise,
+    Kind,
     Lesson,
     Mistake,
     Prediction,
@@ -43,8 +44,10 @@ class _CourseFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 class _ExerciseFile(Struct, frozen=True, forbid_unknown_fields=True):
     title: Text
-    hints: Annotated[tuple[Text, ...], Meta(min_length=1)]
     checks: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    kind: Kind = "exercise"
+    because: str = ""
+    hints: tuple[Text, ...] = ()
     mistakes: tuple[dict[str, Any], ...] = ()
     copies: tuple[dict[str, Any], ...] = ()
 
@@ -65,6 +68,7 @@ _RULES = {
     "at": "쓸 수 있는 것: zero_grad, forward, backward, clip, first_step, step, scheduler, return, def, def 메서드이름",
     "edits": '[["바꿀 글", "새 글"], …]처럼 적어 주세요.',
     "variants": '[[["바꿀 글", "새 글"]], …]처럼 적어 주세요.',
+    "kind": "exercise, warmup, bonus 가운데 하나를 적어 주세요.",
     "hints": "글의 목록으로 적어 주세요. 마지막이 정답이에요.",
     "checks": "[[checks]] 표로 하나 이상 적어 주세요.",
     "mistakes": "[[mistakes]] 표로 적어 주세요.",
@@ -154,6 +158,11 @@ def _drivers(lesson: str, module: str) -> Mapping[str, Driver]:
 
 def _exercise(name: str, lesson: str, path: Path, driver: Driver) -> Exercise:
     document = _decoded(_read_toml(path), _ExerciseFile, str(path))
+    if (document.kind == "bonus") == bool(document.hints):
+        rule = "보너스 문제에는 힌트가 없어야 해요" if document.hints else "힌트가 하나도 없어요"
+        raise CourseError(
+            f"{path}: {rule}. hints를 고치거나, kind를 고쳐 주세요. 지금 kind는 {document.kind}예요."
+        )
     checks = tuple(_entries(document.checks, Check, f"{path}: 채점 항목(checks)"))
     told = [_with_shared_texts(entry) for entry in document.mistakes]
     mistakes = tuple(_entries(told, Mistake, f"{path}: 실수(mistakes)"))
@@ -167,7 +176,18 @@ def _exercise(name: str, lesson: str, path: Path, driver: Driver) -> Exercise:
                 f"{path}: {kind}의 id가 겹쳐요: {', '.join(_doubled(ids))}. 하나를 바꿔 주세요."
             )
     _match_scenarios(path, checks, driver)
-    return Exercise(name, lesson, document.title, checks, document.hints, mistakes, driver, copies)
+    return Exercise(
+        name,
+        lesson,
+        document.title,
+        checks,
+        document.hints,
+        mistakes,
+        driver,
+        copies,
+        document.kind,
+        document.because,
+    )
 
 
 def _match_scenarios(path: Path, checks: Sequence[Check], driver: Driver) -> None:

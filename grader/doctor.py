@@ -84,7 +84,7 @@ def _course_files() -> Finding:
     if missing:
         remedy = "grader build" if is_checkout() else f"{_PIP} install --force-reinstall hanstep"
         return Finding("강의 파일", False, f"노트북이 없어요: {', '.join(missing)}", remedy)
-    count = len(course.exercises)
+    count = sum(len(lesson.counted) for lesson in course.lessons)
     return Finding("강의 파일", True, f"레슨 {len(course.lessons)}개, 연습 문제 {count}개 ({course_root()})")
 
 

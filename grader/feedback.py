@@ -6,6 +6,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from grader.course import Kind
+
 Status = Literal[
     "passed", "failed", "error", "timeout", "memory", "crashed", "output", "missing", "unreadable"
 ]
@@ -190,9 +192,12 @@ class Feedback:
     """The learner's own line, as written."""
     file: str | None = None
     error: str | None = None
+    """`TypeError: …` when the code raised."""
     raised: bool = False
     """Whether a `raise` of the learner's own raised it."""
-    """`TypeError: …` when the code raised."""
+    kind: Kind = "exercise"
+    because: str = ""
+    """Where it passed: what it does that the wrong ones do not."""
     notes: tuple[str, ...] = ()
     """Further Korean lines, which change no mark: another definition was overridden, a notebook variable is used, …"""
     seconds: float = 0.0
@@ -220,12 +225,20 @@ class SubmissionResult:
 
     student: str
     feedbacks: tuple[Feedback, ...]
+    """The exercises, those that are missing too: what counts."""
     notes: tuple[str, ...] = ()
     """Korean lines about the files as a whole."""
     scrutiny: tuple[str, ...] = ()
     """Korean lines for the instructor alone: code that reaches for the grader."""
     digest: str = ""
     """Fingerprint of the files: a resumed run grades anew what has changed."""
+    extras: tuple[Feedback, ...] = ()
+    """Warm-ups and bonus tasks that the student has begun; they count for no score."""
+
+    @property
+    def told(self) -> tuple[Feedback, ...]:
+        """Everything that is judged, lesson by lesson: the exercises first, then the extras."""
+        return tuple(sorted((*self.feedbacks, *self.extras), key=lambda feedback: feedback.lesson))
 
     @property
     def score(self) -> float:

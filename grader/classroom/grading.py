@@ -85,7 +85,8 @@ def assess_submission(
 
     The sandbox is still at hand: whatever of the learner's code is to be run in order to explain runs there.
     """
-    feedbacks = []
+    feedbacks: list[Feedback] = []
+    extras: list[Feedback] = []
     for exercise in run.exercises:
         feedback = _feedback(run, submission, exercise, outcomes.get(exercise.name), sandbox)
         others = submission.duplicates(exercise.name)
@@ -93,13 +94,17 @@ def assess_submission(
             listed = ", ".join(others)
             note = f"`{exercise.name}` 정의가 여러 파일에 있어요: {listed}. 마지막 파일 {others[-1]}의 것을 채점했어요."
             feedback = replace(feedback, notes=(*feedback.notes, note))
-        feedbacks.append(feedback)
+        if exercise.kind == "exercise":
+            feedbacks.append(feedback)
+        elif feedback.begun and outcomes.get(exercise.name) is not None:
+            extras.append(feedback)
     return SubmissionResult(
         student=submission.student,
         feedbacks=tuple(feedbacks),
         notes=tuple(submission.notes),
         scrutiny=reaches_for_the_grader(submission),
         digest=digest(submission),
+        extras=tuple(extras),
     )
 
 

@@ -83,7 +83,9 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> boo
     run = GradingRun(course, lessons or course.lessons, seed, device_for(device), "none")
     with out.status("확인하는 중이에요"):
         result = grade_one(run, submission)
-    shown = [f for f in result.feedbacks if (f.exercise == exercise if exercise else f.status != "missing")]
+    shown = [f for f in result.told if (f.exercise == exercise if exercise else f.status != "missing")]
+    if not shown and exercise is not None:
+        raise NothingToCheck(f"{file}의 {exercise}는 아직 비어 있어요. 채운 다음 다시 확인해 보세요.")
     if not shown:
         listed = ", ".join(course.exercises)
         raise NothingToCheck(f"{file}에서 연습 문제를 찾지 못했어요. 있는 연습 문제: {listed}")
@@ -119,6 +121,7 @@ def progress() -> None:
 
     from grader.course_files import load_course
     from grader.learning.progress import ExerciseProgress, Progress
+    from grader.report.words import KIND_NAMES
 
     learner = Progress.load()
     table = Table(title="진도")
@@ -127,5 +130,8 @@ def progress() -> None:
     for exercise in load_course().exercises.values():
         entry = learner.exercises.get(exercise.name, ExerciseProgress())
         row = ("통과" if entry.passed else "", entry.checks, entry.hints)
-        table.add_row(exercise.lesson, f"{exercise.title} ({exercise.name})", *(str(v or "") for v in row))
+        kind = f"{KIND_NAMES[exercise.kind]} · " if exercise.kind in KIND_NAMES else ""
+        table.add_row(
+            exercise.lesson, f"{kind}{exercise.title} ({exercise.name})", *(str(v or "") for v in row)
+        )
     out.print(table)

@@ -91,6 +91,8 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         raised=failure is not None and failure.own,
         notes=tuple(trace.warnings),
         seconds=trace.seconds,
+        kind=exercise.kind,
+        because=exercise.because if verdict.status == "passed" else "",
     )
 
 
@@ -107,6 +109,7 @@ def without_trace(
         checks,
         message or MESSAGES[status],
         file=file,
+        kind=exercise.kind,
     )
 
 

@@ -90,6 +90,10 @@ def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
     except TypeError:
         return _message('hint에는 연습 이름을 따옴표로 감싸 넘겨 주세요. 예: hint("train_step")')
     total = len(found.hints)
+    if total == 0:
+        return _message(
+            f"`{found.name}`은 보너스 문제라 힌트가 없어요. 레슨의 본문과 앞의 연습에서 실마리를 찾아보세요."
+        )
     seen = found.hints[: Progress.load().next_hint(found.name, total)]
     return Shown(hint_html(found.title, seen, total), hint_text(found.title, seen, total))
 
@@ -98,7 +102,7 @@ def _standing(exercise: Exercise, learner: Progress) -> str:
     """How far the learner is in the lesson, and where to go from its end."""
     lessons = load_course().lessons
     index = next(i for i, lesson in enumerate(lessons) if lesson.id == exercise.lesson)
-    names = [e.name for e in lessons[index].exercises]
+    names = [e.name for e in lessons[index].counted]
     passed = sum(name in learner.exercises and learner.exercises[name].passed for name in names)
     if passed < len(names):
         return f"레슨 {exercise.lesson}의 연습 함수 {len(names)}개 가운데 {passed}개를 통과했어요."

@@ -153,7 +153,7 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
     titles = {lesson.id: lesson.title for lesson in course.lessons}
     lessons: dict[str, list[tuple[Feedback, str]]] = {}
     told: set[tuple[str, str]] = set()
-    for feedback in submission.feedbacks:
+    for feedback in submission.told:
         # One broken file is the same story for each exercise: told once, with a line for each of the others.
         story = (feedback.status, feedback.message)
         again = feedback.status in ("missing", "unreadable") and story in told

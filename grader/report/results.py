@@ -53,6 +53,7 @@ def submission_to_document(submission: SubmissionResult) -> dict[str, Any]:
         "notes": list(submission.notes),
         "scrutiny": list(submission.scrutiny),
         "digest": submission.digest,
+        "extras": [_feedback_to_document(f) for f in submission.extras],
     }
 
 
@@ -79,6 +80,8 @@ def _feedback_to_document(feedback: Feedback) -> dict[str, Any]:
         "error": feedback.error,
         "title": feedback.title,
         "begun": feedback.begun,
+        "kind": feedback.kind,
+        "because": feedback.because,
         "checks": [{**asdict(check), "points": _number(check.points)} for check in feedback.checks],
         "notes": list(feedback.notes),
         "diagnosis": _diagnosis_to_document(feedback.diagnosis),
@@ -151,11 +154,14 @@ def submission_from_document(document: Any) -> SubmissionResult:
         ResultsError: it is not shaped like that, or its sums are not those of its checks.
     """
     try:
-        feedbacks = [_with_our_names(entry) for entry in document["exercises"]]
-        read = _read({**document, "feedbacks": feedbacks}, SubmissionResult)
+        entries = [*document["exercises"], *document["extras"]]
+        named = [_with_our_names(entry) for entry in entries]
+        counted = len(document["exercises"])
+        ours = {"feedbacks": named[:counted], "extras": named[counted:]}
+        read = _read({**document, **ours}, SubmissionResult)
         if _number(read.score) != document["score"]:
             raise ValueError(f"{read.student}: score {document['score']}, checks {points(read.score)}")
-        for feedback, entry in zip(read.feedbacks, document["exercises"], strict=True):
+        for feedback, entry in zip((*read.feedbacks, *read.extras), entries, strict=True):
             if feedback.mistake_ids != entry["mistakes"]:
                 raise ValueError(
                     f"{feedback.exercise}: {entry['mistakes']}, diagnosis {feedback.mistake_ids}"

@@ -65,7 +65,7 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         (f"{head.mark} ", style),
         (plain_text.without_code_marks(feedback.title), "bold"),
         f" ({feedback.exercise})  ",
-        (f"{plain_text.points(feedback.score)}/{plain_text.points(feedback.max_score)}점", "bold"),
+        (words.mark_in_points(feedback, unit="점"), "bold"),
     )
     yield first
     yield _indented(_prose(head.text, style))
@@ -73,6 +73,8 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         yield _indented(_prose(f"- {choice}"))
     if head.body:
         yield _indented(_prose(head.body))
+    if feedback.because:
+        yield _indented(_prose(feedback.because))
     if feedback.status in ("failed", "error"):
         yield from _checks(feedback, width)
     yield from _place(feedback)

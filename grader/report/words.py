@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.feedback import Feedback, FirstDifference, Named, RepairStep, Status
-from grader.report.plain_text import clean, one_line
+from grader.report.plain_text import clean, one_line, points
 
 MARKS: dict[Status, str] = {
     "passed": "✓",
@@ -33,6 +33,8 @@ STATUS_NAMES: dict[Status, str] = {
     "unreadable": "읽을 수 없음",
 }
 
+KIND_NAMES = {"warmup": "몸풀기", "bonus": "보너스"}
+"""What counts for no score."""
 UNNAMED = "처음 보는 실수예요"
 REMEMBERS = "지난 호출에서 남은 것이 다음 호출을 망쳐요"
 PASTED = "널리 퍼진 코드와 똑같이 움직여요"
@@ -98,6 +100,13 @@ def headline(feedback: Feedback) -> Headline:
     if feedback.error is not None and one_line(feedback.error, 600).startswith(rest):
         rest = ""
     return Headline(mark, first or STATUS_NAMES[feedback.status], rest)
+
+
+def mark_in_points(feedback: Feedback, unit: str = "") -> str:
+    """`3/4`; of what counts for no score only its kind."""
+    if feedback.kind in KIND_NAMES:
+        return KIND_NAMES[feedback.kind]
+    return f"{points(feedback.score)}/{points(feedback.max_score)}{unit}"
 
 
 def _named_headline(mark: str, mistakes: Sequence[Named]) -> Headline:

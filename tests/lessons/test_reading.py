@@ -131,7 +131,7 @@ def test_sections_and_exercises_say_how_long_they_take(lesson: Lesson) -> None:
     for number, heading in enumerate(headings):
         end = headings[number + 1].start() if number + 1 < len(headings) else len(text)
         told = TIME.search(text, heading.end(), end)
-        is_exercise = heading[2].startswith("연습")
+        is_exercise = heading[2].startswith(("연습", "몸풀기", "보너스"))
         if (re.match(r"\d+\. ", heading[2]) and heading[1] == "##") or is_exercise:
             assert told, heading[0]
         if told:

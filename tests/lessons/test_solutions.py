@@ -15,6 +15,7 @@ from grader.submission.submission import read_submission
 
 COURSE: Course = load_course()
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in COURSE.exercises.values()]
+WITH_HINTS = [param for param in EXERCISES if param.values[0].kind != "bonus"]
 SEED = 20260101
 
 
@@ -48,14 +49,14 @@ def test_the_solution_gets_everything(exercise: Exercise, suffix: str) -> None:
     assert feedback.score == feedback.max_score > 0
 
 
-@pytest.mark.parametrize("exercise", EXERCISES)
+@pytest.mark.parametrize("exercise", WITH_HINTS)
 def test_hints_hold_the_answer_back_until_the_last(exercise: Exercise) -> None:
     assert len(exercise.hints) >= 2
     assert f"def {exercise.name}" in exercise.hints[-1] or f"class {exercise.name}" in exercise.hints[-1]
     assert not any(f"def {exercise.name}" in hint for hint in exercise.hints[:-1])
 
 
-@pytest.mark.parametrize("exercise", EXERCISES)
+@pytest.mark.parametrize("exercise", WITH_HINTS)
 def test_the_last_hint_is_an_answer_that_passes(exercise: Exercise, tmp_path: Path) -> None:
     """A learner who copies it must not be told that it is wrong."""
     solution = COURSE.lesson(exercise.lesson).solution.read_text(encoding="utf-8")
