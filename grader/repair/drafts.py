@@ -23,6 +23,7 @@ Kind = Literal[
     "not-called",
     "tensor-or-number",
     "method",
+    "wrapped",
     "returned",
     "expression",
 ]
@@ -48,6 +49,7 @@ PHRASES: Mapping[Kind, str] = {
     "not-called": "괄호가 없어서 함수를 부르지 않아요",
     "tensor-or-number": "텐서와 숫자를 바꿔 써야 해요",
     "method": "다른 함수를 불러야 해요",
+    "wrapped": "값을 감싼 함수 호출이 없어야 해요",
     "returned": "돌려주는 값이 달라요",
     "expression": "이 줄의 식이 달라요",
 }

@@ -122,7 +122,9 @@ def _children(node: ast.AST) -> list[ast.AST]:
 def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
     """What a learner is told of an expression that becomes another one."""
     kind: Kind = "expression"
-    if isinstance(old, ast.Constant) and isinstance(new, ast.Constant):
+    if isinstance(old, ast.Call) and ast.dump(new) in [ast.dump(argument) for argument in old.args]:
+        kind = "wrapped"
+    elif isinstance(old, ast.Constant) and isinstance(new, ast.Constant):
         kind = "value"
     elif isinstance(old, ast.Name) and isinstance(new, ast.Name):
         kind = "name"
