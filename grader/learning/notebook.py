@@ -67,7 +67,10 @@ def check(
             "예: check(train_step)"
         )
     assert function is not None  # it has an exercise's name
-    feedback = _checked(exercise, function, device, seconds)
+    try:
+        feedback = _checked(exercise, function, device, seconds)
+    except _KernelIsBroken:
+        return _message(_BROKEN)
     notes = (*feedback.notes, *_leaning_notes(function))
     feedback = replace(feedback, notes=notes)
     learner = Progress.load()
@@ -117,6 +120,10 @@ _BROKEN = (
 )
 
 
+class _KernelIsBroken(Exception):
+    """Nothing runs here, the solution no more than the learner's function: nothing can be judged."""
+
+
 def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seconds: float) -> Feedback:
     program, origin = _program(exercise, function)
     known = reference(exercise.name, SEED, device)
@@ -134,7 +141,7 @@ def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seco
         # A Ctrl-C during one of torch's lazy imports leaves half a module behind. Then nothing runs, the solution
         # no more than the learner's function, and what is equally broken must not pass.
         reference.cache_clear()
-        return without_trace(exercise, "crashed", message=_BROKEN)
+        raise _KernelIsBroken
     feedback = assess(exercise, trace, known, origin)
     if not wants_repair(feedback):
         return feedback

@@ -37,7 +37,7 @@ KIND_NAMES = {"warmup": "몸풀기", "bonus": "보너스"}
 """What counts for no score."""
 UNNAMED = "처음 보는 실수예요"
 REMEMBERS = "지난 호출에서 남은 것이 다음 호출을 망쳐요"
-PASTED = "널리 퍼진 코드와 똑같이 움직여요"
+PASTED = "알려진 코드와 똑같이 움직여요"
 EMPTY, FILL_IN = "아직 비어 있어요", "함수 안을 채운 다음 다시 확인해 보세요."
 INSEPARABLE = "어느 쪽이든 결과가 똑같아요. 내 코드에서 어느 쪽인지 찾아보세요."
 SAME_ORDER = "실행 순서는 정답과 같아요. 틀린 곳은 순서가 아니에요."
