@@ -57,9 +57,7 @@ class _Case:
     def accumulate(self, micro_batches: Iterable[Batch], accum_steps: int = 3) -> Any:
         """One call, with the model and optimizer of this case."""
         student = self._stage.student("accumulate_weighted")
-        return self.recorder.call(
-            student, self.model, self.opt, self.loss_fn, micro_batches, accum_steps
-        )
+        return self.recorder.call(student, self.model, self.opt, self.loss_fn, micro_batches, accum_steps)
 
     def weights(self) -> Tensor:
         """A copy of all parameters."""
@@ -131,7 +129,9 @@ def _before(stage: Stage) -> None:
                 parameter.grad = torch.ones_like(parameter)
         case.accumulate(case.data)
         moved.append(case.weights())
-    record_alike(stage.recorder, "그레이디언트가 있던 모델과 없던 모델의 가중치 값", moved[1], moved[0], before)
+    record_alike(
+        stage.recorder, "그레이디언트가 있던 모델과 없던 모델의 가중치 값", moved[1], moved[0], before
+    )
 
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")

@@ -49,9 +49,7 @@ def _weight(stage: Stage) -> None:
 def _float32(stage: Stage) -> None:
     model, (xb, yb) = mlp(stage.env).float(), batches(stage.env, SIZES)[0]
     stage.recorder.watch(model, states=False)
-    stage.recorder.call(
-        stage.student("add_gradient"), model, loss_function(stage.env), xb.float(), yb, 0.25
-    )
+    stage.recorder.call(stage.student("add_gradient"), model, loss_function(stage.env), xb.float(), yb, 0.25)
     record_precision(stage.recorder, model)
 
 

@@ -188,7 +188,11 @@ def _fails(stage: Stage) -> None:
 def _leftover(stage: Stage) -> None:
     """After all updates, and after it has stopped by itself: before any update, too."""
     recorder = stage.recorder
-    for target, when in ((NEVER, "max_steps번 업데이트한"), (1.25, "target에 이른"), (3.0, "업데이트 없이 끝난")):
+    for target, when in (
+        (NEVER, "max_steps번 업데이트한"),
+        (1.25, "target에 이른"),
+        (3.0, "업데이트 없이 끝난"),
+    ):
         model = mlp(stage.env)
         for parameter in model.parameters():
             parameter.grad = torch.ones_like(parameter)
@@ -210,4 +214,6 @@ def _before(stage: Stage) -> None:
         stage.recorder.watch(model, states=False)
         _overfit(stage, model, max_steps=1)
         moved.append(torch.cat([p.detach().ravel() for p in model.parameters()]))
-    record_alike(stage.recorder, "그레이디언트가 있던 모델과 없던 모델의 가중치 값", moved[1], moved[0], before)
+    record_alike(
+        stage.recorder, "그레이디언트가 있던 모델과 없던 모델의 가중치 값", moved[1], moved[0], before
+    )
