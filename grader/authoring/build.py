@@ -3,7 +3,7 @@
 import copy
 import importlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,12 +133,12 @@ def solution_notebook(lesson: Lesson) -> Any:
 
 
 def learner_notebook(lesson: Lesson) -> Any:
-    """The lesson as a learner opens it: places to write, a hint below each check, no outputs."""
+    """The lesson as a learner opens it: places to write, a hint below each check that has one, no outputs."""
     notebook = _notebook(lesson, starter_text(_read(lesson), lesson.solution.name))
     for name, cell in _exercise_cells(notebook):
         if PLACEHOLDER not in cell.source:
             raise BuildError(f"{lesson.solution.name}: {name} 연습 셀에 BEGIN SOLUTION이 없어요.")
-    notebook.cells = list(_with_hints(notebook))
+    notebook.cells = list(_with_hints(notebook, {e.name for e in lesson.exercises if e.kind == "bonus"}))
     return notebook
 
 
@@ -210,15 +210,16 @@ def _exercise_cells(notebook: Any) -> Iterator[tuple[str, Any]]:
                 yield tag.removeprefix("exercise:"), cell
 
 
-def _with_hints(notebook: Any) -> Iterator[Any]:
-    """All cells, and after each check a cell with a commented-out hint, unless the author wrote one."""
+def _with_hints(notebook: Any, without: Collection[str]) -> Iterator[Any]:
+    """All cells, and after each check a cell with a commented-out hint, unless the author wrote one or the exercise
+    is among those `without`."""
     told = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     for cell in notebook.cells:
         yield cell
         if not cell["id"].startswith("check-"):
             continue
         name = cell["id"].removeprefix("check-")
-        if f'hint("{name}")' not in told:
+        if name not in without and f'hint("{name}")' not in told:
             source = f'{HINT_COMMENT}\n# hint("{name}")'
             yield _nbformat().v4.new_code_cell(source, id=_cell_id("hint", name), metadata={"tags": ["hint"]})
 

@@ -1,6 +1,7 @@
 """`grader build`: a learner gets no answer, a rebuild changes nothing, every slip is named."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,11 @@ def test_a_hint_cell_follows_each_check_unless_the_author_put_one(lesson: Lesson
     assert cell(learner_notebook(lesson), "hint-add").source.endswith('# hint("add")')
     lesson.solution.write_text(SOURCE + '\n# %%\n# hint("add")\n', encoding="utf-8")
     assert not any(c["id"] == "hint-add" for c in learner_notebook(lesson).cells)
+
+
+def test_no_hint_cell_follows_the_check_of_a_bonus_task(lesson: Lesson) -> None:
+    bonus = replace(lesson, exercises=tuple(replace(e, kind="bonus", hints=()) for e in lesson.exercises))
+    assert not any(c["id"] == "hint-add" for c in learner_notebook(bonus).cells)
 
 
 def test_a_rebuild_is_byte_identical_and_carries_nothing_of_the_machine(lesson: Lesson) -> None:

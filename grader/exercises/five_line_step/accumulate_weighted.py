@@ -1,0 +1,188 @@
+"""Driver of `accumulate_weighted`: windows of micro-batches of unequal sizes, where a mean of means is wrong.
+
+Every window's samples are a power of two: a share that passes through a float32 tensor is exact, and right too.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.observe.fixtures.alike import record_alike
+from grader.observe.fixtures.classifiers import (
+    Batch,
+    LossFn,
+    Net,
+    batches,
+    loss_function,
+    mlp,
+    scale_rates,
+    sgd,
+)
+from grader.observe.fixtures.given_modes import EVERY_MODE, record_modes
+from grader.observe.fixtures.precision import record_precision
+from grader.observe.play import Driver, Env, Problem, Stage
+from grader.observe.wording import called_with
+
+driver = Driver("accumulate_weighted")
+
+_WINDOWS = ((5, 2, 1), (3, 12, 1), (1, 4, 3))
+"""Sizes of the micro-batches of whole windows: 8, 16 and 8 samples."""
+_SHORT = (1, 3)
+
+
+def _sizes(env: Env, windows: Sequence[Sequence[int]]) -> list[int]:
+    """Each window begins elsewhere, as the seed says."""
+    sizes: list[int] = []
+    for window in windows:
+        start = env.number("start") % len(window)
+        sizes += [*window[start:], *window[:start]]
+    return sizes
+
+
+class _Case:
+    """A model, an optimizer over it, and data; calls the student's function."""
+
+    def __init__(
+        self, stage: Stage, windows: Sequence[Sequence[int]], *, momentum: float = 0.0, states: bool = True
+    ) -> None:
+        self._stage, self.recorder = stage, stage.recorder
+        self.model: Net = mlp(stage.env)
+        self.loss_fn: LossFn = loss_function(stage.env)
+        self.data: list[Batch] = batches(stage.env, _sizes(stage.env, windows))
+        self.opt = sgd(self.model, momentum=momentum)
+        self.recorder.watch(self.model, self.opt, batches=[xb for xb, _ in self.data], states=states)
+
+    def accumulate(self, micro_batches: Iterable[Batch], accum_steps: int = 3) -> Any:
+        """One call, with the model and optimizer of this case."""
+        student = self._stage.student("accumulate_weighted")
+        return self.recorder.call(student, self.model, self.opt, self.loss_fn, micro_batches, accum_steps)
+
+    def weights(self) -> Tensor:
+        """A copy of all parameters."""
+        return torch.cat([p.detach().ravel() for p in self.model.parameters()])
+
+
+def _problem(env: Env) -> Problem:
+    return Problem(mlp(env), batches(env, _sizes(env, _WINDOWS)), loss_function(env))
+
+
+@driver.scenario("sgd", "크기가 다른 마이크로 배치 (SGD)", problem=_problem)
+def _sgd(stage: Stage) -> None:
+    """Two windows in one call, then a third one by itself."""
+    case = _Case(stage, _WINDOWS)
+    case.accumulate(case.data[:6])
+    scale_rates(case.opt, 0.8)
+    case.accumulate(case.data[6:])
+
+
+@driver.scenario("float32", "float32 모델", check="sgd")
+def _float32(stage: Stage) -> None:
+    case = _Case(stage, _WINDOWS[:1], states=False)
+    case.model.float()
+    case.accumulate([(xb.float(), yb) for xb, yb in case.data])
+    record_precision(case.recorder, case.model)
+
+
+@driver.scenario("short", "짧은 마지막 구간", check="edges")
+def _short(stage: Stage) -> None:
+    """A whole window; one more and a short one; an input shorter than a window, and none at all. Momentum shows an
+    update of nothing."""
+    case = _Case(stage, (_WINDOWS[0], _WINDOWS[2], _SHORT, _SHORT), momentum=0.9)
+    for part, accum_steps in ((case.data[:3], 3), (case.data[3:8], 3), (case.data[8:], 4), ([], 2)):
+        case.accumulate(part, accum_steps)
+        scale_rates(case.opt, 0.8)
+
+
+@driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
+def _generator(stage: Stage) -> None:
+    """Compared with what the same function does with a list, so that a wrong update costs nothing here."""
+    moved, before = [], torch.zeros(0)
+    for lazily in (False, True):
+        case = _Case(stage, _WINDOWS[:2], states=False)
+        before = case.weights()
+        case.accumulate((batch for batch in case.data) if lazily else case.data)
+        moved.append(case.weights())
+    record_alike(stage.recorder, "제너레이터와 리스트로 받았을 때의 가중치 값", moved[1], moved[0], before)
+
+
+@driver.scenario("refuses", "잘못된 accum_steps", check="edges")
+def _refuses(stage: Stage) -> None:
+    """Also where there is nothing to do: who asks only when a micro-batch comes does not ask there."""
+    case = _Case(stage, _WINDOWS[:1], states=False)
+    for data, accum_steps, when in ((case.data, 0, ""), (case.data, -2, ""), ([], 0, "빈 입력을 ")):
+        given = (case.model, case.opt, case.loss_fn, data, accum_steps)
+        fact = f"{when}{called_with('accum_steps', accum_steps)}"
+        case.recorder.expect(ValueError, fact, stage.student("accumulate_weighted"), *given)
+
+
+@driver.scenario("before", "부르기 전에 남아 있던 그레이디언트", check="leftover")
+def _before(stage: Stage) -> None:
+    """A gradient that is there changes nothing. A wrong update costs nothing here, as long as it is the same one."""
+    moved, before = [], torch.zeros(0)
+    for given in (False, True):
+        case = _Case(stage, _WINDOWS[:1], states=False)
+        before = case.weights()
+        if given:
+            for parameter in case.model.parameters():
+                parameter.grad = torch.ones_like(parameter)
+        case.accumulate(case.data)
+        moved.append(case.weights())
+    record_alike(
+        stage.recorder, "그레이디언트가 있던 모델과 없던 모델의 가중치 값", moved[1], moved[0], before
+    )
+
+
+@driver.scenario("leftover", "끝난 뒤의 그레이디언트")
+def _leftover(stage: Stage) -> None:
+    case = _Case(stage, (_WINDOWS[0], _SHORT), states=False)
+    before = case.weights()
+    for part in (case.data[:3], case.data):
+        case.accumulate(part)
+        case.recorder.append_fact("그레이디언트가 남음", "예" if case.recorder.gradients_left() else "아니요")
+    case.recorder.fact("매개변수가 움직임", "예" if not torch.equal(before, case.weights()) else "아니요")
+
+
+@driver.scenario("modes", "받은 모드", check="leftover")
+def _modes(stage: Stage) -> None:
+    """A model in each mode: two calls of one window each."""
+    loss_fn, data = loss_function(stage.env), batches(stage.env, _sizes(stage.env, _WINDOWS[:2]))
+
+    def use(model: nn.Module) -> None:
+        opt = sgd(model, momentum=0.9)
+        stage.recorder.watch(model, opt, states=False)
+        for part in (data[:3], data[3:]):
+            stage.recorder.call(stage.student("accumulate_weighted"), model, opt, loss_fn, part, 3)
+
+    record_modes(stage.recorder, lambda: mlp(stage.env), use, EVERY_MODE)
+
+
+@driver.scenario("pieces", "한 번에 순전파한 샘플의 수")
+def _pieces(stage: Stage) -> None:
+    """A joined window gives the right update and saves no memory. Layers are asked: a hook of the model itself is
+    passed over by `model.forward(x)`."""
+    case = _Case(stage, _WINDOWS[:2], states=False)
+    rows: list[int] = []
+    case.model.layers.register_forward_pre_hook(
+        lambda _, inputs: rows.append(inputs[0].shape[0] if inputs[0].ndim > 1 else 1)
+    )
+    case.accumulate(case.data)
+    largest = max(len(xb) for xb, _ in case.data)
+    outcome = "순전파하지 않음" if not rows else "커짐" if max(rows) > largest else "커지지 않음"
+    case.recorder.fact("가장 큰 마이크로 배치보다", outcome)
+
+
+@driver.scenario("returns", "반환값")
+def _returns(stage: Stage) -> None:
+    """Windows that are all whole, a short one, and none at all."""
+    case = _Case(stage, (*_WINDOWS, _SHORT), states=False)
+    for part, accum_steps in ((case.data[:6], 3), (case.data[6:], 3), ([], 2)):
+        case.recorder.returned(case.accumulate(part, accum_steps))
+
+
+@driver.scenario("quiet", "화면 출력", check="returns")
+def _quiet(stage: Stage) -> None:
+    case = _Case(stage, _WINDOWS[:1], states=False)
+    case.accumulate(case.data)
+    case.recorder.fact("print를 부름", "예" if case.recorder.prints else "아니요")

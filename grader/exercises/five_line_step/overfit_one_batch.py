@@ -1,0 +1,219 @@
+"""Driver of `overfit_one_batch`: when it stops, what it measures, and what it leaves behind.
+
+Where it is about when to stop, the loss function tells numbers of a list, one after the other, whatever the model
+computes: no wrong update changes a loss there, and every measurement shows. They are exact in float32.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from grader.observe.fixtures.alike import record_alike
+from grader.observe.fixtures.classifiers import (
+    Batch,
+    LossFn,
+    Net,
+    batches,
+    loss_function,
+    mlp,
+    norm_dropout_mlp,
+    scale_rates,
+    set_modes,
+    sgd,
+)
+from grader.observe.fixtures.precision import record_precision
+from grader.observe.forward_notes import mode_words
+from grader.observe.play import Driver, Stage
+from grader.observe.values import as_number, items_of, type_name
+
+driver = Driver("overfit_one_batch")
+
+NEVER = -1.0
+"""A target that no loss reaches."""
+TOLD = (2.0, 1.5, 1.75, 1.0, 0.5, 0.75, 0.25, 0.125)
+
+
+class _Told:
+    """A loss function that tells the next number of a list at each call, with the gradient of the true loss."""
+
+    def __init__(self, loss_fn: LossFn, numbers: Sequence[float] = TOLD) -> None:
+        self._loss_fn, self._numbers, self.calls = loss_fn, numbers, 0
+
+    def __call__(self, output: Tensor, target: Tensor) -> Tensor:
+        true = self._loss_fn(output, target)
+        number = self._numbers[min(self.calls, len(self._numbers) - 1)]
+        self.calls += 1
+        return true - true.detach() + number
+
+
+def _overfit(
+    stage: Stage,
+    model: Net,
+    *,
+    target: float = NEVER,
+    max_steps: int = 3,
+    opt: Optimizer | None = None,
+    batch: Batch | None = None,
+    loss_fn: LossFn | None = None,
+) -> object:
+    """One call; the batch, loss and optimizer are made here where none is given."""
+    xb, yb = batch or batches(stage.env, (6,))[0]
+    given = (model, opt or sgd(model), loss_fn or loss_function(stage.env), xb, yb)
+    student = stage.student("overfit_one_batch")
+    return stage.recorder.call(student, *given, target=target, max_steps=max_steps)
+
+
+@driver.scenario("sgd", "같은 배치로 여러 번 업데이트")
+def _sgd(stage: Stage) -> None:
+    """Two calls, each with a batch of its own."""
+    model, data = mlp(stage.env), batches(stage.env, (6, 9))
+    opt = sgd(model)
+    stage.recorder.watch(model, opt, batches=[xb for xb, _ in data])
+    for batch, max_steps in zip(data, (4, 2 + stage.env.number("steps") % 2), strict=True):
+        _overfit(stage, model, opt=opt, batch=batch, max_steps=max_steps)
+        scale_rates(opt, 0.8)
+
+
+@driver.scenario("float32", "float32 모델", check="sgd")
+def _float32(stage: Stage) -> None:
+    model, (xb, yb) = mlp(stage.env).float(), batches(stage.env, (6,))[0]
+    stage.recorder.watch(model, states=False)
+    _overfit(stage, model, batch=(xb.float(), yb), max_steps=2)
+    record_precision(stage.recorder, model)
+
+
+def _told(stage: Stage, *, target: float, max_steps: int = 7) -> None:
+    """The losses that come back, and the number of updates and forward passes."""
+    recorder, model = stage.recorder, mlp(stage.env)
+    opt = sgd(model)
+    recorder.watch(model, opt, states=False)
+    updates: list[None] = []
+    opt.register_step_post_hook(lambda *_: updates.append(None))
+    loss_fn = _Told(loss_function(stage.env))
+    losses = _overfit(stage, model, target=target, max_steps=max_steps, opt=opt, loss_fn=loss_fn)
+    numbers = [as_number(item) for item in items_of(losses)[:50]]
+    recorder.array("잰 손실", torch.tensor(numbers, dtype=torch.float64))
+    recorder.fact("업데이트 횟수", len(updates))
+    recorder.fact("순전파 횟수", len(recorder.forward_modes))
+
+
+@driver.scenario("stops", "중간에 target에 이를 때")
+def _stops(stage: Stage) -> None:
+    _told(stage, target=1.25)
+
+
+@driver.scenario("equal", "손실이 target과 똑같을 때", check="stops")
+def _equal(stage: Stage) -> None:
+    _told(stage, target=1.5)
+
+
+@driver.scenario("at-once", "처음부터 target보다 낮을 때", check="stops")
+def _at_once(stage: Stage) -> None:
+    _told(stage, target=3.0)
+
+
+@driver.scenario("never", "target에 이르지 못할 때", check="losses")
+def _never(stage: Stage) -> None:
+    _told(stage, target=NEVER, max_steps=4 + stage.env.number("steps") % 2)
+
+
+@driver.scenario("no-steps", "max_steps가 0일 때", check="losses")
+def _no_steps(stage: Stage) -> None:
+    _told(stage, target=NEVER, max_steps=0)
+
+
+@driver.scenario("types", "반환 타입", check="losses")
+def _types(stage: Stage) -> None:
+    losses = _overfit(stage, mlp(stage.env))
+    items = losses if isinstance(losses, list | tuple) else []
+    stage.recorder.fact("반환 타입", [type_name(losses), *sorted({type_name(item) for item in items})])
+
+
+@driver.scenario("quiet", "화면 출력", check="losses")
+def _quiet(stage: Stage) -> None:
+    _overfit(stage, mlp(stage.env))
+    stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")
+
+
+@driver.scenario("train-mode", "학습 모드에서 재고 업데이트하기", check="modes")
+def _train_mode(stage: Stage) -> None:
+    """Models in eval mode, in part or altogether. No numbers: how often it measures is asked elsewhere."""
+    recorder = stage.recorder
+    for mode in ("eval", "frozen", "top"):
+        model = norm_dropout_mlp(stage.env, mode)
+        set_modes(model, mode)
+        recorder.watch(model, states=False)
+        _overfit(stage, model)
+    recorder.fact("순전파할 때의 모드", [*recorder.forwards.modes])
+
+
+@driver.scenario("modes", "끝난 뒤의 모드")
+def _modes(stage: Stage) -> None:
+    for mode in ("train", "eval", "frozen", "top"):
+        model = norm_dropout_mlp(stage.env, mode)
+        set_modes(model, mode)
+        given = mode_words(model)
+        stage.recorder.watch(model, states=False)
+        _overfit(stage, model, max_steps=2)
+        stage.recorder.fact(f"{given}로 받은 모델의, 함수가 끝난 뒤 모드", mode_words(model))
+
+
+class BrokenLoss(Exception):
+    """A class of its own, in no list such as `except (OSError, ValueError)`."""
+
+
+@driver.scenario("fails", "loss_fn이 오류를 낼 때", check="modes")
+def _fails(stage: Stage) -> None:
+    """At the second forward pass: the exception comes through, and the modes are back."""
+    model, true = norm_dropout_mlp(stage.env), loss_function(stage.env)
+    set_modes(model, "frozen")
+    given, calls = mode_words(model), [0]
+
+    def loss_fn(output: Tensor, target: Tensor) -> Tensor:
+        calls[0] += 1
+        if calls[0] == 2:
+            raise BrokenLoss("손실을 계산하지 못했습니다")
+        return true(output, target)
+
+    stage.recorder.watch(model, states=False)
+    given_to_it = (model, sgd(model), loss_fn, *batches(stage.env, (6,))[0])
+    student = stage.student("overfit_one_batch")
+    stage.recorder.expect(BrokenLoss, "loss_fn이 낸 예외", student, *given_to_it, target=NEVER, max_steps=4)
+    stage.recorder.fact(f"{given}로 받은 모델의, 오류가 난 뒤 모드", mode_words(model))
+
+
+@driver.scenario("leftover", "끝난 뒤의 그레이디언트")
+def _leftover(stage: Stage) -> None:
+    """After all updates, and after it has stopped by itself: before any update, too."""
+    recorder = stage.recorder
+    for target, when in (
+        (NEVER, "max_steps번 업데이트한"),
+        (1.25, "target에 이른"),
+        (3.0, "업데이트 없이 끝난"),
+    ):
+        model = mlp(stage.env)
+        for parameter in model.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        recorder.watch(model, states=False)
+        _overfit(stage, model, target=target, max_steps=4, loss_fn=_Told(loss_function(stage.env)))
+        recorder.fact(f"{when} 뒤의 그레이디언트", "남음" if recorder.gradients_left() else "없음")
+
+
+@driver.scenario("before", "부르기 전에 남아 있던 그레이디언트", check="leftover")
+def _before(stage: Stage) -> None:
+    """Changes nothing. A wrong update costs nothing here, as long as it is the same one."""
+    moved, before = [], torch.zeros(0)
+    for given in (False, True):
+        model = mlp(stage.env)
+        before = torch.cat([p.detach().ravel() for p in model.parameters()])
+        if given:
+            for parameter in model.parameters():
+                parameter.grad = torch.ones_like(parameter)
+        stage.recorder.watch(model, states=False)
+        _overfit(stage, model, max_steps=1)
+        moved.append(torch.cat([p.detach().ravel() for p in model.parameters()]))
+    record_alike(
+        stage.recorder, "그레이디언트가 있던 모델과 없던 모델의 가중치 값", moved[1], moved[0], before
+    )
