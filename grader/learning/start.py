@@ -22,10 +22,10 @@ from grader.course_files import load_course
 from grader.errors import HanstepError
 from grader.files import write_whole
 from grader.learning.progress import Progress
-from grader.paths import asset_path
+from grader.paths import asset_path, lessons_path
 
 MANIFEST = ".hanstep.json"
-"""In the learner's folder: SHA-256 of each lesson as it was last copied."""
+"""In the learner's folder: SHA-256 of each lesson, and of each file beside them, as it was last copied."""
 
 Report = Callable[[str], None]
 
@@ -35,7 +35,7 @@ class StartError(HanstepError):
 
 
 def prepare(folder: Path, report: Report = print) -> list[Path]:
-    """Copy the lessons into `folder`.
+    """Copy the lessons, and the templates beside them, into `folder`.
 
     A lesson that is there and was changed stays. When the course has a newer one, that is put beside it.
 
@@ -147,29 +147,33 @@ def reset(place: Path, name: str, report: Report = print) -> Path:
 
 def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:
     copied = _read_manifest(folder)
-    targets = []
-    for lesson in course.lessons:
-        target = folder / lesson.notebook.name
-        targets.append(target)
-        newest = _digest(lesson.notebook)
-        there = _digest(target) if target.exists() else None
-        if there is None:
-            write_whole(target, lesson.notebook.read_bytes())
-            report(f"복사했어요: {target}")
-        elif there == newest:
-            report(f"이미 있어요: {target}")
-        elif there == copied.get(lesson.name):
-            write_whole(target, lesson.notebook.read_bytes())
-            report(f"새 판으로 바꿨어요 (고친 곳이 없었어요): {target}")
-        elif newest == copied.get(lesson.name):
-            report(f"쓰던 것을 그대로 둬요: {target}")
-        else:
-            beside = _free_name(target, "새판")
-            write_whole(beside, lesson.notebook.read_bytes())
-            report(f"쓰던 것을 그대로 두고, 강의의 새 판은 옆에 뒀어요: {beside}")
-        copied[lesson.name] = newest
+    notebooks = {lesson.name: lesson.notebook for lesson in course.lessons}
+    templates = {path.name: path for path in sorted(lessons_path().glob("*.py"))}
+    for name, source in {**notebooks, **templates}.items():
+        copied[name] = _copy(source, folder / source.name, copied.get(name), report)
     write_whole(folder / MANIFEST, json.dumps(copied, indent=1, sort_keys=True) + "\n")
-    return targets
+    return [folder / notebook.name for notebook in notebooks.values()]
+
+
+def _copy(source: Path, target: Path, last: str | None, report: Report) -> str:
+    """Copy one file, unless the learner changed it since the `last` copy; its digest."""
+    newest = _digest(source)
+    there = _digest(target) if target.exists() else None
+    if there is None:
+        write_whole(target, source.read_bytes())
+        report(f"복사했어요: {target}")
+    elif there == newest:
+        report(f"이미 있어요: {target}")
+    elif there == last:
+        write_whole(target, source.read_bytes())
+        report(f"새 판으로 바꿨어요 (고친 곳이 없었어요): {target}")
+    elif newest == last:
+        report(f"쓰던 것을 그대로 둬요: {target}")
+    else:
+        beside = _free_name(target, "새판")
+        write_whole(beside, source.read_bytes())
+        report(f"쓰던 것을 그대로 두고, 강의의 새 판은 옆에 뒀어요: {beside}")
+    return newest
 
 
 def _read_manifest(folder: Path) -> dict[str, str]:

@@ -34,7 +34,7 @@ r"""
 - 중단한 학습을 이어 가고, 마지막 비트까지 같으려면 무엇을 더 저장해야 하는지 말합니다.
 - 같은 학습을 Accelerate, Lightning, Trainer로 옮기고, 프레임워크가 대신 정한 것을 찾아냅니다.
 
-**걸리는 시간.** 본문을 읽고 예측하고 실행하는 데 3시간 반쯤, 연습 문제 아홉 개에 4시간 반쯤, 모두 8시간쯤입니다. 그래서 두 번에 나눕니다. **첫째 날**은 1~5절(4시간쯤), **둘째 날**은 6~11절(4시간 반쯤)입니다. 절과 연습 문제마다 걸리는 시간과 난이도(★)를 적었습니다. 모두 어림한 값이니, 더 걸려도 이상하지 않습니다.
+**걸리는 시간.** 본문을 읽고 예측하고 실행하는 데 3시간 반쯤, 연습 문제 아홉 개에 4시간 반쯤, 모두 8시간쯤입니다. 점수에 들어가지 않는 보너스 두 개는 따로 1시간쯤 걸립니다. 그래서 두 번에 나눕니다. **첫째 날**은 1~5절(4시간쯤), **둘째 날**은 6~11절(4시간 반쯤)입니다. 절과 연습 문제마다 걸리는 시간과 난이도(★)를 적었습니다. 모두 어림한 값이니, 더 걸려도 이상하지 않습니다.
 
 01과 같은 방법으로 씁니다. 예측을 먼저 고르고 실험을 실행합니다. 연습 문제를 풀고 `check(...)`를 실행합니다. 막히면 `hint("amp_step")`처럼 힌트를 봅니다. 본문의 수치는 여기에서 재고, 결론은 `assert`로 확인합니다. 표와 그림을 그리는 코드는 접어 두었습니다. 펼쳐서 읽어도 좋습니다.
 
@@ -686,8 +686,8 @@ r"""
 |---|---|
 | `scaler.scale(loss).backward()` | 손실에 배율을 곱해 역전파합니다 |
 | `scaler.unscale_(opt)` | `p.grad`를 배율로 나누고, inf나 NaN이 있는지 적어 둡니다 |
-| `scaler.step(opt)` | 없으면 `opt.step()`을 부르고, 있으면 **부르지 않습니다** |
-| `scaler.update()` | 건너뛰었으면 배율을 절반으로, 한동안 괜찮았으면 두 배로 바꿉니다 |
+| `scaler.step(opt)` | `opt.step()` 자리에 씁니다 |
+| `scaler.update()` | 다음 스텝에 쓸 배율을 정합니다 |
 
 bfloat16은 범위가 넓어 배율이 필요 없습니다. 대신 이 모델에서는 오차가 열 배쯤 큽니다.
 
@@ -696,7 +696,7 @@ bfloat16은 범위가 넓어 배율이 필요 없습니다. 대신 이 모델에
 **예측 5.** 배율을 너무 크게 잡아 처음 몇 스텝(step)의 그레이디언트가 inf입니다. 루프는 스텝마다 `scheduler.step()`도 부릅니다. 그 몇 스텝 동안 매개변수(parameter)와 학습률은 어떻게 될까요?
 
 - a: 매개변수는 그대로이고, 학습률은 바뀝니다.
-- b: 둘 다 그대로입니다. 스텝을 통째로 건너뜁니다.
+- b: 둘 다 그대로입니다. 그 스텝은 없었던 것이 됩니다.
 - c: 매개변수가 NaN이 되고, 학습률은 바뀝니다.
 """
 
@@ -765,6 +765,8 @@ reveal("02-5")
 
 # %% [markdown]
 r"""
+`scaler.step(opt)`은 그레이디언트에 inf나 NaN이 없으면 `opt.step()`을 부르고, 있으면 **부르지 않습니다.** `scaler.update()`는 그때 배율을 절반으로 낮춥니다. 한동안 괜찮았으면 두 배로 올립니다.
+
 배율이 맞는 값으로 내려오기까지 몇 스텝은 버립니다. 그 뒤로도 배율은 한동안 괜찮으면 올라가 보고, 넘치면 한 스텝을 버리고 내려옵니다. 기본값은 2,000스텝마다이고, 여기서는 잘 보이도록 12스텝으로 줄였습니다. **건너뛴 스텝은 고장이 아니라 이 방법의 일부입니다.**
 
 다만 건너뛰는 것은 `opt.step()`뿐이고, 학습률은 그동안 계획대로 바뀝니다. 워밍업(warmup)의 앞부분을 통째로 잃었습니다. 경고 하나가 나오지만 첫 스텝을 건너뛰었을 때뿐입니다. 수천 스텝 가운데 몇 번이면 무시해도 됩니다. 신경 쓰이면 그림의 점선처럼 배율이 줄지 않았을 때만 `scheduler.step()`을 부릅니다.
@@ -1018,13 +1020,9 @@ r"""
 
 약 10분 · ★★☆
 
-그레이디언트 누적(gradient accumulation)에서는 마이크로 배치(micro-batch) 여러 개가 `p.grad` 하나에 쌓입니다. 쌓이는 동안 배율이 바뀌면 서로 다른 단위를 더하게 됩니다. 그래서 구간(window)마다 한 번인 것과 마이크로 배치마다인 것을 나누어야 합니다.
+그레이디언트 누적(gradient accumulation)에서는 마이크로 배치(micro-batch) 여러 개를 한 구간(window)으로 묶어 한 번 업데이트합니다. 스케일러를 쓰면 어떻게 될까요?
 
-| 마이크로 배치마다 | 구간이 끝나고 한 번 |
-|---|---|
-| autocast 순전파, 손실 ÷ 개수, `scaler.scale(loss).backward()` | `unscale_` → 클리핑 → `step` → `update` |
-
-**예측 8.** 마이크로 배치 네 개 가운데 셋째 하나만 float16에서 넘칩니다. 이 구간은 어떻게 될까요?
+**예측 8.** 마이크로 배치 네 개를 차례로 역전파하고, 구간의 끝에서 `scaler.step(opt)`을 부릅니다. 네 개 가운데 셋째 하나만 float16에서 넘칩니다. 이 구간은 어떻게 될까요?
 
 - a: 구간 전체를 건너뜁니다.
 - b: 넘친 것만 버리고 나머지 셋으로 업데이트합니다.
@@ -1067,7 +1065,13 @@ reveal("02-8")
 
 # %% [markdown]
 r"""
-inf나 NaN에는 무엇을 더해도 유한한 값으로 돌아오지 않습니다. 마이크로 배치 하나 때문에 넷을 모두 버립니다.
+마이크로 배치 넷은 `p.grad` 하나에 쌓입니다. inf나 NaN에는 무엇을 더해도 유한한 값으로 돌아오지 않습니다. 마이크로 배치 하나 때문에 넷을 모두 버립니다.
+
+쌓이는 동안 배율이 바뀌면 서로 다른 단위를 더하게 됩니다. 그래서 구간마다 한 번인 것과 마이크로 배치마다인 것을 나눕니다.
+
+| 마이크로 배치마다 | 구간이 끝나고 한 번 |
+|---|---|
+| autocast 순전파, 손실 ÷ 개수, `scaler.scale(loss).backward()` | `unscale_` → 클리핑 → `step` → `update` |
 
 `unscale_`을 마이크로 배치마다 부르면 두 번째에서 `RuntimeError`가 납니다. 나누어 버린 그레이디언트에 배율이 곱해진 것을 더하는 사고를 PyTorch가 막아 주는 것입니다.
 
@@ -1299,6 +1303,61 @@ def warmup_cosine(opt, warmup_steps, total_steps) -> torch.optim.lr_scheduler.LR
 
 # %% tags=["check"]
 check(warmup_cosine)
+
+# %% [markdown]
+r"""
+### 보너스 1. `lr_range_test`
+
+약 30분 · ★★★
+
+보너스는 점수에 들어가지 않고 힌트도 없습니다. 건너뛰어도 뒤를 읽는 데 지장이 없습니다.
+
+최고 학습률은 어떻게 고를까요? 흔히 쓰는 방법은 **학습률 범위 시험**입니다([Smith, 2015](https://arxiv.org/abs/1506.01186)). 학습률을 아주 작은 값에서 키워 가며 한 스텝씩 가 보고, 손실이 언제부터 내려가고 언제 튀는지 봅니다. 본 학습을 시작하기 전에 재기만 하는 것이므로, 끝나면 **아무 일도 없었던 것과 같아야 합니다.** 되돌릴 것은 가중치만이 아닙니다.
+"""
+
+
+# %% tags=["exercise:lr_range_test"]
+def lr_range_test(model, opt, loss_fn, batches, lrs) -> list[float]:
+    """lrs의 학습률마다 한 번씩 차례로 업데이트해 보고, 업데이트하기 전의 손실을 float의 리스트로 돌려줍니다.
+
+    batches: (xb, yb)의 리스트입니다. 학습률마다 다음 배치를 하나 쓰고, 배치가 모자라면 처음부터 다시 씁니다.
+    lrs: 학습률의 리스트입니다. 업데이트할 때 모든 매개변수 그룹에 그 학습률을 씁니다.
+
+    opt로 업데이트하되 이번 배치의 그레이디언트만 쓰고(부르기 전에 남아 있던 것도 쓰지 않습니다), 모드는 받은 그대로 둡니다.
+    손실이 inf나 NaN이면 그 손실은 리스트에 넣지 않고 거기서 끝냅니다.
+    끝나면 모델의 매개변수와 버퍼, 모듈마다의 모드, 옵티마이저의 상태와 그룹마다의 학습률이 부르기 전과 같습니다.
+    어느 매개변수에도 그레이디언트가 남지 않습니다(None이나 0). opt에 없는 매개변수도 마찬가지입니다.
+    도중에 예외가 나도 모두 되돌린 다음 그 예외를 그대로 냅니다. 난수의 상태는 되돌리지 않아도 됩니다.
+    """
+    # BEGIN SOLUTION
+    # state_dict()의 텐서는 사본이 아니므로 깊은 사본을 만듭니다
+    model_state = copy.deepcopy(model.state_dict())
+    opt_state = copy.deepcopy(opt.state_dict())
+    losses = []
+    try:
+        for k, lr in enumerate(lrs):
+            xb, yb = batches[k % len(batches)]
+            for group in opt.param_groups:
+                group["lr"] = lr
+            opt.zero_grad()
+            loss = loss_fn(model(xb), yb)
+            if not math.isfinite(loss.item()):
+                break
+            losses.append(loss.item())
+            loss.backward()
+            opt.step()
+    # 일찍 끝나도, 예외가 나도 되돌립니다
+    finally:
+        model.load_state_dict(model_state)
+        opt.load_state_dict(opt_state)
+        # opt에 없는 매개변수에도 그레이디언트가 쌓였습니다
+        model.zero_grad()
+    return losses
+    # END SOLUTION
+
+
+# %% tags=["check"]
+check(lr_range_test)
 
 # %% [markdown]
 r"""
@@ -1799,7 +1858,7 @@ assert max(lost_steps["되살린 스케일러"]) <= 2
 r"""
 스케일러에도 `state_dict()`가 있습니다. 빠뜨리면 맞는 배율을 처음부터 다시 찾습니다. 보통은 몇 스텝이지만, 여기서처럼 배율이 기본값에서 멀면 수십 스텝일 수도 있습니다.
 
-**연습 6과 7이 지키는 것을 정확히 말해 둡니다.** `BestCheckpoint`의 파일에는 모델, 옵티마이저, 스케줄러, 스텝 수, 점수, 설정이 있습니다. 난수, 로더의 제너레이터, 스케일러는 **없습니다.** 그래서 드롭아웃을 쓰거나, 로더가 섞거나, float16으로 학습하면 이어 간 학습은 끊지 않은 학습과 비트까지 같지는 않습니다. 비트까지 같아야 하는 학습이라면 이 절에서 한 것처럼 셋을 더 저장합니다.
+**연습 6과 7이 지키는 것을 정확히 말해 둡니다.** `BestCheckpoint`의 파일에는 모델, 옵티마이저, 스케줄러, 스텝 수, 점수, 설정이 있습니다. 난수, 로더의 제너레이터, 스케일러는 **없습니다.** 그래서 드롭아웃을 쓰거나, 로더가 섞거나, float16으로 학습하면 이어 간 학습은 끊지 않은 학습과 비트까지 같지는 않습니다. 비트까지 같아야 하는 학습이라면 이 절에서 한 것처럼 셋을 더 저장합니다. 보너스 2가 그 일을 합니다.
 
 ### 연습 7. `resume`
 
@@ -1824,6 +1883,80 @@ def resume(path, *, model, opt, scheduler) -> int:
 
 # %% tags=["check"]
 check(resume)
+
+# %% [markdown]
+r"""
+### 보너스 2. `Snapshot`
+
+약 40분 · ★★★
+
+이것도 점수에 들어가지 않고 힌트도 없습니다. `resume`이 되살리지 않는 것까지 파일 하나에 남겨, 마지막 비트까지 같게 이어 갑니다. 드롭아웃이 있고, `np.random`과 `random`으로 데이터를 증강하고, 로더가 섞고, 스케일러를 쓰는 학습입니다. 에폭을 시작하기 직전에 `save`를 부르고, **다른 프로세스에서** 새로 만든 모델, 옵티마이저, 스케일러, 제너레이터로 `Snapshot`을 다시 만들어 `load`를 부른다고 생각하세요. 이어 간 학습은 끊지 않은 학습과 비트까지 같아야 합니다.
+
+난수의 상태는 종류마다 생김새가 다릅니다. `weights_only=True`로 열리지 않는 것이 섞여 있으니 먼저 하나씩 찍어 보세요. `save`할 때와 `load`할 때 주는 인자의 종류는 같습니다. `scaler`를 주고 저장했으면 되살릴 때도 `scaler`를 줍니다.
+"""
+
+
+# %% tags=["exercise:Snapshot"]
+class Snapshot:
+    """에폭을 시작하는 순간의 학습 상태를 파일 하나에 모두 남기고, 새로 만든 객체로 그대로 이어 갑니다."""
+
+    def __init__(self, model, opt, *, scaler=None, loader_generator=None):
+        """scaler: torch.amp.GradScaler, loader_generator: 섞는 DataLoader의 torch.Generator입니다. 없으면 None입니다."""
+        # BEGIN SOLUTION
+        self.model = model
+        self.opt = opt
+        self.scaler = scaler
+        self.loader_generator = loader_generator
+        # END SOLUTION
+
+    def save(self, path) -> None:
+        """부른 순간의 상태를 path(str이나 Path)의 파일 하나에 씁니다. 파일 이름은 받은 그대로입니다.
+
+        모델, 옵티마이저, 스케일러와 loader_generator(있으면), 전역 난수의 상태를 담습니다.
+        전역 난수는 random, np.random, torch의 CPU, 있으면 모든 GPU입니다.
+        파일은 torch.load(path, weights_only=True)로 열려야 합니다. 난수를 뽑지 않고, 아무 상태도 바꾸지 않습니다.
+        """
+        # BEGIN SOLUTION
+        # NumPy 배열은 weights_only=True로 열리지 않으므로 평범한 리스트로 바꿉니다
+        name, keys, *rest = np.random.get_state()
+        state = {
+            "model": self.model.state_dict(),
+            "optimizer": self.opt.state_dict(),
+            "random": random.getstate(),
+            "numpy": (name, keys.tolist(), *rest),
+            "torch": torch.get_rng_state(),
+            "cuda": torch.cuda.get_rng_state_all(),
+        }
+        if self.scaler is not None:
+            state["scaler"] = self.scaler.state_dict()
+        if self.loader_generator is not None:
+            state["loader"] = self.loader_generator.get_state()
+        torch.save(state, path)
+        # END SOLUTION
+
+    def load(self, path) -> None:
+        """save가 쓴 파일의 상태를 이 Snapshot이 받은 객체들과 전역 난수에 되돌립니다.
+
+        파일은 다른 이름으로 옮겨졌을 수 있고, 여러 번 불러올 수 있습니다. 모드는 바꾸지 않습니다.
+        """
+        # BEGIN SOLUTION
+        # 난수의 상태는 CPU의 텐서여야 합니다. 나머지는 load_state_dict가 장치를 맞춥니다
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        self.model.load_state_dict(state["model"])
+        self.opt.load_state_dict(state["optimizer"])
+        random.setstate(state["random"])
+        np.random.set_state(state["numpy"])
+        torch.set_rng_state(state["torch"])
+        torch.cuda.set_rng_state_all(state["cuda"])
+        if self.scaler is not None:
+            self.scaler.load_state_dict(state["scaler"])
+        if self.loader_generator is not None:
+            self.loader_generator.set_state(state["loader"])
+        # END SOLUTION
+
+
+# %% tags=["check"]
+check(Snapshot)
 
 # %% [markdown]
 r"""
@@ -1945,12 +2078,26 @@ except (NotImplementedError, TypeError) as error:
 
 # %% [markdown]
 r"""
+자기 데이터로 학습할 때는 빈 루프에서 시작합니다. 이 노트북 옆의 [loop_template.py](loop_template.py)에 번호가 붙은 빈칸 열세 개가 있습니다. 보지 않고 채울 수 있으면 이 루프는 당신의 것입니다. 그 파일에는 채점이 없습니다.
+
 ## 9. 같은 학습을 프레임워크로
 
 약 20분 · ★★☆
 
 프레임워크는 이 50줄의 일부를 대신 씁니다. 얻는 것은 여러 GPU, 분산 학습, 로그입니다. 대가는 보이지 않게 되는 줄입니다. 손으로 한 번 써 본 다음이면 무엇이 사라졌는지 압니다.
 
+**예측 15.** 손으로 쓴 루프를 Accelerate, Lightning, Transformers의 Trainer로 옮깁니다. 초기 가중치와 배치 순서, 설정에 적은 값(학습률, 가중치 감쇠(weight decay), 스케줄, `max_norm`)은 넷이 같고, 정밀도는 float32입니다. 네 손실 곡선은 얼마나 다를까요? 답은 이 절의 끝에서 잽니다.
+
+- a: 소수점 여섯째 자리까지 같습니다.
+- b: 1000분의 1쯤 다릅니다. 계산하는 순서가 저마다 다릅니다.
+- c: 눈에 띄게 다릅니다. 프레임워크마다 기본값이 다릅니다.
+"""
+
+# %% tags=["predict"]
+predict("02-15")
+
+# %% [markdown]
+r"""
 가장 얇은 것은 Hugging Face Accelerate입니다. 루프는 그대로 두고 몇 줄만 바꿉니다.
 
 | 손으로 쓴 줄 | Accelerate |
@@ -2035,20 +2182,8 @@ check(train_accelerate)
 r"""
 ### 네 가지로 쓴 학습
 
-손으로 쓴 루프, Accelerate, Lightning, Transformers의 Trainer로 학습을 씁니다. 옵티마이저, 스케줄, 클리핑을 넷 모두에 빠짐없이 적었고, 초기 가중치와 배치 순서가 같고, 정밀도는 float32입니다. 뒤의 둘은 설치한 사람만 실행됩니다.
+예측 15를 재 봅니다. 손으로 쓴 루프, Accelerate, Lightning, Transformers의 Trainer로 학습을 씁니다. 옵티마이저, 스케줄, 클리핑을 넷 모두에 빠짐없이 적었고, 초기 가중치와 배치 순서가 같고, 정밀도는 float32입니다. 뒤의 둘은 설치한 사람만 실행됩니다.
 
-**예측 15.** 네 손실 곡선은 얼마나 다를까요?
-
-- a: 소수점 여섯째 자리까지 같습니다.
-- b: 1000분의 1쯤 다릅니다. 계산하는 순서가 저마다 다릅니다.
-- c: 눈에 띄게 다릅니다. 프레임워크마다 기본값이 다릅니다.
-"""
-
-# %% tags=["predict"]
-predict("02-15")
-
-# %% [markdown]
-r"""
 네 함수는 접어 두었습니다. 앞의 둘은 연습 8, 9에서 쓴 것과 같은 줄입니다. Lightning과 Trainer를 써 본 적이 없다면 펼쳐서, 손으로 쓴 줄이 저마다 어디로 갔는지 찾아보세요.
 """
 
@@ -2367,7 +2502,7 @@ r"""
 |---|---|---|---|
 | Accelerate | 나 | 장치, 배율, 프로세스 사이의 평균 | 스텝을 건너뛰면 학습률도 기다립니다. 프로세스가 $n$개면 스케줄러를 $n$번 부릅니다 |
 | Lightning | 프레임워크 | 지우기부터 업데이트까지의 순서, 모드, 저장 | 스케줄러를 **에폭마다** 부릅니다. 클리핑은 하지 않습니다 |
-| Trainer | 프레임워크 | 위의 모두와 스케줄러, 로더 | 노름 1.0으로 클리핑하고, 0까지 직선으로 감쇠하고, 편향(bias)은 가중치 감쇠(weight decay)에서 뺍니다 |
+| Trainer | 프레임워크 | 위의 모두와 스케줄러, 로더 | 노름 1.0으로 클리핑하고, 0까지 직선으로 감쇠하고, 편향(bias)은 가중치 감쇠에서 뺍니다 |
 
 Lightning을 설치했다면 그림에서 곡선 하나가 혼자 떨어져 있을 것입니다. `"interval": "step"`을 적지 않은 기본값입니다. 스텝으로 계획한 스케줄을 에폭마다 한 칸씩 옮기므로, 세 에폭 내내 워밍업의 첫 세 칸에 있습니다. 오류는 없습니다.
 

@@ -72,6 +72,20 @@ def test_lessons_are_copied_and_told(course: Course, folder: Path) -> None:
     assert said.count("복사했어요") == 2
 
 
+def test_templates_come_along_and_are_kept_when_filled(course: Course, folder: Path) -> None:
+    """Python files beside the notebooks; they are no notebook to open."""
+    template = paths.lessons_path("loop_template.py")
+    template.write_text("...  # 빈칸 1\n", encoding="utf-8")
+    copied, said = told(lambda report: prepare(folder, report))
+    mine = folder / "loop_template.py"
+    assert mine.read_bytes() == template.read_bytes()
+    assert mine not in copied
+    assert str(mine) in said
+    mine.write_text("채운 것", encoding="utf-8")
+    prepare(folder, lambda _: None)
+    assert mine.read_text(encoding="utf-8") == "채운 것"
+
+
 def test_a_folder_below_a_file_is_refused(course: Course, tmp_path: Path) -> None:
     (tmp_path / "hw.py").write_text("", encoding="utf-8")
     with pytest.raises(StartError, match=r"폴더가 아니라 파일이에요: .*hw\.py\. 다른 폴더"):

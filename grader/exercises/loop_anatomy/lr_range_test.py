@@ -1,0 +1,270 @@
+"""Driver of `lr_range_test`: the losses it returns, and one by one what it must leave as it was.
+
+Losses tell of every update: each is computed with the weights that the updates before it made. What is left behind does
+not depend on them. A solution may train a copy of model and optimizer, so the updates themselves are not recorded.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from grader.observe.fixtures.checkpoints import flat_state
+from grader.observe.fixtures.classifiers import (
+    Batch,
+    LossFn,
+    Net,
+    adamw,
+    batches,
+    initialised,
+    loss_function,
+    mlp,
+    norm_dropout_mlp,
+    set_modes,
+    sgd,
+)
+from grader.observe.play import Driver, Env, Stage
+from grader.observe.values import as_number, items_of, type_name
+
+driver = Driver("lr_range_test")
+
+_SIZES = (4, 6, 3, 5)
+"""Of batches: no two are alike."""
+
+
+def _rates(env: Env, count: int) -> list[float]:
+    """Learning rates that rise, and that nobody knows beforehand."""
+    steps = torch.rand(count, generator=env.generator("rates"), dtype=torch.float64)
+    return (0.05 + steps.cumsum(0)).tolist()
+
+
+def _asked(
+    stage: Stage,
+    model: nn.Module,
+    opt: Optimizer,
+    data: list[Batch],
+    rates: list[float],
+    loss_fn: LossFn | None = None,
+) -> Any:
+    stage.recorder.watch(model, opt, states=False)
+    torch.manual_seed(stage.env.number("dropout"))
+    function = stage.student("lr_range_test")
+    return stage.recorder.call(function, model, opt, loss_fn or loss_function(stage.env), data, rates)
+
+
+def _record_losses(stage: Stage, losses: Any) -> None:
+    """Their types too: a list of plain numbers."""
+    items = items_of(losses)
+    stage.recorder.fact("반환 타입", [type_name(losses), *sorted({type_name(item) for item in items})])
+    stage.recorder.fact("돌려준 손실의 수", len(items))
+    stage.recorder.array("returned", [as_number(item) for item in items])
+
+
+def _record_that_it_looked(stage: Stage, times: int) -> None:
+    """Who never touches the model changes nothing in it, and that earns nothing."""
+    forwards = sum(event.kind == "forward" for event in stage.recorder.run.events)
+    stage.recorder.fact("학습률마다 모델에 배치를 넣어 봄", forwards >= times)
+
+
+def _trained(env: Env, model: nn.Module, opt: Optimizer, sizes: Sequence[int] = (4, 4)) -> None:
+    """A few updates of the driver's own, so that there are statistics and moments to lose."""
+    _update(env, model, opt, batches(env, sizes, "before"))
+
+
+def _update(env: Env, model: nn.Module, opt: Optimizer, data: Sequence[Batch]) -> None:
+    loss_fn = loss_function(env)
+    for xb, yb in data:
+        opt.zero_grad()
+        loss_fn(model(xb), yb).backward()
+        opt.step()
+    opt.zero_grad()
+
+
+@driver.scenario("sgd", "두 매개변수 그룹의 SGD", check="losses")
+def _sgd(stage: Stage) -> None:
+    model = mlp(stage.env)
+    _record_losses(stage, _asked(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 4)))
+
+
+@driver.scenario("adamw", "학습하던 AdamW", check="losses")
+def _adamw(stage: Stage) -> None:
+    """Its moments go on from where they were. Fewer rates than batches."""
+    model = mlp(stage.env)
+    opt = adamw(model)
+    _trained(stage.env, model, opt)
+    rates = [0.1 * rate for rate in _rates(stage.env, 3)]
+    _record_losses(stage, _asked(stage, model, opt, batches(stage.env, _SIZES), rates))
+
+
+@driver.scenario("stale", "그레이디언트가 남아 있던 모델", check="losses")
+def _stale(stage: Stage) -> None:
+    model = mlp(stage.env)
+    generator = stage.env.generator("gradients")
+    for parameter in model.parameters():
+        noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+        parameter.grad = noise.to(parameter.device)
+    _record_losses(stage, _asked(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 2)))
+    stage.recorder.fact("남은 그레이디언트", stage.recorder.gradients_left())
+
+
+@driver.scenario("wraps", "배치보다 많은 학습률")
+def _wraps(stage: Stage) -> None:
+    model = mlp(stage.env)
+    data = batches(stage.env, _SIZES[:2])
+    _record_losses(stage, _asked(stage, model, sgd(model), data, _rates(stage.env, 5)))
+
+
+def _with_modes(stage: Stage, mode: str) -> None:
+    """BatchNorm and dropout: losses and statistics depend on each module's mode."""
+    model = norm_dropout_mlp(stage.env)
+    set_modes(model, mode)
+    _record_losses(stage, _asked(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 3)))
+    stage.recorder.modes("끝난 뒤의 모드")
+
+
+@driver.scenario("train-mode", "드롭아웃이 켜진 모델", check="modes")
+def _train_mode(stage: Stage) -> None:
+    _with_modes(stage, "train")
+
+
+@driver.scenario("frozen", "배치 정규화만 평가 모드인 모델", check="modes")
+def _frozen(stage: Stage) -> None:
+    _with_modes(stage, "frozen")
+
+
+@driver.scenario("eval-mode", "평가 모드의 모델", check="modes")
+def _eval_mode(stage: Stage) -> None:
+    _with_modes(stage, "eval")
+
+
+def _record_model(stage: Stage, model: Net, before: Tensor) -> None:
+    after = flat_state(model.state_dict(), model)
+    stage.recorder.array("모델이 옮겨진 거리", (after - before).norm().reshape(1))
+
+
+def _not_finite(stage: Stage, model: Net, data: list[Batch], loss_fn: LossFn | None = None) -> None:
+    """The third of five batches spoils the loss; after it there are good ones."""
+    before = flat_state(model.state_dict(), model)
+    _record_losses(stage, _asked(stage, model, sgd(model), data, _rates(stage.env, 5), loss_fn))
+    _record_model(stage, model, before)
+
+
+@driver.scenario("nan", "손실이 NaN이 될 때", check="stops")
+def _nan(stage: Stage) -> None:
+    """What is not a number reaches the running statistics as well."""
+    data = batches(stage.env, (4, 6, 3, 5, 4))
+    data[2][0][0, 0] = torch.nan
+    _not_finite(stage, norm_dropout_mlp(stage.env), data)
+
+
+def _squared_error(output: Tensor, target: Tensor) -> Tensor:
+    return ((output - target) ** 2).mean()
+
+
+@driver.scenario("inf", "손실이 inf가 될 때", check="stops")
+def _inf(stage: Stage) -> None:
+    """Squares of float64 overflow above 1e154."""
+    data = [(xb, torch.zeros(len(xb), 3).to(xb)) for xb, _ in batches(stage.env, (4, 6, 3, 5, 4))]
+    data[2][1][:] = 1e200
+    model = initialised(Net([nn.Linear(5, 3)]), stage.env, "model")
+    _not_finite(stage, model, data, _squared_error)
+
+
+@driver.scenario("weights", "가중치", check="restored")
+def _weights(stage: Stage) -> None:
+    model = mlp(stage.env)
+    before = flat_state(model.state_dict(), model)
+    _asked(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 4))
+    _record_model(stage, model, before)
+    _record_that_it_looked(stage, 4)
+
+
+@driver.scenario("buffers", "배치 정규화의 이동 통계량", check="restored")
+def _buffers(stage: Stage) -> None:
+    model = norm_dropout_mlp(stage.env)
+    _trained(stage.env, model, sgd(model))
+    before = torch.cat([buffer.double().cpu().ravel() for buffer in model.buffers()])
+    _asked(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 4))
+    after = torch.cat([buffer.double().cpu().ravel() for buffer in model.buffers()])
+    stage.recorder.array("buffers", after - before)
+    _record_that_it_looked(stage, 4)
+
+
+@driver.scenario("rates", "그룹마다의 학습률", check="restored")
+def _learning_rates(stage: Stage) -> None:
+    model = mlp(stage.env)
+    opt = sgd(model)
+    _asked(stage, model, opt, batches(stage.env, _SIZES), _rates(stage.env, 4))
+    stage.recorder.array("끝난 뒤의 학습률", [float(group["lr"]) for group in opt.param_groups])
+    _record_that_it_looked(stage, 4)
+
+
+def _next_update(stage: Stage, make_opt: Callable[[nn.Module], Optimizer], *, fresh: bool) -> None:
+    """What an optimizer holds shows in the updates that follow: weights and rates are put right before them."""
+    env = stage.env
+    model = mlp(env)
+    opt = make_opt(model)
+    if not fresh:
+        _trained(env, model, opt, (4, 4, 4))
+    weights = [parameter.detach().clone() for parameter in model.parameters()]
+    rates = [group["lr"] for group in opt.param_groups]
+    _asked(stage, model, opt, batches(env, _SIZES), [0.1 * rate for rate in _rates(env, 4)])
+    with torch.no_grad():
+        for parameter, weight in zip(model.parameters(), weights, strict=True):
+            parameter.copy_(weight)
+    for group, rate in zip(opt.param_groups, rates, strict=True):
+        group["lr"] = rate
+    _record_that_it_looked(stage, 4)
+    _update(env, model, opt, batches(env, (4, 4), "after"))
+    stage.recorder.array("다음 두 업데이트 뒤의 가중치", flat_state(model.state_dict(), model))
+
+
+@driver.scenario("moments", "학습하던 AdamW의 상태", check="restored")
+def _moments(stage: Stage) -> None:
+    _next_update(stage, adamw, fresh=False)
+
+
+@driver.scenario("momentum", "새 옵티마이저의 모멘텀", check="restored")
+def _momentum(stage: Stage) -> None:
+    _next_update(stage, lambda model: sgd(model, momentum=0.9), fresh=True)
+
+
+@driver.scenario("gradients", "마지막 계층만 학습하는 옵티마이저", check="restored")
+def _gradients(stage: Stage) -> None:
+    """The other layers get gradients all the same, and no optimizer clears them."""
+    model = mlp(stage.env)
+    last: Any = model.layers[-1]
+    opt = torch.optim.SGD(last.parameters(), lr=0.3)
+    _record_losses(stage, _asked(stage, model, opt, batches(stage.env, _SIZES), _rates(stage.env, 3)))
+    stage.recorder.fact("남은 그레이디언트", stage.recorder.gradients_left())
+
+
+class _Interruption(ValueError):
+    """What the loss function raises; not a class that a program would look for."""
+
+
+@driver.scenario("interrupted", "도중에 예외가 날 때")
+def _interrupted(stage: Stage) -> None:
+    model = mlp(stage.env)
+    opt = sgd(model)
+    before = flat_state(model.state_dict(), model)
+    smooth = loss_function(stage.env)
+
+    def loss_fn(output: Tensor, target: Tensor) -> Tensor:
+        if len(target) == _SIZES[2]:
+            raise _Interruption("손실 함수가 낸 예외")
+        return smooth(output, target)
+
+    stage.recorder.watch(model, opt, states=False)
+    stage.recorder.expect(
+        _Interruption,
+        "예외",
+        stage.student("lr_range_test"),
+        *(model, opt, loss_fn, batches(stage.env, _SIZES), _rates(stage.env, 4)),
+    )
+    _record_model(stage, model, before)
+    stage.recorder.array("끝난 뒤의 학습률", [float(group["lr"]) for group in opt.param_groups])
+    stage.recorder.fact("남은 그레이디언트", stage.recorder.gradients_left())
+    _record_that_it_looked(stage, 3)
