@@ -1428,10 +1428,9 @@ def weight_decay_groups(model, weight_decay) -> list[dict]:
     # BEGIN SOLUTION
     # model.parameters()는 함께 쓰는 가중치를 한 번만 줍니다
     trained = [param for param in model.parameters() if param.requires_grad]
-    groups = [
-        {"params": [param for param in trained if param.ndim >= 2], "weight_decay": weight_decay},
-        {"params": [param for param in trained if param.ndim < 2], "weight_decay": 0.0},
-    ]
+    decaying = [param for param in trained if param.ndim >= 2]
+    rest = [param for param in trained if param.ndim < 2]
+    groups = [{"params": decaying, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
     return [group for group in groups if group["params"]]
     # END SOLUTION
 
