@@ -106,7 +106,7 @@ def _record_times(stage: Stage, model: nn.Module) -> None:
     held = [tensor for group in _groups(stage, model) for tensor in group["params"]]
     for name, parameter in model.named_parameters():
         times = sum(tensor is parameter for tensor in held)
-        stage.recorder.fact(f"그룹에 `{name}`이 든 횟수", times)
+        stage.recorder.fact(f"그룹에 `{name}`가 든 횟수", times)
 
 
 @driver.scenario("kinds", "가중치와 나머지")
