@@ -126,6 +126,9 @@ def _equal_rates(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입", atol=FLOAT32_ATOL)
 def _types(stage: Stage) -> None:
+    """Two rates must differ: a function that always returns the same float must fail here too."""
     warmup, stable, _ = lengths = _lengths(stage.env)
     steps = (1, warmup + 1, warmup + stable + 1, sum(lengths))
-    stage.recorder.fact("반환 타입", [type_name(_rate(stage, step, lengths)) for step in steps])
+    values = [_rate(stage, step, lengths) for step in steps]
+    stage.recorder.fact("반환 타입", [type_name(value) for value in values])
+    stage.recorder.fact("오르막과 정점의 학습률이 다름", as_number(values[0]) != as_number(values[1]))
