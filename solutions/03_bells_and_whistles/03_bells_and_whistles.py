@@ -23,19 +23,20 @@ r"""
 |---|---|---|
 | 스텝 수 계획 | 스텝을 잘못 세면 학습률이 어디에서 끝나는지 | 2 |
 | 워밍업(warmup) | Adam의 첫 업데이트는 어떤 모습인지, 워밍업은 언제 왜 듣는지 | 3 |
-| 코사인 감쇠(cosine decay)와 선형 감쇠 | 둘의 차이, 없을 때와의 차이 | 4 |
+| 코사인 감쇠(cosine decay), 선형 감쇠, WSD | 서로의 차이, 없을 때와의 차이 | 4 |
 | 그레이디언트 클리핑(gradient clipping) | 언제 걸리는지, 튀는 배치(outlier) 하나가 무엇을 남기는지 | 5 |
+| $\beta_2$와 가중치 감쇠(weight decay) | Adam의 기억은 얼마나 가는지, 감쇠를 어디에 거는지 | 5 |
 | 평가와 기록 | 학습과 검증(validation)의 손실(loss)이 어떻게 움직이는지 | 6 |
-| 토큰을 세는 누적 | 2024년 10월에야 큰 라이브러리가 고치기 시작한 오류 | 7 |
+| 길이가 다른 글의 누적 | 나누어 더한 그레이디언트가 큰 배치의 것과 같은지 | 7 |
 
 이 노트북을 마치면 다음을 할 수 있습니다.
 
 - 학습률 스케줄을 식 하나로 쓰고, 양 끝의 값을 한 스텝도 어긋나지 않게 맞춥니다.
-- 워밍업, 감쇠, 클리핑이 무엇을 고치는지, 언제 필요 없는지를 수치로 말합니다.
+- 워밍업, 감쇠, 클리핑이 무엇을 바꾸는지를 수치로 말합니다.
 - 작은 GPT의 학습 루프를 처음부터 끝까지 쓰고, 학습·검증 손실 곡선을 읽습니다.
-- 길이가 다른 글을 누적해도 큰 배치와 똑같은 업데이트를 합니다.
+- 길이가 다른 글을 누적하면서 큰 배치와 똑같은 업데이트를 합니다.
 
-모두 6시간쯤 걸립니다. 본문을 읽고 예측하고 실행하는 데 3시간, 연습 문제 다섯 개를 푸는 데 3시간쯤입니다. 한 번에 다 하지 않아도 됩니다. 5절을 마친 곳이 쉬어 가기 좋습니다. 절과 연습 문제마다 시간과 난이도(★)를 적어 두었습니다.
+모두 7시간쯤 걸립니다. 본문을 읽고 예측하고 실행하는 데 3시간 반, 연습 문제 다섯 개를 푸는 데 3시간 반쯤입니다. 힌트도 점수도 없는 보너스 문제가 두 개 더 있습니다. 한 번에 다 하지 않아도 됩니다. 5절을 마친 곳이 쉬어 가기 좋습니다. 절과 연습 문제마다 시간과 난이도(★)를 적어 두었습니다.
 
 예측은 실험을 실행하기 **전에** 고릅니다. 골라야 답과 까닭이 나옵니다. 연습 문제의 함수를 쓰고 `check(...)`를 실행합니다. 막히면 `hint("lr_at")`처럼 힌트를 봅니다. 본문의 수치는 여기에서 재고, 결론은 `assert`로 확인합니다. 표와 그림을 그리는 코드는 접혀 있고, 눌러서 펼쳐 볼 수 있습니다.
 
@@ -253,7 +254,7 @@ def train_with(rates, model, opt, stream, *, clip_from=0, max_norm=1.0, rogue=No
 r"""
 `climb_then("코사인", peak=…, warmup=…, total=…)`이 그 리스트를 만들고, `short_run(rates, seed)`가 작은 GPT를 AdamW로 학습합니다.
 
-한 번의 학습은 시드(seed)에 따라 달라집니다. 그래서 학습을 비교할 때는 시드 6개를 봅니다. 모두 돌리면 7분쯤 걸리므로 **앞의 시드 한두 개만 지금 학습하고, 나머지는 이 코드로 미리 재어 둔 값을 읽습니다.** 아래 셀의 `MEASURE_ALL`을 `True`로 바꾸면 모두 다시 잽니다.
+한 번의 학습은 시드(seed)에 따라 달라집니다. 그래서 학습을 비교할 때는 시드 6개를 봅니다. 모두 돌리면 10분쯤 걸리므로 **앞의 시드 한두 개만 지금 학습하고, 나머지는 이 코드로 미리 재어 둔 값을 읽습니다.** 아래 셀의 `MEASURE_ALL`을 `True`로 바꾸면 모두 다시 잽니다.
 """
 
 # %% tags=["folded"]
@@ -272,12 +273,13 @@ def batch_stream(parts, seed, size=16):
 
 
 def climb_then(shape, *, peak, warmup, total, initial=3e-5, lowest=1e-6):
-    """초기값에서 정점까지 오른 다음 shape("상수", "직선", "코사인")대로 가는 학습률의 리스트입니다."""
+    """초기값에서 정점까지 오른 다음 shape("상수", "직선", "코사인", "WSD")대로 가는 학습률의 리스트입니다."""
     grid = {"steps": total - warmup, "dtype": torch.float64}
     height = {
         "상수": torch.linspace(1, 1, **grid),
         "직선": torch.linspace(1, 0, **grid),
         "코사인": (1 + torch.linspace(0, math.pi, **grid).cos()) / 2,
+        "WSD": (torch.linspace(total - warmup - 1, 0, **grid) / 39).clamp(max=1),  # 마지막 40스텝에서만
     }[shape]
     up = torch.linspace(initial, peak, warmup + 1, dtype=torch.float64)[:-1]
     return torch.cat([up, lowest + (peak - lowest) * height]).tolist()
@@ -347,7 +349,7 @@ r"""
 
 약 10분 · ★☆☆
 
-스케줄은 전체 스텝 수를 미리 알아야 그릴 수 있습니다. 스텝은 `opt.step()` 한 번입니다. 누적하면 스텝 수는 배치 수와 다릅니다.
+스케줄은 전체 스텝 수를 미리 알아야 그릴 수 있습니다. 스텝은 `opt.step()` 한 번입니다.
 
 **예측 2.** 한 에폭(epoch)에 배치가 30개이고, 네 개씩 누적해 12에폭을 학습합니다. 에폭 끝에 남은 배치로도 업데이트합니다. `opt.step()`은 몇 번 불릴까요?
 
@@ -478,7 +480,7 @@ reveal("03-3")
 r"""
 Adam과 AdamW는 그레이디언트의 이동 평균 $m$을, 제곱의 이동 평균 $v$의 제곱근으로 나눕니다. 첫 스텝에서는 $m$도 $v$도 배치 하나로 만든 값이고, 보정(bias correction)을 거치면 $m = g$, $v = g^2$이 됩니다. 그래서 $m/\sqrt{v} = g/|g|$, **부호만 남습니다.** 가중치 대부분이 똑같이 학습률만큼 움직입니다.
 
-문제는 그 부호를 배치 하나가 정한다는 점입니다. 학습 데이터 전체로 구한 그레이디언트와 비교해 봅니다. 그다음 업데이트의 길이를 100스텝 동안 재 봅니다. 학습률은 0.001로 고정합니다.
+그 뒤의 업데이트는 얼마나 길까요? 학습률을 0.001로 고정하고 100스텝 동안 재 봅니다. 배치 하나가 정한 부호를 학습 데이터 전체로 구한 그레이디언트와도 비교합니다.
 
 **예측 4.** 첫 업데이트의 길이는 백 번째쯤 업데이트의 몇 배일까요?
 
@@ -579,13 +581,13 @@ assert key_bias.abs().max() > 0.005
 
 # %% [markdown]
 r"""
-워밍업은 이 처음을 낮은 학습률로 지나갑니다. 그렇다면 언제나 이득일까요?
+워밍업은 이 처음을 낮은 학습률로 지나갑니다. 얻는 것과 잃는 것을 재 봅니다.
 
 **예측 5.** 100스텝을 학습합니다. 정점은 0.001이나 0.006입니다. 처음 40스텝을 워밍업으로 쓰면, 쓰지 않을 때와 비교해 마지막 학습 손실은 어떻게 될까요?
 
 - a: 정점이 0.006일 때만 낮아집니다.
 - b: 둘 다 낮아집니다.
-- c: 0.001일 때만 낮아집니다. 0.006은 워밍업으로도 살릴 수 없습니다.
+- c: 정점이 0.001일 때만 낮아집니다.
 """
 
 # %% tags=["predict"]
@@ -629,7 +631,7 @@ reveal("03-5")
 r"""
 정점 0.006에서 워밍업을 빼도 발산하지 않고 NaN도 나지 않습니다. **조금 배우다가 멈춥니다.** 손실이 6에서 4 아래로 내려왔으니 나란히 놓고 보지 않으면 정상으로 보입니다. 워밍업을 하면 시드 6개 가운데 적어도 5개가 3 아래까지 내려갑니다. 반대로 정점이 0.001이면 워밍업은 6개 모두에서 손해입니다.
 
-왜 듣는 것일까요? 「그사이 $m$과 $v$에 여러 배치가 섞여서」라는 설명이 흔합니다. 그런데 워밍업은 두 가지 일을 한꺼번에 합니다. $m$과 $v$를 채우고, **가중치도 조금씩 옮깁니다.** 어느 쪽 덕분인지 떼어 보겠습니다.
+왜 듣는 것일까요? 워밍업은 두 가지 일을 한꺼번에 합니다. 여러 배치로 $m$과 $v$를 채우고, 가중치를 조금씩 옮깁니다. 어느 쪽 덕분인지, 둘 다 있어야 하는지 떼어 보겠습니다.
 
 - **(가) 채우기만:** 40스텝 동안 학습률을 0으로 둡니다. $m$과 $v$는 채워지고 가중치는 그대로입니다. 그다음 바로 0.006으로 60스텝을 갑니다.
 - **(나) 옮기기만:** 워밍업 40스텝을 그대로 합니다. 그다음 옵티마이저(optimizer)를 새로 만들어 $m$과 $v$를 비우고, 0.006으로 60스텝을 갑니다.
@@ -694,7 +696,7 @@ reveal("03-6")
 
 # %% [markdown]
 r"""
-$m$과 $v$를 채워도 가중치가 처음 자리에 있으면 멈추고, $m$과 $v$를 비워도 가중치가 옮겨져 있으면 내려갑니다. 여기에서 워밍업이 한 일은 이동 평균을 채운 것이 아니라 **가중치를 큰 걸음도 견디는 자리로 옮긴 것**입니다. 처음 자리에서 거칠게 출발한 학습은 100스텝 안에 빠져나오지 못했습니다.
+「워밍업 동안 $m$과 $v$에 여러 배치가 섞여서」라는 설명이 흔합니다. 재어 보니 달랐습니다. $m$과 $v$를 채워도 가중치가 처음 자리에 있으면 멈추고, $m$과 $v$를 비워도 가중치가 옮겨져 있으면 내려갑니다. 여기에서 워밍업이 한 일은 이동 평균을 채운 것이 아니라 **가중치를 큰 걸음도 견디는 자리로 옮긴 것**입니다. 처음 자리에서 거칠게 출발한 학습은 100스텝 안에 빠져나오지 못했습니다.
 
 그 자리는 왜 큰 걸음을 견딜까요? 여기에서 답하지 못한 물음입니다. $v$를 만든 배치가 적어 걸음이 들쭉날쭉한 것을 원인으로 보는 설명이 있습니다([Liu 외, 2019](https://arxiv.org/abs/1908.03265)). 그러나 (가)는 배치 40개로 $v$를 채우고도 멈췄으니, 이 실험은 그것만으로 설명되지 않습니다. 곡률로 답하는 연구도 있습니다. 손실이 가파르게 휜 곳일수록 쓸 수 있는 학습률이 낮고([Cohen 외, 2021](https://arxiv.org/abs/2103.00065)), 학습률을 천천히 올리면 학습이 덜 휜 쪽으로 갈 틈이 생긴다는 것입니다([Gilmer 외, 2021](https://arxiv.org/abs/2110.04369), [Kalra와 Barkeshli, 2024](https://arxiv.org/abs/2406.09405)). 이 모델도 그런지는 곡률을 재어 보아야 압니다.
 
@@ -737,7 +739,7 @@ r"""
 
 ## 4. 감쇠: 코사인과 직선
 
-약 15분 · ★★☆
+약 25분 · ★★☆
 
 정점에서 가장 낮은 값까지 내려갈 때는 두 가지 모양을 많이 씁니다. 코사인의 반 주기와 직선입니다.
 
@@ -837,9 +839,7 @@ reveal("03-8")
 r"""
 코사인과 직선의 차이는 이 실험에서 거의 없습니다. 널리 쓰인다고 해서 코사인의 모양이 특별히 낫지는 않았습니다. 학습 손실에는 모양보다 **내리느냐 마느냐**와 **정점이 얼마나 높으냐**가 중요합니다.
 
-검증 손실 쪽도 보세요. 정점이 0.01이면 내리는 쪽이 조금 낮지만, 표에서 가장 낮은 값은 정점 0.002를 그대로 유지한 학습입니다. 데이터가 1만 5천 글자뿐이라 빨리 배울수록 빨리 외웁니다. 그러니 이 표를 「감쇠는 검증에 소용없다」로 읽으면 안 됩니다. 큰 말뭉치에서 감쇠가 무엇을 주는지는 이 데이터로는 알 수 없습니다. 확실한 것은 스케줄을 고를 때 학습 손실만 보면 안 된다는 점입니다.
-
-요즘 언어 모델은 정점에 오래 머물다가 끝에서만 빠르게 내리는 모양(WSD)도 씁니다([MiniCPM](https://arxiv.org/abs/2404.06395)). 전체 스텝 수를 미리 정하지 않아도 되기 때문입니다.
+검증 손실 쪽도 보세요. 정점이 0.01이면 내리는 쪽이 조금 낮지만, 표에서 가장 낮은 값은 정점 0.002를 그대로 유지한 학습입니다. 그러나 180스텝짜리 짧은 학습이므로 이 표를 「감쇠는 검증에 소용없다」로 읽으면 안 됩니다. 큰 말뭉치에서 감쇠가 무엇을 주는지는 이 데이터로는 알 수 없습니다. 확실한 것은 스케줄을 고를 때 학습 손실만 보면 안 된다는 점입니다.
 
 ### 연습 2. `lr_at`
 
@@ -882,9 +882,116 @@ check(lr_at)
 
 # %% [markdown]
 r"""
+### 정점에 머물다가 끝에서만 내리기: WSD
+
+요즘 언어 모델은 워밍업한 다음 정점에 오래 머물고(stable) 끝에서만 빠르게 내리는 모양(warmup–stable–decay, WSD)도 씁니다([MiniCPM](https://arxiv.org/abs/2404.06395)). 마지막 40스텝에서만 곧게 내리는 WSD를 코사인과 비교합니다. 180스텝을 학습하다가 80스텝을 더 하게 되었다고 하겠습니다. 이미 180스텝으로 그린 코사인을 그대로 이어 가면, 더한 80스텝은 바닥의 학습률로 학습합니다.
+"""
+
+# %%
+for shape in ["코사인", "WSD"]:
+    short, long = (climb_then(shape, peak=0.01, warmup=40, total=total) for total in (180, 260))
+    shared = next(step for step in range(180) if short[step] != long[step])
+    print(f"{shape}: 180스텝 계획과 260스텝 계획은 앞의 {shared}스텝이 같습니다")
+
+
+def stranded(seed):
+    """180스텝으로 그린 코사인이 끝난 뒤에도 바닥의 학습률로 80스텝을 더 갑니다."""
+    rates = climb_then("코사인", peak=0.01, warmup=40, total=180)
+    return summary(short_run(rates + [rates[-1]] * 80, seed, clip_from=0), 40)
+
+
+wsd_runs = {"바닥에서 80스텝 더": six_seeds("코사인 180스텝 뒤에 바닥 80스텝", stranded, live=1)}
+for total in [180, 260]:
+    for shape in ["코사인", "WSD"]:
+        live = int(total == 180 and shape == "WSD")
+        wsd_runs[shape, total] = schedule_runs(
+            shape, peak=0.01, warmup=40, total=total, clip_from=0, live=live
+        )
+
+# %% tags=["folded"]
+# 표와 확인: 두 모양을 두 길이로, 그리고 180스텝의 코사인을 이어 간 것. 시드 6개의 중앙값입니다
+show_table(
+    ["학습", "학습 손실: 180스텝", "260스텝", "검증 손실: 180스텝", "260스텝"],
+    [
+        [name, *(f"{median(each(runs, what)):.2f}" for what in ("train", "val") for runs in pair)]
+        for name, pair in [
+            ("코사인, 길이마다 처음부터 다시", [wsd_runs["코사인", 180], wsd_runs["코사인", 260]]),
+            ("WSD", [wsd_runs["WSD", 180], wsd_runs["WSD", 260]]),
+            (
+                "180스텝의 코사인을 바닥에서 이어 감",
+                [wsd_runs["코사인", 180], wsd_runs["바닥에서 80스텝 더"]],
+            ),
+        ]
+    ],
+)
+
+
+def gaps(one, other, what="train"):
+    return [b - a for a, b in zip(each(wsd_runs[one], what), each(wsd_runs[other], what), strict=True)]
+
+
+plans = [climb_then("WSD", peak=0.01, warmup=40, total=total) for total in (180, 260)]
+assert plans[0][:141] == plans[1][:141]
+assert plans[0][140] == 0.01 > plans[0][141]
+assert max(map(abs, gaps(("코사인", 180), ("WSD", 180)))) < 0.06
+assert min(gaps(("WSD", 260), ("코사인", 260))) > 0.02
+assert min(gaps(("WSD", 260), "바닥에서 80스텝 더")) > 0.15
+assert max(map(abs, gaps(("코사인", 180), "바닥에서 80스텝 더", "val"))) < 0.02
+
+# %% [markdown]
+r"""
+180스텝에서는 둘이 거의 같고, 260스텝에서는 시드 6개 모두 WSD의 학습 손실이 조금 더 낮습니다. 더 중요한 것은 **같은 앞부분**입니다. WSD는 내리기 시작하기 전까지 전체 길이를 쓰지 않습니다. 140스텝의 체크포인트를 남겨 두면 거기에서 내려 180스텝을 끝내고, 같은 곳에서 정점으로 이어 가 260스텝을 끝낼 수 있습니다. 모두 300스텝입니다. 코사인은 길이마다 처음부터 다시 해야 하므로 440스텝입니다. 바닥에서 이어 간 80스텝은 거의 아무것도 하지 못했습니다.
+
+### 보너스 1. `wsd_at`
+
+약 25분 · ★★☆
+
+`lr_at`처럼 스텝 하나의 학습률을 돌려주되, 모양은 WSD입니다. 전체 스텝 수를 받지 않고 세 부분의 길이를 따로 받습니다. 세는 법은 `lr_at`과 같습니다. 스텝은 0부터 세고, `step = warmup_steps`에서 처음 정점에 닿고, 마지막 업데이트가 정확히 `min_lr`을 씁니다. 그래서 `stable_steps`가 0이면 `min_lr`에서 출발하는 `lr_at`의 `decay="linear"`와 같습니다. 세 길이는 하나하나 0일 수 있습니다. 어느 분모가 0이 되는지 먼저 찾아보세요.
+
+보너스 문제는 채점은 하지만 점수에 들어가지 않고, 힌트가 없습니다.
+"""
+
+
+# %% tags=["exercise:wsd_at"]
+def wsd_at(step, *, max_lr, min_lr, warmup_steps, stable_steps, decay_steps) -> float:
+    """step번째 업데이트(0부터)에 쓸 학습률을 float로 돌려줍니다. 전체는 세 길이의 합입니다.
+
+    앞의 warmup_steps스텝    0번째 스텝의 min_lr에서 max_lr까지를 warmup_steps칸으로 나누어 곧게 올라갑니다.
+    다음 stable_steps스텝    max_lr입니다.
+    다음 decay_steps스텝     첫 스텝은 아직 max_lr이고, 곧게 내려가 마지막 스텝이 min_lr입니다. 한 스텝뿐이면 min_lr입니다.
+    그 뒤                    min_lr입니다.
+
+    ValueError: step이나 어느 길이가 음수일 때, 세 길이가 모두 0일 때, 0 <= min_lr <= max_lr이 아닐 때.
+    어느 스텝에서 불러도 냅니다.
+    """
+    # BEGIN SOLUTION
+    lengths = (warmup_steps, stable_steps, decay_steps)
+    if step < 0 or min(lengths) < 0 or sum(lengths) == 0:
+        raise ValueError(f"스텝과 길이는 음수가 아니고, 길이의 합은 1 이상이어야 합니다: {step}, {lengths}")
+    if not 0 <= min_lr <= max_lr:
+        raise ValueError(f"0 <= min_lr <= max_lr이어야 합니다: {min_lr}, {max_lr}")
+    # 1. 오르막: min_lr에서 출발합니다
+    if step < warmup_steps:
+        return min_lr + (max_lr - min_lr) * step / warmup_steps
+    # 2. 유지
+    if step < warmup_steps + stable_steps:
+        return max_lr
+    # 3. 내리막: 마지막 스텝까지 남은 칸으로 높이를 구합니다
+    steps_left = sum(lengths) - 1 - step
+    if steps_left <= 0:
+        return min_lr
+    return min_lr + (max_lr - min_lr) * steps_left / (decay_steps - 1)
+    # END SOLUTION
+
+
+# %% tags=["check"]
+check(wsd_at)
+
+# %% [markdown]
+r"""
 ## 5. 클리핑: 노름을 재고, 넘으면 줄입니다
 
-약 30분 · ★★☆
+약 45분 · ★★☆
 
 그레이디언트를 모두 한 줄로 이어 붙인 벡터의 길이를 노름이라고 합니다. `max_norm`을 넘으면 전체에 같은 수를 곱해 길이를 맞춥니다. 방향은 그대로입니다. 한 번은 손으로 계산해 봅니다. 매개변수가 두 개이고 그레이디언트가 $(3, 4)$와 $(12)$이면, 이어 붙인 벡터는 $(3, 4, 12)$이고 노름은 $\sqrt{3^2 + 4^2 + 12^2} = 13$입니다. `max_norm`이 6.5이면 모두 절반이 됩니다.
 """
@@ -905,7 +1012,7 @@ assert torch.allclose(second.grad, torch.tensor([6.0]))
 
 # %% [markdown]
 r"""
-널리 읽히는 글의 코드는 **워밍업이 끝난 다음부터** 클리핑합니다. 워밍업 동안에는 학습률이 낮으니 줄이지 않아도 안전하다는 생각입니다. 두 가지를 예측합니다.
+언제부터 클리핑할지는 코드마다 다릅니다. 처음부터 하기도 하고, 널리 읽히는 글의 코드처럼 워밍업이 끝난 다음부터 하기도 합니다. 처음에는 가중치가 아직 자리를 잡지 못했다는 것이 앞쪽의 까닭이고, 워밍업 동안에는 학습률이 낮다는 것이 뒤쪽의 까닭입니다. 두 가지를 예측합니다.
 
 **예측 9.** 워밍업 20스텝, 정점 0.01로 100스텝을 학습하면서 워밍업 뒤부터 클리핑합니다. 노름이 1을 가장 자주 넘는 곳은 어디일까요?
 
@@ -1108,9 +1215,61 @@ reveal("03-11")
 
 # %% [markdown]
 r"""
-AdamW가 한 스텝에 갈 수 있는 거리에는 한도가 있습니다. 아무리 큰 그레이디언트도 $m$과 $v$에 함께 들어가 크기가 지워지기 때문입니다. 0부터 센 70번째 스텝, 곧 71번째 업데이트에서는 가중치 하나가 학습률의 0.8배쯤 움직입니다. 그래서 NaN이 되지는 않습니다. 대신 두 가지가 남습니다. $m$이 그 방향을 기억하는 동안 계속 그쪽으로 가고, $v$가 커진 동안 **보통 배치의 걸음이 짧아집니다.** 손실 곡선에 솟은 봉우리 하나로 끝나지 않습니다. $v$의 기억은 $\beta_2$가 정합니다. 기본값 0.999는 1,000스텝쯤이고, 언어 모델에서는 0.95(20스텝쯤)로 줄여 쓰는 일이 많습니다.
+AdamW가 한 스텝에 갈 수 있는 거리에는 한도가 있습니다. 아무리 큰 그레이디언트도 $m$과 $v$에 함께 들어가 크기가 지워지기 때문입니다. 0부터 센 70번째 스텝, 곧 71번째 업데이트에서는 가중치 하나가 학습률의 0.8배쯤 움직입니다. 그래서 NaN이 되지는 않습니다. 대신 두 가지가 남습니다. $m$이 그 방향을 기억하는 동안 계속 그쪽으로 가고, $v$가 커진 동안 **보통 배치의 걸음이 짧아집니다.** 손실 곡선에 솟은 봉우리 하나로 끝나지 않습니다.
 
 클리핑한 배치는 방향만 남기고 지나갑니다. 노름을 기록해 두면 튀는 배치가 언제 왔는지도 압니다. `clip_grad_norm_`은 줄이기 **전의** 노름을 돌려주므로 그 값을 적으면 됩니다.
+
+$v$의 기억은 $\beta_2$가 정합니다. 한 배치의 몫은 스텝마다 $\beta_2$배로 줄어듭니다. 기본값 0.999에서 37%로 줄기까지 1,000스텝쯤 걸리고, 언어 모델에서 많이 쓰는 0.95에서는 20스텝쯤 걸립니다. 그러면 0.95로는 20스텝 만에 잊을까요? 클리핑하지 않고 같은 튀는 배치를 넣은 다음, 튀는 배치가 없는 학습의 걸음과 비교합니다.
+"""
+
+
+# %%
+def memory_run(beta2, seed):
+    """튀는 배치가 있는 학습의 걸음이 없는 학습의 몇 배인지, 튀는 배치가 지나간 뒤 여러 때에 잽니다."""
+    strides = {}
+    for rogue in (70, None):
+        model, path = make_gpt(seed), []
+        opt = torch.optim.AdamW(model.parameters(), betas=(0.9, beta2))
+        rates = climb_then("상수", peak=0.003, warmup=30, total=280)
+
+        def keep_place(step, model=model, path=path):
+            path.append(flat(model.parameters()))
+
+        stream = batch_stream(short_train, seed)
+        train_with(rates, model, opt, stream, clip_from=math.inf, rogue=rogue, after=keep_place)
+        strides[rogue] = [(b - a).norm().item() for a, b in zip(path, path[1:], strict=False)]
+    return {
+        f"{at - 70}스텝 뒤": median(strides[70][at - 1 : at + 19]) / median(strides[None][at - 1 : at + 19])
+        for at in (90, 110, 190, 260)
+    }
+
+
+memory = {0.999: six_seeds("memory beta2=0.999", partial(memory_run, 0.999), live=0)}
+memory[0.95] = six_seeds("memory beta2=0.95", partial(memory_run, 0.95), live=1)
+
+# %% tags=["folded"]
+# 표와 확인: 튀는 배치가 지나간 뒤의 걸음. 시드 6개의 중앙값입니다
+late_marks = [f"{late}스텝 뒤" for late in (20, 40, 120, 190)]
+show_table(
+    ["β₂", *late_marks],
+    [
+        [beta2, *(f"{median(each(runs, mark)):.2f}배" for mark in late_marks)]
+        for beta2, runs in memory.items()
+    ],
+)
+assert all(ratio < 0.7 for runs in memory.values() for ratio in each(runs, "20스텝 뒤"))
+assert all(ratio < 0.55 for runs in memory.values() for ratio in each(runs, "40스텝 뒤"))
+assert all(ratio < 0.5 for ratio in each(memory[0.999], "190스텝 뒤"))
+assert all(ratio > 0.8 for ratio in each(memory[0.95], "190스텝 뒤"))
+for beta2 in memory:
+    steps = math.log((1 - beta2) * 512**2) / -math.log(beta2)
+    print(f"β₂ = {beta2}: 512배의 제곱이 섞인 몫이 보통의 제곱만 해지는 데 어림으로 {steps:,.0f}스텝")
+assert 0.35 < 0.999**1000 < 0.38
+assert 0.35 < 0.95**20 < 0.38
+
+# %% [markdown]
+r"""
+20스텝 뒤에도, 40스텝 뒤에도 두 $\beta_2$의 걸음은 비슷하게 짧습니다. 512배 큰 그레이디언트의 제곱은 26만 배라서, 20스텝마다 37%로 줄여도 보통의 제곱만 해지려면 한참 걸립니다. 그래서 차이는 그 뒤에 납니다. 0.95는 190스텝 뒤에 거의 돌아오고, 0.999는 그때도 절반이 안 됩니다. $\beta_2$를 줄이면 **더 빨리 잊지만 곧바로 잊지는 않습니다.** 튀는 배치를 막는 것은 클리핑의 몫입니다.
 
 노름이 무한대나 NaN이면 어떻게 될까요? 줄이는 비율이 0이나 NaN이 되어 모든 그레이디언트로 번집니다. PyTorch는 따로 정하지 않으면 예외 없이 지나갑니다.
 """
@@ -1166,6 +1325,118 @@ def clip_global_norm(params, max_norm) -> float:
 
 # %% tags=["check"]
 check(clip_global_norm)
+
+# %% [markdown]
+r"""
+### 가중치 감쇠는 어디에 걸까요
+
+4절의 감쇠는 학습률을 줄이는 것이고, **가중치 감쇠**는 가중치를 줄이는 것입니다. 이름만 비슷합니다. AdamW는 스텝마다 가중치에 $1 - \text{학습률} \times \text{weight\_decay}$를 곱하고, 그레이디언트는 따로 적용합니다. 지금까지의 실험은 모두 기본값 0.01을 모든 매개변수에 썼습니다.
+
+많은 코드가 매개변수 그룹을 둘로 나누어 행렬에만 감쇠를 걸고, 편향과 LayerNorm에는 걸지 않습니다. LayerNorm의 배율은 1에서 출발하는데, 0 쪽으로 줄이면 계층의 출력이 통째로 작아집니다. 나눈 것과 나누지 않은 것을 180스텝 동안 비교합니다. 학습 데이터에 한 번도 나오지 않는 글자의 임베딩도 함께 봅니다.
+"""
+
+# %%
+unseen = sorted(set(range(len(alphabet))) - set(train_tokens.tolist()))
+
+
+def decay_run(weight_decay, split, seed):
+    """가중치 감쇠를 걸고 180스텝을 학습합니다. split이면 이름에 norm이나 bias가 든 것에는 걸지 않습니다."""
+    model = make_gpt(seed)
+    small = [p for name, p in model.named_parameters() if split and ("norm" in name or "bias" in name)]
+    large = [p for p in model.parameters() if not any(p is other for other in small)]
+    opt = torch.optim.AdamW([{"params": large, "weight_decay": weight_decay}])
+    if small:
+        opt.add_param_group({"params": small, "weight_decay": 0.0})
+    before = model.character.weight[unseen].norm().item()
+    rates = climb_then("코사인", peak=0.005, warmup=40, total=180)
+    losses, _ = train_with(rates, model, opt, batch_stream(short_train, seed))
+    val_loss = token_loss(model, short_val).item()
+    gains = [module.weight for module in model.modules() if isinstance(module, nn.LayerNorm)]
+    kept = model.character.weight[unseen].norm().item() / before
+    return {"train": sum(losses[-10:]) / 10, "val": val_loss, "gain": flat(gains).mean().item(), "kept": kept}
+
+
+decayed = {}
+for weight_decay, split in [(0.0, False), (0.1, False), (0.1, True), (1.0, False), (1.0, True)]:
+    run = partial(decay_run, weight_decay, split)
+    key = f"decay {weight_decay} split={split}"
+    decayed[weight_decay, split] = six_seeds(key, run, live=int(key == "decay 1.0 split=False"))
+
+# %% tags=["folded"]
+# 표와 확인: 감쇠를 거는 곳과 세기. 시드 6개의 중앙값입니다
+names = {False: "모두", True: "norm과 bias를 뺀 나머지"}
+show_table(
+    ["weight_decay", "거는 곳", "학습 손실", "검증 손실", "LayerNorm 배율의 평균", "안 나온 글자의 임베딩"],
+    [
+        [
+            weight_decay,
+            names[split] if weight_decay else "없음",
+            *(f"{median(each(runs, what)):.2f}" for what in ("train", "val", "gain")),
+            f"처음의 {median(each(runs, 'kept')):.0%}",
+        ]
+        for (weight_decay, split), runs in decayed.items()
+    ],
+)
+print(f"학습 데이터에 나오지 않는 글자: {len(unseen)}가지")
+
+
+def raised(one, other, what):
+    """시드마다 other가 one보다 얼마나 높은지입니다."""
+    return [b[what] - a[what] for a, b in zip(decayed[one], decayed[other], strict=True)]
+
+
+planned = climb_then("코사인", peak=0.005, warmup=40, total=180)
+for (weight_decay, _), runs in decayed.items():
+    left = math.prod(1 - rate * weight_decay for rate in planned)
+    assert all(math.isclose(kept, left, rel_tol=1e-3) for kept in each(runs, "kept"))
+assert all(0 < gap < 0.03 for gap in raised((0.1, True), (0.1, False), "train"))
+assert all(0 < gap < 0.03 for gap in raised((0.0, False), (0.1, True), "train"))
+assert all(abs(gap) < 0.01 for gap in raised((0.1, True), (0.1, False), "val"))
+assert all(gap > 0.05 for gap in raised((1.0, True), (1.0, False), "train"))
+assert all(gap > 0.01 for gap in raised((1.0, True), (1.0, False), "val"))
+assert all(gain < 0.75 for gain in each(decayed[1.0, False], "gain"))
+assert all(0.98 < gain < 1.05 for gain in each(decayed[1.0, True], "gain"))
+
+# %% [markdown]
+r"""
+흔히 쓰는 0.1에서는 나누든 말든 학습 손실이 0.03도 다르지 않고, 검증 손실은 구별할 수 없습니다. 180스텝은 감쇠가 쌓이기에 짧습니다. 감쇠를 열 배로 키워야 차이가 보입니다. 모두에 걸면 LayerNorm의 배율이 0.67쯤까지 줄고, 시드 6개 모두 학습 손실도 검증 손실도 나눈 쪽보다 높습니다. 한편 이 짧은 학습에서 학습 손실이 가장 낮은 것은 감쇠하지 않은 쪽입니다. 그룹을 나누는 것은 손해를 줄이는 일이지, 감쇠가 이롭다는 증거가 아닙니다.
+
+임베딩은 어느 쪽일까요? 학습에 나오지 않은 글자는 그레이디언트가 0인데도 감쇠만큼 줄어듭니다. 그래서 임베딩을 빼는 코드도 있습니다. 이 노트북은 **임베딩에도 겁니다.** 임베딩도 행렬이고, 출력 계층과 가중치를 함께 쓰는 모델에서는 둘을 가를 수 없기 때문입니다. nanoGPT도 차원이 둘 이상이면 모두 겁니다([nanoGPT의 `configure_optimizers`](https://github.com/karpathy/nanoGPT/blob/master/model.py)).
+
+### 보너스 2. `weight_decay_groups`
+
+약 25분 · ★★☆
+
+위의 실험은 이름으로 골랐습니다. 이 모델에서만 맞는 방법입니다. 이름에 기대지 말고, 어떤 모델이 와도 맞게 나눕니다. 차원이 둘 이상인 텐서에는 걸고, 나머지(편향, 정규화의 배율, 차원이 없는 스칼라)에는 걸지 않습니다. 임베딩에는 겁니다. 옵티마이저에는 기본값이 있으니 걸지 않는 그룹에도 값을 적습니다.
+
+빈 그룹은 넣지 않습니다. 그래서 모두 얼린 모델이면 빈 리스트입니다. 여러 곳에서 함께 쓰는 가중치는 한 번만 넣습니다. 두 번 넣으면 옵티마이저가 경고하거나 오류를 냅니다. 그룹 안의 순서를 `model.parameters()`와 같게 두는 까닭은 체크포인트에 있습니다. 옵티마이저의 `state_dict`는 매개변수를 이름이 아니라 순서로 찾습니다.
+
+보너스 문제는 채점은 하지만 점수에 들어가지 않고, 힌트가 없습니다.
+"""
+
+
+# %% tags=["exercise:weight_decay_groups"]
+def weight_decay_groups(model, weight_decay) -> list[dict]:
+    """AdamW에 넘길 매개변수 그룹의 리스트를 돌려줍니다. 그룹은 "params"와 "weight_decay"가 있는 dict입니다.
+
+    첫 그룹    차원이 둘 이상인 매개변수(임베딩도)입니다. weight_decay는 받은 값입니다.
+    둘째 그룹  나머지입니다. weight_decay는 0.0입니다.
+
+    그룹 안의 순서는 model.parameters()의 순서입니다. 얼린(requires_grad가 거짓인) 매개변수는 어느 그룹에도 넣지 않습니다.
+    여러 곳에서 함께 쓰는 매개변수는 한 번만 넣습니다. 빈 그룹은 빼므로 리스트의 길이는 0, 1, 2 가운데 하나입니다.
+    """
+    # BEGIN SOLUTION
+    # model.parameters()는 함께 쓰는 가중치를 한 번만 줍니다
+    trained = [param for param in model.parameters() if param.requires_grad]
+    decaying = [param for param in trained if param.ndim >= 2]
+    rest = [param for param in trained if param.ndim < 2]
+    groups = [{"params": decaying, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
+    return [group for group in groups if group["params"]]
+    # END SOLUTION
+
+
+# %% tags=["check"]
+check(weight_decay_groups)
 
 # %% [markdown]
 r"""
@@ -1312,7 +1583,7 @@ r"""
 
 노름도 볼 만합니다. 가장 높은 곳은 워밍업 안팎입니다. CPU용 크기로 학습하면 그 뒤에 다시 조금씩 커져서, 끝 무렵에는 스텝 대부분이 1을 넘어 클리핑됩니다. 이렇게 늘 걸리면 「튀는 배치만 줄인다」는 클리핑의 뜻은 사라집니다. 그래서 `max_norm`은 노름을 그려 보고 정합니다.
 
-평가에는 볼 것이 하나 더 있습니다. `train_loader`는 에폭마다 순서를 **섞습니다.** 학습 손실을 재려고 거기에서 앞 몇 배치를 꺼냅니다.
+학습 손실은 `train_loader`에서 앞 몇 배치를 꺼내 잽니다. 이 로더는 에폭마다 순서를 섞습니다.
 
 **예측 13.** 평가를 더 자주 하면, 학습에 쓰는 배치의 순서가 바뀔까요?
 
@@ -1480,7 +1751,7 @@ try:
     )
 except NotImplementedError:
     history = None
-    print("연습 4를 쓰고 나서 이 셀을 다시 실행하세요")
+    print("연습 4와, 거기서 부르는 연습 2를 쓰고 나서 이 셀을 다시 실행하세요")
 
 # %% tags=["folded"]
 # 그림: 본 토큰과 에폭을 함께 가로축에 둔 학습 기록
@@ -1501,9 +1772,9 @@ r"""
 
 약 25분 · ★★☆
 
-01에서 크기가 다른 마이크로 배치(micro-batch)를 샘플 수로 가중하면 큰 배치와 같아진다고 했습니다. 언어 모델에서는 샘플 수가 아니라 **토큰 수**입니다. 조문의 길이는 제각각이고, 한 배치에 담으려면 짧은 것의 뒤를 패딩(padding)으로 채워야 합니다. 패딩의 정답은 `ignore_index`(-100)로 두어 손실에서 뺍니다.
+01에서 크기가 다른 마이크로 배치(micro-batch)를 샘플 수로 가중하면 큰 배치와 같아진다고 했습니다. 이번에는 샘플이 헌법의 항입니다. 길이가 제각각이라, 한 배치에 담으려면 짧은 것의 뒤를 패딩(padding)으로 채워야 합니다. 패딩의 정답은 `ignore_index`(-100)로 두어 손실에서 뺍니다.
 
-여러 큰 라이브러리가 마이크로 배치마다 평균을 내고, 그 평균을 다시 평균했습니다. 2021년에 지적되었고, 2024년 10월에야 널리 알려져 고치기 시작했습니다([transformers#34191](https://github.com/huggingface/transformers/pull/34191)). 그해 12월 말에도 나누는 수를 바로잡는 수정이 이어졌습니다([transformers#35438](https://github.com/huggingface/transformers/pull/35438)). 헌법의 항으로 그 오류를 재현합니다. 마이크로 배치 하나에 항이 둘, 구간 하나에 마이크로 배치가 넷입니다.
+마이크로 배치 하나에 항이 둘, 구간 하나에 마이크로 배치가 넷입니다. 마이크로 배치마다 평균 손실을 구하고, 항의 수가 모두 같으니 똑같이 4로 나누어 더합니다. 곧 평균의 평균입니다.
 
 **예측 14.** 평균의 평균으로 누적한 그레이디언트는, 여덟 항을 한 배치에 담은 그레이디언트와 얼마나 다를까요?
 
@@ -1579,14 +1850,16 @@ reveal("03-14")
 
 # %% [markdown]
 r"""
+언어 모델에서 가중할 것은 샘플 수가 아니라 **토큰 수**입니다. 여러 큰 라이브러리도 평균을 다시 평균했습니다. 2021년에 지적되었고, 2024년 10월에야 널리 알려져 고치기 시작했습니다([transformers#34191](https://github.com/huggingface/transformers/pull/34191)). 그해 12월 말에도 나누는 수를 바로잡는 수정이 이어졌습니다([transformers#35438](https://github.com/huggingface/transformers/pull/35438)).
+
 틀린 것은 나누는 수입니다. 토큰 하나의 몫은 언제나 $1/(\text{구간 전체의 유효한 토큰 수})$여야 합니다. 마이크로 배치 안에서 평균을 내면 짧은 글의 토큰이 업데이트에 더 크게 반영됩니다.
 
 학습 결과는 얼마나 달라질까요? 두 방법으로 같은 구간 120개를 학습합니다. 길이가 비슷한 항끼리 마이크로 배치로 묶습니다.
 
 **예측 15.** 학습하며 적은 손실, 곧 누적하면서 더한 값은 어느 쪽이 더 낮을까요?
 
-- a: 틀린 쪽, 평균을 다시 평균한 누적
-- b: 바른 쪽, 토큰 수로 가중한 누적
+- a: 평균을 다시 평균한 누적
+- b: 토큰 수로 가중한 누적
 - c: 거의 같습니다. 차이가 0.01을 넘지 않습니다.
 """
 
@@ -1921,7 +2194,7 @@ r"""
 <details>
 <summary>설명</summary>
 
-그룹이 하나일 때는 드러나지 않습니다. 계층마다 학습률을 다르게 하거나 미세 조정에서 출력 계층만 빨리 배우게 할 때 조용히 깨집니다. 편향과 LayerNorm에는 가중치 감쇠(weight decay)를 걸지 않으려고 그룹을 나누는 코드도 많습니다. 정점을 **그룹마다** 적어 두고, 그룹마다 자기 정점으로 계산합니다. `LambdaLR` 같은 스케줄러(scheduler)는 그룹마다 적어 둔 `initial_lr`에 배율을 곱하므로 이 문제가 없습니다.
+그룹이 하나일 때는 드러나지 않습니다. 계층마다 학습률을 다르게 하거나 미세 조정에서 출력 계층만 빨리 배우게 할 때 조용히 깨집니다. 5절에서 본 것처럼 가중치 감쇠 때문에 그룹을 나누는 코드도 많습니다. 정점을 **그룹마다** 적어 두고, 그룹마다 자기 정점으로 계산합니다. `LambdaLR` 같은 스케줄러(scheduler)는 그룹마다 적어 둔 `initial_lr`에 배율을 곱하므로 이 문제가 없습니다.
 
 </details>
 
@@ -2002,7 +2275,9 @@ r"""
 |---|---|---|
 | 워밍업 | 큰 걸음을 견디는 자리까지 낮은 학습률로 갑니다 | 정점이 높을 때만 이득이고, 낮으면 손해입니다. 정점을 낮추는 것도 방법입니다 |
 | 감쇠 | 끝으로 갈수록 걸음을 줄입니다 | 학습 손실은 정점이 높을 때 낮아지고, 코사인과 직선은 거의 같습니다 |
+| WSD | 정점에 머물다가 끝에서만 내립니다 | 길이를 미리 정하지 않아도 코사인만큼 내려갑니다 |
 | 클리핑 | 그레이디언트의 노름이 `max_norm`을 넘지 않게 합니다 | 노름은 워밍업 안팎에서 가장 큽니다. 처음부터 켭니다 |
+| 가중치 감쇠의 그룹 | 행렬에만 감쇠를 겁니다 | 0.1에서는 차이가 거의 없고, 1.0이면 나눈 쪽이 낮습니다 |
 | 평가와 기록 | 외우기 시작하는 곳을 알려 줍니다 | 글은 그럴듯해지는데 검증 손실은 돌아섭니다 |
 | 토큰을 세는 누적 | 모든 토큰의 몫을 같게 합니다 | 평균의 평균은 짧은 글을 편듭니다 |
 

@@ -1,0 +1,184 @@
+"""Driver of `weight_decay_groups`: small models, each of which shows one rule of who decays."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.bells_and_whistles._draw import Draw
+from grader.observe.play import Driver, Stage
+from grader.observe.trace import Fact
+
+driver = Driver("weight_decay_groups")
+
+_STRANGE = "(모델의 매개변수가 아님)"
+
+
+class _Mixer(nn.Module):
+    """Weights, biases and norms whose names do not tell what they are; a buffer too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm_mix = nn.Linear(3, 4)  # named like a norm
+        self.gain = nn.Parameter(torch.ones(4))  # neither named like a bias nor like a norm
+        self.filter = nn.Conv1d(4, 2, 3)
+        self.bias_table = nn.Parameter(torch.zeros(2, 2))  # named like a bias
+        self.batch = nn.BatchNorm1d(2)
+        self.temperature = nn.Parameter(torch.tensor(1.0))
+
+
+class _Reader(nn.Module):
+    """Embeddings: a table of characters, and positions as a tensor of three dimensions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.character = nn.Embedding(5, 4)
+        self.position = nn.Parameter(torch.zeros(1, 3, 4))
+        self.head = nn.Linear(4, 5)
+
+
+class _Tied(nn.Module):
+    """The last layer's weight is the embedding's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.character = nn.Embedding(5, 4)
+        self.middle = nn.Linear(4, 4)
+        self.head = nn.Linear(4, 5, bias=False)
+        self.head.weight = self.character.weight
+
+
+class _Nested(nn.Module):
+    """Its own parameters come before those of its children, and the names' order is another one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wide = nn.Linear(2, 3)
+        self.blocks = nn.ModuleList(nn.Sequential(nn.LayerNorm(3), nn.Linear(3, 3)) for _ in range(11))
+        self.a_norm = nn.LayerNorm(3)
+        self.a_last = nn.Linear(3, 2)
+        self.start = nn.Parameter(torch.zeros(1, 2))
+
+
+def _strength(stage: Stage) -> float:
+    """A weight decay that is no default."""
+    return round(Draw(stage.env, "decay").real(0.05, 0.5), 3)
+
+
+def _groups(stage: Stage, model: nn.Module) -> list[dict[str, Any]]:
+    """What the function returned, in any form that an optimizer takes, as groups that hold lists of tensors."""
+    groups = stage.recorder.call(stage.student("weight_decay_groups"), model, _strength(stage))
+    return [{**group, "params": _tensors(group["params"])} for group in groups]
+
+
+def _tensors(params: Any) -> list[Any]:
+    """One tensor, an iterable of tensors, or of pairs of name and tensor."""
+    if isinstance(params, Tensor):
+        return [params]
+    return [item[1] if isinstance(item, tuple) else item for item in params]
+
+
+def _name(model: nn.Module, tensor: Any) -> str:
+    return next((name for name, own in model.named_parameters() if own is tensor), _STRANGE)
+
+
+def _record_decays(stage: Stage, model: nn.Module, names: Sequence[str] = ()) -> None:
+    """For each parameter, once for each time that it is in a group: does it decay? What zero is written as is asked
+    for elsewhere."""
+    groups = _groups(stage, model)
+    for name, parameter in model.named_parameters():
+        if not names or name in names:
+            found: list[Fact] = [
+                "감쇠함" if group.get("weight_decay", 0.0) == _strength(stage) else "감쇠하지 않음"
+                for group in groups
+                for tensor in group["params"]
+                if tensor is parameter
+            ]
+            stage.recorder.fact(f"`{name}`", found or "어느 그룹에도 없음")
+    strange = sum(_name(model, tensor) == _STRANGE for group in groups for tensor in group["params"])
+    stage.recorder.fact("모델의 매개변수가 아닌 텐서", strange)
+
+
+def _record_times(stage: Stage, model: nn.Module) -> None:
+    """For each parameter, how often it is in a group, whichever that is."""
+    held = [tensor for group in _groups(stage, model) for tensor in group["params"]]
+    for name, parameter in model.named_parameters():
+        times = sum(tensor is parameter for tensor in held)
+        stage.recorder.fact(f"그룹에 `{name}`가 든 횟수", times)
+
+
+@driver.scenario("kinds", "가중치와 나머지")
+def _kinds(stage: Stage) -> None:
+    names = [name for name, _ in _Mixer().named_parameters() if name != "temperature"]
+    _record_decays(stage, _Mixer(), names)
+
+
+@driver.scenario("scalar", "차원이 없는 매개변수", check="kinds")
+def _scalar(stage: Stage) -> None:
+    _record_decays(stage, _Mixer(), ["temperature"])
+
+
+@driver.scenario("embedding", "임베딩")
+def _embedding(stage: Stage) -> None:
+    _record_decays(stage, _Reader(), ["character.weight", "position"])
+
+
+@driver.scenario("frozen", "얼린 매개변수")
+def _frozen(stage: Stage) -> None:
+    """A weight and a bias are frozen; each of them has others of its kind that are not."""
+    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+    model[0].weight.requires_grad_(False)
+    model[1].bias.requires_grad_(False)
+    _record_times(stage, model)
+
+
+@driver.scenario("tied", "함께 쓰는 가중치")
+def _tied(stage: Stage) -> None:
+    _record_times(stage, _Tied())
+
+
+@driver.scenario("empty", "비는 그룹")
+def _empty(stage: Stage) -> None:
+    """Nothing but weights; nothing but norms; nothing that is trained. First both kinds: two groups."""
+    plain = nn.Linear(2, 2, bias=False)
+    frozen = nn.Linear(2, 2).requires_grad_(False)
+    models: dict[str, nn.Module] = {
+        "둘 다": nn.Linear(2, 2),
+        "가중치뿐": plain,
+        "LayerNorm뿐": nn.LayerNorm(3),
+    }
+    for what, model in (models | {"모두 얼린": frozen}).items():
+        sizes: list[Fact] = [len(group["params"]) for group in _groups(stage, model)]
+        stage.recorder.fact(f"{what} 모델에서 그룹마다 든 매개변수의 수", sorted(sizes, key=str))
+
+
+@driver.scenario("values", "옵티마이저가 쓰는 값")
+def _values(stage: Stage) -> None:
+    """The groups in the hands of AdamW, whose own default is 0.01."""
+    model = nn.Linear(3, 2)
+    optimizer = torch.optim.AdamW(_groups(stage, model), lr=0.1)
+    for name, parameter in model.named_parameters():
+        values = [
+            float(group["weight_decay"])
+            for group in optimizer.param_groups
+            if any(tensor is parameter for tensor in group["params"])
+        ]
+        stage.recorder.fact(f"AdamW가 `{name}`에 쓰는 weight_decay", [*values])
+
+
+@driver.scenario("order", "그룹과 매개변수의 순서")
+def _order(stage: Stage) -> None:
+    """Those that decay first; in each group as `model.parameters()` gives them. Who decays is asked for elsewhere:
+    only the order counts here."""
+    model = _Nested()
+    groups = _groups(stage, model)
+    places = {name: place for place, (name, _) in enumerate(model.named_parameters())}
+    early: list[Fact] = []
+    for group in groups:
+        names = [name for name in (_name(model, tensor) for tensor in group["params"]) if name != _STRANGE]
+        early += [b for a, b in pairwise(names) if places[a] > places[b]][:1]
+    stage.recorder.fact("그룹 안에서 앞으로 옮겨진 매개변수", early or "없음")
+    first = groups[0].get("weight_decay") == _strength(stage) if groups else None
+    stage.recorder.fact("첫 그룹이 감쇠하는 그룹", first)
