@@ -24,10 +24,10 @@ r"""
 - 누적과 함께 쓴 SAM 코드를 읽고, 업데이트가 어느 마이크로 배치(micro-batch)로 만들어졌는지 말합니다.
 - SAM을 `torch.optim.Optimizer`로 만들고, 학습률(learning rate) 0으로 시험합니다.
 - 클리핑, 배치 정규화, 드롭아웃, 스케일러, 스케줄러를 두 패스 가운데 어디에 둘지 까닭과 함께 정합니다.
-- 첨예도(sharpness)를 재고, 측정법에 따라 결론이 뒤집힐 수 있다는 것을 압니다.
+- 첨예도(sharpness)를 여러 방법으로 재고, 그 값이 무엇을 말하고 무엇을 말하지 않는지 압니다.
 - 한국어 기계 독해(MRC) 모델을 SAM과 누적으로 학습하고 EM과 F1로 채점합니다.
 
-연습 문제 5개를 포함해 모두 8시간쯤 걸립니다. **두 번에 나누어 하세요.** 처음에는 1–5절(SAM을 만들고 누적과 맞추기, 4시간쯤), 다음에는 6–10절(비용과 첨예도를 재고 한국어 모델 학습하기, 4시간쯤)입니다. 절의 제목 아래에 시간과 난이도(★)를 적어 두었습니다.
+연습 문제 5개를 포함해 모두 8시간쯤 걸립니다. **두 번에 나누어 하세요.** 처음에는 1–5절(SAM을 만들고 누적과 맞추기, 4시간쯤), 다음에는 6–10절(비용과 첨예도를 재고 한국어 모델 학습하기, 4시간쯤)입니다. 절의 제목 아래에 시간과 난이도(★)를 적어 두었습니다. 보너스 문제 2개는 점수에 들어가지 않으니 건너뛰어도 됩니다.
 
 앞의 레슨과 같은 방법으로 씁니다. 예측을 먼저 고르고 실험을 실행합니다. 연습 문제의 코드를 쓰고 `check(...)`를 실행합니다. 막히면 `hint("SAM")`처럼 힌트를 봅니다. 본문의 수치는 여기에서 재고, 결론은 `assert`로 확인합니다. 표와 그림을 그리는 셀은 접어 두었습니다. 펼쳐서 읽어도 됩니다.
 
@@ -55,6 +55,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from matplotlib import pyplot as plt
+from matplotlib.colors import BoundaryNorm
 from sklearn.datasets import load_digits
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
@@ -531,11 +532,13 @@ reveal("04-3")
 
 # %% [markdown]
 r"""
-### 같은 함수, 다른 첨예도: ASAM
+### 스케일과 ASAM
 
-ReLU 모델에서 앞 계층에 10을 곱하고 뒤 계층을 10으로 나누면, 계산하는 함수는 똑같습니다. 그런데 가중치의 스케일이 달라졌으니 「거리 $\rho$」의 뜻도 달라집니다. ASAM은 성분마다 가중치의 크기에 맞추어 올라갑니다.
+SAM을 조금 바꾼 ASAM은 $e$를 이렇게 정합니다. 제곱과 절댓값은 성분마다 구하고, $\odot$은 성분끼리의 곱입니다.
 
 $$ e = \rho \, \frac{w^2 \odot g}{\lVert\, |w| \odot g \,\rVert} $$
+
+ReLU 모델에서 앞 계층에 10을 곱하고 뒤 계층을 10으로 나누면, 계산하는 함수는 똑같습니다.
 
 **예측 4.** 스케일을 바꾼 모델에서 $L(w + e) - L(w)$를 잽니다. 바꾸기 전과 값이 같은 것은 어느 쪽일까요?
 
@@ -586,7 +589,7 @@ reveal("04-4")
 
 # %% [markdown]
 r"""
-SAM이 재는 「가파름」에는 함수의 성질과 가중치의 스케일이 섞여 있습니다. 7절에서 첨예도를 비교할 때 이것을 기억하세요.
+스케일이 달라지면 SAM의 「거리 $\rho$」는 뜻이 달라집니다. ASAM은 성분마다 가중치의 크기에 맞추어 올라가므로 그렇지 않습니다. SAM이 재는 「가파름」에는 함수의 성질과 가중치의 스케일이 섞여 있습니다. 7절에서 첨예도를 비교할 때 이것을 기억하세요.
 
 ### 연습 문제 1. `SAM`
 
@@ -594,9 +597,9 @@ SAM이 재는 「가파름」에는 함수의 성질과 가중치의 스케일�
 
 `torch.optim.Optimizer`를 상속해 만듭니다. 정해야 할 것이 몇 가지 있습니다.
 
-- **매개변수 그룹은 base 옵티마이저(optimizer)와 같은 것을 씁니다.** 까닭은 스케줄러(scheduler)를 다루는 5.4절에서 봅니다.
-- **움직인 것은 모두 되돌립니다.** 두 번째 그레이디언트가 `None`인 매개변수도 움직였다면 되돌려야 합니다(5.5절).
-- 되돌릴 때는 적어 둔 값을 **그대로 복사합니다.** $e$를 다시 빼면 반올림이 쌓입니다. 더 큰 까닭은 5.3절에서 봅니다.
+- **매개변수 그룹은 base 옵티마이저(optimizer)와 같은 것을 씁니다.**
+- **움직인 것은 모두 되돌립니다.** 두 번째 그레이디언트가 `None`인 매개변수도 움직였다면 되돌려야 합니다.
+- 되돌릴 때는 적어 둔 값을 **그대로 복사합니다.** $e$를 다시 빼면 반올림이 쌓입니다.
 - 그레이디언트가 모두 0이면 0으로 나누게 됩니다. 움직이지 않고 지나가야 합니다.
 """
 
@@ -688,7 +691,7 @@ check(SAM)
 
 # %% [markdown]
 r"""
-**학습률 0 시험.** SAM을 직접 만들거나 가져다 쓸 때 가장 먼저 해 볼 시험입니다. 학습률을 0으로 놓고 몇 스텝을 돌립니다. 바른 SAM은 올라갔다가 돌아오므로 가중치가 비트까지 그대로여야 합니다. 되돌리기를 빠뜨린 것, 되돌릴 값을 사본이 아닌 것으로 적어 둔 것, 몇 개만 되돌린 것이 모두 여기서 걸립니다.
+**학습률 0 시험.** SAM을 직접 만들거나 가져다 쓸 때 가장 먼저 해 볼 시험입니다. 학습률을 0으로 놓고 몇 스텝을 돌립니다. 바른 SAM은 올라갔다가 돌아오므로 가중치가 비트까지 그대로여야 합니다. 되돌리기를 빠뜨린 것도, 되돌릴 값을 사본이 아닌 것으로 적어 둔 것도 여기서 걸립니다.
 """
 
 # %%
@@ -792,7 +795,7 @@ e = \rho \frac{g}{\lVert g \rVert}, \qquad
 h = \frac1N \sum_{k=1}^{N} \nabla L_k(w + e)
 $$
 
-두 번째 합이 끝날 때까지 가중치는 $w + e$에 머물러야 하고, 그동안 마이크로 배치를 처음부터 다시 보아야 합니다. 로더는 한 번 지나간 배치를 다시 주지 않으므로 **구간의 입력을 들고 있습니다.** 메모리를 많이 쓰는 것은 입력이 아니라 계산 그래프입니다. 그래프는 마이크로 배치의 역전파가 끝날 때마다 해제됩니다.
+두 번째 합이 끝날 때까지 가중치는 $w + e$에 머물러야 하고, 그동안 마이크로 배치를 처음부터 다시 보아야 합니다. 로더는 한 번 지나간 배치를 다시 주지 않으므로 **구간의 입력을 들고 있습니다.** 메모리를 얼마나 쓰는지는 6절에서 잽니다.
 
 이렇게 하면 구간을 이어 붙인 큰 배치의 SAM과 같을까요? 잘 알려진 구현의 저장소에는 서로 다른 답이 있습니다. 2020년에는 누적 코드를 보고 「맞는 방법」이라고 했고([#3](https://github.com/davda54/sam/issues/3)), 2022년에는 「이 구현으로는 할 수 없다」고 했습니다([#62](https://github.com/davda54/sam/issues/62)). 재 보면 됩니다.
 """
@@ -981,7 +984,7 @@ reveal("04-7")
 
 # %% [markdown]
 r"""
-첫 번째 그레이디언트는 **방향만** 쓰입니다. 그래서 첫 번째 패스에서는 노름 클리핑, $N$으로 나누기, 스케일러의 배율이 모두 지워집니다. 두 번째 그레이디언트는 그대로 업데이트가 되므로 나누기도 클리핑도 여기에 있어야 합니다. 첫 번째에만 클리핑하는 코드는 「클리핑을 했다」고 적혀 있지만 튀는 배치(outlier)를 막지 못합니다.
+첫 번째 그레이디언트는 **방향만** 쓰이고, 노름 클리핑은 길이만 줄입니다. 그래서 클리핑은 업데이트가 되는 그레이디언트, 곧 두 번째 패스의 것에 해야 합니다. 첫 번째에만 클리핑하는 코드는 「클리핑을 했다」고 적혀 있지만 튀는 배치(outlier)를 막지 못합니다.
 
 값마다 따로 범위를 막는 `clip_grad_value_`는 방향을 바꾸므로 첫 번째 패스에서도 결과가 달라집니다.
 
@@ -989,7 +992,7 @@ r"""
 
 약 40분 · ★★★
 
-이제 1절의 코드를 고칩니다. `micro_batches`는 제너레이터일 수 있으니 두 번 돌 수 없습니다. 한 구간씩 꺼내어 들고 있으세요. 마지막 구간이 짧으면 실제 개수로 나눕니다. 클리핑하는 자리는 방금 보았습니다. docstring의 「이어 붙인 배치에 한 것과 같다」는 말은 4.1절의 조건, 곧 마이크로 배치의 크기가 모두 같을 때의 이야기입니다.
+이제 1절의 코드를 고칩니다. `micro_batches`는 제너레이터일 수 있으니 두 번 돌 수 없습니다. 한 구간씩 꺼내어 들고 있으세요. 마지막 구간이 짧으면 실제 개수로 나눕니다. 클리핑하는 자리는 방금 보았습니다. 마이크로 배치의 크기는 모두 같습니다. 4.1절에서 잰 것처럼, 크기가 다르면 이 함수의 결과는 이어 붙인 배치와 어긋납니다.
 """
 
 
@@ -998,10 +1001,11 @@ def sam_accumulate(model, sam, loss_fn, micro_batches, accum_steps, *, max_norm=
     """마이크로 배치 accum_steps개(한 구간)마다 SAM 업데이트를 한 번 하고, 구간마다의 손실을 리스트로 돌려줍니다.
 
     micro_batches: (xb, yb)를 차례로 내는 이터러블입니다. 제너레이터일 수도 있습니다(한 번만 돌 수 있습니다).
+        마이크로 배치의 크기(샘플 수)는 모두 같습니다.
     max_norm: 값이 있으면 구간마다 한 번, 업데이트에 쓸 그레이디언트를 줄입니다.
 
     두 패스 모두 구간의 마이크로 배치를 전부 봅니다. 마지막 구간이 짧으면 거기에 있는 것으로 평균을 냅니다.
-    돌려주는 손실은 w에서 잰 것의 구간 평균입니다. 구간을 이어 붙인 배치에 sam_step을 한 것과 같습니다.
+    돌려주는 손실은 w에서 잰 것의 구간 평균입니다. 크기가 모두 같으므로, 구간을 이어 붙인 배치에 sam_step을 한 것과 같습니다.
     """
     # BEGIN SOLUTION
     losses = []
@@ -1041,6 +1045,57 @@ try:
     print("h1, h2, h3, h4가 들어간 양:", recipe(sam_accumulate))
 except (NotImplementedError, TypeError, AttributeError) as error:
     print(f"sam_accumulate를 완성하면 여기에 결과가 나옵니다. ({type(error).__name__})")
+
+# %% [markdown]
+r"""
+### 보너스 1. `sam_accumulate_weighted`
+
+약 25분 · ★★☆
+
+점수에 들어가지 않고, 힌트도 없습니다. 건너뛰어도 뒤의 절은 그대로 이어집니다.
+
+4.1절의 [8, 8, 8, 3]처럼 **크기가 다른** 마이크로 배치를 받는 `sam_accumulate`입니다. 올라갈 방향을 정하는 그레이디언트도, 업데이트에 쓰는 그레이디언트도, 돌려주는 손실도 구간을 이어 붙인 배치의 것과 같아야 합니다. 샘플마다 같은 몫을 갖는다는 뜻입니다. `loss_fn`은 받은 배치의 **샘플 평균**을 돌려줍니다. 나머지 약속은 연습 문제 3과 같습니다. 받은 모드는 바꾸지 않습니다.
+"""
+
+
+# %% tags=["exercise:sam_accumulate_weighted"]
+def sam_accumulate_weighted(model, sam, loss_fn, micro_batches, accum_steps, *, max_norm=None) -> list[float]:
+    """sam_accumulate와 같지만, 마이크로 배치의 크기가 서로 달라도 이어 붙인 배치에 sam_step을 한 것과 같습니다.
+
+    micro_batches: (xb, yb)를 차례로 내는 이터러블입니다. 제너레이터일 수도, 비어 있을 수도 있습니다. 크기는 저마다 다릅니다.
+    loss_fn: 받은 배치의 샘플 평균을 돌려줍니다.
+    max_norm: 값이 있으면 구간마다 한 번, 업데이트에 쓸 그레이디언트를 줄입니다.
+
+    마지막 구간이 짧으면 거기에 있는 샘플로 평균을 냅니다.
+    돌려주는 리스트에는 구간마다 하나씩, w에서 잰 손실의 샘플 평균이 float로 들어 있습니다.
+    """
+    # BEGIN SOLUTION
+    losses = []
+    stream = iter(micro_batches)
+    sam.zero_grad()
+    while window := list(islice(stream, accum_steps)):
+        # 몫을 정하려면 구간의 샘플 수를 먼저 알아야 합니다
+        total = sum(len(yb) for _, yb in window)
+        window_loss = 0.0
+        for xb, yb in window:
+            loss = loss_fn(model(xb), yb)
+            (loss * (len(yb) / total)).backward()
+            window_loss += loss.item() * (len(yb) / total)
+        sam.first_step(zero_grad=True)
+
+        for xb, yb in window:
+            perturbed_loss = loss_fn(model(xb), yb)
+            (perturbed_loss * (len(yb) / total)).backward()
+        if max_norm is not None:
+            clip_grad_norm_(model.parameters(), max_norm)
+        sam.second_step(zero_grad=True)
+        losses.append(window_loss)
+    return losses
+    # END SOLUTION
+
+
+# %% tags=["check"]
+check(sam_accumulate_weighted)
 
 # %% [markdown]
 r"""
@@ -1147,7 +1202,7 @@ r"""
 
 ### 5.2 드롭아웃
 
-드롭아웃(dropout)이 있으면 두 패스의 마스크가 다릅니다. $g$와 $h$는 서로 다른 모델의 그레이디언트인 셈입니다.
+드롭아웃(dropout)이 있으면 두 패스의 마스크가 다릅니다.
 
 **예측 9.** 드롭아웃 0.3인 모델에서 두 번째 패스의 마스크가 바뀌면 $h$가 달라집니다. 그 차이는, 같은 마스크에서 SAM이 그레이디언트를 바꾸는 양 $\lVert h - g \rVert$의 몇 배쯤일까요?
 
@@ -1188,7 +1243,7 @@ reveal("04-9")
 
 # %% [markdown]
 r"""
-같은 마스크를 쓰려면 첫 번째 패스를 시작할 때의 난수 상태를 적어 두었다가 두 번째 패스 앞에서 되돌립니다. 누적이어도 구간마다 한 번이면 됩니다. 두 패스가 마이크로 배치를 같은 순서로 보기 때문입니다.
+마스크가 다르면 $g$와 $h$는 서로 다른 모델의 그레이디언트인 셈입니다. 같은 마스크를 쓰려면 첫 번째 패스를 시작할 때의 난수 상태를 적어 두었다가 두 번째 패스 앞에서 되돌립니다. 누적이어도 구간마다 한 번이면 됩니다. 두 패스가 마이크로 배치를 같은 순서로 보기 때문입니다.
 """
 
 # %%
@@ -1219,7 +1274,7 @@ float16이면 손실에 배율을 곱합니다. 두 패스에서는 어떻게 �
 
 `unscale_`을 두 패스에서 모두 부르면 「이미 불렀다」는 `RuntimeError`가 납니다. 업데이트 한 번에 한 번만 부를 수 있습니다.
 
-남는 문제는 오버플로(overflow)입니다. 첫 번째 패스의 그레이디언트가 inf이면 $e = \infty / \infty$, 곧 NaN입니다. 가중치가 모두 NaN이 됩니다.
+남는 문제는 오버플로(overflow)입니다. 첫 번째 패스의 그레이디언트에 inf가 있으면 올라간 자리의 가중치도 쓸 수 없는 값이 됩니다.
 
 **예측 10.** 첫 번째 패스가 넘쳤습니다. 위의 표대로 계속하면, 되돌릴 때 (1) 적어 둔 값을 복사하는 구현과 (2) $e$를 빼는 구현의 가중치는 어떻게 될까요?
 
@@ -1285,13 +1340,13 @@ assert apart(0.05 * g / g.norm(), 0.05 * (65536 * g) / (65536 * g).norm()) < 1e-
 
 # %% [markdown]
 r"""
-복사로 되돌리는 구현은 넘친 구간에서 순전파와 역전파를 헛되이 하고, 스텝을 건너뛰고, 배율을 낮추고, 다음 구간으로 갑니다. 따로 처리할 것이 없습니다. 빼는 구현은 첫 구간에서 가중치를 모두 잃고 다시는 돌아오지 못합니다.
+첫 번째 그레이디언트가 inf이면 $e = \infty / \infty$, 곧 NaN이고, 가중치도 모두 NaN이 됩니다. 복사로 되돌리는 구현은 넘친 구간에서 순전파와 역전파를 헛되이 하고, 스텝을 건너뛰고, 배율을 낮추고, 다음 구간으로 갑니다. 따로 처리할 것이 없습니다. 빼는 구현은 첫 구간에서 가중치를 모두 잃고 다시는 돌아오지 못합니다.
 
-`scaler.step(sam)`처럼 SAM 객체를 통째로 넘기는 코드도 있습니다. 넘치면 스케일러가 `sam.step()`을 **부르지 않으므로** 되돌리기까지 건너뜁니다. 되돌리기는 스케일러 밖에 두어야 합니다.
+`scaler.step(sam)`처럼 SAM 객체를 통째로 넘기는 코드도 있습니다. 어떻게 되는지는 9절의 루프 3에서 봅니다.
 
 ### 5.4 스케줄러: 어느 객체에 걸까요
 
-스케줄러는 자기에게 준 옵티마이저의 `param_groups`를 고칩니다. 실제로 스텝을 하는 것은 base 옵티마이저입니다.
+스케줄러(scheduler)는 옵티마이저에 겁니다. SAM도 base도 `Optimizer`이므로 둘 가운데 하나를 골라야 합니다.
 
 **예측 11.** SAM이 자기 `param_groups`를 따로 들고 있습니다. 스케줄러를 SAM에 겁니다. base 옵티마이저의 학습률은 어떻게 될까요?
 
@@ -1357,7 +1412,7 @@ reveal("04-11")
 
 # %% [markdown]
 r"""
-그룹을 함께 쓰면 어느 쪽에 걸어도 됩니다. 그래도 **base 옵티마이저에 거는 편**을 권합니다. SAM에 걸면 「`optimizer.step()`보다 먼저 불렀다」는 경고가 나옵니다. SAM은 `step()`이 아니라 `first_step()`과 `second_step()`을 부르기 때문입니다. 앞 레슨의 워밍업(warmup)과 감쇠도 이렇게 걸면 그대로 쓸 수 있습니다. `scheduler.step()`은 패스마다가 아니라 업데이트마다 한 번입니다.
+스케줄러는 자기에게 준 옵티마이저의 `param_groups`를 고치고, 실제로 스텝을 하는 것은 base 옵티마이저입니다. 그래서 연습 문제 1에서 그룹을 같은 것으로 하라고 했습니다. 그룹을 함께 쓰면 어느 쪽에 걸어도 됩니다. 그래도 **base 옵티마이저에 거는 편**을 권합니다. SAM에 걸면 「`optimizer.step()`보다 먼저 불렀다」는 경고가 나옵니다. SAM은 `step()`이 아니라 `first_step()`과 `second_step()`을 부르기 때문입니다. 앞 레슨의 워밍업(warmup)과 감쇠도 이렇게 걸면 그대로 쓸 수 있습니다. `scheduler.step()`은 패스마다가 아니라 업데이트마다 한 번입니다.
 
 ### 5.5 그레이디언트가 None인 매개변수
 
@@ -1546,14 +1601,14 @@ reveal("04-13")
 
 # %% [markdown]
 r"""
-SAM이 더 쓰는 메모리는 적어 둔 가중치 한 벌입니다. 그래프는 첫 번째 패스가 끝나면 해제되므로 늘지 않고, 누적하면 마이크로 배치 하나의 몫으로 줄어듭니다. 시간은 누적하든 하지 않든 두 배쯤입니다. 그래서 SAM을 비교할 때는 **같은 에폭이 아니라 같은 시간**을 쓴 상대도 함께 놓아야 합니다. 다음 절에서 그렇게 합니다.
+메모리를 많이 쓰는 것은 들고 있는 입력이 아니라 계산 그래프입니다. SAM이 더 쓰는 메모리는 적어 둔 가중치 한 벌입니다. 그래프는 첫 번째 패스가 끝나면 해제되므로 늘지 않고, 누적하면 마이크로 배치 하나의 몫으로 줄어듭니다. 시간은 누적하든 하지 않든 두 배쯤입니다. 그래서 SAM을 비교할 때는 **같은 에폭이 아니라 같은 시간**을 쓴 상대도 함께 놓아야 합니다. 다음 절에서 그렇게 합니다.
 """
 
 # %% [markdown]
 r"""
 ## 7. 정말 더 평탄할까요
 
-약 45분 · ★★★
+약 55분 · ★★★
 
 ### 7.1 첨예도를 재는 법
 
@@ -1611,9 +1666,9 @@ check(sharpness)
 r"""
 ### 7.2 SGD와 SAM을 비교합니다
 
-SAM이 가장 돋보인다고 알려진 곳은 정답에 잡음이 섞인 데이터입니다. 학습 이미지를 300장으로 줄이고 **정답의 20%를 아무 숫자로 바꿉니다.** 검증 데이터 360장과, 학습에 쓰지 않은 1,137장(시험 데이터)의 정답은 깨끗합니다.
+먼저 정답에 잡음이 섞인 데이터에서 비교합니다. 학습 이미지를 300장으로 줄이고 **정답의 20%를 아무 숫자로 바꿉니다.** 검증 데이터 360장과, 학습에 쓰지 않은 1,137장(시험 데이터)의 정답은 깨끗합니다.
 
-$\rho$를 바꾸어 가며 고른 SAM($\rho = 0.5$)의 검증 정확도는 91%대이고, 학습률 0.1의 SGD는 85% 안팎입니다. 그런데 이 비교는 공평하지 않습니다. SAM에는 하이퍼파라미터(hyperparameter) $\rho$를 골라 주었고, SGD는 아무것도 골라 주지 않았습니다. SGD에도 학습률, 가중치 감쇠(weight decay), 라벨 스무딩(label smoothing)을 하나씩 골라 줍니다. 학습률 3개, 가중치 감쇠 4개, 라벨 스무딩 3개를 시드 10개로 돌려 보고, 검증 정확도가 가장 높은 값을 썼습니다.
+$\rho$를 바꾸어 가며 고른 SAM($\rho = 0.5$)의 검증 정확도는 91%대이고, 학습률 0.1의 SGD는 85% 안팎입니다. SGD에도 하이퍼파라미터(hyperparameter)를 골라 줍니다. 학습률, 가중치 감쇠(weight decay), 라벨 스무딩(label smoothing) 가운데 하나씩입니다. 학습률 3개, 가중치 감쇠 4개, 라벨 스무딩 3개를 시드 10개로 돌려 보고, 검증 정확도가 가장 높은 값을 썼습니다.
 
 **예측 14.** 이 가운데 가장 나은 SGD와 SAM($\rho = 0.5$)의 시험 정확도 차이는 얼마일까요?
 
@@ -1806,14 +1861,14 @@ reveal("04-15", measured=letter)
 r"""
 표를 조심해서 읽어야 합니다.
 
-- 조정하지 않은 SGD와 비교하면 SAM이 크게 이긴 것처럼 보입니다. **상대도 조정하면 차이가 거의 사라집니다.** 이 데이터에서는 라벨 스무딩을 쓴 SGD가 절반의 계산으로 SAM과 비슷합니다. 새 방법을 볼 때는 상대를 얼마나 조정했는지를 먼저 확인하세요.
+- 조정하지 않은 SGD와 비교하면 SAM이 크게 이긴 것처럼 보입니다. 공평하지 않은 비교입니다. SAM에는 $\rho$를 골라 주었고 SGD에는 아무것도 골라 주지 않았습니다. **상대도 조정하면 차이가 거의 사라집니다.** 이 데이터에서는 라벨 스무딩을 쓴 SGD가 절반의 계산으로 SAM과 비슷합니다. 새 방법을 볼 때는 상대를 얼마나 조정했는지를 먼저 확인하세요.
 - **반지름 $\rho$도 학습률처럼 골라야 하는 하이퍼파라미터입니다.** 0.05로는 얻은 것이 작고, 1에서는 학습이 무너졌습니다.
 - 마지막 열을 보면 SGD도 가장 좋은 에폭에서 멈추면 차이가 많이 줄어듭니다. SAM이 얻은 것의 일부는 조기 종료(early stopping)로도 얻습니다.
 - 잡음이 없으면 두 방법은 비슷합니다. 그런데 SAM은 계산을 두 배로 했으므로, 같은 시간을 쓴 SGD보다 나을 것이 없습니다.
 
 ### 7.3 같은 해를 여러 방법으로 재기
 
-이름대로라면 SAM의 해가 덜 첨예해야 합니다. 잡음이 있는 300장에서 학습한 SGD와 SAM($\rho = 0.5$)의 해를 **연습 문제 4의 측정법**으로 재 봅니다.
+잡음이 있는 300장에서 학습한 SGD와 SAM($\rho = 0.5$)의 해를 **연습 문제 4의 측정법**으로 재 봅니다.
 
 **예측 16.** 그레이디언트 방향으로 한 걸음(거리 0.2) 올라갔을 때 손실이 더 크게 오르는 쪽은 어느 해일까요?
 
@@ -1960,8 +2015,173 @@ assert heights[second_title, "SGD"] < 0.3 * heights[first_title, "SGD"]
 
 # %% [markdown]
 r"""
-무작위 방향으로는 일곱 배 가까이 멀리 가도 손실이 훨씬 덜 오릅니다. 가파른 방향은 몇 개뿐이고, 무작위로 뽑아서는 만나기 어렵습니다. 「평탄하다」고 말할 때는 **어느 방향으로, 얼마나 멀리, 어떤 스케일에서** 쟀는지를 함께 말해야 합니다. 평탄한 최솟값(flat minimum)이라서 검증 정확도가 높았다는 것도 이 실험은 보여 주지 않습니다. 둘이 함께 일어났을 뿐입니다.
+무작위 방향으로는 일곱 배 가까이 멀리 가도 손실이 훨씬 덜 오릅니다. 가파른 방향은 몇 개뿐이고, 무작위로 뽑아서는 만나기 어렵습니다.
+
+### 7.4 가장 가파른 방향의 곡률
+
+그러면 가장 가파른 방향은 어떻게 찾을까요? 해의 근처에서 손실은 이렇게 커집니다.
+
+$$ L(w + e) - L(w) \approx g^\top e + \tfrac12\, e^\top H e $$
+
+$H$는 손실을 두 번 미분한 값을 모은 **헤세 행렬**(Hessian)입니다. 길이가 같은 $e$ 가운데 $e^\top H e$가 가장 큰 것은 가장 큰 고윳값 $\lambda_{\max}$의 고유벡터입니다. 한 걸음의 높이와 달리 $\lambda_{\max}$에는 $g$의 크기가 들어 있지 않습니다.
+
+이 모델의 가중치는 9,610개라서 $H$의 칸은 9천만 개가 넘습니다. 그래도 $H$와 **벡터의 곱**은 $H$를 만들지 않고 구합니다. $g^\top v$를 한 번 더 미분하면 됩니다.
+
+$$ H v = \nabla_w \left( g^\top v \right) \qquad (v\text{는 고정}) $$
 """
+
+
+# %%
+def hessian_times(fitted, v):
+    """헤세 행렬과 벡터 v의 곱입니다. 행렬은 만들지 않습니다."""
+    parameters = list(fitted.model.parameters())
+    loss = loss_fn(fitted.model(fitted.inputs), fitted.targets)
+    grads = torch.autograd.grad(loss, parameters, create_graph=True)  # 한 번 더 미분하려고 그래프를 남깁니다
+    slope_along_v = torch.cat([g.flatten() for g in grads]) @ v.to(grads[0].dtype)
+    return flat(torch.autograd.grad(slope_along_v, parameters))
+
+
+# %% tags=["folded"]
+# 도구와 표: v, Hv, H²v, …가 만드는 작은 공간에서 고윳값을 구해(란초시 방법) 해 30개를 잽니다
+def steepest(fitted, rounds=30):
+    """(가장 큰 고윳값, 그 고유벡터)입니다. H와 벡터의 곱을 rounds번 구합니다."""
+    basis, images = [random_direction(fitted, seed=0)], []
+    for _ in range(rounds):
+        images.append(hessian_times(fitted, basis[-1]))
+        rest, known = images[-1], torch.stack(basis)
+        for _ in range(2):  # 반올림이 남긴 것까지 지우려고 두 번 뺍니다
+            rest = rest - known.T @ (known @ rest)
+        basis.append(rest / rest.norm())
+    small = known @ torch.stack(images).T
+    values, vectors = torch.linalg.eigh((small + small.T) / 2)
+    return values[-1].item(), known.T @ vectors[:, -1]
+
+
+MEASURED = ["SGD", "SGD, 학습률 0.02", "SGD, 가중치 감쇠 0.02", "SGD, 라벨 스무딩 0.5", "SAM, ρ = 0.5"]
+found = {name: [steepest(fitted) for fitted in noisy_fits[name]] for name in MEASURED}
+curvature = {name: [value for value, _ in pairs] for name, pairs in found.items()}
+lengths = {
+    name: [flat(fitted.model.parameters()).norm().item() for fitted in noisy_fits[name]] for name in MEASURED
+}
+relative = {
+    name: [value * length**2 for value, length in zip(curvature[name], lengths[name], strict=True)]
+    for name in MEASURED
+}
+show_table(
+    ["시드 6개", "λmax", "가장 작은 것 ~ 가장 큰 것", "‖w‖", "λmax·‖w‖²", "시험 정확도 (%)"],
+    [
+        [
+            name,
+            spread(curvature[name], 2),
+            f"{min(curvature[name]):.1f} ~ {max(curvature[name]):.1f}",
+            spread(lengths[name]),
+            f"{mean(relative[name]):.0f}",
+            f"{tested[name]:.1f}",
+        ]
+        for name in MEASURED
+    ],
+)
+for name, pairs in found.items():
+    for fitted, (value, vector) in zip(noisy_fits[name], pairs, strict=True):
+        assert (hessian_times(fitted, vector) - value * vector).norm() < 0.05 * value  # 고유벡터가 맞습니다
+assert max(curvature["SAM, ρ = 0.5"]) < 1.2
+assert min(curvature["SGD"]) > 2.5
+assert min(curvature["SGD, 학습률 0.02"]) > 3 * mean(curvature["SAM, ρ = 0.5"])
+assert abs(mean(lengths["SGD"]) / mean(lengths["SAM, ρ = 0.5"]) - 1) < 0.15
+assert mean(relative["SGD, 가중치 감쇠 0.02"]) < mean(relative["SAM, ρ = 0.5"]) < mean(relative["SGD"]) / 2
+
+# %% tags=["folded"]
+# 그림: 두 해의 둘레를 평면으로 자릅니다. 거리와 색의 눈금은 두 그림이 같습니다
+REACH, POINTS = 1.2, 31
+ticks = torch.linspace(-REACH, REACH, POINTS, dtype=torch.float64).tolist()
+planes = {}
+for name in ["SGD", "SAM, ρ = 0.5"]:
+    fitted, (_, vector) = noisy_fits[name][0], found[name][0]
+    w, other = flat(fitted.model.parameters()), random_direction(fitted, 1)
+    other = other - (other @ vector) * vector
+    other = other / other.norm()
+    grid = torch.tensor([[fitted.loss_at(w + x * vector + y * other) for x in ticks] for y in ticks])
+    planes[name] = grid - grid.min()  # 그림 안에서 가장 낮은 곳보다 높은 만큼
+LEVELS = [0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2]
+figure, axes = plt.subplots(1, 2, figsize=(9, 4.0), sharey=True)
+for axis, (name, grid) in zip(axes, planes.items(), strict=True):
+    shades = axis.contourf(
+        ticks, ticks, grid, levels=LEVELS, cmap="Blues", norm=BoundaryNorm(LEVELS, 256), extend="max"
+    )
+    axis.contour(ticks, ticks, grid, levels=LEVELS, colors=COLORS["muted"], linewidths=0.5)
+    axis.plot(0, 0, "o", color=COLORS["wrong"], markersize=7)
+    axis.set(title=f"{name}의 해", xlabel="가장 가파른 방향으로 움직인 거리", aspect="equal")
+    axis.grid(visible=False)
+axes[0].set_ylabel("무작위 방향으로 움직인 거리")
+figure.colorbar(shades, ax=axes, label="커진 손실", ticks=LEVELS, shrink=0.8)
+show(
+    figure,
+    "시드 0의 두 해를 같은 거리, 같은 색 눈금으로 자른 손실. 점은 학습이 끝난 자리입니다. 가로는 저마다 가장 가파른 방향이고 세로는 "
+    "무작위 방향입니다. 두 그림 모두 세로로는 거의 평평합니다. 가로로는 SGD의 골짜기가 SAM의 골짜기보다 뚜렷이 좁습니다.",
+)
+width = {name: int((grid[POINTS // 2] < 0.2).sum()) for name, grid in planes.items()}
+assert width["SAM, ρ = 0.5"] > 1.5 * width["SGD"]
+assert all((grid[:, POINTS // 2].max() - grid[:, POINTS // 2].min()) < 0.2 for grid in planes.values())
+
+# %% [markdown]
+r"""
+$\lambda_{\max}$로 재면 시드 6개 모두에서 SAM의 해가 완만합니다. SGD는 3.3에서 4.2 사이이고 SAM은 1 안팎입니다. 두 해의 $\lVert w \rVert$가 비슷하므로 같은 거리를 견줄 수 있고, 10걸음으로 찾은 최악과 결론도 같습니다.
+
+나머지 줄도 읽어야 합니다. 학습률 0.02의 SGD는 시험 정확도가 SAM과 비슷한데 $\lambda_{\max}$는 조정하지 않은 SGD만큼 큽니다. $\lambda_{\max}$ **하나로 시험 정확도가 정해지지는 않습니다.** 다만 이 해는 $\lVert w \rVert$가 작습니다. 가중치의 크기에 견준 거리로 재려고 $\lVert w \rVert^2$을 곱하면 차이가 줄고, 가중치 감쇠를 쓴 SGD는 SAM보다도 완만해집니다.
+
+그래서 「평탄하다」고 말할 때는 **어느 방향으로, 얼마나 멀리, 어떤 스케일에서** 쟀는지를 함께 말해야 합니다. 평탄한 최솟값(flat minimum)이라서 시험 정확도가 높았다는 것도 이 실험은 보여 주지 않습니다. 둘이 함께 일어났을 뿐입니다.
+
+### 보너스 2. `lambda_max`
+
+약 40분 · ★★★
+
+점수에 들어가지 않고, 힌트도 없습니다. 위의 셀은 데이터 전체와 한 모델에 맞추었습니다. 이번에는 아무 모델에나 쓸 수 있는 함수를 **거듭제곱법**(power iteration)으로 만듭니다. 아무 벡터 $v$에나 $H$를 곱하고 길이를 1로 맞추기를 되풀이하면, $v$는 절댓값이 가장 큰 고윳값의 고유벡터로 다가갑니다. 길이가 1인 $v$에서 $v^\top H v$가 그 고윳값입니다.
+
+- 돌려주는 것은 **절댓값이 가장 큰** 고윳값이고, **부호는 그대로** 둡니다. 손실이 위로 볼록한 곳에서는 음수입니다.
+- $H$는 `requires_grad=True`인 매개변수를 모두 이어 붙인 벡터 하나에 대한 것입니다. 얼린 매개변수는 빼고, 얼린 채로 둡니다.
+- 손실은 들어올 때의 모드와 난수 상태에서 잰 것 하나입니다. 드롭아웃이 있으면 모든 반복이 같은 마스크를 봅니다.
+- 재는 코드이므로 아무것도 남기지 않습니다. `sharpness`에서 지킨 것을 여기서도 지킵니다. 시작하는 $v$는 전역 난수가 아니라 자기 제너레이터에서 뽑습니다.
+"""
+
+
+# %% tags=["exercise:lambda_max"]
+def lambda_max(model, loss_fn, xb, yb, *, iterations=100) -> float:
+    """손실 loss_fn(model(xb), yb)의 헤세 행렬에서 절댓값이 가장 큰 고윳값을, 부호 그대로 float로 돌려줍니다.
+
+    iterations: 헤세 행렬과 벡터의 곱을 구하는 횟수(1 이상)입니다. 받은 만큼 되풀이합니다.
+    헤세 행렬은 requires_grad=True인 매개변수 전체에 대한 것입니다. 들어올 때의 모드와 난수 상태에서 잽니다.
+
+    가중치, 그레이디언트, requires_grad, 모드, 전역 난수 상태, 배치 정규화의 이동 통계량(num_batches_tracked까지)을
+    들어올 때 그대로 둡니다.
+    """
+    # BEGIN SOLUTION
+    params = [p for p in model.parameters() if p.requires_grad]
+    buffers = [b.clone() for b in model.buffers()]
+    # 전역 난수를 쓰지 않는 제너레이터입니다
+    generator = torch.Generator().manual_seed(0)
+    v = [torch.randn(p.shape, generator=generator).to(p) for p in params]
+
+    # 순전파는 한 번만 합니다. 그래서 모든 반복이 같은 마스크를 봅니다
+    with torch.random.fork_rng():
+        loss = loss_fn(model(xb), yb)
+    grads = torch.autograd.grad(loss, params, create_graph=True)
+    for _ in range(iterations):
+        # 길이는 이어 붙인 벡터 하나의 것입니다
+        norm = math.sqrt(sum(part.square().sum() for part in v))
+        v = [part / norm for part in v]
+        along = sum((g * part).sum() for g, part in zip(grads, v, strict=True))
+        product = torch.autograd.grad(along, params, retain_graph=True)
+        value = sum((part * h).sum() for part, h in zip(v, product, strict=True))
+        v = product
+    with torch.no_grad():
+        for b, before in zip(model.buffers(), buffers, strict=True):
+            b.copy_(before)
+    return value.item()
+    # END SOLUTION
+
+
+# %% tags=["check"]
+check(lambda_max)
 
 # %% [markdown]
 r"""
@@ -2645,7 +2865,7 @@ r"""
 
 ### 루프 1
 
-1절의 코드로 학습 루프 전체를 썼습니다. 번호를 붙인 줄을 보고, 아래의 물음 3개에 하나씩 답합니다.
+SAM과 누적으로 학습 루프 전체를 썼습니다. 번호를 붙인 줄을 보고, 아래의 물음 3개에 하나씩 답합니다.
 """
 
 
@@ -2877,7 +3097,7 @@ r"""
 <details>
 <summary>설명</summary>
 
-스텝을 건너뛰는 것은 옳습니다. 되돌리기까지 건너뛴 것이 잘못입니다. 넘칠 때마다 가중치가 오르막으로 $\rho$만큼 밀려나 거기서 학습을 이어 갑니다. 되돌리기를 스케일러 밖에서 먼저 하고, `scaler.step()`에는 base 옵티마이저를 넘깁니다.
+넘치면 스케일러는 `sam.step()`을 **부르지 않습니다.** 스텝을 건너뛰는 것은 옳습니다. 그 안에 있던 되돌리기까지 건너뛴 것이 잘못입니다. 넘칠 때마다 가중치가 오르막으로 $\rho$만큼 밀려나 거기서 학습을 이어 갑니다. 되돌리기를 스케일러 밖에서 먼저 하고, `scaler.step()`에는 base 옵티마이저를 넘깁니다.
 
 </details>
 
@@ -2991,7 +3211,7 @@ r"""
 2. SAM을 가져다 쓰면 먼저 **학습률 0 시험**을 합니다. 비트까지 그대로여야 합니다.
 3. 첫 번째 그레이디언트는 방향만, 두 번째 그레이디언트는 길이까지 쓰입니다. 부품의 자리는 여기에서 나옵니다.
 4. SAM의 비용은 두 배의 계산과 가중치 한 벌입니다. 같은 시간을 쓴 상대, 똑같이 조정한 상대와 비교해야 합니다.
-5. 첨예도는 측정법과 스케일에 따라 순서가 뒤집힙니다. 측정법 하나로 결론을 내리지 않습니다.
+5. 첨예도는 측정법과 스케일에 따라 순서가 뒤집힙니다. 그레이디언트로 한 걸음, 최악, $\lambda_{\max}$ 가운데 무엇을 쟀는지 함께 말합니다.
 
 ## 더 읽을거리
 

@@ -3,29 +3,24 @@
 The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
 """
 
-from collections.abc import Iterable
-from typing import Any
-
-import torch
 from torch.optim import Optimizer
 
 from grader.exercises.sam_accumulation._base_optimizers import momentum
 from grader.exercises.sam_accumulation._returned import record_numbers
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL, SINGLE_ATOL
+from grader.exercises.sam_accumulation._window_runs import WindowRun
 from grader.observe.fixtures.classifiers import (
     Batch,
     Net,
     adamw,
     batches,
     freeze_last,
-    gradient_norm,
     loss_function,
     mlp,
     scale_rates,
     sgd,
 )
-from grader.observe.fixtures.sam import FixtureSAM
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import items_of, type_name
 
@@ -43,29 +38,8 @@ def _problem(env: Env) -> Problem:
     return Problem(mlp(env), _micro_batches(env, 14), loss_function(env))
 
 
-class _Run:
-    """A model, its base optimizer and the fixtures' SAM, to call the student's function with again and again."""
-
-    def __init__(self, stage: Stage, model: Net, base: Optimizer, data: list[Batch] | None = None) -> None:
-        """With `data`, updates are recorded."""
-        self.stage, self.model, self.base = stage, model, base
-        self.loss_fn = loss_function(stage.env)
-        if data is not None:
-            stage.recorder.watch(model, base, batches=[xb for xb, _ in data], at_forwards=False)
-        self.sam = FixtureSAM(base, stage.recorder)
-
-    def call(self, micro_batches: Iterable[Batch], accum_steps: int, **kwargs: Any) -> Any:
-        """One call."""
-        return self.stage.recorder.call(
-            self.stage.student("sam_accumulate"),
-            *(self.model, self.sam, self.loss_fn, micro_batches, accum_steps),
-            **kwargs,
-        )
-
-    def window_norm(self, window: list[Batch]) -> float:
-        """Norm of a window's mean gradient where the weights are now."""
-        joined = (torch.cat([xb for xb, _ in window]), torch.cat([yb for _, yb in window]))
-        return gradient_norm(self.model, self.loss_fn, joined)
+def _run(stage: Stage, model: Net, base: Optimizer, data: list[Batch] | None = None) -> WindowRun:
+    return WindowRun(stage, "sam_accumulate", model, base, data)
 
 
 @driver.scenario("sgd", "SGD 위의 SAM", problem=_problem)
@@ -73,7 +47,7 @@ def _sgd(stage: Stage) -> None:
     """Two windows of four, in train mode, then two of three, in eval mode: for this model they are the same."""
     data = _micro_batches(stage.env, 14)
     model = mlp(stage.env)
-    run = _Run(stage, model, sgd(model), data)
+    run = _run(stage, model, sgd(model), data)
     run.call(data[:8], 4)
     scale_rates(run.base, 0.8)
     model.eval()
@@ -84,7 +58,7 @@ def _sgd(stage: Stage) -> None:
 def _ones(stage: Stage) -> None:
     data = _micro_batches(stage.env, 2)
     model = mlp(stage.env)
-    _Run(stage, model, sgd(model), data).call(data, 1)
+    _run(stage, model, sgd(model), data).call(data, 1)
 
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
@@ -93,7 +67,7 @@ def _clip(stage: Stage) -> None:
     always acts hides a wrong scale, such as gradients not divided by the length of the window."""
     data = _micro_batches(stage.env, 8)
     model = mlp(stage.env)
-    run = _Run(stage, model, sgd(model), data)
+    run = _run(stage, model, sgd(model), data)
     norm = run.window_norm(data[:3])
     run.call(data[:6], 3, max_norm=0.15 * norm)
     run.call(data[6:], 2, max_norm=50.0 * norm)
@@ -104,7 +78,7 @@ def _leftover(stage: Stage) -> None:
     """Seven micro-batches by four, three by two, one by nine: what a rest leaves behind would show in the next call."""
     data = _micro_batches(stage.env, 11)
     model = mlp(stage.env)
-    run = _Run(stage, model, sgd(model), data)
+    run = _run(stage, model, sgd(model), data)
     for part, accum_steps in ((data[:7], 4), (data[7:10], 2), (data[10:], 9)):
         run.call(part, accum_steps)
 
@@ -119,7 +93,7 @@ def _leftover_losses(stage: Stage) -> None:
 def _generator(stage: Stage) -> None:
     data = _micro_batches(stage.env, 6)
     model = mlp(stage.env)
-    _Run(stage, model, sgd(model), data).call((batch for batch in data), 3)
+    _run(stage, model, sgd(model), data).call((batch for batch in data), 3)
 
 
 @driver.scenario("empty", "빈 입력", check="edges")
@@ -127,7 +101,7 @@ def _empty(stage: Stage) -> None:
     """Nothing to do, and nothing to return."""
     data = _micro_batches(stage.env, 1)
     model = mlp(stage.env)
-    returned = _Run(stage, model, sgd(model), data).call([], 2)
+    returned = _run(stage, model, sgd(model), data).call([], 2)
     stage.recorder.fact("돌려준 손실의 개수", len(items_of(returned)))
 
 
@@ -135,7 +109,7 @@ def _empty(stage: Stage) -> None:
 def _adamw(stage: Stage) -> None:
     data = _micro_batches(stage.env, 6)
     model = mlp(stage.env)
-    run = _Run(stage, model, adamw(model), data)
+    run = _run(stage, model, adamw(model), data)
     run.call(data, 2)
 
 
@@ -145,7 +119,7 @@ def _together(stage: Stage) -> None:
     data = _micro_batches(stage.env, 10)
     model = mlp(stage.env)
     freeze_last(model)
-    run = _Run(stage, model, momentum(model), data)
+    run = _run(stage, model, momentum(model), data)
     limit = 0.15 * run.window_norm(data[:3])
     for part in (data[:5], data[5:]):
         run.call((batch for batch in part), 3, max_norm=limit)
@@ -157,22 +131,22 @@ def _single(stage: Stage) -> None:
     """Autocast leaves float64 alone, and shows here."""
     data = [(xb.float(), yb) for xb, yb in _micro_batches(stage.env, 4)]
     model = mlp(stage.env).float()
-    _Run(stage, model, sgd(model), data).call(data, 2)
+    _run(stage, model, sgd(model), data).call(data, 2)
 
 
 def _accumulate_in_mode(stage: Stage, model: Net) -> None:
-    _Run(stage, model, sgd(model)).call(_micro_batches(stage.env, 4), 2)
+    _run(stage, model, sgd(model)).call(_micro_batches(stage.env, 4), 2)
 
 
 add_mode_scenarios(driver, "modes", _accumulate_in_mode)
 
 
-def _unmoved(stage: Stage) -> _Run:
+def _unmoved(stage: Stage) -> WindowRun:
     """Rates of zero, so that the weights stay where they are."""
     model = mlp(stage.env)
     base = sgd(model)
     scale_rates(base, 0.0)
-    return _Run(stage, model, base)
+    return _run(stage, model, base)
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
@@ -182,7 +156,7 @@ def _returns(stage: Stage) -> None:
     losses = items_of(_unmoved(stage).call(data[:6], 3))
     for number in range(2):
         model = mlp(stage.env, f"model {number}")
-        losses += items_of(_Run(stage, model, sgd(model)).call(data[6 + 2 * number : 8 + 2 * number], 2))
+        losses += items_of(_run(stage, model, sgd(model)).call(data[6 + 2 * number : 8 + 2 * number], 2))
     record_numbers(stage.recorder, losses)
 
 

@@ -9,12 +9,17 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from grader.exercises.sam_accumulation._flat_weights import flat_weights
 from grader.exercises.sam_accumulation._returned import record_numbers
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.exercises.sam_accumulation._tolerances import FLOAT32_ATOL, SINGLE_ATOL
+from grader.exercises.sam_accumulation._untouched import (
+    add_state_scenarios,
+    add_weight_scenarios,
+    record_that_it_looked,
+)
 from grader.observe.fixtures.classifiers import (
     Batch,
     LossFn,
@@ -44,15 +49,13 @@ def _measure(stage: Stage, model: Net, batch: Batch, rho: float, loss_fn: LossFn
     )
 
 
-def _measure_once(stage: Stage, model: Net) -> Any:
-    (batch,) = batches(stage.env, (6,))
+def _measure_batch(stage: Stage, model: Net, batch: Batch) -> Any:
     return _measure(stage, model, batch, 0.3)
 
 
-def _record_that_it_looked(stage: Stage) -> None:
-    """Who never looks at the model changes nothing in it, and that earns nothing."""
-    forwards = sum(event.kind == "forward" for event in stage.recorder.run.events)
-    stage.recorder.fact("부를 때마다 모델에 배치를 넣어 봄", forwards >= stage.recorder.calls)
+def _measure_once(stage: Stage, model: Net) -> Any:
+    (batch,) = batches(stage.env, (6,))
+    return _measure_batch(stage, model, batch)
 
 
 def _values(stage: Stage, make: Callable[[str], Net]) -> None:
@@ -118,42 +121,7 @@ def _values_by_mode(stage: Stage) -> None:
     record_numbers(stage.recorder, values)
 
 
-@driver.scenario("weights", "가중치를 그대로 두기")
-def _weights(stage: Stage) -> None:
-    """Called twice: what one call leaves behind, the next one adds to."""
-    model = mlp(stage.env)
-    before = flat_weights(model)
-    for batch, rho in zip(batches(stage.env, (6, 4)), (0.4, 0.05), strict=True):
-        _measure(stage, model, batch, rho)
-    stage.recorder.array("가중치가 옮겨진 거리", (flat_weights(model) - before).norm().reshape(1))
-    _record_that_it_looked(stage)
-
-
-@driver.scenario("gradients", "그레이디언트가 없던 모델", check="weights")
-def _no_gradients(stage: Stage) -> None:
-    model = mlp(stage.env)
-    _measure_once(stage, model)
-    appeared = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in model.parameters())
-    stage.recorder.fact("없던 그레이디언트가 생김", appeared)
-    _record_that_it_looked(stage)
-
-
-@driver.scenario("held-gradients", "그레이디언트를 쌓고 있던 모델", check="weights")
-def _held_gradients(stage: Stage) -> None:
-    model = mlp(stage.env)
-    generator = stage.env.generator("gradients")
-    held = []
-    for parameter in model.parameters():
-        noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-        held.append(noise.to(parameter.device))
-        parameter.grad = held[-1].clone()
-    _measure_once(stage, model)
-    kept = [
-        p.grad is not None and bool(torch.equal(p.grad, g))
-        for p, g in zip(model.parameters(), held, strict=True)
-    ]
-    stage.recorder.fact("있던 그레이디언트가 그대로임", all(kept))
-    _record_that_it_looked(stage)
+add_weight_scenarios(driver, "weights", _measure_batch)
 
 
 @driver.scenario("frozen", "얼린 매개변수가 있는 모델", check="weights")
@@ -180,46 +148,11 @@ def _frozen(stage: Stage) -> None:
     stage.recorder.array("가중치가 옮겨진 거리", (flat_weights(model) - before).norm().reshape(1))
 
 
-def _statistics_after(stage: Stage) -> nn.BatchNorm1d:
-    model = norm_dropout_mlp(stage.env).train()
-    _measure_once(stage, model)
-    norm: Any = model.layers[1]
-    return norm  # type: ignore[no-any-return]
-
-
-@driver.scenario("statistics", "배치 정규화의 이동 통계량")
-def _statistics(stage: Stage) -> None:
-    norm = _statistics_after(stage)
-    assert norm.running_mean is not None
-    assert norm.running_var is not None
-    stage.recorder.array("buffers", torch.cat([norm.running_mean, norm.running_var]))
-    _record_that_it_looked(stage)
-
-
-@driver.scenario("counter", "배치 정규화가 세는 배치 수", check="statistics")
-def _counter(stage: Stage) -> None:
-    """With `momentum=None` the counter is what the running statistics are averaged with."""
-    norm = _statistics_after(stage)
-    assert norm.num_batches_tracked is not None
-    stage.recorder.fact("num_batches_tracked", int(norm.num_batches_tracked))
-    _record_that_it_looked(stage)
-
-
-@driver.scenario("random-state", "난수 상태", check="statistics")
-def _random_state(stage: Stage) -> None:
-    """Only whether it is as before: what a program drew in between is asked for elsewhere."""
-    _measure_once(stage, norm_dropout_mlp(stage.env).train())
-    after = torch.get_rng_state()
-    torch.manual_seed(stage.env.number("dropout"))  # as before the call
-    untouched = torch.equal(after, torch.get_rng_state())
-    stage.recorder.fact("부른 다음의 난수 상태", "그대로" if untouched else "달라짐")
-    _record_that_it_looked(stage)
-
-
+add_state_scenarios(driver, "statistics", _measure_batch)
 add_mode_scenarios(driver, "statistics", _measure_once)
 
 
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
     stage.recorder.fact("반환 타입", type_name(_measure_once(stage, mlp(stage.env))))
-    _record_that_it_looked(stage)
+    record_that_it_looked(stage)

@@ -1,0 +1,98 @@
+"""What a function that only measures must leave as it was: for `sharpness` and `lambda_max`.
+
+What is left behind does not depend on the value that is measured.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from grader.exercises.sam_accumulation._flat_weights import flat_weights
+from grader.observe.fixtures.classifiers import Batch, Net, batches, mlp, norm_dropout_mlp
+from grader.observe.play import Driver, Stage
+
+Measure = Callable[[Stage, Net, Batch], Any]
+"""Makes the model tell the recorder of its forwards, sets the random state, and calls the student's function once."""
+
+
+def record_that_it_looked(stage: Stage) -> None:
+    """Who never looks at the model changes nothing in it, and that earns nothing."""
+    forwards = sum(event.kind == "forward" for event in stage.recorder.run.events)
+    stage.recorder.fact("부를 때마다 모델에 배치를 넣어 봄", forwards >= stage.recorder.calls)
+
+
+def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
+    """Weights and gradients stay: where there are gradients, and where there are none."""
+
+    @driver.scenario("weights", "가중치를 그대로 두기", check=check)
+    def _weights(stage: Stage) -> None:
+        """Called twice: what one call leaves behind, the next one adds to."""
+        model = mlp(stage.env)
+        before = flat_weights(model)
+        for batch in batches(stage.env, (6, 4)):
+            measure(stage, model, batch)
+        stage.recorder.array("가중치가 옮겨진 거리", (flat_weights(model) - before).norm().reshape(1))
+        record_that_it_looked(stage)
+
+    @driver.scenario("gradients", "그레이디언트가 없던 모델", check=check)
+    def _no_gradients(stage: Stage) -> None:
+        model = mlp(stage.env)
+        measure(stage, model, *batches(stage.env, (6,)))
+        appeared = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in model.parameters())
+        stage.recorder.fact("없던 그레이디언트가 생김", appeared)
+        record_that_it_looked(stage)
+
+    @driver.scenario("held-gradients", "그레이디언트를 쌓고 있던 모델", check=check)
+    def _held_gradients(stage: Stage) -> None:
+        model = mlp(stage.env)
+        generator = stage.env.generator("gradients")
+        held = []
+        for parameter in model.parameters():
+            noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+            held.append(noise.to(parameter.device))
+            parameter.grad = held[-1].clone()
+        measure(stage, model, *batches(stage.env, (6,)))
+        kept = [
+            p.grad is not None and bool(torch.equal(p.grad, g))
+            for p, g in zip(model.parameters(), held, strict=True)
+        ]
+        stage.recorder.fact("있던 그레이디언트가 그대로임", all(kept))
+        record_that_it_looked(stage)
+
+
+def add_state_scenarios(driver: Driver, check: str, measure: Measure) -> None:
+    """BatchNorm's buffers and the random state stay."""
+
+    def norm_after(stage: Stage) -> nn.BatchNorm1d:
+        model = norm_dropout_mlp(stage.env).train()
+        measure(stage, model, *batches(stage.env, (6,)))
+        norm: Any = model.layers[1]
+        return norm  # type: ignore[no-any-return]
+
+    @driver.scenario("statistics", "배치 정규화의 이동 통계량", check=check)
+    def _statistics(stage: Stage) -> None:
+        norm = norm_after(stage)
+        assert norm.running_mean is not None
+        assert norm.running_var is not None
+        stage.recorder.array("buffers", torch.cat([norm.running_mean, norm.running_var]))
+        record_that_it_looked(stage)
+
+    @driver.scenario("counter", "배치 정규화가 세는 배치 수", check=check)
+    def _counter(stage: Stage) -> None:
+        """With `momentum=None` the counter is what the running statistics are averaged with."""
+        norm = norm_after(stage)
+        assert norm.num_batches_tracked is not None
+        stage.recorder.fact("num_batches_tracked", int(norm.num_batches_tracked))
+        record_that_it_looked(stage)
+
+    @driver.scenario("random-state", "난수 상태", check=check)
+    def _random_state(stage: Stage) -> None:
+        """Only whether it is as before: what a program drew in between is asked for elsewhere."""
+        measure(stage, norm_dropout_mlp(stage.env).train(), *batches(stage.env, (6,)))
+        after = torch.get_rng_state()
+        torch.manual_seed(stage.env.number("dropout"))  # as before the call
+        untouched = torch.equal(after, torch.get_rng_state())
+        stage.recorder.fact("부른 다음의 난수 상태", "그대로" if untouched else "달라짐")
+        record_that_it_looked(stage)

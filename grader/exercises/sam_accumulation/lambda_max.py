@@ -1,0 +1,176 @@
+"""Driver of `lambda_max`: the value where power iteration has long converged, and what it must leave as it was.
+
+Start vectors differ from program to program. So every value is asked for where one eigenvalue stands clear of the
+others: samples that are much alike, targets that are nearly met and outputs that weigh unequally leave one direction
+that is by far the steepest.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.sam_accumulation._returned import record_numbers
+from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
+from grader.exercises.sam_accumulation._untouched import add_state_scenarios, add_weight_scenarios
+from grader.observe.fixtures.classifiers import (
+    CLASSES,
+    FEATURES,
+    HIDDEN,
+    Batch,
+    LossFn,
+    Net,
+    batches,
+    initialised,
+    loss_function,
+    mlp,
+    set_modes,
+)
+from grader.observe.play import Driver, Env, Stage
+from grader.observe.values import type_name
+
+driver = Driver("lambda_max")
+
+_VALUE_ATOL = 1e-5
+"""Differences of gradients instead of a second derivative, and a float32 on the way out, are right too."""
+
+_SINGLE_ATOL = 1e-3
+"""A second derivative in float32, of a value of about 5."""
+
+
+def _measure(
+    stage: Stage, model: Net, batch: Batch, loss_fn: LossFn | None = None, iterations: int | None = None
+) -> Any:
+    """Ask once, from a random state that follows from the scenario."""
+    model.observer = stage.recorder
+    torch.manual_seed(stage.env.number("dropout"))
+    asked = {} if iterations is None else {"iterations": iterations}
+    return stage.recorder.call(
+        stage.student("lambda_max"), model, loss_fn or loss_function(stage.env), *batch, **asked
+    )
+
+
+def _measure_batch(stage: Stage, model: Net, batch: Batch) -> Any:
+    return _measure(stage, model, batch, iterations=3)
+
+
+def _measure_once(stage: Stage, model: Net) -> Any:
+    (batch,) = batches(stage.env, (6,))
+    return _measure_batch(stage, model, batch)
+
+
+def _near_its_targets(env: Env, model: Net, size: int, salt: str = "data") -> Batch:
+    """Samples that are much alike, and targets not far from what the model makes of them without dropout."""
+    generator = env.generator(salt)
+    middle = torch.randn(FEATURES, generator=generator, dtype=torch.float64)
+    noise = torch.randn(size, FEATURES, generator=generator, dtype=torch.float64)
+    inputs = (1.5 * middle / middle.norm() + 0.2 * noise).to(env.device)
+    parameter = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    with torch.no_grad():
+        outputs = model.eval()(inputs.to(parameter.dtype)).double()
+    for module, training in modes:
+        module.training = training
+    off = torch.randn(size, CLASSES, generator=generator, dtype=torch.float64).to(env.device)
+    return inputs.to(parameter.dtype), (outputs + 0.3 * off).to(parameter.dtype)
+
+
+def _loss(env: Env, *, sign: float = 1.0) -> LossFn:
+    """A squared distance in which the first output weighs most, by how much follows from the seed."""
+    first = 0.2 + 0.1 * float(torch.rand(1, generator=env.generator("loss")))
+    weights = sign * torch.tensor([first, 0.03, 0.015], dtype=torch.float64, device=env.device)
+
+    def loss_fn(output: Tensor, target: Tensor) -> Tensor:
+        return ((output - target).square() * weights.to(output.dtype)).sum(dim=1).mean()
+
+    return loss_fn
+
+
+def _dropout_mlp(env: Env, salt: str) -> Net:
+    layers = [nn.Linear(FEATURES, HIDDEN), nn.Tanh(), nn.Dropout(0.4), nn.Linear(HIDDEN, CLASSES)]
+    return initialised(Net(layers), env, salt)
+
+
+def _values(stage: Stage, make: Callable[[str], Net], loss_fn: LossFn) -> None:
+    """Two models, each measured once, on a batch of its own."""
+    values = []
+    for n, size in enumerate((6, 5)):
+        model = make(f"model {n}")
+        batch = _near_its_targets(stage.env, model, size, f"data {n}")
+        values.append(_measure(stage, model, batch, loss_fn))
+    record_numbers(stage.recorder, values)
+
+
+@driver.scenario("value", "평가 모드의 모델", atol=_VALUE_ATOL)
+def _value(stage: Stage) -> None:
+    _values(stage, lambda salt: mlp(stage.env, salt).eval(), _loss(stage.env))
+
+
+@driver.scenario("negative", "손실이 위로 볼록한 곳", check="value", atol=_VALUE_ATOL)
+def _negative(stage: Stage) -> None:
+    """The eigenvalue that is largest by absolute value is negative here."""
+    _values(stage, lambda salt: mlp(stage.env, salt).eval(), _loss(stage.env, sign=-1.0))
+
+
+@driver.scenario("slow", "수렴이 느린 모델", check="value", atol=_VALUE_ATOL)
+def _slow(stage: Stage) -> None:
+    """One layer and a squared loss: eigenvalues as given. 300 rounds are plenty, 10 are not."""
+    generator = stage.env.generator("columns")
+    noise = torch.randn(FEATURES, FEATURES, generator=generator, dtype=torch.float64)
+    turned = torch.linalg.qr(noise).Q
+    eigenvalues = torch.tensor([4.0, 3.7, 3.4, 1.0, 0.5], dtype=torch.float64)
+    inputs = ((0.5 * FEATURES * eigenvalues).sqrt()[:, None] * turned).to(stage.env.device)
+    model = initialised(Net([nn.Linear(FEATURES, 1, bias=False)]), stage.env, "model")
+
+    def squared(output: Tensor, target: Tensor) -> Tensor:
+        return (output[:, 0] - target).square().mean()
+
+    value = _measure(stage, model, (inputs, inputs.sum(dim=1)), squared, iterations=300)
+    record_numbers(stage.recorder, [value])
+
+
+@driver.scenario("float32", "float32 모델", check="value", atol=_SINGLE_ATOL)
+def _single(stage: Stage) -> None:
+    model = mlp(stage.env).float().eval()
+    batch = _near_its_targets(stage.env, model, 6)
+    record_numbers(stage.recorder, [_measure(stage, model, batch, _loss(stage.env))])
+
+
+@driver.scenario("train-mode", "드롭아웃이 있는 모델", atol=_VALUE_ATOL)
+def _train_mode(stage: Stage) -> None:
+    """One mask for all rounds: that of the random state in which the function was called."""
+    _values(stage, lambda salt: _dropout_mlp(stage.env, salt).train(), _loss(stage.env))
+
+
+@driver.scenario("frozen-value", "얼린 매개변수가 있는 모델의 값", check="frozen", atol=_VALUE_ATOL)
+def _frozen_value(stage: Stage) -> None:
+    """The Hessian of what is trained, and of nothing else."""
+    model = mlp(stage.env).eval()
+    first, *_ = model.parameters()
+    first.requires_grad_(False)
+    batch = _near_its_targets(stage.env, model, 6)
+    record_numbers(stage.recorder, [_measure(stage, model, batch, _loss(stage.env))])
+
+
+@driver.scenario("frozen", "얼린 매개변수가 있는 모델")
+def _frozen(stage: Stage) -> None:
+    model = mlp(stage.env)
+    first, *_, last = model.parameters()
+    for parameter in (first, last):
+        parameter.requires_grad_(False)
+    _measure_once(stage, model)
+    names = [name for name, p in model.named_parameters() if not p.requires_grad]
+    stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
+
+
+add_weight_scenarios(driver, "weights", _measure_batch)
+add_state_scenarios(driver, "statistics", _measure_batch)
+add_mode_scenarios(driver, "statistics", _measure_once)
+
+
+@driver.scenario("types", "반환 타입")
+def _types(stage: Stage) -> None:
+    model = mlp(stage.env)
+    set_modes(model, "eval")
+    stage.recorder.fact("반환 타입", type_name(_measure_once(stage, model)))

@@ -1,0 +1,125 @@
+"""Driver of `sam_accumulate_weighted`: windows of micro-batches that differ in size; rests, clipping, losses, modes.
+
+What `sam_accumulate` asks for already is asked again only where sizes change the answer.
+"""
+
+from torch.optim import Optimizer
+
+from grader.exercises.sam_accumulation._base_optimizers import momentum
+from grader.exercises.sam_accumulation._returned import record_numbers
+from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
+from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL, SINGLE_ATOL
+from grader.exercises.sam_accumulation._window_runs import WindowRun
+from grader.observe.fixtures.classifiers import (
+    Batch,
+    Net,
+    batches,
+    loss_function,
+    mlp,
+    scale_rates,
+    sgd,
+)
+from grader.observe.play import Driver, Env, Problem, Stage
+from grader.observe.values import items_of, type_name
+
+driver = Driver("sam_accumulate_weighted")
+
+_SIZES = (6, 2, 3, 1, 5, 2, 4, 1, 7, 3)
+"""No window below has micro-batches of one size, nor is the first one's size the window's mean."""
+
+
+def _run(stage: Stage, model: Net, base: Optimizer, data: list[Batch] | None = None) -> WindowRun:
+    return WindowRun(stage, "sam_accumulate_weighted", model, base, data)
+
+
+def _problem(env: Env) -> Problem:
+    return Problem(mlp(env), batches(env, _SIZES[:9]), loss_function(env))
+
+
+@driver.scenario("sizes", "크기가 다른 마이크로 배치", problem=_problem)
+def _sizes(stage: Stage) -> None:
+    """Three full windows in two calls; the rate falls between them."""
+    data = batches(stage.env, _SIZES[:9])
+    model = mlp(stage.env)
+    run = _run(stage, model, sgd(model), data)
+    run.call(data[:6], 3)
+    scale_rates(run.base, 0.8)
+    run.call(data[6:], 3)
+
+
+@driver.scenario("momentum", "모멘텀이 있는 base 옵티마이저", check="sizes")
+def _momentum(stage: Stage) -> None:
+    data = batches(stage.env, (3, 8, 2, 4))
+    model = mlp(stage.env)
+    _run(stage, model, momentum(model), data).call(data, 2)
+
+
+@driver.scenario("float32", "float32 모델", check="sizes", atol=SINGLE_ATOL)
+def _single(stage: Stage) -> None:
+    """Autocast leaves float64 alone, and shows here."""
+    data = [(xb.float(), yb) for xb, yb in batches(stage.env, (5, 2, 1, 4))]
+    model = mlp(stage.env).float()
+    _run(stage, model, sgd(model), data).call(data, 2)
+
+
+@driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
+def _clip(stage: Stage) -> None:
+    """The clip acts in the first call, by far, and not in the second."""
+    data = batches(stage.env, _SIZES)
+    model = mlp(stage.env)
+    run = _run(stage, model, sgd(model), data)
+    norm = run.window_norm(data[:3])
+    run.call(data[:6], 3, max_norm=0.15 * norm)
+    run.call(data[6:], 2, max_norm=50.0 * norm)
+
+
+@driver.scenario("leftover", "짧은 마지막 구간", check="edges")
+def _leftover(stage: Stage) -> None:
+    """Five by three, then three by two, then one by four: what a rest leaves behind would show in the next call."""
+    data = batches(stage.env, _SIZES[:9])
+    model = mlp(stage.env)
+    run = _run(stage, model, sgd(model), data)
+    for part, accum_steps in ((data[:5], 3), (data[5:8], 2), (data[8:], 4)):
+        run.call(part, accum_steps)
+
+
+@driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
+def _generator(stage: Stage) -> None:
+    data = batches(stage.env, _SIZES[:6])
+    model = mlp(stage.env)
+    _run(stage, model, sgd(model), data).call((batch for batch in data), 3)
+
+
+@driver.scenario("empty", "빈 입력", check="edges")
+def _empty(stage: Stage) -> None:
+    """Nothing to do, and nothing to return."""
+    model = mlp(stage.env)
+    returned = _run(stage, model, sgd(model), batches(stage.env, (2,))).call([], 2)
+    stage.recorder.fact("돌려준 손실의 개수", len(items_of(returned)))
+
+
+def _accumulate_in_mode(stage: Stage, model: Net) -> None:
+    _run(stage, model, sgd(model)).call(batches(stage.env, (4, 2, 3, 5)), 2)
+
+
+add_mode_scenarios(driver, "modes", _accumulate_in_mode)
+
+
+def _unmoved(stage: Stage) -> WindowRun:
+    """Rates of zero, so that the weights stay where they are."""
+    model = mlp(stage.env)
+    base = sgd(model)
+    scale_rates(base, 0.0)
+    return _run(stage, model, base)
+
+
+@driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
+def _returns(stage: Stage) -> None:
+    """Two full windows and a rest, at weights that stay."""
+    record_numbers(stage.recorder, items_of(_unmoved(stage).call(batches(stage.env, _SIZES[:8]), 3)))
+
+
+@driver.scenario("return-types", "반환 타입", check="returns")
+def _return_types(stage: Stage) -> None:
+    value = _unmoved(stage).call(batches(stage.env, (3, 1)), 2)
+    stage.recorder.fact("반환 타입", [type_name(value), *(type_name(item) for item in items_of(value))])
