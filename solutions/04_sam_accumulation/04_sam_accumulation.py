@@ -1943,7 +1943,7 @@ for axis, reach, find, title in cuts:
             direction = direction / direction.norm()
             lowest = fitted.loss_at(w)
             lines.append([fitted.loss_at(w + distance * direction) - lowest for distance in distances])
-            axis.plot(distances, lines[-1], color=color, linewidth=0.8, alpha=0.35)
+            axis.plot(distances, lines[-1], color=color, linewidth=0.8, alpha=0.6)
         middle = [mean(column) for column in zip(*lines, strict=True)]
         axis.plot(distances, middle, "-" if name == "SAM" else "--", color=color, linewidth=2.6, label=name)
         heights[title, name] = middle[-1]
