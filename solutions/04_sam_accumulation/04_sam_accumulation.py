@@ -484,7 +484,12 @@ axis.text(-2.2, 0.36, "$-\\eta h$\n(③과 같은 화살표)", color=COLORS["mut
 for label in axis.texts:
     if label.get_text():
         label.set_bbox({"facecolor": COLORS["panel"], "edgecolor": "none", "alpha": 0.8, "pad": 1})
-axis.set(title="올라간 곳에서 방향을 구하고, 출발한 곳에서 내려갑니다", xlim=(-3, -1.2), xlabel="$w_1$", ylabel="$w_2$")
+axis.set(
+    title="올라간 곳에서 방향을 구하고, 출발한 곳에서 내려갑니다",
+    xlim=(-3, -1.2),
+    xlabel="$w_1$",
+    ylabel="$w_2$",
+)
 axis.grid(visible=False)
 show(
     figure,
