@@ -3,7 +3,10 @@
 Stands outside the grading flow: lessons import it, and `grader.learning.predictions` for what it shows in a cell.
 """
 
+import base64
+import html
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +14,7 @@ import matplotlib as mpl
 from cycler import cycler
 from matplotlib import font_manager
 from matplotlib import pyplot as plt
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from grader.paths import CourseNotFound, asset_path
@@ -18,28 +22,47 @@ from grader.paths import CourseNotFound, asset_path
 FONT_FAMILY = "Noto Sans KR"
 FONT_FILES = ("NotoSansKR-Regular.ttf", "NotoSansKR-Bold.ttf")
 
-# Okabe and Ito's colours (https://jfly.uni-koeln.de/color/), told apart with any kind of colour vision.
-# Both text colours keep at least 7:1 on the panel, every line colour at least 3:1.
+# After Okabe and Ito (https://jfly.uni-koeln.de/color/), told apart with any kind of colour vision; on the ground of
+# its theme every colour but the grid's keeps 4.5:1, so that labels may have the colour of their line.
 COLORS: Mapping[str, str] = {
     "right": "#0072B2",  # what the right program does: blue
-    "wrong": "#D55E00",  # what the bug does: vermilion
-    "third": "#007C5A",  # a third series: green, darkened for contrast
-    "fourth": "#8F4A7A",  # a fourth: purple, darkened for contrast
+    "wrong": "#BD5000",  # what the bug does: vermilion
+    "third": "#007C5A",  # a third series: green
+    "fourth": "#8F4A7A",  # a fourth: purple
     "text": "#22262E",
     "muted": "#4A515D",
     "grid": "#D9DADF",
-    "panel": "#F8F8F6",
+    "panel": "#FFFFFF",  # the ground of JupyterLab's light theme
 }
+DARK_COLORS: Mapping[str, str] = {
+    "right": "#56B4E9",
+    "wrong": "#F58B4C",
+    "third": "#35C495",
+    "fourth": "#D69BC5",
+    "text": "#D6D9E0",
+    "muted": "#A7ADB9",
+    "grid": "#343A44",
+    "panel": "#111111",  # the ground of JupyterLab's dark theme
+}
+"""What stands in a dark notebook for the colours of the same names."""
 
 _SCREEN_DPI = 96
 _SHARPNESS = 2  # image pixels for each screen pixel, for high-density screens
+_NARROWEST = 560  # pixels; a picture that is wide on a narrow screen scrolls rather than shrinks to nothing
+# A picture inside <img> does not know the notebook's theme, but it is told its element's colour scheme. The themes
+# of JupyterLab, VS Code and Colab.
+_FOLLOW_THEME = (
+    '[data-jp-theme-light="true"] .hanstep-figure img{color-scheme:light}'
+    '[data-jp-theme-light="false"] .hanstep-figure img,.vscode-dark .hanstep-figure img,'
+    "html[theme=dark] .hanstep-figure img{color-scheme:dark}"
+)
 
 
 def use_course_style() -> None:
     """Register the course's font and set matplotlib's defaults for a lesson.
 
-    The panel is opaque and light, so that a plot reads the same in a dark notebook. Without the font's files
-    (a copy of the package without assets) the plots still come, in DejaVu Sans.
+    The colours are those of the light theme; `show` adds the dark ones. Without the font's files (a copy of the
+    package without assets) the plots still come, in DejaVu Sans.
     """
     families = [FONT_FAMILY, "DejaVu Sans"] if _register_fonts() else ["DejaVu Sans"]
     order = [COLORS[name] for name in ("right", "wrong", "third", "fourth")]
@@ -65,7 +88,10 @@ def use_course_style() -> None:
             "xtick.color": COLORS["text"],
             "ytick.color": COLORS["text"],
             "text.color": COLORS["text"],
-            "legend.frameon": False,
+            "legend.frameon": True,
+            "legend.facecolor": COLORS["panel"],
+            "legend.edgecolor": "none",
+            "legend.framealpha": 0.8,
             "lines.linewidth": 1.8,
             "figure.facecolor": COLORS["panel"],
             "figure.figsize": (7.2, 3.6),
@@ -96,18 +122,68 @@ def _register_fonts() -> bool:
 def show(figure: Figure, description: str) -> None:
     """Display a figure once, with a Korean sentence that says what it shows, and close it.
 
-    The sentence is the picture's alternative text (metadata `alt`, which nbconvert writes into `<img alt>`),
-    its plain-text form, and is printed below the picture, where no frontend can lose it.
+    The picture is vectors with two sets of colours and follows the notebook's theme; where HTML is not shown, an
+    image in the light colours stands for it. The sentence is its alternative text, its caption and its plain text.
+
+    Raises:
+        ValueError: an axis shows numbers and has no name.
     """
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", metadata={"Software": None, "Description": description})
+    nameless = unnamed_axes(figure)
+    if nameless:
+        plt.close(figure)
+        raise ValueError(f'축의 이름이 없습니다: {", ".join(nameless)}. 예: axis.set_xlabel("스텝")')
+    image = io.BytesIO()
+    figure.savefig(image, format="png", metadata={"Software": None, "Description": description})
     width, height = (round(side * _SCREEN_DPI) for side in figure.get_size_inches())
+    drawing = base64.b64encode(two_palettes(figure).encode()).decode()
     plt.close(figure)
-    bundle = {"image/png": picture.getvalue(), "text/plain": f"[그림] {description}"}
-    if publish(bundle, {"image/png": {"width": width, "height": height, "alt": description}}):
-        print(f"그림 설명: {description}")
-    else:
+    told = html.escape(description)
+    markup = (
+        f'<style>{_FOLLOW_THEME}</style><figure class="hanstep-figure" style="margin:0;overflow-x:auto">'
+        f'<img alt="{told}" width="{width}" style="height:auto;max-width:100%;min-width:{min(width, _NARROWEST)}px" '
+        f'src="data:image/svg+xml;base64,{drawing}">'
+        f'<figcaption aria-hidden="true" style="font-size:0.9em">{told}</figcaption></figure>'
+    )
+    bundle = {"text/html": markup, "image/png": image.getvalue(), "text/plain": f"[그림] {description}"}
+    if not publish(bundle, {"image/png": {"width": width, "height": height, "alt": description}}):
         print(bundle["text/plain"])
+
+
+def unnamed_axes(figure: Figure) -> list[str]:
+    """The axes that show numbers without saying of what, as `"1번째 패널의 x축"`.
+
+    An axis whose ticks are words, or whose numbers stand at a panel beside it, needs no name.
+    """
+    figure.canvas.draw()
+    return [
+        f"{number}번째 패널의 {way}축"
+        for number, panel in enumerate(figure.axes, start=1)
+        for way, axis in (("x", panel.xaxis), ("y", panel.yaxis))
+        if panel.axison and axis.get_visible() and not axis.get_label_text() and _shows_numbers(axis)
+    ]
+
+
+def _shows_numbers(axis: Axis) -> bool:
+    texts = [tick.get_text() for tick in axis.get_ticklabels(which="both") if tick.get_visible()]
+    return any(re.search(r"\d", text) and not re.search(r"[가-힣]{2}|[A-Za-z]{3}", text) for text in texts)
+
+
+def two_palettes(figure: Figure) -> str:
+    """A figure as SVG whose colours are the light or the dark ones, by the colour scheme of what it stands in."""
+    drawn = io.StringIO()
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "hanstep"}):  # the same bytes every time
+        figure.savefig(drawn, format="svg", metadata=nothing)
+    names = {color.lower(): name for name, color in COLORS.items()} | {"#000000": "text"}
+    colored = re.sub(
+        "|".join(names), lambda found: f"var(--{names[found[0]]})", drawn.getvalue(), flags=re.IGNORECASE
+    )
+    lighter = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), colored)
+    light, dark = (
+        "".join(f"--{name}:{color};" for name, color in palette.items()) for palette in (COLORS, DARK_COLORS)
+    )
+    style = f"svg{{fill:var(--text);{light}}}@media(prefers-color-scheme:dark){{svg{{{dark}}}}}"
+    return lighter[lighter.index("<svg") :].replace("<defs>", f"<defs><style>{style}</style>", 1)
 
 
 def show_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -184,7 +260,12 @@ def draw_backward_graph(loss: Any, names: Mapping[str, Any]) -> Figure:
         if leaf is not None:
             label = f"AccumulateGrad\n{leaf_labels.get(id(leaf), '?')}"
         color = COLORS["wrong"] if leaf is not None else COLORS["right"]
-        frame = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": color, "linewidth": 1.5}
+        frame = {
+            "boxstyle": "round,pad=0.4",
+            "facecolor": COLORS["panel"],
+            "edgecolor": color,
+            "linewidth": 1.5,
+        }
         boxes[node] = axes.text(x, y, label, ha="center", va="center", fontsize=8.5, bbox=frame)
     for start, end in edges:
         arrow = {

@@ -100,6 +100,9 @@ def lab_command(folder: Path, course: Course) -> list[str]:
         f"--ServerApp.root_dir={folder.resolve()}",
         f"--LabApp.default_url={page}",  # also in the address it prints where there is no browser
         f"--LabApp.app_settings_dir={asset_path('jupyterlab')}",  # Korean menus; a learner's own choice goes first
+        # A style sheet for this server alone. Not `custom/custom.css`: JupyterLab reads that only in a learner's own
+        # configuration folder, and another folder in its place would lose their settings.
+        f"--LabApp.extra_labextensions_path={asset_path('jupyterlab', 'labextensions')}",
         "--LabApp.news_url=None",  # no question about Jupyter's news before the first lesson
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:

@@ -638,6 +638,7 @@ for axis, (name, title) in zip(axes, panels.items(), strict=True):
     for line in axis.legend().get_lines():
         line.set(linewidth=2, alpha=1)
 axes[0].set_ylabel("배치 손실 (로그 눈금)")
+axes[1].set_ylabel("배치 손실 (왼쪽보다 넓은 눈금)")
 axes[0].set_yticks([1, 2, 3], ["1", "2", "3"])
 axes[0].minorticks_off()
 axes[1].set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])

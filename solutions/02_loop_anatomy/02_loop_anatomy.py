@@ -334,7 +334,7 @@ print(f"시드 12개의 검증 정확도: {min(scores):.1f}% ~ {max(scores):.1f}
 # %% tags=["folded"]
 # 그림과 확인: 같은 시드의 두 곡선, 시드마다의 정확도
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), width_ratios=[2, 1])
-axes[0].plot(runs[0][0][:60], color=COLORS["right"], linewidth=4, alpha=0.35, label="시드 0")
+axes[0].plot(runs[0][0][:60], color=COLORS["right"], linewidth=4, alpha=0.5, label="시드 0")
 axes[0].plot(twin[:60], color=COLORS["right"], linestyle="--", label="시드 0, 한 번 더")
 axes[0].plot(runs[1][0][:60], color=COLORS["wrong"], label="시드 1")
 axes[0].set(title="같은 시드는 겹칩니다", xlabel="스텝", ylabel="배치 손실")
@@ -741,15 +741,15 @@ print("경고:", next(str(w.message) for w in caught if "lr_scheduler" in str(w.
 
 figure, axes = plt.subplots(3, 1, figsize=(7.2, 6), sharex=True)
 axes[0].step(range(len(scales)), [math.log2(scale) for scale in scales], where="mid")
-axes[0].set(title="배율 (2의 몇 제곱)")
+axes[0].set(ylabel="배율 (2의 몇 제곱)")
 axes[1].plot([move or math.nan for move in moves], "o", markersize=4)
 axes[1].plot(skipped, [0] * len(skipped), "x", color=COLORS["wrong"], markersize=8, label="건너뛴 스텝")
-axes[1].set(title="가중치가 움직인 거리")
+axes[1].set(ylabel="움직인 거리")
 axes[2].plot(rates, label="스텝마다 scheduler.step()")
 axes[2].plot(patient_rates, "--", color=COLORS["third"], label="업데이트했을 때만")
-axes[2].set(title="학습률", xlabel="스텝")
-for axis in axes[1:]:
-    axis.legend(loc="lower right")
+axes[2].set(ylabel="학습률", xlabel="스텝")
+axes[1].legend(loc="upper left")
+axes[2].legend(loc="lower right")
 show(
     figure,
     "위: 배율이 2의 24제곱에서 계단처럼 내려오다 멈추고, 12스텝 동안 괜찮으면 한 칸 올라갔다가 다시 내려옵니다. "
@@ -1753,7 +1753,7 @@ show_table(
 )
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4))
-for column, (axis, title) in enumerate(zip(axes, ["배치 손실", "학습률"], strict=True)):
+for column, (axis, name) in enumerate(zip(axes, ["배치 손실", "학습률"], strict=True)):
     axis.plot([entry[column] for entry in whole_log], color=COLORS["right"], label="끊지 않음")
     axis.plot(
         range(60, 120),
@@ -1763,7 +1763,7 @@ for column, (axis, title) in enumerate(zip(axes, ["배치 손실", "학습률"],
         label="가중치만 되살림",
     )
     axis.axvline(60, color=COLORS["muted"], linewidth=1)
-    axis.set(title=title, xlabel="스텝")
+    axis.set(xlabel="스텝", ylabel=name)
 axes[0].legend()
 show(
     figure,
@@ -2422,7 +2422,7 @@ gaps = {
 }
 figure, axis = plt.subplots()
 looks = {
-    "손으로": {"color": COLORS["right"], "linewidth": 6, "alpha": 0.3},
+    "손으로": {"color": COLORS["right"], "linewidth": 6, "alpha": 0.5},
     "Accelerate": {"color": COLORS["third"], "linewidth": 2.5},
     "Lightning": {"color": COLORS["fourth"], "linestyle": "--"},
     "Trainer": {"color": COLORS["text"], "linestyle": ":"},

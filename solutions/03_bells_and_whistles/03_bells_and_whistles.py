@@ -1055,7 +1055,7 @@ for run in late:
 axes[0].axvspan(0, 20, color=COLORS["grid"], alpha=0.7)
 axes[0].axhline(1, color=COLORS["muted"], linestyle="--", linewidth=1)
 axes[0].set(
-    title="노름은 워밍업 동안 솟습니다", xlabel="스텝 (어두운 곳이 워밍업)", ylabel="노름", yscale="log"
+    title="노름은 워밍업 동안 솟습니다", xlabel="스텝 (칠한 곳이 워밍업)", ylabel="노름", yscale="log"
 )
 for start, color, style, label in [
     (20, COLORS["wrong"], "--", "워밍업 뒤부터 클리핑"),
@@ -1525,7 +1525,7 @@ axes[1].axvspan(0, warmup, color=COLORS["grid"], alpha=0.7)
 axes[1].axhline(1, color=COLORS["muted"], linestyle="--", linewidth=1)
 axes[1].set(
     title="노름은 워밍업 안팎에서 가장 큽니다",
-    xlabel="스텝 (어두운 곳이 워밍업)",
+    xlabel="스텝 (칠한 곳이 워밍업)",
     ylabel="노름",
     yscale="log",
 )

@@ -247,7 +247,7 @@ axis.bar(
     linewidth=1.8,
     label="구간 평균",
 )
-axis.set(title="업데이트에는 마지막 마이크로 배치만 들어갔습니다", ylabel="들어간 양")
+axis.set(title="업데이트에는 마지막 마이크로 배치만 들어갔습니다", xlabel="그레이디언트", ylabel="들어간 양")
 axis.legend(loc="upper left")
 axis.grid(visible=False, axis="x")
 show(
@@ -482,7 +482,15 @@ axis.text(-2.42, 0.72, "① 올라가기 $e$", color=COLORS["wrong"], ha="right"
 axis.text(-1.98, 0.78, "② 돌아오기", color=COLORS["fourth"])
 axis.text(-1.98, 0.0, "③ 업데이트", color=COLORS["right"], ha="right")
 axis.text(-2.2, 0.36, "$-\\eta h$\n(③과 같은 화살표)", color=COLORS["muted"], ha="right", fontsize=9)
-axis.set(title="올라간 곳에서 방향을 구하고, 출발한 곳에서 내려갑니다", xlim=(-3, -1.2))
+for label in axis.texts:
+    if label.get_text():
+        label.set_bbox({"facecolor": COLORS["panel"], "edgecolor": "none", "alpha": 0.8, "pad": 1})
+axis.set(
+    title="올라간 곳에서 방향을 구하고, 출발한 곳에서 내려갑니다",
+    xlim=(-3, -1.2),
+    xlabel="$w_1$",
+    ylabel="$w_2$",
+)
 axis.grid(visible=False)
 show(
     figure,
@@ -1828,12 +1836,13 @@ figure, axis = plt.subplots(figsize=(7.6, 3.6))
 for place, (name, found) in enumerate(reversed(noisy_fits.items())):
     values = [fitted.test_accuracy for fitted in found]
     color = COLORS["right" if name.startswith("SAM") else "third"]
-    axis.plot(values, [place] * len(values), ".", color=color, alpha=0.5)
+    axis.plot(values, [place] * len(values), ".", color=color, alpha=0.7)
     axis.plot(mean(values), place, "|", color=color, markersize=18, markeredgewidth=3)
 axis.set_yticks(range(len(noisy_fits)), list(reversed(noisy_fits)))
 axis.set(
     title="조정한 SGD는 SAM과 비슷합니다", xlabel="시험 정확도 (%). ρ = 1은 그림 밖에 있습니다", xlim=(75, 95)
 )
+axis.set_ylim(-0.8, len(noisy_fits) - 0.2)
 show(
     figure,
     "방법 9개의 시험 정확도. 점은 시드 6개, 막대는 평균입니다. 조정하지 않은 SGD는 85% 안팎이고, 조정한 SGD 셋과 "
@@ -1979,7 +1988,7 @@ SGD의 해는 그레이디언트가 작고, 그 방향은 가장 가파른 방�
 
 # %% tags=["folded"]
 # 그림과 확인: 두 방향으로 자른 손실 지형
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.6))
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
 cuts = [
     (axes[0], 0.6, lambda fitted: climb(fitted, 0.5, 10), "최악의 방향: SGD의 골짜기가 좁습니다"),
     (axes[1], 4.0, lambda fitted: random_direction(fitted, 0), "무작위 방향: 차이가 훨씬 작습니다"),
@@ -1994,7 +2003,7 @@ for axis, reach, find, title in cuts:
             direction = direction / direction.norm()
             lowest = fitted.loss_at(w)
             lines.append([fitted.loss_at(w + distance * direction) - lowest for distance in distances])
-            axis.plot(distances, lines[-1], color=color, linewidth=0.8, alpha=0.35)
+            axis.plot(distances, lines[-1], color=color, linewidth=0.8, alpha=0.6)
         middle = [mean(column) for column in zip(*lines, strict=True)]
         axis.plot(distances, middle, "-" if name == "SAM" else "--", color=color, linewidth=2.6, label=name)
         heights[title, name] = middle[-1]

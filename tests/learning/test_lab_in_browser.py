@@ -1,12 +1,16 @@
-"""A learner in JupyterLab: Korean menus, no question before the lesson, predictions by mouse and by keyboard."""
+"""A learner in JupyterLab: Korean menus and lines, figures of the theme's colours, predictions by mouse and by key."""
 
+import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from PIL import Image
 
+from grader import plots
 from grader.course_files import load_course
 from grader.learning.start import lab_command, prepare
 from tests.browser import running_browser, running_lab
@@ -15,6 +19,15 @@ pytestmark = [pytest.mark.full, pytest.mark.browser]
 
 COURSE = load_course()
 FIRST, SECOND = COURSE.lessons[0].predictions[:2]
+PLOT = """
+from matplotlib import pyplot as plt
+from grader.plots import show, use_course_style
+
+use_course_style()
+figure, axis = plt.subplots()
+axis.set(xlabel="스텝", ylabel="손실")
+show(figure, "빈 그림입니다.")
+"""
 WAIT = 90_000
 """Milliseconds: a kernel that starts beside three other processes."""
 
@@ -29,11 +42,14 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     cells = [
         cell("from grader import predict, reveal"),
         *(cell(f'{call}("{one.id}")') for one in (FIRST, SECOND) for call in ("predict", "reveal")),
+        cell(PLOT),
+        nbformat.v4.new_markdown_cell("업데이트에는 마지막 마이크로 배치만 들어갔습니다."),
     ]
     metadata = nbformat.read(lesson, as_version=4).metadata
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lesson)
     own = {"HOME": home, "HANSTEP_HOME": home / "progress", "JUPYTER_CONFIG_DIR": home / "jupyter"}
-    with running_lab(lab_command(folder, COURSE), own, home / "log") as address:
+    command = [*lab_command(folder, COURSE), "--LabApp.expose_app_in_browser=True"]  # to change its theme
+    with running_lab(command, own, home / "log") as address:
         yield address
 
 
@@ -52,7 +68,7 @@ def ran(page: Any) -> Any:
     """The page with every cell run, one after the other: nothing chosen yet."""
     page.wait_for_selector("text=Python 3 (ipykernel) | 대기")  # keys that come before the kernel are lost
     page.click(".jp-Notebook .jp-CodeCell >> nth=0")
-    for number in range(5):
+    for number in range(6):
         page.keyboard.press("Shift+Enter")
         page.wait_for_selector(f".jp-CodeCell >> nth={number} >> text=[{number + 1}]:")
     return page
@@ -62,6 +78,11 @@ def test_its_menus_are_korean_and_nothing_is_asked(page: Any) -> None:
     page.wait_for_selector("text=파일 >> nth=0")
     assert page.locator(".jp-Dialog").count() == 0
     assert page.locator("text=Would you like").count() == 0
+
+
+def test_lines_break_between_korean_words(page: Any) -> None:
+    paragraph = page.wait_for_selector(".jp-RenderedMarkdown p")
+    assert paragraph.evaluate("e => getComputedStyle(e).wordBreak") == "keep-all"
 
 
 def test_nothing_is_told_before_a_choice(ran: Any) -> None:
@@ -86,6 +107,26 @@ def test_a_choice_by_keyboard_finds_its_reason(ran: Any) -> None:
     ran.keyboard.press("Space")
     ran.wait_for_selector(f"text=예측 {letter}, 결과 {letter}")
     assert without_marks(SECOND.because)[:30] in ran.inner_text(".jp-CodeCell >> nth=4").replace("\n", " ")
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
+def test_a_figure_stands_on_the_ground_of_the_theme(ran: Any, theme: str) -> None:
+    """The ground in a corner of the picture is the notebook's, and its ink the theme's."""
+    palette = plots.DARK_COLORS if theme == "JupyterLab Dark" else plots.COLORS
+    ran.evaluate(f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: '{theme}'}})")
+    ran.wait_for_selector(f"body[data-jp-theme-name='{theme}']", state="attached")
+    ground = ran.eval_on_selector(".jp-NotebookPanel-notebook", "e => getComputedStyle(e).backgroundColor")
+    picture = ran.locator(".hanstep-figure img")
+    picture.scroll_into_view_if_needed()
+    image = Image.open(io.BytesIO(picture.screenshot())).convert("RGB")
+    colors = {color: count for count, color in image.getcolors(maxcolors=image.width * image.height)}
+    assert image.getpixel((3, 3)) == rgb(palette["panel"]) == tuple(map(int, re.findall(r"\d+", ground)))
+    assert rgb(palette["text"]) in colors
+    assert picture.get_attribute("alt") == "빈 그림입니다."
+
+
+def rgb(color: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(color.removeprefix("#")))
 
 
 def without_marks(text: str) -> str:

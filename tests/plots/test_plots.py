@@ -1,7 +1,11 @@
-"""The lessons' plots: every Hangul syllable has a glyph, colours keep contrast, a sentence stands by."""
+"""The lessons' plots: every Hangul syllable has a glyph, colours keep contrast in both themes, axes have names."""
 
+import base64
+import re
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
+from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pytest
@@ -11,10 +15,13 @@ mpl.use("Agg")  # before pyplot: no display in CI
 import torch
 from matplotlib import font_manager
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
 from torch import nn
 
 from grader import plots
+from grader.course import Lesson
+from grader.course_files import load_course
 from grader.paths import CourseNotFound, asset_path
 
 SYLLABLES = range(0xAC00, 0xD7A4)
@@ -87,20 +94,89 @@ def _contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_colors_keep_contrast_on_their_own_panel() -> None:
-    """The panel is opaque, so that a dark notebook changes nothing: WCAG 7:1 for text, 3:1 for lines."""
+@pytest.mark.parametrize(
+    ("palette", "ground"), [(plots.COLORS, "#FFFFFF"), (plots.DARK_COLORS, "#111111")], ids=["light", "dark"]
+)
+def test_colors_keep_contrast_on_the_ground_of_their_theme(palette: Mapping[str, str], ground: str) -> None:
+    """JupyterLab's two grounds. WCAG asks 3:1 of lines; labels may have a line's colour, so these keep 4.5:1."""
+    assert palette["panel"] == ground
+    assert min(_contrast(palette[name], ground) for name in ("text", "muted")) >= 7
+    assert min(_contrast(palette[name], ground) for name in ("right", "wrong", "third", "fourth")) >= 4.5
+    assert 1.2 <= _contrast(palette["grid"], ground) < 2, "seen, but not before the lines"
+
+
+def test_dark_colors_do_not_glare() -> None:
+    """Nothing in a dark notebook's picture is as bright as a white page."""
+    assert max(map(_luminance, plots.DARK_COLORS.values())) < 0.75
+
+
+def test_plots_stand_on_the_panel() -> None:
     plots.use_course_style()
-    panel = plots.COLORS["panel"]
-    for key in ("axes.facecolor", "figure.facecolor", "savefig.facecolor"):
-        assert mpl.rcParams[key] == panel
-    assert min(_contrast(plots.COLORS[name], panel) for name in ("text", "muted")) >= 7
-    assert min(_contrast(plots.COLORS[name], panel) for name in ("right", "wrong", "third", "fourth")) >= 3
+    for key in ("axes.facecolor", "figure.facecolor", "savefig.facecolor", "legend.facecolor"):
+        assert mpl.rcParams[key] == plots.COLORS["panel"]
+    assert mpl.rcParams["legend.frameon"]
+
+
+def _plotted() -> Figure:
+    plots.use_course_style()
+    figure, axes = plt.subplots(figsize=(4, 2))
+    axes.plot([1, 3, 2], color=plots.COLORS["wrong"], label="버그")
+    axes.set(xlabel="스텝", ylabel="손실")
+    axes.legend()
+    return figure
+
+
+def test_a_picture_holds_both_palettes_and_no_other_colour() -> None:
+    """Every colour is a variable, which has a value for light and one for dark notebooks."""
+    drawing = plots.two_palettes(_plotted())
+    style = re.search(r"<style>svg(.+?)</style>", drawing)
+    assert style is not None
+    light, dark = style[1].split("@media(prefers-color-scheme:dark)")
+    for name, color in plots.COLORS.items():
+        assert f"--{name}:{color};" in light
+        assert f"--{name}:{plots.DARK_COLORS[name]};" in dark
+    assert re.findall(r"#[0-9a-fA-F]{6}\b", drawing.replace(style[0], "")) == []
+    assert {"panel", "text", "grid", "wrong"} <= set(re.findall(r"var\(--(\w+)\)", drawing))
+    ElementTree.fromstring(drawing)
+
+
+def test_a_picture_is_the_same_every_time() -> None:
+    """A rebuilt notebook differs only where its pictures do."""
+    assert plots.two_palettes(_plotted()) == plots.two_palettes(_plotted())
+
+
+def test_an_axis_with_numbers_needs_a_name() -> None:
+    plots.use_course_style()
+    figure, (left, right) = plt.subplots(1, 2, sharey=True)
+    left.plot([1, 2])
+    right.bar(["바른 루프", "이 루프"], [1, 2])
+    assert plots.unnamed_axes(figure) == ["1번째 패널의 x축", "1번째 패널의 y축"]
+    left.set(xlabel="스텝", ylabel="손실")
+    assert plots.unnamed_axes(figure) == []
+
+
+def test_show_refuses_axes_without_names() -> None:
+    """Every lesson shows its figures with `show`, so every built lesson has named axes."""
+    plots.use_course_style()
+    figure, axes = plt.subplots()
+    axes.set_xlabel("스텝")
+    with pytest.raises(ValueError, match="1번째 패널의 y축"):
+        plots.show(figure, "이름이 없는 축입니다.")
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("lesson", load_course().lessons, ids=lambda lesson: lesson.name)
+def test_lessons_show_their_figures_by_show(lesson: Lesson) -> None:
+    """Not by `plt.show()` or as a cell's value, which know neither the theme nor the names of axes."""
+    source = lesson.solution.read_text(encoding="utf-8")
+    assert "plt.show(" not in source
+    assert source.count("plt.subplots(") <= len(re.findall(r"^\s*show\(", source, re.MULTILINE))
+    assert "plt.figure(" not in source
 
 
 def test_show_outside_a_notebook_says_the_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     """In a terminal the description stands for the picture, and the figure is closed."""
-    figure, _ = plt.subplots()
-    plots.show(figure, "빈 그림입니다.")
+    plots.show(_plotted(), "빈 그림입니다.")
     assert capsys.readouterr().out == "[그림] 빈 그림입니다.\n"
     assert plt.get_fignums() == []
 
@@ -108,16 +184,21 @@ def test_show_outside_a_notebook_says_the_sentence(capsys: pytest.CaptureFixture
 def test_show_in_a_notebook_carries_alt_text(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The sentence is the picture's alt text, its plain-text form, and is printed below it."""
+    """The sentence is the picture's alt text and its caption, and is not printed beside it once more."""
     published = []
     monkeypatch.setattr(plots, "publish", lambda bundle, metadata: not published.append((bundle, metadata)))
-    figure, _ = plt.subplots(figsize=(4, 2))
-    plots.show(figure, "빈 그림입니다.")
+    plots.show(_plotted(), '빈 "그림"입니다.')
     ((bundle, metadata),) = published
     assert bundle["image/png"].startswith(b"\x89PNG")
-    assert "빈 그림입니다." in bundle["text/plain"]
-    assert metadata["image/png"] == {"width": 384, "height": 192, "alt": "빈 그림입니다."}
-    assert capsys.readouterr().out == "그림 설명: 빈 그림입니다.\n"
+    assert '빈 "그림"입니다.' in bundle["text/plain"]
+    assert metadata["image/png"] == {"width": 384, "height": 192, "alt": '빈 "그림"입니다.'}
+    told = "빈 &quot;그림&quot;입니다."
+    assert f'<img alt="{told}"' in bundle["text/html"]
+    assert f">{told}</figcaption>" in bundle["text/html"]
+    drawing = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', bundle["text/html"])
+    assert drawing is not None
+    assert base64.b64decode(drawing[1]).startswith(b"<svg")
+    assert capsys.readouterr().out == ""
 
 
 def test_table_is_markdown_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
