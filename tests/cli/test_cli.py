@@ -290,3 +290,15 @@ def test_watch_survives_an_editor_that_replaces_the_file(tmp_path: Path) -> None
         watching.terminate()
         watching.wait(timeout=30)
         log.close()
+
+
+@pytest.mark.parametrize(("body", "status"), [("raise NotImplementedError", 0), ("return []", 1)])
+def test_a_bonus_that_was_not_begun_is_no_failure(
+    ended: Ended, tmp_path: Path, body: str, status: int
+) -> None:
+    file = tmp_path / "answers.py"
+    bonus = f"def overfit_one_batch(model, opt, loss_fn, xb, yb, *, target, max_steps):\n    {body}\n"
+    file.write_text(f"{RIGHT}\n\n{bonus}", encoding="utf-8")
+    code, said = ended("check", str(file))
+    assert code == status
+    assert ("overfit_one_batch" in said) == bool(status)

@@ -208,7 +208,8 @@ def test_a_broken_kernel_passes_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
         broken.setattr(torch.optim.SGD, "__init__", half_imported)
         broken.setattr(torch.optim.AdamW, "__init__", half_imported)
         shown = checked("def train_step(model, opt, loss_fn, xb, yb):\n    while True:\n        pass\n")
-    assert not shown.passed and shown.feedback is None
+    assert not shown.passed
+    assert shown.feedback is None
     assert "커널을 다시 시작" in shown.text
     assert checked(RIGHT["train_step"]).passed
 
