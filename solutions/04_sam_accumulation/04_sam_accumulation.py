@@ -2476,7 +2476,7 @@ axes[0].legend()
 show(
     figure,
     "에폭마다의 손실. 왼쪽: 두 학습 손실이 모두 내려가고 마지막에는 AdamW가 SAM보다 낮습니다. "
-    "오른쪽: 검증 손실은 2 안팎에서 멈추고, 두 방법의 차이가 작습니다.",
+    "오른쪽: 검증 손실은 2.5 안팎에서 멈추고, 두 방법의 차이가 작습니다.",
 )
 assert untrained[0] > 3.5
 for _, history in runs.values():
