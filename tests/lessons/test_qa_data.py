@@ -41,15 +41,44 @@ def test_every_answer_is_a_span_of_its_passage(split: str) -> None:
         start, text = answer["answer_start"], answer["text"]
         assert text.strip() == text != ""
         assert passage[start : start + len(text)] == text, question
+        assert len(text) <= 30  # the lesson's search for an answer looks no further
+
+
+def is_natural(question: dict[str, Any]) -> bool:
+    return bool(question["kind"] == "natural")
+
+
+def fact(passage: str, question: dict[str, Any]) -> tuple[str, int, str]:
+    """Questions about one fact have one answer in one place, as the lesson's `fact` has it."""
+    (answer,) = question["answers"]
+    return passage, answer["answer_start"], answer["text"]
 
 
 def test_there_are_enough_questions_over_all_articles() -> None:
     assert len(ALL) >= 1200
     assert {title for title, _, _ in ALL} == {f"대한민국헌법 제{n}조" for n in range(1, 131)}
-    natural = [question for _, _, question in ALL if question["kind"] == "natural"]
-    assert len(natural) >= 60
-    for split in SPLITS:
-        assert any(question["kind"] == "natural" for _, _, question in questions(split))
+    assert sum(is_natural(question) for _, _, question in ALL) >= 400
+    for split, natural, facts, answers in (
+        ("train", 250, 400, 300),
+        ("dev", 80, 100, 90),
+        ("test", 80, 100, 90),
+    ):
+        asked = questions(split)
+        assert sum(is_natural(question) for _, _, question in asked) >= natural
+        assert len({fact(passage, question) for _, passage, question in asked}) >= facts
+        assert len({question["answers"][0]["text"] for _, _, question in asked}) >= answers
+
+
+def test_natural_questions_are_not_the_templates_again() -> None:
+    """Written one by one: none repeats an annotated topic word for word, or another question but for its ending."""
+    topics = {line.split("\t")[3] for line in (DATA / "facts.tsv").read_text(encoding="utf-8").splitlines()}
+    stems = [re.sub(r"\W", "", question["question"])[:-3] for _, _, question in ALL if is_natural(question)]
+    assert len(stems) == len(set(stems))
+    for _, _, question in ALL:
+        if is_natural(question):
+            assert not any(
+                question["question"].startswith(f"{topic}{p}") for topic in topics for p in "은는이가"
+            )
 
 
 def test_no_article_is_in_two_splits() -> None:
@@ -57,6 +86,13 @@ def test_no_article_is_in_two_splits() -> None:
     assert len(titles) == len(set(titles)) == 130
     held_out = {passage for split in ("dev", "test") for _, passage, _ in questions(split)}
     assert held_out.isdisjoint(passage for _, passage, _ in questions("train"))
+
+
+def test_no_fact_or_question_is_in_two_splits() -> None:
+    """What dev and test ask about, and the words they ask it in, were never seen in training."""
+    for seen in (fact, lambda passage, question: question["question"]):
+        parts = [{seen(passage, question) for _, passage, question in questions(split)} for split in SPLITS]
+        assert sum(map(len, parts)) == len(set().union(*parts))
 
 
 def test_passages_are_the_statute() -> None:
@@ -105,7 +141,12 @@ def test_the_readme_counts_what_is_there() -> None:
     text = (DATA / "README.md").read_text(encoding="utf-8")
     for split in SPLITS:
         passages = sum(len(article["paragraphs"]) for article in articles(split))
-        natural = sum(question["kind"] == "natural" for _, _, question in questions(split))
-        row = f"| `{split}.json` | {len(articles(split))} | {passages} | {len(questions(split)):,} | {natural} |"
-        assert row in text
+        natural = sum(is_natural(question) for _, _, question in questions(split))
+        facts = len({fact(passage, question) for _, passage, question in questions(split)})
+        row = f"| {len(articles(split))} | {passages} | {len(questions(split)):,} | {natural} | {facts} |"
+        assert f"| `{split}.json` {row}" in text
+    annotated = [
+        line for line in (DATA / "facts.tsv").read_text(encoding="utf-8").splitlines() if line[0] != "#"
+    ]
+    assert f"사실 {len(annotated)}개에" in text
     assert "저작권법 제7조" in text

@@ -20,7 +20,7 @@ STATUTE = HERE.parent / "constitution" / "constitution.txt"
 LONGEST = 260
 """Paragraphs of an article share a passage until it is this long (a single longer one is a passage of its own)."""
 
-QUESTIONS_A_FACT = 3
+QUESTIONS_A_FACT = 2
 
 # `{은}`, `{이}` and `{을}` stand for the topic with the particle its last sound asks for.
 TEMPLATES = {
@@ -41,6 +41,13 @@ TEMPLATES = {
         "{이} 몇 명인지 쓰시오.",
     ),
     "when": ("{은} 언제인가?", "{은} 언제입니까?", "헌법에 따르면 {은} 언제인가요?", "{이} 언제인지 쓰시오."),
+    "degree": (
+        "{은} 어느 정도인가?",
+        "{은} 어느 정도입니까?",
+        "헌법에 따르면 {은} 어느 정도인가요?",
+        "{이} 어느 정도인지 쓰시오.",
+    ),
+    "case": ("{은} 언제인가?", "{은} 언제입니까?", "헌법에 따르면 {은} 언제인가요?", "{을} 찾아 쓰시오."),
     "law": (
         "{은} 무엇으로 정하는가?",
         "{은} 무엇으로 정합니까?",
@@ -126,7 +133,7 @@ def parsed_answer(text: str) -> tuple[str, int]:
 
 
 def questions() -> Iterator[Question]:
-    """All questions: three for each fact, with templates in turn, and the hand-written ones."""
+    """All questions: two for each annotated fact, with templates in turn, and the hand-written ones."""
     for number, (article, paragraph, kind, topic, answer) in enumerate(rows("facts.tsv", 5)):
         templates = TEMPLATES[kind]
         for turn in range(QUESTIONS_A_FACT):
