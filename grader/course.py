@@ -109,10 +109,10 @@ class Exercise:
     """From gentle to the answer, which is the last; a bonus task has none."""
     mistakes: tuple[Mistake, ...]
     driver: Driver
+    because: str
+    """Told when it passes: what a right program does that wrong ones do not."""
     copies: tuple[Copy, ...] = ()
     kind: Kind = "exercise"
-    because: str = ""
-    """Told when it passes: what a right program does that wrong ones do not."""
 
     @property
     def max_score(self) -> float:

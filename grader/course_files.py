@@ -44,9 +44,9 @@ class _CourseFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 class _ExerciseFile(Struct, frozen=True, forbid_unknown_fields=True):
     title: Text
+    because: Text
     checks: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     kind: Kind = "exercise"
-    because: str = ""
     hints: tuple[Text, ...] = ()
     mistakes: tuple[dict[str, Any], ...] = ()
     copies: tuple[dict[str, Any], ...] = ()
@@ -184,9 +184,9 @@ def _exercise(name: str, lesson: str, path: Path, driver: Driver) -> Exercise:
         document.hints,
         mistakes,
         driver,
+        document.because,
         copies,
         document.kind,
-        document.because,
     )
 
 

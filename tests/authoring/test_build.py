@@ -58,7 +58,7 @@ def lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lesson:
     """A lesson with one exercise in a course of its own."""
     monkeypatch.setattr(paths, "course_root", lambda: tmp_path)
     (tmp_path / "lessons").mkdir()
-    exercise = Exercise("add", "77", "더하기", (), ("",), (), Driver("add"))
+    exercise = Exercise("add", "77", "더하기", (), ("",), (), Driver("add"), "")
     made = Lesson("77", "77_add", "add", "더하기", 1, (exercise,))
     made.solution.parent.mkdir(parents=True)
     made.solution.write_text(SOURCE, encoding="utf-8")

@@ -44,6 +44,7 @@ def add(a, b):
 """,
     ADD: """
 title = "더하기"
+because = "작은 수도 큰 수도 맞았어요."
 hints = ["`+`를 써 보세요."]
 
 [[checks]]
@@ -72,6 +73,7 @@ edits = [["a + b", "a"]]
 """,
     SUB: """
 title = "빼기"
+because = "차례가 바뀌지 않았어요."
 hints = ["`-`를 써 보세요."]
 
 [[checks]]
@@ -174,6 +176,7 @@ def test_a_course_is_what_its_files_say(root: Path) -> None:
         ('hints = ["`+`를 써 보세요."]\n', "", ["힌트가 하나도 없어요", "kind는 exercise"]),
         ('hints = ["`+`를 써 보세요."]', "hints = []", ["힌트가 하나도 없어요"]),
         ('hints = ["`+`를', 'kind = "bonus"\nhints = ["`+`를', ["보너스 문제에는 힌트가 없어야"]),
+        ('because = "작은 수도 큰 수도 맞았어요."\n', "", ["빠진", "because"]),
         ('hints = ["`+`를', 'kind = "extra"\nhints = ["`+`를', ["kind의 값", "warmup"]),
         ('hints = ["`+`를 써 보세요."]', 'hints = "+"', ["hints의 값", "목록"]),
         ('title = "더하기"', 'titel = "더하기"', ["키예요: titel.", "title"]),

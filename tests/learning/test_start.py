@@ -41,7 +41,7 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
     (tmp_path / "course" / "lessons").mkdir(parents=True)
 
     def lesson(number: str, name: str) -> Lesson:
-        exercise = Exercise(name, number, name, (), ("",), (), Driver(name))
+        exercise = Exercise(name, number, name, (), ("",), (), Driver(name), "")
         made = Lesson(number, f"{number}_{name}", name, name, 1, (exercise,))
         made.notebook.write_text(notebook((f"exercise:{name}", "처음"), ("check", "check")), encoding="utf-8")
         return made

@@ -315,7 +315,7 @@ def small_class() -> ClassResult:
 def course() -> Course:
     """A course of one lesson whose drivers never run."""
     exercises = tuple(
-        Exercise(name=n, lesson="01", title=t, checks=(), hints=(), mistakes=(), driver=Driver(n))
+        Exercise(name=n, lesson="01", title=t, checks=(), hints=(), mistakes=(), driver=Driver(n), because="")
         for n, t in EXERCISES.items()
     )
     lesson = Lesson(
