@@ -30,6 +30,8 @@ driver = Driver("accumulate_weighted")
 _WINDOWS = ((5, 2, 1), (3, 12, 1), (1, 4, 3))
 """Sizes of the micro-batches of whole windows: 8, 16 and 8 samples."""
 _SHORT = (1, 3)
+_SINGLE = (4,)
+"""A last window of one micro-batch."""
 
 
 def _sizes(env: Env, windows: Sequence[Sequence[int]]) -> list[int]:
@@ -87,10 +89,10 @@ def _float32(stage: Stage) -> None:
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges")
 def _short(stage: Stage) -> None:
-    """A whole window; one more and a short one; an input shorter than a window, and none at all. Momentum shows an
-    update of nothing."""
-    case = _Case(stage, (_WINDOWS[0], _WINDOWS[2], _SHORT, _SHORT), momentum=0.9)
-    for part, accum_steps in ((case.data[:3], 3), (case.data[3:8], 3), (case.data[8:], 4), ([], 2)):
+    """A whole window; one more and a single micro-batch; an input shorter than a window, and none at all. Momentum
+    shows an update of nothing."""
+    case = _Case(stage, (_WINDOWS[0], _WINDOWS[2], _SINGLE, _SHORT), momentum=0.9)
+    for part, accum_steps in ((case.data[:3], 3), (case.data[3:7], 3), (case.data[7:], 4), ([], 2)):
         case.accumulate(part, accum_steps)
         scale_rates(case.opt, 0.8)
 
@@ -136,9 +138,13 @@ def _before(stage: Stage) -> None:
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
+    """After whole windows and a short one, and where a gradient was there and no micro-batch came."""
     case = _Case(stage, (_WINDOWS[0], _SHORT), states=False)
     before = case.weights()
-    for part in (case.data[:3], case.data):
+    for part in (case.data[:3], case.data, []):
+        if not part:
+            for parameter in case.model.parameters():
+                parameter.grad = torch.ones_like(parameter)
         case.accumulate(part)
         case.recorder.append_fact("그레이디언트가 남음", "예" if case.recorder.gradients_left() else "아니요")
     case.recorder.fact("매개변수가 움직임", "예" if not torch.equal(before, case.weights()) else "아니요")

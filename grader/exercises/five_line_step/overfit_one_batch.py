@@ -4,7 +4,7 @@ Where it is about when to stop, the loss function tells numbers of a list, one a
 computes: no wrong update changes a loss there, and every measurement shows. They are exact in float32.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -84,24 +84,25 @@ def _float32(stage: Stage) -> None:
     record_precision(stage.recorder, model)
 
 
-def _told(stage: Stage, *, target: float, max_steps: int = 7) -> None:
+def _told(stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = TOLD) -> None:
     """The losses that come back, and the number of updates and forward passes."""
     recorder, model = stage.recorder, mlp(stage.env)
     opt = sgd(model)
     recorder.watch(model, opt, states=False)
     updates: list[None] = []
     opt.register_step_post_hook(lambda *_: updates.append(None))
-    loss_fn = _Told(loss_function(stage.env))
+    loss_fn = _Told(loss_function(stage.env), numbers)
     losses = _overfit(stage, model, target=target, max_steps=max_steps, opt=opt, loss_fn=loss_fn)
-    numbers = [as_number(item) for item in items_of(losses)[:50]]
-    recorder.array("잰 손실", torch.tensor(numbers, dtype=torch.float64))
+    measured = [as_number(item) for item in items_of(losses)[:50]]
+    recorder.array("잰 손실", torch.tensor(measured, dtype=torch.float64))
     recorder.fact("업데이트 횟수", len(updates))
     recorder.fact("순전파 횟수", len(recorder.forward_modes))
 
 
 @driver.scenario("stops", "중간에 target에 이를 때")
 def _stops(stage: Stage) -> None:
-    _told(stage, target=1.25)
+    """The second loss is a hair above the target: who rounds it stops there."""
+    _told(stage, target=1.5, numbers=(2.0, 1.5 + 2.0**-20, *TOLD[2:]))
 
 
 @driver.scenario("equal", "손실이 target과 똑같을 때", check="stops")
@@ -166,38 +167,51 @@ class BrokenLoss(Exception):
 
 @driver.scenario("fails", "loss_fn이 오류를 낼 때", check="modes")
 def _fails(stage: Stage) -> None:
-    """At the second forward pass: the exception comes through, and the modes are back."""
-    model, true = norm_dropout_mlp(stage.env), loss_function(stage.env)
-    set_modes(model, "frozen")
-    given, calls = mode_words(model), [0]
+    """At the second forward pass: the exception comes through, and the modes are back. One is no `Exception`."""
+    true = loss_function(stage.env)
+    broken: tuple[tuple[type[BaseException], str], ...] = (
+        (BrokenLoss, "오류가 난"),
+        (KeyboardInterrupt, "Ctrl+C로 멈춘"),
+    )
+    for exception, when in broken:
+        model = norm_dropout_mlp(stage.env)
+        set_modes(model, "frozen")
+        given, results = mode_words(model), iter([True, False])
 
-    def loss_fn(output: Tensor, target: Tensor) -> Tensor:
-        calls[0] += 1
-        if calls[0] == 2:
-            raise BrokenLoss("손실을 계산하지 못했습니다")
-        return true(output, target)
+        def loss_fn(
+            output: Tensor,
+            target: Tensor,
+            exception: type[BaseException] = exception,
+            results: Iterator[bool] = results,
+        ) -> Tensor:
+            if next(results, True):
+                return true(output, target)
+            raise exception("손실을 계산하지 못했습니다")
 
-    stage.recorder.watch(model, states=False)
-    given_to_it = (model, sgd(model), loss_fn, *batches(stage.env, (6,))[0])
-    student = stage.student("overfit_one_batch")
-    stage.recorder.expect(BrokenLoss, "loss_fn이 낸 예외", student, *given_to_it, target=NEVER, max_steps=4)
-    stage.recorder.fact(f"{given}로 받은 모델의, 오류가 난 뒤 모드", mode_words(model))
+        stage.recorder.watch(model, states=False)
+        given_to_it = (model, sgd(model), loss_fn, *batches(stage.env, (6,))[0])
+        student = stage.student("overfit_one_batch")
+        fact = f"{when} 함수에서 나온 예외"
+        stage.recorder.expect(exception, fact, student, *given_to_it, target=NEVER, max_steps=4)
+        stage.recorder.fact(f"{given}로 받은 모델의, {when} 뒤 모드", mode_words(model))
 
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """After all updates, and after it has stopped by itself: before any update, too."""
+    """After all updates, and after it has stopped by itself: before any update, and before any forward pass, too."""
     recorder = stage.recorder
-    for target, when in (
-        (NEVER, "max_steps번 업데이트한"),
-        (1.25, "target에 이른"),
-        (3.0, "업데이트 없이 끝난"),
+    for target, max_steps, when in (
+        (NEVER, 4, "max_steps번 업데이트한"),
+        (1.25, 4, "target에 이른"),
+        (3.0, 4, "업데이트 없이 끝난"),
+        (NEVER, 0, "max_steps가 0으로 끝난"),
     ):
         model = mlp(stage.env)
         for parameter in model.parameters():
             parameter.grad = torch.ones_like(parameter)
         recorder.watch(model, states=False)
-        _overfit(stage, model, target=target, max_steps=4, loss_fn=_Told(loss_function(stage.env)))
+        loss_fn = _Told(loss_function(stage.env))
+        _overfit(stage, model, target=target, max_steps=max_steps, loss_fn=loss_fn)
         recorder.fact(f"{when} 뒤의 그레이디언트", "남음" if recorder.gradients_left() else "없음")
 
 
