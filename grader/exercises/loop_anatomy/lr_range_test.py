@@ -84,8 +84,11 @@ def _update(env: Env, model: nn.Module, opt: Optimizer, data: Sequence[Batch]) -
 
 @driver.scenario("sgd", "두 매개변수 그룹의 SGD", check="losses")
 def _sgd(stage: Stage) -> None:
+    """The rates neither rise nor fall."""
     model = mlp(stage.env)
-    _record_losses(stage, _asked(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 4)))
+    rates = _rates(stage.env, 4)
+    rates = [rates[number] for number in (1, 3, 0, 2)]
+    _record_losses(stage, _asked(stage, model, sgd(model), batches(stage.env, _SIZES), rates))
 
 
 @driver.scenario("adamw", "학습하던 AdamW", check="losses")
@@ -100,13 +103,24 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("stale", "그레이디언트가 남아 있던 모델", check="losses")
 def _stale(stage: Stage) -> None:
+    """The second call has no rates: nothing to do, but what is left is cleared."""
+    recorder = stage.recorder
     model = mlp(stage.env)
-    generator = stage.env.generator("gradients")
+    opt, data = sgd(model), batches(stage.env, _SIZES)
+    _add_gradients(stage.env, model)
+    _record_losses(stage, _asked(stage, model, opt, data, _rates(stage.env, 2)))
+    recorder.fact("남은 그레이디언트", recorder.gradients_left())
+    _add_gradients(stage.env, model)
+    nothing = recorder.call(stage.student("lr_range_test"), model, opt, loss_function(stage.env), data, [])
+    recorder.fact("lrs가 비었을 때 돌려준 손실의 수", len(items_of(nothing)))
+    recorder.fact("lrs가 비었을 때 남은 그레이디언트", recorder.gradients_left())
+
+
+def _add_gradients(env: Env, model: nn.Module) -> None:
+    generator = env.generator("gradients")
     for parameter in model.parameters():
         noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
         parameter.grad = noise.to(parameter.device)
-    _record_losses(stage, _asked(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 2)))
-    stage.recorder.fact("남은 그레이디언트", stage.recorder.gradients_left())
 
 
 @driver.scenario("wraps", "배치보다 많은 학습률")
@@ -165,11 +179,22 @@ def _squared_error(output: Tensor, target: Tensor) -> Tensor:
 
 @driver.scenario("inf", "손실이 inf가 될 때", check="stops")
 def _inf(stage: Stage) -> None:
-    """Squares of float64 overflow above 1e154."""
+    """Squares of float64 overflow above 1e154. A large loss before that is still a finite one."""
+    _overflowing(stage, 1e60, _squared_error)
+
+
+@driver.scenario("minus-inf", "손실이 -inf가 될 때", check="stops")
+def _minus_inf(stage: Stage) -> None:
+    _overflowing(stage, 0.0, lambda output, target: -_squared_error(output, target))
+
+
+def _overflowing(stage: Stage, before: float, loss_fn: LossFn) -> None:
+    """Zeros as targets, but for `before` in the batch before the one that overflows."""
     data = [(xb, torch.zeros(len(xb), 3).to(xb)) for xb, _ in batches(stage.env, (4, 6, 3, 5, 4))]
+    data[1][1][:] = before
     data[2][1][:] = 1e200
     model = initialised(Net([nn.Linear(5, 3)]), stage.env, "model")
-    _not_finite(stage, model, data, _squared_error)
+    _not_finite(stage, model, data, loss_fn)
 
 
 @driver.scenario("weights", "가중치", check="restored")
@@ -208,16 +233,29 @@ def _next_update(stage: Stage, make_opt: Callable[[nn.Module], Optimizer], *, fr
     opt = make_opt(model)
     if not fresh:
         _trained(env, model, opt, (4, 4, 4))
-    weights = [parameter.detach().clone() for parameter in model.parameters()]
-    rates = [group["lr"] for group in opt.param_groups]
+    put_right = _remembered(model, opt)
     _asked(stage, model, opt, batches(env, _SIZES), [0.1 * rate for rate in _rates(env, 4)])
-    with torch.no_grad():
-        for parameter, weight in zip(model.parameters(), weights, strict=True):
-            parameter.copy_(weight)
-    for group, rate in zip(opt.param_groups, rates, strict=True):
-        group["lr"] = rate
+    put_right()
     _record_that_it_looked(stage, 4)
-    _update(env, model, opt, batches(env, (4, 4), "after"))
+    _record_next_update(stage, model, opt)
+
+
+def _remembered(model: nn.Module, opt: Optimizer) -> Callable[[], None]:
+    """What puts model and rates back to where they are now, so that the next update tells of the moments alone."""
+    state = {name: value.clone() for name, value in model.state_dict().items()}
+    rates = [group["lr"] for group in opt.param_groups]
+
+    def put_right() -> None:
+        model.load_state_dict(state)
+        for group, rate in zip(opt.param_groups, rates, strict=True):
+            group["lr"] = rate
+
+    return put_right
+
+
+def _record_next_update(stage: Stage, model: nn.Module, opt: Optimizer) -> None:
+    torch.manual_seed(stage.env.number("dropout after"))
+    _update(stage.env, model, opt, batches(stage.env, (4, 4), "after"))
     stage.recorder.array("다음 두 업데이트 뒤의 가중치", flat_state(model.state_dict(), model))
 
 
@@ -247,8 +285,11 @@ class _Interruption(ValueError):
 
 @driver.scenario("interrupted", "도중에 예외가 날 때")
 def _interrupted(stage: Stage) -> None:
-    model = mlp(stage.env)
-    opt = sgd(model)
+    """Of a run with moments and statistics: they are put back as well."""
+    model = norm_dropout_mlp(stage.env)
+    opt = sgd(model, momentum=0.9)
+    _trained(stage.env, model, opt)
+    put_right = _remembered(model, opt)
     before = flat_state(model.state_dict(), model)
     smooth = loss_function(stage.env)
 
@@ -268,3 +309,5 @@ def _interrupted(stage: Stage) -> None:
     stage.recorder.array("끝난 뒤의 학습률", [float(group["lr"]) for group in opt.param_groups])
     stage.recorder.fact("남은 그레이디언트", stage.recorder.gradients_left())
     _record_that_it_looked(stage, 3)
+    put_right()
+    _record_next_update(stage, model, opt)

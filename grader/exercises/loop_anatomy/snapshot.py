@@ -22,6 +22,7 @@ from grader.observe.fixtures.classifiers import (
     Batch,
     adamw,
     batches,
+    freeze_last,
     loss_function,
     mlp,
     norm_dropout_mlp,
@@ -59,9 +60,11 @@ def _save(stage: Stage, held: _Objects, path: Path | str) -> None:
 def _load(stage: Stage, held: _Objects, path: Path) -> None:
     """As in another process: random states are other ones, and the file lies elsewhere."""
     _scatter(stage.env)
-    moved = path.with_name("moved.state")
-    path.rename(moved)
-    stage.recorder.call(_snapshot(stage, held).load, moved)
+    stage.recorder.call(_snapshot(stage, held).load, _moved(path))
+
+
+def _moved(path: Path) -> Path:
+    return path.rename(path.with_name("moved.state"))
 
 
 def _scatter(env: Env) -> None:
@@ -95,7 +98,10 @@ def _record_ends(stage: Stage, whole: _Objects, resumed: _Objects) -> None:
 
 
 def _updates_go_on(stage: Stage, make_opt: Callable[[nn.Module], Optimizer], *, norm: bool) -> None:
-    """Batches are handed over in a fixed order and nothing is random: model and optimizer are all there is."""
+    """Batches are handed over in a fixed order and nothing is random: model and optimizer are all there is.
+
+    The new model's last layer is in eval mode, which changes nothing that it computes.
+    """
     env, recorder = stage.env, stage.recorder
 
     def made(salt: str) -> _Objects:
@@ -107,6 +113,7 @@ def _updates_go_on(stage: Stage, make_opt: Callable[[nn.Module], Optimizer], *, 
 
     data = batches(env, (4,) * 6)
     whole, resumed = made("saved"), made("new")
+    freeze_last(resumed.model)
     _train(whole, data[:3], env)
     scale_rates(whole.opt, 0.5)  # as a schedule has left them
     with scratch_folder() as folder:
@@ -245,23 +252,37 @@ def _epochs(env: Env, held: _Objects, count: int) -> Iterator[None]:
 
 @driver.scenario("together", "모두 함께 쓰는 학습")
 def _together(stage: Stage) -> None:
-    """Saved before each epoch of four, each time to another file; the second one is loaded, and the fourth."""
-    env = stage.env
-    whole = _whole_run(env, "saved")
+    """Saved before each epoch of four, each time to another file; the fourth one is loaded, and then the second.
+
+    One snapshot saves them all, and another one loads both.
+    """
+    env, recorder = stage.env, stage.recorder
+    whole, resumed = _whole_run(env, "saved"), _whole_run(env, "new")
     with scratch_folder() as folder:
+        saving = _snapshot(stage, whole)
         for number, _ in enumerate(_epochs(env, whole, 4)):
-            _save(stage, whole, folder / f"epoch-{number}.pt")
+            recorder.call(saving.save, folder / f"epoch-{number}.pt")
+        loading = _snapshot(stage, resumed)
         for number in (3, 1):
-            resumed = _whole_run(env, f"new {number}")
-            _load(stage, resumed, folder / f"epoch-{number}.pt")
+            _scatter(env)
+            recorder.call(loading.load, _moved(folder / f"epoch-{number}.pt"))
             for _ in _epochs(env, resumed, 4 - number):
                 pass
             _record_ends(stage, whole, resumed)
 
 
+def _plain(value: Any) -> Any:
+    """A copy with lists for tensors, to compare with `==`."""
+    if isinstance(value, torch.Tensor):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
 @contextmanager
 def _untouched(stage: Stage, held: _Objects) -> Iterator[None]:
-    """Record what the body changes of all that a snapshot holds."""
+    """Record what the body changes of all that a snapshot holds, and of the gradients."""
 
     def states() -> dict[str, Any]:
         kind, keys, *rest = np.random.get_state()
@@ -274,6 +295,8 @@ def _untouched(stage: Stage, held: _Objects) -> Iterator[None]:
             "로더": held.generator.get_state().tolist(),
             "스케일러": held.scaler.state_dict(),
             "모델": flat_state(held.model.state_dict(), held.model).tolist(),
+            "옵티마이저": _plain(held.opt.state_dict()),
+            "그레이디언트": [_plain(parameter.grad) for parameter in held.model.parameters()],
             "모드": [module.training for module in held.model.modules()],
         }
 
@@ -285,11 +308,15 @@ def _untouched(stage: Stage, held: _Objects) -> Iterator[None]:
 
 @driver.scenario("file", "파일 하나")
 def _file(stage: Stage) -> None:
-    """Its path as text. Another look at what was saved shows neither its keys nor how it is laid out."""
+    """Its path as text. Another look at what was saved shows neither its keys nor how it is laid out.
+
+    Gradients are left from the epoch before, and one layer is in eval mode.
+    """
     env = stage.env
     held = _whole_run(env, "saved")
     for _ in _epochs(env, held, 1):
         pass
+    freeze_last(held.model)
     with scratch_folder() as folder:
         with _untouched(stage, held):
             _save(stage, held, str(folder / "run.state"))

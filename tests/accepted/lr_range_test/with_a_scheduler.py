@@ -6,11 +6,11 @@ from torch.optim.lr_scheduler import LRScheduler
 
 class Listed(LRScheduler):
     def __init__(self, opt, lrs):
-        self.lrs = lrs
+        self.lrs = [*lrs, 0.0]
         super().__init__(opt)
 
     def get_lr(self):
-        lr = self.lrs[min(self.last_epoch, len(self.lrs) - 1)]
+        lr = self.lrs[self.last_epoch]
         return [lr for _ in self.optimizer.param_groups]
 
 
