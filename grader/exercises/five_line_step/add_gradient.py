@@ -53,6 +53,19 @@ def _float32(stage: Stage) -> None:
     record_precision(stage.recorder, model)
 
 
+@driver.scenario("none", "그레이디언트를 받지 않는 매개변수", check="weight")
+def _none(stage: Stage) -> None:
+    """A frozen one and one that the loss does not reach: no gradient, and no exception either."""
+    model = mlp(stage.env)
+    frozen = next(model.parameters()).requires_grad_(False)
+    unused = nn.Parameter(torch.ones_like(frozen))
+    model.register_parameter("unused", unused)
+    stage.recorder.watch(model, states=False)
+    _added(stage, model)
+    for name, parameter in (("고정한", frozen), ("손실이 닿지 않는", unused)):
+        stage.recorder.fact(f"{name} 매개변수의 .grad", "None" if parameter.grad is None else "텐서")
+
+
 @driver.scenario("keeps", "이미 그레이디언트가 있는 모델")
 def _keeps(stage: Stage) -> None:
     """What a fresh model gets is taken off again: a wrong weight costs nothing here."""

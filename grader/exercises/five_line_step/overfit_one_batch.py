@@ -117,7 +117,9 @@ def _at_once(stage: Stage) -> None:
 
 @driver.scenario("never", "target에 이르지 못할 때", check="losses")
 def _never(stage: Stage) -> None:
-    _told(stage, target=NEVER, max_steps=4 + stage.env.number("steps") % 2)
+    """NaN is no loss at or below the target."""
+    numbers = (*TOLD[:2], float("nan"), *TOLD[3:])
+    _told(stage, target=NEVER, max_steps=4 + stage.env.number("steps") % 2, numbers=numbers)
 
 
 @driver.scenario("no-steps", "max_steps가 0일 때", check="losses")

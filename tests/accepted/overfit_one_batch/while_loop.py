@@ -7,7 +7,7 @@ def overfit_one_batch(model, opt, loss_fn, xb, yb, *, target, max_steps):
         while len(history) < max_steps:
             loss = loss_fn(model(xb), yb)
             history.append(loss.item())
-            if not loss.item() > target:
+            if loss.item() <= target:
                 return history
             loss.backward()
             opt.step()
