@@ -1062,7 +1062,7 @@ r"""
 
 점수에 들어가지 않고, 힌트도 없습니다. 건너뛰어도 뒤의 절은 그대로 이어집니다.
 
-4.1절의 [8, 8, 8, 3]처럼 **크기가 다른** 마이크로 배치를 받는 `sam_accumulate`입니다. 올라갈 방향을 정하는 그레이디언트도, 업데이트에 쓰는 그레이디언트도, 돌려주는 손실도 구간을 이어 붙인 배치의 것과 같아야 합니다. 곧 모든 샘플의 몫이 같아야 합니다. `loss_fn`은 받은 배치의 **샘플 평균**을 돌려줍니다. 나머지 약속은 연습 문제 3과 같습니다. 모델의 모드는 받은 그대로 둡니다.
+4.1절의 [8, 8, 8, 3]처럼 **크기가 다른** 마이크로 배치를 받는 `sam_accumulate`입니다. 올라갈 방향을 정하는 그레이디언트도, 업데이트에 쓰는 그레이디언트도, 돌려주는 손실도 구간을 이어 붙인 배치의 것과 같아야 합니다. 곧 모든 샘플의 몫이 같아야 합니다. `loss_fn`은 받은 배치의 **샘플 평균**을 돌려줍니다. 나머지 약속은 연습 문제 3과 같습니다. 부르기 전부터 남아 있던 `.grad`는 지우고 시작합니다. 모델의 모드는 받은 그대로 둡니다.
 """
 
 
@@ -1072,9 +1072,9 @@ def sam_accumulate_weighted(model, sam, loss_fn, micro_batches, accum_steps, *, 
 
     micro_batches: (xb, yb)를 차례로 내는 이터러블입니다. 제너레이터일 수도, 비어 있을 수도 있습니다. 크기(샘플 수)가 서로 다릅니다.
     loss_fn: 받은 배치의 샘플 평균을 돌려줍니다.
-    max_norm: 값이 있으면 구간마다 한 번, 업데이트에 쓸 그레이디언트를 줄입니다.
+    max_norm: 값이 있으면 구간마다(짧은 마지막 구간도) 한 번, 업데이트에 쓸 그레이디언트를 줄입니다.
 
-    마지막 구간이 짧으면 거기에 있는 샘플로 평균을 냅니다.
+    들어올 때 남아 있던 .grad는 쓰지 않습니다. 마지막 구간이 짧으면 거기에 있는 샘플로 평균을 냅니다.
     돌려주는 리스트에는 구간마다 하나씩, w에서 잰 손실의 샘플 평균이 float로 들어 있습니다.
     """
     # BEGIN SOLUTION
@@ -2147,7 +2147,8 @@ $\lambda_{\max}$로 재면 시드 6개 모두에서 SAM의 해가 완만합니�
 점수에 들어가지 않고, 힌트도 없습니다. 위의 셀은 이 절의 모델과 데이터에만 맞습니다. 이번에는 아무 모델에나 쓸 수 있는 함수를 **거듭제곱법**(power iteration)으로 만듭니다. 아무 벡터 $v$에서 시작해, $H$를 곱하고 길이를 1로 맞추기를 되풀이하면 $v$는 절댓값이 가장 큰 고윳값의 고유벡터로 다가갑니다. 길이가 1인 $v$에서 $v^\top H v$가 그 고윳값입니다.
 
 - 돌려주는 것은 **절댓값이 가장 큰** 고윳값이고, **부호는 그대로** 둡니다. 부호까지 따져 가장 큰 것인 위의 $\lambda_{\max}$와 다를 수 있습니다. 손실이 위로 볼록한 곳에서는 음수입니다.
-- $H$는 `requires_grad=True`인 매개변수를 모두 이어 붙인 벡터 하나에 대한 것입니다. 얼린 매개변수는 빼고, 얼린 채로 둡니다.
+- $H$는 `requires_grad=True`인 매개변수를 모두 이어 붙인 벡터 하나에 대한 것입니다. 얼린 매개변수는 빼고, 얼린 채로 둡니다. 손실에 쓰이지 않는 매개변수가 있어도 되고, 그 자리의 미분은 0입니다.
+- `iterations`만큼만 되풀이하므로, 적게 주면 아직 수렴하지 않은 값이 나옵니다. 곱한 벡터가 0이면(손실이 평평하면) 길이로 나눌 수 없으니 0.0을 돌려줍니다.
 - 손실은 들어올 때의 모드와 난수 상태에서 잰 것 하나입니다. 드롭아웃이 있으면 모든 반복이 같은 마스크를 봅니다.
 - 재는 코드이므로 아무것도 남기지 않습니다. `sharpness`에서 지킨 것을 여기서도 지킵니다. 처음의 $v$는 전역 난수가 아니라 따로 만든 제너레이터에서 뽑습니다.
 """
@@ -2157,8 +2158,9 @@ $\lambda_{\max}$로 재면 시드 6개 모두에서 SAM의 해가 완만합니�
 def lambda_max(model, loss_fn, xb, yb, *, iterations=100) -> float:
     """손실 loss_fn(model(xb), yb)의 헤세 행렬에서 절댓값이 가장 큰 고윳값을, 부호 그대로 float로 돌려줍니다.
 
-    iterations: 헤세 행렬과 벡터의 곱을 구하는 횟수(1 이상)입니다. 받은 만큼 되풀이합니다.
-    헤세 행렬은 requires_grad=True인 매개변수 전체에 대한 것입니다. 들어올 때의 모드와 난수 상태에서 잽니다.
+    iterations: 헤세 행렬과 벡터의 곱을 구하는 횟수(1 이상)입니다. 받은 만큼 되풀이합니다. 값을 읽으려고 한 번 더 곱해도 됩니다.
+        곱이 0이면 0.0을 돌려줍니다.
+    헤세 행렬은 requires_grad=True인 매개변수 전체(손실에 쓰이지 않는 것도)에 대한 것입니다. 들어올 때의 모드와 난수 상태에서 잽니다.
 
     가중치, 그레이디언트, requires_grad, 모드, 전역 난수 상태, 배치 정규화의 이동 통계량(num_batches_tracked까지)을
     들어올 때 그대로 둡니다.
@@ -2171,15 +2173,18 @@ def lambda_max(model, loss_fn, xb, yb, *, iterations=100) -> float:
     v = [torch.randn(p.shape, generator=generator).to(p) for p in params]
 
     # 순전파는 한 번만 합니다. 그래서 모든 반복이 같은 마스크를 봅니다
+    # materialize_grads: 손실에 쓰이지 않는 매개변수의 미분을 None이 아니라 0으로 받습니다
     with torch.random.fork_rng():
         loss = loss_fn(model(xb), yb)
-    grads = torch.autograd.grad(loss, params, create_graph=True)
+    grads = torch.autograd.grad(loss, params, create_graph=True, materialize_grads=True)
     for _ in range(iterations):
         # 길이는 이어 붙인 벡터 하나의 것입니다
         norm = math.sqrt(sum(part.square().sum() for part in v))
+        if norm == 0:  # 지난 곱이 0이었습니다: value도 0입니다
+            break
         v = [part / norm for part in v]
         along = sum((g * part).sum() for g, part in zip(grads, v, strict=True))
-        product = torch.autograd.grad(along, params, retain_graph=True)
+        product = torch.autograd.grad(along, params, retain_graph=True, materialize_grads=True)
         value = sum((part * h).sum() for part, h in zip(v, product, strict=True))
         v = product
     with torch.no_grad():

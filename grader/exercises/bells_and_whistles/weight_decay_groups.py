@@ -26,6 +26,9 @@ class _Mixer(nn.Module):
         self.filter = nn.Conv1d(4, 2, 3)
         self.bias_table = nn.Parameter(torch.zeros(2, 2))  # named like a bias
         self.batch = nn.BatchNorm1d(2)
+        self.plane = nn.LayerNorm((2, 3))  # a norm whose gain and bias have two dimensions
+        self.score = nn.Linear(3, 1)  # one row
+        self.single = nn.Linear(1, 1)  # one row of one
         self.temperature = nn.Parameter(torch.tensor(1.0))
 
 
@@ -67,9 +70,10 @@ def _strength(stage: Stage) -> float:
     return round(Draw(stage.env, "decay").real(0.05, 0.5), 3)
 
 
-def _groups(stage: Stage, model: nn.Module) -> list[dict[str, Any]]:
+def _groups(stage: Stage, model: nn.Module, strength: float | None = None) -> list[dict[str, Any]]:
     """What the function returned, in any form that an optimizer takes, as groups that hold lists of tensors."""
-    groups = stage.recorder.call(stage.student("weight_decay_groups"), model, _strength(stage))
+    asked = _strength(stage) if strength is None else strength
+    groups = stage.recorder.call(stage.student("weight_decay_groups"), model, asked)
     return [{**group, "params": _tensors(group["params"])} for group in groups]
 
 
@@ -141,7 +145,8 @@ def _tied(stage: Stage) -> None:
 
 @driver.scenario("empty", "비는 그룹")
 def _empty(stage: Stage) -> None:
-    """Nothing but weights; nothing but norms; nothing that is trained. First both kinds: two groups."""
+    """Nothing but weights; nothing but norms; nothing that is trained. First both kinds: two groups, also where the
+    weight decay is zero."""
     plain = nn.Linear(2, 2, bias=False)
     frozen = nn.Linear(2, 2).requires_grad_(False)
     models: dict[str, nn.Module] = {
@@ -152,20 +157,25 @@ def _empty(stage: Stage) -> None:
     for what, model in (models | {"모두 얼린": frozen}).items():
         sizes: list[Fact] = [len(group["params"]) for group in _groups(stage, model)]
         stage.recorder.fact(f"{what} 모델에서 그룹마다 든 매개변수의 수", sorted(sizes, key=str))
+    for what, model in models.items():
+        sizes = [len(group["params"]) for group in _groups(stage, model, 0.0)]
+        name = f"`weight_decay=0`일 때 {what} 모델에서 그룹마다 든 매개변수의 수"
+        stage.recorder.fact(name, sorted(sizes, key=str))
 
 
 @driver.scenario("values", "옵티마이저가 쓰는 값")
 def _values(stage: Stage) -> None:
-    """The groups in the hands of AdamW, whose own default is 0.01."""
+    """The groups in the hands of AdamW, whose own default is 0.01; a second time without any decay."""
     model = nn.Linear(3, 2)
-    optimizer = torch.optim.AdamW(_groups(stage, model), lr=0.1)
-    for name, parameter in model.named_parameters():
-        values = [
-            float(group["weight_decay"])
-            for group in optimizer.param_groups
-            if any(tensor is parameter for tensor in group["params"])
-        ]
-        stage.recorder.fact(f"AdamW가 `{name}`에 쓰는 weight_decay", [*values])
+    for when, strength in (("", None), ("`weight_decay=0`일 때 ", 0.0)):
+        optimizer = torch.optim.AdamW(_groups(stage, model, strength), lr=0.1)
+        for name, parameter in model.named_parameters():
+            values = [
+                float(group["weight_decay"])
+                for group in optimizer.param_groups
+                if any(tensor is parameter for tensor in group["params"])
+            ]
+            stage.recorder.fact(f"{when}AdamW가 `{name}`에 쓰는 weight_decay", [*values])
 
 
 @driver.scenario("order", "그룹과 매개변수의 순서")

@@ -34,6 +34,17 @@ def _rate(stage: Stage, step: int, lengths: _Lengths) -> Any:
     return stage.recorder.call(stage.student("wsd_at"), step, **_rates(stage.env), **_named(lengths))
 
 
+def _share_of_small_peak(stage: Stage, name: str, steps: Sequence[int], lengths: _Lengths) -> None:
+    """The same shape at rates of about 1e-7, as parts of the peak: a rounded rate shows, and float32 is right too."""
+    rates = {which: 1e-6 * rate for which, rate in _rates(stage.env).items()}
+    function = stage.student("wsd_at")
+    values = [
+        as_number(stage.recorder.call(function, step, **rates, **_named(lengths))) / rates["max_lr"]
+        for step in steps
+    ]
+    stage.recorder.array(name, values)
+
+
 def _curve(stage: Stage, name: str, steps: Sequence[int], lengths: _Lengths) -> None:
     stage.recorder.array(name, [as_number(_rate(stage, step, lengths)) for step in steps])
 
@@ -43,6 +54,8 @@ def _warmup(stage: Stage) -> None:
     """From the first step to the first at the peak."""
     warmup, stable, decay = _lengths(stage.env)
     _curve(stage, "오르막의 학습률", range(warmup + 1), (warmup, stable, decay))
+    name = "학습률이 아주 작을 때 오르막의 학습률을 정점으로 나눈 것"
+    _share_of_small_peak(stage, name, range(warmup), (warmup, stable, decay))
 
 
 @driver.scenario("stable", "유지", atol=FLOAT32_ATOL)
@@ -58,6 +71,8 @@ def _decay(stage: Stage) -> None:
     warmup, stable, decay = _lengths(stage.env)
     start = warmup + stable
     _curve(stage, "내리막의 학습률", range(start, start + decay), (warmup, stable, decay))
+    name = "학습률이 아주 작을 때 내리막의 학습률을 정점으로 나눈 것"
+    _share_of_small_peak(stage, name, range(start, start + decay), (warmup, stable, decay))
 
 
 @driver.scenario("end", "마지막 스텝과 그 뒤", atol=FLOAT32_ATOL)
@@ -83,12 +98,15 @@ def _no_stable(stage: Stage) -> None:
 
 @driver.scenario("short-decay", "내리막이 한 스텝이거나 없을 때", check="missing", atol=FLOAT32_ATOL)
 def _short_decay(stage: Stage) -> None:
-    """One step of decay is the last, so at the minimum; without any the last is still at the peak."""
+    """One step of decay is the last, so at the minimum; without any the last is still at the peak, if there is one:
+    with nothing but a warm-up the step after it is past the end."""
     warmup, stable, _ = _lengths(stage.env)
     for decay in (1, 0):
         total = warmup + stable + decay
         name = f"decay_steps={decay}일 때의 학습률"
         _curve(stage, name, (total - 2, total - 1, total, total + 1), (warmup, stable, decay))
+    name = "유지와 내리막이 모두 0일 때의 학습률"
+    _curve(stage, name, (warmup - 1, warmup, warmup + 1), (warmup, 0, 0))
 
 
 @driver.scenario("refuses", "말이 되지 않는 인자", atol=FLOAT32_ATOL)
@@ -103,7 +121,11 @@ def _refuses(stage: Stage) -> None:
         "`warmup_steps=-1`일 때": (0, {"warmup_steps": -1}),
         "`stable_steps=-1`일 때": (0, {"stable_steps": -1}),
         "`decay_steps=-1`일 때": (0, {"decay_steps": -1}),
+        "끝난 뒤에 `warmup_steps=-1`일 때": (1000, {"warmup_steps": -1}),
+        "끝난 뒤에 `stable_steps=-1`일 때": (1000, {"stable_steps": -1}),
+        "끝난 뒤에 `decay_steps=-1`일 때": (1000, {"decay_steps": -1}),
         "세 길이가 모두 0일 때": (0, {**_named((0, 0, 0))}),
+        "세 길이가 모두 0이고 `step=3`일 때": (3, {**_named((0, 0, 0))}),
         "오르막에서 `min_lr`이 `max_lr`보다 클 때": (1, {"max_lr": low, "min_lr": high}),
         "끝난 뒤에 `min_lr`이 `max_lr`보다 클 때": (1000, {"max_lr": low, "min_lr": high}),
         "`min_lr`이 음수일 때": (warmup, {"min_lr": -low}),
@@ -112,14 +134,24 @@ def _refuses(stage: Stage) -> None:
         stage.recorder.expect(ValueError, what, stage.student("wsd_at"), step, **(usual | changed))
 
 
-@driver.scenario("equal-rates", "두 학습률이 같거나 min_lr이 0일 때", check="refuses", atol=FLOAT32_ATOL)
+@driver.scenario(
+    "equal-rates",
+    "두 학습률이 같거나, min_lr이 0이거나, max_lr이 1보다 클 때",
+    check="refuses",
+    atol=FLOAT32_ATOL,
+)
 def _equal_rates(stage: Stage) -> None:
-    """Both are allowed: a constant rate, and a decay to nothing. Asked for at the peak only."""
+    """All are allowed: a constant rate, a decay to nothing, a peak above one. Asked for at the peak only."""
     lengths = _lengths(stage.env)
     high = _rates(stage.env)["max_lr"]
-    for name, low in (("min_lr=max_lr일 때의 학습률", high), ("min_lr=0일 때의 학습률", 0.0)):
+    allowed = {
+        "min_lr=max_lr일 때의 학습률": (high, high),
+        "min_lr=0일 때의 학습률": (high, 0.0),
+        "max_lr이 1보다 클 때의 학습률": (4 * high, high),
+    }
+    for name, (peak, low) in allowed.items():
         value = stage.recorder.call(
-            stage.student("wsd_at"), lengths[0], max_lr=high, min_lr=low, **_named(lengths)
+            stage.student("wsd_at"), lengths[0], max_lr=peak, min_lr=low, **_named(lengths)
         )
         stage.recorder.array(name, [as_number(value)])
 

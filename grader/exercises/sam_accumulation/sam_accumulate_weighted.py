@@ -3,6 +3,7 @@
 What `sam_accumulate` asks for already is asked again only where sizes change the answer.
 """
 
+import torch
 from torch.optim import Optimizer
 
 from grader.exercises.sam_accumulation._base_optimizers import momentum
@@ -71,6 +72,27 @@ def _clip(stage: Stage) -> None:
     norm = run.window_norm(data[:3])
     run.call(data[:6], 3, max_norm=0.15 * norm)
     run.call(data[6:], 2, max_norm=50.0 * norm)
+
+
+@driver.scenario("clip-leftover", "짧은 마지막 구간의 클리핑", check="clip", atol=CLIP_ATOL)
+def _clip_leftover(stage: Stage) -> None:
+    """The clip acts in both windows, by far."""
+    data = batches(stage.env, _SIZES[:5])
+    model = mlp(stage.env)
+    run = _run(stage, model, sgd(model), data)
+    run.call(data, 3, max_norm=0.15 * run.window_norm(data[:3]))
+
+
+@driver.scenario("stale", "그레이디언트가 남아 있는 모델", check="edges")
+def _stale(stage: Stage) -> None:
+    """What the caller left in `.grad` is no part of the first window."""
+    data = batches(stage.env, _SIZES[:4])
+    model = mlp(stage.env)
+    generator = stage.env.generator("gradients")
+    for parameter in model.parameters():
+        noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+        parameter.grad = noise.to(parameter.device)
+    _run(stage, model, sgd(model), data).call(data, 2)
 
 
 @driver.scenario("leftover", "짧은 마지막 구간", check="edges")

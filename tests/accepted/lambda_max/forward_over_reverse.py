@@ -15,6 +15,8 @@ def lambda_max(model, loss_fn, xb, yb, *, iterations=100):
     v = {name: torch.randn(w.shape, generator=numbers).to(w) for name, w in weights.items()}
     for _ in range(iterations):
         length = sum(part.pow(2).sum() for part in v.values()) ** 0.5
+        if length == 0:
+            break
         v = {name: part / length for name, part in v.items()}
         torch.set_rng_state(rng)  # one mask for all rounds
         _, product = jvp(grad(loss_at), (weights,), (v,))
