@@ -13,7 +13,11 @@ from torch import Tensor, nn
 
 from grader.exercises.sam_accumulation._returned import record_numbers
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
-from grader.exercises.sam_accumulation._untouched import add_state_scenarios, add_weight_scenarios
+from grader.exercises.sam_accumulation._untouched import (
+    add_state_scenarios,
+    add_weight_scenarios,
+    record_that_it_looked,
+)
 from grader.observe.fixtures.classifiers import (
     CLASSES,
     FEATURES,
@@ -148,8 +152,8 @@ def _flat(stage: Stage) -> None:
     model = mlp(stage.env).eval()
     batch = _near_its_targets(stage.env, model, 6)
     zero = _measure(stage, model, batch, _loss(stage.env, sign=0.0), iterations=3)
-    small = _measure(stage, model, batch, _loss(stage.env, sign=1e-6))
-    record_numbers(stage.recorder, [zero, 1e6 * as_number(small)])
+    small = _measure(stage, model, batch, _loss(stage.env, sign=1e-5), iterations=30)
+    record_numbers(stage.recorder, [zero, 1e5 * as_number(small)])
 
 
 @driver.scenario("unused", "손실에 쓰이지 않는 매개변수가 있는 모델", check="value", atol=_VALUE_ATOL)
@@ -206,3 +210,4 @@ def _types(stage: Stage) -> None:
     model = mlp(stage.env)
     set_modes(model, "eval")
     stage.recorder.fact("반환 타입", type_name(_measure_once(stage, model)))
+    record_that_it_looked(stage)

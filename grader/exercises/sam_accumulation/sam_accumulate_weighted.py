@@ -74,27 +74,6 @@ def _clip(stage: Stage) -> None:
     run.call(data[6:], 2, max_norm=50.0 * norm)
 
 
-@driver.scenario("clip-leftover", "짧은 마지막 구간의 클리핑", check="clip", atol=CLIP_ATOL)
-def _clip_leftover(stage: Stage) -> None:
-    """The clip acts in both windows, by far."""
-    data = batches(stage.env, _SIZES[:5])
-    model = mlp(stage.env)
-    run = _run(stage, model, sgd(model), data)
-    run.call(data, 3, max_norm=0.15 * run.window_norm(data[:3]))
-
-
-@driver.scenario("stale", "그레이디언트가 남아 있는 모델", check="edges")
-def _stale(stage: Stage) -> None:
-    """What the caller left in `.grad` is no part of the first window."""
-    data = batches(stage.env, _SIZES[:4])
-    model = mlp(stage.env)
-    generator = stage.env.generator("gradients")
-    for parameter in model.parameters():
-        noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-        parameter.grad = noise.to(parameter.device)
-    _run(stage, model, sgd(model), data).call(data, 2)
-
-
 @driver.scenario("leftover", "짧은 마지막 구간", check="edges")
 def _leftover(stage: Stage) -> None:
     """Five by three, then three by two, then one by four: what a rest leaves behind would show in the next call."""
@@ -118,6 +97,27 @@ def _empty(stage: Stage) -> None:
     model = mlp(stage.env)
     returned = _run(stage, model, sgd(model), batches(stage.env, (2,))).call([], 2)
     stage.recorder.fact("돌려준 손실의 개수", len(items_of(returned)))
+
+
+@driver.scenario("clip-leftover", "짧은 마지막 구간의 클리핑", check="clip", atol=CLIP_ATOL)
+def _clip_leftover(stage: Stage) -> None:
+    """The clip acts in both windows, by far."""
+    data = batches(stage.env, _SIZES[:5])
+    model = mlp(stage.env)
+    run = _run(stage, model, sgd(model), data)
+    run.call(data, 3, max_norm=0.15 * run.window_norm(data[:3]))
+
+
+@driver.scenario("stale", "그레이디언트가 남아 있는 모델", check="edges")
+def _stale(stage: Stage) -> None:
+    """What the caller left in `.grad` is no part of the first window."""
+    data = batches(stage.env, _SIZES[:4])
+    model = mlp(stage.env)
+    generator = stage.env.generator("gradients")
+    for parameter in model.parameters():
+        noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+        parameter.grad = noise.to(parameter.device)
+    _run(stage, model, sgd(model), data).call(data, 2)
 
 
 def _accumulate_in_mode(stage: Stage, model: Net) -> None:
