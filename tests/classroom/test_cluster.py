@@ -13,6 +13,7 @@ from grader.classroom.run import GradingRun
 from grader.course_files import load_course
 from grader.feedback import SubmissionResult
 from grader.submission.submission import Submission, read_submission
+from tests.classroom.timeless import timeless
 
 ray = pytest.importorskip("ray", reason="needs the extra `ray`")
 pytestmark = [pytest.mark.full, pytest.mark.sandbox, pytest.mark.timeout(300)]
@@ -55,10 +56,6 @@ def submissions(tmp_path: Path) -> list[Submission]:
 
 def grading(address: str | None, jobs: int = 2) -> GradingRun:
     return GradingRun(COURSE, (COURSE.lesson("01"),), seed=7, sandbox="bwrap", jobs=jobs, ray=address)
-
-
-def timeless(results: list[SubmissionResult]) -> list[SubmissionResult]:
-    return [replace(r, feedbacks=tuple(replace(f, seconds=0.0) for f in r.feedbacks)) for r in results]
 
 
 def test_the_same_results_as_here(cluster: Any, submissions: list[Submission]) -> None:

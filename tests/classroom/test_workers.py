@@ -17,10 +17,10 @@ from grader.classroom.grading import grade_class
 from grader.classroom.run import GradingRun
 from grader.classroom.workers import WorkerDied, results_here
 from grader.course_files import load_course
-from grader.feedback import SubmissionResult
 from grader.sandbox.client import SandboxUnavailable
 from grader.sandbox.sandbox import Sandbox
 from grader.submission.submission import Submission, read_submission
+from tests.classroom.timeless import timeless
 
 COURSE = load_course()
 RUN = GradingRun(COURSE, (COURSE.lesson("01"),), seed=7, sandbox="none", jobs=2)
@@ -226,7 +226,3 @@ def test_results_do_not_depend_on_who_is_first(handed_in: Class) -> None:
     assert timeless(two[1:2]) == timeless([here])
     assert sorted(told) == sorted(s.student for s in submissions)
     assert two[1].feedbacks[0].mistake_ids == ["missing-zero-grad"]
-
-
-def timeless(results: list[SubmissionResult]) -> list[SubmissionResult]:
-    return [replace(r, feedbacks=tuple(replace(f, seconds=0.0) for f in r.feedbacks)) for r in results]
