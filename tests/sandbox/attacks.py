@@ -34,6 +34,7 @@ ATTACKS_EXPECTED = {
     "connects": Expected(says=r"PermissionError"),
     "connects_by_hand": Expected("ran|crashed", says=r"sockets: \[\]|종료 코드 1"),
     "leaves_namespaces": Expected(says=r"OSError: done: \[\] \[\]"),
+    "holds_leases": Expected(says=r"OSError: done: \[\] on linux"),
     "runs_shell": Expected(says=r"PermissionError"),
     "writes_outside": Expected(says=r"OSError: written: \[\]"),
     "deletes_files": Expected("ran|timeout"),

@@ -90,8 +90,11 @@ def set_limits(bounds: Bounds, *, address_space: bool) -> None:
         _limit(resource.RLIMIT_AS, status["VmSize"] + bounds.memory_bytes + 2**30)
 
 
-def drop_rights() -> None:
+def drop_rights(*, drives_devices: bool = False) -> None:
     """No capabilities, and only harmless system calls, in all threads and for good.
+
+    Args:
+        drives_devices: the child may talk to a graphics card.
 
     Raises:
         OSError: the kernel refused it.
@@ -101,7 +104,7 @@ def drop_rights() -> None:
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
     _check("capset", libc.capset(header, bytes(24)))
     if seccomp.supported():  # elsewhere the server's count of processes stops a fork bomb
-        seccomp.install()
+        seccomp.install(drives_devices=drives_devices)
 
 
 def die_with_parent() -> None:

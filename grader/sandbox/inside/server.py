@@ -237,7 +237,7 @@ def _become_child(
         isolation.set_limits(bounds, address_space=setting.device == "cpu")
         if setting.isolate:
             isolation.own_files(bounds, setting.keep)
-            isolation.drop_rights()
+            isolation.drop_rights(drives_devices=setting.device != "cpu")
         _perform(socket.socket(fileno=_CHANNEL_FD), drivers, setting.device)
         exit_code = 0
     except EOFError:
