@@ -84,7 +84,7 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> boo
     with out.status("확인하는 중이에요"):
         result = grade_one(run, submission)
     shown = [f for f in result.told if (f.exercise == exercise if exercise else f.status != "missing")]
-    if not shown and exercise is not None:
+    if not shown and exercise in handed_in:
         raise NothingToCheck(f"{file}의 {exercise}는 아직 비어 있어요. 채운 다음 다시 확인해 보세요.")
     if not shown:
         listed = ", ".join(course.exercises)
@@ -130,8 +130,6 @@ def progress() -> None:
     for exercise in load_course().exercises.values():
         entry = learner.exercises.get(exercise.name, ExerciseProgress())
         row = ("통과" if entry.passed else "", entry.checks, entry.hints)
-        kind = f"{KIND_NAMES[exercise.kind]} · " if exercise.kind in KIND_NAMES else ""
-        table.add_row(
-            exercise.lesson, f"{kind}{exercise.title} ({exercise.name})", *(str(v or "") for v in row)
-        )
+        title = " · ".join(filter(None, (KIND_NAMES.get(exercise.kind), exercise.title)))
+        table.add_row(exercise.lesson, f"{title} ({exercise.name})", *(str(v or "") for v in row))
     out.print(table)

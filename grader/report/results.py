@@ -14,7 +14,8 @@ from grader.files import write_whole
 from grader.report.plain_text import points
 
 SCHEMA = "hanstep.results/2"
-"""Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1."""
+"""Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1.
+What came later is empty where it is absent: `extras` of a submission, `kind` and `because` of a feedback."""
 
 _Kind = TypeVar("_Kind")
 
@@ -154,7 +155,7 @@ def submission_from_document(document: Any) -> SubmissionResult:
         ResultsError: it is not shaped like that, or its sums are not those of its checks.
     """
     try:
-        entries = [*document["exercises"], *document["extras"]]
+        entries = [*document["exercises"], *document.get("extras", ())]
         named = [_with_our_names(entry) for entry in entries]
         counted = len(document["exercises"])
         ours = {"feedbacks": named[:counted], "extras": named[counted:]}

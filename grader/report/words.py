@@ -104,8 +104,8 @@ def headline(feedback: Feedback) -> Headline:
 
 def mark_in_points(feedback: Feedback, unit: str = "") -> str:
     """`3/4`; of what counts for no score only its kind."""
-    if feedback.kind in KIND_NAMES:
-        return KIND_NAMES[feedback.kind]
+    if (kind := KIND_NAMES.get(feedback.kind)) is not None:
+        return kind
     return f"{points(feedback.score)}/{points(feedback.max_score)}{unit}"
 
 

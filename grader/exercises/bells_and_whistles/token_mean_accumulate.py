@@ -8,7 +8,7 @@ from torch.optim import Optimizer
 
 from grader.exercises.bells_and_whistles._tolerances import FLOAT32_ATOL
 from grader.observe.fixtures.alike import record_alike
-from grader.observe.fixtures.classifiers import Batch, adamw, scale_rates, two_groups
+from grader.observe.fixtures.classifiers import Batch, adamw, flat_weights, scale_rates, two_groups
 from grader.observe.fixtures.given_modes import EVERY_MODE, record_modes
 from grader.observe.fixtures.language import TOKENS, gpt, token_ids, token_loss
 from grader.observe.fixtures.precision import record_precision
@@ -98,14 +98,14 @@ def _float32(stage: Stage) -> None:
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치")
 def _from_generator(stage: Stage) -> None:
     """Compared with what the same function does with a list, so that a wrong update costs nothing here."""
-    moved, before = [], torch.cat([p.detach().ravel() for p in gpt(stage.env).parameters()])
+    moved, before = [], flat_weights(gpt(stage.env))
     for lazily in (False, True):
         model = gpt(stage.env)
         window = _micro_batches(stage.env, "first")
         stage.recorder.watch(model, states=False)
         given = (batch for batch in window) if lazily else window
         stage.recorder.call(stage.student("token_mean_accumulate"), model, _sgd(model), given)
-        moved.append(torch.cat([p.detach().ravel() for p in model.parameters()]))
+        moved.append(flat_weights(model))
     what = "제너레이터와 리스트로 받았을 때의 가중치"
     record_alike(stage.recorder, what, moved[1], moved[0], before)
 

@@ -19,6 +19,7 @@ from grader.observe.fixtures.classifiers import (
     Net,
     adamw,
     batches,
+    flat_weights,
     gradient_norm,
     loss_function,
     mlp,
@@ -127,7 +128,7 @@ def _generator(stage: Stage) -> None:
     for kind in ("list", "generator"):
         case = _Case(stage, 4, states=False)
         case.accumulate(case.data if kind == "list" else (batch for batch in case.data), 2)
-        moved.append(torch.cat([p.detach().ravel() for p in case.model.parameters()]))
+        moved.append(flat_weights(case.model))
     same = torch.allclose(moved[0], moved[1], rtol=0.0, atol=1e-9, equal_nan=True)
     stage.recorder.fact("리스트로 받았을 때와 업데이트가 같음", "예" if same else "아니요")
 

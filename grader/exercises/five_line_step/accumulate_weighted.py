@@ -7,14 +7,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from grader.observe.fixtures.alike import record_alike
 from grader.observe.fixtures.classifiers import (
     Batch,
     LossFn,
     Net,
+    add_gradients,
     batches,
+    flat_weights,
     loss_function,
     mlp,
     scale_rates,
@@ -61,10 +63,6 @@ class _Case:
         student = self._stage.student("accumulate_weighted")
         return self.recorder.call(student, self.model, self.opt, self.loss_fn, micro_batches, accum_steps)
 
-    def weights(self) -> Tensor:
-        """A copy of all parameters."""
-        return torch.cat([p.detach().ravel() for p in self.model.parameters()])
-
 
 def _problem(env: Env) -> Problem:
     return Problem(mlp(env), batches(env, _sizes(env, _WINDOWS)), loss_function(env))
@@ -103,9 +101,9 @@ def _generator(stage: Stage) -> None:
     moved, before = [], torch.zeros(0)
     for lazily in (False, True):
         case = _Case(stage, _WINDOWS[:2], states=False)
-        before = case.weights()
+        before = flat_weights(case.model)
         case.accumulate((batch for batch in case.data) if lazily else case.data)
-        moved.append(case.weights())
+        moved.append(flat_weights(case.model))
     record_alike(stage.recorder, "제너레이터와 리스트로 받았을 때의 가중치 값", moved[1], moved[0], before)
 
 
@@ -125,12 +123,11 @@ def _before(stage: Stage) -> None:
     moved, before = [], torch.zeros(0)
     for given in (False, True):
         case = _Case(stage, _WINDOWS[:1], states=False)
-        before = case.weights()
+        before = flat_weights(case.model)
         if given:
-            for parameter in case.model.parameters():
-                parameter.grad = torch.ones_like(parameter)
+            add_gradients(stage.env, case.model)
         case.accumulate(case.data)
-        moved.append(case.weights())
+        moved.append(flat_weights(case.model))
     record_alike(
         stage.recorder, "그레이디언트가 있던 모델과 없던 모델의 가중치 값", moved[1], moved[0], before
     )
@@ -140,14 +137,15 @@ def _before(stage: Stage) -> None:
 def _leftover(stage: Stage) -> None:
     """After whole windows and a short one, and where a gradient was there and no micro-batch came."""
     case = _Case(stage, (_WINDOWS[0], _SHORT), states=False)
-    before = case.weights()
+    before = flat_weights(case.model)
     for part in (case.data[:3], case.data, []):
         if not part:
-            for parameter in case.model.parameters():
-                parameter.grad = torch.ones_like(parameter)
+            add_gradients(stage.env, case.model)
         case.accumulate(part)
         case.recorder.append_fact("그레이디언트가 남음", "예" if case.recorder.gradients_left() else "아니요")
-    case.recorder.fact("매개변수가 움직임", "예" if not torch.equal(before, case.weights()) else "아니요")
+    case.recorder.fact(
+        "매개변수가 움직임", "예" if not torch.equal(before, flat_weights(case.model)) else "아니요"
+    )
 
 
 @driver.scenario("modes", "받은 모드", check="leftover")

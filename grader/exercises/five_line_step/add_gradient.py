@@ -7,7 +7,15 @@ import torch
 from torch import Tensor, nn
 
 from grader.exercises.five_line_step._tolerances import FLOAT32_ATOL
-from grader.observe.fixtures.classifiers import Net, batches, buffers, loss_function, mlp, norm_dropout_mlp
+from grader.observe.fixtures.classifiers import (
+    Net,
+    add_gradients,
+    batches,
+    buffers,
+    loss_function,
+    mlp,
+    norm_dropout_mlp,
+)
 from grader.observe.fixtures.given_modes import EVERY_MODE, record_modes
 from grader.observe.fixtures.precision import record_precision
 from grader.observe.play import Driver, Env, Stage
@@ -72,10 +80,7 @@ def _keeps(stage: Stage) -> None:
     fresh, model = mlp(stage.env), mlp(stage.env)
     stage.recorder.watch(fresh, states=False)
     _added(stage, fresh)
-    generator = stage.env.generator("given")
-    for parameter in model.parameters():
-        noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-        parameter.grad = noise.to(parameter.device)
+    add_gradients(stage.env, model)
     stage.recorder.watch(model, states=False)
     _added(stage, model)
     stage.recorder.array("이미 있던 그레이디언트", _gradients(model) - _gradients(fresh))

@@ -15,7 +15,9 @@ from grader.observe.fixtures.classifiers import (
     Batch,
     LossFn,
     Net,
+    add_gradients,
     batches,
+    flat_weights,
     loss_function,
     mlp,
     norm_dropout_mlp,
@@ -209,8 +211,7 @@ def _leftover(stage: Stage) -> None:
         (NEVER, 0, "max_steps가 0으로 끝난"),
     ):
         model = mlp(stage.env)
-        for parameter in model.parameters():
-            parameter.grad = torch.ones_like(parameter)
+        add_gradients(stage.env, model)
         recorder.watch(model, states=False)
         loss_fn = _Told(loss_function(stage.env))
         _overfit(stage, model, target=target, max_steps=max_steps, loss_fn=loss_fn)
@@ -223,13 +224,12 @@ def _before(stage: Stage) -> None:
     moved, before = [], torch.zeros(0)
     for given in (False, True):
         model = mlp(stage.env)
-        before = torch.cat([p.detach().ravel() for p in model.parameters()])
+        before = flat_weights(model)
         if given:
-            for parameter in model.parameters():
-                parameter.grad = torch.ones_like(parameter)
+            add_gradients(stage.env, model)
         stage.recorder.watch(model, states=False)
         _overfit(stage, model, max_steps=1)
-        moved.append(torch.cat([p.detach().ravel() for p in model.parameters()]))
+        moved.append(flat_weights(model))
     record_alike(
         stage.recorder, "그레이디언트가 있던 모델과 없던 모델의 가중치 값", moved[1], moved[0], before
     )

@@ -17,6 +17,7 @@ from grader.observe.fixtures.classifiers import (
     LossFn,
     Net,
     adamw,
+    add_gradients,
     batches,
     initialised,
     loss_function,
@@ -64,8 +65,7 @@ def _record_losses(stage: Stage, losses: Any) -> None:
 
 def _record_that_it_looked(stage: Stage, times: int) -> None:
     """Who never touches the model changes nothing in it, and that earns nothing."""
-    forwards = sum(event.kind == "forward" for event in stage.recorder.run.events)
-    stage.recorder.fact("학습률마다 모델에 배치를 넣어 봄", forwards >= times)
+    stage.recorder.fact("학습률마다 모델에 배치를 넣어 봄", len(stage.recorder.forward_modes) >= times)
 
 
 def _trained(env: Env, model: nn.Module, opt: Optimizer, sizes: Sequence[int] = (4, 4)) -> None:
@@ -107,20 +107,13 @@ def _stale(stage: Stage) -> None:
     recorder = stage.recorder
     model = mlp(stage.env)
     opt, data = sgd(model), batches(stage.env, _SIZES)
-    _add_gradients(stage.env, model)
+    add_gradients(stage.env, model)
     _record_losses(stage, _asked(stage, model, opt, data, _rates(stage.env, 2)))
     recorder.fact("남은 그레이디언트", recorder.gradients_left())
-    _add_gradients(stage.env, model)
+    add_gradients(stage.env, model)
     nothing = recorder.call(stage.student("lr_range_test"), model, opt, loss_function(stage.env), data, [])
     recorder.fact("lrs가 비었을 때 돌려준 손실의 수", len(items_of(nothing)))
     recorder.fact("lrs가 비었을 때 남은 그레이디언트", recorder.gradients_left())
-
-
-def _add_gradients(env: Env, model: nn.Module) -> None:
-    generator = env.generator("gradients")
-    for parameter in model.parameters():
-        noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-        parameter.grad = noise.to(parameter.device)
 
 
 @driver.scenario("wraps", "배치보다 많은 학습률")

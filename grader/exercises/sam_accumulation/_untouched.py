@@ -9,8 +9,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from grader.exercises.sam_accumulation._flat_weights import flat_weights
-from grader.observe.fixtures.classifiers import Batch, Net, batches, mlp, norm_dropout_mlp
+from grader.observe.fixtures.classifiers import (
+    Batch,
+    Net,
+    add_gradients,
+    batches,
+    flat_weights,
+    mlp,
+    norm_dropout_mlp,
+)
 from grader.observe.play import Driver, Stage
 
 Measure = Callable[[Stage, Net, Batch], Any]
@@ -19,8 +26,9 @@ Measure = Callable[[Stage, Net, Batch], Any]
 
 def record_that_it_looked(stage: Stage) -> None:
     """Who never looks at the model changes nothing in it, and that earns nothing."""
-    forwards = sum(event.kind == "forward" for event in stage.recorder.run.events)
-    stage.recorder.fact("부를 때마다 모델에 배치를 넣어 봄", forwards >= stage.recorder.calls)
+    stage.recorder.fact(
+        "부를 때마다 모델에 배치를 넣어 봄", len(stage.recorder.forward_modes) >= stage.recorder.calls
+    )
 
 
 def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
@@ -47,12 +55,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
     @driver.scenario("held-gradients", "그레이디언트를 쌓고 있던 모델", check=check)
     def _held_gradients(stage: Stage) -> None:
         model = mlp(stage.env)
-        generator = stage.env.generator("gradients")
-        held = []
-        for parameter in model.parameters():
-            noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-            held.append(noise.to(parameter.device))
-            parameter.grad = held[-1].clone()
+        held = add_gradients(stage.env, model)
         measure(stage, model, *batches(stage.env, (6,)))
         kept = [
             p.grad is not None and bool(torch.equal(p.grad, g))

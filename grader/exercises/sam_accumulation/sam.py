@@ -14,11 +14,10 @@ from torch.optim import Optimizer
 
 from grader.exercises.sam_accumulation._carried_state import carried
 from grader.exercises.sam_accumulation._climbing import record_climbs
-from grader.exercises.sam_accumulation._flat_weights import flat_weights
 from grader.exercises.sam_accumulation._resuming import RHO, SETTINGS, begun, resumed, saved_state
 from grader.exercises.sam_accumulation._tolerances import SINGLE_ATOL
 from grader.exercises.sam_accumulation._watched_sam import GivenGradients, WatchedSAM, sam_batches
-from grader.observe.fixtures.classifiers import loss_function, mlp, scale_rates, two_groups
+from grader.observe.fixtures.classifiers import flat_weights, loss_function, mlp, scale_rates, two_groups
 from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("SAM")

@@ -3,7 +3,6 @@
 What `sam_accumulate` asks for already is asked again only where sizes change the answer.
 """
 
-import torch
 from torch.optim import Optimizer
 
 from grader.exercises.sam_accumulation._base_optimizers import momentum
@@ -14,6 +13,7 @@ from grader.exercises.sam_accumulation._window_runs import WindowRun
 from grader.observe.fixtures.classifiers import (
     Batch,
     Net,
+    add_gradients,
     batches,
     loss_function,
     mlp,
@@ -113,10 +113,7 @@ def _stale(stage: Stage) -> None:
     """What the caller left in `.grad` is no part of the first window."""
     data = batches(stage.env, _SIZES[:4])
     model = mlp(stage.env)
-    generator = stage.env.generator("gradients")
-    for parameter in model.parameters():
-        noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-        parameter.grad = noise.to(parameter.device)
+    add_gradients(stage.env, model)
     _run(stage, model, sgd(model), data).call(data, 2)
 
 

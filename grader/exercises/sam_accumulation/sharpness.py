@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.exercises.sam_accumulation._flat_weights import flat_weights
 from grader.exercises.sam_accumulation._returned import record_numbers
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.exercises.sam_accumulation._tolerances import FLOAT32_ATOL, SINGLE_ATOL
@@ -25,6 +24,7 @@ from grader.observe.fixtures.classifiers import (
     LossFn,
     Net,
     batches,
+    flat_weights,
     loss_function,
     mlp,
     norm_dropout_mlp,
