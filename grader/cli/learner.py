@@ -77,18 +77,21 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> boo
     if submission.unreadable:
         raise NothingToCheck(f"{submission.unreadable[0].name}: {submission.unreadable[0].message}")
     handed_in = {name for name in course.exercises if submission.source_for(name) is not None}
+    if not handed_in:
+        listed = ", ".join(course.exercises)
+        raise NothingToCheck(f"{file}에서 연습 문제를 찾지 못했어요. 있는 연습 문제: {listed}")
+    if exercise is not None and exercise not in handed_in:
+        found = ", ".join(name for name in course.exercises if name in handed_in)
+        raise NothingToCheck(f"{file}에는 {exercise} 함수가 없어요. 들어 있는 연습 문제: {found}")
     lessons = tuple(lesson for lesson in course.lessons if any(e.name in handed_in for e in lesson.exercises))
     # One's own file needs no isolation. A process of its own is enough: an endless loop or a crash then ends only
     # that process.
-    run = GradingRun(course, lessons or course.lessons, seed, device_for(device), "none")
+    run = GradingRun(course, lessons, seed, device_for(device), "none")
     with out.status("확인하는 중이에요"):
         result = grade_one(run, submission)
     shown = [f for f in result.told if (f.exercise == exercise if exercise else f.status != "missing")]
-    if not shown and exercise in handed_in:
-        raise NothingToCheck(f"{file}의 {exercise}는 아직 비어 있어요. 채운 다음 다시 확인해 보세요.")
-    if not shown:
-        listed = ", ".join(course.exercises)
-        raise NothingToCheck(f"{file}에서 연습 문제를 찾지 못했어요. 있는 연습 문제: {listed}")
+    if not shown:  # warm-ups and bonus tasks that were not begun
+        raise NothingToCheck(f"{file}의 연습 문제는 아직 비어 있어요. 채운 다음 다시 확인해 보세요.")
     learner = Progress.load()
     for feedback in shown:
         learner.record_check(feedback.exercise, feedback.status == "passed")

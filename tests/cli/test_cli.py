@@ -62,6 +62,24 @@ def test_an_unreadable_file_is_told_once(ended: Ended, tmp_path: Path) -> None:
     assert said.count("hw.ipynb") == 1
 
 
+def test_an_exercise_that_is_not_in_the_file(ended: Ended, tmp_path: Path) -> None:
+    """Also a bonus task, which is never called missing."""
+    (tmp_path / "hw.py").write_text(RIGHT, encoding="utf-8")
+    for name in ("accumulate", "accumulate_weighted"):
+        code, said = ended("check", str(tmp_path / "hw.py"), "--exercise", name)
+        assert code == NothingToCheck.status
+        assert f"{name} 함수가 없어요. 들어 있는 연습 문제: train_step\n" in said.replace(
+            "hw.py에는\n", "hw.py에는 "
+        )
+
+
+def test_a_bonus_task_that_was_not_begun(ended: Ended, tmp_path: Path) -> None:
+    (tmp_path / "hw.py").write_text("def wsd_at(*args, **kwargs):\n    ...\n", encoding="utf-8")
+    code, said = ended("check", str(tmp_path / "hw.py"), "--exercise", "wsd_at")
+    assert code == NothingToCheck.status
+    assert "아직 비어 있어요" in said
+
+
 def test_a_misspelt_exercise_is_guessed(ended: Ended) -> None:
     code, said = ended("hint", "train_stp")
     assert code == 2
