@@ -11,11 +11,20 @@ from grader.classroom.run import GradingRun
 from grader.classroom.workers import results_here
 from grader.course import CourseError, Exercise
 from grader.feedback import Feedback, SubmissionResult
-from grader.judging.assess import MESSAGES, Origin, assess, out_of_time, without_trace
+from grader.judging.assess import (
+    MESSAGES,
+    Origin,
+    assess,
+    kept_waiting,
+    not_begun_in_time,
+    out_of_time,
+    without_trace,
+)
 from grader.judging.reference import Reference, reference
 from grader.observe.trace import Trace
 from grader.repair.hint import wants_repair, with_repair
-from grader.sandbox.sandbox import Outcome, Sandbox
+from grader.sandbox.client import WAITED
+from grader.sandbox.sandbox import OVER, Outcome, Sandbox
 from grader.submission.submission import Submission
 from grader.submission.tamper_scan import reaches_for_the_grader
 
@@ -68,6 +77,14 @@ def grade_one(run: GradingRun, submission: Submission) -> SubmissionResult:
         from grader.classroom import warm  # noqa: F401  (the sandbox warms up at the same time)
 
         return grade_in(run, submission, sandbox)
+
+
+def _out_of_time(run: GradingRun, outcome: Outcome) -> str:
+    if outcome.detail == WAITED:
+        return kept_waiting(run.limits.seconds)
+    if outcome.detail == OVER:
+        return not_begun_in_time(run.submission_seconds)
+    return out_of_time(run.limits.cpu_seconds)
 
 
 def _lost(run: GradingRun, submission: Submission) -> SubmissionResult:
@@ -157,7 +174,7 @@ def _feedback(
         status = "crashed" if outcome.status == "ran" else outcome.status
         message = MESSAGES[status] if not outcome.detail else f"{MESSAGES[status]} ({outcome.detail})"
         if status == "timeout":
-            message = out_of_time(run.limits.seconds)
+            message = _out_of_time(run, outcome)
         feedback = without_trace(exercise, status, message=message, file=name)
     else:
         known = reference(exercise.name, run.seed, run.device)

@@ -1,5 +1,7 @@
 """Runs one submission's exercises in a sandbox and says what came back, not yet judged."""
 
+import time
+
 from grader.classroom.run import GradingRun
 from grader.sandbox.sandbox import Job, Outcome, Sandbox
 from grader.submission.file import SourceFile
@@ -26,8 +28,9 @@ def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox) ->
             outcomes[exercise.name] = problem
             continue
         by_file.setdefault(source.name, (source, []))[1].append(exercise.name)
+    until = time.monotonic() + run.submission_seconds
     for source, names in by_file.values():
-        for outcome in sandbox.run(Job(source.text, tuple(names)), run.seed):
+        for outcome in sandbox.run(Job(source.text, tuple(names)), run.seed, until=until):
             outcomes[outcome.exercise] = outcome
     return outcomes
 

@@ -19,6 +19,9 @@ class GradingRun:
     sandbox: str = "auto"
     jobs: int = 1
     limits: Limits = field(default_factory=Limits)
+    submission_seconds: float = 120.0
+    """By the clock on the wall, after which no further exercise of a submission is begun. A whole right one takes
+    about ten: it has room also where every processor has four others to serve."""
     ray: str | None = None
     """Address of a Ray cluster that grades; None: this machine does."""
 

@@ -4,7 +4,8 @@
            ◀── result ──┘
 
 What a worker does with a submission is the caller's `work`. A worker that dies costs only the submission it had in
-hand. Workers are forked from a process that has imported torch and has nothing else going on.
+hand. What the clock ended while others ran is run once more alone before it counts. Workers are forked from a process
+that has imported torch and has nothing else going on.
 """
 
 import multiprocessing
@@ -17,6 +18,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -31,7 +33,6 @@ if TYPE_CHECKING:  # `get_ready` is called before anything has imported torch
 Work = Callable[["GradingRun", "Submission", Sandbox], "SubmissionResult"]
 """What is done with each submission: a function at the top of a module, so that a worker finds it there."""
 
-_TRIES = 2
 _PRELOADED = ("grader.classroom.grading",)
 """What is imported before workers are forked: torch, which takes as long here as in the parent at the same time.
 What else a worker needs it imports while its sandbox warms up: waiting for that too would delay the first result."""
@@ -69,15 +70,18 @@ def results_here(
         SandboxUnavailable: the asked-for isolation cannot be had here.
         WorkerDied: a worker died before it had got anything to do.
     """
-    queue = deque((submission, _TRIES) for submission in submissions)
+    queue = deque(_Turn(submission, alone=run.jobs == 1) for submission in submissions)
+    unsure: deque[_Turn] = deque()
     idle: list[_Worker] = []
     busy: dict[Connection, _Worker] = {}
     try:
-        while queue or busy:
+        while queue or busy or unsure:
+            if not queue and not busy:
+                queue.append(unsure.popleft())
             while queue and len(busy) < run.jobs:
                 worker = idle.pop() if idle else _Worker(run, work)
                 busy[worker.connection] = worker
-                worker.take(*queue.popleft())
+                worker.take(queue.popleft())
             for connection in wait(list(busy)):
                 assert isinstance(connection, Connection)
                 worker = busy[connection]
@@ -87,21 +91,33 @@ def results_here(
                 del busy[connection]
                 if worker.usable:
                     idle.append(worker)
-                if result is None and worker.tries:
-                    queue.appendleft((worker.submission, worker.tries))
+                turn = worker.turn
+                if result is None and turn.tries > 1:
+                    queue.appendleft(replace(turn, tries=turn.tries - 1))
+                elif result is not None and worker.clock_ended and not turn.alone:
+                    unsure.append(replace(turn, alone=True))
                 else:
-                    yield worker.submission, result
+                    yield turn.submission, result
     finally:
         _end_all([*idle, *busy.values()])
+
+
+@dataclass(frozen=True)
+class _Turn:
+    submission: "Submission"
+    alone: bool
+    """No other submission runs beside it."""
+    tries: int = 2
+    """How often it may be begun: a worker may die of something else."""
 
 
 class _Worker:
     """The parent's side of one worker process."""
 
-    submission: "Submission"
+    turn: _Turn
     """In hand, or the last one."""
-    tries: int
-    """How often that may still be tried."""
+    clock_ended = False
+    """Whether the clock ended some exercise of it."""
 
     def __init__(self, run: "GradingRun", work: Work) -> None:
         self.connection, inside = multiprocessing.Pipe()
@@ -110,11 +126,11 @@ class _Worker:
         self.process.start()
         inside.close()  # the worker's end of the pipe is then its alone, and a dead worker is noticed
 
-    def take(self, submission: "Submission", tries: int) -> None:
+    def take(self, turn: _Turn) -> None:
         """Send it a submission."""
-        self.submission, self.tries = submission, tries - 1
+        self.turn = turn
         with suppress(OSError):  # a worker that is gone is noticed at the next look
-            self.connection.send(submission)
+            self.connection.send(turn.submission)
 
     def hear(self) -> "tuple[bool, SubmissionResult | None]":
         """Read one message: whether its submission has come to an end, and the result, None if the worker died.
@@ -123,7 +139,7 @@ class _Worker:
             Exception: what the worker raised.
         """
         try:
-            said, content, memory = self.connection.recv()
+            said, content, memory, self.clock_ended = self.connection.recv()
         except (EOFError, OSError):
             self.usable = False
             self.process.join(_END_SECONDS)
@@ -190,15 +206,16 @@ def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
         with Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages) as sandbox:
             from grader.classroom import warm  # noqa: F401  (while the sandbox warms up)
 
-            connection.send(("started", None, 0))
+            connection.send(("started", None, 0, False))
             while True:
                 submission = connection.recv()
+                before = sandbox.clock_ended
                 result = work(run, submission, sandbox)
-                connection.send(("result", result, _memory()))
+                connection.send(("result", result, _memory(), sandbox.clock_ended > before))
     except (EOFError, BrokenPipeError, ConnectionResetError, MemoryError):
         raise
     except Exception as error:
-        connection.send(("error", _that_travels(error), 0))
+        connection.send(("error", _that_travels(error), 0, False))
 
 
 def _stop(number: int, frame: Any) -> NoReturn:

@@ -64,6 +64,19 @@ def out_of_time(seconds: float) -> str:
     return f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
 
 
+def kept_waiting(seconds: float) -> str:
+    """The message of a feedback on code that waited, hardly computed, and did not end."""
+    return (
+        f"{seconds:g}초를 기다려도 끝나지 않아 멈췄어요. "
+        "`sleep`이나 입력처럼 기다리기만 하는 곳이 있는지 확인해 보세요."
+    )
+
+
+def not_begun_in_time(seconds: float) -> str:
+    """The message of a feedback on code whose submission had used up its time."""
+    return f"앞의 연습 문제들이 제출물 하나의 제한 시간 {seconds:g}초를 다 써서 실행하지 못했어요."
+
+
 def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origin) -> Feedback:
     """Judge a trace, and say why where it does not pass."""
     verdict = judge(exercise, trace, reference.solution)

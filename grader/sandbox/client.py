@@ -30,6 +30,8 @@ _FORK_SECONDS = 60.0  # until the child is ready: milliseconds, or CUDA's start
 _END_SECONDS = 10.0  # until a killed child is gone
 _CHUNK = 2**16
 _TOO_MANY = {"threads": "너무 많은 스레드", "processes": "너무 많은 프로세스"}
+WAITED = "기다리기만 함"
+"""Detail of a timeout of code that hardly computed."""
 _MAIN = "from grader.sandbox.inside.server import main; main()"
 
 
@@ -41,10 +43,10 @@ class SandboxUnavailable(HanstepError):
 class Limits:
     """What one exercise may take."""
 
-    seconds: float = 10.0
-    """By the clock on the wall."""
-    cpu_seconds: float = 40.0
-    """Processor time of all its threads."""
+    seconds: float = 40.0
+    """By the clock on the wall: for code that sleeps, or waits for what never comes."""
+    cpu_seconds: float = 10.0
+    """Processor time of all its threads, which does not depend on what else the machine does."""
     memory_bytes: int = 2 * 2**30
     """Beyond what the warmed server already has."""
     output_bytes: int = 2**20
@@ -165,7 +167,7 @@ class Child:
             SandboxUnavailable: the child ended before it had seen anything of the submission.
         """
         self.begin()
-        self._say({"op": "load"}, source.encode("utf-8", "surrogatepass"))
+        self._say({"op": "load"}, source.encode("utf-8", "surrogatepass"), timed=True)
         self._expect({"event": "loaded"}, self._limits.seconds)
         self.loaded = True
 
@@ -203,7 +205,7 @@ class Child:
         self._printed = 0
         if self._reader.pending:
             raise Unasked  # only forged frames come unasked
-        self._say(question, body)
+        self._say(question, body, timed=True)
         answer: frames.Header = {key: question[key] for key in ("exercise", "number") if key in question}
         return self._expect(answer, self._limits.seconds)
 
@@ -222,9 +224,11 @@ class Child:
             self._channel.close()
             os.close(self._output)
 
-    def _say(self, header: frames.Header, body: bytes = b"") -> None:
+    def _say(self, header: frames.Header, body: bytes = b"", *, timed: bool = False) -> None:
         self._channel.settimeout(_FORK_SECONDS)
         with suppress(OSError):  # a child that is gone is noticed at the next wait
+            if timed:  # from now on
+                frames.send(self._control, {"op": "question", "cpu_seconds": self._limits.cpu_seconds})
             frames.send(self._channel, header, body)
 
     def _expect(self, answer: frames.Header, seconds: float) -> bytes:
@@ -249,7 +253,7 @@ class Child:
                 raise self._why_gone(self._gone)
             remaining = deadline - time.monotonic()
             if remaining <= 0:
-                raise Ended("timeout")
+                raise Ended("timeout", WAITED)
             for key, _ in self._selector.select(remaining):
                 self._read(key.fileobj)
 
@@ -306,8 +310,8 @@ class Child:
     def _why_gone(self, gone: dict[str, Any]) -> Ended:
         """What ended a child that nobody told to end."""
         reason, status = gone.get("reason"), gone.get("status")
-        if reason == "memory":
-            return Ended("memory")
+        if reason in ("memory", "time"):
+            return Ended("memory" if reason == "memory" else "timeout")
         if reason in _TOO_MANY:
             return Ended("crashed", _TOO_MANY[reason])
         if not isinstance(status, int):

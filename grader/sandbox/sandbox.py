@@ -1,5 +1,6 @@
 """Runs a submission's exercises isolated and brings back their traces: between submission and judge."""
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from grader.observe.trace import Trace, TraceError, from_bytes
 from grader.sandbox import bubblewrap
 from grader.sandbox.attempts import AttemptLimits, Attempts
 from grader.sandbox.bubblewrap import explain, probe
-from grader.sandbox.client import Child, Ended, Limits, SandboxUnavailable, Server, Status
+from grader.sandbox.client import WAITED, Child, Ended, Limits, SandboxUnavailable, Server, Status
 from grader.sandbox.inside.server import Setting
 from grader.sandbox.inspection import refuse_oversized
 
@@ -34,7 +35,11 @@ class Outcome:
     """What was observed. Always there with the status `ran`, and with `memory` if the code could still report it."""
     seconds: float
     detail: str = ""
-    """A few words for the message: `SIGSEGV`, `종료 코드 3`."""
+    """A few words for the message: `SIGSEGV`, `종료 코드 3`; of a timeout, `WAITED` or `OVER`."""
+
+
+OVER = "제출물 전체의 시간이 끝남"
+"""Detail of the timeouts of what was not begun any more."""
 
 
 class Cancelled(Exception):
@@ -74,6 +79,8 @@ class Sandbox:
         self._limits = limits or Limits()
         self._device, self._extra = device, extra
         self._cancelled = False
+        self.clock_ended = 0
+        """How many exercises the clock has ended so far, not their processor time: a busy machine may be why."""
         self._setting = Setting(
             lessons=tuple(lessons),
             extra=bubblewrap.extra_inside(extra, isolate=self._isolate),
@@ -101,8 +108,13 @@ class Sandbox:
             self._server.close()
             self._server = None
 
-    def run(self, job: Job, seed: int) -> list[Outcome]:
+    def run(self, job: Job, seed: int, *, until: float = math.inf) -> list[Outcome]:
         """Run a job's exercises; whatever one of them does, the others are run too.
+
+        Args:
+            job: what to run.
+            seed: of the scenarios.
+            until: the moment, as `time.monotonic` tells it, after which no further exercise is begun.
 
         Raises:
             SandboxUnavailable: the server does not start (any more).
@@ -111,7 +123,12 @@ class Sandbox:
         outcomes: list[Outcome] = []
         while len(outcomes) < len(job.exercises):
             self._heed_cancel()
-            outcomes += self._run_fork(job.source, job.exercises[len(outcomes) :], seed)
+            rest = job.exercises[len(outcomes) :]
+            if time.monotonic() > until:
+                outcomes += [Outcome(name, "timeout", None, 0.0, OVER) for name in rest]
+            else:
+                outcomes += self._run_fork(job.source, rest, seed, until)
+        self.clock_ended += sum(outcome.detail in (WAITED, OVER) for outcome in outcomes)
         return outcomes
 
     def attempts(self, seed: int, limits: AttemptLimits | None = None) -> "Attempts":
@@ -133,7 +150,7 @@ class Sandbox:
     def _start(self) -> "Server":
         return Server(self._isolate, self._device, self._setting, self._extra)
 
-    def _run_fork(self, source: str, exercises: Sequence[str], seed: int) -> list[Outcome]:
+    def _run_fork(self, source: str, exercises: Sequence[str], seed: int, until: float) -> list[Outcome]:
         """Outcomes of the first exercises, up to the exercise that ended the child (at least one)."""
         outcomes: list[Outcome] = []
         server = self._running()
@@ -143,6 +160,8 @@ class Sandbox:
             child.load(source)
             for exercise in exercises:
                 self._heed_cancel()
+                if outcomes and time.monotonic() > until:
+                    break
                 started = time.perf_counter()
                 blob = child.play(exercise, seed)
                 outcomes.append(_observed(exercise, blob, time.perf_counter() - started))

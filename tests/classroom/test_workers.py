@@ -82,6 +82,8 @@ def work(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Any:
         raise MemoryError
     if name.startswith("raises"):
         raise ERRORS[name]
+    if name.startswith("waits") and (name == "waits-always" or tries.read_text() == "x"):
+        sandbox.clock_ended += 1
     if name.startswith("slow"):
         time.sleep(60 if name == "slowest" else 1)
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -145,6 +147,25 @@ def test_workers_that_do_not_even_start_end_the_run(
     monkeypatch.setattr(workers, "_serve", os._exit)  # called with a pipe, which is no exit status
     with pytest.raises(WorkerDied, match=r"--jobs를 줄여 --resume"):
         list(results_here(RUN, handed_in("a", "b"), work))
+
+
+# ---- a submission that the clock ended --------------------------------------------------------------
+
+
+def test_what_the_clock_ended_is_run_once_more_alone(handed_in: Class) -> None:
+    """Others may have kept the machine busy. What it comes to then counts; nothing else is begun twice."""
+    names = ("waits-once", "slow-1", "waits-always", "slow-2")
+    results = [Path(s.student).name for s, _ in results_here(RUN, handed_in(*names), work)]
+    assert sorted(results) == sorted(names)
+    assert set(results[-2:]) == {"waits-once", "waits-always"}
+    tries = [len((handed_in.folder / f"{name}.tries").read_text()) for name in names]
+    assert tries == [2, 1, 2, 1]
+
+
+def test_who_is_alone_already_is_not_run_again(handed_in: Class) -> None:
+    results = names_and(results_here(replace(RUN, jobs=1), handed_in("waits-always", "a"), work))
+    assert set(results) == {"waits-always", "a"}
+    assert (handed_in.folder / "waits-always.tries").read_text() == "x"
 
 
 # ---- errors -----------------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
 """Time, output and length are limited for each exercise by itself, and a seed decides what comes out."""
 
 import re
+import time
 
 import pytest
 
-from grader.sandbox.client import Limits
-from grader.sandbox.sandbox import Job, Sandbox
+from grader.sandbox.client import WAITED, Limits
+from grader.sandbox.sandbox import OVER, Job, Sandbox
 from tests.sandbox.attacks import ATTACKS
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, SEED, content, run
 
@@ -36,3 +37,51 @@ def test_same_seed_same_trace_other_seed_other_trace(sandbox: Sandbox) -> None:
     job = Job(NEIGHBOUR, ("first",))
     traces = [content(sandbox.run(job, seed)[0].trace) for seed in (1, 1, 2)]
     assert traces[0] == traces[1] != traces[2]
+
+
+def test_who_waits_has_until_the_clock_ends_it(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sleeping costs no processor time: it may take longer than that limit, and not for ever."""
+    monkeypatch.setattr(sandbox, "_limits", Limits(seconds=3.0, cpu_seconds=0.5))
+    before = sandbox.clock_ended
+    slow = "import time\n" + NEIGHBOUR.replace("opt.step()", "opt.step(); time.sleep(0.5)")
+    assert [outcome.status for outcome in run(sandbox, slow)] == ["ran", "ran"]
+    assert sandbox.clock_ended == before
+    endless = slow.replace("sleep(0.5)", "sleep(100)")
+    outcomes = sandbox.run(Job(endless, ("first",)), SEED)
+    assert [(outcome.status, outcome.detail) for outcome in outcomes] == [("timeout", WAITED)]
+    assert sandbox.clock_ended == before + 1
+
+
+SPENDING = """
+import time
+spent = set()
+
+def spend(name):
+    end = time.process_time() + 0.7
+    while name not in spent and time.process_time() < end:
+        pass
+    spent.add(name)
+
+spend("load")
+"""
+
+
+def test_each_question_has_processor_time_of_its_own(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An import and two exercises that each compute for most of the limit."""
+    monkeypatch.setattr(sandbox, "_limits", Limits(seconds=60.0, cpu_seconds=1.0))
+    busy = NEIGHBOUR
+    for name in ("first", "second"):
+        busy = busy.replace("    opt.zero_grad()\n", f"    spend('{name}')\n    opt.zero_grad( )\n", 1)
+    assert [outcome.status for outcome in run(sandbox, SPENDING + busy)] == ["ran", "ran"]
+
+
+def test_after_a_submissions_time_nothing_more_is_begun(sandbox: Sandbox) -> None:
+    """What is running then comes to its end."""
+    now = time.monotonic()
+    late = "import time\n" + NEIGHBOUR.replace("opt.step()", "opt.step(); time.sleep(0.3)", 1)
+    outcomes = sandbox.run(Job(late, ("first", "second")), SEED, until=now + 0.2)
+    assert [(outcome.status, outcome.detail) for outcome in outcomes] == [("ran", ""), ("timeout", OVER)]
+    outcomes = sandbox.run(Job(NEIGHBOUR, ("first", "second")), SEED, until=now)
+    assert {outcome.detail for outcome in outcomes} == {OVER}

@@ -133,6 +133,16 @@ def process_status(process: int | str) -> dict[str, int]:
     return numbers
 
 
+def processor_seconds(process: int) -> float:
+    """Processor time of all threads of a process so far; 0.0 when it is gone, or where there is no /proc."""
+    try:
+        # After the name, which is in parentheses and may hold anything: fields 3 and on. Times are fields 14 and 15.
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def self_test() -> None:
     """Go through everything once, in a child of this process; needs no torch.
 

@@ -10,6 +10,7 @@ which the next is forked.
 
 import gc
 import importlib
+import math
 import os
 import select
 import signal
@@ -68,7 +69,7 @@ def main() -> None:
             header, _, fds = frames.receive(control, max_fds=2)
             if header["op"] == "fork":
                 _supervise(control, setting, drivers, Bounds(**header["bounds"]), fds)
-            # A "kill" here came too late: its child had ended by itself.
+            # A "kill" or "question" here came too late: its child had ended by itself.
         except EOFError:
             return
 
@@ -163,13 +164,18 @@ def _watch(control: socket.socket, reading: int, child: int, bounds: Bounds, set
         EOFError: grader has gone.
     """
     at_start = isolation.process_status(child).get("VmRSS", 0)
+    cpu_limit = math.inf
     while True:
         ready, _, _ = select.select([control.fileno(), reading], [], [], _TICK)
         if control.fileno() in ready:
-            frames.receive(control)
-            return "kill"
+            header, _, _ = frames.receive(control)
+            if header["op"] == "kill":
+                return "kill"
+            cpu_limit = isolation.processor_seconds(child) + header["cpu_seconds"]  # a new question
         if reading in ready:
             return None
+        if isolation.processor_seconds(child) > cpu_limit:
+            return "time"
         status = isolation.process_status(child)
         # Also sees what no resource limit counts under CUDA, such as shared mappings.
         if status.get("VmRSS", 0) > at_start + 1.2 * bounds.memory_bytes:
