@@ -213,7 +213,7 @@ print(f"초기 가중치의 표준편차를 50배인 1로 키우면 {median(loud
 print("학습하기 전의 글:", repr(write(make_gpt(0), "국회는 ", 40)))
 
 # %% tags=["folded"]
-# 확인: 처음 손실은 글자 수의 로그이고, 초기 가중치가 크면 훨씬 높습니다
+# 확인: 처음 손실, 그리고 초기 가중치가 클 때의 손실
 print(f"ln 379 = {math.log(379):.2f}")
 assert all(abs(loss - math.log(379)) < 0.05 for loss in first_losses)
 assert min(loud_losses) > 10
@@ -1190,7 +1190,7 @@ for start, name in [(20, "워밍업 뒤부터"), (0, "처음부터")]:
     print(f"{name} 클리핑: 마지막 배치 10개의 손실 {spelled(runs)}, 중앙값 {median(runs):.2f}")
 
 # %% tags=["folded"]
-# 확인: 정점이 0.003이면 차이가 작습니다. 미리 재어 둔 값입니다
+# 확인: 클리핑을 시작하는 때의 차이. 정점 0.003은 미리 재어 둔 값입니다
 lower = {
     start: each(schedule_runs("상수", peak=0.003, warmup=20, total=100, clip_from=start, live=0))
     for start in (20, 0)
@@ -1723,7 +1723,7 @@ for epoch, answer in enumerate(same, start=1):
     print(f"평가 주기를 바꾸어도 {epoch}에폭의 순서가 같을까요? {'예' if answer else '아니요'}")
 
 # %% tags=["folded"]
-# 확인: 첫 에폭의 순서는 같고 둘째 에폭의 순서는 다릅니다
+# 확인: 두 에폭의 순서
 assert same == [True, False]
 reveal("03-13")
 
@@ -2182,7 +2182,7 @@ for total_steps in [10, 100, 1000]:
 show_table(["전체 스텝", "마지막 업데이트의 학습률", "바닥 0.01의 몇 배"], rows)
 
 # %% tags=["folded"]
-# 확인: 바닥은 학습이 끝난 다음 스텝에 있습니다
+# 확인: 전체 스텝 수에 따른 마지막 학습률
 assert 0.07 < loop_2_rate(9, 4, 10, 1.0, 0.01) < 0.08
 assert 0.01 < loop_2_rate(999, 400, 1000, 1.0, 0.01) < 0.0101
 assert loop_2_rate(10, 4, 10, 1.0, 0.01) == 0.01
