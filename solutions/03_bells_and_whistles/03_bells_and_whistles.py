@@ -1195,7 +1195,8 @@ lower = {
     start: each(schedule_runs("상수", peak=0.003, warmup=20, total=100, clip_from=start, live=0))
     for start in (20, 0)
 }
-print(f"정점이 0.003이면: 워밍업 뒤부터 {spelled(lower[20])}, 처음부터 {spelled(lower[0])}")
+print(f"정점이 0.003이면: 워밍업 뒤부터 {spelled(lower[20])}")
+print(f"                  처음부터      {spelled(lower[0])}")
 assert median(each(clipped_from[20])) - median(each(clipped_from[0])) > 0.3
 pairs = zip(each(clipped_from[20]), each(clipped_from[0]), strict=True)
 assert sum(first_ten < after for after, first_ten in pairs) >= 5
@@ -1767,10 +1768,12 @@ def train_gpt(
     """GPT를 n_epochs 에폭 동안 학습하고 기록을 dict로 돌려줍니다.
 
     로더는 (입력, 정답) 토큰 번호를 주고, 정답은 이미 한 칸 밀려 있습니다. model(입력)은 (배치, 시간, 어휘) 로짓입니다.
-    학습률: s번째 업데이트(0부터) 앞에서 그룹마다 lr_at(s, ...)으로 정합니다. 정점은 함수를 부를 때 그룹에 적혀 있던 학습률입니다.
+    학습률: s번째 업데이트(0부터) 앞에서 그룹마다 lr_at(s, ...)으로 정합니다.
+            정점은 함수를 부를 때 그룹에 적혀 있던 학습률입니다.
     클리핑: 스텝마다 max_norm으로 줄입니다. clip_after_warmup이면 s == warmup_steps부터 줄입니다.
     평가: s가 eval_freq의 배수인 업데이트 뒤마다, 두 로더에서 앞의 eval_iter 배치씩 평가 모드로 잰 손실의 평균입니다.
-    에폭이 끝날 때마다 on_epoch_end(model)을 부릅니다. on_epoch_end이 모드를 바꿔 놓아도 다음 에폭은 학습 모드로 돌고, 학습 모드로 끝납니다.
+    에폭이 끝날 때마다 on_epoch_end(model)을 부릅니다.
+    on_epoch_end가 모드를 바꿔 놓아도 다음 에폭은 학습 모드로 돌고, 학습 모드로 끝납니다.
 
     기록: train_losses, val_losses, tokens_seen(평가마다 하나), lrs(첫 그룹의 학습률, 스텝마다 하나)
     """
@@ -2056,7 +2059,8 @@ def token_mean_accumulate(model, opt, micro_batches, *, ignore_index=-100) -> fl
     micro_batches: (x, y)를 주는 이터러블입니다. 제너레이터일 수 있습니다. 정답이 ignore_index인 위치는 세지 않습니다.
     model(x): (배치, 시간, 어휘) 로짓입니다.
 
-    업데이트도 반환값도 구간의 모든 유효한 토큰을 한 배치에 담았을 때와 같아야 합니다. 유효한 토큰이 하나도 없으면 업데이트하지 않고 ValueError를 냅니다.
+    업데이트도 반환값도 구간의 모든 유효한 토큰을 한 배치에 담았을 때와 같아야 합니다.
+    유효한 토큰이 하나도 없으면 업데이트하지 않고 ValueError를 냅니다.
     """
     # BEGIN SOLUTION
     # 두 번 돌아야 하므로 리스트로 모읍니다
