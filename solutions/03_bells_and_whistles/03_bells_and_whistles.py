@@ -521,13 +521,11 @@ model.zero_grad()
 token_loss(model, next(batch_stream(short_train, seed=0))).backward()
 single = flat(p.grad for p in model.parameters())
 faint = whole.abs() < whole.abs().median()
+same_sign = (single.sign() == whole.sign()).float()
 agree = {
-    "그레이디언트가 큰 절반": (single.sign() == whole.sign())[~faint].float().mean().item(),
-    "그레이디언트가 작은 절반": (single.sign() == whole.sign())[faint].float().mean().item(),
-    "작은 절반 가운데 배치에서 0이 아닌 것": (single.sign() == whole.sign())[faint & (single != 0)]
-    .float()
-    .mean()
-    .item(),
+    "그레이디언트가 큰 절반": same_sign[~faint].mean().item(),
+    "그레이디언트가 작은 절반": same_sign[faint].mean().item(),
+    "작은 절반 가운데 배치에서 0이 아닌 것": same_sign[faint & (single != 0)].mean().item(),
 }
 show_table(
     ["가중치", "배치 하나의 부호가 전체 데이터의 부호와 같은 비율"],
