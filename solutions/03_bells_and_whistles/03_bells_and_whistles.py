@@ -1194,7 +1194,7 @@ lower = {
     for start in (20, 0)
 }
 print(f"정점이 0.003이면: 워밍업 뒤부터 {spelled(lower[20])}")
-print(f"                  처음부터      {spelled(lower[0])}")
+print(f"정점이 0.003이면: 처음부터 {spelled(lower[0])}")
 assert median(each(clipped_from[20])) - median(each(clipped_from[0])) > 0.3
 pairs = zip(each(clipped_from[20]), each(clipped_from[0]), strict=True)
 assert sum(first_ten < after for after, first_ten in pairs) >= 5
