@@ -1426,7 +1426,7 @@ axis.plot(epochs, val_curve, color=COLORS["right"], label="검증 손실")
 axis.plot(
     best_epoch + 1, min(val_curve), "o", color=COLORS["wrong"], markersize=9, label="가장 낮은 검증 손실"
 )
-axis.set(title="120장, 정답의 20%가 틀린 학습", xlabel="에폭", ylabel="손실")
+axis.set(title="120장, 정답의 20%를 아무 숫자로 바꾼 학습", xlabel="에폭", ylabel="손실")
 axis.legend()
 show(
     figure,
