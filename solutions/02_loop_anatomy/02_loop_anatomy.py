@@ -2933,7 +2933,7 @@ def grade_amp(attempt):
     tolerance = 1e-7 if on_cpu else 1e-5  # CPU에서는 같은 연산을 같은 순서로 합니다
     if apart(result, expected) < tolerance and scaler.get_scale() == 2.0**12:
         return "모든 줄이 제자리에 있습니다. 가중치와 배율이 손 계산과 같습니다."
-    return f"움직이기는 했지만 손 계산과 {apart(result, expected):.0e}만큼 다릅니다. 3절의 표와 4절의 순서를 떠올려 보세요."
+    return f"움직이기는 했지만 손 계산과 {apart(result, expected):.0e}만큼 다릅니다. 3절의 표와 4절의 순서를 떠올리고, 지우기부터 스케줄러까지 다 있는지 보세요."
 
 
 # %%
