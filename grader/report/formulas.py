@@ -8,6 +8,7 @@ from grader.feedback import Recipe
 RESIDUAL_WORTH_SAYING = 0.01
 _COEFFICIENT_IS_ZERO = 0.005  # of the largest one: below it a bar is a hair and the number says nothing
 _TERMS_SHOWN = 8
+_ROUNDING = 1e-9  # of the least squares
 _SHARE_RTOL = 0.005  # coefficients are fitted, and shown with three digits
 _RESIDUAL_THAT_HIDES = 0.2  # beyond it the coefficients of what is left mean nothing
 
@@ -97,6 +98,8 @@ def recipe_sentence(recipe: Recipe) -> str:
     lacking = [n for n, g, e in pairs if _is_nothing(g, largest) and not _is_nothing(e, largest)]
     extra = [n for n, g, e in pairs if not _is_nothing(g, largest) and _is_nothing(e, largest)]
     if not there and lacking and not extra:
+        if any(abs(got) > _ROUNDING for got in recipe.got):
+            return "그레이디언트가 정답보다 훨씬 작게 들어갔어요."
         return "업데이트에 그레이디언트가 하나도 들어가지 않았어요."
     if extra and lacking and not there:
         return f"{_listed(lacking)}의 업데이트가 빠졌고, 그 자리에 {_listed(extra)}의 업데이트가 왔어요."

@@ -3,13 +3,17 @@
 import re
 import unicodedata
 
+_COLORS = re.compile(r"\x1b\[[0-9;]*m")
+
 
 def clean(text: str, limit: int = 2000) -> str:
     """`text` without what could steer a terminal or a page, cut to `limit` characters.
 
-    Control characters, bidirectional overrides and lone surrogates become visible `\\x1b`-like escapes;
-    tabs become spaces, line breaks stay.
+    A terminal's colours, as PyTorch writes them into some of its messages, are left out. Other control characters,
+    bidirectional overrides and lone surrogates become visible `\\x1b`-like escapes; tabs become spaces, and line
+    breaks stay.
     """
+    text = _COLORS.sub("", text)
     cut = text[:limit]
     shown = "".join(_shown(char) for char in cut.replace("\r\n", "\n").expandtabs(4))
     return shown if len(text) <= limit else f"{shown} … ({len(text):,}자 중 {limit:,}자)"

@@ -159,6 +159,9 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         if not diagnosis.yours:
             yield _indented(_prose(words.NOTHING_HAPPENED), 2)
             yield _indented(Text(f"정답    {timeline.order_in_words(diagnosis.right)}"), 2)
+        elif not diagnosis.right:
+            yield _indented(_prose(words.NOTHING_EXPECTED), 2)
+            yield _indented(Text(f"내 코드 {timeline.order_in_words(diagnosis.yours)}"), 2)
         elif not timeline.is_readable(pairs):
             yield _indented(Text(f"내 코드 {timeline.order_in_words(diagnosis.yours)}"), 2)
             yield _indented(Text(f"정답    {timeline.order_in_words(diagnosis.right)}"), 2)

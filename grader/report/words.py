@@ -3,6 +3,7 @@
 The text and the HTML reports take their words from here, so that a terminal and a page say the same.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -40,9 +41,10 @@ REMEMBERS = "지난 호출에서 남은 것이 다음 호출을 망쳐요"
 PASTED = "알려진 코드와 똑같이 움직여요"
 EMPTY, FILL_IN = "아직 비어 있어요", "함수 안을 채운 다음 다시 확인해 보세요."
 INSEPARABLE = "어느 쪽이든 결과가 똑같아요. 내 코드에서 어느 쪽인지 찾아보세요."
-SAME_ORDER = "실행 순서는 정답과 같아요. 틀린 곳은 순서가 아니에요."
+SAME_ORDER = "기록한 단계들의 순서는 정답과 같아요."
 
-NOTHING_HAPPENED = "내 코드에서는 정답의 단계가 하나도 실행되지 않았어요."
+NOTHING_HAPPENED = "이 상황에서 내 코드는 정답의 단계를 하나도 실행하지 않았어요."
+NOTHING_EXPECTED = "이 상황에서 정답은 아무 단계도 실행하지 않아요."
 
 NEXT_STEPS: dict[Status, str] = {
     "passed": "",
@@ -138,6 +140,12 @@ def first_place(first: FirstDifference) -> str:
     return first.what if first.what.startswith(first.scenario) else f"{first.scenario} · {first.what}"
 
 
+_CALLED_OTHERWISE = re.compile(
+    r"\(\) (got an unexpected keyword argument|got multiple values for argument|missing \d+ required|takes )"
+)
+"""What Python says when a function does not take what it is called with."""
+
+
 def next_step(feedback: Feedback) -> str:
     """What to do where no mistake is named; empty when the feedback says it all."""
     if feedback.diagnosis.mistakes or not feedback.begun:
@@ -151,7 +159,7 @@ def _after_exception(error: str | None) -> str:
     if error is None:  # the cell does not parse
         return "그 줄과 바로 윗줄의 괄호, 따옴표, 들여쓰기를 보세요."
     kind, _, message = error.partition(":")
-    if kind == "TypeError" and "argument" in message and "()" in message:
+    if kind == "TypeError" and _CALLED_OTHERWISE.search(message):
         return "함수의 첫 줄을 처음 그대로 두었는지 보세요. 인자의 이름과 순서는 바꿀 수 없어요."
     return _AFTER_EXCEPTION.get(kind, NEXT_STEPS["error"])
 

@@ -53,7 +53,7 @@ def _clips(stage: Stage) -> None:
     for number, share in enumerate((0.15, 0.9)):
         parameters = _parameters(stage.env, str(number))
         _clipped(stage, parameters, share * _norm(parameters))
-        stage.recorder.array(f"{number + 1}번째로 자른 그레이디언트", _gradients(parameters))
+        stage.recorder.array(f"{number + 1}번째로 줄인 그레이디언트", _gradients(parameters))
 
 
 @driver.scenario("small", "노름이 max_norm보다 작을 때", atol=CLIP_ATOL)

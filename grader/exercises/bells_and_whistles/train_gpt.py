@@ -248,7 +248,7 @@ def _train_modes(stage: Stage) -> None:
     stage.recorder.fact("끝난 뒤의 모드", mode_words(case.model))
 
 
-@driver.scenario("callback-modes", "on_epoch_end이 평가 모드로 바꿔 놓을 때", check="modes")
+@driver.scenario("callback-modes", "on_epoch_end가 평가 모드로 바꿔 놓을 때", check="modes")
 def _train_modes_after_callback(stage: Stage) -> None:
     """Text is written in eval mode, and who writes it may forget to put the mode back: but for the last epoch."""
     case = _case(stage.env, dropout=0.4)
