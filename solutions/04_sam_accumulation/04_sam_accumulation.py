@@ -1975,11 +1975,14 @@ one_step, worst, scattered = rulers.values()
 assert all(b > a for a, b in zip(one_step["SGD"], one_step["SAM"], strict=True))
 assert all(b < a / 2 for a, b in zip(worst["SGD"], worst["SAM"], strict=True))
 assert mean(scattered["SAM"]) < 0.6 * mean(scattered["SGD"])
+for steps, rho in [(1, 0.5), (10, 0.2)]:  # 반지름을 서로 바꾸어도 순서는 같습니다
+    swapped = {name: [rise_along(f, climb(f, rho, steps)) for f in fits] for name, fits in solutions.items()}
+    assert all((b > a) == (steps == 1) for a, b in zip(swapped["SGD"], swapped["SAM"], strict=True))
 reveal("04-16")
 
 # %% [markdown]
 r"""
-한 걸음으로 재면 시드 6개 모두에서 SAM의 해가 **더 첨예하고**, 10걸음으로 최악을 찾으면 시드 6개 모두에서 SAM의 해가 몇 배 **더 평탄합니다.** 어느 쪽이 맞을까요? 둘 다 맞습니다. 다른 것을 쟀을 뿐입니다.
+한 걸음으로 재면 시드 6개 모두에서 SAM의 해가 **더 첨예하고**, 10걸음으로 최악을 찾으면 시드 6개 모두에서 SAM의 해가 몇 배 **더 평탄합니다.** 표의 반지름은 0.2와 0.5로 다르지만, 서로 바꾸어 재도 순서는 같습니다. 어느 쪽이 맞을까요? 둘 다 맞습니다. 다른 것을 쟀을 뿐입니다.
 
 SGD의 해는 그레이디언트가 작고, 그 방향은 가장 가파른 방향에서 많이 벗어나 있습니다(위의 코사인). 그래서 한 걸음은 엉뚱한 쪽으로 갑니다. 게다가 짧은 한 걸음의 높이는 $\rho\lVert g \rVert$에 가깝습니다. 이 측정법은 골짜기의 모양보다 **그레이디언트의 크기**를 잽니다. 학습하는 동안 SAM은 매번 새 방향으로 한 걸음씩 올라가므로 괜찮지만, **학습이 끝난 해를 한 번 재는 측정법으로는 약합니다.** 거기다 2절에서 보았듯 가중치의 스케일만 바꾸어도 값이 바뀝니다.
 
