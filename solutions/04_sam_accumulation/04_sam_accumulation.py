@@ -1492,7 +1492,7 @@ reveal("04-12")
 r"""
 [davda54/sam](https://github.com/davda54/sam)이 이렇게 되돌립니다. 반대로 첫 번째 패스에서 `None`이던 매개변수에 두 번째 패스에서 그레이디언트가 생기면, 적어 둔 값을 찾지 못해 `KeyError`가 나는 구현도 있습니다([davda54/sam#51](https://github.com/davda54/sam/issues/51)). 되돌릴 것은 `.grad`가 아니라 **적어 둔 목록**에서 찾습니다.
 
-**여기에서 쉬어도 좋습니다.** SAM과 누적을 만드는 일은 끝났습니다. 다음에 이어서 할 때는 6절의 제목을 고르고 메뉴에서 Run → Run All Above Selected Cell(위의 셀 모두 실행)을 고르면 됩니다.
+**여기에서 쉬어도 좋습니다.** SAM과 누적을 만드는 일은 끝났습니다. 다음에 이어서 할 때는 6절의 제목이 있는 이 셀을 고르고, 메뉴에서 「실행」 → 「위의 모든 셀 실행」(Run All Above Selected Cell)을 고르면 됩니다.
 
 ## 6. 비용은 얼마일까요
 
@@ -1765,7 +1765,7 @@ def fit_digits(seed, *, epochs, count, noise, batch_size, rho=0.0, lr=0.1, decay
 
 
 # %% tags=["folded"]
-# 실험: 방법마다 시드 6개로 학습합니다. 방법 하나가 끝날 때마다 한 줄을 적습니다
+# 실험: 방법마다 시드 6개로 학습합니다(1분쯤). 방법 하나가 끝날 때마다 이름을 적습니다
 SEEDS = range(6)
 NOISY = {"epochs": 60, "count": 300, "noise": 0.2, "batch_size": 50}
 CLEAN = {"epochs": 40, "count": 1437, "noise": 0.0, "batch_size": 100}
