@@ -1332,7 +1332,7 @@ for restore in ["복사", "빼기"]:
     finite = [scaled_window(model, opt, scaler, window, 0.05, restore=restore) for window in windows]
     with torch.no_grad():
         final = loss_fn(model(x_train), y_train).item()
-    scaler_rows.append([restore, finite.count(False), f"{scaler.get_scale():.0f}", final])
+    scaler_rows.append([restore, finite.count(False), f"{scaler.get_scale():g}", final])
 show_table(["되돌리는 법", "넘친 구간 (40개 가운데)", "마지막 배율", "학습 손실"], scaler_rows)
 (copied, _, scale, copied_loss), (_, lost, _, lost_loss) = scaler_rows
 assert 1 <= scaler_rows[0][1] <= 15
@@ -2696,7 +2696,15 @@ for name, (_, history) in runs.items():
     best_epoch = min(range(EPOCHS), key=lambda k: history[k][1])
     _, dev, em, f1, _ = history[best_epoch]
     rows.append(
-        [name, history[-1][0], dev, best_epoch + 1, f"{em:.1f}", f"{f1:.1f}", f"{history[-1][-1]:.0f}초"]
+        [
+            name,
+            f"{history[-1][0]:.2f}",
+            f"{dev:.2f}",
+            best_epoch + 1,
+            f"{em:.1f}",
+            f"{f1:.1f}",
+            f"{history[-1][-1]:.0f}초",
+        ]
     )
 show_table(
     ["방법 (시드 1개)", "마지막 학습 손실", "가장 낮은 검증 손실", "그 에폭", "EM", "F1", "걸린 시간"], rows
@@ -3379,7 +3387,8 @@ def grade_window(attempt):
         return "두 패스가 모두 제자리에 있습니다. 구간 셋을 지난 가중치가 손 계산과 같습니다."
     return (
         f"움직이기는 했지만 손 계산과 {apart(result, expected):.0e}만큼 다릅니다. "
-        "두 번째 패스가 구간을 전부 보는지, 나누고 클리핑한 자리가 어디인지 확인해 보세요."
+        "두 패스 사이에 그레이디언트를 지웠는지, 두 번째 패스가 구간을 전부 보는지, "
+        "나누고 클리핑한 자리가 어디인지 확인해 보세요."
     )
 
 
