@@ -1975,8 +1975,10 @@ one_step, worst, scattered = rulers.values()
 assert all(b > a for a, b in zip(one_step["SGD"], one_step["SAM"], strict=True))
 assert all(b < a / 2 for a, b in zip(worst["SGD"], worst["SAM"], strict=True))
 assert mean(scattered["SAM"]) < 0.6 * mean(scattered["SGD"])
-for steps, rho in [(1, 0.5), (10, 0.2)]:  # 반지름을 서로 바꾸어도 순서는 같습니다
-    swapped = {name: [rise_along(f, climb(f, rho, steps)) for f in fits] for name, fits in solutions.items()}
+for steps, radius in [(1, 0.5), (10, 0.2)]:  # 반지름을 서로 바꾸어도 순서는 같습니다
+    swapped = {
+        name: [rise_along(f, climb(f, radius, steps)) for f in fits] for name, fits in solutions.items()
+    }
     assert all((b > a) == (steps == 1) for a, b in zip(swapped["SGD"], swapped["SAM"], strict=True))
 reveal("04-16")
 
