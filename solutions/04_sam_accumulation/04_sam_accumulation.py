@@ -3334,9 +3334,9 @@ def loop_4(model, sam, loss_fn, window, accum_steps):
 predict("04-bug4")
 
 # %%
-amounts = recipe(loop_4)
-print("h1, h2, h3, h4가 들어간 양:", amounts)
-assert amounts == [1.0] * 4  # 바른 SAM은 0.25씩입니다. 같은 w + e의 그레이디언트로 꼭 풀립니다
+undivided = recipe(loop_4)
+print("h1, h2, h3, h4가 들어간 양:", undivided)
+assert undivided == [1.0] * 4  # 바른 SAM은 0.25씩입니다. 같은 w + e의 그레이디언트로 꼭 풀립니다
 reveal("04-bug4")
 
 # %% [markdown]
