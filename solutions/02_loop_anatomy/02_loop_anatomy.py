@@ -1809,6 +1809,9 @@ for moment, state in {"에폭을 시작할 때": at_start, "끊은 순간": in_t
     continued[moment] = [batch.tolist() for batch in shuffled_loader(state)[0]][2:]
     same = "같습니다" if continued[moment] == rest else "다릅니다"
     print(f"{moment}의 상태에서 두 배치를 건너뛰면, 나머지 배치가 {same}")
+
+# %% tags=["folded"]
+# 확인: 두 지점에서 이어 간 배치
 assert continued["에폭을 시작할 때"] == rest
 assert continued["끊은 순간"] != rest
 
@@ -2531,6 +2534,9 @@ with warnings.catch_warnings():
         scheduler.step()
         rates.append(opt.param_groups[0]["lr"])
 print("Accelerate의 학습률:", rates, "— 건너뛴 스텝에서는 그대로입니다")
+
+# %% tags=["folded"]
+# 확인: 두 학습률
 assert rates == [1.0, 0.5]
 
 # %% tags=["folded"]
@@ -2678,6 +2684,9 @@ with warnings.catch_warnings(record=True) as caught:
 print("로짓의 자료형:", found)
 for warning in {(w.category.__name__, str(w.message).split(". ")[0][:80]) for w in caught}:
     print("   ", *warning)
+
+# %% tags=["folded"]
+# 확인: 경고의 종류와 로짓의 자료형
 assert any(issubclass(w.category, FutureWarning) for w in caught)
 if on_cpu:
     assert found is torch.float32
@@ -2726,6 +2735,9 @@ model = make_model(seed=22)
 path = folder / "loop_3.pt"
 loop_3(model, torch.optim.SGD(model.parameters(), lr=0.3), make_batches(seed=22), 3, path)
 print("파일이 있는지:", "예" if path.exists() else "아니요")
+
+# %% tags=["folded"]
+# 확인: 파일이 있는지
 assert not path.exists()
 reveal("02-bug3")
 

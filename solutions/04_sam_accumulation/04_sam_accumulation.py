@@ -27,7 +27,7 @@ r"""
 - 첨예도(sharpness)를 여러 방법으로 재고, 그 값이 무엇을 말해 주고 무엇을 말해 주지 않는지 압니다.
 - 한국어 기계 독해(MRC) 모델을 SAM과 누적으로 학습하고 EM과 F1로 채점합니다.
 
-연습 문제 5개를 포함해 모두 8시간쯤 걸립니다. 처음 배우는 사람을 기준으로 한 어림이라, 비슷한 코드를 써 보았다면 연습은 그 절반이면 됩니다. **두 번에 나누어 하세요.** 처음에는 1–5절(SAM을 만들고 누적과 맞추기, 4시간쯤), 다음에는 6–10절(비용과 첨예도를 재고 한국어 모델 학습하기, 4시간쯤)입니다. 절의 제목 아래에 시간과 난이도(★)를 적어 두었습니다. 보너스 문제 2개는 점수에 들어가지 않으니 건너뛰어도 됩니다.
+연습 문제 5개를 포함해 모두 8시간 반쯤 걸립니다. 처음 배우는 사람을 기준으로 한 어림이라, 비슷한 코드를 써 보았다면 연습은 그 절반이면 됩니다. **두 번에 나누어 하세요.** 처음에는 1–5절(SAM을 만들고 누적과 맞추기, 4시간쯤), 다음에는 6–10절(비용과 첨예도를 재고 한국어 모델 학습하기, 4시간 반쯤)입니다. 절의 제목 아래에 시간과 난이도(★)를 적어 두었습니다. 보너스 문제 2개는 점수에 들어가지 않으니 건너뛰어도 됩니다.
 
 앞의 레슨과 같은 방법으로 씁니다. 예측을 먼저 고르고 실험을 실행합니다. 연습 문제의 코드를 쓰고 `check(...)`를 실행합니다. 막히면 `hint("SAM")`처럼 힌트를 봅니다. 본문의 수치는 여기에서 재고, 결론은 `assert`로 확인합니다. 표와 그림을 그리는 셀은 접어 두었습니다. 펼쳐서 읽어도 됩니다.
 
@@ -533,6 +533,9 @@ show_table(
         ["텐서마다", f"{each.norm() / 0.05:.3f}", f"{cosine(each, g):.3f}"],
     ],
 )
+
+# %% tags=["folded"]
+# 확인: 두 노름에서 움직인 거리
 assert abs(whole.norm().item() / 0.05 - 1) < 1e-12
 assert abs(each.norm().item() / 0.05 - 2) < 1e-12  # 길이 ρ인 조각이 넷: √4
 assert cosine(each, g) < 0.95
@@ -748,6 +751,9 @@ try:
 except RuntimeError as error:
     message = str(error)
 print((message or "오류 없음").split(".")[0])
+
+# %% tags=["folded"]
+# 확인: 나온 메시지
 assert message is not None
 assert "inplace" in message
 reveal("04-5")
@@ -1246,6 +1252,9 @@ show_table(
         ["두 번째 패스의 다른 마스크", f"{mask_effect:.1%}"],
     ],
 )
+
+# %% tags=["folded"]
+# 확인: 시드 12개의 비율
 assert all(mask > 3 * climb for climb, mask in dropout_rows)
 reveal("04-9")
 
@@ -3234,6 +3243,9 @@ for seed in range(8):
     loop_2(model, VectorSAM(model, torch.optim.SGD(model.parameters(), lr=0.0)), make_batches(seed, 4))
     distances.append((flat(model.parameters()) - before).norm().item() / 0.05)
 print(f"학습률 0으로 움직인 거리 ÷ ρ: {min(distances):.2f} ~ {max(distances):.2f}")
+
+# %% tags=["folded"]
+# 확인: 시드 8개에서 움직인 거리
 assert min(distances) > 1.1
 reveal("04-bug2")
 
@@ -3297,6 +3309,9 @@ sam = SteppingSAM(model, torch.optim.SGD(model.parameters(), lr=0.5))
 loop_3(model, sam, scaler, (xb.float(), yb), (xb.float() * 1e6, yb))  # 16비트로 바꾸면 inf가 됩니다
 left = (flat(model.parameters()) - before).norm().item()
 print(f"w에서 벗어난 거리 ÷ ρ: {left / 0.05:.3f}, 배율 {scaler.get_scale():.0f}")
+
+# %% tags=["folded"]
+# 확인: 벗어난 거리와 배율
 assert abs(left / 0.05 - 1) < 1e-2  # float32 가중치에 담은 w + e입니다
 assert scaler.get_scale() == 2.0**9
 reveal("04-bug3")
@@ -3336,6 +3351,9 @@ predict("04-bug4")
 # %%
 undivided = recipe(loop_4)
 print("h1, h2, h3, h4가 들어간 양:", undivided)
+
+# %% tags=["folded"]
+# 확인: 그레이디언트마다 들어간 양
 assert undivided == [1.0] * 4  # 바른 SAM은 0.25씩입니다. 같은 w + e의 그레이디언트로 꼭 풀립니다
 reveal("04-bug4")
 

@@ -79,6 +79,17 @@ def test_cells_show_the_idea(lesson: Lesson) -> None:
     assert long == []
 
 
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_nothing_asserted_stands_in_view_of_a_question(lesson: Lesson) -> None:
+    """An assert is the answer: from the question to its reveal it is folded."""
+    asked = False
+    for cell in nbformat.read(lesson.notebook, as_version=4).cells:
+        asked = asked or cell.source.startswith("predict(")
+        if asked and cell.cell_type == "code" and "folded" not in cell.metadata.get("tags", ()):
+            assert not re.search(r"^\s*assert ", cell.source, re.MULTILINE), cell.id
+        asked = asked and "reveal(" not in cell.source
+
+
 ASKED = Prediction("01-1", "b", "그렇습니다.", {"a": "아닙니다.", "c": "아닙니다."})
 
 
