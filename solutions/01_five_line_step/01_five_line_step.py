@@ -157,7 +157,7 @@ print(f"두 번: 노름 {twice.norm():.4f}")
 reveal("01-1")
 
 # %% tags=["folded"]
-# 확인: backward 전에는 비어 있고, 두 번 하면 두 배입니다
+# 확인: backward 전과, 한 번 하고 두 번 한 뒤의 값
 assert at_first is None
 assert torch.allclose(twice, 2 * once, rtol=1e-5)
 
@@ -420,7 +420,7 @@ show_table(["클리핑의 자리", "클리핑이 없는 가중치와의 최대 �
 reveal("01-4")
 
 # %% tags=["folded"]
-# 확인: 클리핑이 실제로 걸리는 설정이고, 사이에 두었을 때만 결과가 달라집니다
+# 확인: 클리핑이 실제로 걸리는 설정인지와, 자리마다의 차이
 assert first_norm > 0.2
 assert distance["backward와 step 사이"] > 0.05
 assert max(distance["backward 전"], distance["step 다음"]) < (1e-12 if on_cpu else 1e-5)
@@ -693,7 +693,7 @@ show_table(
 reveal("01-8")
 
 # %% tags=["folded"]
-# 확인: 모멘텀 1.0만 같습니다
+# 확인: 셋 가운데 어느 것이 같은지
 assert apart["학습률 50배"] > 0.1
 assert apart["모멘텀 0.9"] > 0.1
 assert apart["모멘텀 1.0"] == 0.0 if on_cpu else apart["모멘텀 1.0"] < 1e-3
@@ -778,7 +778,7 @@ print(f"zero → forward → loss → STEP → backward: 가장 많이 움직인
 reveal("01-9")
 
 # %% tags=["folded"]
-# 확인: 조금도 움직이지 않습니다
+# 확인: 움직인 거리
 assert moved == 0.0
 
 # %% [markdown]
@@ -815,7 +815,7 @@ print(f"한 계층: 세 에폭 뒤 손실 {stale_loss:.3f}, 바른 순서는 {ri
 reveal("01-10")
 
 # %% tags=["folded"]
-# 확인: 어디에서 무엇 때문에 멈추는지, 오류 메시지의 모양이 로짓이 아니라 가중치의 것인지
+# 확인: 모델마다 나온 결과와 그 까닭
 assert stale_error.startswith("2번째 배치에서")
 assert "inplace operation" in stale_error
 assert abs(stale_loss - right_loss) < 0.02
@@ -923,7 +923,7 @@ show_table(
 reveal("01-11")
 
 # %% tags=["folded"]
-# 확인: None이면 아무도, 0이면 모멘텀도 감쇠도 없는 SGD만 움직이지 않습니다
+# 확인: 옵티마이저와 지우는 방법마다, 움직였는지
 assert all(with_none == 0.0 for with_none, _ in idle.values())
 assert idle["SGD 0.1"][1] == 0.0
 assert all(with_zero > 1e-3 for name, (_, with_zero) in idle.items() if name != "SGD 0.1")
@@ -983,7 +983,7 @@ show_table(
 reveal("01-12")
 
 # %% tags=["folded"]
-# 확인: 스위치마다 달라진 것과, 평가 모드에서도 역전파하고 업데이트할 수 있다는 것
+# 확인: 스위치마다 달라진 것과, 평가 모드에서 역전파하고 업데이트한 결과
 assert [list(row.values()) for row in seen.values()] == [
     [True, True, True],
     [False, False, True],
@@ -1189,7 +1189,7 @@ show_table(
 )
 
 # %% tags=["folded"]
-# 확인: 순서는 상관없고, 반올림을 없애면 차이도 없어지고, 두 방법은 float32에서 비슷하게 떨어져 있습니다
+# 확인: 순서만 바꾼 차이, 반올림을 없앤 차이, float32에서 잰 차이
 if on_cpu:
     together, order_only, no_rounding, small_off, big_off = found.values()
     assert all(1e-3 < value < 4e-3 for value in together)
@@ -1449,7 +1449,7 @@ predict("01-16")
 
 
 # %% tags=["folded"]
-# 준비: 역전파를 위해 저장된 텐서의 바이트를 세는 함수, 큰 모델과 배치
+# 준비: 메모리를 재는 함수, 큰 모델과 배치
 def peak_saved_bytes(model, run):
     """run()을 실행하는 동안 역전파를 위해 저장된 텐서의 최대 바이트입니다. 매개변수는 세지 않습니다."""
     parameters = {p.data_ptr() for p in model.parameters()}
@@ -1646,7 +1646,7 @@ show_table(
 reveal("01-17")
 
 # %% tags=["folded"]
-# 확인: 마지막 샘플의 몫은 다른 샘플의 64배이고, 가중한 평균만 샘플 129개의 평균과 같습니다
+# 확인: 샘플 하나의 몫과, 두 평균 가운데 어느 것이 샘플 129개의 평균인지
 assert sizes == [64, 64, 1]
 assert round(shares[2] / shares[0]) == 64
 assert mean_of_means > 1.5 * sample_mean
@@ -2169,7 +2169,7 @@ print("에폭마다 드롭아웃이 켜져 있던 학습 스텝:", dropout_on)
 reveal("01-bug3")
 
 # %% tags=["folded"]
-# 확인: 첫 에폭에만 켜져 있습니다
+# 확인: 드롭아웃이 켜져 있던 스텝의 수
 assert dropout_on == [len(batches), 0, 0]
 
 # %% [markdown]
@@ -2220,7 +2220,7 @@ print(f"살아 있는 덧셈 노드 {kept}개, 학습한 스텝 {len(batches)}�
 reveal("01-bug4")
 
 # %% tags=["folded"]
-# 확인: 스텝마다 노드가 하나씩 살아 있고, 마지막 업데이트에 들어간 것은 그 배치의 그레이디언트뿐입니다
+# 확인: 위에서 센 노드의 수와, 업데이트마다 들어간 배치
 assert kept == len(batches)
 
 model, opt, batches = recipe_fixture(seed=15, n_batches=3)
@@ -2277,7 +2277,7 @@ print(
 reveal("01-bug5")
 
 # %% tags=["folded"]
-# 확인: 바닥은 1.461이고, 손실은 그 위에 머물며, 정확도는 0.9를 넘습니다
+# 확인: 가장 낮은 손실, 마지막 손실, 정확도
 assert abs(best_possible - 1.461) < 1e-3
 assert best_possible - 1e-3 <= last < 1.8
 assert accuracy > 0.9
