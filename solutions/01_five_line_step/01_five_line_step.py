@@ -564,7 +564,7 @@ def train_digits(seed, make_opt, *, epochs=1, clear=True, hidden=32):
 
 
 # %% tags=["folded"]
-# 표: 옵티마이저 설정 다섯 가지를 시드 20개로, 바르게 지운 루프와 지우지 않은 루프로 학습합니다(수십 초 걸릴 수 있습니다)
+# 표: 옵티마이저 설정 다섯 가지를 시드 20개로, 바르게 지운 루프와 지우지 않은 루프로 학습합니다(수십 초)
 def sgd(lr, momentum=0.0):
     return lambda params: torch.optim.SGD(params, lr=lr, momentum=momentum)
 
