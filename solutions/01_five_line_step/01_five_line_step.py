@@ -157,7 +157,7 @@ print(f"두 번: 노름 {twice.norm():.4f}")
 reveal("01-1")
 
 # %% tags=["folded"]
-# 확인: backward 전에는 비어 있고, 두 번 하면 두 배입니다
+# 확인: backward 전과, 한 번 하고 두 번 한 뒤의 값
 assert at_first is None
 assert torch.allclose(twice, 2 * once, rtol=1e-5)
 
@@ -367,14 +367,14 @@ opt.zero_grad()
 logits = model(xb)
 loss = loss_fn(logits, yb)
 loss.backward()
-torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)   # p.grad를 읽고 p.grad를 바꿉니다
+torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)   # p.grad를 읽고 바꿉니다
 opt.step()
 scheduler.step()                                               # 학습률을 바꿉니다
 ```
 
 자리는 역시 무엇을 읽고 무엇을 바꾸는지로 정해집니다. 자리를 옮기면 어떻게 되는지 하나씩 예측하고 재 봅니다.
 
-클리핑이 재는 것은 매개변수마다의 노름(norm)이 아닙니다. 모든 그레이디언트를 이어 붙인 벡터 하나의 노름입니다. 이 노름이 `max_norm`보다 크면 전체에 같은 수를 곱해 줄입니다. 그래서 방향은 그대로입니다.
+클리핑이 재는 것은 매개변수마다의 노름(norm, 벡터의 길이)이 아닙니다. 모든 그레이디언트를 이어 붙인 벡터 하나의 노름입니다. 이 노름이 `max_norm`보다 크면 전체에 같은 수를 곱해 줄입니다. 그래서 방향은 그대로입니다.
 
 **예측 4.** `clip_grad_norm_`을 `opt.step()` 바로 다음 줄로 옮깁니다. 20스텝 뒤의 가중치는 어떨까요?
 
@@ -420,7 +420,7 @@ show_table(["클리핑의 자리", "클리핑이 없는 가중치와의 최대 �
 reveal("01-4")
 
 # %% tags=["folded"]
-# 확인: 클리핑이 실제로 걸리는 설정이고, 사이에 두었을 때만 결과가 달라집니다
+# 확인: 클리핑이 실제로 걸리는 설정인지와, 자리마다의 차이
 assert first_norm > 0.2
 assert distance["backward와 step 사이"] > 0.05
 assert max(distance["backward 전"], distance["step 다음"]) < (1e-12 if on_cpu else 1e-5)
@@ -521,7 +521,7 @@ r"""
 
 ### 3.1 `zero_grad()`를 빠뜨리면
 
-입문 글은 대개 이렇게 설명합니다. 「그레이디언트가 쌓여 손실이 높게 머물고 학습이 무너진다.」 언제 그런지 예측하고 재 봅니다. 에폭(epoch)은 학습 데이터를 한 바퀴 도는 것입니다. 모멘텀(momentum)이 있는 SGD는 지난 그레이디언트를 남긴 $v \leftarrow \mu v + g$를 쌓아 $p \leftarrow p - \eta\, v$로 옮깁니다.
+입문 글은 대개 이렇게 설명합니다. 「그레이디언트가 쌓여 손실이 높게 머물고 학습이 무너진다.」 언제 그런지 예측하고 재 봅니다. 에폭(epoch)은 학습 데이터를 한 바퀴 도는 것입니다. 모멘텀(momentum)이 있는 SGD는 지난 그레이디언트를 남긴 $v \leftarrow \mu v + g$를 쌓아 $p \leftarrow p - \eta\, v$로 옮깁니다. 실험의 표에 나오는 Adam은 모멘텀에 더해 매개변수마다 보폭을 따로 조절하는 옵티마이저입니다.
 
 **예측 6.** 숫자 데이터, 두 계층(layer) 모델, 모멘텀 없는 SGD, 학습률 0.01, 한 에폭입니다. `opt.zero_grad()`를 뺀 루프의 학습 손실은 바른 루프보다 어떨까요?
 
@@ -564,7 +564,7 @@ def train_digits(seed, make_opt, *, epochs=1, clear=True, hidden=32):
 
 
 # %% tags=["folded"]
-# 표: 옵티마이저 설정 다섯 가지를 시드 20개로, 바르게 지운 루프와 지우지 않은 루프로 학습합니다
+# 표: 옵티마이저 설정 다섯 가지를 시드 20개로, 바르게 지운 루프와 지우지 않은 루프로 학습합니다(수십 초)
 def sgd(lr, momentum=0.0):
     return lambda params: torch.optim.SGD(params, lr=lr, momentum=momentum)
 
@@ -693,7 +693,7 @@ show_table(
 reveal("01-8")
 
 # %% tags=["folded"]
-# 확인: 모멘텀 1.0만 같습니다
+# 확인: 셋 가운데 어느 것이 같은지
 assert apart["학습률 50배"] > 0.1
 assert apart["모멘텀 0.9"] > 0.1
 assert apart["모멘텀 1.0"] == 0.0 if on_cpu else apart["모멘텀 1.0"] < 1e-3
@@ -778,7 +778,7 @@ print(f"zero → forward → loss → STEP → backward: 가장 많이 움직인
 reveal("01-9")
 
 # %% tags=["folded"]
-# 확인: 조금도 움직이지 않습니다
+# 확인: 움직인 거리
 assert moved == 0.0
 
 # %% [markdown]
@@ -815,7 +815,7 @@ print(f"한 계층: 세 에폭 뒤 손실 {stale_loss:.3f}, 바른 순서는 {ri
 reveal("01-10")
 
 # %% tags=["folded"]
-# 확인: 어디에서 무엇 때문에 멈추는지, 오류 메시지의 모양이 로짓이 아니라 가중치의 것인지
+# 확인: 모델마다 나온 결과와 그 까닭
 assert stale_error.startswith("2번째 배치에서")
 assert "inplace operation" in stale_error
 assert abs(stale_loss - right_loss) < 0.02
@@ -825,7 +825,7 @@ assert "[32, 10]" in error_of(batch_size=20)  # 로짓이라면 [20, 10]이어�
 
 # %% [markdown]
 r"""
-`step()`은 매개변수를 제자리(in-place)에서 바꿉니다. 두 계층 모델은 $\tanh(x W_1)\, W_2$입니다. $W_1$의 그레이디언트를 구하려면 연쇄 법칙에 따라 $W_2$를 곱해야 하는데, 그 $W_2$를 `step()`이 이미 바꾸었습니다. autograd는 순전파 때 저장해 둔 텐서의 버전 번호(오류 메시지의 `version`)가 달라진 것을 보고 멈춥니다. 메시지의 `[32, 10]`은 은닉 32개와 클래스 10개를 잇는 $W_2$의 모양입니다. `nn.Linear(32, 10)`은 가중치를 `[10, 32]`로 들고 있다가 전치(transpose)해서 곱합니다. 배치가 32개라 로짓의 모양과 우연히 같지만, 배치를 20개로 바꾸어도 메시지에는 그대로 `[32, 10]`이 나옵니다. 첫 배치에서는 `.grad`가 비어 있어 `step()`이 아무것도 바꾸지 않았으므로 멈추지 않습니다. 120가지 순서 실험에서 「backward에서 멈춤」이 나온 까닭도 이것입니다.
+`step()`은 매개변수를 제자리(in-place)에서 바꿉니다. 두 계층 모델은 $\tanh(x W_1)\, W_2$입니다. $W_1$의 그레이디언트를 구하려면 연쇄 법칙에 따라 $W_2$를 곱해야 하는데, 그 $W_2$를 `step()`이 이미 바꾸었습니다. 계산을 기록해 두고 미분하는 PyTorch의 autograd는 순전파 때 저장해 둔 텐서의 버전 번호(오류 메시지의 `version`)가 달라진 것을 보고 멈춥니다. 메시지의 `[32, 10]`은 은닉 32개와 클래스 10개를 잇는 $W_2$의 모양입니다. `nn.Linear(32, 10)`은 가중치를 `[10, 32]`로 들고 있다가 전치(transpose)해서 곱합니다. 배치가 32개라 로짓의 모양과 우연히 같지만, 배치를 20개로 바꾸어도 메시지에는 그대로 `[32, 10]`이 나옵니다. 첫 배치에서는 `.grad`가 비어 있어 `step()`이 아무것도 바꾸지 않았으므로 멈추지 않습니다. 120가지 순서 실험에서 「backward에서 멈춤」이 나온 까닭도 이것입니다.
 
 한 계층 모델은 역전파에 가중치가 필요 없습니다. 입력의 그레이디언트를 구하지 않기 때문입니다. 그래서 오류 없이 한 배치 늦은 그레이디언트로 학습하고, 손실만 보아서는 바른 순서와 구별되지 않습니다.
 
@@ -867,7 +867,7 @@ assert model[0].weight.grad is None
 
 # %% [markdown]
 r"""
-`step()`이 읽는 것은 네 가지입니다. 매개변수의 지금 값, `.grad`, `param_groups`의 학습률 같은 설정, 그리고 `state`입니다. 손실도, 모델의 구조도, 데이터도 읽지 않습니다.
+`step()`이 읽는 것은 네 가지입니다. 매개변수의 지금 값, `.grad`, `param_groups`의 학습률 같은 설정, 그리고 `state`(모멘텀의 $v$처럼 옵티마이저가 적어 두는 값)입니다. 손실도, 모델의 구조도, 데이터도 읽지 않습니다.
 
 PyTorch 2.0부터 `zero_grad()`는 `.grad`를 0으로 채우지 않고 `None`으로 바꿉니다. 예전처럼 0으로 채우려면 `zero_grad(set_to_none=False)`라고 씁니다. 어느 쪽이든 업데이트는 같을까요?
 
@@ -923,7 +923,7 @@ show_table(
 reveal("01-11")
 
 # %% tags=["folded"]
-# 확인: None이면 아무도, 0이면 모멘텀도 감쇠도 없는 SGD만 움직이지 않습니다
+# 확인: 옵티마이저와 지우는 방법마다, 움직였는지
 assert all(with_none == 0.0 for with_none, _ in idle.values())
 assert idle["SGD 0.1"][1] == 0.0
 assert all(with_zero > 1e-3 for name, (_, with_zero) in idle.items() if name != "SGD 0.1")
@@ -983,7 +983,7 @@ show_table(
 reveal("01-12")
 
 # %% tags=["folded"]
-# 확인: 스위치마다 달라진 것과, 평가 모드에서도 역전파하고 업데이트할 수 있다는 것
+# 확인: 스위치마다 달라진 것과, 평가 모드에서 역전파하고 업데이트한 결과
 assert [list(row.values()) for row in seen.values()] == [
     [True, True, True],
     [False, False, True],
@@ -1011,7 +1011,7 @@ r"""
 
 「`model.train()`은 학습할 수 있게 만드는 함수」라는 설명이 있지만 그렇지 않습니다. 평가 모드에서도 역전파하고 업데이트할 수 있습니다. 예외가 하나 있습니다. GPU에서 cuDNN이 계산하는 LSTM이나 GRU는 평가 모드로 순전파하면 `backward()`가 「cudnn RNN backward can only be called in training mode」라는 오류를 냅니다([pytorch#15788](https://github.com/pytorch/pytorch/issues/15788)).
 
-실험 표의 셋째 줄과 마지막 줄을 보세요. `no_grad()`만 쓰고 평가하면 **평가 데이터가 배치 정규화의 이동 통계량을 바꿉니다.** `requires_grad_(False)`로 매개변수를 묶어도 통계량은 묶이지 않습니다.
+실험 표의 셋째 줄과 마지막 줄을 보세요. `no_grad()`만 쓰고 평가하면 **평가 데이터가 배치 정규화의 이동 통계량을 바꿉니다.** `requires_grad_(False)`로 매개변수를 고정해도 통계량은 고정되지 않습니다.
 """
 
 # %% [markdown]
@@ -1042,7 +1042,7 @@ $$
 3. 드롭아웃처럼 무작위로 0을 만드는 계층이 있으면, 0이 되는 자리가 같습니다.
 4. 반올림이 없습니다.
 
-네 번째는 종이 위에서는 언제나 맞습니다. 컴퓨터의 수는 유효 숫자가 정해져 있습니다. float64는 열여섯 자리, float32는 일곱 자리쯤이고, 16비트인 bfloat16은 그보다 짧습니다. autocast는 순전파 가운데 행렬곱 같은 연산을 그런 낮은 정밀도로 계산합니다.
+네 번째는 종이 위에서는 언제나 맞습니다. 컴퓨터의 수는 유효 숫자가 정해져 있습니다. float64는 열여섯 자리, float32는 일곱 자리쯤이고, 16비트인 bfloat16은 그보다 짧습니다. PyTorch의 autocast는 순전파 가운데 행렬곱 같은 연산을 그런 낮은 정밀도로 계산합니다. 두 그레이디언트가 얼마나 다른지는 상대 오차로 잽니다. 차이의 노름을 기준(여기서는 큰 배치)의 노름으로 나눈 값입니다.
 
 **예측 13.** float32에서 16짜리 네 개를 누적한 그레이디언트와 64짜리 한 개의 그레이디언트는 상대 오차로 얼마나 다를까요? bfloat16 autocast에서는 어떨까요?
 
@@ -1127,7 +1127,7 @@ assert abs(precision["1/4을 빠뜨림 (float64)"] - 3) < 1e-9  # 네 배이므�
 
 # %% [markdown]
 r"""
-float32의 차이는 더하는 순서가 달라서 생깁니다. bfloat16의 차이도 그럴까요? 같은 마이크로 배치를 순서만 바꾸어 누적해 보고, 매개변수의 그레이디언트만 반올림하지 않고 모아 봅니다.
+1/4을 빠뜨린 그레이디언트는 네 배입니다. 큰 배치와의 차이가 큰 배치의 세 배이므로 상대 오차가 3입니다. float32의 차이는 더하는 순서가 달라서 생깁니다. bfloat16의 차이도 그럴까요? 같은 마이크로 배치를 순서만 바꾸어 누적해 보고, 매개변수의 그레이디언트만 반올림하지 않고 모아 봅니다.
 """
 
 
@@ -1189,7 +1189,7 @@ show_table(
 )
 
 # %% tags=["folded"]
-# 확인: 순서는 상관없고, 반올림을 없애면 차이도 없어지고, 두 방법은 float32에서 비슷하게 떨어져 있습니다
+# 확인: 순서만 바꾼 차이, 반올림을 없앤 차이, float32에서 잰 차이
 if on_cpu:
     together, order_only, no_rounding, small_off, big_off = found.values()
     assert all(1e-3 < value < 4e-3 for value in together)
@@ -1240,7 +1240,7 @@ r"""
 - **남은 구간은 어떻게 할까요?** 마이크로 배치 열 개를 네 개씩 묶으면 두 개가 남습니다. 그 두 개도 업데이트해야 하고, 4가 아니라 2로 나누어야 평균입니다.
 - **언제 클리핑할까요?** 구간이 다 쌓인 뒤 한 번입니다. 마이크로 배치마다 클리핑하면 얼마나 달라지는지는 연습 다음에 잽니다.
 
-`micro_batches`는 제너레이터일 수 있습니다. `len()`을 쓸 수 없으니 남은 구간의 길이를 미리 알려면 한 구간을 먼저 모으거나 한 개를 미리 꺼내 보아야 합니다. 한 구간의 입력을 들고 있는 것은 괜찮습니다.
+`micro_batches`는 제너레이터일 수 있습니다. `len()`을 쓸 수 없으니 남은 구간의 길이를 미리 알려면 한 구간을 먼저 모으거나 한 개를 미리 꺼내 보아야 합니다. 한 구간의 입력을 들고 있는 것은 괜찮습니다. 마이크로 배치가 하나도 없으면 업데이트하지 않고 0을 돌려줍니다.
 """
 
 
@@ -1449,7 +1449,7 @@ predict("01-16")
 
 
 # %% tags=["folded"]
-# 준비: 역전파를 위해 저장된 텐서의 바이트를 세는 함수, 큰 모델과 배치
+# 준비: 메모리를 재는 함수, 큰 모델과 배치
 def peak_saved_bytes(model, run):
     """run()을 실행하는 동안 역전파를 위해 저장된 텐서의 최대 바이트입니다. 매개변수는 세지 않습니다."""
     parameters = {p.data_ptr() for p in model.parameters()}
@@ -1646,7 +1646,7 @@ show_table(
 reveal("01-17")
 
 # %% tags=["folded"]
-# 확인: 마지막 샘플의 몫은 다른 샘플의 64배이고, 가중한 평균만 샘플 129개의 평균과 같습니다
+# 확인: 샘플 하나의 몫과, 두 평균 가운데 어느 것이 샘플 129개의 평균인지
 assert sizes == [64, 64, 1]
 assert round(shares[2] / shares[0]) == 64
 assert mean_of_means > 1.5 * sample_mean
@@ -2169,7 +2169,7 @@ print("에폭마다 드롭아웃이 켜져 있던 학습 스텝:", dropout_on)
 reveal("01-bug3")
 
 # %% tags=["folded"]
-# 확인: 첫 에폭에만 켜져 있습니다
+# 확인: 드롭아웃이 켜져 있던 스텝의 수
 assert dropout_on == [len(batches), 0, 0]
 
 # %% [markdown]
@@ -2220,7 +2220,7 @@ print(f"살아 있는 덧셈 노드 {kept}개, 학습한 스텝 {len(batches)}�
 reveal("01-bug4")
 
 # %% tags=["folded"]
-# 확인: 스텝마다 노드가 하나씩 살아 있고, 마지막 업데이트에 들어간 것은 그 배치의 그레이디언트뿐입니다
+# 확인: 위에서 센 노드의 수와, 업데이트마다 들어간 배치
 assert kept == len(batches)
 
 model, opt, batches = recipe_fixture(seed=15, n_batches=3)
@@ -2277,7 +2277,7 @@ print(
 reveal("01-bug5")
 
 # %% tags=["folded"]
-# 확인: 바닥은 1.461이고, 손실은 그 위에 머물며, 정확도는 0.9를 넘습니다
+# 확인: 가장 낮은 손실, 마지막 손실, 정확도
 assert abs(best_possible - 1.461) < 1e-3
 assert best_possible - 1e-3 <= last < 1.8
 assert accuracy > 0.9
