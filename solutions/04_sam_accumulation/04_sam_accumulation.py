@@ -1064,7 +1064,7 @@ except (NotImplementedError, TypeError, AttributeError) as error:
 r"""
 ### 보너스 1. `sam_accumulate_weighted`
 
-약 25분 · ★★☆
+약 15분 · ★★☆
 
 점수에 들어가지 않고, 힌트도 없습니다. 건너뛰어도 뒤의 절은 그대로 이어집니다.
 
