@@ -14,12 +14,17 @@ SEED = 1
 """Whichever: the table only guides a search (see `grader.judging.behaviours`)."""
 
 
-def measure(exercise: Exercise) -> Behaviours:
-    """Play every way in every scenario to its end, and number the behaviours in the order of the ways."""
+def measure(exercise: Exercise, its: Reference | None = None) -> Behaviours:
+    """Play every way in every scenario to its end, and number the behaviours in the order of the ways.
+
+    Args:
+        exercise: which.
+        its: what has been played already, with `SEED`.
+    """
     table: Behaviours = {}
     if not exercise.mistakes:
         return table
-    its = Reference(exercise, SEED)
+    its = its or Reference(exercise, SEED)
     for scenario in exercise.driver.scenarios:
         seen = [its.solution(scenario.name)]
         numbers = {}

@@ -43,7 +43,7 @@ class SandboxUnavailable(HanstepError):
 class Limits:
     """What one exercise may take."""
 
-    seconds: float = 40.0
+    seconds: float = 20.0
     """By the clock on the wall: for code that sleeps, or waits for what never comes."""
     cpu_seconds: float = 10.0
     """Processor time of all its threads, which does not depend on what else the machine does."""

@@ -1,7 +1,7 @@
 """The main job on the sample class: every intended mistake is named, nobody is robbed, nobody gets a gift.
 
-The class is graded three times (its own module-scoped fixtures): with one seed, every second student with it once
-more, and with another seed after bad company has joined it that no repository should carry.
+It is graded three times (module-scoped fixtures): all students with one seed; every fourth of them with it once more;
+and every second with another seed, in bad company that no repository should carry.
 """
 
 import csv
@@ -14,7 +14,7 @@ import sys
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ EXERCISES = {name: exercise for name, exercise in COURSE.exercises.items() if na
 """Those that the class was written for: what has come to the course since is missing everywhere, and says nothing."""
 COVERED = {"01": (4, 50), "02": (3, 40), "03": (6, 30), "04": (6, 30)}
 """By lesson: different ids that every exercise must have, and that all of them together must have."""
+WITH_ANOTHER_SEED = sorted(MANIFEST)[::2]
 HOSTILE = tuple(student for student, entry in MANIFEST.items() if entry["kind"] == "hostile")
 
 pytestmark = [pytest.mark.full, pytest.mark.sandbox, pytest.mark.timeout(1200)]
@@ -105,14 +106,9 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graded]:
 
 @pytest.fixture(scope="module")
 def again(tmp_path_factory: pytest.TempPathFactory) -> Graded:
-    """Every second student, in other company: nobody's result depends on who else is in the class."""
+    """Some, in other company: nobody's result depends on who else is in the class."""
     folder = tmp_path_factory.mktemp("again") / "class"
-    folder.mkdir()
-    for path in sorted(CLASS.iterdir())[::2]:
-        if path.is_dir():
-            shutil.copytree(path, folder / path.name, symlinks=True)
-        else:
-            shutil.copy2(path, folder / path.name)
+    copy(sorted(CLASS.iterdir())[::4], folder)
     return grade(folder, folder.with_name("report"), 7)
 
 
@@ -120,7 +116,7 @@ def again(tmp_path_factory: pytest.TempPathFactory) -> Graded:
 def in_bad_company(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     """Another seed, and students whose files are too large, not there, somebody else's or oddly named."""
     folder = tmp_path_factory.mktemp("company") / "class"
-    shutil.copytree(CLASS, folder, symlinks=True)
+    copy([path for path in CLASS.iterdir() if path.stem in WITH_ANOTHER_SEED], folder)
     (folder / "s90_빈폴더").mkdir()
     large = folder / "s91_큰파일" / "hw1.py"
     large.parent.mkdir()
@@ -132,7 +128,7 @@ def in_bad_company(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     (thief / "01_five_line_step.py").symlink_to(COURSE.lesson("01").solution)
     copier = folder / "s93_옆자리링크"
     copier.mkdir()
-    (copier / "hw.py").symlink_to(folder / "s05_정서연" / "train.py")
+    (copier / "hw.py").symlink_to(folder / "s07_조하은" / "week1.py")
     mac = folder / unicodedata.normalize("NFD", "s94_맥북")
     mac.mkdir()
     name = unicodedata.normalize("NFD", "과제.py")
@@ -143,6 +139,15 @@ def in_bad_company(tmp_path_factory: pytest.TempPathFactory) -> Graded:
         return grade(folder, folder.parent / "report", 20260301)
     finally:
         (folder / "s95_폴더에_권한없음").chmod(0o755)
+
+
+def copy(handed_in: Iterable[Path], folder: Path) -> None:
+    folder.mkdir()
+    for path in handed_in:
+        if path.is_dir():
+            shutil.copytree(path, folder / path.name, symlinks=True)
+        else:
+            shutil.copy2(path, folder / path.name)
 
 
 def fingerprints(folder: Path) -> dict[str, str]:
@@ -218,7 +223,7 @@ def test_hostile_submission_gets_no_point_it_did_not_earn(
 ) -> None:
     """Points come from exercises that were meant to pass, and from the honest part of those in `partly`."""
     partly = MANIFEST[student].get("partly", ())
-    for report in (graded, in_bad_company):
+    for report in (graded, in_bad_company) if student in WITH_ANOTHER_SEED else (graded,):
         for exercise in EXERCISES.values():
             got = report.exercise(student, exercise.name)
             if Expected.of(student, exercise.name).statuses == {"passed"}:
@@ -272,7 +277,7 @@ def test_every_listed_id_that_mistakes_can_have_alone_occurs_widely(lesson: str)
 
 
 def test_same_seed_gives_the_same_results(graded: Graded, again: Graded) -> None:
-    assert len(again.students) > len(graded.students) / 3
+    assert len(again.students) > len(graded.students) / 5
     for student, entry in again.students.items():
         assert without_seconds(entry) == without_seconds(graded.students[student])
     first, second = (
@@ -281,7 +286,7 @@ def test_same_seed_gives_the_same_results(graded: Graded, again: Graded) -> None
     assert set(second) <= set(first)
 
 
-@pytest.mark.parametrize("student", MANIFEST)
+@pytest.mark.parametrize("student", WITH_ANOTHER_SEED)
 def test_another_seed_gives_the_same_statuses_and_mistakes(in_bad_company: Graded, student: str) -> None:
     wrong = differences(in_bad_company, student)
     assert not wrong, "\n".join(wrong)
