@@ -3,8 +3,10 @@
 import hashlib
 import logging
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
+
+import torch
 
 from grader.classroom.outcomes import Outcomes, run_submission
 from grader.classroom.run import GradingRun
@@ -71,12 +73,25 @@ def grade_in(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Submi
     return assess_submission(run, submission, run_submission(run, submission, sandbox), sandbox)
 
 
-def grade_one(run: GradingRun, submission: Submission) -> SubmissionResult:
-    """Grade a single submission in this process, which saves the start of another."""
-    with Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages) as sandbox:
-        from grader.classroom import warm  # noqa: F401  (the sandbox warms up at the same time)
+def grade_one(
+    run: GradingRun,
+    submission: Submission,
+    meanwhile: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> SubmissionResult:
+    """Grade a single submission in this process, which saves the start of another.
 
+    `meanwhile` is entered when the sandbox has started: it may begin a thread, say to show that something is going on.
+    """
+    with _sandbox_for_one(run) as sandbox, meanwhile():
         return grade_in(run, submission, sandbox)
+
+
+def _sandbox_for_one(run: GradingRun) -> Sandbox:
+    torch.optim.SGD(
+        [torch.nn.Parameter(torch.zeros(1))], lr=0.1
+    ).zero_grad()  # imports for a second, here and there
+    torch.set_num_threads(1)
+    return Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages, once=True)
 
 
 def _out_of_time(run: GradingRun, outcome: Outcome) -> str:

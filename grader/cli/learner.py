@@ -87,8 +87,7 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> boo
     # One's own file needs no isolation. A process of its own is enough: an endless loop or a crash then ends only
     # that process.
     run = GradingRun(course, lessons, seed, device_for(device), "none")
-    with out.status("확인하는 중이에요"):
-        result = grade_one(run, submission)
+    result = grade_one(run, submission, lambda: out.status("확인하는 중이에요"))
     shown = [f for f in result.told if (f.exercise == exercise if exercise else f.status != "missing")]
     if not shown:  # warm-ups and bonus tasks that were not begun
         raise NothingToCheck(f"{file}의 연습 문제는 아직 비어 있어요. 채운 다음 다시 확인해 보세요.")

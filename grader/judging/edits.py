@@ -1,6 +1,7 @@
 """Text edits of the solution -> programs that make known mistakes."""
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -41,6 +42,46 @@ def solution_text(lesson: str) -> str:
     if submission.unreadable or not submission.files or submission.files[0].problems:
         raise CourseError(f"{path}: 해답을 읽을 수 없어요: {submission.unreadable or submission.files}")
     return submission.files[0].text
+
+
+@cache
+def program_text(lesson: str) -> str:
+    """The solution's text without the imports that no exercise can reach, lines where they were.
+
+    What a lesson imports for its plots and data takes a second, and no exercise needs it.
+    """
+    text = solution_text(lesson)
+    body = ast.parse(text).body
+    reached = _names_reached(body, load_course().lesson(lesson).exercises)
+    lines = text.split("\n")
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            bound = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+            if not bound & reached and "*" not in bound:
+                lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or 0) - node.lineno + 1)
+    return "\n".join(lines)
+
+
+def _names_reached(body: Sequence[ast.stmt], exercises: Sequence[Exercise]) -> set[str]:
+    """Names in the exercises' code, in what their mistakes put into it, and in whatever these names stand for."""
+    uses = {name: _names_in(node) for node in body for name in _names_defined(node)}
+    edits = (new for exercise in exercises for way in ways(exercise) for _, new in way.edits)
+    fresh = {exercise.name for exercise in exercises}.union(*(re.findall(r"\w+", new) for new in edits))
+    reached: set[str] = set()
+    while fresh:
+        reached |= fresh
+        fresh = set[str]().union(*(uses.get(name, ()) for name in fresh)) - reached
+    return reached
+
+
+def _names_defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    return [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+
+
+def _names_in(node: ast.stmt) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def exercise_source(exercise: Exercise) -> str:

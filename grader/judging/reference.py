@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from grader.course import Exercise
 from grader.course_files import load_course
 from grader.judging.behaviours import behaviours_of
-from grader.judging.edits import Way, program_of, program_of_all, solution_text, ways
+from grader.judging.edits import Way, program_of, program_of_all, program_text, ways
 from grader.judging.judge import difference, follows, has_same_cause
 from grader.observe.play import Scenario, play_scenario
 from grader.observe.program import Program, load_program
@@ -29,7 +29,7 @@ class Reference:
         self.device = device
         self.plays = 0
         """How many scenarios were played so far."""
-        self._base = load_program(solution_text(exercise.lesson), name=f"solution_{exercise.lesson}")
+        self._base = load_program(program_text(exercise.lesson), name=f"solution_{exercise.lesson}")
         self._solutions: dict[str, Run] = {}
         self._loaded = 0
         self._programs: OrderedDict[str, Program] = OrderedDict()

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from grader.errors import HanstepError
 from grader.observe.trace import MAX_TRACE_BYTES
 from grader.sandbox import bubblewrap
+from grader.sandbox.forked import ForkedServer
 from grader.sandbox.inside import frames
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.server import Setting
@@ -72,27 +73,33 @@ class Unasked(Ended):
 class Server:
     """The process that forks, and the control socket to it."""
 
-    def __init__(self, isolate: bool, device: str, setting: Setting, extra: Path | None) -> None:
+    def __init__(
+        self, isolate: bool, device: str, setting: Setting, extra: Path | None, *, forked: bool = False
+    ) -> None:
         self._warm = False
+        self._process: subprocess.Popen[bytes] | ForkedServer
         with ExitStack() as stack:
             # Inside bubblewrap /tmp is the server's own.
             home = "/tmp" if isolate else stack.enter_context(tempfile.TemporaryDirectory(prefix="hanstep-"))
             self._errors = stack.enter_context(tempfile.TemporaryFile())
             self.control, inside = socket.socketpair()
             stack.callback(self.control.close)
-            command = bubblewrap.python(bubblewrap.search_path(isolate=isolate), _MAIN)
-            if isolate:
-                command = [*bubblewrap.isolated(device, extra), *command]
             with inside:
-                self._process = subprocess.Popen(
-                    command,
-                    stdin=inside.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=self._errors,
-                    cwd=home,
-                    env=bubblewrap.environment(device, home),
-                    start_new_session=True,  # Ctrl-C is ours, not the server's
-                )
+                if forked:
+                    self._process = ForkedServer(inside, self._errors, home, device)
+                else:
+                    command = bubblewrap.python(bubblewrap.search_path(isolate=isolate), _MAIN)
+                    if isolate:
+                        command = [*bubblewrap.isolated(device, extra), *command]
+                    self._process = subprocess.Popen(
+                        command,
+                        stdin=inside.fileno(),
+                        stdout=subprocess.DEVNULL,
+                        stderr=self._errors,
+                        cwd=home,
+                        env=bubblewrap.environment(device, home),
+                        start_new_session=True,  # Ctrl-C is ours, not the server's
+                    )
             frames.send(self.control, asdict(setting))
             self._resources = stack.pop_all()
 

@@ -13,6 +13,7 @@ from grader.sandbox import bubblewrap
 from grader.sandbox.attempts import AttemptLimits, Attempts
 from grader.sandbox.bubblewrap import explain, probe
 from grader.sandbox.client import WAITED, Child, Ended, Limits, SandboxUnavailable, Server, Status
+from grader.sandbox.forked import can_fork
 from grader.sandbox.inside.server import Setting
 from grader.sandbox.inspection import refuse_oversized
 
@@ -61,6 +62,7 @@ class Sandbox:
         *,
         lessons: Sequence[str],
         extra: Path | None = None,
+        once: bool = False,
     ) -> None:
         """Start the server; it warms up while others start.
 
@@ -70,6 +72,8 @@ class Sandbox:
             limits: of one exercise.
             lessons: names of the lessons' packages in `grader.exercises`.
             extra: a further folder of such packages.
+            once: for one submission of one's own. Without isolation the server is then a fork of this process, where
+                that is safe; nothing is imported ahead that only some submissions need.
         """
         if kind not in ("auto", "bwrap", "none"):
             raise ValueError(f'kind must be "auto", "bwrap" or "none": {kind!r}')
@@ -79,6 +83,7 @@ class Sandbox:
         self._limits = limits or Limits()
         self._device, self._extra = device, extra
         self._cancelled = False
+        self._forked = once and not self._isolate and can_fork(device)
         self.clock_ended = 0
         """How many exercises the clock has ended so far, not their processor time: a busy machine may be why."""
         self._setting = Setting(
@@ -87,6 +92,7 @@ class Sandbox:
             device=device,
             isolate=self._isolate,
             keep=bubblewrap.below_tmp(),
+            ahead=not once,
         )
         self._server: Server | None = self._start()
 
@@ -148,7 +154,8 @@ class Sandbox:
             raise Cancelled
 
     def _start(self) -> "Server":
-        return Server(self._isolate, self._device, self._setting, self._extra)
+        forked = self._forked and can_fork(self._device)
+        return Server(self._isolate, self._device, self._setting, self._extra, forked=forked)
 
     def _run_fork(self, source: str, exercises: Sequence[str], seed: int, until: float) -> list[Outcome]:
         """Outcomes of the first exercises, up to the exercise that ended the child (at least one)."""
