@@ -1499,7 +1499,7 @@ reveal("04-12")
 
 # %% [markdown]
 r"""
-[davda54/sam](https://github.com/davda54/sam)이 이렇게 되돌립니다. 같은 코드는 반대의 경우에도 틀립니다. 첫 번째 패스에서 `None`이던 매개변수에 두 번째 패스에서 그레이디언트가 생기면, 적어 둔 값을 찾지 못해 `KeyError: 'old_p'`가 납니다(같은 오류를 만난 이슈: [davda54/sam#51](https://github.com/davda54/sam/issues/51)). 되돌릴 것은 `.grad`가 아니라 **적어 둔 목록**에서 찾습니다.
+[davda54/sam](https://github.com/davda54/sam)이 이렇게 되돌립니다. 같은 코드는 반대의 경우에도 틀립니다. 첫 번째 패스마다 `None`이던 매개변수에 두 번째 패스에서 처음으로 그레이디언트가 생기면, 적어 둔 값을 찾지 못해 `KeyError: 'old_p'`가 납니다(같은 오류를 만난 이슈: [davda54/sam#51](https://github.com/davda54/sam/issues/51)). 되돌릴 것은 `.grad`가 아니라 **적어 둔 목록**에서 찾습니다.
 
 **여기에서 쉬어도 좋습니다.** SAM과 누적을 만드는 일은 끝났습니다. 다음에 이어서 할 때는 6절의 제목이 있는 이 셀을 고르고, 메뉴에서 「실행」 → 「위의 모든 셀 실행」(Run All Above Selected Cell)을 고르면 됩니다.
 
