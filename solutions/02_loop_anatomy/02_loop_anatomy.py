@@ -34,7 +34,7 @@ r"""
 - 중단한 학습을 이어 가고, 마지막 비트까지 같으려면 무엇을 더 저장해야 하는지 말합니다.
 - 같은 학습을 Accelerate, Lightning, Trainer로 옮기고, 프레임워크가 대신 정한 것을 찾아냅니다.
 
-**걸리는 시간.** 본문을 읽고 예측하고 실행하는 데 3시간 반쯤, 연습 문제 아홉 개에 4시간 반쯤, 모두 8시간쯤입니다. 처음 배우는 사람을 기준으로 한 어림이라, 비슷한 코드를 써 보았다면 연습은 그 절반이면 됩니다. 그래서 두 번에 나눕니다. **첫째 날**은 1절부터 5절까지(4시간쯤), **둘째 날**은 6절부터 11절까지(4시간 반쯤)입니다. 점수에 들어가지 않는 보너스 2개(1시간 10분)는 따로입니다. 절과 연습 문제마다 걸리는 시간과 난이도(★)를 적었습니다. 모두 어림한 값이니, 더 걸려도 이상하지 않습니다.
+**걸리는 시간.** 본문을 읽고 예측하고 실행하는 데 3시간 반쯤, 연습 문제 아홉 개에 4시간 반쯤, 모두 8시간쯤입니다. 그래서 두 번에 나눕니다. **첫째 날**은 1절부터 5절까지(4시간쯤), **둘째 날**은 6절부터 11절까지(4시간 반쯤)입니다. 점수에 들어가지 않는 보너스 2개(1시간 10분)는 따로입니다. 절과 연습 문제마다 걸리는 시간과 난이도(★)를 적었습니다. 모두 처음 배우는 사람을 기준으로 어림한 값이니, 더 걸려도 이상하지 않습니다. 비슷한 코드를 써 보았다면 연습은 그 절반이면 됩니다.
 
 01과 같은 방법으로 씁니다. 예측을 먼저 고르고 실험을 실행합니다. 연습 문제를 풀고 `check(...)`를 실행합니다. 막히면 `hint("amp_step")`처럼 힌트를 봅니다. 본문의 수치는 여기에서 재고, 결론은 `assert`로 확인합니다. 표와 그림을 그리는 코드는 접어 두었습니다. 펼쳐서 읽어도 좋습니다.
 
@@ -662,7 +662,7 @@ axis.legend(loc="upper right")
 show(
     figure,
     "계층마다의 그레이디언트 상대 오차 세 줄. 배율이 없는 float16은 출력 쪽에서 1000분의 1이지만 "
-    "입력 쪽으로 갈수록 커져 1을 넘었다가, 맨 앞 계층들에서는 모두 0이 되어 정확히 1입니다. 배율을 곱한 float16은 줄곧 0.01 아래이고, bfloat16은 0.01에서 0.1 사이입니다.",
+    "입력 쪽으로 갈수록 커져 1을 넘었다가, 맨 앞 계층들에서는 모두 0이 되어 정확히 1입니다. 배율을 곱한 float16은 줄곧 0.01 아래이고, bfloat16은 그 열 배쯤입니다.",
 )
 first_zeros = [(deep_gradients(torch.float16, 1, seed)[0] == 0).float().mean().item() for seed in range(6)]
 assert median(first_zeros) > 0.8
@@ -743,12 +743,12 @@ figure, axes = plt.subplots(3, 1, figsize=(7.2, 6), sharex=True)
 axes[0].step(range(len(scales)), [math.log2(scale) for scale in scales], where="mid")
 axes[0].set(ylabel="배율 (2의 몇 제곱)")
 axes[1].plot([move or math.nan for move in moves], "o", markersize=4)
-axes[1].plot(skipped, [0] * len(skipped), "x", color=COLORS["wrong"], markersize=8, label="건너뛴 스텝")
+axes[1].plot(skipped, [0] * len(skipped), "x", color=COLORS["wrong"], markersize=8)
+axes[1].text(9, 0.03, "건너뛴 스텝", color=COLORS["wrong"], ha="center", va="bottom")
 axes[1].set(ylabel="움직인 거리")
 axes[2].plot(rates, label="스텝마다 scheduler.step()")
 axes[2].plot(patient_rates, "--", color=COLORS["third"], label="업데이트했을 때만")
 axes[2].set(ylabel="학습률", xlabel="스텝")
-axes[1].legend(loc="upper left")
 axes[2].legend(loc="lower right")
 show(
     figure,
@@ -879,8 +879,8 @@ axis.set(title="튀는 배치 하나 (60번째 스텝)", xlabel="스텝", ylabel
 axis.legend(loc="upper left")
 show(
     figure,
-    "시드 12개의 검증 손실. 60번째 스텝까지 모두 내려옵니다. 클리핑이 없으면 그 스텝 뒤에 수십에서 수백까지 "
-    "치솟고, 120번째 스텝에도 하나만 빼고 튀기 전보다 높습니다. 클리핑이 있으면 아무 일도 없었던 것처럼 계속 내려갑니다.",
+    "시드 12개의 검증 손실. 60번째 스텝 전까지 모두 내려옵니다. 클리핑이 없으면 그 스텝 뒤에 수십에서 수백까지 "
+    "치솟고, 마지막 스텝에도 하나만 빼고 튀기 전보다 높습니다. 클리핑이 있으면 아무 일도 없었던 것처럼 계속 내려갑니다.",
 )
 setbacks = [wild[-1] / wild[59] for wild, _ in unclipped]
 worse = sum(ratio > 1 for ratio in setbacks)
@@ -2372,7 +2372,7 @@ def with_trainer(model, train_loader, val_loader, cfg, journal):
 
 
 # %% tags=["folded"]
-# 준비: 설치된 프레임워크를 모읍니다. Lightning의 진행 막대와 안내 문구를 끕니다
+# 준비: 설치된 프레임워크를 모읍니다. Lightning의 진행 막대와 안내 문구, 학습 전에 해 보는 검증을 끕니다
 QUIET = {
     "logger": False,
     "enable_progress_bar": False,
@@ -2507,12 +2507,12 @@ r"""
 | | 루프를 쓰는 사람 | 보이지 않는 것 | 말없이 정하는 것 |
 |---|---|---|---|
 | Accelerate | 나 | 장치, 배율, 프로세스 사이의 평균 | 스텝을 건너뛰면 학습률도 기다립니다. 프로세스가 $n$개면 스케줄러를 $n$번 부릅니다 |
-| Lightning | 프레임워크 | 지우기부터 업데이트까지의 순서, 모드, 저장 | 스케줄러를 **에폭마다** 부릅니다. 클리핑은 하지 않습니다 |
+| Lightning | 프레임워크 | 장치와 배율, 지우기부터 업데이트까지의 순서, 모드, 저장 | 스케줄러를 **에폭마다** 부릅니다. 클리핑은 하지 않습니다 |
 | Trainer | 프레임워크 | 위의 모두와 스케줄러, 로더 | 노름 1.0으로 클리핑하고, 0까지 직선으로 감쇠하고, 편향(bias)은 가중치 감쇠에서 뺍니다 |
 
 Lightning을 설치했다면 그림에서 곡선 하나가 혼자 떨어져 있을 것입니다. `"interval": "step"`을 적지 않은 기본값입니다. 스텝으로 계획한 스케줄을 에폭마다 한 칸씩 옮기므로, 세 에폭 내내 워밍업의 첫 세 칸에 있습니다. 오류는 없습니다.
 
-표의 기본값은 설치된 것에서 바로 확인합니다.
+표의 기본값 가운데 프로세스 하나에서 볼 수 있는 것은 설치된 것에서 바로 확인합니다.
 """
 
 # %%
