@@ -1987,7 +1987,7 @@ r"""
 
 약 60분 · ★★★
 
-앞에서 쓴 `seed_everything`, `warmup_cosine`, `BestCheckpoint`를 부릅니다. float16이면 스케일러가 필요하고, bfloat16과 float32이면 필요 없습니다.
+앞에서 쓴 `seed_everything`, `warmup_cosine`, `BestCheckpoint`를 부릅니다. 그 셋부터 통과하고 시작하세요. 하나라도 틀려 있으면 여기서도 결과가 달라지는데, 어느 것 때문인지는 알기 어렵습니다. float16이면 스케일러가 필요하고, bfloat16과 float32이면 필요 없습니다.
 """
 
 
