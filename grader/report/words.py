@@ -161,6 +161,10 @@ def _after_exception(error: str | None) -> str:
     kind, _, message = error.partition(":")
     if kind == "TypeError" and _CALLED_OTHERWISE.search(message):
         return "함수의 첫 줄을 처음 그대로 두었는지 보세요. 인자의 이름과 순서는 바꿀 수 없어요."
+    if "modified by an inplace operation" in message:
+        return (
+            "역전파가 쓰려고 저장해 둔 값을 제자리에서 바꾼 줄이 있어요. 순전파와 역전파 사이의 줄을 보세요."
+        )
     return _AFTER_EXCEPTION.get(kind, NEXT_STEPS["error"])
 
 

@@ -22,7 +22,7 @@ from grader.sandbox import bubblewrap
 from grader.sandbox.forked import ForkedServer
 from grader.sandbox.inside import frames
 from grader.sandbox.inside.isolation import Bounds
-from grader.sandbox.inside.server import Setting
+from grader.sandbox.inside.setting import Setting
 
 Status = Literal["ran", "timeout", "memory", "crashed", "output"]
 

@@ -14,7 +14,7 @@ from grader.sandbox.attempts import AttemptLimits, Attempts
 from grader.sandbox.bubblewrap import explain, probe
 from grader.sandbox.client import WAITED, Child, Ended, Limits, SandboxUnavailable, Server, Status
 from grader.sandbox.forked import can_fork
-from grader.sandbox.inside.server import Setting
+from grader.sandbox.inside.setting import Setting
 from grader.sandbox.inspection import refuse_oversized
 
 

@@ -1,0 +1,137 @@
+"""The server's child: loads a submission, plays the exercises that grader asks for, and sends back their traces."""
+
+import os
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from grader.sandbox.inside import frames, isolation
+from grader.sandbox.inside.isolation import Bounds
+from grader.sandbox.inside.setting import Setting
+
+_CHANNEL_FD = 3
+
+
+def become_child(
+    setting: Setting, drivers: Mapping[str, Any], bounds: Bounds, channel: int, output: int
+) -> NoReturn:
+    """In the freshly forked child: give up what it may not have, then answer until the channel is closed."""
+    exit_code = 1
+    try:
+        os.setsid()  # before anything else: a kill(0) of the submission's must end here
+        isolation.die_with_parent()
+        _keep_only(channel, output)
+        if setting.device != "cpu":
+            import torch
+
+            torch.zeros(1, device=setting.device)  # the driver reads /proc, which is about to go
+        isolation.set_limits(bounds, address_space=setting.device == "cpu")
+        if setting.isolate:
+            isolation.own_files(bounds, setting.keep)
+            isolation.drop_rights(drives_devices=setting.device != "cpu")
+        _perform(socket.socket(fileno=_CHANNEL_FD), drivers, setting.device)
+        exit_code = 0
+    except EOFError:
+        exit_code = 0
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(exit_code)
+
+
+def _keep_only(channel: int, output: int) -> None:
+    """Leave the child nothing but an empty input, its output and its channel."""
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.dup2(channel, _CHANNEL_FD)
+    os.closerange(_CHANNEL_FD + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def _perform(channel: socket.socket, drivers: Mapping[str, Any], device: str) -> None:
+    """Load the submission, then play one exercise after the other as grader asks for them."""
+    from grader.observe.play import play
+    from grader.observe.program import Program, describe_failure, load_program
+    from grader.observe.trace import Trace, to_bytes
+
+    def failed(error: BaseException) -> bytes:
+        # What the recorder lets through (KeyboardInterrupt, a BaseException of its own) is an error like any
+        # other here, where nobody presses Ctrl-C.
+        try:
+            return to_bytes(Trace(load_failure=describe_failure(error, program)))
+        except BaseException:  # its __str__ or class is hostile too
+            return to_bytes(Trace(load_failure=unreadable))
+
+    unreadable = unreadable_failure()
+    program = Program({}, "<submission>")
+    broken: BaseException | None = None
+    frames.send(channel, {"event": "ready"})
+    _hide_observers()
+    while True:
+        header, source, _ = frames.receive(channel)
+        _limit_processor_time(header.get("cpu_seconds", 0.0))
+        if header["op"] == "load" or source:
+            broken = None
+            try:
+                program = load_program(source.decode("utf-8", "surrogatepass"))
+            except BaseException as error:
+                broken = error
+        if header["op"] == "load":
+            frames.send(channel, {"event": "loaded"})
+            continue
+        name = header["exercise"]
+        if broken is not None:
+            blob = failed(broken)
+        else:
+            try:
+                only, seed = header.get("only"), header["seed"]
+                blob = to_bytes(play(drivers[name], program, seed=seed, device=device, only=only))
+            except BaseException as error:
+                blob = failed(error)
+        _limit_processor_time(0.0)
+        _flush()
+        answer: frames.Header = {key: header[key] for key in ("exercise", "number") if key in header}
+        frames.send(channel, answer, blob)
+
+
+def _limit_processor_time(seconds: float) -> None:
+    """End the child when what it does now takes longer; 0 is no limit.
+
+    A handler, for a signal's default would be ignored: the child is the first process of its namespace.
+    """
+    if seconds:
+        signal.signal(signal.SIGPROF, lambda *_: os._exit(1))
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def _hide_observers() -> None:
+    """Keep a submission from importing what watches it. (Frames still lead there: facts that matter are numbers.)"""
+    import grader
+
+    grader.__path__ = []
+    for name in [
+        n for n in sys.modules if n.startswith(("grader.observe", "grader.exercises", "grader.sandbox"))
+    ]:
+        del sys.modules[name]
+    for name in ("observe", "exercises", "sandbox"):
+        if hasattr(grader, name):
+            delattr(grader, name)
+
+
+def unreadable_failure() -> Any:
+    """A failure that says only that there was one."""
+    from grader.observe.trace import Failure
+
+    return Failure("BaseException", ("BaseException",), "")
+
+
+def _flush() -> None:
+    """Let what was printed be counted for the exercise that printed it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BaseException:  # the submission put something of its own there
+            continue
