@@ -194,9 +194,9 @@ def common_cause(feedback: Feedback) -> str:
 
 
 def rest(feedback: Feedback) -> str:
-    """Where more is wrong than the named mistakes explain; empty when they explain everything."""
+    """Where more is wrong than the named mistakes explain; empty when they, or a known program, explain everything."""
     titles = feedback.diagnosis.unexplained
-    if not titles or not feedback.diagnosis.mistakes:
+    if not titles or not feedback.diagnosis.mistakes or feedback.diagnosis.pasted:
         return ""
     these = "이 실수" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들"
     return (
