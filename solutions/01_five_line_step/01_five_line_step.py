@@ -1708,7 +1708,7 @@ try:
         opt = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
         history = fit(model, opt, loss_fn, make_batches(seed=0), epochs=2, zero_grad=zero_grad)
         print(f"zero_grad={zero_grad}: 에폭 손실 {[round(value, 3) for value in history]}")
-except NotImplementedError:
+except (NameError, NotImplementedError):
     print("fit을 완성하면 여기에 두 루프의 손실이 나옵니다.")
 
 # %% [markdown]
