@@ -103,7 +103,7 @@ r"""
 
 GPT는 50줄이면 됩니다. 처음 보는 코드라면 `forward` 두 개만 읽어도 이 노트북을 따라올 수 있습니다.
 
-블록에서 글자를 둘러보는 일을 어텐션(attention)이라고 합니다. 위치마다 벡터 세 개, 곧 쿼리(query), 키(key), 값(value)을 만듭니다. 한 위치의 쿼리를 거기까지의 키와 하나씩 내적한 것이 점수이고, 점수를 softmax에 넣어 얻은 비율로 값을 섞습니다. 코드에서는 `scaled_dot_product_attention`이 합니다. 먼저 블록 하나입니다.
+블록에서 글자를 둘러보는 일을 어텐션(attention)이라고 합니다. 위치마다 벡터 세 개, 곧 쿼리(query), 키(key), 값(value)을 만듭니다. 한 위치의 쿼리를 거기까지의 키와 하나씩 내적해 일정한 수로 나눈 것이 점수이고, 점수를 softmax에 넣어 얻은 비율로 값을 섞습니다. 코드에서는 `scaled_dot_product_attention`이 합니다. 먼저 블록 하나입니다.
 """
 
 
@@ -1372,7 +1372,9 @@ assert all(ratio < 0.5 for ratio in each(memory[0.999], "190스텝 뒤"))
 assert all(ratio > 0.8 for ratio in each(memory[0.95], "190스텝 뒤"))
 for beta2 in memory:
     steps = math.log((1 - beta2) * 512**2) / -math.log(beta2)
-    print(f"β₂ = {beta2}: v에 섞인 튀는 배치의 몫이 보통 배치의 제곱만큼 작아지는 데 어림으로 {steps:,.0f}스텝")
+    print(
+        f"β₂ = {beta2}: v에 섞인 튀는 배치의 몫이 보통 배치의 제곱만큼 작아지는 데 어림으로 {steps:,.0f}스텝"
+    )
 assert 0.35 < 0.999**1000 < 0.38
 assert 0.35 < 0.95**20 < 0.38
 
