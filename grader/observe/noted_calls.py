@@ -3,12 +3,14 @@
 import builtins
 import functools
 import sys
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 
+_OWN_CLIP = "clip_global_norm"
 Note = Callable[[str, bool], None]
 """Gets the kind of an event, and whether the gradients were handed over (`torch.autograd.grad`)."""
 
@@ -17,8 +19,8 @@ Note = Callable[[str, bool], None]
 def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
     """Note backward passes and clipping for as long as the student's function runs.
 
-    Names that the submission imported (`from torch.nn.utils import clip_grad_norm_`) are replaced in
-    its own globals as well, and everything is put back afterwards.
+    Names that the submission imported (`from torch.nn.utils import clip_grad_norm_`) are replaced in its own globals as
+    well, and so is the clipping function that lesson 03 has its learners write. Everything is put back afterwards.
     """
     clip = torch.nn.utils.clip_grad
     targets: list[tuple[Any, str, str]] = [
@@ -29,6 +31,7 @@ def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
         (torch.nn.utils, "clip_grad_norm_", "clip"),
         (torch.nn.utils, "clip_grad_value_", "clip"),
     ]
+    inside: list[str] = []
     undo: list[Callable[[], None]] = []
     noted: dict[int, Any] = {}
     originals = []  # kept alive, so that the ids above stay theirs
@@ -36,10 +39,13 @@ def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
         for owner, name, kind in targets:
             original = getattr(owner, name)
             originals.append(original)
-            wrapper = noted.setdefault(id(original), _noting(original, kind, note))
+            wrapper = noted.setdefault(id(original), _noting(original, kind, note, inside))
             setattr(owner, name, wrapper)
             undo.append(lambda o=owner, n=name, f=original: setattr(o, n, f))  # type: ignore[misc]
         namespace = getattr(function, "__globals__", {})
+        own = namespace.get(_OWN_CLIP)
+        if isinstance(own, types.FunctionType) and own is not function:
+            noted[id(own)] = _noting(own, "clip", note, inside)
         for name, value in list(namespace.items()):
             if id(value) in noted:
                 namespace[name] = noted[id(value)]
@@ -68,11 +74,18 @@ def noted_prints(note: Callable[[], None]) -> Iterator[None]:
         builtins.print = original
 
 
-def _noting(original: Callable[..., Any], kind: str, note: Note) -> Callable[..., Any]:
+def _noting(original: Callable[..., Any], kind: str, note: Note, inside: list[str]) -> Callable[..., Any]:
+    """`inside`: kinds of the calls that are going on; one within another of its kind is no event of its own."""
+
     def noted(*args: Any, **kwargs: Any) -> Any:
         by_hand = original.__name__ == "grad"
-        note(kind, by_hand)
-        result = original(*args, **kwargs)
+        if kind not in inside:
+            note(kind, by_hand)
+        inside.append(kind)
+        try:
+            result = original(*args, **kwargs)
+        finally:
+            inside.pop()
         if by_hand:  # hands the gradients over: no hook on a parameter sees them
             note("gradient", False)
         return result
