@@ -9,6 +9,8 @@ from grader.judging.judge import Difference
 from grader.observe.play import Scenario
 from grader.observe.trace import Fact, Parameter, Run
 
+_LONGEST_SHOWN = 300
+
 
 def describe_first_difference(
     scenario: Scenario, found: Difference, run: Run | None, solution: Run
@@ -69,9 +71,13 @@ def show(value: Fact, *, modes: bool = False) -> str:
     if isinstance(value, list):
         if value and all(isinstance(v, bool) for v in value):
             return _truths([v for v in value if isinstance(v, bool)], modes)
-        text = ", ".join(show(v, modes=modes) for v in value)
-        return f"[{text}]" if len(text) <= 300 else f"[{text[:300]} …]"
-    return _number(value) if isinstance(value, float) else str(value)
+        return f"[{_cut(', '.join(show(v, modes=modes) for v in value))}]"
+    return _number(value) if isinstance(value, float) else _cut(str(value))
+
+
+def _cut(text: str) -> str:
+    """A forged fact may be as long as a whole trace."""
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]} …"
 
 
 def _truth(value: bool, modes: bool) -> str:

@@ -16,6 +16,8 @@ MAX_EVENTS = 2000
 
 MAX_TRACE_BYTES = 16 * 2**20
 """A right trace of any exercise is below 1 MiB; beyond this bound a trace is refused unread."""
+MAX_WORDS_BYTES = 4 * 2**20
+"""Of a trace: everything but its arrays."""
 
 
 class TraceError(ValueError):
@@ -163,6 +165,8 @@ def from_bytes(blob: bytes) -> Trace:
         from safetensors.numpy import load
 
         header_size = int.from_bytes(blob[:8], "little")
+        if header_size > MAX_WORDS_BYTES:  # before it is parsed
+            raise TraceError(f"{header_size} bytes of text")
         header = json.loads(blob[8 : 8 + header_size])
         words = msgspec.convert(json.loads(header["__metadata__"]["trace"]), _TraceWords)
         trace = Trace({}, words.seconds, words.load_failure, words.warnings)

@@ -67,7 +67,8 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
     """A line for each student: points in all and for each exercise, then statuses and mistakes."""
     exercises = _exercises(result.submissions, course)
     file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
+    # All are quoted: a spreadsheet that parts columns at `;` would find a formula in the name `a;=1+1`.
+    writer = csv.writer(file, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     keys = [f"{e.lesson}_{e.name}" for e in exercises]
     writer.writerow(["학생", "점수", "만점", *keys, *(f"{key}_상태" for key in keys), "실수"])
     for submission in result.submissions:

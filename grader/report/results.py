@@ -1,6 +1,7 @@
 """`results.json`: a graded class as data, written and read back whole."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,6 +18,9 @@ SCHEMA = "hanstep.results/2"
 """Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1.
 What came later is empty where it is absent: `extras` of a submission, `kind` and `because` of a feedback."""
 
+_UNSHOWN = re.compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
 _Kind = TypeVar("_Kind")
 
 
@@ -59,9 +63,13 @@ def submission_to_document(submission: SubmissionResult) -> dict[str, Any]:
 
 
 def dump(document: object) -> str:
-    """JSON that is valid UTF-8 whatever students wrote: only lone surrogates are escaped."""
+    """JSON that is valid UTF-8 whatever students wrote, and that a terminal or an editor shows as it is.
+
+    Escaped are lone surrogates, control characters, and what turns or hides text (bidirectional marks, separators of
+    lines, joiners without width).
+    """
     text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
-    return "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in text)
+    return _UNSHOWN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def _feedback_to_document(feedback: Feedback) -> dict[str, Any]:

@@ -4,8 +4,8 @@ import numpy as np
 
 from grader.observe.trace import MAX_EVENTS, Fact, Failure, Run, Trace, TraceError
 
-_MAX_TEXT = 4 * 2**20  # of a trace: everything but its arrays
 _MAX_NAMES = 200  # arrays, facts, warnings, base classes: an exercise records a dozen
+_MAX_NAME = 500
 _MAX_PARAMETERS = 500
 _MAX_WARNING = 3000
 
@@ -18,8 +18,8 @@ def refuse_oversized(trace: Trace, blob: bytes) -> None:
     Raises:
         TraceError: no recorder wrote this.
     """
-    if int.from_bytes(blob[:8], "little") > _MAX_TEXT or len(trace.runs) > 100:
-        raise TraceError("too much text or too many scenarios")
+    if len(trace.runs) > 100:
+        raise TraceError("too many scenarios")
     failures = [trace.load_failure]
     for run in trace.runs.values():
         failures.append(run.failure)
@@ -32,9 +32,11 @@ def refuse_oversized(trace: Trace, blob: bytes) -> None:
                 raise TraceError(f"an event out of range: {event}")
         if max(len(run.arrays), len(run.evidence), len(run.facts)) > _MAX_NAMES:
             raise TraceError("too many arrays or facts")
+        if any(len(name) > _MAX_NAME for name in (*run.arrays, *run.evidence, *run.facts)):
+            raise TraceError("a name that no recorder gave")
         if len(run.parameters) > _MAX_PARAMETERS:
             raise TraceError("too many parameters")
-        if any(len(p.name) > 500 or not 0 <= p.size < 10**7 for p in run.parameters):
+        if any(len(p.name) > _MAX_NAME or not 0 <= p.size < 10**7 for p in run.parameters):
             raise TraceError("a parameter that no model has")
         _refuse_misshapen(run)
     for failure in failures:

@@ -200,6 +200,14 @@ def test_no_cell_becomes_a_formula(name: str) -> None:
     assert rows[1][0].endswith("1") or "SUM" in rows[1][0]
 
 
+def test_no_part_of_a_cell_becomes_a_formula() -> None:
+    """Where `;` parts columns, as in a German or Russian Excel."""
+    result = ClassResult(1, "cpu", "none", (replace(samples.passed_all("x"), student="a;=1+1"),))
+    table = gradebook.gradebook_csv(result, samples.course())
+    rows = list(csv.reader(io.StringIO(table, newline=""), delimiter=";"))
+    assert not any(cell.startswith("=") for row in rows for cell in row)
+
+
 def test_a_quoted_formula_is_another_name() -> None:
     """What keeps `=1` from being calculated must not make it the name of the student called `'=1`."""
     students = tuple(replace(samples.passed_all("x"), student=name) for name in ("=1", "'=1"))

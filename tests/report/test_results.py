@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from dataclasses import replace
 from typing import get_args
 
@@ -122,6 +123,15 @@ def test_results_survive_numbers_that_json_has_not() -> None:
     assert back is not None
     assert str(back.got) == "(nan, inf)"
     assert "NaN·g₁ + ∞·g₂" in feedback_html(submission.feedbacks[0])
+
+
+def test_nothing_in_the_file_turns_or_hides_text() -> None:
+    """What is escaped comes back as it was."""
+    nasty = "a\x85b\x9b31m\u202ec\u2066d\u200be\u2028f\ufeffg\x7f"
+    text = to_json(ClassResult(1, "cpu", "none", (SubmissionResult(nasty, (samples.unknown(),)),)))
+    assert [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") and c != "\n"] == []
+    (submission,) = from_json(text).submissions
+    assert submission.student == nasty
 
 
 def back_from(feedback: Feedback) -> Feedback:

@@ -1,0 +1,36 @@
+"""Traces that no recorder wrote are refused, and before they have cost anything."""
+
+import numpy as np
+import pytest
+
+from grader.judging.first_difference import show
+from grader.observe import trace as traces
+from grader.observe.trace import Run, Trace, TraceError, from_bytes, to_bytes
+from grader.sandbox.inspection import refuse_oversized
+
+LONG = "x" * 600
+
+
+def test_text_beyond_all_bounds_is_not_even_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A header of 14 MB was read into objects before anyone looked at its size."""
+    blob = to_bytes(Trace(runs={"sgd": Run(facts={"passed": "x" * traces.MAX_WORDS_BYTES})}))
+    monkeypatch.setattr(traces.json, "loads", lambda _: pytest.fail("it was parsed"))
+    with pytest.raises(TraceError, match="bytes of text"):
+        from_bytes(blob)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [Run(facts={LONG: 1}), Run(arrays={LONG: np.zeros(1)}), Run(evidence={LONG: np.zeros(1)})],
+    ids=["fact", "array", "evidence"],
+)
+def test_names_are_names(run: Run) -> None:
+    blob = to_bytes(Trace(runs={"sgd": run}))
+    with pytest.raises(TraceError, match="a name"):
+        refuse_oversized(from_bytes(blob), blob)
+
+
+def test_a_forged_fact_does_not_fill_the_report() -> None:
+    """One of 8 MB stood in results.json."""
+    for fact in ("x" * 10**6, ["x" * 10**6, "y"], [["x"] * 10**5]):
+        assert len(show(fact)) < 400
