@@ -49,7 +49,7 @@ def grade(
     from grader.course_files import load_course
     from grader.report.class_table import class_table
     from grader.report.gradebook import write_report
-    from grader.submission.class_folder import read_class
+    from grader.submission.class_folder import passed_over, read_class
 
     course = load_course()
     if sandbox not in ("auto", "bwrap", "none"):
@@ -84,6 +84,8 @@ def grade(
     write_report(out_dir, result, course)
     journal.close()
     out.print(class_table(result, width=out.width))
+    if unread := passed_over(submissions):
+        say(unread)
     say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")
 
 

@@ -14,6 +14,8 @@ from grader.submission.submission import Submission, read_files
 
 _MAX_HOPS = 40
 """Links that lead to links: Linux follows no more."""
+_NOBODYS = frozenset((".git", ".ipynb_checkpoints", ".idea", ".venv", ".vscode"))
+"""Hidden folders that programs make."""
 _LINK_TO_OTHER = "다른 학생이 낸 것을 가리키는 링크라서 읽지 않았어요: {}. 링크 대신 자기 파일을 내 주세요."
 
 
@@ -58,6 +60,25 @@ def read_class(folder: Path, exercise_names: Collection[str]) -> list[Submission
         read = _read_student(named.entry, named.student, root, exercise_names)
         submissions.append(replace(read, notes=(*named.notes, *read.notes)))
     return _with_shared_files_noted(submissions)
+
+
+def passed_over(folder: Path) -> str:
+    """A Korean line on entries that are no students for the dot their names begin with; empty where there are none."""
+    try:
+        with os.scandir(folder) as listing:
+            names = [e.name for e in listing if e.name.startswith(".") and _might_be_a_student(e)]
+    except OSError:
+        return ""
+    if not names:
+        return ""
+    shown = listed(sorted(map(display_name, names), key=natural))
+    return f"이름이 점(.)으로 시작해서 채점하지 않은 것: {shown}. 학생이 낸 것이라면 이름을 바꿔 주세요."
+
+
+def _might_be_a_student(entry: "os.DirEntry[str]") -> bool:
+    if entry.name in _NOBODYS or entry.name.startswith("._"):  # what macOS puts beside each file
+        return False
+    return entry.is_dir(follow_symlinks=False) or entry.name.lower().endswith(SUFFIXES)
 
 
 def _read_student(
