@@ -17,7 +17,9 @@ PER_CELL = 240.0
 WHOLE = 540.0
 """Seconds a whole notebook may take. Lessons need 60 to 180 on two idle cores, and 500 beside four other processes."""
 
-_CELL_FILE = re.compile(r"\S*/ipykernel_\d+/\d+\.py")
+_CELL_FILE = re.compile(r"/\S{0,300}?/ipykernel_\d+/\d+\.py")
+"""Bounded: a picture in an output is 100,000 characters without a space, and an open `\\S*` looked at each of them from
+each of them, for a minute in every lesson."""
 
 
 class NotebookFailed(RuntimeError):
