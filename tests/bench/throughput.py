@@ -72,7 +72,9 @@ def notebook(*, with_tests: bool) -> nbformat.NotebookNode:
     course = load_course()
     cells = [nbformat.v4.new_code_cell(IMPORTS)]
     for name in EXERCISES:
-        cells.append(cell(exercise_source(course.exercise(name)), name, solution=True))
+        lines = exercise_source(course.exercise(name)).splitlines(keepends=True)
+        source = "".join(line for line in lines if "SOLUTION" not in line)  # nbgrader has such marks too
+        cells.append(cell(source, name, solution=True))
         if with_tests:
             cells.append(cell(TESTS[name], f"test-{name}", grade=True, locked=True, points=1))
     made = nbformat.v4.new_notebook(cells=cells)
@@ -116,15 +118,21 @@ def nbgraders(folder: Path, count: int, python: str) -> float:
     source.mkdir(parents=True)
     nbformat.write(notebook(with_tests=True), source / "two.ipynb")
     nbgrader = [python, "-m", "nbgrader"]
+    # It calls `alembic` by its name.
+    own = {**os.environ, "PATH": os.pathsep.join([str(Path(python).parent), os.environ["PATH"]])}
     subprocess.run(
-        [*nbgrader, "generate_assignment", "ps1", "--force"], cwd=home, check=True, capture_output=True
+        [*nbgrader, "generate_assignment", "ps1", "--force"],
+        cwd=home,
+        env=own,
+        check=True,
+        capture_output=True,
     )
     for number in range(count):
         submitted = home / "submitted" / f"s{number:04}" / "ps1"
         submitted.mkdir(parents=True)
         nbformat.write(notebook(with_tests=True), submitted / "two.ipynb")
     started = time.perf_counter()
-    subprocess.run([*nbgrader, "autograde", "ps1"], cwd=home, check=True, capture_output=True)
+    subprocess.run([*nbgrader, "autograde", "ps1"], cwd=home, env=own, check=True, capture_output=True)
     took = time.perf_counter() - started
     graded = list((home / "autograded").rglob("two.ipynb"))
     assert len(graded) == count, f"{len(graded)} of {count} were graded"
