@@ -15,7 +15,7 @@ import grader
 PER_CELL = 240.0
 """Seconds a single cell may take."""
 WHOLE = 540.0
-"""Seconds a whole notebook may take. Lessons need 60 to 180 on two idle cores, and 500 beside four other processes."""
+"""Seconds a whole notebook may take. Lessons need 30 to 100 on two idle cores, and several times that beside others."""
 
 _CELL_FILE = re.compile(r"/\S{0,300}?/ipykernel_\d+/\d+\.py")
 """Bounded: a picture in an output is 100,000 characters without a space, and an open `\\S*` looked at each of them from

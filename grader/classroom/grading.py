@@ -6,8 +6,6 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 
-import torch
-
 from grader.classroom.outcomes import Outcomes, run_submission
 from grader.classroom.run import GradingRun
 from grader.classroom.workers import results_here
@@ -82,16 +80,11 @@ def grade_one(
 
     `meanwhile` is entered when the sandbox has started: it may begin a thread, say to show that something is going on.
     """
-    with _sandbox_for_one(run) as sandbox, meanwhile():
+    from grader.classroom import warm  # noqa: F401  (before the sandbox, which may be a fork of this process)
+
+    sandbox = Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages, once=True)
+    with sandbox, meanwhile():
         return grade_in(run, submission, sandbox)
-
-
-def _sandbox_for_one(run: GradingRun) -> Sandbox:
-    torch.optim.SGD(
-        [torch.nn.Parameter(torch.zeros(1))], lr=0.1
-    ).zero_grad()  # imports for a second, here and there
-    torch.set_num_threads(1)
-    return Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages, once=True)
 
 
 def _out_of_time(run: GradingRun, outcome: Outcome) -> str:

@@ -30,6 +30,7 @@ _START_SECONDS = 300.0  # import torch, for several servers at once, from a slow
 _FORK_SECONDS = 60.0  # until the child is ready: milliseconds, or CUDA's start
 _END_SECONDS = 10.0  # until a killed child is gone
 _CHUNK = 2**16
+_TOOK_TOO_MUCH: dict[str, Status] = {"memory": "memory", "time": "timeout"}
 _TOO_MANY = {"threads": "너무 많은 스레드", "processes": "너무 많은 프로세스"}
 WAITED = "기다리기만 함"
 """Detail of a timeout of code that hardly computed."""
@@ -317,8 +318,8 @@ class Child:
     def _why_gone(self, gone: dict[str, Any]) -> Ended:
         """What ended a child that nobody told to end."""
         reason, status = gone.get("reason"), gone.get("status")
-        if reason in ("memory", "time"):
-            return Ended("memory" if reason == "memory" else "timeout")
+        if reason in _TOOK_TOO_MUCH:
+            return Ended(_TOOK_TOO_MUCH[reason])
         if reason in _TOO_MANY:
             return Ended("crashed", _TOO_MANY[reason])
         if not isinstance(status, int):

@@ -16,7 +16,7 @@ from grader.feedback import (
 )
 from grader.observe.play import Driver
 
-NASTY = '<script>alert("x")</script>&\x1b[31m\u202e\ud800'
+NASTY = '<script>alert("x")</script>&\x1b[31m\x1b[2J\u202e\ud800'
 
 MISSING_ZERO_GRAD = Named(
     ids=("missing-zero-grad",),

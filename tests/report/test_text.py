@@ -33,8 +33,9 @@ def test_text_cannot_steer_a_terminal(kind: str) -> None:
         bad = [c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Cs")]
         assert bad == []
     if kind == "hostile":
-        assert r"\u202e" in text
         assert "[31m" not in text  # a colour
+        assert r"\x1b[2J" in text
+        assert r"\u202e" in text
 
 
 def test_text_does_not_read_markup_of_rich() -> None:
