@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -18,9 +19,7 @@ SCHEMA = "hanstep.results/2"
 """Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1.
 What came later is empty where it is absent: `extras` of a submission, `kind` and `because` of a feedback."""
 
-_UNSHOWN = re.compile(
-    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
-)
+_UNCOMMON = re.compile("[^\n -~가-힣]")
 _Kind = TypeVar("_Kind")
 
 
@@ -66,10 +65,16 @@ def dump(document: object) -> str:
     """JSON that is valid UTF-8 whatever students wrote, and that a terminal or an editor shows as it is.
 
     Escaped are lone surrogates, control characters, and what turns or hides text (bidirectional marks, separators of
-    lines, joiners without width).
+    lines, joiners without width, tags).
     """
     text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
-    return _UNSHOWN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return _UNCOMMON.sub(_shown_or_escaped, text)
+
+
+def _shown_or_escaped(found: re.Match[str]) -> str:
+    character = found.group()
+    hides = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return json.dumps(character)[1:-1] if hides else character
 
 
 def _feedback_to_document(feedback: Feedback) -> dict[str, Any]:

@@ -78,21 +78,20 @@ class Server:
         self, isolate: bool, device: str, setting: Setting, extra: Path | None, *, forked: bool = False
     ) -> None:
         self._warm = False
-        self._process: subprocess.Popen[bytes] | ForkedServer
         with ExitStack() as stack:
             # Inside bubblewrap /tmp is the server's own.
             home = "/tmp" if isolate else stack.enter_context(tempfile.TemporaryDirectory(prefix="hanstep-"))
             self._errors = stack.enter_context(tempfile.TemporaryFile())
             self.control, inside = socket.socketpair()
             stack.callback(self.control.close)
+            command = bubblewrap.python(bubblewrap.search_path(isolate=isolate), _MAIN)
+            if isolate:
+                command = [*bubblewrap.isolated(device, extra), *command]
             with inside:
-                if forked:
-                    self._process = ForkedServer(inside, self._errors, home, device)
-                else:
-                    command = bubblewrap.python(bubblewrap.search_path(isolate=isolate), _MAIN)
-                    if isolate:
-                        command = [*bubblewrap.isolated(device, extra), *command]
-                    self._process = subprocess.Popen(
+                self._process = (
+                    ForkedServer(inside, self._errors, home, device)
+                    if forked
+                    else subprocess.Popen(
                         command,
                         stdin=inside.fileno(),
                         stdout=subprocess.DEVNULL,
@@ -101,6 +100,7 @@ class Server:
                         env=bubblewrap.environment(device, home),
                         start_new_session=True,  # Ctrl-C is ours, not the server's
                     )
+                )
             frames.send(self.control, asdict(setting))
             self._resources = stack.pop_all()
 

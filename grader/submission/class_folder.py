@@ -66,19 +66,15 @@ def passed_over(folder: Path) -> str:
     """A Korean line on entries that are no students for the dot their names begin with; empty where there are none."""
     try:
         with os.scandir(folder) as listing:
-            names = [e.name for e in listing if e.name.startswith(".") and _might_be_a_student(e)]
+            hidden = [entry for entry in listing if entry.name.startswith(".") and _is_student(entry)]
     except OSError:
         return ""
+    # macOS puts a `._` file beside each file.
+    names = [e.name for e in hidden if e.name not in _NOBODYS and not e.name.startswith("._")]
     if not names:
         return ""
     shown = listed(sorted(map(display_name, names), key=natural))
     return f"이름이 점(.)으로 시작해서 채점하지 않은 것: {shown}. 학생이 낸 것이라면 이름을 바꿔 주세요."
-
-
-def _might_be_a_student(entry: "os.DirEntry[str]") -> bool:
-    if entry.name in _NOBODYS or entry.name.startswith("._"):  # what macOS puts beside each file
-        return False
-    return entry.is_dir(follow_symlinks=False) or entry.name.lower().endswith(SUFFIXES)
 
 
 def _read_student(

@@ -127,7 +127,7 @@ def test_results_survive_numbers_that_json_has_not() -> None:
 
 def test_nothing_in_the_file_turns_or_hides_text() -> None:
     """What is escaped comes back as it was."""
-    nasty = "a\x85b\x9b31m\u202ec\u2066d\u200be\u2028f\ufeffg\x7f"
+    nasty = "a\x85b\x9b31m\u202ec\u2066d\u200be\u2028f\ufeffg\x7fh\U000e0041"
     text = to_json(ClassResult(1, "cpu", "none", (SubmissionResult(nasty, (samples.unknown(),)),)))
     assert [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") and c != "\n"] == []
     (submission,) = from_json(text).submissions
