@@ -125,6 +125,10 @@ def environment(device: str, home: str = "/tmp") -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
         "JOBLIB_MULTIPROCESSING": "0",  # there is no /dev/shm to try it in
+        # Everything on huge pages, where the kernel has them (Python's own allocator does not ask for them): forking
+        # the warmed server copies a table of its pages, which takes 14 ms with small ones and 3 ms with these.
+        "PYTHONMALLOC": "malloc",
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     }
     if device == "cpu":
         variables["CUDA_VISIBLE_DEVICES"] = ""
@@ -147,7 +151,8 @@ def _system() -> list[str]:
             arguments += ["--symlink", str(path.readlink()), name]
         elif path.is_dir():
             arguments += ["--ro-bind", name, name]
-    for name in ("/etc/ld.so.cache", "/etc/alternatives"):  # the second: where Debian's BLAS is chosen
+    # Where Debian's BLAS is chosen; where malloc looks whether there are huge pages.
+    for name in ("/etc/ld.so.cache", "/etc/alternatives", "/sys/kernel/mm/transparent_hugepage"):
         arguments += ["--ro-bind-try", name, name]
     return arguments
 
