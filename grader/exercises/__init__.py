@@ -1,4 +1,4 @@
-"""How each graded function is tested: a package for each lesson, a module for each exercise. Knows no answers.
+"""How each graded function is tested: a package for each lesson, a module for each exercise; `fixtures` for all.
 
 What a function has to do is its contract: the docstring and the text of its exercise in the lesson's notebook. A driver
 puts the function into situations that the contract covers, and records what the contract promises.
@@ -6,6 +6,7 @@ puts the function into situations that the contract covers, and records what the
 
 import importlib
 import pkgutil
+from collections.abc import Iterator
 
 from grader.observe.play import Driver
 
@@ -23,12 +24,20 @@ def drivers(lesson: str) -> dict[str, Driver]:
         ModuleNotFoundError: there is no such package.
         NoDriver: a module has no `driver`.
     """
+    return {driver.name: driver for _, driver in _modules_with_drivers(lesson)}
+
+
+def driver_modules(lesson: str) -> dict[str, str]:
+    """Names of the modules that `drivers` finds them in, by exercise; raises what that does."""
+    return {driver.name: module for module, driver in _modules_with_drivers(lesson)}
+
+
+def _modules_with_drivers(lesson: str) -> Iterator[tuple[str, Driver]]:
     package = importlib.import_module(f"{__name__}.{lesson}")
     names = [info.name for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_")]
-    found: dict[str, Driver] = {}
     for name in names:
-        driver = getattr(importlib.import_module(f"{package.__name__}.{name}"), "driver", None)
+        module = importlib.import_module(f"{package.__name__}.{name}")
+        driver = getattr(module, "driver", None)
         if not isinstance(driver, Driver):
             raise NoDriver(name)
-        found[driver.name] = driver
-    return found
+        yield module.__name__, driver

@@ -16,7 +16,6 @@ from grader.paths import course_root
 
 PACKAGE = Path(__file__).resolve().parent.parent
 _INSIDE = Path("/hanstep")
-_EXTRA = _INSIDE / "extra"
 _IMPORTED = ("torch", "numpy", "safetensors", "msgspec")
 
 _CAPABILITIES = ("--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN")
@@ -64,17 +63,15 @@ def probe() -> Probe:
     return Probe(False, reason, remedy, detail)
 
 
-def isolated(device: str = "cpu", extra: Path | None = None) -> list[str]:
+def isolated(device: str = "cpu") -> list[str]:
     """`bwrap …`, to be followed by what runs inside."""
     bound = [*_python_directories(), *_site_directories()]
     arguments = [shutil.which("bwrap") or "bwrap", "--unshare-user", "--unshare-all", *_CAPABILITIES]
     arguments += ["--uid", "1000", "--gid", "1000", "--hostname", "hanstep"]
     arguments += [*_system(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
     arguments += _binds_and_masks(bound)
-    for part in ("__init__.py", "observe", "exercises", "sandbox/__init__.py", "sandbox/inside"):
+    for part in ("__init__.py", "observe", "sandbox/__init__.py", "sandbox/inside"):
         arguments += ["--ro-bind", str(PACKAGE / part), str(_INSIDE / "grader" / part)]
-    if extra is not None:
-        arguments += ["--ro-bind", str(extra.resolve()), str(_EXTRA)]
     if device != "cpu":
         for node in (*sorted(Path("/dev").glob("nvidia*")), *Path("/dev").glob("dxg")):  # dxg: under WSL
             arguments += ["--dev-bind", str(node), str(node)]
@@ -87,13 +84,6 @@ def below_tmp() -> tuple[str, ...]:
     """Bound folders that a child's own /tmp would hide: an environment made in /tmp, to try things or in CI."""
     folders = {path for path in (*_python_directories(), *_site_directories()) if path.is_dir()}
     return tuple(str(path) for path in sorted(folders) if path.is_relative_to("/tmp"))
-
-
-def extra_inside(extra: Path | None, *, isolate: bool) -> str | None:
-    """Where the server finds a further folder of exercise modules."""
-    if extra is None:
-        return None
-    return str(_EXTRA if isolate else extra.resolve())
 
 
 def python(search_path: list[str], code: str) -> list[str]:

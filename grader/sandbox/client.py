@@ -13,7 +13,6 @@ import tempfile
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from grader.errors import HanstepError
@@ -23,6 +22,7 @@ from grader.sandbox.forked import ForkedServer
 from grader.sandbox.inside import frames
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.setting import Setting
+from grader.sandbox.parcels import Parcels, packed
 
 Status = Literal["ran", "timeout", "memory", "crashed", "output"]
 
@@ -74,9 +74,7 @@ class Unasked(Ended):
 class Server:
     """The process that forks, and the control socket to it."""
 
-    def __init__(
-        self, isolate: bool, device: str, setting: Setting, extra: Path | None, *, forked: bool = False
-    ) -> None:
+    def __init__(self, isolate: bool, device: str, setting: Setting, *, forked: bool = False) -> None:
         self._warm = False
         with ExitStack() as stack:
             # Inside bubblewrap /tmp is the server's own.
@@ -86,7 +84,7 @@ class Server:
             stack.callback(self.control.close)
             command = bubblewrap.python(bubblewrap.search_path(isolate=isolate), _MAIN)
             if isolate:
-                command = [*bubblewrap.isolated(device, extra), *command]
+                command = [*bubblewrap.isolated(device), *command]
             with inside:
                 self._process = (
                     ForkedServer(inside, self._errors, home, device)
@@ -144,8 +142,9 @@ class Server:
 class Child:
     """One fork: what is said to it, and how it ended."""
 
-    def __init__(self, server: Server, limits: Limits, exercises: int) -> None:
-        self._control, self._limits = server.control, limits
+    def __init__(self, server: Server, limits: Limits, exercises: int, parcels: Parcels) -> None:
+        self._control, self._limits, self._parcels = server.control, limits, parcels
+        self._brought: set[str] = set()
         self._printed = 0
         self._attempts = 0
         self._last_output = b""
@@ -197,17 +196,26 @@ class Child:
 
     def play(self, exercise: str, seed: int) -> bytes:
         """Have one exercise played; return the bytes of its trace, not yet read."""
+        self._bring(exercise)
         return self._ask({"op": "play", "exercise": exercise, "seed": seed})
 
     def attempt(
         self, exercise: str, scenario: str, seed: int, source: str | None, *, cpu_seconds: float
     ) -> bytes:
         """Have one scenario played, with this text executed anew before (None: with the text of the last attempt)."""
+        self._bring(exercise)
         self._attempts += 1
         header = {"op": "attempt", "exercise": exercise, "seed": seed, "only": [scenario]}
         header["number"] = self._attempts  # or a forged answer would leave the true one to the next question
         text = b"" if source is None else source.encode("utf-8", "surrogatepass")
         return self._ask({**header, "cpu_seconds": cpu_seconds}, text)
+
+    def _bring(self, exercise: str) -> None:
+        """Send the driver, and what it imports, if that is not there yet."""
+        parcel = self._parcels.parcel(exercise)
+        if parcel[-1] not in self._brought:
+            self._say({"op": "bring", "exercise": exercise}, packed(parcel, without=self._brought))
+            self._brought.update(parcel)
 
     def _ask(self, question: frames.Header, body: bytes = b"") -> bytes:
         self._printed = 0

@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -16,6 +15,7 @@ from grader.sandbox.client import WAITED, Child, Ended, Limits, SandboxUnavailab
 from grader.sandbox.forked import can_fork
 from grader.sandbox.inside.setting import Setting
 from grader.sandbox.inspection import refuse_oversized
+from grader.sandbox.parcels import Parcels
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,6 @@ class Sandbox:
         limits: Limits | None = None,
         *,
         lessons: Sequence[str],
-        extra: Path | None = None,
         once: bool = False,
     ) -> None:
         """Start the server; it warms up while others start.
@@ -71,7 +70,6 @@ class Sandbox:
             device: `cpu`, or `cuda` (then each job starts CUDA anew: a warmed one cannot be forked).
             limits: of one exercise.
             lessons: names of the lessons' packages in `grader.exercises`.
-            extra: a further folder of such packages.
             once: for one submission of one's own. Without isolation the server is then a fork of this process, where
                 that is safe; nothing is imported ahead that only some submissions need.
         """
@@ -81,14 +79,13 @@ class Sandbox:
         if self._isolate and not probe().available:
             raise SandboxUnavailable(explain(probe()))
         self._limits = limits or Limits()
-        self._device, self._extra = device, extra
+        self._device, self._parcels = device, Parcels(lessons)
         self._cancelled = False
         self._forked = once and not self._isolate and can_fork(device)
         self.clock_ended = 0
         """How many exercises the clock has ended so far, not their processor time: a busy machine may be why."""
         self._setting = Setting(
-            lessons=tuple(lessons),
-            extra=bubblewrap.extra_inside(extra, isolate=self._isolate),
+            imports=self._parcels.imported(),
             device=device,
             isolate=self._isolate,
             keep=bubblewrap.below_tmp(),
@@ -143,7 +140,7 @@ class Sandbox:
 
     def _child_for_attempts(self, limits: Limits) -> Child:
         self._heed_cancel()
-        return Child(self._running(), limits, exercises=1)
+        return Child(self._running(), limits, 1, self._parcels)
 
     def _give_up_if(self, lost: bool) -> None:
         if lost:
@@ -155,14 +152,14 @@ class Sandbox:
 
     def _start(self) -> "Server":
         forked = self._forked and can_fork(self._device)
-        return Server(self._isolate, self._device, self._setting, self._extra, forked=forked)
+        return Server(self._isolate, self._device, self._setting, forked=forked)
 
     def _run_fork(self, source: str, exercises: Sequence[str], seed: int, until: float) -> list[Outcome]:
         """Outcomes of the first exercises, up to the exercise that ended the child (at least one)."""
         outcomes: list[Outcome] = []
         server = self._running()
         started = time.perf_counter()
-        child = Child(server, self._limits, len(exercises))
+        child = Child(server, self._limits, len(exercises), self._parcels)
         try:
             child.load(source)
             for exercise in exercises:

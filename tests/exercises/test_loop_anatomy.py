@@ -15,10 +15,10 @@ from torch.optim.lr_scheduler import LRScheduler
 from torch.utils.data import DataLoader, TensorDataset
 
 from grader.course_files import load_course
+from grader.exercises.fixtures.checkpoints import read_checkpoint, scratch_folder
+from grader.exercises.fixtures.classifiers import Net
+from grader.exercises.fixtures.training import Settings, epoch_loader, settings_for
 from grader.judging.edits import solution_text
-from grader.observe.fixtures.checkpoints import read_checkpoint, scratch_folder
-from grader.observe.fixtures.classifiers import Net
-from grader.observe.fixtures.training import Settings, epoch_loader, settings_for
 from grader.observe.play import play, play_scenario
 from grader.observe.program import Program, load_program
 

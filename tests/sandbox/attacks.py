@@ -26,9 +26,13 @@ class Expected:
 ATTACKS_EXPECTED = {
     # Looking for answers and secrets.
     "reads_answers": Expected(says=r"LookupError: found: $", patient=True),
+    "finds_drivers": Expected(
+        says=r"LookupError: held: \['grader.exercises.probe._one_step', 'grader.exercises.probe.first'\] \[\]$",
+        patient=True,
+    ),
     "reads_canary": Expected(says=r"FileNotFoundError: .*canary"),
     "reads_environment": Expected(says=r"LookupError: (?!.*token-of-the-instructor)"),
-    "reads_memory": Expected(says=r"LookupError: found: 0 in much"),
+    "reads_memory": Expected(says=r"LookupError: found: 0 in much", patient=True),
     "lists_home": Expected(says=r"LookupError: "),
     # Getting out.
     "connects": Expected(says=r"PermissionError"),

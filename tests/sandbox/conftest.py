@@ -6,26 +6,26 @@ import pytest
 
 from grader.sandbox.client import Limits
 from grader.sandbox.sandbox import Sandbox
-from tests.sandbox.neighbour import DRIVERS, LIMITS, NEIGHBOUR, content, run
+from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, content, run
 
 
 @pytest.fixture(scope="package")
 def sandbox() -> Iterator[Sandbox]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HANSTEP_TOKEN", "token-of-the-instructor")
-        with Sandbox("bwrap", limits=LIMITS, lessons=["probe"], extra=DRIVERS) as sandbox:
+        with Sandbox("bwrap", limits=LIMITS, lessons=["probe"]) as sandbox:
             yield sandbox
 
 
 @pytest.fixture(scope="package")
 def patient() -> Iterator[Sandbox]:
-    with Sandbox("bwrap", limits=Limits(seconds=120), lessons=["probe"], extra=DRIVERS) as sandbox:
+    with Sandbox("bwrap", limits=Limits(seconds=120), lessons=["probe"]) as sandbox:
         yield sandbox
 
 
 @pytest.fixture(scope="package")
 def unisolated() -> Iterator[Sandbox]:
-    with Sandbox("none", limits=LIMITS, lessons=["probe"], extra=DRIVERS) as sandbox:
+    with Sandbox("none", limits=LIMITS, lessons=["probe"]) as sandbox:
         yield sandbox
 
 

@@ -12,7 +12,7 @@ from grader.sandbox import bubblewrap
 from grader.sandbox.client import SandboxUnavailable
 from grader.sandbox.sandbox import Sandbox
 from tests.sandbox.attacks import attack
-from tests.sandbox.neighbour import DRIVERS, LIMITS, NEIGHBOUR, ONE_PROCESS, content, run
+from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, content, run
 
 pytestmark = [pytest.mark.sandbox, ONE_PROCESS]
 
@@ -47,7 +47,7 @@ def test_its_death_between_two_jobs_costs_nothing(sandbox: Sandbox, undisturbed:
 def test_a_child_that_cannot_be_isolated_is_nobodys_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody's points are lost for it; and nothing is left of a sandbox that is closed."""
     monkeypatch.setattr(bubblewrap, "below_tmp", lambda: ("/tmp/not-there",))
-    with Sandbox("bwrap", limits=LIMITS, lessons=["probe"], extra=DRIVERS) as sandbox:
+    with Sandbox("bwrap", limits=LIMITS, lessons=["probe"]) as sandbox:
         with pytest.raises(SandboxUnavailable, match=r"격리해서 실행하지 못했어요.*\n.*not-there"):
             run(sandbox, NEIGHBOUR)
         assert sandbox._server is not None
@@ -57,14 +57,6 @@ def test_a_child_that_cannot_be_isolated_is_nobodys_crash(monkeypatch: pytest.Mo
     while any(alive(pid) for pid in family) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(alive(pid) for pid in family)
-
-
-def test_a_missing_exercise_module_is_told() -> None:
-    with (
-        Sandbox("bwrap", limits=LIMITS, lessons=["no_such_lesson"]) as sandbox,
-        pytest.raises(SandboxUnavailable, match="no_such_lesson"),
-    ):
-        run(sandbox, NEIGHBOUR)
 
 
 def descendants(pid: int) -> list[int]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from grader.observe.fixtures.stand_ins import globals_of
+from grader.exercises.fixtures.stand_ins import globals_of
 from grader.observe.play import Stage
 from grader.observe.program import STUDENT_ERRORS
 from grader.observe.values import as_number

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.exercises.bells_and_whistles._tolerances import CLIP_ATOL
-from grader.observe.fixtures.alike import record_alike
+from grader.exercises.fixtures.alike import record_alike
 from grader.observe.play import Driver, Env, Stage
 
 driver = Driver("clip_global_norm")

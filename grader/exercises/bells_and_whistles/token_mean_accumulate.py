@@ -7,11 +7,11 @@ from torch import nn
 from torch.optim import Optimizer
 
 from grader.exercises.bells_and_whistles._tolerances import FLOAT32_ATOL
-from grader.observe.fixtures.alike import record_alike
-from grader.observe.fixtures.classifiers import Batch, adamw, flat_weights, scale_rates, two_groups
-from grader.observe.fixtures.given_modes import EVERY_MODE, record_modes
-from grader.observe.fixtures.language import TOKENS, gpt, token_ids, token_loss
-from grader.observe.fixtures.precision import record_precision
+from grader.exercises.fixtures.alike import record_alike
+from grader.exercises.fixtures.classifiers import Batch, adamw, flat_weights, scale_rates, two_groups
+from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
+from grader.exercises.fixtures.language import TOKENS, gpt, token_ids, token_loss
+from grader.exercises.fixtures.precision import record_precision
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number
 

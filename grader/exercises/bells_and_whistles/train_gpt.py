@@ -12,9 +12,9 @@ from torch.optim import Optimizer
 
 from grader.exercises.bells_and_whistles._lent_schedule import lent_schedule
 from grader.exercises.bells_and_whistles._tolerances import CLIP_ATOL, FLOAT32_ATOL
-from grader.observe.fixtures.classifiers import Batch, Net, two_groups
-from grader.observe.fixtures.language import gpt, token_ids, token_loss
-from grader.observe.fixtures.precision import record_precision
+from grader.exercises.fixtures.classifiers import Batch, Net, two_groups
+from grader.exercises.fixtures.language import gpt, token_ids, token_loss
+from grader.exercises.fixtures.precision import record_precision
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.recorder import Recorder

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from grader.observe.fixtures.classifiers import Batch, LossFn
+from grader.exercises.fixtures.classifiers import Batch, LossFn
 
 
 def next_gradients(model: nn.Module, loss_fn: LossFn, batch: Batch) -> Tensor:

@@ -1,6 +1,6 @@
 """The model, batches and loss that `train_step` and `train_step_extras` are called with."""
 
-from grader.observe.fixtures.classifiers import batches, loss_function, mlp
+from grader.exercises.fixtures.classifiers import batches, loss_function, mlp
 from grader.observe.play import Env, Problem
 
 STEP_SIZES = (4, 3, 5, 2, 4)

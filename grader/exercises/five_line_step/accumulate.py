@@ -13,7 +13,7 @@ from torch.optim import Optimizer
 
 from grader.exercises.five_line_step._gradients import next_gradients
 from grader.exercises.five_line_step._tolerances import CLIP_ATOL
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.classifiers import (
     Batch,
     LossFn,
     Net,
@@ -26,8 +26,8 @@ from grader.observe.fixtures.classifiers import (
     scale_rates,
     sgd,
 )
-from grader.observe.fixtures.given_modes import EVERY_MODE, record_modes
-from grader.observe.fixtures.precision import record_precision
+from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
+from grader.exercises.fixtures.precision import record_precision
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.wording import called_with
 

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from grader.observe.fixtures.alike import record_alike
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.alike import record_alike
+from grader.exercises.fixtures.classifiers import (
     Batch,
     LossFn,
     Net,
@@ -22,8 +22,8 @@ from grader.observe.fixtures.classifiers import (
     scale_rates,
     sgd,
 )
-from grader.observe.fixtures.given_modes import EVERY_MODE, record_modes
-from grader.observe.fixtures.precision import record_precision
+from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
+from grader.exercises.fixtures.precision import record_precision
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.wording import called_with
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.exercises.five_line_step._tolerances import FLOAT32_ATOL
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.classifiers import (
     Net,
     add_gradients,
     batches,
@@ -16,8 +16,8 @@ from grader.observe.fixtures.classifiers import (
     mlp,
     norm_dropout_mlp,
 )
-from grader.observe.fixtures.given_modes import EVERY_MODE, record_modes
-from grader.observe.fixtures.precision import record_precision
+from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
+from grader.exercises.fixtures.precision import record_precision
 from grader.observe.play import Driver, Env, Stage
 
 driver = Driver("add_gradient")

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.exercises.five_line_step._diamonds import MANY, diamonds
-from grader.observe.fixtures.classifiers import Net, batches, loss_function, mlp
+from grader.exercises.fixtures.classifiers import Net, batches, loss_function, mlp
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import type_name
 

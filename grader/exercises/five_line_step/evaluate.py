@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import torch
 
 from grader.exercises.five_line_step._tolerances import FLOAT32_ATOL
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.classifiers import (
     CLASSES,
     Batch,
     Net,
@@ -21,7 +21,7 @@ from grader.observe.fixtures.classifiers import (
     norm_dropout_mlp,
     set_modes,
 )
-from grader.observe.fixtures.precision import record_precision
+from grader.exercises.fixtures.precision import record_precision
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name

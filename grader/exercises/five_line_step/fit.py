@@ -11,7 +11,7 @@ import torch
 
 from grader.exercises.five_line_step._returned import record_sequence
 from grader.exercises.five_line_step._tolerances import FLOAT32_ATOL
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.classifiers import (
     Batch,
     Loader,
     SizedLoader,
@@ -23,7 +23,7 @@ from grader.observe.fixtures.classifiers import (
     set_modes,
     sgd,
 )
-from grader.observe.fixtures.precision import record_precision
+from grader.exercises.fixtures.precision import record_precision
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name

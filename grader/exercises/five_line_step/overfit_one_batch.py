@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from grader.observe.fixtures.alike import record_alike
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.alike import record_alike
+from grader.exercises.fixtures.classifiers import (
     Batch,
     LossFn,
     Net,
@@ -25,7 +25,7 @@ from grader.observe.fixtures.classifiers import (
     set_modes,
     sgd,
 )
-from grader.observe.fixtures.precision import record_precision
+from grader.exercises.fixtures.precision import record_precision
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Stage
 from grader.observe.values import as_number, items_of, type_name

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import nn
 
-from grader.observe.fixtures.classifiers import batches, loss_function, mlp
+from grader.exercises.fixtures.classifiers import batches, loss_function, mlp
 from grader.observe.play import Driver, Stage
 
 driver = Driver("sgd_update")

@@ -10,7 +10,7 @@ from torch import nn
 
 from grader.exercises.five_line_step._step_problem import step_problem
 from grader.exercises.five_line_step._tolerances import FLOAT32_ATOL
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.classifiers import (
     adamw,
     batches,
     buffers,
@@ -21,8 +21,8 @@ from grader.observe.fixtures.classifiers import (
     set_modes,
     sgd,
 )
-from grader.observe.fixtures.given_modes import EVERY_MODE, record_modes
-from grader.observe.fixtures.precision import record_precision
+from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
+from grader.exercises.fixtures.precision import record_precision
 from grader.observe.play import Driver, Stage
 
 driver = Driver("train_step")

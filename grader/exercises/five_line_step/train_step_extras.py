@@ -13,9 +13,9 @@ from torch.optim.lr_scheduler import ExponentialLR
 
 from grader.exercises.five_line_step._step_problem import step_problem
 from grader.exercises.five_line_step._tolerances import CLIP_ATOL, FLOAT32_ATOL
-from grader.observe.fixtures.classifiers import adamw, gradient_norm, mlp, scale_rates, sgd
-from grader.observe.fixtures.given_modes import EVERY_MODE, record_modes
-from grader.observe.fixtures.precision import record_precision
+from grader.exercises.fixtures.classifiers import adamw, gradient_norm, mlp, scale_rates, sgd
+from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
+from grader.exercises.fixtures.precision import record_precision
 from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("train_step_extras")

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from torch import nn
 
 from grader.exercises.five_line_step._gradients import next_gradients
-from grader.observe.fixtures.classifiers import Net, batches, loss_function, mlp
+from grader.exercises.fixtures.classifiers import Net, batches, loss_function, mlp
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from torch import Tensor
 
+from grader.exercises.fixtures.checkpoints import plain, read_checkpoint, whose_weights
 from grader.exercises.loop_anatomy._failing_disk import renaming, second_name
 from grader.exercises.loop_anatomy._training_case import TrainedNet
-from grader.observe.fixtures.checkpoints import plain, read_checkpoint, whose_weights
 from grader.observe.recorder import Recorder
 from grader.observe.trace import Fact
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from grader.observe.fixtures.stand_ins import replaced
+from grader.exercises.fixtures.stand_ins import replaced
 
 
 @contextmanager

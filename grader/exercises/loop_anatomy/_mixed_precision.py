@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from grader.observe.fixtures.autocast import AutocastNet, in_half_steps, noting_loss
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.autocast import AutocastNet, in_half_steps, noting_loss
+from grader.exercises.fixtures.classifiers import (
     CLASSES,
     FEATURES,
     HIDDEN,

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from grader.observe.fixtures.autocast import AutocastNet
-from grader.observe.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, Batch, batches, initialised
-from grader.observe.fixtures.training import Settings, epoch_loader
+from grader.exercises.fixtures.autocast import AutocastNet
+from grader.exercises.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, Batch, batches, initialised
+from grader.exercises.fixtures.training import Settings, epoch_loader
 from grader.observe.play import Env
 from grader.observe.trace import Array
 

@@ -11,6 +11,10 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
+from grader.exercises.fixtures.checkpoints import plain, read_checkpoint, scratch_folder
+from grader.exercises.fixtures.classifiers import buffers, gradient_norm
+from grader.exercises.fixtures.stand_ins import untouched_backends
+from grader.exercises.fixtures.training import Settings
 from grader.exercises.loop_anatomy._checkpoint_file import (
     record_score,
     record_training_state,
@@ -28,10 +32,6 @@ from grader.exercises.loop_anatomy._training_case import (
     training_case,
 )
 from grader.observe.construction import watched_construction
-from grader.observe.fixtures.checkpoints import plain, read_checkpoint, scratch_folder
-from grader.observe.fixtures.classifiers import buffers, gradient_norm
-from grader.observe.fixtures.stand_ins import untouched_backends
-from grader.observe.fixtures.training import Settings
 from grader.observe.play import Driver, Env, Stage
 
 TRAIN_ATOL = 1e-5

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from grader.exercises.fixtures.classifiers import Batch, LossFn, loss_function, sgd
 from grader.exercises.loop_anatomy._mixed_precision import (
     AMP_ATOL,
     autocast_net,
@@ -18,7 +19,6 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     record_scales,
     update_with_limits,
 )
-from grader.observe.fixtures.classifiers import Batch, LossFn, loss_function, sgd
 from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("amp_accumulate")

@@ -5,6 +5,15 @@ from typing import Any
 import torch
 from torch import nn
 
+from grader.exercises.fixtures.classifiers import (
+    Batch,
+    LossFn,
+    Net,
+    batches,
+    initialised,
+    loss_function,
+    sgd,
+)
 from grader.exercises.loop_anatomy._mixed_precision import (
     AMP_ATOL,
     autocast_net,
@@ -18,15 +27,6 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     record_returned,
     record_scales,
     update_with_limits,
-)
-from grader.observe.fixtures.classifiers import (
-    Batch,
-    LossFn,
-    Net,
-    batches,
-    initialised,
-    loss_function,
-    sgd,
 )
 from grader.observe.play import Driver, Env, Problem, Stage
 

@@ -11,11 +11,11 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
+from grader.exercises.fixtures.checkpoints import flat_state, plain, read_checkpoint, scratch_folder
+from grader.exercises.fixtures.classifiers import batches
+from grader.exercises.fixtures.training import Settings, TrainingRun, settings_for
 from grader.exercises.loop_anatomy._checkpoint_file import recorded_content, watched_replacement
 from grader.exercises.loop_anatomy._failing_disk import full_disk
-from grader.observe.fixtures.checkpoints import flat_state, plain, read_checkpoint, scratch_folder
-from grader.observe.fixtures.classifiers import batches
-from grader.observe.fixtures.training import Settings, TrainingRun, settings_for
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.recorder import Recorder
 from grader.observe.trace import Fact

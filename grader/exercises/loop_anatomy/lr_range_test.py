@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from grader.observe.fixtures.checkpoints import flat_state
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.checkpoints import flat_state
+from grader.exercises.fixtures.classifiers import (
     Batch,
     LossFn,
     Net,

@@ -7,9 +7,9 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR, LRScheduler, SequentialLR
 
-from grader.observe.fixtures.checkpoints import flat_state, plain, scratch_folder
-from grader.observe.fixtures.classifiers import batches, norm_dropout_mlp, sgd
-from grader.observe.fixtures.training import Settings, TrainingRun, decaying
+from grader.exercises.fixtures.checkpoints import flat_state, plain, scratch_folder
+from grader.exercises.fixtures.classifiers import batches, norm_dropout_mlp, sgd
+from grader.exercises.fixtures.training import Settings, TrainingRun, decaying
 from grader.observe.play import Driver, Stage
 from grader.observe.values import type_name
 

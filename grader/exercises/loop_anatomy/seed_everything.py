@@ -9,8 +9,8 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from grader.exercises.fixtures.stand_ins import untouched_backends
 from grader.exercises.loop_anatomy._drawing import drawn_number
-from grader.observe.fixtures.stand_ins import untouched_backends
 from grader.observe.play import Driver, Stage
 from grader.observe.trace import Fact
 from grader.observe.values import type_name

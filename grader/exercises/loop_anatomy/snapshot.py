@@ -17,8 +17,8 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
-from grader.observe.fixtures.checkpoints import flat_state, read_checkpoint, scratch_folder
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.checkpoints import flat_state, read_checkpoint, scratch_folder
+from grader.exercises.fixtures.classifiers import (
     Batch,
     adamw,
     batches,

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grader.exercises.fixtures.training import settings_for
 from grader.exercises.loop_anatomy._scaled_gradients import scalers_on_cpu, watched_gradients
 from grader.exercises.loop_anatomy._training_case import STEADY, Case, training_case
 from grader.exercises.loop_anatomy._training_run import (
@@ -16,7 +17,6 @@ from grader.exercises.loop_anatomy._training_run import (
     record_autocast,
     unwatched,
 )
-from grader.observe.fixtures.training import settings_for
 from grader.observe.play import Driver, Stage
 
 driver = Driver("train")

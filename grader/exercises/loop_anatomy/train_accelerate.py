@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grader.exercises.fixtures.training import settings_for
 from grader.exercises.loop_anatomy._training_case import STEADY, Case, training_case
 from grader.exercises.loop_anatomy._training_run import (
     TRAIN_ATOL,
@@ -13,7 +14,6 @@ from grader.exercises.loop_anatomy._training_run import (
     unwatched,
 )
 from grader.exercises.loop_anatomy._watched_accelerator import Calls, watched_accelerator
-from grader.observe.fixtures.training import settings_for
 from grader.observe.play import Driver, Stage
 
 driver = Driver("train_accelerate")

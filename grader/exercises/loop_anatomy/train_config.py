@@ -6,35 +6,37 @@ from typing import Any
 
 import torch
 
+from grader.exercises.fixtures.checkpoints import plain, read_checkpoint, scratch_folder
 from grader.exercises.loop_anatomy._drawing import drawn_number
-from grader.observe.fixtures.checkpoints import plain, read_checkpoint, scratch_folder
-from grader.observe.fixtures.training import Settings
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.recorder import Recorder
 from grader.observe.values import type_name
 
 driver = Driver("TrainConfig")
 
-_FIELDS = tuple(field.name for field in dataclasses.fields(Settings))
+_FIELDS = (
+    *("lr", "weight_decay", "epochs", "batch_size"),
+    *("warmup_steps", "total_steps", "max_norm", "amp_dtype", "seed"),
+)
 
 _NO_FIELDS = ("to_dict", "from_toml", "__doc__")
 """Every config has attributes of these names, but they are no settings: `hasattr` is no way to know a field."""
 
 
-def _settings(env: Env) -> Settings:
-    """Settings whose every field differs from its default."""
+def _values(env: Env) -> dict[str, Any]:
+    """A value for each field, different from its default."""
     warmup_steps = drawn_number(env, "warmup_steps", 1, 9)
-    return Settings(
-        lr=drawn_number(env, "lr", 1, 500) / 1000,
-        weight_decay=drawn_number(env, "weight_decay", 20, 300) / 1000,
-        epochs=drawn_number(env, "epochs", 4, 30),
-        batch_size=drawn_number(env, "batch_size", 33, 200),
-        warmup_steps=warmup_steps,
-        total_steps=warmup_steps + drawn_number(env, "total_steps", 100, 200),
-        max_norm=drawn_number(env, "max_norm", 9, 60) / 8,
-        amp_dtype=("bfloat16", "float16")[drawn_number(env, "amp_dtype", 0, 2)],
-        seed=drawn_number(env, "seed", 1, 10_000),
-    )
+    return {
+        "lr": drawn_number(env, "lr", 1, 500) / 1000,
+        "weight_decay": drawn_number(env, "weight_decay", 20, 300) / 1000,
+        "epochs": drawn_number(env, "epochs", 4, 30),
+        "batch_size": drawn_number(env, "batch_size", 33, 200),
+        "warmup_steps": warmup_steps,
+        "total_steps": warmup_steps + drawn_number(env, "total_steps", 100, 200),
+        "max_norm": drawn_number(env, "max_norm", 9, 60) / 8,
+        "amp_dtype": ("bfloat16", "float16")[drawn_number(env, "amp_dtype", 0, 2)],
+        "seed": drawn_number(env, "seed", 1, 10_000),
+    }
 
 
 def _record_fields(recorder: Recorder, config: Any, where: str) -> None:
@@ -46,7 +48,7 @@ def _record_fields(recorder: Recorder, config: Any, where: str) -> None:
 def _fields(stage: Stage) -> None:
     """Nothing given, everything given, some given."""
     recorder, cls = stage.recorder, stage.student("TrainConfig")
-    values = _settings(stage.env).to_dict()
+    values = _values(stage.env)
     config = recorder.call(cls)
     recorder.fact("dataclass", dataclasses.is_dataclass(cls))
     _record_fields(recorder, config, "기본값")
@@ -58,7 +60,7 @@ def _fields(stage: Stage) -> None:
 @driver.scenario("frozen", "만든 뒤에 바꾸기")
 def _frozen(stage: Stage) -> None:
     recorder = stage.recorder
-    config = recorder.call(stage.student("TrainConfig"), lr=_settings(stage.env).lr)
+    config = recorder.call(stage.student("TrainConfig"), lr=_values(stage.env)["lr"])
     recorder.expect(AttributeError, "만든 뒤에 lr을 바꾸면", setattr, config, "lr", 1.0)
     recorder.fact("바꾸려고 한 뒤의 lr", plain(getattr(config, "lr", "필드가 없음")))
 
@@ -66,7 +68,7 @@ def _frozen(stage: Stage) -> None:
 @driver.scenario("to-dict", "to_dict()")
 def _to_dict(stage: Stage) -> None:
     recorder, cls = stage.recorder, stage.student("TrainConfig")
-    for number, values in enumerate(({}, _settings(stage.env).to_dict()), start=1):
+    for number, values in enumerate(({}, _values(stage.env)), start=1):
         saved = recorder.call(lambda values=values: cls(**values).to_dict())
         is_dict = isinstance(saved, dict)
         recorder.fact(f"{number}번째 설정의 to_dict() 타입", "dict" if is_dict else type_name(saved))
@@ -79,7 +81,7 @@ def _to_dict(stage: Stage) -> None:
 @driver.scenario("to-dict-change", "to_dict()의 결과를 바꾸기", check="to-dict")
 def _to_dict_change(stage: Stage) -> None:
     """Changing the dict that `to_dict` returned must not change the frozen config."""
-    config = stage.recorder.call(stage.student("TrainConfig"), lr=_settings(stage.env).lr)
+    config = stage.recorder.call(stage.student("TrainConfig"), lr=_values(stage.env)["lr"])
     saved = stage.recorder.call(config.to_dict)
     if isinstance(saved, dict):
         saved["lr"] = -1.0
@@ -102,7 +104,7 @@ def _toml(stage: Stage) -> None:
     """Every key, two keys, none; the path as Path and as str."""
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
-    every = _settings(stage.env).to_dict()
+    every = _values(stage.env)
     files: tuple[dict[str, Any], ...] = (every, {name: every[name] for name in ("lr", "epochs")}, {})
     with scratch_folder() as folder:
         for number, values in enumerate(files, start=1):
@@ -147,7 +149,7 @@ def _unknown_key(stage: Stage) -> None:
             recorder.expect(ValueError, f"{key}라는 키가 있는 파일", load, path)
             recorder.fact(f"메시지에 {key}라는 이름이 있음", any(key in m for m in messages))
         path = folder / "table.toml"
-        path.write_text(f"lr = 0.1\n\n[optimizer]\nmomentum = {_settings(stage.env).lr}\n", encoding="utf-8")
+        path.write_text(f"lr = 0.1\n\n[optimizer]\nmomentum = {_values(stage.env)['lr']}\n", encoding="utf-8")
         recorder.expect(ValueError, "[optimizer]라는 표가 있는 파일", load, path)
 
 
@@ -160,7 +162,7 @@ def _validation(stage: Stage) -> None:
     for values in (*_possible(stage.env), *_impossible(stage.env)):
         recorder.expect(ValueError, ", ".join(f"{k}={v}" for k, v in values.items()), cls, **values)
     with scratch_folder() as folder:
-        lr = -_settings(stage.env).lr
+        lr = -_values(stage.env)["lr"]
         path = _write_toml(folder / "run.toml", {"lr": lr})
         recorder.expect(ValueError, f"파일의 lr={lr}", lambda: cls.from_toml(path))
 

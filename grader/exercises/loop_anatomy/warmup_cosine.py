@@ -2,8 +2,8 @@
 
 import torch
 
+from grader.exercises.fixtures.classifiers import mlp, two_groups
 from grader.exercises.loop_anatomy._drawing import drawn_number
-from grader.observe.fixtures.classifiers import mlp, two_groups
 from grader.observe.play import Driver, Stage
 
 driver = Driver("warmup_cosine")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from torch import nn
 from torch.optim import Optimizer
 
-from grader.observe.fixtures.classifiers import sgd
+from grader.exercises.fixtures.classifiers import sgd
 
 Make = Callable[[nn.Module], Optimizer]
 """Makes an optimizer over all parameters of a model."""

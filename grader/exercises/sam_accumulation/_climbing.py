@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.exercises.fixtures.classifiers import flat_weights, mlp, two_groups
 from grader.exercises.sam_accumulation._resuming import RHO
 from grader.exercises.sam_accumulation._watched_sam import WatchedSAM, sam_batches
-from grader.observe.fixtures.classifiers import flat_weights, mlp, two_groups
 from grader.observe.play import Stage
 
 _DEFAULT_RHO = 0.05

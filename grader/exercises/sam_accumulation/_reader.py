@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from grader.observe.fixtures.classifiers import initialised
+from grader.exercises.fixtures.classifiers import initialised
 from grader.observe.play import Env
 from grader.observe.trace import Array
 

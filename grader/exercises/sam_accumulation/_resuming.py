@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch.optim import Optimizer
 
+from grader.exercises.fixtures.classifiers import mlp, scale_rates, two_groups
 from grader.exercises.sam_accumulation._carried_state import carried
 from grader.exercises.sam_accumulation._watched_sam import GivenGradients, WatchedSAM
-from grader.observe.fixtures.classifiers import mlp, scale_rates, two_groups
 from grader.observe.play import Stage
 
 RHO = 0.2

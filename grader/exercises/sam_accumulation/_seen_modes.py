@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from grader.observe.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, Net, initialised, set_modes
+from grader.exercises.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, Net, initialised, set_modes
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
 

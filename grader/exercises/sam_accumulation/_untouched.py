@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.classifiers import (
     Batch,
     Net,
     add_gradients,

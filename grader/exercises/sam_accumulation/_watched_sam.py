@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from grader.observe.fixtures.classifiers import Batch, Net, batches, loss_function
+from grader.exercises.fixtures.classifiers import Batch, Net, batches, pull
 from grader.observe.play import Env, Stage
 
 
@@ -24,7 +24,7 @@ class WatchedSAM:
         watch: bool = True,
         **kwargs: Any,
     ) -> None:
-        self.model, self.loss_fn, self.recorder = model, loss_function(stage.env), stage.recorder
+        self.model, self.recorder = model, stage.recorder
         self.parameters = list(model.parameters())
         made: list[Optimizer] = []
         inputs = [xb for xb, _ in sam_batches(stage.env)]
@@ -39,7 +39,7 @@ class WatchedSAM:
     def gradients(self, batch: Batch) -> None:
         """Gradients of one batch where the weights are now, and nothing else."""
         self.model.zero_grad()
-        self.loss_fn(self.model(batch[0]), batch[1]).backward()
+        pull(self.model(batch[0])).backward()
 
     def update(self, batch: Batch) -> None:
         """Both passes over one batch; all clearing is done here, not by the student's steps."""

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch.optim import Optimizer
 
-from grader.observe.fixtures.classifiers import Batch, Net, gradient_norm, loss_function
-from grader.observe.fixtures.sam import FixtureSAM
+from grader.exercises.fixtures.classifiers import Batch, Net, gradient_norm, loss_function
+from grader.exercises.fixtures.sam import FixtureSAM
 from grader.observe.play import Stage
 
 

@@ -11,14 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.sam_accumulation._returned import record_numbers
-from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
-from grader.exercises.sam_accumulation._untouched import (
-    add_state_scenarios,
-    add_weight_scenarios,
-    record_that_it_looked,
-)
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.classifiers import (
     CLASSES,
     FEATURES,
     HIDDEN,
@@ -30,6 +23,13 @@ from grader.observe.fixtures.classifiers import (
     loss_function,
     mlp,
     set_modes,
+)
+from grader.exercises.sam_accumulation._returned import record_numbers
+from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
+from grader.exercises.sam_accumulation._untouched import (
+    add_state_scenarios,
+    add_weight_scenarios,
+    record_that_it_looked,
 )
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name

@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from torch.optim import Optimizer
 
+from grader.exercises.fixtures.classifiers import flat_weights, mlp, pull, scale_rates, two_groups
 from grader.exercises.sam_accumulation._carried_state import carried
 from grader.exercises.sam_accumulation._climbing import record_climbs
 from grader.exercises.sam_accumulation._resuming import RHO, SETTINGS, begun, resumed, saved_state
 from grader.exercises.sam_accumulation._tolerances import SINGLE_ATOL
 from grader.exercises.sam_accumulation._watched_sam import GivenGradients, WatchedSAM, sam_batches
-from grader.observe.fixtures.classifiers import flat_weights, loss_function, mlp, scale_rates, two_groups
 from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("SAM")
@@ -31,7 +31,7 @@ RATIO_ATOL = 1e-6
 
 
 def _problem(env: Env) -> Problem:
-    return Problem(mlp(env), sam_batches(env), loss_function(env))
+    return Problem(mlp(env), sam_batches(env), lambda outputs, _: pull(outputs))
 
 
 # ---- climbing ------------------------------------------------------------------------------------

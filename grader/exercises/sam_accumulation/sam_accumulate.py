@@ -5,12 +5,7 @@ The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counte
 
 from torch.optim import Optimizer
 
-from grader.exercises.sam_accumulation._base_optimizers import momentum
-from grader.exercises.sam_accumulation._returned import record_numbers
-from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
-from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL, SINGLE_ATOL
-from grader.exercises.sam_accumulation._window_runs import WindowRun
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.classifiers import (
     Batch,
     Net,
     adamw,
@@ -21,6 +16,11 @@ from grader.observe.fixtures.classifiers import (
     scale_rates,
     sgd,
 )
+from grader.exercises.sam_accumulation._base_optimizers import momentum
+from grader.exercises.sam_accumulation._returned import record_numbers
+from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
+from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL, SINGLE_ATOL
+from grader.exercises.sam_accumulation._window_runs import WindowRun
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import items_of, type_name
 

@@ -9,11 +9,7 @@ from typing import Any
 from torch import nn
 from torch.optim import Optimizer
 
-from grader.exercises.sam_accumulation._base_optimizers import Make, momentum
-from grader.exercises.sam_accumulation._returned import record_numbers
-from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
-from grader.exercises.sam_accumulation._tolerances import FLOAT32_ATOL, SINGLE_ATOL
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.classifiers import (
     CLASSES,
     FEATURES,
     HIDDEN,
@@ -28,7 +24,11 @@ from grader.observe.fixtures.classifiers import (
     set_modes,
     sgd,
 )
-from grader.observe.fixtures.sam import FixtureSAM
+from grader.exercises.fixtures.sam import FixtureSAM
+from grader.exercises.sam_accumulation._base_optimizers import Make, momentum
+from grader.exercises.sam_accumulation._returned import record_numbers
+from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
+from grader.exercises.sam_accumulation._tolerances import FLOAT32_ATOL, SINGLE_ATOL
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import type_name
 

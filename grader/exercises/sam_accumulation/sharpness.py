@@ -11,15 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.exercises.sam_accumulation._returned import record_numbers
-from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
-from grader.exercises.sam_accumulation._tolerances import FLOAT32_ATOL, SINGLE_ATOL
-from grader.exercises.sam_accumulation._untouched import (
-    add_state_scenarios,
-    add_weight_scenarios,
-    record_that_it_looked,
-)
-from grader.observe.fixtures.classifiers import (
+from grader.exercises.fixtures.classifiers import (
     Batch,
     LossFn,
     Net,
@@ -29,6 +21,14 @@ from grader.observe.fixtures.classifiers import (
     mlp,
     norm_dropout_mlp,
     set_modes,
+)
+from grader.exercises.sam_accumulation._returned import record_numbers
+from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
+from grader.exercises.sam_accumulation._tolerances import FLOAT32_ATOL, SINGLE_ATOL
+from grader.exercises.sam_accumulation._untouched import (
+    add_state_scenarios,
+    add_weight_scenarios,
+    record_that_it_looked,
 )
 from grader.observe.play import Driver, Stage
 from grader.observe.values import type_name

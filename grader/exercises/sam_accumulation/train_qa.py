@@ -14,12 +14,12 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ExponentialLR
 
+from grader.exercises.fixtures.checkpoints import plain, read_checkpoint, scratch_folder, whose_weights
+from grader.exercises.fixtures.classifiers import adamw, scale_rates, sgd
+from grader.exercises.fixtures.sam import FixtureSAM
 from grader.exercises.sam_accumulation._base_optimizers import Make
 from grader.exercises.sam_accumulation._reader import ACCUM, DEV, JUDGED_EPOCHS, TRAIN, Case, make_case
 from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL
-from grader.observe.fixtures.checkpoints import plain, read_checkpoint, scratch_folder, whose_weights
-from grader.observe.fixtures.classifiers import adamw, scale_rates, sgd
-from grader.observe.fixtures.sam import FixtureSAM
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
 

@@ -5,19 +5,17 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from grader.sandbox.inside import frames, isolation
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.setting import Setting
+from grader.sandbox.inside.unpack import Modules
 
 _CHANNEL_FD = 3
 
 
-def become_child(
-    setting: Setting, drivers: Mapping[str, Any], bounds: Bounds, channel: int, output: int
-) -> NoReturn:
+def become_child(setting: Setting, bounds: Bounds, channel: int, output: int) -> NoReturn:
     """In the freshly forked child: give up what it may not have, then answer until the channel is closed."""
     exit_code = 1
     try:
@@ -32,7 +30,7 @@ def become_child(
         if setting.isolate:
             isolation.own_files(bounds, setting.keep)
             isolation.drop_rights(drives_devices=setting.device != "cpu")
-        _perform(socket.socket(fileno=_CHANNEL_FD), drivers, setting.device)
+        _perform(socket.socket(fileno=_CHANNEL_FD), setting.device)
         exit_code = 0
     except EOFError:
         exit_code = 0
@@ -51,7 +49,7 @@ def _keep_only(channel: int, output: int) -> None:
     os.closerange(_CHANNEL_FD + 1, os.sysconf("SC_OPEN_MAX"))
 
 
-def _perform(channel: socket.socket, drivers: Mapping[str, Any], device: str) -> None:
+def _perform(channel: socket.socket, device: str) -> None:
     """Load the submission, then play one exercise after the other as grader asks for them."""
     from grader.observe.play import play
     from grader.observe.program import Program, describe_failure, load_program
@@ -68,10 +66,14 @@ def _perform(channel: socket.socket, drivers: Mapping[str, Any], device: str) ->
     unreadable = unreadable_failure()
     program = Program({}, "<submission>")
     broken: BaseException | None = None
+    modules = Modules()
+    drivers: dict[str, Any] = {}
     frames.send(channel, {"event": "ready"})
-    _hide_observers()
     while True:
         header, source, _ = frames.receive(channel)
+        if header["op"] == "bring":
+            drivers[header["exercise"]] = modules.unpack(source)
+            continue
         _limit_processor_time(header.get("cpu_seconds", 0.0))
         if header["op"] == "load" or source:
             broken = None
@@ -105,20 +107,6 @@ def _limit_processor_time(seconds: float) -> None:
     if seconds:
         signal.signal(signal.SIGPROF, lambda *_: os._exit(1))
     signal.setitimer(signal.ITIMER_PROF, seconds)
-
-
-def _hide_observers() -> None:
-    """Keep a submission from importing what watches it. (Frames still lead there: facts that matter are numbers.)"""
-    import grader
-
-    grader.__path__ = []
-    for name in [
-        n for n in sys.modules if n.startswith(("grader.observe", "grader.exercises", "grader.sandbox"))
-    ]:
-        del sys.modules[name]
-    for name in ("observe", "exercises", "sandbox"):
-        if hasattr(grader, name):
-            delattr(grader, name)
 
 
 def unreadable_failure() -> Any:

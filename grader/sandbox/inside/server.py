@@ -12,6 +12,7 @@ import gc
 import importlib
 import math
 import os
+import pkgutil
 import select
 import signal
 import socket
@@ -19,7 +20,6 @@ import struct
 import sys
 import traceback
 import types
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -47,19 +47,19 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL_FD)
     header, _, _ = frames.receive(control)
     setting = Setting(**header)
-    drivers = _warm(setting)
+    _warm(setting)
     frames.send(control, {"event": "ready"})
     while True:
         try:
             header, _, fds = frames.receive(control, max_fds=2)
             if header["op"] == "fork":
-                _supervise(control, setting, drivers, Bounds(**header["bounds"]), fds)
+                _supervise(control, setting, Bounds(**header["bounds"]), fds)
             # A "kill" or "question" here came too late: its child had ended by itself.
         except EOFError:
             return
 
 
-def _warm(setting: Setting) -> Mapping[str, Any]:
+def _warm(setting: Setting) -> None:
     """Import everything a child will need, so that a fork costs milliseconds.
 
     CUDA is not touched: a process that has begun to use it cannot be forked.
@@ -72,23 +72,18 @@ def _warm(setting: Setting) -> Mapping[str, Any]:
     model(torch.ones(1, 2)).sum().backward()
     optimizer.step()
 
-    import grader.exercises
+    import grader.observe
     from grader.observe import trace
-    from grader.observe.play import Driver
 
+    for module in pkgutil.iter_modules(grader.observe.__path__, "grader.observe."):
+        importlib.import_module(module.name)
     trace.to_bytes(trace.Trace())
     _stand_in_for_lessons()
-    for name in _STUDENTS_IMPORT if setting.ahead else ():
+    for name in (*setting.imports, *(_STUDENTS_IMPORT if setting.ahead else ())):
         with suppress(ImportError):
             importlib.import_module(name)
-    if setting.extra is not None:
-        grader.exercises.__path__.append(setting.extra)
-    drivers: dict[str, Driver] = {}
-    for lesson in setting.lessons:
-        drivers |= grader.exercises.drivers(lesson)
     gc.collect()
     gc.freeze()  # a child's collector must not touch, and so copy, every page of torch
-    return drivers
 
 
 def _stand_in_for_lessons() -> None:
@@ -114,16 +109,14 @@ def _stand_in_for_lessons() -> None:
 # ---- the server: one child at a time -------------------------------------------------------------
 
 
-def _supervise(
-    control: socket.socket, setting: Setting, drivers: Mapping[str, Any], bounds: Bounds, fds: list[int]
-) -> None:
+def _supervise(control: socket.socket, setting: Setting, bounds: Bounds, fds: list[int]) -> None:
     """Fork a child, watch over it, kill it when told to, and report how it ended."""
     reading, writing = os.pipe()
     keeper = os.fork()
     if keeper == 0:
         control.close()  # or grader would not notice the server's end as long as a keeper lives
         os.close(reading)
-        _keep(setting, drivers, bounds, channel=fds[0], output=fds[1], report=writing)
+        _keep(setting, bounds, channel=fds[0], output=fds[1], report=writing)
     os.close(writing)
     for fd in fds:
         os.close(fd)
@@ -188,9 +181,7 @@ def _read(pipe: int, what: struct.Struct) -> tuple[Any, ...] | None:
 # ---- the keeper: outside the new PID namespace, so that it can tell how the child ended ------------
 
 
-def _keep(
-    setting: Setting, drivers: Mapping[str, Any], bounds: Bounds, *, channel: int, output: int, report: int
-) -> NoReturn:
+def _keep(setting: Setting, bounds: Bounds, *, channel: int, output: int, report: int) -> NoReturn:
     try:
         os.setsid()
         isolation.die_with_parent()
@@ -198,7 +189,7 @@ def _keep(
             isolation.new_namespaces()
         child = os.fork()
         if child == 0:
-            become_child(setting, drivers, bounds, channel, output)
+            become_child(setting, bounds, channel, output)
         os.write(report, _PID.pack(child))
         os.close(channel)
         os.close(output)

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 class Setting:
     """How the server prepares, and what its children are kept from."""
 
-    lessons: Sequence[str]
-    """Packages of `grader.exercises`."""
-    extra: str | None
-    """A further folder to find them in."""
+    imports: Sequence[str]
+    """Modules that drivers import, once for all of them."""
     device: str
     isolate: bool
     """Inside bubblewrap: namespaces and filters for each child."""

@@ -1,0 +1,47 @@
+"""Makes modules of what grader sends (`grader.sandbox.parcels`), and keeps ours out of a submission's imports."""
+
+import marshal
+import sys
+import types
+from typing import Any
+
+_OURS = "grader"
+_HIDDEN = tuple(f"{_OURS}.{name}" for name in ("observe", "exercises", "sandbox"))
+
+
+class Modules:
+    """Our modules in a submission's process. (Frames still lead to them: they hold no answer.)"""
+
+    def __init__(self) -> None:
+        self._hidden: dict[str, types.ModuleType] = {}
+        self._hide()
+
+    def unpack(self, parcel: bytes) -> Any:
+        """Execute a parcel's modules, each after those that it imports; returns the last one's driver.
+
+        Raises:
+            LookupError: there was none in it.
+        """
+        sys.modules.update(self._hidden)
+        driver = None
+        try:
+            for name, code in marshal.loads(parcel):
+                module = types.ModuleType(name)
+                module.__package__ = name.rpartition(".")[0]
+                sys.modules[name] = module
+                exec(code, module.__dict__)
+                driver = module.__dict__.get("driver")
+        finally:
+            self._hide()
+        if driver is None:
+            raise LookupError("a parcel without a driver")
+        return driver
+
+    def _hide(self) -> None:
+        import grader
+
+        grader.__path__ = []
+        for name in [n for n in sys.modules if n.startswith(_HIDDEN)]:
+            self._hidden[name] = sys.modules.pop(name)
+        for name in _HIDDEN:
+            vars(grader).pop(name.rpartition(".")[2], None)

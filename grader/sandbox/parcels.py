@@ -1,0 +1,94 @@
+"""Drivers for the sandbox: a child gets an exercise's driver when it is asked to play it, and no earlier.
+
+A submission can look through the memory and the files around it. A driver holds no answer to its own exercise, but it
+may need what answers another: `train` is called with a config, `sam_step` with a SAM. So nothing of
+`grader.exercises` lies in the sandbox, and exercises are played in the order of the course: by the time such a thing
+arrives, the exercise that asked for it has been played.
+"""
+
+import ast
+import functools
+import importlib.util
+import marshal
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import CodeType
+
+from grader.exercises import driver_modules
+
+_OURS = "grader"
+_SENT = f"{_OURS}.exercises."
+
+Parcel = tuple[str, ...]
+"""Names of modules, each after those that it imports; the last one is the driver's."""
+
+
+class Parcels:
+    """What to send for each exercise of some lessons."""
+
+    def __init__(self, lessons: Sequence[str]) -> None:
+        """`lessons`: names of their packages in `grader.exercises`.
+
+        Raises:
+            ModuleNotFoundError: there is no such package.
+        """
+        self._drivers: Mapping[str, str] = {
+            exercise: module for lesson in lessons for exercise, module in driver_modules(lesson).items()
+        }
+
+    def parcel(self, exercise: str) -> Parcel:
+        """The modules that the exercise is played with."""
+        return _with_what_it_imports(self._drivers[exercise])
+
+    def imported(self) -> tuple[str, ...]:
+        """Modules that are not ours and that every driver's module imports at its top: the server does so ahead."""
+        names = {name for exercise in self._drivers for name in self.parcel(exercise)}
+        return tuple(sorted({found for name in names for found in _imports(name) if not _is_ours(found)}))
+
+
+def packed(parcel: Parcel, without: Collection[str] = ()) -> bytes:
+    """The parcel's modules as bytes for `grader.sandbox.inside.unpack`, but for those that are there already."""
+    return marshal.dumps([(name, _code(name)) for name in parcel if name not in without])
+
+
+@functools.cache
+def _with_what_it_imports(name: str) -> Parcel:
+    before = [module for found in needed_by(name) for module in _with_what_it_imports(found)]
+    return (*dict.fromkeys(before), name)
+
+
+def needed_by(name: str) -> tuple[str, ...]:
+    """The modules of `grader.exercises` that one of them imports."""
+    return tuple(found for found in _imports(name) if found.startswith(_SENT))
+
+
+def _is_ours(name: str) -> bool:
+    return name.split(".", maxsplit=1)[0] == _OURS
+
+
+@functools.cache
+def _tree(name: str) -> ast.Module:
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(name, name=name)
+    return ast.parse(Path(spec.origin).read_bytes())
+
+
+@functools.cache
+def _code(name: str) -> CodeType:
+    """Compiled under a name that tells nothing of this machine's folders."""
+    return compile(_tree(name), f"<{name}>", "exec", dont_inherit=True)
+
+
+@functools.cache
+def _imports(name: str) -> tuple[str, ...]:
+    """Modules that the module's top level imports."""
+    return tuple(dict.fromkeys(_found(_tree(name), name.rpartition(".")[0])))
+
+
+def _found(tree: ast.Module, package: str) -> Iterator[str]:
+    for statement in tree.body:
+        if isinstance(statement, ast.Import):
+            yield from (alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom):
+            yield importlib.util.resolve_name("." * statement.level + (statement.module or ""), package)

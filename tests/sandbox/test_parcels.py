@@ -1,0 +1,88 @@
+"""What a submission's process holds when it is asked for an exercise: nothing that does it."""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from grader.course import Exercise
+from grader.course_files import load_course
+from grader.judging.edits import program_text
+from grader.judging.judge import difference
+from grader.judging.reference import reference
+from grader.observe.play import play_scenario
+from grader.observe.program import Program, load_program
+from grader.sandbox.parcels import Parcels, needed_by
+
+COURSE = load_course()
+SEED = 3
+
+
+@pytest.mark.parametrize("lesson", COURSE.lessons, ids=lambda lesson: lesson.id)
+def test_each_module_comes_after_those_that_it_imports(lesson: Any) -> None:
+    parcels = Parcels([lesson.module])
+    for exercise in lesson.exercises:
+        parcel = parcels.parcel(exercise.name)
+        assert all(name.startswith("grader.exercises.") for name in parcel)
+        for place, name in enumerate(parcel):
+            needed = set(needed_by(name))
+            assert needed <= set(parcel[:place]), name
+        assert sys.modules[parcel[-1]].driver is exercise.driver  # type: ignore[attr-defined]
+
+
+def test_a_lesson_without_drivers_is_told() -> None:
+    with pytest.raises(ModuleNotFoundError, match="no_such_lesson"):
+        Parcels(["no_such_lesson"])
+
+
+def held(exercise: Exercise) -> Iterator[tuple[str, Any]]:
+    """Functions and classes of the modules that have been sent by the time it is played, and of the watching ones."""
+    lesson = COURSE.lesson(exercise.lesson)
+    parcels = Parcels([lesson.module])
+    names = {name for name in sys.modules if name.startswith("grader.observe.")}
+    for before in lesson.exercises:
+        names |= set(parcels.parcel(before.name))
+        if before is exercise:
+            break
+    for name in sorted(names):
+        for key, value in vars(sys.modules[name]).items():
+            if callable(value) and getattr(value, "__module__", None) == name:
+                yield f"{name}.{key}", value
+
+
+def may_take(candidate: Callable[..., Any], wanted: Callable[..., Any]) -> bool:
+    """Whether it could be called as the exercise's function is."""
+    if inspect.isclass(wanted):
+        return inspect.isclass(candidate)
+    try:
+        parameters = inspect.signature(wanted).parameters.values()
+        required = [p for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+        inspect.signature(candidate).bind(*required)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("exercise", COURSE.exercises.values(), ids=lambda exercise: exercise.name)
+def test_nothing_in_a_child_is_an_answer(exercise: Exercise) -> None:
+    """Whatever a submission finds in its process and hands in under the exercise's name earns no check."""
+    solution = load_program(program_text(exercise.lesson), name="answers")
+    known = reference(exercise.name, SEED, "cpu")
+    candidates = [
+        (name, found) for name, found in held(exercise) if may_take(found, solution.names[exercise.name])
+    ]
+    solution.unload()
+    for name, found in candidates:
+        program = Program({exercise.name: found}, "<submission>")
+        for check in exercise.checks:
+            assert not all(
+                difference(
+                    play_scenario(exercise.driver[scenario], program, seed=SEED),
+                    known.solution(scenario),
+                    exercise.driver[scenario].atol,
+                )
+                is None
+                for scenario in exercise.deciding(check)
+            ), f"{name} passes {check.title}"
