@@ -30,6 +30,10 @@ ATTACKS_EXPECTED = {
         says=r"LookupError: held: \['grader.exercises.probe._one_step', 'grader.exercises.probe.first'\] \[\]$",
         patient=True,
     ),
+    # Putting its own in the place of what it is observed with.
+    "patches_torch": Expected(),
+    "patches_torch_while_it_runs": Expected(says=r"RuntimeError: .*`Linear.forward`, `SGD.step`"),
+    "hooks_every_module": Expected(says=r"RuntimeError: .*`_global_forward_hooks`, `Everything`"),
     "reads_canary": Expected(says=r"FileNotFoundError: .*canary"),
     "reads_environment": Expected(says=r"LookupError: (?!.*token-of-the-instructor)"),
     "reads_memory": Expected(says=r"LookupError: found: 0 in much", patient=True),

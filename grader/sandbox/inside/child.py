@@ -7,15 +7,20 @@ import sys
 import traceback
 from typing import Any, NoReturn
 
+from grader.observe.trace import Failure, Trace, to_bytes
 from grader.sandbox.inside import frames, isolation
 from grader.sandbox.inside.isolation import Bounds
+from grader.sandbox.inside.originals import Originals
 from grader.sandbox.inside.setting import Setting
 from grader.sandbox.inside.unpack import Modules
 
 _CHANNEL_FD = 3
+_MOST_NAMES = 5
 
 
-def become_child(setting: Setting, bounds: Bounds, channel: int, output: int) -> NoReturn:
+def become_child(
+    setting: Setting, originals: Originals, bounds: Bounds, channel: int, output: int
+) -> NoReturn:
     """In the freshly forked child: give up what it may not have, then answer until the channel is closed."""
     exit_code = 1
     try:
@@ -30,7 +35,7 @@ def become_child(setting: Setting, bounds: Bounds, channel: int, output: int) ->
         if setting.isolate:
             isolation.own_files(bounds, setting.keep)
             isolation.drop_rights(drives_devices=setting.device != "cpu")
-        _perform(socket.socket(fileno=_CHANNEL_FD), setting.device)
+        _perform(socket.socket(fileno=_CHANNEL_FD), originals, setting.device)
         exit_code = 0
     except EOFError:
         exit_code = 0
@@ -49,11 +54,10 @@ def _keep_only(channel: int, output: int) -> None:
     os.closerange(_CHANNEL_FD + 1, os.sysconf("SC_OPEN_MAX"))
 
 
-def _perform(channel: socket.socket, device: str) -> None:
+def _perform(channel: socket.socket, originals: Originals, device: str) -> None:
     """Load the submission, then play one exercise after the other as grader asks for them."""
     from grader.observe.play import play
     from grader.observe.program import Program, describe_failure, load_program
-    from grader.observe.trace import Trace, to_bytes
 
     def failed(error: BaseException) -> bytes:
         # What the recorder lets through (KeyboardInterrupt, a BaseException of its own) is an error like any
@@ -72,7 +76,9 @@ def _perform(channel: socket.socket, device: str) -> None:
     while True:
         header, source, _ = frames.receive(channel)
         if header["op"] == "bring":
-            drivers[header["exercise"]] = modules.unpack(source)
+            originals.put_back()
+            drivers[header["exercise"]], unpacked = modules.unpack(source)
+            originals.keep(unpacked)
             continue
         _limit_processor_time(header.get("cpu_seconds", 0.0))
         if header["op"] == "load" or source:
@@ -90,7 +96,10 @@ def _perform(channel: socket.socket, device: str) -> None:
         else:
             try:
                 only, seed = header.get("only"), header["seed"]
-                blob = to_bytes(play(drivers[name], program, seed=seed, device=device, only=only))
+                originals.put_back()
+                trace = play(drivers[name], program, seed=seed, device=device, only=only)
+                changed = originals.put_back()
+                blob = to_bytes(Trace(load_failure=_replaced(changed)) if changed else trace)
             except BaseException as error:
                 blob = failed(error)
         _limit_processor_time(0.0)
@@ -109,10 +118,15 @@ def _limit_processor_time(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
-def unreadable_failure() -> Any:
-    """A failure that says only that there was one."""
-    from grader.observe.trace import Failure
+def _replaced(names: list[str]) -> Failure:
+    """The failure of a submission that puts its own in the place of what it is observed with."""
+    shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES])
+    message = f"라이브러리의 함수와 클래스는 그대로 두고 쓰세요. 실행하는 동안 바뀐 것: {shown}"
+    return Failure("RuntimeError", ("RuntimeError", "Exception", "BaseException"), message, own=True)
 
+
+def unreadable_failure() -> Failure:
+    """A failure that says only that there was one."""
     return Failure("BaseException", ("BaseException",), "")
 
 

@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 from grader.sandbox.inside import frames, isolation
 from grader.sandbox.inside.child import become_child
 from grader.sandbox.inside.isolation import Bounds
+from grader.sandbox.inside.originals import Originals
 from grader.sandbox.inside.setting import Setting
 
 CONTROL_FD = 0
@@ -47,19 +48,19 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL_FD)
     header, _, _ = frames.receive(control)
     setting = Setting(**header)
-    _warm(setting)
+    originals = _warm(setting)
     frames.send(control, {"event": "ready"})
     while True:
         try:
             header, _, fds = frames.receive(control, max_fds=2)
             if header["op"] == "fork":
-                _supervise(control, setting, Bounds(**header["bounds"]), fds)
+                _supervise(control, setting, originals, Bounds(**header["bounds"]), fds)
             # A "kill" or "question" here came too late: its child had ended by itself.
         except EOFError:
             return
 
 
-def _warm(setting: Setting) -> None:
+def _warm(setting: Setting) -> Originals:
     """Import everything a child will need, so that a fork costs milliseconds.
 
     CUDA is not touched: a process that has begun to use it cannot be forked.
@@ -82,8 +83,11 @@ def _warm(setting: Setting) -> None:
     for name in (*setting.imports, *(_STUDENTS_IMPORT if setting.ahead else ())):
         with suppress(ImportError):
             importlib.import_module(name)
+    originals = Originals()
+    originals.keep_libraries()
     gc.collect()
     gc.freeze()  # a child's collector must not touch, and so copy, every page of torch
+    return originals
 
 
 def _stand_in_for_lessons() -> None:
@@ -109,14 +113,16 @@ def _stand_in_for_lessons() -> None:
 # ---- the server: one child at a time -------------------------------------------------------------
 
 
-def _supervise(control: socket.socket, setting: Setting, bounds: Bounds, fds: list[int]) -> None:
+def _supervise(
+    control: socket.socket, setting: Setting, originals: Originals, bounds: Bounds, fds: list[int]
+) -> None:
     """Fork a child, watch over it, kill it when told to, and report how it ended."""
     reading, writing = os.pipe()
     keeper = os.fork()
     if keeper == 0:
         control.close()  # or grader would not notice the server's end as long as a keeper lives
         os.close(reading)
-        _keep(setting, bounds, channel=fds[0], output=fds[1], report=writing)
+        _keep(setting, originals, bounds, channel=fds[0], output=fds[1], report=writing)
     os.close(writing)
     for fd in fds:
         os.close(fd)
@@ -181,7 +187,9 @@ def _read(pipe: int, what: struct.Struct) -> tuple[Any, ...] | None:
 # ---- the keeper: outside the new PID namespace, so that it can tell how the child ended ------------
 
 
-def _keep(setting: Setting, bounds: Bounds, *, channel: int, output: int, report: int) -> NoReturn:
+def _keep(
+    setting: Setting, originals: Originals, bounds: Bounds, *, channel: int, output: int, report: int
+) -> NoReturn:
     try:
         os.setsid()
         isolation.die_with_parent()
@@ -189,7 +197,7 @@ def _keep(setting: Setting, bounds: Bounds, *, channel: int, output: int, report
             isolation.new_namespaces()
         child = os.fork()
         if child == 0:
-            become_child(setting, bounds, channel, output)
+            become_child(setting, originals, bounds, channel, output)
         os.write(report, _PID.pack(child))
         os.close(channel)
         os.close(output)

@@ -16,26 +16,30 @@ class Modules:
         self._hidden: dict[str, types.ModuleType] = {}
         self._hide()
 
-    def unpack(self, parcel: bytes) -> Any:
-        """Execute a parcel's modules, each after those that it imports; returns the last one's driver.
+    def unpack(self, parcel: bytes) -> tuple[Any, list[types.ModuleType]]:
+        """Execute a parcel's modules, each after those that it imports.
+
+        Returns:
+            The last one's driver, and the modules.
 
         Raises:
             LookupError: there was none in it.
         """
         sys.modules.update(self._hidden)
-        driver = None
+        driver, unpacked = None, []
         try:
             for name, code in marshal.loads(parcel):
                 module = types.ModuleType(name)
                 module.__package__ = name.rpartition(".")[0]
                 sys.modules[name] = module
                 exec(code, module.__dict__)
+                unpacked.append(module)
                 driver = module.__dict__.get("driver")
         finally:
             self._hide()
         if driver is None:
             raise LookupError("a parcel without a driver")
-        return driver
+        return driver, unpacked
 
     def _hide(self) -> None:
         import grader
