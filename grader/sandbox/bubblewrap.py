@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from grader.paths import course_root
+from grader.sandbox.packages import undeclared
 
 PACKAGE = Path(__file__).resolve().parent.parent
 _INSIDE = Path("/hanstep")
@@ -70,6 +71,8 @@ def isolated(device: str = "cpu") -> list[str]:
     arguments += ["--uid", "1000", "--gid", "1000", "--hostname", "hanstep"]
     arguments += [*_system(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
     arguments += _binds_and_masks(bound)
+    for path in (path for folder in _site_directories() for path in undeclared(folder)):
+        arguments += _covered(path) if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
     for part in ("__init__.py", "observe", "sandbox/__init__.py", "sandbox/inside"):
         arguments += ["--ro-bind", str(PACKAGE / part), str(_INSIDE / "grader" / part)]
     if device != "cpu":
@@ -190,10 +193,14 @@ def _binds_and_masks(bound: list[Path]) -> list[str]:
     arguments: list[str] = []
     for path in sorted({*bound, *masked}, key=lambda path: (len(path.parts), path)):
         if path in masked:
-            arguments += ["--tmpfs", str(path), "--remount-ro", str(path)]
+            arguments += _covered(path)
         else:
             arguments += ["--ro-bind", str(path), str(path)]
     return arguments
+
+
+def _covered(folder: Path) -> list[str]:
+    return ["--tmpfs", str(folder), "--remount-ro", str(folder)]
 
 
 # ---- why it does not work --------------------------------------------------------------------------

@@ -34,6 +34,7 @@ ATTACKS_EXPECTED = {
     "patches_torch": Expected(),
     "patches_torch_while_it_runs": Expected(says=r"RuntimeError: .*`Linear.forward`, `SGD.step`"),
     "hooks_every_module": Expected(says=r"RuntimeError: .*`_global_forward_hooks`, `Everything`"),
+    "imports_a_ready_made_answer": Expected(says=r"LookupError: found: \[\] of \d\d+ packages"),
     "reads_canary": Expected(says=r"FileNotFoundError: .*canary"),
     "reads_environment": Expected(says=r"LookupError: (?!.*token-of-the-instructor)"),
     "reads_memory": Expected(says=r"LookupError: found: 0 in much", patient=True),
