@@ -14,17 +14,16 @@ import time
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from grader.errors import HanstepError
 from grader.observe.trace import MAX_TRACE_BYTES
 from grader.sandbox import bubblewrap
+from grader.sandbox.endings import WAITED, Ended, ServerGone, Status, Unasked
 from grader.sandbox.forked import ForkedServer
 from grader.sandbox.inside import frames
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.setting import Setting
-
-Status = Literal["ran", "timeout", "memory", "crashed", "output"]
 
 _START_SECONDS = 300.0  # import torch, for several servers at once, from a slow disk
 _FORK_SECONDS = 60.0  # until the child is ready: milliseconds, or CUDA's start
@@ -32,8 +31,6 @@ _END_SECONDS = 10.0  # until a killed child is gone
 _CHUNK = 2**16
 _TOOK_TOO_MUCH: dict[str, Status] = {"memory": "memory", "time": "timeout"}
 _TOO_MANY = {"threads": "너무 많은 스레드", "processes": "너무 많은 프로세스"}
-WAITED = "기다리기만 함"
-"""Detail of a timeout of code that hardly computed."""
 _MAIN = "from grader.sandbox.inside.server import main; main()"
 
 
@@ -54,21 +51,6 @@ class Limits:
     output_bytes: int = 2**20
     """What it prints."""
     trace_bytes: int = MAX_TRACE_BYTES
-
-
-class Ended(Exception):
-    """The child was ended, or ended by itself, before it had answered."""
-
-    def __init__(self, status: Status, detail: str = "") -> None:
-        super().__init__(status, detail)
-        self.status, self.detail = status, detail
-
-
-class Unasked(Ended):
-    """It answered what nobody had asked: forged frames, perhaps of a program that it executed earlier."""
-
-    def __init__(self) -> None:
-        super().__init__("crashed", "요청하지 않은 응답")
 
 
 class Server:
@@ -101,8 +83,20 @@ class Server:
                         start_new_session=True,  # Ctrl-C is ours, not the server's
                     )
                 )
+            self.ended = self._end_seen_by(stack)
             frames.send(self.control, asdict(setting))
             self._resources = stack.pop_all()
+
+    def _end_seen_by(self, stack: ExitStack) -> int | None:
+        """A file that can be read when the process has ended; None where the system has no such thing.
+
+        Bubblewrap's outermost process is not the one at the other end of the control socket.
+        """
+        with suppress(AttributeError, OSError):
+            ended = os.pidfd_open(self._process.pid)
+            stack.callback(os.close, ended)
+            return ended
+        return None
 
     @property
     def alive(self) -> bool:
@@ -165,8 +159,10 @@ class Child:
             finally:
                 os.close(output)
         os.set_blocking(self._output, False)
-        for source in (self._channel, self._output, self._control):
-            self._selector.register(source, selectors.EVENT_READ)
+        self._server_ended = server.ended
+        for source in (self._channel, self._output, self._control, self._server_ended):
+            if source is not None:
+                self._selector.register(source, selectors.EVENT_READ)
 
     def load(self, source: str) -> None:
         """Have the submission's text executed as a module.
@@ -278,6 +274,8 @@ class Child:
             except (EOFError, OSError):
                 self._gone = {}
             self._read_channel()  # its last words
+        elif source == self._server_ended:
+            self._gone = {}
         elif source is self._channel:
             self._read_channel(once=True)
         else:
@@ -323,7 +321,7 @@ class Child:
         if reason in _TOO_MANY:
             return Ended("crashed", _TOO_MANY[reason])
         if not isinstance(status, int):
-            return Ended("crashed")
+            return ServerGone()
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             if number in (signal.SIGKILL, signal.SIGXCPU):
