@@ -15,8 +15,8 @@ from grader.sandbox.endings import ServerGone
 from grader.sandbox.sandbox import Sandbox
 from tests.places import ROOT
 from tests.sandbox.attacks import attack
-from tests.sandbox.processes import alive, descendants
 from tests.sandbox.neighbour import DRIVERS, LIMITS, NEIGHBOUR, ONE_PROCESS, content, run
+from tests.sandbox.processes import alive, descendants
 
 pytestmark = [pytest.mark.sandbox, ONE_PROCESS]
 
@@ -82,8 +82,7 @@ def test_no_child_outlives_what_watches_it(patient: Sandbox, victim: str) -> Non
 def test_no_process_outlives_the_grader() -> None:
     """Nobody is left who would close the server's socket: the kernel does."""
     code = (
-        "import sys; from tests.sandbox.processes import alive, descendants
-from tests.sandbox.neighbour import *; from tests.sandbox.attacks import attack\n"
+        "import sys; from tests.sandbox.neighbour import *; from tests.sandbox.attacks import attack\n"
         "with Sandbox('bwrap', limits=Limits(seconds=120), lessons=['probe'], extra=DRIVERS) as sandbox:\n"
         "    print(sandbox._server._process.pid, flush=True); run(sandbox, attack('outlives_server'))\n"
     )
