@@ -123,8 +123,7 @@ def read_source(path: Path, name: str, exercises: Collection[str]) -> SourceFile
     problems: list[Problem] = []
     for unit, statements in zip(units, kept, strict=True):
         cell, before = unit.cell, len(lines)
-        for statement in statements:
-            defines |= {name: before + line for name, line in defined_names(statement).items()}
+        defines |= {name: before + line for name, line in defined_names(unit.block, statements).items()}
         if unit.error is not None:
             problems.append(Problem(before + unit.error.line, str(unit.error), cell.text, cell.exercises))
         lines += without_others(unit.block, statements)
@@ -137,7 +136,7 @@ def carried_names(cells: Sequence[Cell], exercises: Collection[str]) -> set[str]
     """Names that a notebook of these cells brings along when it is graded; `*` stands for unknown ones."""
     blocks = [_unit(cell).block for cell in cells]
     kept = select(blocks, exercises, is_module=False)
-    return {name for statements in kept for statement in statements for name in bound_names(statement)}
+    return set().union(*map(bound_names, blocks, kept))
 
 
 @dataclass(frozen=True)
