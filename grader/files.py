@@ -58,3 +58,27 @@ def open_regular(path: str | Path, flags: int = os.O_RDONLY, *, dir_fd: int | No
         os.close(fd)
         raise NotRegular(f"no regular file: {path}")
     return fd
+
+
+def open_folder_below(root: Path, folder: Path) -> int:
+    """Open `root`, or a folder below it, step by step and through no link: somebody may put one there while we look.
+
+    Args:
+        root: a folder; the way to it is trusted.
+        folder: `root` or below it, spelt like it.
+
+    Returns:
+        The open folder, to be closed by the caller.
+
+    Raises:
+        OSError: one of the steps is no folder (any more).
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(root, flags)
+    for part in folder.relative_to(root).parts:
+        try:
+            inner = os.open(part, flags, dir_fd=fd)
+        finally:
+            os.close(fd)
+        fd = inner
+    return fd

@@ -246,6 +246,8 @@ def _arguments(arguments: ast.arguments) -> Iterator[ast.arg]:
 class _Uses:
     """What nodes bind, read and run in their own scope; inner functions, classes and lambdas stay closed."""
 
+    __slots__ = ("declared_global", "defined", "imported", "read", "runs_code", "scopes")
+
     def __init__(self, nodes: Iterable[ast.AST]) -> None:
         self.defined: dict[str, int] = {}
         self.imported: set[str] = set()
