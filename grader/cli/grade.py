@@ -47,6 +47,14 @@ def grade(
     """반 전체를 채점하고 결과표와 피드백 페이지를 만들어요."""
     from grader.classroom import workers
 
+    if ray in (None, "local") and os.name == "posix":  # elsewhere Ray looks there for its cluster
+        from grader.classroom.scratch import own_temporary_folder
+
+        own_temporary_folder()
+    if ray is None and sandbox != "none":
+        from grader.sandbox import cgroups
+
+        cgroups.divide(cgroups.own_group())  # before anything is started that would stand in the way
     if ray is None:
         workers.get_ready()  # while this process imports torch too
     from grader.classroom.grading import MAX_SEED

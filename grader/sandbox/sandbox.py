@@ -159,7 +159,14 @@ class Sandbox:
 
     def _start(self) -> "Server":
         forked = self._forked and can_fork(self._device)
-        return Server(self._isolate, self._device, self._setting, self._extra, forked=forked)
+        return Server(
+            self._isolate,
+            self._device,
+            self._setting,
+            self._extra,
+            memory_bytes=self._limits.memory_bytes,
+            forked=forked,
+        )
 
     def _run_fork(
         self, source: str, exercises: Sequence[str], seed: int, until: float
