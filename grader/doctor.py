@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 OLDEST_PYTHON = (3, 11)
 _RARE_SYLLABLE = "똠"  # missing from fonts that hold only the 2,350 syllables of KS X 1001
+_LENT = "systemd-run --user --scope -p Delegate=yes grader grade …"
 _PIP = f"{sys.executable} -m pip"
 
 
@@ -37,6 +38,7 @@ def diagnose_machine() -> list[Finding]:
         ("PyTorch", _torch, f"{_PIP} install --force-reinstall torch"),
         ("장치", _device, f"{_PIP} install --force-reinstall torch"),
         ("격리", _sandbox, "sudo apt-get install -y bubblewrap"),
+        ("커널의 한도", _cgroups, _LENT),
         ("글꼴", _fonts, f"{_PIP} install --force-reinstall matplotlib hanstep"),
         ("Jupyter", _jupyter, f"{_PIP} install --force-reinstall jupyterlab ipykernel"),
         ("진도 폴더", _progress_folder, "export HANSTEP_HOME=쓸_수_있는_폴더"),
@@ -130,6 +132,21 @@ def _sandbox() -> Finding:
         remedy = found.remedy or "grader grade … --sandbox none (믿을 수 있는 코드만)"
         return Finding("격리", False, "\n".join(lines), remedy)
     return Finding("격리", True, "bubblewrap으로 제출물을 가둬서 실행해요")
+
+
+def _cgroups() -> Finding:
+    from grader.sandbox import cgroups
+
+    found = cgroups.divide(cgroups.own_group())
+    if not found.lack:
+        return Finding("커널의 한도", True, "cgroup v2로 제출물마다 메모리, 프로세스, 프로세서의 한도를 둬요")
+    why = {
+        "none": "cgroup v2가 없어요",
+        "controllers": f"cgroup v2에 쓸 수 없는 제어기가 있어요: {found.detail}",
+        "not-lent": f"이 세션이 나눠 쓸 수 있는 cgroup이 없어요: {found.detail}",
+    }[found.lack]
+    detail = f"{why}. 프로세스마다의 한도(rlimit)와 감시로 막아요"
+    return Finding("커널의 한도", True, detail, _LENT if found.lack == "not-lent" else "")
 
 
 def _fonts() -> Finding:

@@ -1,5 +1,6 @@
 """Where the course's files are: beside the package in a checkout, under `share/hanstep` when installed."""
 
+import os
 import sysconfig
 from pathlib import Path
 
@@ -31,6 +32,16 @@ def course_root() -> Path:
 def is_checkout() -> bool:
     """Whether the course runs from a checkout, where solutions can be edited and built."""
     return course_root() == _CHECKOUT
+
+
+def user_folder() -> Path:
+    """Where this user's own files are kept; the environment variable HANSTEP_HOME moves it (tests and CI do)."""
+    home = os.environ.get("HANSTEP_HOME")
+    if home:
+        return Path(home)
+    import platformdirs
+
+    return platformdirs.user_data_path("hanstep")
 
 
 def asset_path(*parts: str) -> Path:

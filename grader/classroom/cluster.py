@@ -16,8 +16,8 @@ from grader.classroom.run import GradingRun
 from grader.classroom.workers import Work
 from grader.errors import HanstepError
 from grader.feedback import SubmissionResult
-from grader.sandbox.client import SandboxUnavailable
 from grader.sandbox.sandbox import Sandbox
+from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.submission import Submission
 
 _TRIES = 3

@@ -23,7 +23,7 @@ from grader.judging.assess import (
 from grader.judging.reference import Reference, reference
 from grader.observe.trace import Trace
 from grader.repair.hint import wants_repair, with_repair
-from grader.sandbox.client import WAITED
+from grader.sandbox.endings import WAITED
 from grader.sandbox.sandbox import OVER, Outcome, Sandbox
 from grader.submission.submission import Submission
 from grader.submission.tamper_scan import reaches_for_the_grader

@@ -1,27 +1,40 @@
-"""Keeps each student's result the moment it is there, so that a killed run resumes where it was."""
+"""Keeps each student's result the moment it is there, so that a killed run resumes where it was.
 
+A run that is complete leaves its journal under another name: a later run can keep what has not changed since.
+"""
+
+import hashlib
 import json
+import os
+import secrets
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
+from grader import __version__
 from grader.classroom.grading import digest
 from grader.classroom.run import GradingRun
+from grader.classroom.seal import Seal
 from grader.errors import HanstepError
 from grader.feedback import ClassResult, SubmissionResult
-from grader.files import write_whole
+from grader.files import NotRegular, open_regular, write_whole
 from grader.report.results import SCHEMA, ResultsError, submission_from_document, submission_to_document
 from grader.submission.submission import Submission
 
-_NAME = "unfinished.jsonl"
+UNFINISHED = "unfinished.jsonl"
+COMPLETE = "graded.jsonl"
 _BEFORE_SCHEMAS = "hanstep.results/1"
 """Schema of old journals, whose first line does not say its schema."""
+_MAX_LINE = 2**26
+"""Bytes; a student's result has some ten thousands."""
+_SETUP = "setup"
+"""Context of the first line's seal; the other lines belong to the run that the first line names."""
 
 
 class JournalError(HanstepError):
-    """The unfinished run cannot be resumed as asked."""
+    """The run before cannot be continued as asked."""
 
 
 def refuse_inside(out: Path, submissions: Path) -> None:
@@ -38,40 +51,65 @@ def refuse_inside(out: Path, submissions: Path) -> None:
 
 
 class Journal:
-    """One JSON line for each student, after a first line that says how the run was set up."""
+    """One JSON line for each student, after a first line that says how the run was set up. Lines are only added."""
 
     def __init__(
-        self, path: Path, run: GradingRun, sandbox: str, done: Mapping[str, SubmissionResult], file: IO[str]
+        self,
+        path: Path,
+        run: GradingRun,
+        sandbox: str,
+        done: Mapping[str, SubmissionResult],
+        writer: "_Writer",
     ) -> None:
         self._path = path
         self._run = run
         self._sandbox = sandbox
         self._done = dict(done)
-        self._file = file
+        self._writer = writer
 
     @classmethod
     def open(
-        cls, out: Path, run: GradingRun, sandbox: str, *, resume: bool, seed_given: bool
+        cls,
+        out: Path,
+        run: GradingRun,
+        sandbox: str,
+        *,
+        resume: bool,
+        changed_only: bool = False,
+        seed_given: bool,
     ) -> tuple["Journal", GradingRun]:
         """Start a journal in `out`, or go on with the one there.
 
+        Args:
+            out: the report's folder.
+            run: how the class is to be graded.
+            sandbox: the isolation, as `results.json` names it.
+            resume: go on with a run that was broken off, where there is one.
+            changed_only: the same, and also keep what a complete run graded.
+            seed_given: the seed was asked for; else that of the run before takes its place.
+
         Returns:
-            The journal, and the run with the seed of the run that is resumed.
+            The journal, and the run with the seed that counts.
 
         Raises:
-            JournalError: the unfinished run was set up in another way.
+            JournalError: the run before was set up in another way, or what stands there is no journal of this user.
+            OSError: the folder cannot be written.
         """
         out.mkdir(parents=True, exist_ok=True)
-        path = out / _NAME
-        done: dict[str, SubmissionResult] = {}
-        if resume and path.is_file():
-            seed, done = _read(path, run, seed_given)
-            run = replace(run, seed=seed)
-        # At once, so that a run killed while it resumes has lost nothing.
-        write_whole(
-            path, "".join(f"{line}\n" for line in (json.dumps(_setup(run)), *map(_line, done.values())))
-        )
-        return cls(path, run, sandbox, done, path.open("a", encoding="utf-8")), run
+        seal, path = Seal.of_this_user(), out / UNFINISHED
+        if resume or changed_only:
+            before = _read(path, seal, run, sandbox, seed_given)
+            if before is not None:
+                run = replace(run, seed=before.seed)
+                return cls(path, run, sandbox, before.done, _Writer(path, seal, before.name)), run
+        kept = _read(out / COMPLETE, seal, run, sandbox, seed_given) if changed_only else None
+        if kept is not None:
+            run = replace(run, seed=kept.seed)
+        done = {} if kept is None else kept.done
+        name = secrets.token_hex(16)
+        setup = seal.sealed(json.dumps({**_setup(run, sandbox), "run": name}), _SETUP)
+        write_whole(path, b"".join([setup, *(seal.sealed(_text(result), name) for result in done.values())]))
+        return cls(path, run, sandbox, done, _Writer(path, seal, name)), run
 
     def has(self, submission: Submission) -> bool:
         """Whether these very files have been graded already."""
@@ -79,10 +117,13 @@ class Journal:
         return known is not None and known.digest == digest(submission)
 
     def add(self, result: SubmissionResult) -> None:
-        """Keep one student's result."""
+        """Keep one student's result.
+
+        Raises:
+            OSError: it cannot be written (a full disk); what was kept before stays.
+        """
+        self._writer.write(result)
         self._done[result.student] = result
-        self._file.write(_line(result) + "\n")
-        self._file.flush()
 
     def result(self, submissions: Sequence[Submission]) -> ClassResult:
         """The whole class in the order of the submissions."""
@@ -90,56 +131,145 @@ class Journal:
         return ClassResult(self._run.seed, self._run.device, self._sandbox, results)
 
     def close(self) -> None:
-        """Delete the journal: the run is complete."""
+        """The run is complete: nothing of it is left to resume, and a later one can keep what has not changed."""
+        self._writer.close()
+        if self._path.exists():
+            self._path.replace(self._path.with_name(COMPLETE))
+
+
+class _Writer:
+    """Adds lines to a journal that is there."""
+
+    def __init__(self, path: Path, seal: Seal, name: str) -> None:
+        self._seal, self._name = seal, name
+        # Unbuffered: a line that waits in a buffer is lost with the process.
+        self._file: IO[bytes] = os.fdopen(open_regular(path, os.O_RDWR | os.O_APPEND), "r+b", buffering=0)
+        end = self._file.seek(0, os.SEEK_END)
+        self._file.seek(max(0, end - 1))
+        if self._file.read(1) not in (b"", b"\n"):  # the kill came while a line was being written
+            self._file.write(b"\n")
+
+    def write(self, result: SubmissionResult) -> None:
+        line = self._seal.sealed(_text(result), self._name)
+        while line:
+            line = line[self._file.write(line) :]
+
+    def close(self) -> None:
         self._file.close()
-        self._path.unlink(missing_ok=True)
 
 
-def _line(result: SubmissionResult) -> str:
+@dataclass(frozen=True)
+class _Before:
+    """What the journal of an earlier run says."""
+
+    seed: int
+    name: str
+    done: dict[str, SubmissionResult]
+
+
+def _text(result: SubmissionResult) -> str:
     return json.dumps(submission_to_document(result))
 
 
-def _setup(run: GradingRun) -> dict[str, Any]:
-    lessons = [lesson.id for lesson in run.lessons]
-    return {"schema": SCHEMA, "seed": run.seed, "device": run.device, "lessons": lessons}
+def _setup(run: GradingRun, sandbox: str) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "seed": run.seed,
+        "device": run.device,
+        "sandbox": sandbox,
+        "lessons": [lesson.id for lesson in run.lessons],
+        "course": _course(run),
+    }
+
+
+def _course(run: GradingRun) -> str:
+    """Fingerprint of what the class is graded by: this version, its solutions, known mistakes and points."""
+    state = hashlib.sha256(__version__.encode())
+    for lesson in run.lessons:
+        folder = lesson.solution.parent
+        for path in sorted([*folder.glob("*.toml"), *folder.glob("*.py")]):
+            state.update(f"\0{path.name}\0".encode() + path.read_bytes())
+    return state.hexdigest()[:16]
 
 
 def _in_words(setup: Mapping[str, Any]) -> str:
-    lessons = " ".join(f"--lesson {lesson}" for lesson in setup.get("lessons", ()))
-    return f"--seed {setup.get('seed')} --device {setup.get('device')} {lessons}"
+    lessons = " ".join(f"--lesson {lesson}" for lesson in setup["lessons"])
+    isolation = " --sandbox none" if setup["sandbox"] == "none" else ""
+    return f"--seed {setup['seed']} --device {setup['device']}{isolation} {lessons}"
 
 
-def _read(path: Path, run: GradingRun, seed_given: bool) -> tuple[int, dict[str, SubmissionResult]]:
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+def _read(path: Path, seal: Seal, run: GradingRun, sandbox: str, seed_given: bool) -> _Before | None:
+    """What an earlier run left; None where there is none, or none that had begun."""
     try:
-        setup = json.loads(lines[0])
-        schema = str(setup.get("schema", _BEFORE_SCHEMAS))
-        setup = {
-            "schema": schema,
-            "seed": int(setup["seed"]),
-            "device": str(setup["device"]),
-            "lessons": [str(key) for key in setup["lessons"]],
-        }
+        file = os.fdopen(open_regular(path), "rb")
+    except FileNotFoundError:
+        return None
+    except NotRegular as error:
+        raise JournalError(
+            f"보통 파일이 아니에요(링크, 파이프, 장치, 폴더): {path}. "
+            f"무엇인지 확인하고 지운 다음 처음부터 채점해 주세요: rm -r {shlex.quote(str(path))}"
+        ) from error
+    with file:
+        first = file.readline(_MAX_LINE)
+        if not first.endswith(b"\n") and len(first) < _MAX_LINE:
+            return None  # broken off before there was anything to keep
+        setup = _setup_in(first, seal, path)
+        _refuse_other(setup, run, sandbox, seed_given)
+        done = {}
+        while line := file.readline(_MAX_LINE):
+            body = seal.opened(line, setup["run"])
+            try:
+                result = None if body is None else submission_from_document(json.loads(body))
+            except (ValueError, RecursionError, ResultsError):  # a seal of ours, but of other code than this
+                continue
+            if result is not None:  # else half a line, or somebody else's: that student is graded again
+                done[result.student] = result
+    return _Before(setup["seed"], setup["run"], done)
+
+
+def _setup_in(line: bytes, seal: Seal, path: Path) -> dict[str, Any]:
+    body = seal.opened(line, _SETUP)
+    if body is not None:
+        setup: dict[str, Any] = json.loads(body)
+        if setup["schema"] == SCHEMA:
+            return setup
+    _refuse_foreign(line, path)
+    raise JournalError(
+        f"이 컴퓨터의 이 계정이 쓴 기록이 아니거나, 누가 고친 기록이에요: {path}. 이어서 하려면 채점을 시작한 계정으로 "
+        f"다시 해 주세요. 그럴 수 없으면 지우고 처음부터 채점해 주세요: rm {shlex.quote(str(path))}"
+    )
+
+
+def _refuse_foreign(line: bytes, path: Path) -> None:
+    """Say what a first line is that may not be believed: no journal at all, or one of another version."""
+    try:
+        setup = json.loads(line)
+        schema, seed = str(setup.get("schema", _BEFORE_SCHEMAS)), int(setup["seed"])
+        if not isinstance(setup["device"], str) or not isinstance(setup["lessons"], list):
+            raise TypeError
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
         raise JournalError(
-            f"파일을 읽을 수 없어요: {path}. 지우고 --resume 없이 다시 채점해 주세요: rm {path}"
+            f"파일을 읽을 수 없어요: {path}. 지우고 처음부터 다시 채점해 주세요: rm {shlex.quote(str(path))}"
         ) from error
     if schema != SCHEMA:
         raise JournalError(
-            f"다른 버전의 한 스텝으로 하다가 멈춘 채점이라 이어서 할 수 없어요 (형식 {schema}, 지금은 {SCHEMA}). "
-            f"처음부터 채점해 주세요. 같은 시드로 하려면: --seed {setup['seed']}"
+            f"다른 버전의 한 스텝으로 채점한 기록이라 이어서 할 수 없어요 (형식 {schema[:40]}, 지금은 {SCHEMA}). "
+            f"처음부터 채점해 주세요. 같은 시드로 하려면: --seed {seed}"
         )
-    seed: int = setup["seed"]
-    if setup != {**_setup(run), "seed": seed} or (seed_given and seed != run.seed):
+
+
+def _refuse_other(setup: Mapping[str, Any], run: GradingRun, sandbox: str, seed_given: bool) -> None:
+    """Two gradings in one would be unfair: the run before went by other options or another course."""
+    now = {**_setup(run, sandbox), "run": setup["run"]}
+    if (seed_given and setup["seed"] != run.seed) or any(
+        now[key] != setup[key] for key in ("device", "sandbox", "lessons")
+    ):
         raise JournalError(
-            f"멈춘 채점과 옵션이 달라요. 멈춘 채점의 옵션은 {_in_words(setup)} 이에요. "
-            "이 옵션으로 이어서 하거나, --resume 없이 처음부터 채점해 주세요."
+            f"앞의 채점과 옵션이 달라요. 앞의 채점의 옵션은 {_in_words(setup)} 이에요. "
+            "이 옵션으로 이어서 하거나, --resume과 --changed-only 없이 처음부터 채점해 주세요."
         )
-    done = {}
-    for line in lines[1:]:
-        try:
-            result = submission_from_document(json.loads(line))
-        except (ValueError, RecursionError, ResultsError):
-            continue  # the line that was being written when the run was killed
-        done[result.student] = result
-    return seed, done
+    if now["course"] != setup["course"]:
+        raise JournalError(
+            "앞의 채점 뒤에 한 스텝의 버전이나 정답, 채점 기준이 바뀌어서 이어서 할 수 없어요. "
+            f"--resume과 --changed-only 없이 처음부터 채점해 주세요. 같은 시드로 하려면: --seed {setup['seed']}"
+        )

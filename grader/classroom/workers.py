@@ -40,7 +40,7 @@ _MOST_MEMORY = 3 * 2**29
 """A worker that has come to hold more (1.5 GiB) is replaced, by one that has to play the mistakes anew."""
 _END_SECONDS = 10.0  # until a worker that was told to end is killed
 _DIED_AT_START = (
-    "채점하는 프로세스가 시작하다가 죽었어요 (종료 코드 {}). 메모리가 모자라지 않은지 확인하고, "
+    "채점하는 프로세스가 시작하다가 죽었어요 ({}). 메모리가 모자라지 않은지 확인하고, "
     "--jobs를 줄여 --resume으로 이어서 채점해 주세요."
 )
 
@@ -122,8 +122,7 @@ class _Worker:
     def __init__(self, run: "GradingRun", work: Work) -> None:
         self.connection, inside = multiprocessing.Pipe()
         self.usable, self._started = True, False
-        self.process: Any = _context().Process(target=_serve, args=(inside, run, work), daemon=True)
-        self.process.start()
+        self.process = _begun((inside, run, work))
         inside.close()  # the worker's end of the pipe is then its alone, and a dead worker is noticed
 
     def take(self, turn: _Turn) -> None:
@@ -145,7 +144,7 @@ class _Worker:
             self.process.join(_END_SECONDS)
             self.end()
             if not self._started:
-                raise WorkerDied(_DIED_AT_START.format(self.process.exitcode)) from None
+                raise WorkerDied(_DIED_AT_START.format(f"종료 코드 {self.process.exitcode}")) from None
             return True, None
         if said == "error":
             raise content
@@ -162,6 +161,26 @@ class _Worker:
         """Tell it to end."""
         self.connection.close()
         self.process.terminate()
+
+
+def _begun(arguments: tuple[Any, ...]) -> Any:
+    """A process that serves.
+
+    Raises:
+        WorkerDied: none can be started.
+    """
+    for last in (False, True):
+        process = _context().Process(target=_serve, args=arguments, daemon=True)
+        try:
+            process.start()
+            return process
+        except (
+            EOFError,
+            OSError,
+        ) as error:  # what forks them was killed just now; the next try begins another
+            if last:
+                raise WorkerDied(_DIED_AT_START.format(error)) from error
+    raise AssertionError
 
 
 def _end_all(workers: "Sequence[_Worker]") -> None:

@@ -34,6 +34,12 @@ def grade(
     sandbox: Annotated[str, typer.Option(help="auto, bwrap, none")] = "auto",
     seed: Annotated[int | None, typer.Option(help="난수 시드. 같은 시드는 같은 결과를 내요", min=0)] = None,
     resume: Annotated[bool, typer.Option("--resume", help="멈춘 채점을 이어서 해요")] = False,
+    changed_only: Annotated[
+        bool,
+        typer.Option(
+            "--changed-only", help="지난 채점 뒤에 새로 냈거나 바뀐 것만 채점하고 나머지는 그대로 둬요"
+        ),
+    ] = False,
     ray: Annotated[
         str | None, typer.Option(help="Ray 클러스터의 주소: auto, 10.0.0.5:6379, local(이 컴퓨터)")
     ] = None,
@@ -41,6 +47,14 @@ def grade(
     """반 전체를 채점하고 결과표와 피드백 페이지를 만들어요."""
     from grader.classroom import workers
 
+    if ray in (None, "local") and os.name == "posix":  # elsewhere Ray looks there for its cluster
+        from grader.classroom.scratch import own_temporary_folder
+
+        own_temporary_folder()
+    if ray is None and sandbox != "none":
+        from grader.sandbox import cgroups
+
+        cgroups.divide(cgroups.own_group())  # before anything is started that would stand in the way
     if ray is None:
         workers.get_ready()  # while this process imports torch too
     from grader.classroom.grading import MAX_SEED
@@ -69,20 +83,28 @@ def grade(
         ray=ray,
     )
     walls = "none" if sandbox == "none" else "bwrap"
-    journal, run = Journal.open(out_dir, run, walls, resume=resume, seed_given=seed is not None)
+    journal, run = Journal.open(
+        out_dir, run, walls, resume=resume, changed_only=changed_only, seed_given=seed is not None
+    )
+    chosen = ["--out", str(out_dir), "--resume", "--device", run.device]
+    chosen += [word for key in lesson or () for word in ("--lesson", key)]
+    chosen += ["--sandbox", sandbox] if sandbox != "auto" else []
+    chosen += ["--ray", ray] if ray else []
+    again = shlex.join(["grader", "grade", str(submissions), *chosen])
     try:
         _graded(run, handed_in, journal)
+        result = journal.result(handed_in)
+        write_report(out_dir, result, course)
+        journal.close()
     except KeyboardInterrupt:
-        chosen = ["--out", str(out_dir), "--resume", "--device", run.device]
-        chosen += [word for key in lesson or () for word in ("--lesson", key)]
-        chosen += ["--sandbox", sandbox] if sandbox != "auto" else []
-        chosen += ["--ray", ray] if ray else []
-        again = ["grader", "grade", str(submissions), *chosen]
-        complain(f"\n멈췄어요. 이어서 하려면: {shlex.join(again)}")
+        complain(f"\n멈췄어요. 이어서 하려면: {again}")
         raise typer.Exit(130) from None
-    result = journal.result(handed_in)
-    write_report(out_dir, result, course)
-    journal.close()
+    except OSError as error:  # a full disk, most likely
+        where = f"{error.filename}: " if error.filename is not None else ""
+        raise CommandError(
+            f"{where}파일을 읽거나 쓰지 못해서 멈췄어요 ({error.strerror or error}). 채점한 것은 남아 있어요. "
+            f"남은 디스크 공간(df -h)과 권한을 확인하고 이어서 채점해 주세요: {again}"
+        ) from error
     out.print(class_table(result, width=out.width))
     if unread := passed_over(submissions):
         say(unread)

@@ -7,6 +7,7 @@ from grader.course import Exercise
 from grader.feedback import CheckResult, Diagnosis, Feedback, Moment, Named, Status
 from grader.judging.diagnose import diagnose
 from grader.judging.judge import Verdict, judge
+from grader.judging.parsing import parsed
 from grader.judging.reference import Reference
 from grader.observe.trace import Trace
 from grader.submission.file import Place, SourceFile
@@ -175,9 +176,8 @@ def _with_lines(exercise: Exercise, diagnosis: Diagnosis, origin: Origin) -> Dia
 
 def _is_blank(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
     """Whether the learner has not begun: the starter's own exception before anything ran, or no statement at all."""
-    try:
-        tree = ast.parse(origin.source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(origin.source)
+    if tree is None:
         return False
     found = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == name]
     failure = verdict.failure
@@ -203,9 +203,8 @@ def _says_nothing(node: ast.FunctionDef | ast.ClassDef) -> bool:
 
 def _definition(name: str, origin: Origin) -> tuple[int | None, int | None, dict[str, int]]:
     """Lines (of the program) of the last definition of `name`, of its last return and, for a class, of its methods."""
-    try:
-        tree = ast.parse(origin.source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(origin.source)
+    if tree is None:
         return None, None, {}
     offset = origin.first_line - 1
     for node in reversed(tree.body):

@@ -17,6 +17,7 @@ from functools import cached_property
 
 from grader.judging.alignment import aligned
 from grader.judging.inline import head, inlined
+from grader.judging.parsing import parsed
 from grader.judging.roles import Definition, renamed, roles
 
 _GAP = (
@@ -261,9 +262,8 @@ def _names(theirs: Definition, its: Definition) -> dict[str, str]:
 
 def _definition(text: str, name: str | None) -> Definition | None:
     """The (last) definition of `name`; of anything for None."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(text)
+    if tree is None:
         return None
     found = [
         node

@@ -1,15 +1,13 @@
 """What a learner has passed, predicted, and which hints were read: one small JSON file in the user's data folder."""
 
 import json
-import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from grader.files import write_whole
+from grader.paths import user_folder
 
 
 @dataclass
@@ -32,9 +30,8 @@ class Progress:
 
     @classmethod
     def path(cls) -> Path:
-        """The file; the environment variable HANSTEP_HOME moves it (tests and CI keep out of the user's)."""
-        home = os.environ.get("HANSTEP_HOME")
-        return (Path(home) if home else platformdirs.user_data_path("hanstep")) / "progress.json"
+        """The file."""
+        return user_folder() / "progress.json"
 
     @classmethod
     def load(cls) -> "Progress":

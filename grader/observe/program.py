@@ -133,7 +133,7 @@ def without_addresses(text: str) -> str:
     return _TEMPORARY.sub(r"\1…", re.sub(r"0x[0-9a-f]{6,16}\b", "0x…", text))
 
 
-_TEMPORARY = re.compile(r"(/(?:tmp|hanstep-|step-))[a-z0-9_]{8}\b")
+_TEMPORARY = re.compile(r"(/(?:tmp|hanstep[-.]|step-))[a-z0-9_]{8}\b")
 """As `tempfile` names them, one in another too: those of Python itself, and ours."""
 
 

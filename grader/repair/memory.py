@@ -11,6 +11,7 @@ from itertools import chain, count
 
 from grader.course import Exercise
 from grader.judging.judge import difference
+from grader.judging.parsing import parsed
 from grader.observe.trace import Run
 from grader.repair.search import Runner
 
@@ -20,9 +21,8 @@ _DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetCom
 
 def keeper_line(source: str, name: str) -> int | None:
     """The line of what could outlive a call of the definition of `name`; None where there is nothing of the kind."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(source)
+    if tree is None:
         return None
     definitions = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
     its = [n for n in definitions if n.name == name][-1:]

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from grader.judging.parsing import parsed
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
@@ -66,10 +68,9 @@ class Definition:
             LookupError: the text is no program, or does not define the name.
         """
         self.lines = text.split("\n")  # as Python counts: splitlines() also breaks at form feeds
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise LookupError(name) from error
+        tree = parsed(text)
+        if tree is None:
+            raise LookupError(name)
         kinds = (ast.FunctionDef, ast.ClassDef)
         found = [n for n in tree.body if isinstance(n, kinds) and n.name == name]
         if not found:

@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import Self
 
 from grader.observe.trace import Run, TraceError, from_bytes
-from grader.sandbox.client import Child, Ended, Limits, Unasked
+from grader.sandbox.client import Child, Limits
+from grader.sandbox.endings import Ended, ServerGone, Unasked
 from grader.sandbox.inspection import refuse_oversized
 
 
@@ -83,11 +84,10 @@ class Attempts:
                 blob = self._asked(exercise, text, scenario)
                 break
             except Ended as end:
-                self._ends += 1
+                self._ends += not isinstance(end, ServerGone)
                 self._end()
-                if not isinstance(
-                    end, Unasked
-                ):  # which may be another variant's doing: once more in a new child
+                # Once more in a new child, where it may be another variant's doing, or was somebody's outside.
+                if not isinstance(end, (Unasked, ServerGone)):
                     break
         if blob is None:
             return None

@@ -1,4 +1,4 @@
-"""Grader's side of the fork server: starts it, talks to its children, and kills them at the limit.
+"""Grader's side of a child: talks to it, and has it killed at the limit.
 
 Nothing a child writes is trusted: its bytes are counted, and each question gets at most one frame as an answer.
 """
@@ -8,37 +8,23 @@ import os
 import selectors
 import signal
 import socket
-import subprocess
-import tempfile
 import time
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
-from grader.errors import HanstepError
 from grader.observe.trace import MAX_TRACE_BYTES
-from grader.sandbox import bubblewrap
-from grader.sandbox.forked import ForkedServer
+from grader.sandbox.endings import WAITED, Ended, ServerGone, Status, Unasked
 from grader.sandbox.inside import frames
 from grader.sandbox.inside.isolation import Bounds
-from grader.sandbox.inside.setting import Setting
 from grader.sandbox.parcels import Parcels, packed
+from grader.sandbox.server_process import SandboxUnavailable, Server
 
-Status = Literal["ran", "timeout", "memory", "crashed", "output"]
-
-_START_SECONDS = 300.0  # import torch, for several servers at once, from a slow disk
 _FORK_SECONDS = 60.0  # until the child is ready: milliseconds, or CUDA's start
 _END_SECONDS = 10.0  # until a killed child is gone
 _CHUNK = 2**16
 _TOOK_TOO_MUCH: dict[str, Status] = {"memory": "memory", "time": "timeout"}
 _TOO_MANY = {"threads": "너무 많은 스레드", "processes": "너무 많은 프로세스"}
-WAITED = "기다리기만 함"
-"""Detail of a timeout of code that hardly computed."""
-_MAIN = "from grader.sandbox.inside.server import main; main()"
-
-
-class SandboxUnavailable(HanstepError):
-    """Submissions cannot be isolated here."""
 
 
 @dataclass(frozen=True)
@@ -54,89 +40,6 @@ class Limits:
     output_bytes: int = 2**20
     """What it prints."""
     trace_bytes: int = MAX_TRACE_BYTES
-
-
-class Ended(Exception):
-    """The child was ended, or ended by itself, before it had answered."""
-
-    def __init__(self, status: Status, detail: str = "") -> None:
-        super().__init__(status, detail)
-        self.status, self.detail = status, detail
-
-
-class Unasked(Ended):
-    """It answered what nobody had asked: forged frames, perhaps of a program that it executed earlier."""
-
-    def __init__(self) -> None:
-        super().__init__("crashed", "요청하지 않은 응답")
-
-
-class Server:
-    """The process that forks, and the control socket to it."""
-
-    def __init__(self, isolate: bool, device: str, setting: Setting, *, forked: bool = False) -> None:
-        self._warm = False
-        with ExitStack() as stack:
-            # Inside bubblewrap /tmp is the server's own.
-            home = "/tmp" if isolate else stack.enter_context(tempfile.TemporaryDirectory(prefix="hanstep-"))
-            self._errors = stack.enter_context(tempfile.TemporaryFile())
-            self.control, inside = socket.socketpair()
-            stack.callback(self.control.close)
-            command = bubblewrap.python(bubblewrap.search_path(isolate=isolate), _MAIN)
-            if isolate:
-                command = [*bubblewrap.isolated(device), *command]
-            with inside:
-                self._process = (
-                    ForkedServer(inside, self._errors, home, device)
-                    if forked
-                    else subprocess.Popen(
-                        command,
-                        stdin=inside.fileno(),
-                        stdout=subprocess.DEVNULL,
-                        stderr=self._errors,
-                        cwd=home,
-                        env=bubblewrap.environment(device, home),
-                        start_new_session=True,  # Ctrl-C is ours, not the server's
-                    )
-                )
-            frames.send(self.control, asdict(setting))
-            self._resources = stack.pop_all()
-
-    @property
-    def alive(self) -> bool:
-        """Whether it runs; something outside may have killed it between two jobs."""
-        return self._process.poll() is None
-
-    def ready(self) -> None:
-        """Wait until torch is warm.
-
-        Raises:
-            SandboxUnavailable: it ended instead.
-        """
-        if self._warm:
-            return
-        self.control.settimeout(_START_SECONDS)
-        try:
-            frames.receive(self.control)
-        except (EOFError, OSError) as error:
-            self._process.kill()
-            self._process.wait()
-            self._errors.seek(0)
-            last = self._errors.read().decode("utf-8", "replace").strip().splitlines()[-3:]
-            raise SandboxUnavailable(
-                "\n".join(["샌드박스 서버가 시작되지 않았어요. grader doctor로 확인해 보세요.", *last])
-            ) from error
-        self._warm = True
-
-    def close(self) -> None:
-        """Close the control socket, at which the server ends."""
-        self.control.close()
-        try:
-            self._process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._resources.close()
 
 
 class Child:
@@ -164,8 +67,10 @@ class Child:
             finally:
                 os.close(output)
         os.set_blocking(self._output, False)
-        for source in (self._channel, self._output, self._control):
-            self._selector.register(source, selectors.EVENT_READ)
+        self._server_ended = server.ended
+        for source in (self._channel, self._output, self._control, self._server_ended):
+            if source is not None:
+                self._selector.register(source, selectors.EVENT_READ)
 
     def load(self, source: str) -> None:
         """Have the submission's text executed as a module.
@@ -286,6 +191,8 @@ class Child:
             except (EOFError, OSError):
                 self._gone = {}
             self._read_channel()  # its last words
+        elif source == self._server_ended:
+            self._gone = {}
         elif source is self._channel:
             self._read_channel(once=True)
         else:
@@ -331,7 +238,7 @@ class Child:
         if reason in _TOO_MANY:
             return Ended("crashed", _TOO_MANY[reason])
         if not isinstance(status, int):
-            return Ended("crashed")
+            return ServerGone()
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             if number in (signal.SIGKILL, signal.SIGXCPU):

@@ -11,11 +11,13 @@ from grader.observe.trace import Trace, TraceError, from_bytes
 from grader.sandbox import bubblewrap
 from grader.sandbox.attempts import AttemptLimits, Attempts
 from grader.sandbox.bubblewrap import explain, probe
-from grader.sandbox.client import WAITED, Child, Ended, Limits, SandboxUnavailable, Server, Status
+from grader.sandbox.client import Child, Limits
+from grader.sandbox.endings import WAITED, Ended, ServerGone, Status
 from grader.sandbox.forked import can_fork
 from grader.sandbox.inside.setting import Setting
 from grader.sandbox.inspection import refuse_oversized
 from grader.sandbox.parcels import Parcels
+from grader.sandbox.server_process import SandboxUnavailable, Server
 
 
 @dataclass(frozen=True)
@@ -124,13 +126,16 @@ class Sandbox:
             Cancelled: `cancel` was called.
         """
         outcomes: list[Outcome] = []
+        servers = 2  # one may be killed from outside, which is nobody's fault
         while len(outcomes) < len(job.exercises):
             self._heed_cancel()
             rest = job.exercises[len(outcomes) :]
             if time.monotonic() > until:
                 outcomes += [Outcome(name, "timeout", None, 0.0, OVER) for name in rest]
-            else:
-                outcomes += self._run_fork(job.source, rest, seed, until)
+                continue
+            ran, gone = self._run_fork(job.source, rest, seed, until)
+            servers -= gone
+            outcomes += ran if servers or not gone else [*ran, Outcome(rest[len(ran)], "crashed", None, 0.0)]
         self.clock_ended += sum(outcome.detail in (WAITED, OVER) for outcome in outcomes)
         return outcomes
 
@@ -152,10 +157,21 @@ class Sandbox:
 
     def _start(self) -> "Server":
         forked = self._forked and can_fork(self._device)
-        return Server(self._isolate, self._device, self._setting, forked=forked)
+        return Server(
+            self._isolate,
+            self._device,
+            self._setting,
+            memory_bytes=self._limits.memory_bytes,
+            forked=forked,
+        )
 
-    def _run_fork(self, source: str, exercises: Sequence[str], seed: int, until: float) -> list[Outcome]:
-        """Outcomes of the first exercises, up to the exercise that ended the child (at least one)."""
+    def _run_fork(
+        self, source: str, exercises: Sequence[str], seed: int, until: float
+    ) -> tuple[list[Outcome], bool]:
+        """Outcomes of the first exercises, up to the one that ended the child; whether the server went with it.
+
+        Without the server there is no outcome of the exercise that was played, else at least one.
+        """
         outcomes: list[Outcome] = []
         server = self._running()
         started = time.perf_counter()
@@ -169,6 +185,8 @@ class Sandbox:
                 started = time.perf_counter()
                 blob = child.play(exercise, seed)
                 outcomes.append(_observed(exercise, blob, time.perf_counter() - started))
+        except ServerGone:
+            return outcomes, True
         except Ended as end:
             seconds = time.perf_counter() - started
             # A child that ends while it loads the submission would end there again for each exercise.
@@ -176,7 +194,7 @@ class Sandbox:
             outcomes += [Outcome(name, end.status, None, seconds, end.detail) for name in ended]
         finally:
             self._give_up_if(not child.close())
-        return outcomes
+        return outcomes, False
 
     def _running(self) -> Server:
         """A server that answers."""

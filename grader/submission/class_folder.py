@@ -80,7 +80,7 @@ def passed_over(folder: Path) -> str:
 def _read_student(
     entry: "os.DirEntry[str]", student: str, root: str, exercise_names: Collection[str]
 ) -> Submission:
-    path = Path(entry.path)
+    path = Path(root, entry.name)
     if os.path.islink(path):
         target = link_target(path, root)
         if target is None or str(target) == root:
@@ -90,7 +90,7 @@ def _read_student(
             message = _LINK_TO_OTHER.format(display_name(other))
             return Submission(student, (), (Unreadable(display_name(entry.name), message),))
         path = target
-    return read_files(path, student, exercise_names)
+    return read_files(path, student, exercise_names, Path(root))
 
 
 def _is_student(entry: "os.DirEntry[str]") -> bool:
@@ -140,9 +140,10 @@ def _other_student(link: Path, root: str) -> str | None:
     """Name of the first student's entry that a link directly under `root` leads to or through."""
     path = os.path.join(root, link.name)
     for _ in range(_MAX_HOPS):
-        if not os.path.islink(path):
+        try:
+            path = os.path.join(os.path.dirname(path), os.readlink(path))
+        except OSError:  # it is no link, or not any more
             break
-        path = os.path.join(os.path.dirname(path), os.readlink(path))
         for way in (os.path.normpath(path), os.path.realpath(path)):
             inside = way.startswith(root.rstrip(os.sep) + os.sep)
             name, *within = os.path.relpath(way, root).split(os.sep) if inside else [""]

@@ -4,9 +4,10 @@ import codecs
 import os
 import re
 import shlex
-import stat
 import unicodedata
 from pathlib import Path
+
+from grader.files import NotRegular, open_folder_below, open_regular
 
 MAX_FILE_BYTES = 20 * 1024 * 1024
 """A notebook with many plots stays below this; what is larger holds data, not an exercise."""
@@ -41,17 +42,21 @@ class ReadError(ValueError):
     """A handed-in file that cannot be read; its text is Korean and ends with what mends it."""
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, root: Path | None = None) -> str:
     r"""Read a text file with whatever encoding it has; lines end in `\n`, there is no byte order mark.
 
     A byte order mark decides first, then a PEP 263 cookie (`.py` only), then UTF-8 and cp949 are tried.
     A cookie that contradicts the bytes is ignored. Links are not followed, and only a regular file is read: a pipe
     could make us wait for ever.
 
+    Args:
+        path: the file.
+        root: a folder above it; no link below this folder is followed either.
+
     Raises:
         ReadError: it cannot be opened, is no regular file, is larger than `MAX_FILE_BYTES`, or is not text.
     """
-    text = _decoded(_bytes(path), has_cookie=path.suffix.lower() != ".ipynb")
+    text = _decoded(_bytes(path, root), has_cookie=path.suffix.lower() != ".ipynb")
     if "\0" in text:
         raise ReadError("텍스트 파일이 아니에요(NUL 문자가 있어요). 파일을 열어 UTF-8로 다시 저장해 주세요.")
     return unix_lines(text)
@@ -105,25 +110,30 @@ def _printable(character: str) -> str:
     return character
 
 
-def _bytes(path: Path) -> bytes:
-    flags = os.O_RDONLY
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):  # each exists on some systems only
-        flags |= getattr(os, name, 0)
+def _bytes(path: Path, root: Path | None) -> bytes:
     try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):  # opening a device can already have an effect
-            raise ReadError(_NOT_REGULAR)
-        with open(os.open(path, flags), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise ReadError(_NOT_REGULAR)
-            if status.st_size > MAX_FILE_BYTES:
-                raise ReadError(_too_large(path, status.st_size))
+        with os.fdopen(_opened(path, root), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > MAX_FILE_BYTES:
+                raise ReadError(_too_large(path, size))
             data = file.read(MAX_FILE_BYTES + 1)
+    except NotRegular as error:
+        raise ReadError(_NOT_REGULAR) from error
     except OSError as error:
         raise ReadError(_cannot_open(path, error)) from error
     if len(data) > MAX_FILE_BYTES:
         raise ReadError(_too_large(path, len(data)))
     return data
+
+
+def _opened(path: Path, root: Path | None) -> int:
+    if root is None:
+        return open_regular(path)
+    folder = open_folder_below(root, path.parent)
+    try:
+        return open_regular(path.name, dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 def _decoded(data: bytes, *, has_cookie: bool) -> str:

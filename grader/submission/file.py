@@ -1,9 +1,11 @@
 """One handed-in file -> the program that is graded, each of whose lines remembers its cell."""
 
 import ast
+import gc
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -101,8 +103,8 @@ class SourceFile:
         return {name: problem for problem in self.problems for name in problem.mentioned()}
 
 
-def read_source(path: Path, name: str, exercises: Collection[str]) -> SourceFile:
-    """Read one `.ipynb` or `.py` file; `name` is what messages call it.
+def read_source(path: Path, name: str, exercises: Collection[str], root: Path | None = None) -> SourceFile:
+    """Read one `.ipynb` or `.py` file; `name` is what messages call it, and no link below `root` is followed.
 
     A cell that does not parse becomes a problem, and the other cells are still read. The same holds for a `# %%`
     cell of a `.py` file. Nothing is executed.
@@ -110,7 +112,24 @@ def read_source(path: Path, name: str, exercises: Collection[str]) -> SourceFile
     Raises:
         ReadError: the file cannot be read, or holds more code than is read (see `grader.submission.cells`).
     """
-    text = read_text(path)
+    text = read_text(path, root)
+    with _uncollected():
+        return _read(path, name, text, exercises)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Trees hold no circles, and the collector would go through all of a large one again and again: half the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> SourceFile:
     is_module = path.suffix.lower() != ".ipynb"
     cells = percent_cells(text) if is_module else notebook_cells(text)
     size = sum(len(cell.text) for cell in cells)
@@ -123,8 +142,7 @@ def read_source(path: Path, name: str, exercises: Collection[str]) -> SourceFile
     problems: list[Problem] = []
     for unit, statements in zip(units, kept, strict=True):
         cell, before = unit.cell, len(lines)
-        for statement in statements:
-            defines |= {name: before + line for name, line in defined_names(statement).items()}
+        defines |= {name: before + line for name, line in defined_names(unit.block, statements).items()}
         if unit.error is not None:
             problems.append(Problem(before + unit.error.line, str(unit.error), cell.text, cell.exercises))
         lines += without_others(unit.block, statements)
@@ -137,7 +155,7 @@ def carried_names(cells: Sequence[Cell], exercises: Collection[str]) -> set[str]
     """Names that a notebook of these cells brings along when it is graded; `*` stands for unknown ones."""
     blocks = [_unit(cell).block for cell in cells]
     kept = select(blocks, exercises, is_module=False)
-    return {name for statements in kept for statement in statements for name in bound_names(statement)}
+    return set().union(*map(bound_names, blocks, kept))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from grader.files import open_folder_below
 from grader.submission.decoding import display_name
 from grader.submission.names import listed, natural
 
@@ -41,16 +42,20 @@ class Found:
     hidden: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
 
-    def search(self, root: Path) -> None:
-        """Go through the folders breadth first, so that a limit cuts off what lies deepest."""
-        real_root = os.path.realpath(root)
+    def search(self, top: Path, root: Path | None = None) -> None:
+        """Go through the folders breadth first, so that a limit cuts off what lies deepest.
+
+        No link below `root` is followed (without one: below `top`).
+        """
+        real_root = os.path.realpath(top)
         left = MAX_ENTRIES
-        queue = deque([(root, "", 0)])
+        queue = deque([(top, "", 0)])
         while queue:
             folder, prefix, depth = queue.popleft()
             try:
-                with os.scandir(folder) as listing:
-                    entries = sorted(islice(listing, left), key=lambda e: natural(display_name(e.name)))
+                entries = sorted(
+                    _listed(folder, root or top, left), key=lambda e: natural(display_name(e.name))
+                )
             except OSError as error:
                 message = f"폴더를 열 수 없어요({error.strerror}). 읽을 권한이 있는지 확인해 주세요."
                 self.unreadable.append(Unreadable(prefix or "./", message))
@@ -64,7 +69,7 @@ class Found:
                 if not self._take(entry, name, real_root):
                     continue
                 if depth < MAX_DEPTH:
-                    queue.append((Path(entry.path), f"{name}/", depth + 1))
+                    queue.append((entry.path, f"{name}/", depth + 1))
                 else:
                     self._limit(f"{name}/", f"폴더가 {MAX_DEPTH}겹보다 깊어요.")
             if left <= 0:
@@ -80,24 +85,24 @@ class Found:
         if self.others:
             yield f".py와 .ipynb만 읽어요. 읽지 않은 것: {listed(self.others)}"
 
-    def _take(self, entry: "os.DirEntry[str]", name: str, root: str) -> bool:
+    def _take(self, entry: "_Entry", name: str, root: str) -> bool:
         """Sort an entry into its list; True for a folder to go through."""
         is_source = entry.name.lower().endswith(SUFFIXES)
         if is_skipped(entry.name):
             # "._x.ipynb" is what macOS adds to archives beside "x.ipynb".
             if is_source and not entry.name.startswith("._"):
                 self.hidden.append(name)
-        elif os.path.islink(entry.path):
-            if link_target(Path(entry.path), root) is None:
+        elif entry.is_link:
+            if link_target(entry.path, root) is None:
                 self.unreadable.append(Unreadable(name, LINK_MESSAGE))
             else:
                 self.links.append(name)
-        elif os.path.isdir(entry.path):
+        elif entry.is_folder:
             return True
         elif not is_source:
             self.others.append(name)
         elif len(self.files) < MAX_FILES:
-            self.files.append((name, Path(entry.path)))
+            self.files.append((name, entry.path))
         else:
             self._limit("./", f".py와 .ipynb 파일이 {MAX_FILES}개 넘게 있어요.")
         return False
@@ -106,6 +111,31 @@ class Found:
         limit = Unreadable(name, f"{what} 나머지는 읽지 않았어요. 낼 파일만 남겨 주세요.")
         if limit not in self.unreadable[-1:]:
             self.unreadable.append(limit)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One entry of a folder, as it was when the folder was listed."""
+
+    path: Path
+    is_link: bool
+    is_folder: bool
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+
+def _listed(folder: Path, root: Path, most: int) -> list[_Entry]:
+    opened = open_folder_below(root, folder)
+    try:
+        with os.scandir(opened) as listing:
+            return [
+                _Entry(folder / entry.name, entry.is_symlink(), entry.is_dir(follow_symlinks=False))
+                for entry in islice(listing, most)
+            ]
+    finally:
+        os.close(opened)
 
 
 def is_skipped(name: str) -> bool:

@@ -9,8 +9,10 @@ import ast
 import builtins
 import re
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
@@ -40,6 +42,11 @@ class Block:
     tagged: frozenset[int]
     """Which of the statements stand in a cell tagged for an exercise."""
 
+    @cached_property
+    def uses(self) -> tuple["_Uses", ...]:
+        """What each statement binds and reads: asked for again and again, and there can be 100,000."""
+        return tuple(_Uses([statement]) for statement in self.body)
+
 
 def parse(text: str) -> list[ast.stmt]:
     """Top-level statements of the text.
@@ -60,8 +67,8 @@ def parse(text: str) -> list[ast.stmt]:
         raise ParseError(f"Python 코드로 읽을 수 없는 글자가 있어요({error}).", 1) from error
 
 
-def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bool) -> list[list[ast.stmt]]:
-    """The statements of each block that are kept.
+def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bool) -> list[list[int]]:
+    """The positions of the statements in each block that are kept.
 
     Kept are everything in tagged cells, imports, definitions, assignments to an exercise's name, and
     assignments that run no code and read only what is kept, also inside `if` and `try`. In a module an
@@ -70,53 +77,58 @@ def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bo
     """
     wanted = _leant_on(blocks, exercises) if is_module else frozenset()
     known = {*dir(builtins), "__name__", "__file__", "__doc__"}
-    kept: list[list[ast.stmt]] = []
+    kept: list[list[int]] = []
     for block in blocks:
         kept.append([])
-        for index, statement in enumerate(block.body):
-            if index in block.tagged or _is_kept(statement, exercises, wanted, known):
-                kept[-1].append(statement)
-                known |= bound_names(statement)
+        for index, (statement, uses) in enumerate(zip(block.body, block.uses, strict=True)):
+            if index in block.tagged or _is_kept(statement, uses, exercises, wanted, known):
+                kept[-1].append(index)
+                known |= uses.bound
     return kept
 
 
-def defined_names(statement: ast.stmt) -> dict[str, int]:
-    """Functions, classes and variables that a top-level statement binds, with the last line that does."""
-    return _Uses([statement]).defined
+def defined_names(block: Block, kept: Iterable[int]) -> dict[str, int]:
+    """Functions, classes and variables that top-level statements bind, with the line of the last one that does."""
+    names: dict[str, int] = {}
+    for index in kept:
+        names |= block.uses[index].defined
+    return names
 
 
-def bound_names(statement: ast.stmt) -> set[str]:
-    """Names that a top-level statement binds, imports too; `*` stands for those of a star import."""
-    return _Uses([statement]).bound
+def bound_names(block: Block, kept: Iterable[int]) -> set[str]:
+    """Names that top-level statements bind, imports too; `*` stands for those of a star import."""
+    return {name for index in kept for name in block.uses[index].bound}
 
 
-def without_others(block: Block, kept: Iterable[ast.stmt]) -> list[str]:
-    """Lines of the block in which only the `kept` statements are left, each where it was."""
+def without_others(block: Block, kept: Iterable[int]) -> list[str]:
+    """Lines of the block in which only the statements at these positions are left, each where it was."""
     source = [line.encode() for line in block.lines]  # the parser's columns count bytes of UTF-8
-    result = [b""] * len(source)
-    chosen = set(map(id, kept))
-    for statement in block.body:
-        if id(statement) not in chosen:
-            continue
+    result = [bytearray() for _ in source]  # added to: a line can hold 100,000 statements
+    for index in kept:
+        statement = block.body[index]
         first, column = _start(statement, source)
         last = (statement.end_lineno or statement.lineno) - 1
         end = _end_with_comment(source[last], statement.end_col_offset or 0)
-        before = _filled(result[first], source[first][:column], column)
+        _fill(result[first], source[first], column)
         if first == last:
-            result[first] = before + source[first][column:end]
+            result[first] += source[first][column:end]
         else:
-            result[first] = before + source[first][column:]
-            result[first + 1 : last] = source[first + 1 : last]
-            result[last] = source[last][:end]
+            result[first] += source[first][column:]
+            for number in range(first + 1, last):
+                result[number] += source[number]
+            result[last] += source[last][:end]
     return [line.decode() for line in result]
 
 
-def _filled(result: bytes, source: bytes, column: int) -> bytes:
-    """What stands before a statement on its line: statements kept there, or a `0` for those dropped."""
+def _fill(result: bytearray, source: bytes, column: int) -> None:
+    """Add what stands before a statement on its line: a `0` for the statements dropped, then spaces."""
     if result:
-        return (result + b";").ljust(column)
-    # Blank: a form feed, or the end of a continued empty line. The statement then starts the line.
-    return b"0;".ljust(column) if source.strip() else b""
+        result += b";"
+    elif source[:column].strip():
+        result += b"0;"
+    else:
+        return  # blank: a form feed, or the end of a continued empty line. The statement then starts the line.
+    result += b" " * (column - len(result))
 
 
 def _start(statement: ast.stmt, source: Sequence[bytes]) -> tuple[int, int]:
@@ -135,12 +147,13 @@ def _end_with_comment(line: bytes, end: int) -> int:
     return len(line) if _REST_OF_LINE.fullmatch(line, end) else end
 
 
-def _is_kept(statement: ast.stmt, exercises: Collection[str], wanted: Set[str], known: Set[str]) -> bool:
+def _is_kept(
+    statement: ast.stmt, uses: "_Uses", exercises: Collection[str], wanted: Set[str], known: Set[str]
+) -> bool:
     if isinstance(statement, (*_IMPORTS, *_DEFINITIONS)):
         return True
     if not _only_binds(statement):
         return False
-    uses = _Uses([statement])
     if not uses.bound.isdisjoint(exercises):
         return True
     if uses.runs_code and uses.bound.isdisjoint(wanted):
@@ -183,36 +196,45 @@ def _leant_on(blocks: Sequence[Block], exercises: Iterable[str]) -> frozenset[st
     Names that only other definitions need are left out, although these definitions are kept. If such a definition
     then lacks its decorator or default, it alone fails to load.
     """
-    needs: dict[str, set[str]] = {}
-    for statement in (statement for block in blocks for statement in block.body):
-        uses = _Uses([statement])
-        read = uses.read | _read_inside(uses.scopes)
-        for name in uses.bound:
-            needs.setdefault(name, set()).update(read)
-    pending = list(exercises)
-    reached: set[str] = set()
-    while pending:
-        name = pending.pop()
-        if name not in reached:
-            reached.add(name)
-            pending.extend(needs.get(name, ()))
+    binding: dict[str, list[_Uses]] = {}
+    for block in blocks:
+        for uses in block.uses:
+            for name in uses.bound:
+                binding.setdefault(name, []).append(uses)
+    names, reached = list(exercises), set(exercises)
+    seen: set[_Uses] = set()
+    while names:
+        for uses in binding.pop(names.pop(), ()):
+            if uses not in seen:  # a statement can bind as many names as it reads
+                seen.add(uses)
+                new = (uses.read | _read_inside(uses.scopes)) - reached
+                reached |= new
+                names += new
     return frozenset(reached)
 
 
 def _read_inside(scopes: Iterable["_Scope"]) -> set[str]:
     """Module-level names that functions, classes and lambdas read once they run."""
     free: set[str] = set()
-    pending: list[tuple[_Scope, frozenset[str]]] = [(scope, frozenset()) for scope in scopes]
+    outer: Counter[str] = Counter()  # how many of the functions around bind a name
+    pending: list[_Scope | set[str]] = list(scopes)
     while pending:
-        scope, outer = pending.pop()
+        scope = pending.pop()
+        if isinstance(scope, set):  # all that stands in a function which binds these names is done
+            outer.subtract(scope)
+            continue
         uses = _Uses([scope.body] if isinstance(scope, ast.Lambda) else scope.body)
-        if isinstance(scope, ast.ClassDef):  # its names are seen by its own statements, not by its methods
-            free |= uses.read - outer - uses.bound
-        else:
-            outer = outer | uses.bound | {argument.arg for argument in _arguments(scope.args)}
-            free |= uses.read - outer
+        own = uses.bound
+        if not isinstance(scope, ast.ClassDef):
+            own |= {argument.arg for argument in _arguments(scope.args)}
+        free |= {name for name in uses.read - own if not outer[name]}
         free |= uses.declared_global
-        pending += [(inner, outer) for inner in uses.scopes]
+        if not isinstance(
+            scope, ast.ClassDef
+        ):  # its names are seen by its own statements, not by its methods
+            outer.update(own)
+            pending.append(own)
+        pending += uses.scopes
     return free
 
 
@@ -223,6 +245,8 @@ def _arguments(arguments: ast.arguments) -> Iterator[ast.arg]:
 
 class _Uses:
     """What nodes bind, read and run in their own scope; inner functions, classes and lambdas stay closed."""
+
+    __slots__ = ("declared_global", "defined", "imported", "read", "runs_code", "scopes")
 
     def __init__(self, nodes: Iterable[ast.AST]) -> None:
         self.defined: dict[str, int] = {}

@@ -57,11 +57,17 @@ def read_submission(path: Path, exercise_names: Collection[str]) -> Submission:
     return read_files(target, shown_name(student) or escaped(student or str(target)), exercise_names)
 
 
-def read_files(path: Path, student: str, exercise_names: Collection[str]) -> Submission:
-    """As `read_submission`, of a folder or file whose student has been named; links are not followed."""
+def read_files(
+    path: Path, student: str, exercise_names: Collection[str], root: Path | None = None
+) -> Submission:
+    """As `read_submission`, of a folder or file whose student has been named; links are not followed.
+
+    Neither are those that are put there meanwhile, below `root` or, without one, below `path`.
+    """
     found = Found()
     if os.path.isdir(path):
-        found.search(path)
+        root = root or path
+        found.search(path, root)
     elif path.suffix.lower() in SUFFIXES or not os.path.lexists(path):
         found.files.append((display_name(path.name), path))
     else:
@@ -83,7 +89,7 @@ def read_files(path: Path, student: str, exercise_names: Collection[str]) -> Sub
                 raise ReadError(
                     f"파일들이 모두 {MAX_STUDENT_BYTES // 2**20} MB를 넘어요. 출력을 지우고 낼 파일만 남겨 주세요."
                 )
-            source = read_source(file, name, exercise_names)
+            source = read_source(file, name, exercise_names, root)
         except ReadError as error:
             found.unreadable.append(Unreadable(name, str(error)))
         else:

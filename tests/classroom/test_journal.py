@@ -1,7 +1,10 @@
-"""The journal: a killed run goes on where it was, and only where that is the same run."""
+"""The journal: a killed run goes on where it was, and only where that is the same run and nobody else wrote in it."""
 
 import json
+import os
 import shlex
+import stat
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,14 +15,15 @@ import pytest
 from grader.classroom.grading import digest
 from grader.classroom.journal import Journal, JournalError, refuse_inside
 from grader.classroom.run import GradingRun
+from grader.classroom.seal import Seal
 from grader.feedback import SubmissionResult
-from grader.report.results import SCHEMA, to_json
+from grader.report.results import SCHEMA, submission_to_document, to_json
 from grader.submission.submission import Submission, read_submission
 from tests.report import samples
 
 COURSE = samples.course()
 RUN = GradingRun(COURSE, COURSE.lessons, seed=7)
-SETUP = {"schema": SCHEMA, "seed": 7, "device": "cpu", "lessons": ["01"]}
+SETUP = {"schema": SCHEMA, "seed": 7, "device": "cpu", "sandbox": "bwrap", "lessons": ["01"]}
 NAMES = ("김하윤", "박지우", "이서준")
 
 Class = list[Submission]
@@ -42,9 +46,15 @@ def graded(submission: Submission) -> SubmissionResult:
 
 
 def opened(
-    out: Path, run: GradingRun = RUN, *, resume: bool = False, seed_given: bool = False
+    out: Path,
+    run: GradingRun = RUN,
+    *,
+    resume: bool = False,
+    changed_only: bool = False,
+    seed_given: bool = False,
+    sandbox: str = "bwrap",
 ) -> tuple[Journal, GradingRun]:
-    return Journal.open(out, run, "bwrap", resume=resume, seed_given=seed_given)
+    return Journal.open(out, run, sandbox, resume=resume, changed_only=changed_only, seed_given=seed_given)
 
 
 def killed_after(out: Path, *done: Submission) -> Path:
@@ -60,7 +70,12 @@ def killed_after(out: Path, *done: Submission) -> Path:
 
 
 def lines_of(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+    """What the lines say; the first without what is new in every run."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+    return [
+        {key: value for key, value in lines[0].items() if key not in ("run", "course", "seal")},
+        *lines[1:],
+    ]
 
 
 # ---- what is kept -------------------------------------------------------------------------------------
@@ -163,16 +178,113 @@ def test_resume_without_an_unfinished_run_begins_one(tmp_path: Path, submissions
     assert not journal.has(submissions[0])
 
 
-def test_the_journal_goes_when_the_run_is_complete(tmp_path: Path, submissions: Class) -> None:
+def test_nothing_is_left_to_resume_when_the_run_is_complete(tmp_path: Path, submissions: Class) -> None:
     """Else the next --resume would find last week's results; a file that is gone already is no error."""
     for removed in (False, True):
-        journal, _ = opened(tmp_path / "out")
+        out = tmp_path / str(removed)
+        journal, _ = opened(out)
         journal.add(graded(submissions[0]))
-        path = tmp_path / "out" / "unfinished.jsonl"
         if removed:
-            path.unlink()
+            (out / "unfinished.jsonl").unlink()
         journal.close()
-        assert list((tmp_path / "out").iterdir()) == []
+        assert [path.name for path in out.iterdir()] == ([] if removed else ["graded.jsonl"])
+        again, _ = opened(out, resume=True)
+        assert not again.has(submissions[0])
+
+
+@pytest.mark.parametrize(
+    "left", [b"", b'{"schema": "hanstep', b"\xff\xfe\x00"], ids=["empty", "half", "bytes"]
+)
+def test_a_run_that_had_not_begun_is_begun(tmp_path: Path, submissions: Class, left: bytes) -> None:
+    """A power cut can leave an empty file, or half a first line: there is nothing in it that could be lost."""
+    path = tmp_path / "unfinished.jsonl"
+    path.write_bytes(left)
+    journal, run = opened(tmp_path, resume=True)
+    assert run == RUN
+    journal.add(graded(submissions[0]))
+    assert opened(tmp_path, resume=True)[0].has(submissions[0])
+    assert lines_of(path)[0] == SETUP
+
+
+def test_a_line_after_half_a_line_is_kept(tmp_path: Path, submissions: Class) -> None:
+    """The kill came while a line was being written: the next one begins on a line of its own."""
+    path = killed_after(tmp_path, *submissions[:2])
+    path.write_bytes(path.read_bytes()[:-100])
+    journal, _ = opened(tmp_path, resume=True)
+    assert [journal.has(s) for s in submissions] == [True, False, False]
+    journal.add(graded(submissions[1]))
+    again, _ = opened(tmp_path, resume=True)
+    assert [again.has(s) for s in submissions] == [True, True, False]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, submissions: Class) -> None:
+    """What was kept before is there when there is room again; the student for whom there was none is not."""
+    journal, _ = opened(tmp_path)
+    journal.add(graded(submissions[0]))
+    with open("/dev/full", "wb", buffering=0) as full:
+        journal._writer._file = full
+        with pytest.raises(OSError, match="No space"):
+            journal.add(graded(submissions[1]))
+    assert not journal.has(submissions[1])
+    again, _ = opened(tmp_path, resume=True)
+    assert [again.has(s) for s in submissions] == [True, False, False]
+
+
+# ---- only what has changed ----------------------------------------------------------------------------
+
+
+def complete(out: Path, submissions: Class) -> None:
+    journal, _ = opened(out)
+    for submission in submissions:
+        journal.add(graded(submission))
+    journal.close()
+
+
+def test_a_later_run_keeps_what_has_not_changed(tmp_path: Path, submissions: Class) -> None:
+    """With the seed of that run, and for the next time too; who left the class is not in the results."""
+    complete(tmp_path / "out", submissions)
+    again = handed_in(tmp_path / "class" / NAMES[1], "def fit():\n    return 'better'\n")
+    journal, run = opened(tmp_path / "out", replace(RUN, seed=12345), changed_only=True)
+    assert run == RUN
+    assert [journal.has(s) for s in (submissions[0], again, submissions[2])] == [True, False, True]
+    journal.add(replace(samples.passed_all(NAMES[1]), digest=digest(again)))
+    assert [s.student for s in journal.result([submissions[0], again]).submissions] == list(NAMES[:2])
+    journal.close()
+    third, _ = opened(tmp_path / "out", changed_only=True)
+    assert [third.has(s) for s in (submissions[0], again, submissions[2])] == [True, True, True]
+
+
+def test_a_later_run_that_is_killed_loses_nothing_either(tmp_path: Path, submissions: Class) -> None:
+    """Whether it is resumed or asked once more for what has changed."""
+    complete(tmp_path, submissions[:1])
+    journal, _ = opened(tmp_path, changed_only=True)
+    journal.add(graded(submissions[1]))
+    for again in ({"resume": True}, {"changed_only": True}):
+        journal, _ = opened(tmp_path, **again)
+        assert [journal.has(s) for s in submissions] == [True, True, False]
+
+
+def test_the_first_run_may_be_asked_for_what_has_changed(tmp_path: Path, submissions: Class) -> None:
+    journal, run = opened(tmp_path, changed_only=True, seed_given=True)
+    assert run == RUN
+    assert not journal.has(submissions[0])
+
+
+def test_a_run_without_either_grades_all_anew(tmp_path: Path, submissions: Class) -> None:
+    complete(tmp_path, submissions)
+    journal, _ = opened(tmp_path)
+    assert not any(journal.has(s) for s in submissions)
+
+
+def test_what_was_graded_by_another_course_is_not_kept(
+    tmp_path: Path, submissions: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A version with other answers, mistakes or points would grade one half of the class by each."""
+    complete(tmp_path, submissions)
+    monkeypatch.setattr("grader.classroom.journal.__version__", "0.0.1")
+    with pytest.raises(JournalError, match=r"정답, 채점 기준이 바뀌어서.*--seed 7"):
+        opened(tmp_path, changed_only=True)
 
 
 # ---- lines that are not believed ----------------------------------------------------------------------
@@ -186,16 +298,24 @@ def other_total(line: str) -> str:
     return json.dumps({**json.loads(line), "score": 28.0})
 
 
-def other_check(line: str) -> str:
-    document = json.loads(line)
-    document["exercises"][0]["checks"][0]["passed"] = True
-    return json.dumps(document)
+def full_marks(line: str) -> str:
+    """As the grader would have written it, but for the key that the forger does not have."""
+    student = json.loads(line)["student"]
+    text = json.dumps(submission_to_document(replace(samples.passed_all(student), digest="0123456789abcdef")))
+    return Seal(bytes(32)).sealed(text, "setup").decode().rstrip()
+
+
+def without_seal(line: str) -> str:
+    return json.dumps({key: value for key, value in json.loads(line).items() if key != "seal"})
 
 
 @pytest.mark.parametrize(
     "spoiled",
-    [cut, other_total, other_check, lambda line: "[" * 100_000, lambda line: "null", lambda line: ""],
-    ids=["half written", "forged total", "forged check", "deep", "null", "empty"],
+    [
+        *(cut, other_total, full_marks, without_seal),
+        *(lambda line: "[" * 100_000, lambda line: "null", lambda line: "", lambda line: "\udcff"),
+    ],
+    ids=["half written", "forged total", "forged marks", "no seal", "deep", "null", "empty", "no text"],
 )
 def test_a_line_that_cannot_be_believed_costs_one_student(
     tmp_path: Path, submissions: Class, spoiled: Callable[[str], str]
@@ -204,19 +324,88 @@ def test_a_line_that_cannot_be_believed_costs_one_student(
     path = killed_after(tmp_path / "out", *submissions)
     lines = path.read_text(encoding="utf-8").split("\n")
     lines[2] = spoiled(lines[2])
-    path.write_text("\n".join(lines), encoding="utf-8")
+    path.write_text("\n".join(lines), encoding="utf-8", errors="surrogateescape")
     journal, _ = opened(tmp_path / "out", resume=True)
     assert [journal.has(s) for s in submissions] == [True, False, True]
+
+
+def test_a_line_of_another_run_is_not_believed(tmp_path: Path, submissions: Class) -> None:
+    """It has our seal, but was made with another seed, or before the course was mended."""
+    other = killed_after(tmp_path / "other", submissions[0]).read_bytes().split(b"\n")[1]
+    path = killed_after(tmp_path / "out")
+    with path.open("ab") as file:
+        file.write(other + b"\n")
+    journal, _ = opened(tmp_path / "out", resume=True)
+    assert not journal.has(submissions[0])
+
+
+@pytest.mark.parametrize("name", ["unfinished.jsonl", "graded.jsonl"])
+def test_a_journal_of_another_user_is_refused(
+    tmp_path: Path, submissions: Class, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whoever can write into the shared folder could have made it. The key is nobody else's to read."""
+    path = killed_after(tmp_path / "out", *submissions)
+    if name == "graded.jsonl":
+        path = path.rename(path.with_name(name))
+    (key,) = Path(os.environ["HANSTEP_HOME"]).glob("journal.key")
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    monkeypatch.setenv("HANSTEP_HOME", str(tmp_path / "another"))
+    with pytest.raises(JournalError, match=f"이 계정이 쓴 기록이 아니거나.* rm .*{name}"):
+        opened(tmp_path / "out", changed_only=True)
+
+
+def test_without_a_place_for_the_key_the_run_goes_on(
+    tmp_path: Path, submissions: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read-only home costs the possibility to resume, not the grading."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("HANSTEP_HOME", str(tmp_path / "file"))
+    journal, _ = opened(tmp_path / "out")
+    journal.add(graded(submissions[0]))
+    with pytest.raises(JournalError, match="이 계정이 쓴 기록이 아니거나"):
+        opened(tmp_path / "out", resume=True)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and devices")
+@pytest.mark.parametrize("kind", ["pipe", "folder", "link", "device"])
+def test_a_journal_that_is_no_file_is_refused_at_once(tmp_path: Path, submissions: Class, kind: str) -> None:
+    """A pipe would be waited for until somebody writes into it, a link followed to where it leads."""
+    elsewhere = killed_after(tmp_path / "elsewhere", *submissions)
+    path = tmp_path / "out" / "unfinished.jsonl"
+    path.parent.mkdir()
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(elsewhere if kind == "link" else "/dev/zero")
+    told: list[str] = []
+
+    def resume() -> None:
+        with pytest.raises(JournalError) as error:
+            opened(tmp_path / "out", resume=True)
+        told.append(str(error.value))
+
+    thread = threading.Thread(target=resume, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert told
+    assert "보통 파일이 아니에요" in told[0]
+    assert told[0].endswith(f"rm -r {path}")
+    if kind != "folder":  # which a run that begins anew does not delete
+        opened(tmp_path / "out")
+        assert lines_of(path) == [SETUP]
+    assert len(lines_of(elsewhere)) == 4
 
 
 # ---- runs that cannot be resumed ----------------------------------------------------------------------
 
 
-def refused(path: Path, run: GradingRun = RUN, *, seed_given: bool = False) -> str:
+def refused(path: Path, run: GradingRun = RUN, *, seed_given: bool = False, sandbox: str = "bwrap") -> str:
     """What is said; what was there stays as it was, for whoever gives the right options next."""
     before = path.read_bytes()
     with pytest.raises(JournalError) as error:
-        opened(path.parent, run, resume=True, seed_given=seed_given)
+        opened(path.parent, run, resume=True, seed_given=seed_given, sandbox=sandbox)
     assert path.read_bytes() == before
     return str(error.value)
 
@@ -281,7 +470,7 @@ def test_a_file_that_is_no_journal_is_refused(tmp_path: Path, line: str) -> None
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "unfinished.jsonl"
-    for data in (b"", b"\xff\xfe\x00\x01", b"\x80\n"):
+    for data in (b"\xff\xfe\x00\x01\n", b"\x80\n"):
         path.write_bytes(data)
         assert "파일을 읽을 수 없어요" in refused(path)
 
@@ -297,7 +486,7 @@ def test_the_seed_of_the_killed_run_goes_on(tmp_path: Path, submissions: Class) 
     assert lines_of(path)[0] == SETUP
 
 
-@pytest.mark.parametrize("other", ["seed", "device", "lessons"])
+@pytest.mark.parametrize("other", ["seed", "device", "lessons", "sandbox"])
 def test_other_options_are_told_and_not_mixed(tmp_path: Path, submissions: Class, other: str) -> None:
     """The message holds the options to type; with them the run goes on."""
     path = killed_after(tmp_path / "out", submissions[0])
@@ -305,9 +494,11 @@ def test_other_options_are_told_and_not_mixed(tmp_path: Path, submissions: Class
         "seed": replace(RUN, seed=8),
         "device": replace(RUN, device="cuda"),
         "lessons": replace(RUN, lessons=(*RUN.lessons, replace(RUN.lessons[0], id="02"))),
+        "sandbox": RUN,
     }[other]
-    told = refused(path, changed, seed_given=True)
-    assert "멈춘 채점과 옵션이 달라요" in told
+    sandbox = "none" if other == "sandbox" else "bwrap"
+    told = refused(path, changed, seed_given=True, sandbox=sandbox)
+    assert "앞의 채점과 옵션이 달라요" in told
     assert "--seed 7 --device cpu --lesson 01" in told
     journal, _ = opened(tmp_path / "out", resume=True, seed_given=True)
     assert journal.has(submissions[0])

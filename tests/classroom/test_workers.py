@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +18,8 @@ from grader.classroom.grading import grade_class
 from grader.classroom.run import GradingRun
 from grader.classroom.workers import WorkerDied, results_here
 from grader.course_files import load_course
-from grader.sandbox.client import SandboxUnavailable
 from grader.sandbox.sandbox import Sandbox
+from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.submission import Submission, read_submission
 from tests.classroom.timeless import timeless
 
@@ -147,6 +148,19 @@ def test_workers_that_do_not_even_start_end_the_run(
     monkeypatch.setattr(workers, "_serve", os._exit)  # called with a pipe, which is no exit status
     with pytest.raises(WorkerDied, match=r"--jobs를 줄여 --resume"):
         list(results_here(RUN, handed_in("a", "b"), work))
+
+
+def test_the_end_of_what_forks_them_costs_nobody_a_result(handed_in: Class) -> None:
+    """Also when it is killed just as another worker is wanted: then there is nobody to answer."""
+    results = results_here(replace(RUN, jobs=1), handed_in("a", "kills", "b"), work)
+    next(results)
+    from multiprocessing.forkserver import _forkserver
+
+    os.kill(_forkserver._forkserver_pid, signal.SIGSTOP)
+    timer = threading.Timer(1, os.kill, (_forkserver._forkserver_pid, signal.SIGKILL))
+    timer.start()
+    rest = names_and(results)
+    assert {name: result is None for name, result in rest.items()} == {"kills": True, "b": False}
 
 
 # ---- a submission that the clock ended --------------------------------------------------------------

@@ -48,6 +48,7 @@ ATTACKS_EXPECTED = {
     "writes_outside": Expected(says=r"OSError: written: \[\]"),
     "deletes_files": Expected("ran|timeout"),
     "kills_parent": Expected(),
+    "outlives_server": Expected("timeout"),
     # Taking more than there is.
     "fork_bomb": Expected(says=r"ChildProcessError: made: 0"),
     "thread_bomb": Expected("crashed", says="너무 많은 스레드"),

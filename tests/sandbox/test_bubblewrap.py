@@ -8,8 +8,8 @@ import pytest
 
 from grader.sandbox import bubblewrap
 from grader.sandbox.bubblewrap import Probe, explain
-from grader.sandbox.client import SandboxUnavailable
 from grader.sandbox.sandbox import Sandbox
+from grader.sandbox.server_process import SandboxUnavailable
 
 
 @pytest.mark.parametrize("kind", ["bwarp", ""])

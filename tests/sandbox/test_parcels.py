@@ -29,7 +29,7 @@ def test_each_module_comes_after_those_that_it_imports(lesson: Any) -> None:
         for place, name in enumerate(parcel):
             needed = set(needed_by(name))
             assert needed <= set(parcel[:place]), name
-        assert sys.modules[parcel[-1]].driver is exercise.driver  # type: ignore[attr-defined]
+        assert sys.modules[parcel[-1]].driver is exercise.driver
 
 
 def test_a_lesson_without_drivers_is_told() -> None:

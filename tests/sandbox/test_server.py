@@ -1,37 +1,100 @@
-"""The process that forks: its end costs one job at most, and nothing of it is left behind."""
+"""The process that forks: its end costs nobody anything, and nothing of it is left behind."""
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from grader.sandbox import bubblewrap
-from grader.sandbox.client import SandboxUnavailable
+from grader.sandbox.client import Child
+from grader.sandbox.endings import ServerGone
 from grader.sandbox.sandbox import Sandbox
+from grader.sandbox.server_process import SandboxUnavailable
+from tests.places import ROOT
 from tests.sandbox.attacks import attack
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, content, run
+from tests.sandbox.processes import alive, descendants
 
 pytestmark = [pytest.mark.sandbox, ONE_PROCESS]
 
 
-def test_its_death_costs_one_job(sandbox: Sandbox, undisturbed: list[object]) -> None:
-    run(sandbox, NEIGHBOUR)
-    assert sandbox._server is not None
-    victims = descendants(sandbox._server._process.pid)
-
-    def kill() -> None:
-        for pid in victims:
-            os.kill(pid, signal.SIGKILL)
-
-    timer = threading.Timer(0.5, kill)
-    timer.start()
+def test_its_death_costs_nobody_anything(sandbox: Sandbox, undisturbed: list[object]) -> None:
+    """Nothing that a submission does ends it: who was in it when it was killed runs once more in a new one."""
+    timer = killed_after(0.5, sandbox)
     outcomes = run(sandbox, attack("endless_loop"))
     timer.join()
-    assert outcomes[0].status == "crashed"
+    assert outcomes[0].status == "timeout"
     assert [content(outcome.trace) for outcome in run(sandbox, NEIGHBOUR)] == undisturbed
+
+
+def test_who_is_there_whenever_it_dies_does_not_run_for_ever(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twice, and then the exercise has crashed; the next begins with a new server."""
+    play, tries = Child.play, []
+
+    def dies(child: Child, exercise: str, seed: int) -> bytes:
+        tries.append(exercise)
+        if exercise == "first":
+            raise ServerGone
+        return play(child, exercise, seed)
+
+    monkeypatch.setattr(Child, "play", dies)
+    assert [outcome.status for outcome in run(sandbox, NEIGHBOUR)] == ["crashed", "ran"]
+    assert tries == ["first", "first", "second"]
+
+
+@pytest.mark.parametrize(
+    "victim",
+    [
+        "the server",
+        *(
+            pytest.param(other, marks=pytest.mark.full)
+            for other in ("bubblewrap", "its first process", "the keeper")
+        ),
+    ],
+)
+def test_no_child_outlives_what_watches_it(patient: Sandbox, victim: str) -> None:
+    """Killed in the middle of an endless loop, which must not go on: nobody is left who would ever end it."""
+    run(patient, NEIGHBOUR)
+    first = top_of(patient)
+    job = threading.Thread(target=run, args=(patient, attack("outlives_server")), daemon=True)
+    job.start()
+    family = [first, *descendants_in_time(first, 4)]
+    time.sleep(0.5)  # the loop goes round
+    place = VICTIMS.index(victim)
+    os.kill(family[place], signal.SIGKILL)
+    assert left_of(family[place:] if victim == "the keeper" else family) == []
+    deadline = time.monotonic() + 60
+    while victim != "the keeper" and top_of(patient) in (None, first) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    again = descendants_in_time(top_of(patient), 4)  # it is run once more
+    os.kill(again[1], signal.SIGKILL)
+    assert left_of(again) == []
+    job.join(60)
+    assert not job.is_alive()
+
+
+@pytest.mark.full
+def test_no_process_outlives_the_grader() -> None:
+    """Nobody is left who would close the server's socket: the kernel does."""
+    code = (
+        "import sys; from tests.sandbox.neighbour import *; from tests.sandbox.attacks import attack\n"
+        "with Sandbox('bwrap', limits=Limits(seconds=120), lessons=['probe']) as sandbox:\n"
+        "    print(sandbox._server._process.pid, flush=True); run(sandbox, attack('outlives_server'))\n"
+    )
+    grader = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert grader.stdout is not None
+    top = int(grader.stdout.readline())
+    family = [top, *descendants_in_time(top, 4)]
+    time.sleep(0.5)
+    grader.kill()
+    grader.communicate()
+    assert left_of(family) == []
 
 
 @pytest.mark.full
@@ -59,18 +122,41 @@ def test_a_child_that_cannot_be_isolated_is_nobodys_crash(monkeypatch: pytest.Mo
     assert not any(alive(pid) for pid in family)
 
 
-def descendants(pid: int) -> list[int]:
-    """Process ids below `pid`."""
-    try:
-        children = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except FileNotFoundError:
-        return []
-    return [found for child in children for found in (child, *descendants(child))]
+VICTIMS = ("bubblewrap", "its first process", "the server", "the keeper", "the child")
+"""Each is the parent of the next."""
 
 
-def alive(pid: int) -> bool:
-    """Whether it runs; what is dead and only waits to be noticed does not."""
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
+def killed_after(seconds: float, sandbox: Sandbox) -> threading.Timer:
+    """Kills the server with everything below it in a while."""
+    run(sandbox, NEIGHBOUR)
+    assert sandbox._server is not None
+    victims = descendants(sandbox._server._process.pid)
+
+    def kill() -> None:
+        for pid in victims:
+            os.kill(pid, signal.SIGKILL)
+
+    timer = threading.Timer(seconds, kill)
+    timer.start()
+    return timer
+
+
+def top_of(sandbox: Sandbox) -> int | None:
+    return None if sandbox._server is None else sandbox._server._process.pid
+
+
+def descendants_in_time(pid: int | None, count: int) -> list[int]:
+    assert pid is not None
+    deadline = time.monotonic() + 60
+    while len(found := descendants(pid)) < count and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(found) == count
+    return found
+
+
+def left_of(family: list[int]) -> list[int]:
+    """Who still runs after three seconds, by its place in the family."""
+    deadline = time.monotonic() + 3
+    while any(map(alive, family)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return [place for place, pid in enumerate(family) if alive(pid)]

@@ -73,6 +73,6 @@ def test_a_file_of_the_largest_size_is_read(tmp_path):
 def test_a_file_without_permission_is_unreadable(tmp_path, monkeypatch):
     """Tests may run as root, whom no permission stops: the refusal is made up, the handling is not."""
     (tmp_path / "hw.py").write_text(STEP)
-    monkeypatch.setattr(os, "open", lambda *_: (_ for _ in ()).throw(PermissionError(13, "denied")))
+    monkeypatch.setattr(os, "open", lambda *_, **__: (_ for _ in ()).throw(PermissionError(13, "denied")))
     (unreadable,) = read_submission(tmp_path / "hw.py", EXERCISES).unreadable
     assert "chmod u+r hw.py" in unreadable.message

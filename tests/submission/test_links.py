@@ -1,9 +1,11 @@
 """Links in a class folder: nobody's files but one's own are graded as one's own."""
 
 import os
+import shutil
 
 import pytest
 
+from grader.submission import decoding, search
 from grader.submission.class_folder import read_class
 from tests.submission.samples import EXERCISES, STEP, make, names
 
@@ -90,3 +92,30 @@ def test_files_shared_with_another_student_are_noted(tmp_path):
     assert notes["lee"] == notes["park"] == ()
     assert "hw.py" in notes["kim"][0]
     assert "choi.py" in notes["choi"][0]
+
+
+@pytest.mark.parametrize("moment", ["listing", "reading"])
+def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(tmp_path, monkeypatch, moment):
+    """A student whose folder is shared exchanges it just before it is listed, or a file in it read."""
+    make(tmp_path / "class", "kim/deep/hw.py", "lee/hw.py")
+    secret = tmp_path / "secret"
+    make(secret, "hw.py")
+    deep = tmp_path / "class" / "kim" / "deep"
+
+    def exchanged(module):
+        opening = module.open_folder_below
+
+        def swap(root, folder):
+            if folder == deep and not deep.is_symlink():
+                shutil.rmtree(deep)
+                deep.symlink_to(secret, target_is_directory=True)
+            return opening(root, folder)
+
+        monkeypatch.setattr(module, "open_folder_below", swap)
+
+    exchanged(search if moment == "listing" else decoding)
+    kim, lee = read_class(tmp_path / "class", EXERCISES)
+    assert (kim.files, len(lee.files)) == ((), 1)
+    (unreadable,) = kim.unreadable
+    assert unreadable.name == ("deep/" if moment == "listing" else "deep/hw.py")
+    assert "열 수 없어요" in unreadable.message

@@ -107,10 +107,15 @@ def drop_rights(*, drives_devices: bool = False) -> None:
         seccomp.install(drives_devices=drives_devices)
 
 
-def die_with_parent() -> None:
-    """Be killed when the process that forked this one ends, however it ends."""
+def die_with_parent(parent: int | None = None) -> None:
+    """Be killed when the process that forked this one ends, however it ends; `parent`: end now if it has gone already.
+
+    In a PID namespace of its own a process cannot see its parent.
+    """
     if sys.platform == "linux":
         _check("prctl", _libc().prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0))
+        if parent is not None and os.getppid() != parent:
+            os._exit(1)
 
 
 def max_threads() -> int:

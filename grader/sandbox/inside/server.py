@@ -118,11 +118,11 @@ def _supervise(
 ) -> None:
     """Fork a child, watch over it, kill it when told to, and report how it ended."""
     reading, writing = os.pipe()
-    keeper = os.fork()
+    server, keeper = os.getpid(), os.fork()
     if keeper == 0:
         control.close()  # or grader would not notice the server's end as long as a keeper lives
         os.close(reading)
-        _keep(setting, originals, bounds, channel=fds[0], output=fds[1], report=writing)
+        _keep(setting, originals, bounds, server=server, channel=fds[0], output=fds[1], report=writing)
     os.close(writing)
     for fd in fds:
         os.close(fd)
@@ -188,11 +188,18 @@ def _read(pipe: int, what: struct.Struct) -> tuple[Any, ...] | None:
 
 
 def _keep(
-    setting: Setting, originals: Originals, bounds: Bounds, *, channel: int, output: int, report: int
+    setting: Setting,
+    originals: Originals,
+    bounds: Bounds,
+    *,
+    server: int,
+    channel: int,
+    output: int,
+    report: int,
 ) -> NoReturn:
     try:
         os.setsid()
-        isolation.die_with_parent()
+        isolation.die_with_parent(server)
         if setting.isolate:
             isolation.new_namespaces()
         child = os.fork()

@@ -1,0 +1,128 @@
+"""The sandbox's server as a process: starts it, knows whether it lives, and ends it."""
+
+import os
+import socket
+import subprocess
+import tempfile
+from contextlib import ExitStack, suppress
+from dataclasses import asdict
+
+from grader.errors import HanstepError
+from grader.sandbox import bubblewrap, cgroups
+from grader.sandbox.forked import ForkedServer
+from grader.sandbox.inside import frames, isolation
+from grader.sandbox.inside.setting import Setting
+
+_START_SECONDS = 300.0  # import torch, for several servers at once, from a slow disk
+_END_SECONDS = 10.0  # until it is gone
+_WARMED_BYTES = 2 * 2**30  # the server itself, with the files that it has in memory
+_MAIN = "from grader.sandbox.inside.server import main; main()"
+
+
+class SandboxUnavailable(HanstepError):
+    """Submissions cannot be isolated here."""
+
+
+class Server:
+    """The process that forks, and the control socket to it."""
+
+    def __init__(
+        self,
+        isolate: bool,
+        device: str,
+        setting: Setting,
+        *,
+        memory_bytes: int,
+        forked: bool = False,
+    ) -> None:
+        self._warm = False
+        with ExitStack() as stack:
+            # Inside bubblewrap /tmp is the server's own.
+            home = "/tmp" if isolate else stack.enter_context(tempfile.TemporaryDirectory(prefix="hanstep-"))
+            self._errors = stack.enter_context(tempfile.TemporaryFile())
+            self.control, inside = socket.socketpair()
+            stack.callback(self.control.close)
+            command = bubblewrap.python(bubblewrap.search_path(isolate=isolate), _MAIN)
+            if isolate:
+                command = [*bubblewrap.isolated(device), *command]
+                command = _with_limits(command, memory_bytes, stack)
+            with inside:
+                self._process = (
+                    ForkedServer(inside, self._errors, home, device)
+                    if forked
+                    else subprocess.Popen(
+                        command,
+                        stdin=inside.fileno(),
+                        stdout=subprocess.DEVNULL,
+                        stderr=self._errors,
+                        cwd=home,
+                        env=bubblewrap.environment(device, home),
+                        start_new_session=True,  # Ctrl-C is ours, not the server's
+                    )
+                )
+            self.ended = self._end_seen_by(stack)
+            frames.send(self.control, asdict(setting))
+            self._resources = stack.pop_all()
+
+    def _end_seen_by(self, stack: ExitStack) -> int | None:
+        """A file that can be read when the process has ended; None where the system has no such thing.
+
+        Bubblewrap's outermost process is not the one at the other end of the control socket.
+        """
+        with suppress(AttributeError, OSError):
+            ended = os.pidfd_open(self._process.pid)
+            stack.callback(os.close, ended)
+            return ended
+        return None
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs; something outside may have killed it between two jobs."""
+        return self._process.poll() is None
+
+    def ready(self) -> None:
+        """Wait until torch is warm.
+
+        Raises:
+            SandboxUnavailable: it ended instead.
+        """
+        if self._warm:
+            return
+        self.control.settimeout(_START_SECONDS)
+        try:
+            frames.receive(self.control)
+        except (EOFError, OSError) as error:
+            self._process.kill()
+            self._process.wait()
+            self._errors.seek(0)
+            last = self._errors.read().decode("utf-8", "replace").strip().splitlines()[-3:]
+            raise SandboxUnavailable(
+                "\n".join(["샌드박스 서버가 시작되지 않았어요. grader doctor로 확인해 보세요.", *last])
+            ) from error
+        self._warm = True
+
+    def close(self) -> None:
+        """Close the control socket, at which the server ends."""
+        self.control.close()
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._resources.close()
+
+
+def _with_limits(command: list[str], memory_bytes: int, stack: ExitStack) -> list[str]:
+    """The command in a cgroup of its own, where that can be had; without one where the kernel refuses it after all."""
+    place = cgroups.place_for_sandboxes(cgroups.own_group())
+    if place is None:
+        return command
+    try:
+        # Twice what is watched for otherwise: it is there for what nothing else counts.
+        group = cgroups.Group(
+            place, memory_bytes=_WARMED_BYTES + 2 * memory_bytes, processes=2 * isolation.max_threads()
+        )
+    except OSError:
+        return command
+    stack.callback(group.close)
+    return group.entering(command)

@@ -1,0 +1,28 @@
+"""What runs below a process, as /proc tells it."""
+
+from pathlib import Path
+
+
+def descendants(pid: int) -> list[int]:
+    """Process ids below `pid`."""
+    try:
+        children = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+    return [found for child in children for found in (child, *descendants(child))]
+
+
+def alive(pid: int) -> bool:
+    """Whether it runs; what is dead and only waits to be noticed does not."""
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def command(pid: int) -> str:
+    """Its command line; empty when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,146 @@
+"""The kernel's own limits on a sandbox: made where they can be had, never in the way where they cannot."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader import doctor
+from grader.sandbox import cgroups
+from grader.sandbox.cgroups import Found, Group, divide, own_group, place_for_sandboxes
+from grader.sandbox.sandbox import Sandbox
+from tests.places import ROOT
+from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, run
+
+pytestmark = ONE_PROCESS
+
+
+@pytest.fixture
+def lent(tmp_path: Path) -> Path:
+    """A folder that looks like a cgroup that is ours to divide."""
+    own = tmp_path / "fs" / "user.slice" / "run-1.scope"
+    own.mkdir(parents=True)
+    (own / "cgroup.procs").write_text(f"{os.getpid()}\n")
+    (own / "cgroup.controllers").write_text("cpuset cpu io memory pids\n")
+    (own / "cgroup.subtree_control").write_text("")
+    return own
+
+
+def test_the_own_group_is_found_where_the_kernel_says(tmp_path: Path) -> None:
+    """Beside the hierarchies of version 1, which hybrid systems still have."""
+    mounts, groups = tmp_path / "mountinfo", tmp_path / "cgroup"
+    mounts.write_text(
+        "30 24 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+        "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
+    )
+    groups.write_text("4:memory:/jobs\n0::/user.slice/run-1.scope\n")
+    assert own_group(mounts, groups) == Path("/sys/fs/cgroup/unified/user.slice/run-1.scope")
+    groups.write_text("4:memory:/jobs\n")
+    assert own_group(mounts, groups) is None
+    assert own_group(tmp_path / "none", groups) is None
+
+
+def test_what_is_lent_is_divided(lent: Path) -> None:
+    """We move into a part of it first: who has processes cannot divide."""
+    assert divide(lent) == Found("", lent)
+    main = lent / "hanstep-main"
+    assert (main / "cgroup.procs").read_text() == "0"
+    assert (lent / "cgroup.subtree_control").read_text() == "+memory +pids +cpu"
+    assert divide(main) == Found("", lent)
+    assert place_for_sandboxes(main) == lent
+    assert place_for_sandboxes(lent) is None
+    assert place_for_sandboxes(None) is None
+
+
+@pytest.mark.parametrize(
+    ("spoil", "lack"),
+    [
+        (lambda own: (own / "cgroup.controllers").write_text("hugetlb\n"), "controllers"),
+        (lambda own: (own / "cgroup.procs").unlink(), "none"),
+        (
+            lambda own: ((own / "cgroup.subtree_control").unlink(), (own / "cgroup.subtree_control").mkdir()),
+            "not-lent",
+        ),
+        (lambda own: (own / "hanstep-main").write_text(""), "not-lent"),
+    ],
+)
+def test_what_cannot_be_had_is_said_and_left_as_it_was(lent: Path, spoil, lack: str) -> None:
+    spoil(lent)
+    found = divide(lent)
+    assert (found.lack, found.base) == (lack, None)
+    assert bool(found.detail) is (lack != "none")
+
+
+def test_a_sandbox_gets_its_limits_and_what_was_killed_is_removed(lent: Path) -> None:
+    group = Group(lent, memory_bytes=5 * 2**30, processes=144)
+    limits = {name: (group.path / name).read_text() for name in ("memory.max", "pids.max", "cpu.max")}
+    assert limits == {"memory.max": str(5 * 2**30), "pids.max": "144", "cpu.max": "100000 100000"}
+    assert (group.path / "memory.swap.max").read_text() == "0"
+    said = subprocess.run(group.entering(["/bin/echo", "a b"]), capture_output=True, text=True, check=True)
+    assert said.stdout == "a b\n"
+    assert (group.path / "cgroup.procs").read_text() == "0\n"
+    left, used = lent / "hanstep-999999999-0123abcd", lent / f"hanstep-{os.getpid()}-0123abcd"
+    for other in (left, used, lent / "hanstep-notours"):
+        other.mkdir()
+    divide(lent)
+    assert (left / "cgroup.kill").read_text() == "1"  # a real one could be removed then
+    assert not (used / "cgroup.kill").exists()
+
+
+@pytest.mark.parametrize(
+    ("found", "says", "remedy"),
+    [
+        (Found("", Path("/x")), "cgroup v2로 제출물마다", ""),
+        (Found("none"), "cgroup v2가 없어요", ""),
+        (Found("controllers", detail="memory"), "제어기가 있어요: memory", ""),
+        (Found("not-lent", detail="Permission denied"), "Permission denied", "systemd-run --user --scope"),
+    ],
+)
+def test_doctor_says_which_it_is(
+    monkeypatch: pytest.MonkeyPatch, found: Found, says: str, remedy: str
+) -> None:
+    """It is no failure: grading goes on with the limits of each process."""
+    monkeypatch.setattr(cgroups, "divide", lambda own: found)
+    finding = doctor._cgroups()
+    assert finding.ok
+    assert says in finding.detail
+    assert remedy in finding.remedy
+    assert bool(finding.remedy) is bool(remedy)
+
+
+@pytest.mark.sandbox
+def test_a_sandbox_starts_where_the_kernel_refuses_a_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cgroups, "place_for_sandboxes", lambda own: tmp_path / "not there")
+    with Sandbox("bwrap", limits=LIMITS, lessons=["probe"]) as sandbox:
+        assert [outcome.status for outcome in run(sandbox, NEIGHBOUR)] == ["ran", "ran"]
+
+
+REAL = """
+import sys
+from grader.sandbox import cgroups
+from tests.sandbox.neighbour import *
+found = cgroups.divide(cgroups.own_group())
+if found.lack:
+    sys.exit(f"lack: {found}")
+with Sandbox("bwrap", limits=LIMITS, lessons=["probe"]) as sandbox:
+    print(*[outcome.status for outcome in run(sandbox, NEIGHBOUR)])
+    (group,) = found.base.glob("hanstep-*-*")
+    print((group / "pids.current").read_text().strip(), (group / "memory.max").read_text().strip())
+print(*found.base.glob("hanstep-*-*"), "none left")
+"""
+
+
+@pytest.mark.sandbox
+def test_a_real_sandbox_is_in_a_real_group() -> None:
+    """In a process of its own, which moves. Needs the controllers, and a cgroup that is lent."""
+    said = subprocess.run([sys.executable, "-c", REAL], cwd=ROOT, capture_output=True, text=True, check=False)
+    if "lack: " in said.stderr:
+        pytest.skip(f"cgroup v2 cannot be had here: {said.stderr.strip()}")
+    statuses, held, left = said.stdout.splitlines()
+    assert statuses == "ran ran"
+    assert int(held.split()[0]) >= 3
+    assert left.strip() == "none left"
