@@ -127,10 +127,20 @@ def assess_submission(
         student=submission.student,
         feedbacks=tuple(feedbacks),
         notes=tuple(submission.notes),
-        scrutiny=reaches_for_the_grader(submission),
+        scrutiny=reaches_for_the_grader(submission, _reached(submission, outcomes)),
         digest=digest(submission),
         extras=tuple(extras),
     )
+
+
+def _reached(submission: Submission, outcomes: Outcomes) -> dict[str, tuple[tuple[str, int], ...]]:
+    """What was seen to be reached for while the code ran, by file."""
+    found: dict[str, tuple[tuple[str, int], ...]] = {}
+    for exercise, outcome in outcomes.items():
+        source = submission.source_for(exercise)
+        if isinstance(outcome, Outcome) and outcome.reached and source is not None:
+            found[source.name] = (*found.get(source.name, ()), *outcome.reached)
+    return found
 
 
 def digest(submission: Submission) -> str:

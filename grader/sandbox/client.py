@@ -23,6 +23,7 @@ from grader.sandbox.server_process import SandboxUnavailable, Server
 _FORK_SECONDS = 60.0  # until the child is ready: milliseconds, or CUDA's start
 _END_SECONDS = 10.0  # until a killed child is gone
 _CHUNK = 2**16
+_MOST_OF_AN_ACT = 40
 _TOOK_TOO_MUCH: dict[str, Status] = {"memory": "memory", "time": "timeout"}
 _TOO_MANY = {"threads": "너무 많은 스레드", "processes": "너무 많은 프로세스"}
 
@@ -55,6 +56,8 @@ class Child:
         self._reader = frames.Reader(limits.trace_bytes)
         self._selector = selectors.DefaultSelector()
         self.loaded = False
+        self.reached: list[tuple[str, int]] = []
+        """What the submission reached for, and its line."""
         self._cpu_seconds = limits.cpu_seconds * exercises
         bounds = Bounds(limits.memory_bytes, self._cpu_seconds)
         self._channel, inside = socket.socketpair()
@@ -167,9 +170,10 @@ class Child:
                 raise Ended("output")
             if frame is not None:
                 header, body = frame
-                if header != answer:
-                    raise Unasked
-                return body
+                if header == answer:
+                    return body
+                self._note_reached(header)
+                continue
             if self._gone is not None:
                 raise self._why_gone(self._gone)
             remaining = deadline - time.monotonic()
@@ -177,6 +181,14 @@ class Child:
                 raise Ended("timeout", WAITED)
             for key, _ in self._selector.select(remaining):
                 self._read(key.fileobj)
+
+    def _note_reached(self, header: frames.Header) -> None:
+        """Take down what the submission reached for, which comes at any time; every other frame was not asked for."""
+        act, line = header.get("act"), header.get("line")
+        known = header.get("event") == "reached" and isinstance(act, str) and isinstance(line, int)
+        if not known or len(self.reached) >= frames.MOST_REACHED:
+            raise Unasked
+        self.reached.append((str(act)[:_MOST_OF_AN_ACT], int(line or 0)))
 
     def _next_frame(self) -> tuple[frames.Header, bytes] | None:
         try:

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
@@ -39,6 +39,8 @@ class Outcome:
     seconds: float
     detail: str = ""
     """A few words for the message: `SIGSEGV`, `종료 코드 3`; of a timeout, `WAITED` or `OVER`."""
+    reached: tuple[tuple[str, int], ...] = ()
+    """What the file reached for around it until then (`sys._getframe`), and at which of its lines."""
 
 
 OVER = "제출물 전체의 시간이 끝남"
@@ -186,7 +188,7 @@ class Sandbox:
                 blob = child.play(exercise, seed)
                 outcomes.append(_observed(exercise, blob, time.perf_counter() - started))
         except ServerGone:
-            return outcomes, True
+            return _with_reached(outcomes, child), True
         except Ended as end:
             seconds = time.perf_counter() - started
             # A child that ends while it loads the submission would end there again for each exercise.
@@ -194,7 +196,7 @@ class Sandbox:
             outcomes += [Outcome(name, end.status, None, seconds, end.detail) for name in ended]
         finally:
             self._give_up_if(not child.close())
-        return outcomes, False
+        return _with_reached(outcomes, child), False
 
     def _running(self) -> Server:
         """A server that answers."""
@@ -204,6 +206,13 @@ class Sandbox:
             self._server = self._start()
         self._server.ready()
         return self._server
+
+
+def _with_reached(outcomes: list[Outcome], child: Child) -> list[Outcome]:
+    """The last one tells it for all of the file."""
+    if not outcomes or not child.reached:
+        return outcomes
+    return [*outcomes[:-1], replace(outcomes[-1], reached=tuple(child.reached))]
 
 
 def _observed(exercise: str, blob: bytes, seconds: float) -> Outcome:

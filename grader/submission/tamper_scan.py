@@ -1,12 +1,14 @@
 """Which submissions a person should look at: code that reaches for the grader instead of the exercise.
 
-A submission runs in the same process as the code that observes it, so that no check inside is beyond its reach. To
-reach it, a submission must use certain names, such as `_getframe`. They cost no points (a debugger uses them too),
-but the instructor is told.
+A submission runs in the same process as the code that observes it, so that no check inside is beyond its reach. Names
+such as `_getframe` are looked for in the text; what Python's audit hooks saw while it ran counts however it is spelled.
+Neither costs points (a debugger does it too), but the instructor is told.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 
+from grader.submission.file import SourceFile
 from grader.submission.submission import Submission
 
 _REACHING = re.compile(
@@ -18,21 +20,32 @@ _REACHING = re.compile(
 _SHOWN = 5
 
 
-def reaches_for_the_grader(submission: Submission) -> tuple[str, ...]:
-    """Korean lines, one for each file, that say which such names stand where; empty for nearly everyone.
+def reaches_for_the_grader(
+    submission: Submission, seen: Mapping[str, Sequence[tuple[str, int]]] | None = None
+) -> tuple[str, ...]:
+    """Korean lines, one for each file, that say what stands or happened where; empty for nearly everyone.
 
     Only graded code is searched, with its comments and strings: `exec` reads strings.
+
+    Args:
+        submission: what was handed in.
+        seen: for each file, what it was seen to reach for (`sys._getframe`), and at which line.
     """
     lines = []
     for file in submission.files:
-        found = []
-        for number, text in enumerate(file.text.split("\n"), start=1):
-            for match in _REACHING.finditer(text):
-                place = file.place(number)
-                cell = "" if place.cell is None else f"셀 {place.cell}의 "
-                where = f"{cell}{place.line}번째 줄"
-                found.append(f"{match.group()}({where})")
+        acts = [f"{act}({_where(file, line)}, 실행 중)" for act, line in (seen or {}).get(file.name, ())]
+        names = [
+            f"{match.group()}({_where(file, number)})"
+            for number, text in enumerate(file.text.split("\n"), start=1)
+            for match in _REACHING.finditer(text)
+        ]
+        found = [*dict.fromkeys(acts), *names]
         if found:
             more = f" 등 {len(found)}곳" if len(found) > _SHOWN else ""
             lines.append(f"{file.name}: {', '.join(found[:_SHOWN])}{more}")
     return tuple(lines)
+
+
+def _where(file: SourceFile, line: int) -> str:
+    place = file.place(line)
+    return f"{'' if place.cell is None else f'셀 {place.cell}의 '}{place.line}번째 줄"

@@ -48,6 +48,16 @@ def test_code_hidden_in_a_string_is_seen(tmp_path: Path) -> None:
     assert scrutinised(tmp_path / "hw.py") == ("hw.py: grader.observe(2번째 줄)",)
 
 
+def test_what_was_seen_while_it_ran_is_told_with_its_line(tmp_path: Path) -> None:
+    """It comes first: it happened, whatever the text says."""
+    (tmp_path / "hw.py").write_text("def fit(*a, **k):\n    f_back\n    getattr(sys, '_get' + 'frame')()\n")
+    handed_in = read_submission(tmp_path / "hw.py", EXERCISES)
+    seen = {"hw.py": [("sys._getframe", 3), ("sys._getframe", 3)]}
+    assert reaches_for_the_grader(handed_in, seen) == (
+        "hw.py: sys._getframe(3번째 줄, 실행 중), f_back(2번째 줄)",
+    )
+
+
 @pytest.mark.parametrize(
     "path",
     [*sorted((ROOT / "solutions").glob("*/*.py")), *sorted((TESTS / "accepted").glob("*/*.py"))],

@@ -11,6 +11,7 @@ from grader.observe.trace import Failure, Trace, to_bytes
 from grader.sandbox.inside import frames, isolation
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
+from grader.sandbox.inside.reaching import watch_for
 from grader.sandbox.inside.setting import Setting
 from grader.sandbox.inside.unpack import Modules
 
@@ -73,6 +74,11 @@ def _perform(channel: socket.socket, originals: Originals, device: str) -> None:
     modules = Modules()
     drivers: dict[str, Any] = {}
     frames.send(channel, {"event": "ready"})
+    watch_for(
+        program.filename,
+        lambda act, line: frames.send(channel, {"event": "reached", "act": act, "line": line}),
+        most=frames.MOST_REACHED,
+    )
     while True:
         header, source, _ = frames.receive(channel)
         if header["op"] == "bring":

@@ -9,6 +9,8 @@ from typing import Any
 _PREFIX = struct.Struct(">II")  # length of the header, length of the body
 _MAX_HEADER = 64 * 2**10
 _CHUNK = 2**16
+MOST_REACHED = 20
+"""So many times a child says what its submission reached for."""
 
 Header = dict[str, Any]
 

@@ -1,0 +1,66 @@
+"""What a submission reaches for is seen, however it is spelled; what everybody does is not."""
+
+import pytest
+
+from grader.sandbox.sandbox import Sandbox
+from tests.sandbox.neighbour import NEIGHBOUR, ONE_PROCESS, RIGHT, run
+
+pytestmark = [pytest.mark.sandbox, ONE_PROCESS]
+
+SPELLED_OTHERWISE = {
+    "getattr(__import__('s' + 'ys'), '_get' + 'frame')()": "sys._getframe",
+    "next(__import__('traceback').walk_stack(None))": "sys._getframe",
+    "__import__('inspect').stack()": "sys._getframe",
+    "list(map(__import__('sys')._getframe, [1]))": "sys._getframe",
+    "getattr(__import__('g' + 'c'), 'get_referents')(model)": "gc.get_referents",
+    "getattr(frame_of_an_error(), 'tb_' + 'frame')": "tb_frame",
+    "getattr((i for i in [1]), 'gi_' + 'frame')": "gi_frame",
+    "__import__('sys').settrace(None)": "sys.settrace",
+    "setattr(frame_of_an_error, '__co' + 'de__', (lambda: 0).__code__)": "__code__",
+}
+HONEST = [
+    "__import__('traceback').format_exc()",
+    "__import__('warnings').warn('careful')",
+    "__import__('logging').getLogger().warning('a log')",
+    "__import__('collections').namedtuple('Point', 'x y')",
+    "__import__('torch').manual_seed(0)",
+    "__import__('copy').deepcopy(model)",
+    "__import__('gc').collect()",
+    "__import__('traceback').print_exc()",
+    "__import__('dataclasses').make_dataclass('C', ['x'])",
+]
+HELPER = """
+def frame_of_an_error():
+    try:
+        1 / 0
+    except ZeroDivisionError as error:
+        return error.__traceback__
+"""
+
+
+def source(act: str) -> str:
+    return HELPER + RIGHT.format(name="first").replace("    opt.step()", f"    {act}\n    opt.step()")
+
+
+@pytest.mark.parametrize(("act", "named"), SPELLED_OTHERWISE.items())
+def test_reaching_is_seen(sandbox: Sandbox, act: str, named: str) -> None:
+    text = source(act)
+    first, second = run(sandbox, text + RIGHT.format(name="second"))
+    line = next(number for number, line in enumerate(text.split("\n"), start=1) if act in line)
+    assert (named, line) in second.reached
+    assert first.trace is not None
+
+
+def test_what_everybody_does_is_not(sandbox: Sandbox) -> None:
+    text = "".join(f"\n    {act}" for act in HONEST)
+    program = NEIGHBOUR.replace("\n    opt.step()", f"{text}\n    opt.step()")
+    assert [(outcome.status, outcome.reached) for outcome in run(sandbox, program)] == [("ran", ())] * 2
+
+
+def test_it_is_told_as_often_as_that(sandbox: Sandbox) -> None:
+    """Each line once; a submission that does it everywhere is told to do it twenty times."""
+    everywhere = "\n".join(["    __import__('sys')._getframe()"] * 60)
+    text = RIGHT.format(name="first").replace("    opt.step()", f"{everywhere}\n    opt.step()")
+    _, second = run(sandbox, text + RIGHT.format(name="second"))
+    assert len(second.reached) == 20
+    assert second.status == "ran"
