@@ -1,6 +1,8 @@
 """Runs one submission's exercises in a sandbox and says what came back, not yet judged."""
 
 import time
+from itertools import groupby
+from operator import itemgetter
 
 from grader.classroom.run import GradingRun
 from grader.sandbox.sandbox import Job, Outcome, Sandbox
@@ -12,13 +14,13 @@ Outcomes = dict[str, Outcome | str]
 
 
 def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Outcomes:
-    """Run all exercises a submission defines; one fork for each file it takes them from.
+    """Run all exercises a submission defines, in the order of the course.
 
     Returns:
         For each exercise that was found: its outcome, or a Korean message if its cell does not parse.
     """
     outcomes: Outcomes = {}
-    by_file: dict[str, tuple[SourceFile, list[str]]] = {}
+    found: list[tuple[SourceFile, str]] = []
     for exercise in run.exercises:
         source = submission.source_for(exercise.name)
         if source is None:
@@ -27,12 +29,13 @@ def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox) ->
         if problem is not None:
             outcomes[exercise.name] = problem
             continue
-        by_file.setdefault(source.name, (source, []))[1].append(exercise.name)
+        found.append((source, exercise.name))
+    jobs = [
+        Job(source.text, tuple(name for _, name in part))
+        for source, part in groupby(found, key=itemgetter(0))
+    ]
     until = time.monotonic() + run.submission_seconds
-    for source, names in by_file.values():
-        for outcome in sandbox.run(Job(source.text, tuple(names)), run.seed, until=until):
-            outcomes[outcome.exercise] = outcome
-    return outcomes
+    return outcomes | {o.exercise: o for o in sandbox.run(jobs, run.seed, until=until)}
 
 
 def _problem(source: SourceFile, exercise: str) -> str | None:

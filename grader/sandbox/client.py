@@ -55,9 +55,11 @@ class Child:
         self._gone: dict[str, Any] | None = None
         self._reader = frames.Reader(limits.trace_bytes)
         self._selector = selectors.DefaultSelector()
-        self.loaded = False
-        self.reached: list[tuple[str, int]] = []
-        """What the submission reached for, and its line."""
+        self.source: str | None = None
+        """The text that is loaded."""
+        self._executed = ""
+        self.reached: dict[str, list[tuple[str, int]]] = {}
+        """For each text, what it reached for, and at which line."""
         self._cpu_seconds = limits.cpu_seconds * exercises
         bounds = Bounds(limits.memory_bytes, self._cpu_seconds)
         self._channel, inside = socket.socketpair()
@@ -76,15 +78,11 @@ class Child:
                 self._selector.register(source, selectors.EVENT_READ)
 
     def load(self, source: str) -> None:
-        """Have the submission's text executed as a module.
-
-        Raises:
-            SandboxUnavailable: the child ended before it had seen anything of the submission.
-        """
-        self.begin()
+        """Have a file's text executed as a module."""
+        self.source, self._executed = None, source
         self._say({"op": "load"}, source.encode("utf-8", "surrogatepass"), timed=True)
         self._expect({"event": "loaded"}, self._limits.seconds)
-        self.loaded = True
+        self.source = source
 
     def begin(self) -> None:
         """Wait until it is ready for a first question.
@@ -186,9 +184,9 @@ class Child:
         """Take down what the submission reached for, which comes at any time; every other frame was not asked for."""
         act, line = header.get("act"), header.get("line")
         known = header.get("event") == "reached" and isinstance(act, str) and isinstance(line, int)
-        if not known or len(self.reached) >= frames.MOST_REACHED:
+        if not known or sum(map(len, self.reached.values())) >= frames.MOST_REACHED:
             raise Unasked
-        self.reached.append((str(act)[:_MOST_OF_AN_ACT], int(line or 0)))
+        self.reached.setdefault(self._executed, []).append((str(act)[:_MOST_OF_AN_ACT], int(line or 0)))
 
     def _next_frame(self) -> tuple[frames.Header, bytes] | None:
         try:

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from types import TracebackType
 from typing import Self
 
@@ -40,7 +41,7 @@ class Outcome:
     detail: str = ""
     """A few words for the message: `SIGSEGV`, `종료 코드 3`; of a timeout, `WAITED` or `OVER`."""
     reached: tuple[tuple[str, int], ...] = ()
-    """What the file reached for around it until then (`sys._getframe`), and at which of its lines."""
+    """What its file reached for around it until then (`sys._getframe`), and at which of its lines."""
 
 
 OVER = "제출물 전체의 시간이 끝남"
@@ -115,11 +116,11 @@ class Sandbox:
             self._server.close()
             self._server = None
 
-    def run(self, job: Job, seed: int, *, until: float = math.inf) -> list[Outcome]:
-        """Run a job's exercises; whatever one of them does, the others are run too.
+    def run(self, jobs: Sequence[Job], seed: int, *, until: float = math.inf) -> list[Outcome]:
+        """Run jobs of one submission, in one fork as long as that lives; whatever one does, the others are run too.
 
         Args:
-            job: what to run.
+            jobs: what to run, in the order of the course: what an exercise is played with may answer an earlier one.
             seed: of the scenarios.
             until: the moment, as `time.monotonic` tells it, after which no further exercise is begun.
 
@@ -127,17 +128,20 @@ class Sandbox:
             SandboxUnavailable: the server does not start (any more).
             Cancelled: `cancel` was called.
         """
+        tasks = [(job.source, exercise) for job in jobs for exercise in job.exercises]
         outcomes: list[Outcome] = []
         servers = 2  # one may be killed from outside, which is nobody's fault
-        while len(outcomes) < len(job.exercises):
+        while len(outcomes) < len(tasks):
             self._heed_cancel()
-            rest = job.exercises[len(outcomes) :]
+            rest = tasks[len(outcomes) :]
             if time.monotonic() > until:
-                outcomes += [Outcome(name, "timeout", None, 0.0, OVER) for name in rest]
+                outcomes += [Outcome(name, "timeout", None, 0.0, OVER) for _, name in rest]
                 continue
-            ran, gone = self._run_fork(job.source, rest, seed, until)
+            ran, gone = self._run_fork(rest, seed, until)
             servers -= gone
-            outcomes += ran if servers or not gone else [*ran, Outcome(rest[len(ran)], "crashed", None, 0.0)]
+            outcomes += (
+                ran if servers or not gone else [*ran, Outcome(rest[len(ran)][1], "crashed", None, 0.0)]
+            )
         self.clock_ended += sum(outcome.detail in (WAITED, OVER) for outcome in outcomes)
         return outcomes
 
@@ -168,35 +172,41 @@ class Sandbox:
         )
 
     def _run_fork(
-        self, source: str, exercises: Sequence[str], seed: int, until: float
+        self, tasks: Sequence[tuple[str, str]], seed: int, until: float
     ) -> tuple[list[Outcome], bool]:
-        """Outcomes of the first exercises, up to the one that ended the child; whether the server went with it.
+        """Outcomes of the first tasks, up to the one that ended the child; whether the server went with it.
 
         Without the server there is no outcome of the exercise that was played, else at least one.
         """
         outcomes: list[Outcome] = []
         server = self._running()
         started = time.perf_counter()
-        child = Child(server, self._limits, len(exercises), self._parcels)
+        child = Child(server, self._limits, len(tasks), self._parcels)
         try:
-            child.load(source)
-            for exercise in exercises:
+            child.begin()
+            for source, exercise in tasks:
                 self._heed_cancel()
                 if outcomes and time.monotonic() > until:
                     break
                 started = time.perf_counter()
+                if source != child.source:
+                    child.load(source)
                 blob = child.play(exercise, seed)
                 outcomes.append(_observed(exercise, blob, time.perf_counter() - started))
         except ServerGone:
-            return _with_reached(outcomes, child), True
+            return _with_reached(outcomes, tasks, child), True
         except Ended as end:
             seconds = time.perf_counter() - started
-            # A child that ends while it loads the submission would end there again for each exercise.
-            ended = exercises[len(outcomes) :][: 1 if child.loaded else None]
+            source, exercise = tasks[len(outcomes)]
+            ended = [exercise]
+            if child.source != source:  # it would end there again for each exercise of this file
+                ended = [
+                    name for _, name in takewhile(lambda task: task[0] == source, tasks[len(outcomes) :])
+                ]
             outcomes += [Outcome(name, end.status, None, seconds, end.detail) for name in ended]
         finally:
             self._give_up_if(not child.close())
-        return _with_reached(outcomes, child), False
+        return _with_reached(outcomes, tasks, child), False
 
     def _running(self) -> Server:
         """A server that answers."""
@@ -208,11 +218,16 @@ class Sandbox:
         return self._server
 
 
-def _with_reached(outcomes: list[Outcome], child: Child) -> list[Outcome]:
-    """The last one tells it for all of the file."""
-    if not outcomes or not child.reached:
-        return outcomes
-    return [*outcomes[:-1], replace(outcomes[-1], reached=tuple(child.reached))]
+def _with_reached(
+    outcomes: Sequence[Outcome], tasks: Sequence[tuple[str, str]], child: Child
+) -> list[Outcome]:
+    """The last outcome of each file tells it for all of the file."""
+    told = list(outcomes)
+    if child.reached:
+        last = {source: number for number, (source, _) in enumerate(tasks[: len(told)])}
+        for source, number in last.items():
+            told[number] = replace(told[number], reached=tuple(child.reached.get(source, ())))
+    return told
 
 
 def _observed(exercise: str, blob: bytes, seconds: float) -> Outcome:

@@ -51,7 +51,7 @@ def main() -> None:
     with Sandbox("none", lessons=lessons) as forked, Sandbox("bwrap", lessons=lessons) as isolated:
 
         def run(sandbox: Sandbox) -> None:
-            assert all(outcome.status == "ran" for outcome in sandbox.run(job, seed=1))
+            assert all(outcome.status == "ran" for outcome in sandbox.run([job], seed=1))
 
         ways = {
             "cold process": (cold, 1),

@@ -28,7 +28,7 @@ NEIGHBOUR = RIGHT.format(name="first") + RIGHT.format(name="second")
 
 
 def run(sandbox: Sandbox, source: str) -> list[Outcome]:
-    return sandbox.run(Job(source, ("first", "second")), SEED)
+    return sandbox.run([Job(source, ("first", "second"))], SEED)
 
 
 def content(trace: Trace | None, *, lines: bool = True) -> object:

@@ -9,14 +9,14 @@ from grader.sandbox.client import Limits
 from grader.sandbox.endings import WAITED
 from grader.sandbox.sandbox import OVER, Job, Sandbox
 from tests.sandbox.attacks import ATTACKS
-from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, SEED, content, run
+from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, RIGHT, SEED, content, run
 
 pytestmark = [pytest.mark.sandbox, ONE_PROCESS]
 
 
 def test_processor_time_counts_like_time(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "_limits", Limits(seconds=30, cpu_seconds=0.5))
-    (outcome,) = sandbox.run(Job((ATTACKS / "endless_loop.py").read_text(), ("first",)), SEED)
+    (outcome,) = sandbox.run([Job((ATTACKS / "endless_loop.py").read_text(), ("first",))], SEED)
     assert outcome.status == "timeout"
     assert outcome.seconds < 20
 
@@ -36,7 +36,7 @@ def test_a_long_submission_arrives_whole(sandbox: Sandbox, undisturbed: list[obj
 
 def test_same_seed_same_trace_other_seed_other_trace(sandbox: Sandbox) -> None:
     job = Job(NEIGHBOUR, ("first",))
-    traces = [content(sandbox.run(job, seed)[0].trace) for seed in (1, 1, 2)]
+    traces = [content(sandbox.run([job], seed)[0].trace) for seed in (1, 1, 2)]
     assert traces[0] == traces[1] != traces[2]
 
 
@@ -48,7 +48,7 @@ def test_who_waits_has_until_the_clock_ends_it(sandbox: Sandbox, monkeypatch: py
     assert [outcome.status for outcome in run(sandbox, slow)] == ["ran", "ran"]
     assert sandbox.clock_ended == before
     endless = slow.replace("sleep(0.5)", "sleep(100)")
-    outcomes = sandbox.run(Job(endless, ("first",)), SEED)
+    outcomes = sandbox.run([Job(endless, ("first",))], SEED)
     assert [(outcome.status, outcome.detail) for outcome in outcomes] == [("timeout", WAITED)]
     assert sandbox.clock_ended == before + 1
 
@@ -82,7 +82,19 @@ def test_after_a_submissions_time_nothing_more_is_begun(sandbox: Sandbox) -> Non
     """What is running then comes to its end."""
     now = time.monotonic()
     late = "import time\n" + NEIGHBOUR.replace("opt.step()", "opt.step(); time.sleep(0.3)", 1)
-    outcomes = sandbox.run(Job(late, ("first", "second")), SEED, until=now + 0.2)
+    outcomes = sandbox.run([Job(late, ("first", "second"))], SEED, until=now + 0.2)
     assert [(outcome.status, outcome.detail) for outcome in outcomes] == [("ran", ""), ("timeout", OVER)]
-    outcomes = sandbox.run(Job(NEIGHBOUR, ("first", "second")), SEED, until=now)
+    outcomes = sandbox.run([Job(NEIGHBOUR, ("first", "second"))], SEED, until=now)
     assert {outcome.detail for outcome in outcomes} == {OVER}
+
+
+def test_a_file_that_does_not_load_costs_its_own_exercises_only(sandbox: Sandbox) -> None:
+    jobs = [Job((ATTACKS / "exits_at_import.py").read_text(), ("first",)), Job(NEIGHBOUR, ("second",))]
+    assert [outcome.status for outcome in sandbox.run(jobs, SEED)] == ["crashed", "ran"]
+
+
+def test_a_file_that_ends_its_process_is_loaded_again_for_the_rest(sandbox: Sandbox) -> None:
+    """Files in turn: what stands in two of them is played in the course's order."""
+    ends = (ATTACKS / "exits.py").read_text() + RIGHT.format(name="second")
+    jobs = [Job(ends, ("first",)), Job(NEIGHBOUR, ("first",)), Job(ends, ("second",))]
+    assert [outcome.status for outcome in sandbox.run(jobs, SEED)] == ["crashed", "ran", "ran"]

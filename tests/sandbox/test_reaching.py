@@ -2,8 +2,8 @@
 
 import pytest
 
-from grader.sandbox.sandbox import Sandbox
-from tests.sandbox.neighbour import NEIGHBOUR, ONE_PROCESS, RIGHT, run
+from grader.sandbox.sandbox import Job, Sandbox
+from tests.sandbox.neighbour import NEIGHBOUR, ONE_PROCESS, RIGHT, SEED, run
 
 pytestmark = [pytest.mark.sandbox, ONE_PROCESS]
 
@@ -64,3 +64,13 @@ def test_it_is_told_as_often_as_that(sandbox: Sandbox) -> None:
     _, second = run(sandbox, text + RIGHT.format(name="second"))
     assert len(second.reached) == 20
     assert second.status == "ran"
+
+
+def test_it_is_told_of_the_file_that_does_it(sandbox: Sandbox) -> None:
+    """Two files of one submission, in one fork."""
+    text = source("__import__('sys')._getframe()")
+    jobs = [Job(text, ("first",)), Job(RIGHT.format(name="second"), ("second",))]
+    first, second = sandbox.run(jobs, SEED)
+    assert [act for act, _ in first.reached] == ["sys._getframe"]
+    assert second.reached == ()
+    assert (first.status, second.status) == ("ran", "ran")
