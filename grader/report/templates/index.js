@@ -25,7 +25,8 @@
   const stuckAt = (row, wanted) => {
     if (wanted[0] === "m") return listed(row.dataset.at).includes(wanted.slice(1));
     const [lesson, place] = wanted.slice(1).split(".").map(Number);
-    return "✗!".includes(row.cells[2 + lesson].querySelector(".marks").children[place].textContent);
+    const status = row.cells[2 + lesson].querySelector(".marks").children[place].className;
+    return !["passed", "missing", "unreadable"].includes(status);
   };
 
   let order = rows;
