@@ -34,13 +34,15 @@ _ROWS_SHOWN = 8
 """Rows of a list or a map that stand open; the rest is folded."""
 _NAMES_SHOWN = 100
 """Students listed by name at one cell of the map: the table shows all."""
+_STUDENTS_SHOWN = 200
+"""Rows of the table that the page's script shows at once."""
 
 _KINDS: dict[str, tuple[str, Callable[[SubmissionResult], bool]]] = {
     "passed": ("모두 통과한 학생", lambda s: s.passed),
     "open": ("통과하지 못한 답안이 있는 학생", lambda s: any(tried(f) and f.status != "passed" for f in s.feedbacks)),
-    "raised": ("예외가 난 학생", lambda s: any(f.begun and f.status == "error" for f in s.feedbacks)),
-    "halted": ("끝까지 실행하지 못한 학생", lambda s: any(f.status in _HALTED for f in s.feedbacks)),
-    "unreadable": ("파일을 읽을 수 없는 학생", lambda s: any(f.status == "unreadable" for f in s.feedbacks)),
+    "raised": ("코드에서 예외가 난 학생", lambda s: any(f.begun and f.status == "error" for f in s.feedbacks)),
+    "halted": ("코드가 끝까지 실행되지 않은 학생", lambda s: any(f.status in _HALTED for f in s.feedbacks)),
+    "unreadable": ("읽을 수 없는 파일을 낸 학생", lambda s: any(f.status == "unreadable" for f in s.feedbacks)),
     "nothing": ("답안을 내지 않은 학생", lambda s: not any(tried(f) or f.status == "unreadable" for f in s.feedbacks)),
     "scrutiny": ("직접 살펴볼 코드가 있는 학생", lambda s: bool(s.scrutiny)),
 }  # fmt: skip
@@ -99,6 +101,7 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
         folded=[lesson for lesson in lessons if not lesson.begun],
         maps=maps,
         names_shown=_NAMES_SHOWN,
+        students_shown=_STUDENTS_SHOWN,
         rows_shown=_ROWS_SHOWN,
         bins=[(_range(b, whole=whole), b) for b in score_bins(scores, possible)],
         possible=possible,

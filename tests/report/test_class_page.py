@@ -120,7 +120,7 @@ def test_lessons_that_nobody_began_are_folded() -> None:
     assert any("amp_step, resume" in one for one in folded)
     assert 'id="map-01"' in page
     assert 'id="map-02"' not in page
-    assert "28점 가운데 얻은 점수" in page  # not the points of the lesson nobody began
+    assert "만점은 28점이에요" in page  # not the points of the lesson nobody began
     assert ">레슨 01</th>" in page
     assert ">레슨 02</th>" not in page
 
@@ -139,7 +139,7 @@ def test_who_needs_a_look_is_listed_first() -> None:
         samples.typical("가"), samples.all_of("나", "missing"), samples.all_of("다", "unreadable")
     )
     read = parsed(page_of(result)).text
-    assert "파일을 읽을 수 없는 학생 1명다" in read
+    assert "읽을 수 없는 파일을 낸 학생 1명다" in read
     assert "답안을 내지 않은 학생 1명나" in read
     assert read.index("답안을 내지 않은 학생") < read.index("연습 문제마다")
 

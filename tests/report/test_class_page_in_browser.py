@@ -109,7 +109,7 @@ def test_search_finds_names_and_mistakes(opened: Opened) -> None:
 
 def test_filters_narrow_down_together(opened: Opened) -> None:
     page = opened()
-    kind, stuck = page.get_by_label("어떤 학생인가"), page.get_by_label("어디에서 막혔나")
+    kind, stuck = page.get_by_label("어떤 학생"), page.get_by_label("막힌 곳")
     kind.select_option("nothing")
     assert len(shown(page)) == STUDENTS // 4
     kind.select_option("")
@@ -206,7 +206,7 @@ def test_the_map_filters_the_table(opened: Opened) -> None:
     page.get_by_role("searchbox").fill("없는 이름")
     page.locator(".map button").first.click()
     names = page.locator("[popover]:popover-open li a").all_inner_texts()
-    page.get_by_role("button", name="표에서 이 학생만 보기").click()
+    page.get_by_role("button", name="표에서 이 학생들만 보기").click()
     assert shown(page) == names
     assert page.locator("#roll").bounding_box()["y"] < 900
     assert page.evaluate("document.activeElement.id") == "students"
@@ -286,7 +286,7 @@ def test_everything_can_be_read_without_script(opened: Opened) -> None:
     page.locator(".map button").first.click()
     told = page.locator("[popover]:popover-open")
     assert told.locator("li").count() > 0
-    assert not told.get_by_text("표에서 이 학생만 보기").is_visible()
+    assert not told.get_by_text("표에서 이 학생들만 보기").is_visible()
     assert opened("huge", script=False).locator("#roll tbody tr:visible").count() == 450
 
 

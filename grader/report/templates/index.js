@@ -1,8 +1,8 @@
 "use strict";
 // Sorts, searches and filters the table of students; without this script the table is there whole.
 (() => {
-  const PAGE = 200; // rows shown at once: a class of thousands stays quick
   const $ = (id) => document.getElementById(id);
+  const PAGE = Number($("roll").dataset.page); // rows shown at once: a class of thousands stays quick
   const body = $("roll").tBodies[0];
   const rows = [...body.rows];
   const collator = new Intl.Collator("ko", { numeric: true });
@@ -63,9 +63,9 @@
     const keyed = rows.map((row) => [read(row), row]);
     keyed.sort(down ? (a, b) => compare(b[0], a[0]) : (a, b) => compare(a[0], b[0]));
     order = keyed.map(([, row]) => row);
-    const sorted = document.createDocumentFragment();
-    for (const row of order) sorted.append(row);
-    body.append(sorted);
+    body.remove(); // in the page, each row that moves would cost as much as all of them
+    for (const row of order) body.append(row);
+    $("roll").append(body);
     anew();
   };
 
