@@ -162,6 +162,18 @@ def test_headers_sort_and_say_so(opened: Opened) -> None:
     assert len(shown(page)) == sum("김" in s.student for s in class_of("usual").submissions)
 
 
+def test_going_back_finds_the_table_as_it_was_left(opened: Opened) -> None:
+    """What was typed is still there, and so are the rows it left."""
+    page = opened()
+    page.get_by_role("searchbox").fill("20260005")
+    (name,) = shown(page)
+    page.get_by_role("link", name=name).click()
+    page.wait_for_url("**/feedback/**")
+    page.go_back()
+    assert page.get_by_role("searchbox").input_value() == "20260005"
+    assert shown(page) == [name]
+
+
 def test_a_huge_class_comes_in_pages(opened: Opened) -> None:
     """Two hundred rows at once; the search looks through all, and the button brings the next ones."""
     page = opened("huge")

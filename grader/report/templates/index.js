@@ -111,5 +111,6 @@
 
   document.documentElement.classList.add("scripted");
   $("tools").hidden = false;
-  anew(); // a browser that goes back keeps what was typed
+  show();
+  window.addEventListener("pageshow", anew); // a browser that comes back has kept what was typed
 })();
