@@ -1,6 +1,7 @@
 """The page of the class in a real browser: searched, sorted, by keyboard, read aloud, printed, and without script."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from grader.feedback import ClassResult
+from grader.feedback import ClassResult, Feedback
 from grader.report.class_page import class_page
 from grader.report.gradebook import write_report
 from grader.report.names import file_names
@@ -36,13 +37,29 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name, result in (("usual", samples.large_class(STUDENTS)), ("hostile", samples.small_class())):
         made[name] = tmp_path_factory.mktemp(name)
         write_report(made[name], result, samples.course(), when=when)
-    huge = samples.large_class(450)
-    names = file_names([s.student for s in huge.submissions])
-    made["huge"] = tmp_path_factory.mktemp("huge")
-    (made["huge"] / "index.html").write_text(
-        class_page(huge, samples.course(), names, when), encoding="utf-8"
-    )
+    for name, result in (
+        ("huge", samples.large_class(450)),
+        ("lessons", of_lessons(4)),
+        ("many", of_lessons(9)),
+    ):
+        made[name] = tmp_path_factory.mktemp(name)
+        names = file_names([s.student for s in result.submissions])
+        text = class_page(result, samples.course(), names, when)
+        (made[name] / "index.html").write_text(text, encoding="utf-8")
     return made
+
+
+def of_lessons(number: int) -> ClassResult:
+    """The hostile class, as if it had done everything in each of so many lessons."""
+    lessons = [f"{n:02}" for n in range(1, number + 1)]
+
+    def in_all(feedbacks: Iterable[Feedback]) -> tuple[Feedback, ...]:
+        own = tuple(feedbacks)
+        return tuple(replace(f, lesson=key, exercise=f"{f.exercise}_{key}") for key in lessons for f in own)
+
+    result = samples.small_class()
+    students = tuple(replace(s, feedbacks=in_all(s.feedbacks)) for s in result.submissions)
+    return replace(result, submissions=students)
 
 
 @pytest.fixture
@@ -272,6 +289,21 @@ def test_table_and_map_are_tables_on_a_phone_too(opened: Opened) -> None:
         assert a_map.get_by_role("columnheader").count() == 2 + len(samples.EXERCISES)
         page.get_by_role("columnheader", name="점수").get_by_role("button").click()
         assert page.get_by_role("columnheader", name="점수").get_attribute("aria-sort") == "ascending"
+
+
+@pytest.mark.parametrize(
+    ("name", "widths"), [("lessons", (320, 390, 768, 861, 1024, 1271, 1280)), ("many", (320, 860, 1280))]
+)
+def test_nothing_stands_outside_its_place(opened: Opened, name: str, widths: tuple[int, ...]) -> None:
+    """Four lessons fit into every window, nine into that of a desk; no mark lies over another cell."""
+    over = """[...document.querySelectorAll('#roll tbody td')].filter(cell => {
+        const own = cell.getBoundingClientRect();
+        return [...cell.querySelectorAll('i, a')].some(e => e.getBoundingClientRect().right > own.right + 1);
+    }).length"""
+    for width in widths:
+        page = opened(name, width=width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, width
+        assert page.evaluate(over) == 0, width
 
 
 def test_fingers_hit_what_they_aim_at(opened: Opened) -> None:
