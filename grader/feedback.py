@@ -100,6 +100,8 @@ class Named:
     cell: int | None = None
     before: bool = False
     """Something is missing: it should stand before that line."""
+    source_line: str | None = None
+    """That line as written; of a very long one the beginning."""
 
     @property
     def id(self) -> str:

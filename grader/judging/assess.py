@@ -57,6 +57,8 @@ MESSAGES: dict[Status, str] = {
 }
 
 
+_LINE_SHOWN = 400
+"""Characters of a learner's line that stand beside a mistake."""
 _NOT_BEGUN = "아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요."
 
 
@@ -223,8 +225,13 @@ def _with_places(diagnosis: Diagnosis, origin: Origin) -> Diagnosis:
         return replace(moment, line=place.line if place else None)
 
     def pointed(named: Named) -> Named:
-        place = origin.place(named.line)
-        return replace(named, line=place.line if place else None, cell=place.cell if place else None)
+        place, text = origin.place(named.line), origin.text(named.line)
+        return replace(
+            named,
+            line=place.line if place else None,
+            cell=place.cell if place else None,
+            source_line=None if text is None else text[:_LINE_SHOWN],
+        )
 
     return replace(
         diagnosis,

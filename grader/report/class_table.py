@@ -1,62 +1,25 @@
-"""The table that ends `grader grade`: each student in a line, then what the class gets wrong most often."""
+"""The table that ends `grader grade`: each student in a row, then what the class gets wrong most often."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean, median
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from grader.feedback import ClassResult, Feedback, SubmissionResult
 from grader.report import plain_text, words
+from grader.report.class_facts import count_mistakes, most_telling, tried
 
 _ROWS_SHOWN = 40
 _MISTAKES_SHOWN = 8
 _MARKS_SHOWN = 12
-
-
-@dataclass(frozen=True)
-class MistakeCount:
-    """How many students made a mistake."""
-
-    id: str
-    """As in results.json; empty for behaviour that no listed mistake explains."""
-    title: str
-    students: int
-    exercises: tuple[str, ...]
-
-
-def count_mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount]:
-    """Mistakes of the class, the most frequent first, the unnamed last; each student counts once for each."""
-    titles: dict[str, str] = {}
-    students: dict[str, set[int]] = {}
-    exercises: dict[str, dict[str, None]] = {}
-    for index, submission in enumerate(submissions):
-        for feedback in submission.feedbacks:
-            named = [(n.id, words.either(n)) for n in feedback.diagnosis.mistakes]
-            if feedback.status == "failed" and not named:
-                named = [("", words.UNNAMED)]
-            for key, title in named:
-                titles.setdefault(key, title)
-                students.setdefault(key, set()).add(index)
-                exercises.setdefault(key, {})[feedback.exercise] = None
-    found = [MistakeCount(key, titles[key], len(students[key]), tuple(exercises[key])) for key in titles]
-    return sorted(found, key=lambda m: (m.id == "", -m.students, m.id))
-
-
-def most_telling(submission: SubmissionResult) -> Feedback | None:
-    """The feedback to read first: one with a named mistake, else one on code that ran, else one in a lesson that
-    the student has begun. Of several, the earliest."""
-    open_ones = [f for f in submission.feedbacks if f.status != "passed"]
-    begun = {f.lesson for f in submission.feedbacks if f.status != "missing"}
-
-    def weight(feedback: Feedback) -> tuple[bool, bool, bool]:
-        ran = feedback.status not in ("missing", "unreadable")
-        return bool(feedback.diagnosis.mistakes), ran, feedback.lesson in begun
-
-    return max(open_ones, key=weight, default=None)
+_GAP = 3
+_ROOM = 40
+"""Columns that a sentence needs to stand beside a student's marks."""
 
 
 def class_table(result: ClassResult, width: int = 80) -> RenderableType:
@@ -73,9 +36,11 @@ def class_table(result: ClassResult, width: int = 80) -> RenderableType:
             f"{len(submissions)}명 가운데 점수가 낮은 {_ROWS_SHOWN}명이에요. 전체는 index.html에 있어요."
         )
         parts.append(Text(caption))
+    begun, untouched = _lessons(submissions)
+    parts += [_students(shown, begun, width), _legend(submissions)]
+    if untouched:
+        parts.append(Text(f"아무도 시작하지 않은 레슨: {', '.join(untouched)}", style="dim"))
     parts += [
-        _students(shown, width),
-        _legend(submissions),
         _overall(submissions),
         *_mistakes(submissions, width),
     ]
@@ -83,28 +48,73 @@ def class_table(result: ClassResult, width: int = 80) -> RenderableType:
     return Group(*parts)
 
 
-def _students(submissions: Sequence[SubmissionResult], width: int) -> Table:
-    lessons = list(dict.fromkeys(f.lesson for s in submissions for f in s.feedbacks))
+def _lessons(submissions: Sequence[SubmissionResult]) -> tuple[list[str], list[str]]:
+    """The lessons that somebody began, and the others."""
+    begun = {f.lesson: False for s in submissions for f in s.feedbacks}
+    for feedback in (f for s in submissions for f in s.feedbacks if tried(f)):
+        begun[feedback.lesson] = True
+    return [key for key, some in begun.items() if some], [key for key, some in begun.items() if not some]
+
+
+def _students(submissions: Sequence[SubmissionResult], lessons: Sequence[str], width: int) -> RenderableType:
+    """A row for each student. What to look at first stands whole: at its end, or below it where that is too narrow."""
+    rows = [_cells(submission, lessons) for submission in submissions]
+    heads = ["학생", *(f"레슨 {key}" if len(lessons) == 1 else key for key in lessons), "상태"]
+    widths = [max(cell_len(head), *(row[i].cell_len for row in rows)) for i, head in enumerate(heads)]
+    widths[0] = min(widths[0], max(8, width // 4))
+    firsts = [_first(submission) for submission in submissions]
+    if width - sum(widths) - _GAP * len(widths) < _ROOM:
+        return _stacked(heads, widths, rows, firsts)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, width=width)
-    table.add_column("학생", no_wrap=True, max_width=max(8, width // 4), overflow="ellipsis")
-    for lesson in lessons:
-        table.add_column(f"레슨 {lesson}" if len(lessons) == 1 else lesson, justify="right", no_wrap=True)
-    table.add_column("상태", no_wrap=True)
-    table.add_column("먼저 볼 것", ratio=1, no_wrap=True, overflow="ellipsis")
-    for submission in submissions:
-        telling = most_telling(submission)
-        cells = [Text(plain_text.one_line(submission.student, 80))]
-        for lesson in lessons:
-            own = [f for f in submission.feedbacks if f.lesson == lesson]
-            score, most = sum(f.score for f in own), sum(f.max_score for f in own)
-            cells.append(Text(f"{plain_text.points(score)}/{plain_text.points(most)}" if own else ""))
-        first = (
-            ""
-            if telling is None
-            else f"{telling.exercise}: {plain_text.without_code_marks(words.summary(telling))}"
-        )
-        table.add_row(*cells, _marks(submission.feedbacks), Text(first))
+    _add_columns(table, heads, widths)
+    table.add_column("먼저 볼 것", ratio=1, overflow="fold")
+    for row, first in zip(rows, firsts, strict=True):
+        table.add_row(*row, first)
     return table
+
+
+def _stacked(
+    heads: Sequence[str], widths: Sequence[int], rows: Sequence[Sequence[Text]], firsts: Sequence[Text]
+) -> RenderableType:
+    """What to look at first below each row. No cell of a table spans columns, so each row is a table of its own."""
+
+    def line(cells: Sequence[Text]) -> Table:
+        table = Table.grid(padding=(0, _GAP, 0, 0))
+        _add_columns(table, heads, widths)
+        table.add_row(*cells)
+        return table
+
+    parts: list[RenderableType] = [Text(), line([Text(head, style="bold") for head in heads])]
+    parts.append(Text("─" * (sum(widths) + _GAP * (len(widths) - 1))))
+    for row, first in zip(rows, firsts, strict=True):
+        parts.append(line(row))
+        if first:
+            parts.append(Padding(first, (0, 0, 0, 4)))
+    return Group(*parts, Text())
+
+
+def _add_columns(table: Table, heads: Sequence[str], widths: Sequence[int]) -> None:
+    for place, (head, width) in enumerate(zip(heads, widths, strict=True)):
+        number = 0 < place < len(heads) - 1
+        table.add_column(
+            head, width=width, justify="right" if number else "left", no_wrap=True, overflow="ellipsis"
+        )
+
+
+def _cells(submission: SubmissionResult, lessons: Sequence[str]) -> list[Text]:
+    cells = [Text(plain_text.one_line(submission.student, 80))]
+    for lesson in lessons:
+        own = [f for f in submission.feedbacks if f.lesson == lesson]
+        score, most = sum(f.score for f in own), sum(f.max_score for f in own)
+        cells.append(Text(f"{plain_text.points(score)}/{plain_text.points(most)}" if own else ""))
+    return [*cells, _marks(submission.feedbacks)]
+
+
+def _first(submission: SubmissionResult) -> Text:
+    telling = most_telling(submission)
+    if telling is None:
+        return Text()
+    return Text(f"{telling.exercise}: {plain_text.without_code_marks(words.summary(telling))}")
 
 
 def _marks(feedbacks: Sequence[Feedback]) -> Text:
@@ -142,7 +152,7 @@ def _mistakes(submissions: Sequence[SubmissionResult], width: int) -> list[Rende
     if not counts:
         return []
     table = Table(box=None, show_header=False, pad_edge=False, width=width)
-    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column(overflow="fold", ratio=1)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True, width=16)
     for count in counts[:_MISTAKES_SHOWN]:

@@ -3,19 +3,19 @@
 import csv
 import io
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from grader.course import Course
 from grader.feedback import ClassResult, Diagnosis, Feedback, SubmissionResult
 from grader.files import write_whole
 from grader.report import plain_text, words
-from grader.report.class_table import MistakeCount, count_mistakes
-from grader.report.html import environment, feedback_html
+from grader.report.class_facts import exercises_of
+from grader.report.class_page import class_page
+from grader.report.html import feedback_html, page
 from grader.report.names import file_names, safe_filename
 from grader.report.results import dump, write_results
 from grader.report.text import feedback_text
@@ -40,7 +40,7 @@ def write_report(out: Path, result: ClassResult, course: Course, *, when: dateti
     for submission, name in zip(result.submissions, names, strict=True):
         write_student(out, submission, course, name=name)
     write_whole(out / "gradebook.csv", gradebook_csv(result, course).encode("utf-8-sig"))
-    write_whole(out / "index.html", _index_page(result, course, names, when or datetime.now()))
+    write_whole(out / "index.html", class_page(result, course, names, when or datetime.now()))
     write_results(out / "results.json", result)  # last: it says that everything else is there
 
 
@@ -65,7 +65,7 @@ def write_student(
 
 def gradebook_csv(result: ClassResult, course: Course) -> str:
     """A line for each student: points in all and for each exercise, then statuses and mistakes."""
-    exercises = _exercises(result.submissions, course)
+    exercises = exercises_of(result.submissions, course)
     file = io.StringIO()
     # All are quoted: a spreadsheet that parts columns at `;` would find a formula in the name `a;=1+1`.
     writer = csv.writer(file, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
@@ -125,31 +125,6 @@ def gradescope(submission: SubmissionResult) -> dict[str, Any]:
 # ---- for people ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Column:
-    """One exercise in the table of the class."""
-
-    name: str
-    title: str
-    lesson: str
-    passed: int = 0
-    students: int = 0
-
-
-def _exercises(submissions: Sequence[SubmissionResult], course: Course) -> list[Column]:
-    """The exercises that were graded, in the course's order; what the course no longer has comes last."""
-    found: dict[str, list[Feedback]] = {}
-    for submission in submissions:
-        for feedback in submission.feedbacks:
-            found.setdefault(feedback.exercise, []).append(feedback)
-    order = [name for name in course.exercises if name in found]
-    order += [name for name in found if name not in course.exercises]
-    return [
-        Column(name, fs[0].title, fs[0].lesson, sum(f.status == "passed" for f in fs), len(fs))
-        for name, fs in ((name, found[name]) for name in order)
-    ]
-
-
 def _student_page(submission: SubmissionResult, course: Course) -> str:
     titles = {lesson.id: lesson.title for lesson in course.lessons}
     lessons: dict[str, list[tuple[Feedback, str]]] = {}
@@ -161,7 +136,7 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
         told.add(story)
         card = "" if again else _drawn(feedback_html, feedback)
         lessons.setdefault(feedback.lesson, []).append((feedback, card))
-    return _page(
+    return page(
         "student.html.j2",
         course=course,
         submission=submission,
@@ -176,40 +151,3 @@ def _drawn(draw: Callable[[Feedback], str], feedback: Feedback) -> str:
     except Exception:
         logging.getLogger(__name__).exception("drawing the feedback on %s", feedback.exercise)
         return draw(replace(feedback, diagnosis=Diagnosis(), source_line=None, error=None, notes=()))
-
-
-def _index_page(result: ClassResult, course: Course, names: Sequence[str], when: datetime) -> str:
-    submissions, exercises = result.submissions, _exercises(result.submissions, course)
-    rows = [
-        (submission, f"feedback/{quote(name)}.html", {f.exercise: f for f in submission.feedbacks})
-        for submission, name in zip(submissions, names, strict=True)
-    ]
-    statuses = [f.status for s in submissions for f in s.feedbacks]
-    mistakes: list[MistakeCount] = count_mistakes(submissions)
-    return _page(
-        "index.html.j2",
-        course=course,
-        result=result,
-        exercises=exercises,
-        lessons=_spans(exercises),
-        rows=rows,
-        scores=sorted(s.score for s in submissions),
-        best=max((s.max_score for s in submissions), default=0.0),
-        all_passed=sum(s.passed for s in submissions),
-        mistakes=mistakes,
-        most=max((m.students for m in mistakes), default=1),
-        stopped=[(status, statuses.count(status)) for status in words.STATUS_NAMES if status in statuses],
-        when=when.strftime("%Y-%m-%d %H:%M"),
-    )
-
-
-def _spans(exercises: Sequence[Column]) -> list[tuple[str, int]]:
-    """Lessons with their number of columns."""
-    lessons = list(dict.fromkeys(e.lesson for e in exercises))
-    return [(lesson, sum(e.lesson == lesson for e in exercises)) for lesson in lessons]
-
-
-def _page(template: str, **values: Any) -> str:
-    page: str = environment().get_template(template).render(**values)
-    # A lone surrogate in a student's text cannot be written as UTF-8.
-    return page.encode("utf-8", "replace").decode("utf-8")

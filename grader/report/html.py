@@ -50,6 +50,13 @@ def environment() -> Any:
     return made
 
 
+def page(template: str, **values: Any) -> str:
+    """A whole page from the template of that name."""
+    made: str = environment().get_template(template).render(**values)
+    # A lone surrogate in a student's text cannot be written as UTF-8.
+    return made.encode("utf-8", "replace").decode("utf-8")
+
+
 def feedback_html(
     feedback: Feedback, *, hints: Sequence[str] = (), total_hints: int = 0, standing: str = ""
 ) -> str:

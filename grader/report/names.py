@@ -22,23 +22,29 @@ def safe_filename(name: str, taken: Collection[str] = ()) -> str:
         name: whatever a student's folder is called.
         taken: names already given; they are avoided without regard to case, as Windows and macOS do.
     """
-    wanted = _readable(name)
-    if wanted != name:
-        wanted = _with_fingerprint(wanted, name)
-    avoid = {_key(other) for other in taken}
-    candidate, count = wanted, 1
-    while _key(candidate) in avoid:
-        count += 1
-        candidate = _with_fingerprint(wanted, f"{name}\0{count}")
-    return candidate
+    return _free(name, {_key(other) for other in taken})
 
 
 def file_names(students: Sequence[str]) -> list[str]:
     """A file name for each student, in their order; the same class always gets the same names."""
     given: list[str] = []
+    taken: set[str] = set()
     for student in students:
-        given.append(safe_filename(student, given))
+        given.append(_free(student, taken))
+        taken.add(_key(given[-1]))
     return given
+
+
+def _free(name: str, avoid: Collection[str]) -> str:
+    """As `safe_filename`, with the names to avoid as `_key` makes them."""
+    wanted = _readable(name)
+    if wanted != name:
+        wanted = _with_fingerprint(wanted, name)
+    candidate, count = wanted, 1
+    while _key(candidate) in avoid:
+        count += 1
+        candidate = _with_fingerprint(wanted, f"{name}\0{count}")
+    return candidate
 
 
 def _readable(name: str) -> str:

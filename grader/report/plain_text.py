@@ -3,6 +3,7 @@
 import re
 import unicodedata
 
+_PARTS = re.compile(r"(?<=_)|(?<=[a-z])(?=[A-Z])")
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -35,6 +36,11 @@ def one_line(text: str, limit: int = 300) -> str:
 def without_code_marks(text: str) -> str:
     """`text` for places that cannot set code: without its backticks."""
     return one_line(text).replace("`", "")
+
+
+def name_parts(name: str) -> list[str]:
+    """An identifier in pieces between which a narrow column may break it: `train_`, `step`."""
+    return _PARTS.split(name)
 
 
 def points(value: float) -> str:

@@ -17,7 +17,8 @@ from grader.report.plain_text import points
 
 SCHEMA = "hanstep.results/2"
 """Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1.
-What came later is empty where it is absent: `extras` of a submission, `kind` and `because` of a feedback."""
+What came later is empty where it is absent: `extras` of a submission, `kind` and `because` of a feedback,
+`source_line` of a mistake."""
 
 _UNCOMMON = re.compile("[^\n -~가-힣]")
 _Kind = TypeVar("_Kind")

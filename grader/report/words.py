@@ -324,9 +324,13 @@ def location(feedback: Feedback) -> str:
     """`kim.ipynb · 코드 셀 3 · 7번째 줄`; empty when nothing is known, or nothing is to be looked at."""
     if feedback.status == "passed":
         return ""
+    file = one_line(feedback.file, 120) if feedback.file else ""
+    return " · ".join(filter(None, (file, place(feedback))))
+
+
+def place(feedback: Feedback) -> str:
+    """`코드 셀 3 · 7번째 줄`: where in the file."""
     parts = []
-    if feedback.file:
-        parts.append(one_line(feedback.file, 120))
     if feedback.cell is not None:
         parts.append(f"코드 셀 {feedback.cell}")
     if feedback.line is not None:

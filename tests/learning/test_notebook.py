@@ -57,6 +57,7 @@ def test_names_the_mistake_and_the_learners_own_line() -> None:
     assert shown.feedback.mistake_ids == ["missing-zero-grad"]
     assert shown.feedback.source_line in source
     diagnosis = shown.feedback.diagnosis
+    assert diagnosis.mistakes[0].source_line == shown.feedback.source_line
     assert [m.kind for m in diagnosis.yours] == ["forward", "backward", "step"]
     assert [m.kind for m in diagnosis.right if m.differs] == ["zero_grad"]
     assert diagnosis.recipe.got == pytest.approx((1.0, 1.0))

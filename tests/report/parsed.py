@@ -22,7 +22,7 @@ class Parsed(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        if tag not in ("br", "meta"):
+        if tag not in ("br", "meta", "input", "col", "wbr"):
             self.open.append(tag)
         for name, value in attrs:
             self.attributes.add(name)

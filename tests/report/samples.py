@@ -24,6 +24,9 @@ MISSING_ZERO_GRAD = Named(
     explain="두 번째 스텝부터 업데이트가 커져요. `backward()`는 `.grad`에 더하기만 해서, "
     "k번째 스텝은 g₁부터 gₖ까지 모두 더한 값으로 움직여요.",
     hint="스텝을 시작할 때 `p.grad`에 무엇이 남아 있는지 출력해 보세요.",
+    line=7,
+    cell=3,
+    source_line="opt.step()  # 한 걸음",
 )
 NO_DIVISION = Named(
     ids=("no-division",),
@@ -310,6 +313,24 @@ def small_class() -> ClassResult:
         typical("s09"),
     )
     return ClassResult(7, "cpu", "bwrap", students)
+
+
+def large_class(number: int) -> ClassResult:
+    """Students who are passed, wrong in all ways, or absent; of lesson 02 nobody began anything."""
+    kinds = (typical, passed_all, _almost, lambda name: all_of(name, "missing"))
+    untouched = tuple(
+        replace(stopped("missing", name, title), lesson="02")
+        for name, title in (("amp_step", "혼합 정밀도 한 스텝"), ("resume", "이어서 학습하기"))
+    )
+    made = [
+        kinds[i % 4](f"{20260000 + i}_{'김이박최정'[i % 5]}{'하윤서준지우'[i % 6]}") for i in range(number)
+    ]
+    students = tuple(replace(s, feedbacks=(*s.feedbacks, *untouched)) for s in made)
+    return ClassResult(7, "cpu", "bwrap", students)
+
+
+def _almost(student: str) -> SubmissionResult:
+    return SubmissionResult(student, (named_mistake(), *passed_all(student).feedbacks[1:]))
 
 
 def course() -> Course:

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from grader.feedback import ClassResult, SubmissionResult
-from grader.report.class_table import class_table, count_mistakes, most_telling
+from grader.report.class_table import class_table
 from tests.report import samples
 
 
@@ -19,7 +19,7 @@ def rendered(result: ClassResult, width: int = 80) -> str:
 
 
 def test_class_table_fits_80_columns() -> None:
-    """One line a student, whatever the name."""
+    """One row a student, whatever the name."""
     text = rendered(samples.small_class())
     lines = text.splitlines()
     assert max(map(cell_len, lines)) <= 80
@@ -50,33 +50,24 @@ def test_class_table_with_four_lessons_fits() -> None:
     assert "✓4 ✗20 !4" in text
 
 
+def test_what_to_look_at_first_stands_whole() -> None:
+    """Beside the marks where there is room, below them where there is none; never cut."""
+    first = samples.joined().message.replace("`", "")
+    one = ClassResult(1, "cpu", "bwrap", (SubmissionResult("김하윤", (samples.joined(),)),))
+    for width in (60, 80, 100, 140):
+        text = rendered(one, width)
+        assert first in " ".join(text.split()), width
+        assert "…" not in text
+        assert max(map(cell_len, text.splitlines())) <= width
+    assert len(rendered(one, 60).splitlines()) > len(rendered(one, 140).splitlines())
+
+
+def test_a_lesson_that_nobody_began_has_no_column() -> None:
+    text = rendered(samples.large_class(8))
+    assert "아무도 시작하지 않은 레슨: 02" in text
+    assert "레슨 01" in text
+    assert "아무도" not in rendered(samples.small_class())
+
+
 def test_empty_class_has_a_sentence() -> None:
     assert "채점한 학생이 없어요" in rendered(ClassResult(1, "cpu", "none", ()))
-
-
-def test_mistakes_are_counted_once_a_student() -> None:
-    """Whoever forgets zero_grad in two exercises is still one student."""
-    twice = SubmissionResult(
-        "x", (samples.named_mistake(), replace(samples.named_mistake(), exercise="fit"), samples.unknown())
-    )
-    counts = count_mistakes([twice, SubmissionResult("y", (samples.named_mistake(),))])
-    assert [(c.id, c.students, c.exercises) for c in counts] == [
-        ("missing-zero-grad", 2, ("train_step", "fit")),
-        ("", 1, ("fit",)),
-    ]
-    assert count_mistakes([samples.passed_all("z")]) == []
-
-
-def test_most_telling_is_a_named_mistake() -> None:
-    """A name helps more than a lost point: it stands before an exception that costs more."""
-    feedbacks = (samples.raised(), samples.passed(), samples.joined())
-    assert most_telling(SubmissionResult("x", feedbacks)) == samples.joined()
-    assert most_telling(samples.all_of("x", "missing")) == samples.all_of("x", "missing").feedbacks[0]
-    assert most_telling(samples.passed_all("x")) is None
-    absent = samples.all_of("x", "missing").feedbacks[0]
-    begun = (
-        replace(absent, lesson="00"),
-        replace(samples.passed(), lesson="01"),
-        replace(absent, lesson="01"),
-    )
-    assert most_telling(SubmissionResult("x", begun)) == begun[2]

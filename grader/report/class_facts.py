@@ -1,0 +1,215 @@
+"""What the results of a class say, counted: for the table in the terminal and for the page of the class."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+
+from grader.course import Course
+from grader.feedback import Feedback, SubmissionResult
+from grader.report import words
+
+_BINS = 10
+
+
+def tried(feedback: Feedback) -> bool:
+    """Whether there is an answer to judge: not a missing or unreadable one, nor the starter as it was handed out."""
+    return feedback.begun and feedback.status not in ("missing", "unreadable")
+
+
+# ---- mistakes -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MistakeCount:
+    """How many students made a mistake."""
+
+    id: str
+    """As in results.json; empty for behaviour that no listed mistake explains."""
+    title: str
+    students: int
+    exercises: tuple[str, ...]
+    tried: int
+    """Students who tried any of these exercises."""
+
+
+def count_mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount]:
+    """Mistakes of the class, the most frequent first, the unnamed last; each student counts once for each.
+
+    Of mistakes that are equally frequent, the one comes first that the larger part of those made who could.
+    """
+    titles: dict[str, str] = {}
+    students: dict[str, set[int]] = {}
+    exercises: dict[str, dict[str, None]] = {}
+    tries: dict[str, set[int]] = {}
+    for index, submission in enumerate(submissions):
+        for feedback in submission.feedbacks:
+            if tried(feedback):
+                tries.setdefault(feedback.exercise, set()).add(index)
+            named = [(n.id, words.either(n)) for n in feedback.diagnosis.mistakes]
+            if feedback.status == "failed" and not named:
+                named = [("", words.UNNAMED)]
+            for key, title in named:
+                titles.setdefault(key, title)
+                students.setdefault(key, set()).add(index)
+                exercises.setdefault(key, {})[feedback.exercise] = None
+    found = []
+    for key, title in titles.items():
+        could = set[int]().union(*(tries.get(name, ()) for name in exercises[key]))
+        found.append(MistakeCount(key, title, len(students[key]), tuple(exercises[key]), len(could)))
+    return sorted(found, key=lambda m: (m.id == "", -m.students, m.tried, m.id))
+
+
+def most_telling(submission: SubmissionResult) -> Feedback | None:
+    """The feedback to read first: one with a named mistake, else one on code that ran, else one in a lesson that
+    the student has begun. Of several, the earliest."""
+    open_ones = [f for f in submission.feedbacks if f.status != "passed"]
+    begun = {f.lesson for f in submission.feedbacks if f.status != "missing"}
+
+    def weight(feedback: Feedback) -> tuple[bool, bool, bool]:
+        ran = feedback.status not in ("missing", "unreadable")
+        return bool(feedback.diagnosis.mistakes), ran, feedback.lesson in begun
+
+    return max(open_ones, key=weight, default=None)
+
+
+# ---- exercises ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ExerciseFacts:
+    """How one exercise went; the four numbers add up to the students who should have done it."""
+
+    name: str
+    title: str
+    lesson: str
+    points: float
+    passed: int
+    partly: int
+    """Not passed, but with points."""
+    nothing: int
+    """Tried, without a point."""
+    untried: int
+
+    @property
+    def tried(self) -> int:
+        """Students who wrote an answer."""
+        return self.passed + self.partly + self.nothing
+
+    @property
+    def share(self) -> float:
+        """Part of those who tried that passed."""
+        return self.passed / self.tried if self.tried else 0.0
+
+
+def exercises_of(submissions: Sequence[SubmissionResult], course: Course) -> list[ExerciseFacts]:
+    """The exercises that were graded, in the course's order; what the course no longer has comes last."""
+    found: dict[str, list[Feedback]] = {}
+    for submission in submissions:
+        for feedback in submission.feedbacks:
+            found.setdefault(feedback.exercise, []).append(feedback)
+    order = [name for name in course.exercises if name in found]
+    order += [name for name in found if name not in course.exercises]
+    return [_exercise(name, found[name]) for name in order]
+
+
+def _exercise(name: str, feedbacks: Sequence[Feedback]) -> ExerciseFacts:
+    passed = sum(f.status == "passed" for f in feedbacks)
+    partly = sum(f.status != "passed" and f.score > 0 for f in feedbacks)
+    untried = sum(not tried(f) for f in feedbacks)
+    first = feedbacks[0]
+    nothing = len(feedbacks) - passed - partly - untried
+    return ExerciseFacts(name, first.title, first.lesson, first.max_score, passed, partly, nothing, untried)
+
+
+def hardest_first(exercises: Iterable[ExerciseFacts]) -> list[ExerciseFacts]:
+    """Those that anybody tried: the one that the smallest part passed first."""
+    return sorted((e for e in exercises if e.tried), key=lambda e: (e.share, -e.tried))
+
+
+@dataclass(frozen=True)
+class LessonFacts:
+    """The exercises of one lesson."""
+
+    id: str
+    title: str
+    """Empty where the course no longer has it."""
+    exercises: tuple[ExerciseFacts, ...]
+
+    @property
+    def begun(self) -> bool:
+        """Whether anybody tried anything of it."""
+        return any(e.tried for e in self.exercises)
+
+    @property
+    def points(self) -> float:
+        """Points there are."""
+        return sum(e.points for e in self.exercises)
+
+
+def lessons_of(exercises: Sequence[ExerciseFacts], course: Course) -> list[LessonFacts]:
+    """The lessons of these exercises."""
+    titles = {lesson.id: lesson.title for lesson in course.lessons}
+    by_lesson: dict[str, list[ExerciseFacts]] = {}
+    for exercise in exercises:
+        by_lesson.setdefault(exercise.lesson, []).append(exercise)
+    return [LessonFacts(key, titles.get(key, ""), tuple(own)) for key, own in by_lesson.items()]
+
+
+# ---- scores -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ScoreBin:
+    """Students whose score is at least `low` and below `high`; in the last bin, at most `high`."""
+
+    low: float
+    high: float
+    students: int
+    last: bool
+
+
+def score_bins(scores: Sequence[float], most: float) -> list[ScoreBin]:
+    """How scores are spread from 0 to `most`, in at most ten bins whose width people can count with."""
+    if most <= 0:
+        return []
+    step = _round_step(most / _BINS)
+    number = ceil(most / step)
+    counts = [0] * number
+    for score in scores:
+        counts[min(floor(score / step), number - 1)] += 1
+    return [
+        ScoreBin(i * step, min((i + 1) * step, most), count, i == number - 1)
+        for i, count in enumerate(counts)
+    ]
+
+
+def _round_step(least: float) -> float:
+    """The smallest of …, 1, 2, 5, 10, 20, 50, … that is not below `least`."""
+    power = 10.0 ** floor(log10(least))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least)
+
+
+# ---- what to teach again ------------------------------------------------------------------------------
+
+
+def reteach(mistakes: Sequence[MistakeCount], exercises: Sequence[ExerciseFacts]) -> str:
+    """One sentence: what to explain again first. Empty where nobody has tried anything."""
+    hardest = hardest_first(exercises)
+    if not hardest:
+        return ""
+    if mistakes and mistakes[0].id and mistakes[0].students > 1:
+        most = mistakes[0]
+        where = ", ".join(f"`{e.name}`" for e in exercises if e.name in most.exercises)
+        if len(most.exercises) > 3:
+            where = f"연습 문제 {len(most.exercises)}개"
+        return (
+            f"{where}의 답안을 쓴 {most.tried}명 가운데 {most.students}명이 한 실수인 "
+            f"‘{most.title}’부터 다시 설명해 보세요."
+        )
+    failing = max(hardest, key=lambda e: e.tried - e.passed)
+    if failing.tried - failing.passed > 1:
+        return (
+            f"답안을 쓴 {failing.tried}명 가운데 {failing.tried - failing.passed}명이 통과하지 못한 "
+            f"`{failing.name}`부터 다시 설명해 보세요."
+        )
+    return "여러 명이 함께 막힌 곳은 없으니, 학생마다 피드백을 보내 주면 돼요."

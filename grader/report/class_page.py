@@ -1,0 +1,199 @@
+"""`index.html`: the page of the class, one file that asks for no other and runs no script but its own."""
+
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from grader.course import Course
+from grader.feedback import ClassResult, Feedback, Status, SubmissionResult
+from grader.report import words
+from grader.report.class_facts import (
+    LessonFacts,
+    ScoreBin,
+    count_mistakes,
+    exercises_of,
+    hardest_first,
+    lessons_of,
+    most_telling,
+    reteach,
+    score_bins,
+    tried,
+)
+from grader.report.html import TEMPLATES, page
+from grader.report.mistake_map import LessonMap, mistake_maps
+from grader.report.plain_text import points
+
+_ROWS_SHOWN = 8
+"""Rows of a list or a map that stand open; the rest is folded."""
+_NAMES_SHOWN = 100
+"""Students listed by name at one cell of the map: the table shows all."""
+_STUDENTS_SHOWN = 200
+"""Rows of the table that the page's script shows at once."""
+
+_KINDS: dict[str, tuple[str, Callable[[SubmissionResult], bool]]] = {
+    "passed": ("모두 통과한 학생", lambda s: s.passed),
+    "open": ("통과하지 못한 답안이 있는 학생", lambda s: any(tried(f) and f.status != "passed" for f in s.feedbacks)),
+    "raised": ("코드에서 예외가 난 학생", lambda s: any(f.begun and f.status == "error" for f in s.feedbacks)),
+    "halted": ("코드가 끝까지 실행되지 않은 학생", lambda s: any(f.status in _HALTED for f in s.feedbacks)),
+    "unreadable": ("읽을 수 없는 파일을 낸 학생", lambda s: any(f.status == "unreadable" for f in s.feedbacks)),
+    "nothing": ("답안을 내지 않은 학생", lambda s: not any(tried(f) or f.status == "unreadable" for f in s.feedbacks)),
+    "scrutiny": ("직접 살펴볼 코드가 있는 학생", lambda s: bool(s.scrutiny)),
+}  # fmt: skip
+"""What students can be filtered by, beside their mistakes."""
+_HALTED: tuple[Status, ...] = ("timeout", "memory", "crashed", "output")
+_LOOK_FIRST = ("unreadable", "nothing")
+
+
+@dataclass(frozen=True)
+class _Student:
+    """A row of the table."""
+
+    result: SubmissionResult
+    page: str
+    """Address of the student's page."""
+    lessons: tuple[tuple[str, Markup], ...]
+    """Of each lesson that somebody began: `14/48`, and its marks."""
+    first: Feedback | None
+    """What to read first."""
+    cells: str
+    """Numbers of the map's cells that the student is in."""
+    kinds: str
+    """Keys of `_KINDS`."""
+
+
+def class_page(result: ClassResult, course: Course, names: Sequence[str], when: datetime) -> str:
+    """The page of the class.
+
+    Args:
+        result: the class.
+        course: gives the order and the titles of lessons and exercises.
+        names: of each student, the name of the page in `feedback/`, without its ending.
+        when: the time shown.
+    """
+    submissions = result.submissions
+    exercises = exercises_of(submissions, course)
+    lessons = lessons_of(exercises, course)
+    begun = [lesson for lesson in lessons if lesson.begun]
+    possible = sum(lesson.points for lesson in begun)
+    maps = mistake_maps(submissions, begun)
+    students = _students(submissions, names, begun, maps)
+    scores = sorted(s.score for s in submissions)
+    whole = all(score == int(score) for score in scores)
+    statuses = Counter(f.status for s in submissions for f in s.feedbacks)
+    script = _script()
+    return page(
+        "index.html.j2",
+        course=course,
+        result=result,
+        when=when.strftime("%Y-%m-%d %H:%M"),
+        students=students,
+        scores=scores,
+        best=max((s.max_score for s in submissions), default=0.0),
+        reteach=reteach(count_mistakes(submissions), exercises),
+        lessons=begun,
+        folded=[lesson for lesson in lessons if not lesson.begun],
+        maps=maps,
+        names_shown=_NAMES_SHOWN,
+        students_shown=_STUDENTS_SHOWN,
+        rows_shown=_ROWS_SHOWN,
+        bins=[(_range(b, whole=whole), b) for b in score_bins(scores, possible)],
+        possible=possible,
+        hardest=hardest_first(exercises),
+        worst=_most_frequent(maps),
+        kinds=[(key, label, number) for key, label, number in _counted(students) if number],
+        look_first=[(_KINDS[key][0], [s for s in students if key in s.kinds.split()]) for key in _LOOK_FIRST],
+        stopped=[(status, statuses[status]) for status in words.STATUS_NAMES if status in statuses],
+        script=script,
+        script_hash=_hash(script),
+    )
+
+
+def _students(
+    submissions: Sequence[SubmissionResult],
+    names: Sequence[str],
+    lessons: Sequence[LessonFacts],
+    maps: Sequence[LessonMap],
+) -> list[_Student]:
+    cells: dict[int, list[int]] = {}
+    for lesson_map in maps:
+        for row in (*lesson_map.named, *lesson_map.others):
+            for cell in row.cells.values():
+                for sighting in cell.sightings:
+                    cells.setdefault(sighting.student, []).append(cell.key)
+    return [
+        _Student(
+            result=submission,
+            page=f"feedback/{quote(name)}.html",
+            lessons=tuple(_lesson_cells(submission, lessons)),
+            first=most_telling(submission),
+            cells=" ".join(map(str, cells.get(index, ()))),
+            kinds=" ".join(key for key, (_, holds) in _KINDS.items() if holds(submission)),
+        )
+        for index, (submission, name) in enumerate(zip(submissions, names, strict=True))
+    ]
+
+
+def _lesson_cells(
+    submission: SubmissionResult, lessons: Sequence[LessonFacts]
+) -> Iterator[tuple[str, Markup]]:
+    by_name = {f.exercise: f for f in submission.feedbacks}
+    for lesson in lessons:
+        own = [by_name.get(e.name) for e in lesson.exercises]
+        score, most = (sum(getattr(f, part) for f in own if f is not None) for part in ("score", "max_score"))
+        statuses = tuple("missing" if f is None or not f.begun else f.status for f in own)
+        yield f"{points(score)}/{points(most)}", _marks(statuses)
+
+
+@cache
+def _marks(statuses: tuple[Status, ...]) -> Markup:
+    """A mark for each exercise, and for those who hear the page how often each status stands."""
+    boxes = Markup().join(
+        Markup('<i class="{}">{}</i>').format(status, words.MARKS[status]) for status in statuses
+    )
+    told = ", ".join(f"{words.STATUS_NAMES[status]} {n}" for status, n in Counter(statuses).items())
+    return Markup('<span class="marks" aria-hidden="true">{}</span><span class="unseen">{}</span>').format(
+        boxes, told
+    )
+
+
+def _counted(students: Sequence[_Student]) -> Iterator[tuple[str, str, int]]:
+    numbers = Counter(key for student in students for key in student.kinds.split())
+    for key, (label, _) in _KINDS.items():
+        yield key, label, numbers[key]
+
+
+def _most_frequent(maps: Sequence[LessonMap]) -> dict[str, tuple[str, int]]:
+    """Of each exercise its most frequent named mistake, and of how many students."""
+    found: dict[str, tuple[str, int]] = {}
+    for row in (row for lesson_map in maps for row in lesson_map.named):
+        for name, cell in row.cells.items():
+            if len(cell.sightings) > found.get(name, ("", 0))[1]:
+                found[name] = cell.title, len(cell.sightings)
+    return found
+
+
+def _range(one: ScoreBin, *, whole: bool) -> str:
+    """`10–19점`; `whole` where nobody has a part of a point."""
+    if one.last:
+        return f"{points(one.low)}–{points(one.high)}점"
+    if not whole or one.high != int(one.high):
+        return f"{points(one.low)}–{points(one.high)}점 미만"
+    return f"{points(one.low)}–{points(one.high - 1)}점" if one.high - one.low > 1 else f"{points(one.low)}점"
+
+
+@cache
+def _script() -> Markup:
+    """The page's own script: it sorts, searches and filters the table, which can be read without it."""
+    return Markup((TEMPLATES / "index.js").read_text(encoding="utf-8"))
+
+
+def _hash(script: str) -> str:
+    """What the page's policy lets run: this text and no other."""
+    return f"sha256-{b64encode(sha256(script.encode('utf-8')).digest()).decode('ascii')}"

@@ -1,0 +1,162 @@
+"""The map of a class's mistakes: for each lesson, which mistake how many students made in which exercise, and where."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from grader.feedback import Feedback, SubmissionResult
+from grader.report import words
+from grader.report.class_facts import LessonFacts, tried
+from grader.report.plain_text import one_line
+
+_EXAMPLES = 3
+RAISED, STOPPED = "예외가 났어요", "끝까지 실행하지 못했어요"
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """One student who made the mistake."""
+
+    student: int
+    """Place in the class, from 0."""
+    place: str
+    """`코드 셀 3 · 7번째 줄`, or for a program that did not run to its end what stopped it."""
+    line: str
+    """The student's line; empty where it is about no single line."""
+    before: bool
+    """Something is missing: it should stand before that line."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One mistake in one exercise."""
+
+    key: int
+    """Its number, different for each cell of the class."""
+    id: str
+    """As in results.json; empty for what has no name."""
+    exercise: str
+    title: str
+    explain: str
+    sightings: tuple[Sighting, ...]
+
+    @property
+    def examples(self) -> list[tuple[str, bool, int]]:
+        """Lines at which it was made, the most frequent first: the line, whether something is missing before it, and
+        how many students wrote it."""
+        lines = Counter((s.line, s.before) for s in self.sightings if s.line)
+        return [(line, before, number) for (line, before), number in lines.most_common(_EXAMPLES)]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One mistake in all exercises of a lesson."""
+
+    title: str
+    students: int
+    """How many made it in any of them."""
+    cells: dict[str, Cell]
+    """By exercise."""
+
+
+@dataclass(frozen=True)
+class LessonMap:
+    """The mistakes of one lesson, the most frequent first."""
+
+    lesson: LessonFacts
+    students: int
+    """How many tried anything of it."""
+    named: tuple[Row, ...]
+    others: tuple[Row, ...]
+    """What has no name: behaviour nobody knows, exceptions, programs that did not run to their end."""
+
+    @property
+    def most(self) -> int:
+        """The largest number in it."""
+        return max(
+            (len(c.sightings) for row in (*self.named, *self.others) for c in row.cells.values()), default=1
+        )
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What one feedback says of one mistake, or of what has no name."""
+
+    id: str
+    title: str
+    explain: str
+    place: str
+    line: str
+    before: bool = False
+
+
+def mistake_maps(submissions: Sequence[SubmissionResult], lessons: Sequence[LessonFacts]) -> list[LessonMap]:
+    """The map of each of `lessons`; cells are numbered through all of them."""
+    keys = count()
+    return [_lesson_map(submissions, lesson, keys) for lesson in lessons]
+
+
+def _lesson_map(
+    submissions: Sequence[SubmissionResult], lesson: LessonFacts, keys: Iterator[int]
+) -> LessonMap:
+    found: dict[tuple[str, str], dict[str, list[tuple[int, _Seen]]]] = {}
+    began = set()
+    for index, submission in enumerate(submissions):
+        for feedback in submission.feedbacks:
+            if feedback.lesson != lesson.id or not tried(feedback):
+                continue
+            began.add(index)
+            for seen in _seen(feedback):
+                row = found.setdefault((seen.id, "" if seen.id else seen.title), {})
+                row.setdefault(feedback.exercise, []).append((index, seen))
+    order = [e.name for e in lesson.exercises]
+    rows = {
+        key: Row(
+            title=next(iter(by_exercise.values()))[0][1].title,
+            students=len({index for seen in by_exercise.values() for index, _ in seen}),
+            cells={name: _cell(next(keys), name, by_exercise[name]) for name in order if name in by_exercise},
+        )
+        for key, by_exercise in found.items()
+    }
+
+    def place(row: Row) -> tuple[int, int]:
+        return -row.students, order.index(next(iter(row.cells)))
+
+    named, others = (
+        tuple(sorted((row for (key, _), row in rows.items() if bool(key) is part), key=place))
+        for part in (True, False)
+    )
+    return LessonMap(lesson, len(began), named, others)
+
+
+def _cell(key: int, exercise: str, found: Sequence[tuple[int, _Seen]]) -> Cell:
+    first = found[0][1]
+    return Cell(
+        key,
+        first.id,
+        exercise,
+        first.title,
+        first.explain,
+        tuple(Sighting(index, seen.place, seen.line, seen.before) for index, seen in found),
+    )
+
+
+def _seen(feedback: Feedback) -> Iterator[_Seen]:
+    """The mistakes that a feedback names; where it names none, what else happened."""
+    for named in feedback.diagnosis.mistakes:
+        line = one_line(named.source_line or "", 200)
+        yield _Seen(
+            named.id, words.either(named), named.explain, words.mistake_place(named), line, named.before
+        )
+    if feedback.diagnosis.mistakes or feedback.status == "passed":
+        return
+    place, line = words.place(feedback), one_line(feedback.source_line or "", 200)
+    if feedback.status == "failed":
+        title = words.headline(feedback).text
+        yield _Seen("", title, "", place, line)
+    elif feedback.status == "error":
+        error = one_line(feedback.error or feedback.message, 200)
+        yield _Seen("", RAISED, "", place, f"{line}  → {error}" if line else error)
+    else:
+        yield _Seen("", STOPPED, "", words.STATUS_NAMES[feedback.status], "")

@@ -1,0 +1,137 @@
+"""What the results of a class say, counted."""
+
+from dataclasses import replace
+
+import pytest
+
+from grader.feedback import SubmissionResult
+from grader.report.class_facts import (
+    ExerciseFacts,
+    count_mistakes,
+    exercises_of,
+    hardest_first,
+    lessons_of,
+    most_telling,
+    reteach,
+    score_bins,
+    tried,
+)
+from tests.report import samples
+
+
+def test_mistakes_are_counted_once_a_student() -> None:
+    """Whoever forgets zero_grad in two exercises is still one student."""
+    twice = SubmissionResult(
+        "x", (samples.named_mistake(), replace(samples.named_mistake(), exercise="fit"), samples.unknown())
+    )
+    counts = count_mistakes([twice, SubmissionResult("y", (samples.named_mistake(),))])
+    assert [(c.id, c.students, c.exercises) for c in counts] == [
+        ("missing-zero-grad", 2, ("train_step", "fit")),
+        ("", 1, ("fit",)),
+    ]
+    assert count_mistakes([samples.passed_all("z")]) == []
+
+
+def test_most_telling_is_a_named_mistake() -> None:
+    """A name helps more than a lost point: it stands before an exception that costs more."""
+    feedbacks = (samples.raised(), samples.passed(), samples.joined())
+    assert most_telling(SubmissionResult("x", feedbacks)) == samples.joined()
+    assert most_telling(samples.all_of("x", "missing")) == samples.all_of("x", "missing").feedbacks[0]
+    assert most_telling(samples.passed_all("x")) is None
+    absent = samples.all_of("x", "missing").feedbacks[0]
+    begun = (
+        replace(absent, lesson="00"),
+        replace(samples.passed(), lesson="01"),
+        replace(absent, lesson="01"),
+    )
+    assert most_telling(SubmissionResult("x", begun)) == begun[2]
+
+
+def test_of_equally_frequent_mistakes_the_one_of_fewer_students_who_could_comes_first() -> None:
+    """Two of two is more than two of a hundred."""
+    rare = replace(
+        samples.named_mistake(),
+        exercise="fit",
+        diagnosis=replace(samples.pair().diagnosis, mistakes=(samples.DROPS_LEFTOVER,)),
+    )
+    both = SubmissionResult("x", (samples.named_mistake(), rare))
+    right = SubmissionResult("y", (replace(samples.passed(), exercise="train_step"),))
+    counts = count_mistakes([both, both, right])
+    assert [(c.id, c.students, c.tried) for c in counts] == [
+        ("drops-leftover", 2, 2),
+        ("missing-zero-grad", 2, 3),
+    ]
+
+
+def test_an_answer_is_what_somebody_wrote() -> None:
+    """Neither an absent function, nor a broken file, nor the starter as it was handed out."""
+    assert tried(samples.named_mistake())
+    assert tried(samples.stopped("timeout"))
+    assert not tried(samples.stopped("missing"))
+    assert not tried(samples.stopped("unreadable"))
+    assert not tried(samples.not_begun())
+
+
+def test_an_exercise_parts_its_students_in_four() -> None:
+    students = samples.large_class(8).submissions
+    by_name = {e.name: e for e in exercises_of(students, samples.course())}
+    first = by_name["train_step"]
+    assert (first.passed, first.partly, first.nothing, first.untried) == (2, 4, 0, 2)
+    assert (first.tried, first.share) == (6, pytest.approx(1 / 3))
+    assert by_name["autograd_nodes"].nothing == 2  # timeouts
+    assert by_name["amp_step"].untried == 8
+    hardest = hardest_first(by_name.values())
+    assert hardest[0].name == "train_step"
+    assert [e.share for e in hardest] == sorted(e.share for e in hardest)
+    assert "amp_step" not in [e.name for e in hardest]
+
+
+def test_lessons_know_whether_anybody_began_them() -> None:
+    course = samples.course()
+    lessons = lessons_of(exercises_of(samples.large_class(8).submissions, course), course)
+    assert [(lesson.id, lesson.title, lesson.begun) for lesson in lessons] == [
+        ("01", "한 train step", True),
+        ("02", "", False),
+    ]
+
+
+@pytest.mark.parametrize("most", [0.5, 1, 4, 7, 28, 99.5, 152, 1000])
+def test_bins_hold_everybody_once(most: float) -> None:
+    """Also zero, full marks, and marks on the border between two bins."""
+    scores = [most * i / 20 for i in range(21)]
+    bins = score_bins(scores, most)
+    assert len(bins) <= 10
+    assert sum(b.students for b in bins) == len(scores)
+    assert (bins[0].low, bins[-1].high) == (0, most)
+    for one in bins:
+        inside = [s for s in scores if one.low <= s and (s < one.high or one.last)]
+        assert one.students == len(inside)
+    assert score_bins([0.0, 0.0], 0.0) == []
+
+
+# ---- what to teach again ------------------------------------------------------------------------------
+
+
+def facts(name: str, passed: int, nothing: int) -> ExerciseFacts:
+    return ExerciseFacts(name, name, "01", 4, passed, 0, nothing, 0)
+
+
+def test_the_most_frequent_mistake_is_taught_first() -> None:
+    students = samples.large_class(8).submissions
+    told = reteach(count_mistakes(students), exercises_of(students, samples.course()))
+    assert told == (
+        "`train_step`의 답안을 쓴 6명 가운데 4명이 한 실수인 ‘`opt.zero_grad()`가 없어요’부터 다시 설명해 보세요."
+    )
+
+
+def test_without_a_shared_mistake_the_exercise_that_most_fail_is_taught_first() -> None:
+    told = reteach([], [facts("fit", 5, 3), facts("evaluate", 0, 2)])
+    assert told == "답안을 쓴 8명 가운데 3명이 통과하지 못한 `fit`부터 다시 설명해 보세요."
+
+
+def test_nothing_in_common_is_told_as_that() -> None:
+    """One student's mistake is nothing to teach a class; and nobody's answers say nothing at all."""
+    one = count_mistakes([SubmissionResult("x", (samples.named_mistake(),))])
+    assert "여러 명이 함께 막힌 곳은 없으니" in reteach(one, [facts("train_step", 3, 1)])
+    assert "여러 명이 함께 막힌 곳은 없으니" in reteach([], [facts("train_step", 3, 0)])
+    assert reteach([], [facts("train_step", 0, 0)]) == ""
