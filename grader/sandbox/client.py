@@ -21,7 +21,7 @@ from grader.observe.trace import MAX_TRACE_BYTES
 from grader.sandbox import bubblewrap, cgroups
 from grader.sandbox.endings import WAITED, Ended, ServerGone, Status, Unasked
 from grader.sandbox.forked import ForkedServer
-from grader.sandbox.inside import frames, isolation
+from grader.sandbox.inside import frames
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.setting import Setting
 
@@ -29,7 +29,6 @@ _START_SECONDS = 300.0  # import torch, for several servers at once, from a slow
 _FORK_SECONDS = 60.0  # until the child is ready: milliseconds, or CUDA's start
 _END_SECONDS = 10.0  # until a killed child is gone
 _CHUNK = 2**16
-_WARMED_BYTES = 2 * 2**30  # the server itself, with the files that it has in memory
 _TOOK_TOO_MUCH: dict[str, Status] = {"memory": "memory", "time": "timeout"}
 _TOO_MANY = {"threads": "너무 많은 스레드", "processes": "너무 많은 프로세스"}
 _MAIN = "from grader.sandbox.inside.server import main; main()"
@@ -77,7 +76,7 @@ class Server:
             command = bubblewrap.python(bubblewrap.search_path(isolate=isolate), _MAIN)
             if isolate:
                 command = [*bubblewrap.isolated(device, extra), *command]
-                command = _with_limits(command, memory_bytes, stack)
+                command = cgroups.limited(command, memory_bytes, stack)
             with inside:
                 self._process = (
                     ForkedServer(inside, self._errors, home, device)
@@ -142,22 +141,6 @@ class Server:
             self._process.kill()
             self._process.wait()
         self._resources.close()
-
-
-def _with_limits(command: list[str], memory_bytes: int, stack: ExitStack) -> list[str]:
-    """The command in a cgroup of its own, where that can be had; without one where the kernel refuses it after all."""
-    place = cgroups.place_for_sandboxes(cgroups.own_group())
-    if place is None:
-        return command
-    try:
-        # Twice what is watched for otherwise: it is there for what nothing else counts.
-        group = cgroups.Group(
-            place, memory_bytes=_WARMED_BYTES + 2 * memory_bytes, processes=2 * isolation.max_threads()
-        )
-    except OSError:
-        return command
-    stack.callback(group.close)
-    return group.entering(command)
 
 
 class Child:
