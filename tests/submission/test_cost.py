@@ -27,7 +27,10 @@ SHAPES = {
     "a line of statements": "a=1;" * (MAX_CODE_CHARS // 4),
     "a line of statements that are dropped": "f();a=1;" * (MAX_CODE_CHARS // 8),
     "names that need names": f"def fit(): return q0\n{names('q', 19_000)}=({names('b', 19_000)})",
-    "a wide function of functions": "def fit():\n " + names("a", 19_000).replace(",", "=") + "=1\n" + " def g():0\n" * 13_000,
+    "a wide function of functions": "def fit():\n "
+    + names("a", 19_000).replace(",", "=")
+    + "=1\n"
+    + " def g():0\n" * 13_000,
     "functions in functions": nested("def", "()"),
     "classes in classes": nested("class", ""),
     "lambdas in lambdas": ("x=" + "lambda a:" * 190 + "0\n") * 170,
@@ -47,7 +50,9 @@ def test_the_largest_file_is_read_in_little_time(tmp_path: Path, shape: str, suf
     text = SHAPES[shape]
     assert len(text) <= MAX_CODE_CHARS
     path = tmp_path / f"hw{suffix}"
-    path.write_text(text if suffix == ".py" else notebook({"cell_type": "code", "source": text, "metadata": {}}))
+    path.write_text(
+        text if suffix == ".py" else notebook({"cell_type": "code", "source": text, "metadata": {}})
+    )
     before = time.process_time()
     submission = read_submission(path, ("fit",))
     assert time.process_time() - before < MOST_SECONDS
