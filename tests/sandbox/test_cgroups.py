@@ -94,7 +94,7 @@ def test_a_sandbox_gets_its_limits_and_what_was_killed_is_removed(lent: Path) ->
     [
         (Found("", Path("/x")), "cgroup v2로 제출물마다", ""),
         (Found("none"), "cgroup v2가 없어요", ""),
-        (Found("controllers", detail="memory"), "제어기가 있어요: memory", ""),
+        (Found("controllers", detail="memory"), "제어기: memory", ""),
         (Found("not-lent", detail="Permission denied"), "Permission denied", "systemd-run --user --scope"),
     ],
 )
