@@ -142,7 +142,7 @@ def _cgroups() -> Finding:
         return Finding("커널의 한도", True, "cgroup v2로 제출물마다 메모리, 프로세스, 프로세서의 한도를 둬요")
     why = {
         "none": "cgroup v2가 없어요",
-        "controllers": f"cgroup v2에 쓸 수 없는 제어기가 있어요: {found.detail}",
+        "controllers": f"cgroup v2에서 쓸 수 없는 제어기: {found.detail}",
         "not-lent": f"이 세션이 나눠 쓸 수 있는 cgroup이 없어요: {found.detail}",
     }[found.lack]
     detail = f"{why}. 프로세스마다의 한도(rlimit)와 감시로 막아요"

@@ -163,24 +163,24 @@ class _Worker:
         self.process.terminate()
 
 
-def _begun(arguments: tuple[Any, ...]) -> Any:
+def _begun(arguments: tuple[Any, ...], tries: int = 20) -> Any:
     """A process that serves.
 
     Raises:
         WorkerDied: none can be started.
     """
-    for last in (False, True):
-        process = _context().Process(target=_serve, args=arguments, daemon=True)
-        try:
-            process.start()
-            return process
-        except (
-            EOFError,
-            OSError,
-        ) as error:  # what forks them was killed just now; the next try begins another
-            if last:
-                raise WorkerDied(_DIED_AT_START.format(error)) from error
-    raise AssertionError
+    process = _context().Process(target=_serve, args=arguments, daemon=True)
+    try:
+        process.start()
+    except (
+        EOFError,
+        OSError,
+    ) as error:  # what forks them was killed just now; once it is gone, there is another
+        if tries == 1:
+            raise WorkerDied(_DIED_AT_START.format(error)) from error
+        time.sleep(0.1)
+        return _begun(arguments, tries - 1)
+    return process
 
 
 def _end_all(workers: "Sequence[_Worker]") -> None:

@@ -12,15 +12,19 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from grader.sandbox.inside import isolation
 
 _CONTROLLERS = ("memory", "pids", "cpu")
 _MAIN = "hanstep-main"
 _SANDBOX = re.compile(r"hanstep-(\d+)-[0-9a-f]{8}")
 _END_SECONDS = 2.0
+_WARMED_BYTES = 2 * 2**30
+"""The server itself, with the files that it has in memory."""
 _ENTER = 'echo 0 > "$0" && exec "$@"'
 """For `sh -c`: the shell goes in, and becomes the command. Whatever that forks is in there too."""
 
@@ -80,6 +84,26 @@ def divide(own: Path | None) -> Found:
 def place_for_sandboxes(own: Path | None) -> Path | None:
     """Where `divide`, in this process or the one that started it, has made room; None where it has not."""
     return own.parent if own is not None and own.name == _MAIN else None
+
+
+def limited(command: Sequence[str], memory_bytes: int, resources: ExitStack) -> list[str]:
+    """A sandbox's command in a cgroup of its own; as it is where that cannot be had, or is refused after all.
+
+    Args:
+        command: what starts the sandbox.
+        memory_bytes: what a submission may take; the group gets twice as much, for what is watched in no other way.
+        resources: at whose end the group goes.
+    """
+    place = place_for_sandboxes(own_group())
+    if place is None:
+        return [*command]
+    most, processes = _WARMED_BYTES + 2 * memory_bytes, 2 * isolation.max_threads()
+    try:
+        group = Group(place, memory_bytes=most, processes=processes)
+    except OSError:
+        return [*command]
+    resources.callback(group.close)
+    return group.entering(command)
 
 
 class Group:

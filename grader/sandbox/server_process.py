@@ -10,12 +10,11 @@ from dataclasses import asdict
 from grader.errors import HanstepError
 from grader.sandbox import bubblewrap, cgroups
 from grader.sandbox.forked import ForkedServer
-from grader.sandbox.inside import frames, isolation
+from grader.sandbox.inside import frames
 from grader.sandbox.inside.setting import Setting
 
 _START_SECONDS = 300.0  # import torch, for several servers at once, from a slow disk
 _END_SECONDS = 10.0  # until it is gone
-_WARMED_BYTES = 2 * 2**30  # the server itself, with the files that it has in memory
 _MAIN = "from grader.sandbox.inside.server import main; main()"
 
 
@@ -45,7 +44,7 @@ class Server:
             command = bubblewrap.python(bubblewrap.search_path(isolate=isolate), _MAIN)
             if isolate:
                 command = [*bubblewrap.isolated(device), *command]
-                command = _with_limits(command, memory_bytes, stack)
+                command = cgroups.limited(command, memory_bytes, stack)
             with inside:
                 self._process = (
                     ForkedServer(inside, self._errors, home, device)
@@ -110,19 +109,3 @@ class Server:
             self._process.kill()
             self._process.wait()
         self._resources.close()
-
-
-def _with_limits(command: list[str], memory_bytes: int, stack: ExitStack) -> list[str]:
-    """The command in a cgroup of its own, where that can be had; without one where the kernel refuses it after all."""
-    place = cgroups.place_for_sandboxes(cgroups.own_group())
-    if place is None:
-        return command
-    try:
-        # Twice what is watched for otherwise: it is there for what nothing else counts.
-        group = cgroups.Group(
-            place, memory_bytes=_WARMED_BYTES + 2 * memory_bytes, processes=2 * isolation.max_threads()
-        )
-    except OSError:
-        return command
-    stack.callback(group.close)
-    return group.entering(command)

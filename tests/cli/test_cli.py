@@ -1,6 +1,8 @@
 """The command line as people use it: one Korean line for each wrong argument, and files that are watched."""
 
+import errno
 import importlib
+import json
 import os
 import pkgutil
 import re
@@ -22,6 +24,7 @@ from grader.cli.main import run
 from grader.course_files import load_course
 from grader.errors import CommandError, HanstepError, NothingToCheck
 from grader.learning import SEED
+from grader.submission.submission import Submission
 from tests.places import ROOT
 
 Ended = Callable[..., tuple[int, str]]
@@ -163,6 +166,50 @@ def test_ctrl_c_tells_the_command_that_resumes(tmp_path: Path) -> None:
     )
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert not journal.exists()
+
+
+def test_only_what_has_changed_is_graded(
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is new and what was handed in again; the report is the whole class's, under the first run's seed."""
+    graded: list[str] = []
+
+    def grade(run: GradingRun, handed_in: list[Submission], finished: Callable[..., None]) -> None:
+        for submission in handed_in:
+            graded.append(submission.student)
+            finished(grading.assess_submission(run, submission, {}))
+
+    monkeypatch.setattr(grading, "grade_class", grade)
+    for name in ("kim", "lee"):
+        (tmp_path / "class").mkdir(exist_ok=True)
+        (tmp_path / "class" / f"{name}.py").write_text(RIGHT, encoding="utf-8")
+    command = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--sandbox", "none"]
+    assert ended(*command, "--seed", "7")[0] == 0
+    (tmp_path / "class" / "lee.py").write_text(WRONG, encoding="utf-8")
+    (tmp_path / "class" / "park.py").write_text(RIGHT, encoding="utf-8")
+    status, said = ended(*command, "--changed-only")
+    assert (status, graded) == (0, ["kim", "lee", "lee", "park"])
+    assert "시드 7" in said
+    results = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
+    assert [entry["student"] for entry in results["submissions"]] == ["kim", "lee", "park"]
+    assert ended(*command, "--changed-only")[0] == 0
+    assert len(graded) == 4
+
+
+def test_a_full_disk_ends_in_the_command_that_resumes(
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(grading, "grade_class", full)
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "kim.py").write_text(RIGHT, encoding="utf-8")
+    command = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--sandbox", "none"]
+    status, said = ended(*command)
+    assert status == 2
+    assert "No space left on device" in said
+    assert "--resume" in said.split("이어서 채점해 주세요: ")[1]
 
 
 @pytest.mark.full

@@ -94,7 +94,7 @@ def test_a_sandbox_gets_its_limits_and_what_was_killed_is_removed(lent: Path) ->
     [
         (Found("", Path("/x")), "cgroup v2로 제출물마다", ""),
         (Found("none"), "cgroup v2가 없어요", ""),
-        (Found("controllers", detail="memory"), "제어기가 있어요: memory", ""),
+        (Found("controllers", detail="memory"), "제어기: memory", ""),
         (Found("not-lent", detail="Permission denied"), "Permission denied", "systemd-run --user --scope"),
     ],
 )
@@ -144,3 +144,27 @@ def test_a_real_sandbox_is_in_a_real_group() -> None:
     assert statuses == "ran ran"
     assert int(held.split()[0]) >= 3
     assert left.strip() == "none left"
+
+
+def test_what_stands_in_a_real_group_ends_with_it() -> None:
+    """Wherever a group can be made, with controllers or without: entering, killing and removing are the kernel's."""
+    own = own_group()
+    try:
+        group = object.__new__(Group)
+        assert own is not None
+        group.path = own / f"hanstep-{os.getpid()}-0badcafe"
+        group.path.mkdir()
+    except (OSError, AssertionError) as error:
+        pytest.skip(f"no cgroup can be made here: {error}")
+    if not (group.path / "cgroup.kill").exists():
+        group.close()
+        pytest.skip("needs Linux 5.14")
+    running = subprocess.Popen(
+        group.entering(["sh", "-c", "sleep 60 & echo in; wait"]), stdout=subprocess.PIPE
+    )
+    assert running.stdout is not None
+    assert running.stdout.readline() == b"in\n"
+    assert len((group.path / "cgroup.procs").read_text().split()) == 2
+    group.close()
+    assert running.wait(10) == -9
+    assert not group.path.exists()

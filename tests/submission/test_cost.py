@@ -1,0 +1,59 @@
+"""What the largest file costs to read: about as much as Python needs to parse it, whatever is in it."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from grader.submission.cells import MAX_CODE_CHARS
+from grader.submission.submission import read_submission
+from tests.submission.samples import notebook
+
+MOST_SECONDS = 3.0
+"""Of processor time. Each of these took from 4 seconds to minutes; a quiet machine needs at most 1.5 for one."""
+
+
+def names(letter: str, count: int) -> str:
+    return ",".join(f"{letter}{number}" for number in range(count))
+
+
+def nested(keyword: str, end: str) -> str:
+    """As deep as Python's indentation goes, again and again."""
+    lines = "".join(" " * depth + f"{keyword} n{depth}{end}:\n" for depth in range(95)) + " " * 95 + "0\n"
+    return lines * (MAX_CODE_CHARS // len(lines))
+
+
+SHAPES = {
+    "a line of statements": "a=1;" * (MAX_CODE_CHARS // 4),
+    "a line of statements that are dropped": "f();a=1;" * (MAX_CODE_CHARS // 8),
+    "names that need names": f"def fit(): return q0\n{names('q', 19_000)}=({names('b', 19_000)})",
+    "a wide function of functions": "def fit():\n "
+    + names("a", 19_000).replace(",", "=")
+    + "=1\n"
+    + " def g():0\n" * 13_000,
+    "functions in functions": nested("def", "()"),
+    "classes in classes": nested("class", ""),
+    "lambdas in lambdas": ("x=" + "lambda a:" * 190 + "0\n") * 170,
+    "decorators": "@a\n" * 60_000 + "def fit():0;" + "x=1;" * 25_000,
+    "strings of two lines": "x='''\n''';" * (MAX_CODE_CHARS // 10),
+    "backslashes": "\\\n" * (MAX_CODE_CHARS // 2),
+    "magics": "%a\n" * (MAX_CODE_CHARS // 3),
+    "cells": "# %%\ndef f(\n" * 2_900,
+    "brackets": "(" * MAX_CODE_CHARS,
+    "spaces": " " * (MAX_CODE_CHARS - 1) + "x",
+}
+
+
+@pytest.mark.parametrize("suffix", [".py", ".ipynb"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_largest_file_is_read_in_little_time(tmp_path: Path, shape: str, suffix: str) -> None:
+    text = SHAPES[shape]
+    assert len(text) <= MAX_CODE_CHARS
+    path = tmp_path / f"hw{suffix}"
+    path.write_text(
+        text if suffix == ".py" else notebook({"cell_type": "code", "source": text, "metadata": {}})
+    )
+    before = time.process_time()
+    submission = read_submission(path, ("fit",))
+    assert time.process_time() - before < MOST_SECONDS
+    assert submission.files
