@@ -1,0 +1,72 @@
+"""What one student handed in, as a learning system's download shows it: the noun that all systems' readers share."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.errors import HanstepError
+from grader.submission.decoding import display_name
+from grader.submission.search import SUFFIXES, is_skipped
+
+
+class IntakeError(HanstepError):
+    """A download that holds no class; the message is Korean and says what to do."""
+
+
+@dataclass(frozen=True)
+class Handover:
+    """What one student handed in."""
+
+    key: str
+    """What tells it from all others of the download."""
+    name: str
+    """As the system writes it."""
+    parts: tuple[tuple[str, Path], ...]
+    """Name within the student's folder (empty: the folder's content itself), and the file or folder."""
+    ids: tuple[str, ...] = ()
+    """What the roster may know the student by: number, login, address."""
+    lms_id: str = ""
+    late: bool = False
+    handed_in: str = ""
+    notes: tuple[str, ...] = ()
+    """Korean, for the student too."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something directly in a download's folder."""
+
+    name: str
+    """As it is shown; names that a Korean Windows packed are decoded."""
+    path: Path
+    is_folder: bool
+
+    @property
+    def could_be_handed_in(self) -> bool:
+        """Whether it may be somebody's work: a folder, a notebook, a program, an archive."""
+        return self.is_folder or self.name.lower().endswith((*SUFFIXES, ".zip"))
+
+
+Reader = Callable[[Path, list[Entry]], list[Handover]]
+"""Reads a download; an empty list says that it is not one of that system."""
+
+
+def entries(folder: Path) -> list[Entry]:
+    """What lies in a folder, by name; what no student hands in (hidden, macOS' own) is left out.
+
+    Raises:
+        OSError: it cannot be listed.
+    """
+    with os.scandir(folder) as listing:
+        found = [
+            Entry(display_name(e.name), Path(e.path), e.is_dir(follow_symlinks=False))
+            for e in listing
+            if not is_skipped(e.name)
+        ]
+    return sorted(found, key=lambda entry: entry.name)
+
+
+def mostly(matched: int, all_entries: list[Entry]) -> bool:
+    """Whether enough entries look like a system's own: an instructor may have added a file or two."""
+    return matched > 0 and 2 * matched > sum(entry.could_be_handed_in for entry in all_entries)
