@@ -230,8 +230,10 @@ class Person:
     login: str = ""
     email: str = ""
     github: str = ""
-    lms_id: str = ""
-    """The number that Canvas or Moodle knows the student by."""
+    canvas_id: str = ""
+    """The number that Canvas knows the student by."""
+    moodle_id: str = ""
+    """The number after `Participant` in Moodle's worksheet."""
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,8 @@ def export(
             from grader.submission.names import listed
 
             complain(
-                f"{to.capitalize()}가 알아볼 번호가 없어서 파일에 넣지 못한 학생: {listed(left_out)}. "
-                "--roster로 명단을 주고 다시 채점하거나, 직접 적어 주세요."
+                f"{to.capitalize()}에서 찾을 수 있는 번호가 없어서 파일에 넣지 못한 학생: {listed(left_out)}. "
+                "번호가 있는 명단을 --roster로 주고 다시 채점하거나, 직접 적어 주세요."
             )
     say(f"파일: {target}")
 

@@ -38,10 +38,10 @@ def canvas_csv(rows: list[Row], assignment: str) -> tuple[str, tuple[str, ...]]:
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", assignment],
         ["    Points Possible", "", "", "", "", points(full)],
     ]
-    known = [row for row in rows if row.person.lms_id or row.person.id or row.person.login]
+    known = [row for row in rows if row.person.canvas_id or row.person.id or row.person.login]
     for row in known:
         person = row.person
-        who = (person.name, person.lms_id, person.id, person.login, person.section)
+        who = (person.name, person.canvas_id, person.id, person.login, person.section)
         lines.append([*map(cell, who), row.shown_score])
     return csv_text(lines), tuple(row.student or row.person.name for row in rows if row not in known)
 
@@ -62,7 +62,7 @@ def canvas_filled(rows: list[Row], path: Path, column: str | None) -> tuple[str,
         )
     at = column_asked_for(table, column, path) if column else _only_assignment(table.header, table.rows, path)
     notes_at = table.column("notes")
-    by_id = {row.person.lms_id: row for row in rows if row.person.lms_id}
+    by_id = {row.person.canvas_id: row for row in rows if row.person.canvas_id}
     by_sis = {row.person.id: row for row in rows if row.person.id}
     by_login = {row.person.login: row for row in rows if row.person.login}
     grades: dict[int, dict[int, str]] = {}

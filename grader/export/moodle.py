@@ -36,11 +36,11 @@ _NUMBER = re.compile(r"\d+$")
 def moodle_csv(rows: list[Row]) -> tuple[str, tuple[str, ...]]:
     """A worksheet in English, and who is not in it because Moodle could not find them."""
     lines = [list(HEADER)]
-    known = [row for row in rows if row.person.lms_id]
+    known = [row for row in rows if row.person.moodle_id]
     for row in known:
         person = row.person
         status = "Submitted for grading" if row.student else "No submission"
-        who = (f"Participant {person.lms_id}", cell(person.name), cell(person.email), status)
+        who = (f"Participant {person.moodle_id}", cell(person.name), cell(person.email), status)
         lines.append([*who, row.shown_score, points(row.max_score), "Yes", "-", "-", _comment(row)])
     return csv_text(lines), tuple(row.student or row.person.name for row in rows if row not in known)
 
@@ -62,7 +62,7 @@ def moodle_filled(rows: list[Row], path: Path, column: str | None) -> tuple[str,
             f"(있는 열: {', '.join(table.header)}). 성적을 적을 열의 이름을 --column에 적어 주세요."
         )
     most_at, comment_at, email_at = (table.column(*names) for names in (_MAXIMUM, _FEEDBACK, _EMAIL))
-    by_number = {row.person.lms_id: row for row in rows if row.person.lms_id}
+    by_number = {row.person.moodle_id: row for row in rows if row.person.moodle_id}
     by_email = {row.person.email.casefold(): row for row in rows if row.person.email}
     grades: dict[int, dict[int, str]] = {}
     found = set()

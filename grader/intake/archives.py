@@ -19,6 +19,8 @@ MAX_NESTED = 3
 """Archives within archives of one student."""
 MAX_CLASS_ENTRIES = 400_000
 MAX_CLASS_BYTES = 16 * 2**30
+_ABOUT = ("submission_metadata.yml",)
+"""What a system says about a class."""
 _BLOCK = 2**20
 _TOO_LARGE = "풀면 {:.0f} MB가 넘어서 읽지 않았어요. 출력을 지우고 낼 파일만 내 주세요."
 
@@ -94,7 +96,7 @@ class Unpacked:
             target.parent.mkdir(parents=True, exist_ok=True)
             if lower.endswith(".zip"):
                 self._nested(opened, info, target, name, nested)
-            elif lower.endswith(SUFFIXES):
+            elif lower.endswith(SUFFIXES) or (nested < 0 and lower in _ABOUT):
                 self._write(opened, info, _free(target), name, MAX_FILE_BYTES)
             else:
                 _free(target).touch(exist_ok=False)

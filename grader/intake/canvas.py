@@ -9,7 +9,6 @@ from collections import defaultdict
 from pathlib import Path
 
 from grader.intake.handover import Entry, Handover, mostly
-from grader.submission.names import listed
 
 _NAME = re.compile(
     r"(?:(?P<name>.+?)_)??(?P<late>LATE_)?(?P<user>\d+|anon_[0-9A-Za-z]{5})_(?P<file_id>\d+)_(?P<file>.+)",
@@ -34,19 +33,18 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
 def _handover(user: str, files: list[tuple[Entry, re.Match[str]]]) -> Handover:
     ordered = sorted(files, key=lambda item: int(item[1]["file_id"]))
     latest, earlier = last_attempts([(match["file"], entry.path) for entry, match in ordered])
-    notes = [f"다시 낸 파일은 마지막 것만 채점했어요. 그 전에 낸 것: {listed(earlier)}"] if earlier else []
     return Handover(
         key=user,
         name=ordered[-1][1]["name"] or user,
         parts=tuple(latest),
-        lms_id=user if user.isdigit() else "",
+        canvas_id=user if user.isdigit() else "",
         late=any(match["late"] for _, match in ordered),
-        notes=tuple(notes),
+        earlier=tuple(earlier),
     )
 
 
-def last_attempts(files: list[tuple[str, Path]]) -> tuple[list[tuple[str, Path]], list[str]]:
-    """Of `hw.ipynb`, `hw-1.ipynb`, `hw-2.ipynb` the last, and the names of the others.
+def last_attempts(files: list[tuple[str, Path]]) -> tuple[list[tuple[str, Path]], list[Path]]:
+    """Of `hw.ipynb`, `hw-1.ipynb`, `hw-2.ipynb` the last, and the others.
 
     Canvas numbers what is handed in again. Where the plain name is missing, `part-1.py` and `part-2.py` are two files.
 
@@ -60,4 +58,4 @@ def last_attempts(files: list[tuple[str, Path]]) -> tuple[list[tuple[str, Path]]
         plain = match["stem"] + match["suffix"] if match else name
         again[plain if plain in names else name].append((name, path))
     latest = [(plain, attempts[-1][1]) for plain, attempts in again.items()]
-    return latest, [name for attempts in again.values() for name, _ in attempts[:-1]]
+    return latest, [path for attempts in again.values() for _, path in attempts[:-1]]

@@ -13,7 +13,12 @@ _PARENT = "-submissions"
 
 def read(folder: Path, found: list[Entry]) -> list[Handover]:
     """Students whose repositories were cloned side by side; nobody where they were not."""
-    clones = [entry for entry in found if entry.is_folder and (entry.path / ".git").exists()]
+    homework = folder.name.removesuffix(_PARENT) + "-" if folder.name.endswith(_PARENT) else "\0"
+    clones = [
+        entry
+        for entry in found
+        if entry.is_folder and (entry.name.startswith(homework) or (entry.path / ".git").exists())
+    ]
     if not mostly(len(clones), found):
         return []
     prefix = _prefix(folder, [entry.name for entry in clones])

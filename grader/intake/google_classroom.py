@@ -5,9 +5,9 @@ from collections import defaultdict
 from pathlib import Path
 
 from grader.intake.handover import Entry, Handover, mostly
-from grader.submission.names import listed, natural
+from grader.submission.names import natural
 
-_NAME = re.compile(r"(?P<name>[^-]+(?:-[^-\s]+)*) - (?P<file>.+)", re.DOTALL)
+_NAME = re.compile(r"(?P<name>\S(?:.*?\S)?) - (?P<file>.+)", re.DOTALL)
 _AGAIN = re.compile(r"(?P<stem>.+?) ?\((?P<number>\d+)\)(?P<suffix>\.\w+)", re.DOTALL)
 
 
@@ -36,6 +36,5 @@ def _handover(name: str, files: dict[str, list[tuple[int, str, Path]]]) -> Hando
     for file, attempts in files.items():
         ordered = sorted(attempts)
         latest.append((file, ordered[-1][2]))
-        earlier += [shown for _, shown, _ in ordered[:-1]]
-    notes = [f"다시 낸 파일은 마지막 것만 채점했어요. 그 전에 낸 것: {listed(earlier)}"] if earlier else []
-    return Handover(key=name, name=name, parts=tuple(latest), notes=tuple(notes))
+        earlier += [path for _, _, path in ordered[:-1]]
+    return Handover(key=name, name=name, parts=tuple(latest), earlier=tuple(earlier))

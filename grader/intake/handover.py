@@ -7,6 +7,7 @@ from pathlib import Path
 
 from grader.errors import HanstepError
 from grader.submission.decoding import display_name
+from grader.submission.names import listed
 from grader.submission.search import SUFFIXES, is_skipped
 
 
@@ -26,11 +27,23 @@ class Handover:
     """Name within the student's folder (empty: the folder's content itself), and the file or folder."""
     ids: tuple[str, ...] = ()
     """What the roster may know the student by: number, login, address."""
-    lms_id: str = ""
+    canvas_id: str = ""
+    moodle_id: str = ""
     late: bool = False
     handed_in: str = ""
-    notes: tuple[str, ...] = ()
-    """Korean, for the student too."""
+    earlier: tuple[Path, ...] = ()
+    """Files that the student handed in again."""
+
+    @property
+    def number(self) -> str:
+        """The system's own number."""
+        return self.canvas_id or self.moodle_id
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Korean, for the student too."""
+        names = [display_name(path.name) for path in self.earlier]
+        return (f"다시 낸 파일은 마지막 것만 채점했어요. 그 전에 낸 것: {listed(names)}",) if names else ()
 
 
 @dataclass(frozen=True)

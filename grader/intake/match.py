@@ -27,7 +27,10 @@ def match(handovers: Sequence[Handover], roster: Roster | None) -> Matched:
     """The person of each handover; somebody who is in no roster is known by what the system says."""
     told = {
         h.key: Person(
-            name=h.name, lms_id=h.lms_id, email=next((value for value in h.ids if "@" in value), "")
+            name=h.name,
+            canvas_id=h.canvas_id,
+            moodle_id=h.moodle_id,
+            email=next((value for value in h.ids if "@" in value), ""),
         )
         for h in handovers
     }
@@ -35,7 +38,7 @@ def match(handovers: Sequence[Handover], roster: Roster | None) -> Matched:
         ids = {h.key: next((value for value in h.ids if value.isdigit()), "") for h in handovers}
         return Matched({key: replace(told[key], id=ids[key]) for key in told}, (), ())
     found = {h.key: _candidates(h, roster) for h in handovers}
-    shown = {h.key: f"{h.name} ({h.lms_id})" if h.lms_id else h.name for h in handovers}
+    shown = {h.key: f"{h.name} ({h.number})" if h.number else h.name for h in handovers}
     return _settled(found, told, shown, roster)
 
 
@@ -44,17 +47,17 @@ def matched_by_label(labels: Sequence[str], roster: Roster | None) -> Matched:
     if roster is None:
         return Matched({}, (), ())
     found = {
-        label: _by_number(label, roster, "login", "github")
-        or roster.named(label)
-        or roster.named(_letters(label))
-        for label in labels
+        label: _by_number(label, roster, "login", "github") or _by_name(label, roster) for label in labels
     }
     return _settled(found, {}, {label: label for label in labels}, roster)
 
 
 def _candidates(handover: Handover, roster: Roster) -> list[Person]:
     """Whom the roster may mean, by the surest thing that tells anybody."""
-    if handover.lms_id and (known := roster.known_as(handover.lms_id, "lms_id")):
+    known = roster.known_as(handover.canvas_id, "canvas_id") or roster.known_as(
+        handover.moodle_id, "moodle_id"
+    )
+    if known:
         return known
     for value in handover.ids:
         if known := roster.known_as(value, "id", "login", "email", "github"):
@@ -74,8 +77,12 @@ def _by_number(name: str, roster: Roster, *fields: str) -> list[Person]:
     return list(dict.fromkeys(found))
 
 
-def _letters(name: str) -> str:
-    return "".join(word for word in words_of(name) if not word.isdigit())
+def _by_name(label: str, roster: Roster) -> list[Person]:
+    """Whose name a label is, or is without its numbers, or is one word of it: `s02_김하늘`."""
+    words = words_of(label)
+    letters = "".join(word for word in words if not word.isdigit())
+    one_word = (person for word in words for person in roster.named(word))
+    return roster.named(label) or roster.named(letters) or list(dict.fromkeys(one_word))
 
 
 def _settled(
@@ -84,10 +91,7 @@ def _settled(
     sure = {key: candidates[0] for key, candidates in found.items() if len(candidates) == 1}
     times = Counter(person.id for person in sure.values())
     people = {key: person for key, person in sure.items() if times[person.id] == 1}
-    people = {
-        key: replace(person, lms_id=person.lms_id or told[key].lms_id) if key in told else person
-        for key, person in people.items()
-    }
+    people = {key: _with_numbers(person, told.get(key, Person())) for key, person in people.items()}
     several = [key for key, candidates in found.items() if len(candidates) > 1]
     doubled = [key for key in sure if key not in people]
     nobody = [key for key, candidates in found.items() if not candidates]
@@ -108,6 +112,15 @@ def _settled(
         notes.append(f"제출물이 없는 학생: {listed([f'{p.id} {p.name}' for p in absent])}")
     known = {key: person for key, person in told.items() if key not in people}
     return Matched({**known, **people}, absent, tuple(notes))
+
+
+def _with_numbers(person: Person, told: Person) -> Person:
+    """The roster's person with the numbers that the system has for it."""
+    return replace(
+        person,
+        canvas_id=person.canvas_id or told.canvas_id,
+        moodle_id=person.moodle_id or told.moodle_id,
+    )
 
 
 def _names(keys: Collection[str], shown: Mapping[str, str]) -> str:

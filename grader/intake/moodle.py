@@ -30,7 +30,7 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
                 ("" if entry.is_folder else match["file"] or f"{match['kind']}.html", entry.path)
                 for entry, match in parts
             ),
-            lms_id=user,
+            moodle_id=user,
         )
         for user, parts in students.items()
     ]

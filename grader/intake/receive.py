@@ -104,7 +104,7 @@ def enrolled(result: ClassResult, received: Received) -> ClassResult:
 
 def _label(person: Person) -> str:
     """What a student is called in the results: no two people of a roster are called the same."""
-    parts = (person.id or person.lms_id, display_name(person.name))
+    parts = (person.id or person.canvas_id or person.moodle_id, display_name(person.name))
     return safe_filename("_".join(part for part in parts if part))
 
 

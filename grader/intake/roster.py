@@ -19,7 +19,8 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "login": ("sis login id", "login", "username", "아이디"),
     "email": ("email", "이메일", "email address", "이메일 주소"),
     "github": ("github username", "github", "깃허브"),
-    "lms_id": ("canvas id", "moodle id", "lms id"),
+    "canvas_id": ("canvas id",),
+    "moodle_id": ("moodle id",),
     "handed_in": ("handed in", "submitted", "제출 시각", "제출시각"),
 }
 """Titles a column may have; Canvas' gradebook, Moodle's worksheet, GitHub Classroom's roster fit as they are."""
@@ -49,7 +50,7 @@ class Roster:
     def _by_value(self) -> dict[str, list[tuple[str, Person]]]:
         found: dict[str, list[tuple[str, Person]]] = defaultdict(list)
         for person in self.people:
-            for field in ("id", "login", "email", "github", "lms_id"):
+            for field in ("id", "login", "email", "github", "canvas_id", "moodle_id"):
                 if value := getattr(person, field).casefold():
                     found[value].append((field, person))
         return found
@@ -92,13 +93,12 @@ def read_roster(path: Path) -> Roster:
     table = read_table(path, "명단")
     places = {field: table.column(*titles) for field, titles in _COLUMNS.items()}
     worksheet = _is_worksheet(table)
-    if worksheet or table.column("sis user id") is not None:
-        places["lms_id"] = table.column("identifier") if worksheet else table.column("id")
+    if table.column("sis user id") is not None:
+        places["canvas_id"] = table.column("id")
     if worksheet:
-        places["id"] = next(
-            (p for p in (table.column("id number", "학번"), places["email"]) if p is not None),
-            places["lms_id"],
-        )
+        places["moodle_id"] = table.column("identifier", "식별자")
+        numbers = (table.column("id number", "학번"), places["email"], places["moodle_id"])
+        places["id"] = next(at for at in numbers if at is not None)
     missing = [
         title for field, title in (("id", "학번(id)"), ("name", "이름(name)")) if places[field] is None
     ]
@@ -112,10 +112,10 @@ def read_roster(path: Path) -> Roster:
     for number, row in zip(table.numbers, table.rows, strict=True):
         cells = {field: "" if at is None else row[at] for field, at in places.items()}
         if worksheet:
-            found = _NUMBER.search(cells["lms_id"])
-            cells["lms_id"] = found.group() if found else ""
+            found = _NUMBER.search(cells["moodle_id"])
+            cells["moodle_id"] = found.group() if found else ""
         handed_in = cells.pop("handed_in")
-        cells["id"] = cells["id"] or cells["login"] or cells["lms_id"]
+        cells["id"] = cells["id"] or cells["login"] or cells["canvas_id"] or cells["moodle_id"]
         if not cells["id"] or cells["name"].casefold() in ("points possible", "student, test"):
             continue  # rows that Canvas writes below its header
         people.append(Person(**cells))

@@ -57,5 +57,5 @@ def recognise(folder: Path) -> Download | None:
 
 
 def _others(found: list[Entry], handovers: list[Handover]) -> tuple[str, ...]:
-    taken = {path for handover in handovers for _, path in handover.parts}
+    taken = {path for h in handovers for path in (*h.earlier, *(path for _, path in h.parts))}
     return tuple(entry.name for entry in found if entry.path not in taken and entry.could_be_handed_in)

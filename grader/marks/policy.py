@@ -1,6 +1,5 @@
 """`policy.toml`: what the points that were measured are worth: points, weights, drops, lateness."""
 
-import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -126,18 +125,9 @@ def read_policy(path: Path) -> Policy:
 
 def _decoded(document: dict[str, Any], path: Path) -> Policy:
     try:
-        policy = msgspec.convert(document, Policy)
+        return msgspec.convert(document, Policy)
     except msgspec.ValidationError as error:
         raise PolicyError(f"{path}: {_said(error, document)}") from error
-    if not _finite(document):
-        raise PolicyError(f"{path}: nan과 inf는 쓸 수 없어요. 수로 적어 주세요.")
-    return policy
-
-
-def _finite(value: object) -> bool:
-    if isinstance(value, dict):
-        return all(map(_finite, value.values()))
-    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _said(error: msgspec.ValidationError, document: Mapping[str, Any]) -> str:

@@ -4,17 +4,24 @@ import io
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from grader.errors import HanstepError
 
+Hashes = NDArray[np.int64]
 _SMALLEST = 30
 """Characters of a passage, after each name has become one letter: about two lines."""
 _WIDELY_SHARED = 0.15
 """A passage that more than this share of a class wrote is what the task asks for."""
 _FEWEST_SHARING = 3
 """A passage of three friends is never taken for common."""
+_MOST_SHARING = 50
+"""In a class of thousands more than this is common: pairs grow with its square."""
 
 
 class NotInstalled(HanstepError):
@@ -57,46 +64,47 @@ def similar_pairs(programs: Sequence[Program], known: Iterable[str], least: floa
     Raises:
         NotInstalled: copydetect is missing.
     """
-    _, utils = _copydetect()
-    starter = {value for text in known for value in _fingerprint(text).hashes}
-    prints = {p.student: _fingerprint(p.text) for p in programs}
-    spread = Counter(value for fingerprint in prints.values() for value in fingerprint.hashes)
-    most = max(_FEWEST_SHARING, _WIDELY_SHARED * len(programs))
-    for fingerprint in prints.values():
-        kept = {value for value in fingerprint.hashes if value not in starter and spread[value] <= most}
-        fingerprint.hashes = kept
-        fingerprint.hash_idx = {value: fingerprint.hash_idx[value] for value in kept}
-        length = len(fingerprint.filtered_code)
-        fingerprint.token_coverage = utils.get_token_coverage(fingerprint.hash_idx, _SMALLEST, length)
-    pairs = (_pair(one, other, prints) for one, other in _candidates(prints))
-    found = [pair for pair in pairs if pair is not None and pair.share >= least]
+    given = np.unique(np.concatenate([_hashes(text) for text in known] or [_hashes("")]))
+    own = {p.student: np.setdiff1d(_hashes(p.text), given) for p in programs}
+    values, spread = np.unique(np.concatenate([*own.values(), _hashes("")]), return_counts=True)
+    most = min(max(_FEWEST_SHARING, _WIDELY_SHARED * len(programs)), _MOST_SHARING)
+    common = values[spread > most]
+    rare = {student: np.setdiff1d(hashes, common) for student, hashes in own.items()}
+    texts = {p.student: p.text for p in programs}
+
+    @lru_cache(maxsize=256)  # a program's whole fingerprint is large: those of thousands are not kept
+    def fingerprint(student: str) -> Any:
+        return _reduced(_fingerprint(texts[student]), set(rare[student].tolist()))
+
+    found = []
+    for first, second in _candidates(rare, least):
+        pair = _compared(first, second, fingerprint(first), fingerprint(second))
+        if pair is not None and pair.share >= least:
+            found.append(pair)
     return sorted(found, key=lambda pair: (-pair.share, -pair.size, pair.first, pair.second))
 
 
-def _candidates(prints: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Pairs that share anything: through the passages, since comparing all with all grows with the square."""
+def _candidates(rare: Mapping[str, Hashes], least: float) -> list[tuple[str, str]]:
+    """Pairs worth a closer look, found through what they share: all with all would grow with the square."""
     holders: dict[int, list[str]] = defaultdict(list)
-    for student, fingerprint in prints.items():
-        for value in fingerprint.hashes:
+    for student, hashes in rare.items():
+        for value in hashes.tolist():
             holders[value].append(student)
     shared = Counter(pair for students in holders.values() for pair in combinations(students, 2))
-    return [pair for pair, count in shared.items() if count > 1]
+    sizes = {student: len(hashes) for student, hashes in rare.items()}
+    half = least / 2  # a passage counts more characters than it has fingerprints
+    return sorted(
+        pair for pair, count in shared.items() if count >= half * min(sizes[pair[0]], sizes[pair[1]])
+    )
 
 
-def _pair(one: str, other: str, prints: Mapping[str, Any]) -> Pair | None:
+def _compared(one: str, other: str, first: Any, second: Any) -> Pair | None:
     detector, _ = _copydetect()
-    first, second = prints[one], prints[other]
     size, shares, (mine, theirs) = detector.compare_files(first, second)
     if not size:
         return None
-    return Pair(
-        one,
-        other,
-        min(1.0, float(max(shares))),
-        int(size),
-        _lines(first.raw_code, mine),
-        _lines(second.raw_code, theirs),
-    )
+    share = min(1.0, float(max(shares)))
+    return Pair(one, other, share, int(size), _lines(first.raw_code, mine), _lines(second.raw_code, theirs))
 
 
 def _lines(text: str, slices: Any) -> tuple[tuple[int, int], ...]:
@@ -111,10 +119,25 @@ def _lines(text: str, slices: Any) -> tuple[tuple[int, int], ...]:
     return tuple(spans)
 
 
+def _hashes(text: str) -> Hashes:
+    """All passages of a text, each once."""
+    return np.unique(np.fromiter(_fingerprint(text).hashes, dtype=np.int64))
+
+
 def _fingerprint(text: str) -> Any:
     detector, _ = _copydetect()
     # A window of one keeps every passage: with a larger one, hash seeds would decide which are compared.
     return detector.CodeFingerprint("program.py", _SMALLEST, 1, language="python", fp=io.StringIO(text))
+
+
+def _reduced(fingerprint: Any, kept: set[int]) -> Any:
+    """The fingerprint of what is left when only these passages count."""
+    _, utils = _copydetect()
+    fingerprint.hash_idx = {value: at for value, at in fingerprint.hash_idx.items() if int(value) in kept}
+    fingerprint.hashes = set(fingerprint.hash_idx)
+    length = len(fingerprint.filtered_code)
+    fingerprint.token_coverage = utils.get_token_coverage(fingerprint.hash_idx, _SMALLEST, length)
+    return fingerprint
 
 
 def _copydetect() -> tuple[Any, Any]:
