@@ -48,7 +48,7 @@ def read_table(path: Path, what: str) -> Table:
 
     Args:
         path: the file.
-        what: Korean name of the file, for messages: `명단`.
+        what: Korean name of what the file holds, for messages: `명단`.
 
     Raises:
         TableError: it cannot be read, is no CSV, or holds no row below its header.
@@ -57,7 +57,7 @@ def read_table(path: Path, what: str) -> Table:
     try:
         text = read_text(path)
     except ReadError as error:
-        raise TableError(f"{what}을 읽을 수 없어요: {shown}. {error}") from error
+        raise TableError(f"{what} 파일을 읽을 수 없어요: {shown}. {error}") from error
     first = text.lstrip("\n").split("\n", 1)[0]
     delimiter = max(_DELIMITERS, key=first.count)
     try:
@@ -65,16 +65,16 @@ def read_table(path: Path, what: str) -> Table:
         lines = [(reader.line_num, tuple(cell.strip() for cell in row)) for row in reader]
     except csv.Error as error:
         raise TableError(
-            f"{what}이 CSV가 아니에요: {shown} ({error}). Excel이라면 'CSV UTF-8'로 다시 저장해 주세요."
+            f"{what} 파일이 CSV가 아니에요: {shown} ({error}). Excel이라면 'CSV UTF-8'로 다시 저장해 주세요."
         ) from error
     filled = [(number, row) for number, row in lines if any(row)]
     if len(filled) < 2:
         raise TableError(
-            f"{what}에 줄이 없어요: {shown}. 첫 줄에는 열 이름이, 그 아래에는 내용이 있어야 해요."
+            f"{what} 파일에 줄이 없어요: {shown}. 첫 줄에는 열 이름이, 그 아래에는 내용이 있어야 해요."
         )
     if len(filled) > _MOST_ROWS:
         raise TableError(
-            f"{what}에 줄이 너무 많아요: {shown} ({len(filled):,}줄). {_MOST_ROWS:,}줄까지 읽어요."
+            f"{what} 파일에 줄이 너무 많아요: {shown} ({len(filled):,}줄). {_MOST_ROWS:,}줄까지 읽어요."
         )
     header = filled[0][1]
     return Table(

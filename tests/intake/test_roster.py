@@ -49,7 +49,7 @@ def test_what_cannot_be_used_is_said(data: bytes, said: str, tmp_path: Path) -> 
 
 def test_no_file_and_a_folder(tmp_path: Path) -> None:
     for path in (tmp_path / "none.csv", tmp_path):
-        with pytest.raises(TableError, match="명단을 읽을 수 없어요"):
+        with pytest.raises(TableError, match="명단 파일을 읽을 수 없어요"):
             read_roster(path)
 
 
