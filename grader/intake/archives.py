@@ -1,11 +1,11 @@
 """Zip files of a download -> files below a folder: only what is graded is written, within limits, never outside."""
 
 import os
+import re
 import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +22,7 @@ MAX_CLASS_BYTES = 16 * 2**30
 _ABOUT = ("submission_metadata.yml",)
 """What a system says about a class."""
 _BLOCK = 2**20
+_DRIVE = re.compile("[A-Za-z]:")
 _TOO_LARGE = "풀면 {:.0f} MB가 넘어서 읽지 않았어요. 출력을 지우고 낼 파일만 내 주세요."
 
 
@@ -84,7 +85,7 @@ class Unpacked:
         if info.is_dir() or not parts or any(is_skipped(part) and part != ".." for part in parts):
             return
         name = f"{archive}/{shown}"
-        if shown.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
+        if shown.startswith(("/", "\\")) or ".." in parts or _DRIVE.match(parts[0]):
             self.refuse(name, "폴더 밖으로 나가는 경로라서 풀지 않았어요. 파일만 다시 압축해 주세요.")
             return
         if stat.S_ISLNK(info.external_attr >> 16):
@@ -150,8 +151,8 @@ class Unpacked:
 def place(source: Path, target: Path, unpacked: Unpacked, name: str) -> None:
     """Put what somebody handed in at `target`: a folder's content, a file, or what an archive holds.
 
-    Files of one file system are linked, not copied. Links stay links: whether they lead outside is judged where they
-    are read. Of what is not graded only the name is put there.
+    Links stay links: whether they lead outside is judged where they are read. Of what is not graded only the name is
+    put there.
     """
     lower = name.lower()
     try:
@@ -171,7 +172,7 @@ def place(source: Path, target: Path, unpacked: Unpacked, name: str) -> None:
             folder.mkdir()
             unpacked.unpack(source, folder, name)
         elif lower.endswith(SUFFIXES) and stat.S_ISREG(kind):
-            _link_or_copy(source, target, unpacked, name)
+            _copy(source, target, unpacked, name)
         elif lower.endswith(SUFFIXES):
             unpacked.refuse(name, "보통 파일이 아니에요(파이프, 장치). 파일 자체를 내 주세요.")
         else:
@@ -197,17 +198,13 @@ def _place_folder(source: Path, target: Path, unpacked: Unpacked, name: str) -> 
             place(Path(entry.path), target / entry.name, unpacked, inner)
 
 
-def _link_or_copy(source: Path, target: Path, unpacked: Unpacked, name: str) -> None:
+def _copy(source: Path, target: Path, unpacked: Unpacked, name: str) -> None:
     size = source.lstat().st_size
     if size > unpacked.limits.bytes_left:
         unpacked.refuse(name, "앞의 파일들이 너무 커서 읽지 않았어요. 출력을 지우고 낼 파일만 내 주세요.")
         return
     unpacked.limits.bytes_left -= size
-    link: Callable[..., None] = os.link
-    try:
-        link(source, target, follow_symlinks=False)
-    except OSError:  # another file system
-        shutil.copyfile(source, target, follow_symlinks=False)
+    shutil.copyfile(source, target, follow_symlinks=False)
 
 
 def _free(path: Path) -> Path:

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from grader.intake.handover import Entry, Handover, IntakeError
+from grader.report.plain_text import one_line
 from grader.submission.decoding import ReadError, read_text
 
 _METADATA = "submission_metadata.yml"
@@ -58,7 +59,8 @@ def _handover(entry: Entry, member: dict[Any, Any], created: object) -> Handover
 
 
 def _text(value: object) -> str:
-    return str(value).strip() if isinstance(value, str | int | float | date) else ""
+    """Students write their names themselves: what could steer a terminal is escaped."""
+    return one_line(str(value), 200) if isinstance(value, str | int | float | date) else ""
 
 
 def _metadata(path: Path) -> dict[Any, Any]:

@@ -14,9 +14,9 @@ from grader.intake.roster import Roster
 from grader.intake.systems import recognise
 from grader.report.names import safe_filename
 from grader.submission.class_folder import read_class
-from grader.submission.decoding import display_name
+from grader.submission.decoding import shown_name
 from grader.submission.names import listed
-from grader.submission.search import Unreadable
+from grader.submission.search import Unreadable, is_skipped
 from grader.submission.submission import Submission
 
 
@@ -104,8 +104,9 @@ def enrolled(result: ClassResult, received: Received) -> ClassResult:
 
 def _label(person: Person) -> str:
     """What a student is called in the results: no two people of a roster are called the same."""
-    parts = (person.id or person.canvas_id or person.moodle_id, display_name(person.name))
-    return safe_filename("_".join(part for part in parts if part))
+    parts = (person.id or person.canvas_id or person.moodle_id, person.name)
+    label = safe_filename(shown_name("_".join(part for part in parts if part)))
+    return f"_{label}" if is_skipped(label) else label
 
 
 def _with_notes(submission: Submission, notes: Iterable[str], problems: Iterable[Unreadable]) -> Submission:

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from grader.feedback import Person
+from grader.report.plain_text import one_line
 from grader.submission.names import listed
 from grader.tables import Table, TableError, read_table
 
@@ -110,7 +111,7 @@ def read_roster(path: Path) -> Roster:
     people, times = [], {}
     rows: dict[str, list[int]] = {}
     for number, row in zip(table.numbers, table.rows, strict=True):
-        cells = {field: "" if at is None else row[at] for field, at in places.items()}
+        cells = {field: "" if at is None else one_line(row[at], 200) for field, at in places.items()}
         if worksheet:
             found = _NUMBER.search(cells["moodle_id"])
             cells["moodle_id"] = found.group() if found else ""

@@ -10,6 +10,7 @@ from grader.intake.handover import IntakeError
 from grader.intake.receive import Received, receive
 from grader.intake.roster import read_roster
 from grader.intake.systems import recognise
+from grader.submission.search import is_skipped
 from tests.intake import downloads
 from tests.places import ROOT
 
@@ -197,3 +198,56 @@ def test_two_entries_of_one_student_are_not_merged(tmp_path: Path) -> None:
     found = received(tmp_path, files)
     assert people(found) == {}
     assert any("둘 이상 짝지어져서" in line for line in found.notes)
+
+
+# ---- hostile names -----------------------------------------------------------------------------------
+
+HOSTILE = (
+    "\u3164",  # shows nothing
+    "node_modules",
+    "__pycache__",
+    "..",
+    "=1+1",
+    "a\u202eb",
+    "CON",
+    "\u1100\u1175\u11b7",  # decomposed
+    "가" * 60,
+    "두  칸",
+    "e\u0301",
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_costs_anybody_the_result(name: str, tmp_path: Path) -> None:
+    files = {
+        f"canvas/{name}_1_2_hw.py": downloads.CODE,
+        "canvas/lee_3_4_hw.py": downloads.CODE,
+        f"moodle/{name}_5_assignsubmission_file/hw.py": downloads.CODE,
+        f"google/{name} - hw.py": downloads.CODE,
+        f"github/{name}/.git/HEAD": "",
+        f"github/{name}/hw.py": downloads.CODE,
+        "github/lee/.git/HEAD": "",
+    }
+    downloads.write(tmp_path, files)
+    for system, count in (("canvas", 2), ("moodle", 1), ("google", 1), ("github", 2)):
+        if (system == "github" and is_skipped(name)) or (system == "canvas" and name == ".."):
+            continue  # Canvas and GitHub make no such names: a folder of this name is nobody's
+        found = receive(tmp_path / system, None, NAMES)
+        assert len(found.submissions) == len(found.people) == count, system
+        assert {s.student for s in found.submissions} == set(found.people)
+        assert sum(len(s.files) for s in found.submissions) >= 1
+
+
+def test_names_in_gradescopes_metadata_steer_no_terminal(tmp_path: Path) -> None:
+    metadata = 'submission_1:\n  :submitters:\n  - :name: "\\e[2J\\u202ekim"\n    :sid: "../../x"\n'
+    files = {"e/submission_metadata.yml": metadata, "e/submission_1/hw.py": downloads.CODE}
+    found = receive(downloads.write(tmp_path / "d", files), None, NAMES)
+    ((label, person),) = found.people.items()
+    assert "/" not in label
+    assert "\x1b" not in person.name
+    assert found.submissions[0].files
+
+
+def test_a_gradescope_group_is_not_told_that_it_shares_a_file(tmp_path: Path) -> None:
+    found = received(tmp_path, downloads.GRADESCOPE)
+    assert not [note for s in found.submissions for note in s.notes]

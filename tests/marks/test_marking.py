@@ -12,6 +12,7 @@ from grader.marks.overrides import read_overrides
 from grader.marks.policy import read_policy
 from grader.report.results import from_json, to_json
 from tests.marks import graded
+from tests.places import ROOT
 
 
 def rules(tmp_path: Path, policy: str | None = None, overrides: str | None = None) -> Rules:
@@ -207,3 +208,11 @@ def test_marks_by_hand_as_excel_saves_them(tmp_path: Path) -> None:
     (tmp_path / "o.csv").write_text("학번,점수\n1,2\n", encoding="utf-8")
     with pytest.raises(HanstepError, match="열이 없어요: 까닭"):
         read_overrides(tmp_path / "o.csv")
+
+
+def test_readmes_policy_is_one(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+    (tmp_path / "policy.toml").write_text(text, encoding="utf-8")
+    policy = read_policy(tmp_path / "policy.toml")
+    assert policy.lateness("B").deadline != policy.late.deadline
+    assert policy.lateness("B").per_day == policy.late.per_day == 10
