@@ -9,6 +9,7 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader.intake.handover import is_nobodys
 from grader.submission.decoding import MAX_FILE_BYTES, display_name
 from grader.submission.search import MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
 from grader.submission.submission import MAX_STUDENT_BYTES
@@ -82,7 +83,7 @@ class Unpacked:
     ) -> None:
         shown = _shown(info)
         parts = [part for part in shown.replace("\\", "/").split("/") if part not in ("", ".")]
-        if info.is_dir() or not parts or any(is_skipped(part) and part != ".." for part in parts):
+        if info.is_dir() or not parts or _left_out(parts, nested):
             return
         name = f"{archive}/{shown}"
         if shown.startswith(("/", "\\")) or ".." in parts or _DRIVE.match(parts[0]):
@@ -205,6 +206,12 @@ def _copy(source: Path, target: Path, unpacked: Unpacked, name: str) -> None:
         return
     unpacked.limits.bytes_left -= size
     shutil.copyfile(source, target, follow_symlinks=False)
+
+
+def _left_out(parts: list[str], nested: int) -> bool:
+    """Whether an entry is hidden, or no student's. In a class' own archive the first part may be a student's name."""
+    hidden = map(is_skipped, parts[1:] if nested < 0 else parts)
+    return ".." not in parts and (any(hidden) or is_nobodys(parts[0]))
 
 
 def _free(path: Path) -> Path:

@@ -58,15 +58,22 @@ class Entry:
     @property
     def could_be_handed_in(self) -> bool:
         """Whether it may be somebody's work: a folder, a notebook, a program, an archive."""
-        return self.is_folder or self.name.lower().endswith((*SUFFIXES, ".zip"))
+        return not is_skipped(self.name) and (
+            self.is_folder or self.name.lower().endswith((*SUFFIXES, ".zip"))
+        )
 
 
 Reader = Callable[[Path, list[Entry]], list[Handover]]
 """Reads a download; an empty list says that it is not one of that system."""
 
 
+def is_nobodys(name: str) -> bool:
+    """Whether programs make a name. A name that begins with a dot may be a student's: `.김하늘_123_…`."""
+    return name.startswith("._") or (is_skipped(name) and not name.startswith("."))
+
+
 def entries(folder: Path) -> list[Entry]:
-    """What lies in a folder, by name; what no student hands in (hidden, macOS' own) is left out.
+    """What lies in a folder, by name; what no student hands in (macOS' own, caches) is left out.
 
     Raises:
         OSError: it cannot be listed.
@@ -75,7 +82,7 @@ def entries(folder: Path) -> list[Entry]:
         found = [
             Entry(display_name(e.name), Path(e.path), e.is_dir(follow_symlinks=False))
             for e in listing
-            if not is_skipped(e.name)
+            if not is_nobodys(e.name)
         ]
     return sorted(found, key=lambda entry: entry.name)
 

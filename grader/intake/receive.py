@@ -1,6 +1,5 @@
 """A download, or a plain class folder, and a roster -> the students' submissions, each with who handed it in."""
 
-import os
 import tempfile
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -148,8 +147,11 @@ def _unpacked_class(archive: Path, into: Path) -> tuple[Path, dict[Path, str], t
 
 def _only_folder(folder: Path) -> Path:
     """The folder that holds the class: archives often hold one folder that holds the rest."""
-    found = entries(folder)
-    while len(found) == 1 and found[0].is_folder and any(e.is_folder for e in entries(found[0].path)):
-        folder = Path(os.fspath(found[0].path))
-        found = entries(folder)
-    return folder
+    while True:
+        seen = [entry for entry in entries(folder) if not is_skipped(entry.name)]
+        if len(seen) != 1 or not seen[0].is_folder:
+            return folder
+        inside = [entry for entry in entries(seen[0].path) if not is_skipped(entry.name)]
+        if not any(entry.is_folder for entry in inside):
+            return folder
+        folder = seen[0].path

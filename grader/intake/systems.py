@@ -5,6 +5,7 @@ from pathlib import Path
 
 from grader.intake import canvas, github_classroom, google_classroom, gradescope, moodle
 from grader.intake.handover import Entry, Handover, Reader, entries
+from grader.submission.search import is_skipped
 
 _DEEPEST = 3
 """Archives often hold one folder that holds the rest."""
@@ -50,9 +51,10 @@ def recognise(folder: Path) -> Download | None:
             handovers = system.read(folder, found)
             if handovers:
                 return Download(system.name, tuple(handovers), _others(found, handovers))
-        if len(found) != 1 or not found[0].is_folder:
+        seen = [entry for entry in found if not is_skipped(entry.name)]
+        if len(seen) != 1 or not seen[0].is_folder:
             return None
-        folder = found[0].path
+        folder = seen[0].path
     return None
 
 

@@ -230,8 +230,8 @@ def test_no_name_costs_anybody_the_result(name: str, tmp_path: Path) -> None:
     }
     downloads.write(tmp_path, files)
     for system, count in (("canvas", 2), ("moodle", 1), ("google", 1), ("github", 2)):
-        if (system == "github" and is_skipped(name)) or (system == "canvas" and name == ".."):
-            continue  # Canvas and GitHub make no such names: a folder of this name is nobody's
+        if system == "github" and is_skipped(name):
+            continue  # GitHub makes no such names: a folder of this name is nobody's
         found = receive(tmp_path / system, None, NAMES)
         assert len(found.submissions) == len(found.people) == count, system
         assert {s.student for s in found.submissions} == set(found.people)
@@ -251,3 +251,16 @@ def test_names_in_gradescopes_metadata_steer_no_terminal(tmp_path: Path) -> None
 def test_a_gradescope_group_is_not_told_that_it_shares_a_file(tmp_path: Path) -> None:
     found = received(tmp_path, downloads.GRADESCOPE)
     assert not [note for s in found.submissions for note in s.notes]
+
+
+def test_what_macos_adds_is_nobodys(tmp_path: Path) -> None:
+    files = {
+        "d/김하늘_1_2_hw.py": downloads.CODE,
+        "d/._김하늘_1_2_hw.py": "\0",
+        "d/.DS_Store": "",
+        "__MACOSX/d/x": "",
+    }
+    (tmp_path / "d.zip").write_bytes(downloads.packed(files))
+    for source in (downloads.write(tmp_path / "folder", files), tmp_path / "d.zip"):
+        (submission,) = receive(source, None, NAMES).submissions
+        assert [f.name for f in submission.files] == ["hw.py"]
