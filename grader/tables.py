@@ -57,7 +57,7 @@ def read_table(path: Path, what: str) -> Table:
     try:
         text = read_text(path)
     except ReadError as error:
-        raise TableError(f"{what} 파일을 읽을 수 없어요: {shown}. {error}") from error
+        raise TableError(f"{what} 파일을 읽을 수 없어요: {shown}. {why_unread(error)}") from error
     first = text.lstrip("\n").split("\n", 1)[0]
     delimiter = max(_DELIMITERS, key=first.count)
     try:
@@ -84,6 +84,12 @@ def read_table(path: Path, what: str) -> Table:
         tuple(number for number, _ in filled[1:]),
         delimiter,
     )
+
+
+def why_unread(error: ReadError) -> str:
+    """What is wrong with an instructor's file; the error's own advice is for whoever hands in code."""
+    reason = str(error).split(". ", 1)[0].rstrip(".")
+    return f"{reason}. 경로와 내용을 확인하고, 필요하면 UTF-8로 다시 저장해 주세요."
 
 
 def _as_long_as(header: Sequence[str], row: tuple[str, ...]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
     named = [
         (entry, match)
         for entry in found
-        if not entry.is_folder and entry.could_be_handed_in and (match := _NAME.fullmatch(entry.name))
+        if not entry.is_folder and entry.holds_code and (match := _NAME.fullmatch(entry.name))
     ]
     if not mostly(len(named), found):
         return []

@@ -58,9 +58,12 @@ class Entry:
     @property
     def could_be_handed_in(self) -> bool:
         """Whether it may be somebody's work: a folder, a notebook, a program, an archive."""
-        return not is_skipped(self.name) and (
-            self.is_folder or self.name.lower().endswith((*SUFFIXES, ".zip"))
-        )
+        return not is_skipped(self.name) and (self.is_folder or self.holds_code)
+
+    @property
+    def holds_code(self) -> bool:
+        """Whether it is called like a notebook, a program or an archive."""
+        return self.name.lower().endswith((*SUFFIXES, ".zip"))
 
 
 Reader = Callable[[Path, list[Entry]], list[Handover]]

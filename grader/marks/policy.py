@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 from grader.errors import HanstepError
 from grader.submission.decoding import ReadError, read_text
 from grader.submission.names import listed
+from grader.tables import why_unread
 
 _Points = Annotated[float, Meta(ge=0, le=1_000_000)]
 _Positive = Annotated[float, Meta(gt=0, le=1_000_000)]
@@ -99,7 +100,7 @@ def read_policy(path: Path) -> Policy:
     try:
         document = tomllib.loads(read_text(path))
     except ReadError as error:
-        raise PolicyError(f"정책 파일을 읽을 수 없어요: {path}. {error}") from error
+        raise PolicyError(f"정책 파일을 읽을 수 없어요: {path}. {why_unread(error)}") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise PolicyError(f"{path}: TOML 문법이 틀렸어요 ({error}). 그 줄을 고쳐 주세요.") from error
     policy = _decoded(document, path)
