@@ -187,13 +187,15 @@ def _aware(when: datetime, policy: Policy) -> datetime:
 
 
 def _absent_mark(policy: Policy, full: float, by_hand: Sequence[Override], rules: Rules) -> Mark | None:
-    for one in by_hand:
-        if one.exercise:
-            raise OverrideError(
-                f"{rules.overrides_path} {one.line}번째 줄: 낸 것이 없는 학생에게는 '전체' 점수만 줄 수 있어요."
-            )
-        score = _within(one, full, rules)
-        return Mark(_rounded(score), full, reasons=(f"전체 {points(score)}점을 직접 주었어요. {one.reason}",))
+    part = next((one for one in by_hand if one.exercise), None)
+    if part is not None:
+        raise OverrideError(
+            f"{rules.overrides_path} {part.line}번째 줄: 낸 것이 없는 학생에게는 '전체' 점수만 줄 수 있어요."
+        )
+    if by_hand:
+        score = _within(by_hand[0], full, rules)
+        reason = f"전체 {points(score)}점을 직접 주었어요. {by_hand[0].reason}"
+        return Mark(_rounded(score), full, reasons=(reason,))
     return Mark(0.0, full, reasons=("낸 것이 없어요.",)) if policy.missing == "zero" else None
 
 
