@@ -77,24 +77,30 @@ def similar_pairs(programs: Sequence[Program], known: Iterable[str], least: floa
         return _reduced(_fingerprint(texts[student]), set(rare[student].tolist()))
 
     found = []
-    for first, second in _candidates(rare, least):
+    for first, second in _candidates(rare, values[spread > 1], least):
         pair = _compared(first, second, fingerprint(first), fingerprint(second))
         if pair is not None and pair.share >= least:
             found.append(pair)
     return sorted(found, key=lambda pair: (-pair.share, -pair.size, pair.first, pair.second))
 
 
-def _candidates(rare: Mapping[str, Hashes], least: float) -> list[tuple[str, str]]:
-    """Pairs worth a closer look, found through what they share: all with all would grow with the square."""
+def _candidates(rare: Mapping[str, Hashes], shared: Hashes, least: float) -> list[tuple[str, str]]:
+    """Pairs worth a closer look, found through what they share: all with all would grow with the square.
+
+    Args:
+        rare: passages of each student.
+        shared: those that more than one student has; most are one student's alone.
+        least: as in `similar_pairs`.
+    """
     holders: dict[int, list[str]] = defaultdict(list)
     for student, hashes in rare.items():
-        for value in hashes.tolist():
+        for value in np.intersect1d(hashes, shared, assume_unique=True).tolist():
             holders[value].append(student)
-    shared = Counter(pair for students in holders.values() for pair in combinations(students, 2))
+    counts = Counter(pair for students in holders.values() for pair in combinations(students, 2))
     sizes = {student: len(hashes) for student, hashes in rare.items()}
     half = least / 2  # a passage counts more characters than it has fingerprints
     return sorted(
-        pair for pair, count in shared.items() if count >= half * min(sizes[pair[0]], sizes[pair[1]])
+        pair for pair, count in counts.items() if count >= half * min(sizes[pair[0]], sizes[pair[1]])
     )
 
 
