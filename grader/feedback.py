@@ -222,6 +222,56 @@ class Feedback:
 
 
 @dataclass(frozen=True)
+class Person:
+    """Who a student is outside of this course: in the roster, and in the system that the files came from."""
+
+    id: str = ""
+    """As the roster has it (학번); empty for somebody who is not in it."""
+    name: str = ""
+    section: str = ""
+    login: str = ""
+    email: str = ""
+    github: str = ""
+    canvas_id: str = ""
+    """The number that Canvas knows the student by."""
+    moodle_id: str = ""
+    """The number after `Participant` in Moodle's worksheet."""
+
+
+@dataclass(frozen=True)
+class ExerciseMark:
+    """One exercise's part of a mark."""
+
+    exercise: str
+    score: float
+    max_score: float
+    dropped: bool = False
+    """Counts for nothing, by the policy."""
+    reason: str = ""
+    """Why this mark was given by hand; empty where it was computed."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What goes to the LMS: the score after the policy and the marks given by hand."""
+
+    score: float
+    max_score: float
+    exercises: tuple[ExerciseMark, ...] = ()
+    reasons: tuple[str, ...] = ()
+    """Korean lines, in order: what makes it differ from the score that was measured."""
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Somebody in the roster who handed in nothing."""
+
+    person: Person
+    mark: Mark | None = None
+    """Only where one was given by hand, or where the policy says that nothing handed in is a zero."""
+
+
+@dataclass(frozen=True)
 class SubmissionResult:
     """Everything there is to say about one student."""
 
@@ -236,6 +286,14 @@ class SubmissionResult:
     """Fingerprint of the files: a resumed run grades anew what has changed."""
     extras: tuple[Feedback, ...] = ()
     """Warm-ups and bonus tasks that the student has begun; they count for no score."""
+    person: Person | None = None
+    """None where nothing but the folder's name is known."""
+    late: bool = False
+    """Whether the system that the files came from calls them late."""
+    handed_in: str = ""
+    """When, in ISO 8601, where that is known."""
+    mark: Mark | None = None
+    """None where there is neither a policy nor a mark by hand: then the score is the mark."""
 
     @property
     def told(self) -> tuple[Feedback, ...]:
@@ -267,3 +325,5 @@ class ClassResult:
     sandbox: str
     """`bwrap` or `none`."""
     submissions: tuple[SubmissionResult, ...]
+    absent: tuple[Absent, ...] = ()
+    """In the roster's order; empty without a roster."""

@@ -24,7 +24,9 @@ _MOST_JOBS = 10_000  # "as many as the cluster has processors"
 
 
 def grade(
-    submissions: Annotated[Path, typer.Argument(help="학생마다 폴더나 파일 하나씩 있는 폴더")],
+    submissions: Annotated[
+        Path, typer.Argument(help="학생마다 폴더나 파일 하나씩 있는 폴더, LMS에서 받은 폴더나 zip")
+    ],
     out_dir: Annotated[Path, typer.Option("--out", help="결과를 쓸 폴더")] = Path("report"),
     lesson: Annotated[list[str] | None, typer.Option(help="이 레슨만 (여러 번 쓸 수 있어요)")] = None,
     jobs: Annotated[
@@ -40,6 +42,9 @@ def grade(
             "--changed-only", help="지난 채점 뒤에 새로 냈거나 바뀐 것만 채점하고 나머지는 그대로 둬요"
         ),
     ] = False,
+    roster: Annotated[Path | None, typer.Option(help="명단(CSV): 학번, 이름, 분반")] = None,
+    policy: Annotated[Path | None, typer.Option(help="점수 정책(policy.toml)")] = None,
+    override: Annotated[Path | None, typer.Option(help="직접 준 점수(overrides.csv)")] = None,
     ray: Annotated[
         str | None, typer.Option(help="Ray 클러스터의 주소: auto, 10.0.0.5:6379, local(이 컴퓨터)")
     ] = None,
@@ -60,10 +65,14 @@ def grade(
     from grader.classroom.grading import MAX_SEED
     from grader.classroom.journal import Journal, refuse_inside
     from grader.classroom.run import GradingRun
+    from grader.cli.marks import receive_class, tell_marks
     from grader.course_files import load_course
+    from grader.intake.receive import enrolled
+    from grader.marks.kept import OVERRIDES, POLICY, ROSTER
+    from grader.marks.marking import marked
     from grader.report.class_table import class_table
     from grader.report.gradebook import write_report
-    from grader.submission.class_folder import passed_over, read_class
+    from grader.submission.class_folder import passed_over
 
     course = load_course()
     if sandbox not in ("auto", "bwrap", "none"):
@@ -72,7 +81,10 @@ def grade(
         raise CommandError(f"--seed에는 {MAX_SEED} 이하의 수를 주세요. 받은 값: {seed}")
     lessons = tuple(course.lesson(key) for key in lesson or ())
     refuse_inside(out_dir, submissions)
-    handed_in = read_class(submissions, tuple(course.exercises))
+    received, rules = receive_class(
+        submissions, out_dir, {ROSTER: roster, POLICY: policy, OVERRIDES: override}, lessons, course
+    )
+    handed_in = received.submissions
     run = GradingRun(
         course,
         lessons or course.lessons,
@@ -91,11 +103,23 @@ def grade(
     chosen += ["--sandbox", sandbox] if sandbox != "auto" else []
     chosen += ["--ray", ray] if ray else []
     again = shlex.join(["grader", "grade", str(submissions), *chosen])
-    try:
+    with _told_how_to_go_on(again):
         _graded(run, handed_in, journal)
-        result = journal.result(handed_in)
+        result = marked(enrolled(journal.result(handed_in), received), rules, tuple(course.exercises))
         write_report(out_dir, result, course)
         journal.close()
+    out.print(class_table(result, width=out.width))
+    if unread := passed_over(submissions):
+        say(unread)
+    tell_marks(result)
+    say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")
+
+
+@contextmanager
+def _told_how_to_go_on(again: str) -> Iterator[None]:
+    """Where grading stops before its end, say the command that goes on from there."""
+    try:
+        yield
     except KeyboardInterrupt:
         complain(f"\n멈췄어요. 이어서 하려면: {again}")
         raise typer.Exit(130) from None
@@ -105,10 +129,6 @@ def grade(
             f"{where}파일을 읽거나 쓰지 못해서 멈췄어요 ({error.strerror or error}). 채점한 것은 남아 있어요. "
             f"남은 디스크 공간(df -h)과 권한을 확인하고 이어서 채점해 주세요: {again}"
         ) from error
-    out.print(class_table(result, width=out.width))
-    if unread := passed_over(submissions):
-        say(unread)
-    say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")
 
 
 def _graded(run: "GradingRun", handed_in: "Sequence[Submission]", journal: "Journal") -> None:

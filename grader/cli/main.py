@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from grader.cli import author, grade, learner
+from grader.cli import author, grade, instructor, learner
 from grader.cli.terminal import complain
 from grader.errors import HanstepError
 
@@ -27,6 +27,10 @@ for command in (
     learner.reset,
     learner.progress,
     grade.grade,
+    instructor.mark,
+    instructor.export,
+    instructor.similar,
+    instructor.autograder,
     author.build,
     author.doctor,
 ):

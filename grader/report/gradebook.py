@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.course import Course
-from grader.feedback import ClassResult, Diagnosis, Feedback, SubmissionResult
+from grader.feedback import ClassResult, Diagnosis, Feedback, Mark, Person, SubmissionResult
 from grader.files import write_whole
 from grader.report import plain_text, words
 from grader.report.class_facts import exercises_of
@@ -18,10 +18,8 @@ from grader.report.class_page import class_page
 from grader.report.html import feedback_html, page
 from grader.report.names import file_names, safe_filename
 from grader.report.results import dump, write_results
+from grader.report.spreadsheet import cell
 from grader.report.text import feedback_text
-
-# An apostrophe is doubled, so that `=a` and `'=a` stay two names.
-_FORMULA_STARTS = ("'", "=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def write_report(out: Path, result: ClassResult, course: Course, *, when: datetime | None = None) -> None:
@@ -64,46 +62,65 @@ def write_student(
 
 
 def gradebook_csv(result: ClassResult, course: Course) -> str:
-    """A line for each student: points in all and for each exercise, then statuses and mistakes."""
+    """A line for each student: points in all and for each exercise, then statuses and mistakes.
+
+    Where a roster or a policy says more, that follows: who it is, the mark that counts, and why it does.
+    """
     exercises = exercises_of(result.submissions, course)
     file = io.StringIO()
     # All are quoted: a spreadsheet that parts columns at `;` would find a formula in the name `a;=1+1`.
     writer = csv.writer(file, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     keys = [f"{e.lesson}_{e.name}" for e in exercises]
-    writer.writerow(["학생", "점수", "만점", *keys, *(f"{key}_상태" for key in keys), "실수"])
+    more = len(_MARK_COLUMNS) if result.absent or any(s.person or s.mark for s in result.submissions) else 0
+    writer.writerow(
+        ["학생", "점수", "만점", *keys, *(f"{key}_상태" for key in keys), "실수", *_MARK_COLUMNS[:more]]
+    )
     for submission in result.submissions:
         feedbacks = {f.exercise: f for f in submission.feedbacks}
         own = [feedbacks.get(e.name) for e in exercises]
         mistakes = "; ".join(f"{f.exercise}: {', '.join(f.mistake_ids)}" for f in own if f and f.mistake_ids)
         writer.writerow(
             [
-                _cell(submission.student),
+                cell(submission.student),
                 plain_text.points(submission.score),
                 plain_text.points(submission.max_score),
                 *("" if f is None else plain_text.points(f.score) for f in own),
                 *("" if f is None else words.STATUS_NAMES[f.status] for f in own),
-                _cell(mistakes),
+                cell(mistakes),
+                *_marked(submission.person, submission.mark)[:more],
             ]
         )
+    for absent in result.absent:
+        blank = [""] * (2 + 2 * len(keys) + 1)
+        writer.writerow([cell(absent.person.name), *blank, *_marked(absent.person, absent.mark)])
     return file.getvalue()
 
 
-def _cell(text: str) -> str:
-    """Text that a spreadsheet shows instead of calculating it."""
-    shown = plain_text.one_line(text)
-    return f"'{shown}" if text.startswith(_FORMULA_STARTS) or shown.startswith(_FORMULA_STARTS) else shown
+_MARK_COLUMNS = ("학번", "이름", "분반", "최종 점수", "최종 만점", "최종 점수의 까닭")
+
+
+def _marked(person: Person | None, mark: Mark | None) -> list[str]:
+    who = person or Person()
+    numbers = ["", ""] if mark is None else [plain_text.points(mark.score), plain_text.points(mark.max_score)]
+    why = "" if mark is None else " / ".join(mark.reasons)
+    return [cell(who.id), cell(who.name), cell(who.section), *numbers, cell(why)]
 
 
 def gradescope(submission: SubmissionResult) -> dict[str, Any]:
     """What a Gradescope autograder writes to `results.json`: a test for each exercise, with its feedback as text.
 
-    It is text because Gradescope's pages keep only some HTML.
+    It is text because Gradescope's pages keep only some HTML. The score is the mark that counts; the tests say what
+    was measured.
     """
+    mark = submission.mark
+    lines = list(submission.notes)
+    if mark is not None:
+        final = f"최종 점수: {plain_text.points(mark.score)} / {plain_text.points(mark.max_score)}"
+        lines = [final, *mark.reasons, *lines]
     return {
-        "score": round(submission.score, 6),
-        "max_score": round(submission.max_score, 6),
+        "score": round(submission.score if mark is None else mark.score, 6),
         "execution_time": round(sum(f.seconds for f in submission.feedbacks), 3),
-        "output": "\n".join(plain_text.clean(note) for note in submission.notes),
+        "output": "\n".join(plain_text.clean(line) for line in lines),
         "output_format": "text",
         "visibility": "visible",
         "tests": [

@@ -17,8 +17,9 @@ from grader.report.plain_text import points
 
 SCHEMA = "hanstep.results/2"
 """Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1.
-What came later is empty where it is absent: `extras` of a submission, `kind` and `because` of a feedback,
-`source_line` of a mistake."""
+What came later is empty where it is absent: `extras`, `person`, `late`, `handed_in` and `mark` of a submission, `kind`
+and `because` of a feedback, `source_line` of a mistake, `absent` of a class. `score` is always what was measured;
+`mark` is what a policy and marks by hand make of it."""
 
 _UNCOMMON = re.compile("[^\n -~가-힣]")
 _Kind = TypeVar("_Kind")
@@ -39,6 +40,7 @@ def to_json(result: ClassResult) -> str:
         "device": result.device,
         "sandbox": result.sandbox,
         "submissions": [submission_to_document(s) for s in result.submissions],
+        "absent": [asdict(absent) for absent in result.absent],
     }
     return dump(document) + "\n"
 
@@ -59,6 +61,10 @@ def submission_to_document(submission: SubmissionResult) -> dict[str, Any]:
         "scrutiny": list(submission.scrutiny),
         "digest": submission.digest,
         "extras": [_feedback_to_document(f) for f in submission.extras],
+        "person": None if submission.person is None else asdict(submission.person),
+        "late": submission.late,
+        "handed_in": submission.handed_in,
+        "mark": None if submission.mark is None else asdict(submission.mark),
     }
 
 

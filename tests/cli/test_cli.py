@@ -275,7 +275,7 @@ def test_a_journal_that_is_none_is_refused(ended: Ended, tmp_path: Path, line: s
     ("words", "told"),
     [
         (["grad"], "없는 명령이에요"),
-        (["grade", "x", "--sed", "3"], "혹시 --seed인가요"),
+        (["grade", "x", "--sed", "3"], "혹시 --seed"),
         (["grade", "x", "--seed", "셋"], "값이 맞지 않아요: --seed"),
         (["grade", "x", "--seed"], "받은 명령: grader grade x --seed"),
         (["hint"], "필요한 값이 빠졌어요: name"),

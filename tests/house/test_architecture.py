@@ -16,7 +16,8 @@ ROOMS = (
     *("errors", "files", "paths", "plots"),
     *("observe", "exercises"),
     *("course", "course_files", "feedback"),
-    *("submission", "sandbox", "judging", "repair", "report"),
+    *("submission", "tables", "sandbox", "judging", "repair", "report"),
+    *("intake", "marks", "export", "similarity"),
     *("classroom", "learning", "authoring"),
     *("doctor", "cli", "__main__"),
 )

@@ -33,7 +33,7 @@ FIXED = ["lesson", "exercise", "status", "score", "max_score", "mistakes", "mess
 def test_results_have_the_promised_shape() -> None:
     """Outside tools read these names in this order; what is new comes after them."""
     document = json.loads(to_json(samples.small_class()))
-    assert list(document) == ["schema", "seed", "device", "sandbox", "submissions"]
+    assert list(document)[:5] == ["schema", "seed", "device", "sandbox", "submissions"]
     assert document["schema"] == "hanstep.results/2"
     student = document["submissions"][0]
     assert list(student)[:4] == ["student", "score", "max_score", "exercises"]

@@ -1,0 +1,181 @@
+"""Commands that follow `grade`: marks by a policy, files for other systems, and pairs that are alike."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.cli.terminal import complain, say
+from grader.errors import CommandError
+
+if TYPE_CHECKING:
+    from grader.course import Course
+    from grader.feedback import ClassResult
+
+_REPORT = typer.Argument(help="grader grade가 결과를 쓴 폴더")
+_LESSON = typer.Option(help="이 레슨만 (여러 번 쓸 수 있어요)")
+_DEFAULT_FILES = {
+    "canvas": "canvas.csv",
+    "moodle": "moodle.csv",
+    "junit": "junit.xml",
+    "github": "summary.md",
+}
+
+
+def mark(
+    report: Annotated[Path, _REPORT] = Path("report"),
+    policy: Annotated[Path | None, typer.Option(help="점수 정책(policy.toml)")] = None,
+    override: Annotated[Path | None, typer.Option(help="직접 준 점수(overrides.csv)")] = None,
+) -> None:
+    """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
+    from grader.cli.marks import read_rules, tell_kept, tell_marks
+    from grader.course_files import load_course
+    from grader.marks.kept import OVERRIDES, POLICY, chosen, keep
+    from grader.marks.marking import marked
+    from grader.report.gradebook import write_report
+
+    course = load_course()
+    result = _read_result(report)
+    given = {POLICY: policy, OVERRIDES: override}
+    used = chosen(report, given)
+    tell_kept(given, used)
+    result = marked(result, read_rules(used[POLICY], used[OVERRIDES]), tuple(course.exercises))
+    write_report(report, result, course)
+    keep(report, used)
+    tell_marks(result)
+    say(f"결과: {report / 'index.html'}")
+
+
+def export(
+    report: Annotated[Path, _REPORT] = Path("report"),
+    to: Annotated[str, typer.Option(help="canvas, moodle, junit, github")] = "canvas",
+    template: Annotated[
+        Path | None, typer.Option(help="Canvas에서 내보낸 성적표나 Moodle의 채점표. 여기에 점수만 채워요")
+    ] = None,
+    column: Annotated[str | None, typer.Option(help="점수를 채울 열의 이름 (--template과 함께)")] = None,
+    assignment: Annotated[str | None, typer.Option(help="Canvas 과제의 이름. 예: '과제 1 (12345)'")] = None,
+    file: Annotated[Path | None, typer.Option(help="쓸 파일. 주지 않으면 결과 폴더 안")] = None,
+) -> None:
+    """결과를 Canvas, Moodle, JUnit, GitHub가 읽는 파일로 바꿔요."""
+    from grader.course_files import load_course
+    from grader.export.github import classroom_notices, step_summary
+    from grader.export.junit import junit_xml
+    from grader.files import write_whole
+
+    if to not in _DEFAULT_FILES:
+        raise CommandError(f"--to에는 {', '.join(_DEFAULT_FILES)} 가운데 하나를 주세요. 받은 값: '{to}'")
+    if template is not None and to not in ("canvas", "moodle"):
+        raise CommandError(f"--template은 --to canvas나 --to moodle과 함께 써요. 받은 값: --to {to}")
+    if column is not None and template is None:
+        raise CommandError(
+            "--column은 --template과 함께 써요. 점수를 채울 파일을 --template으로 알려 주세요."
+        )
+    result = _read_result(report)
+    target = file or report / _DEFAULT_FILES[to]
+    if to == "github":
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("a", encoding="utf-8", errors="replace") as summary:
+            summary.write(step_summary(result))
+        typer.echo(classroom_notices(result), nl=False)
+        return
+    if to == "junit":
+        write_whole(target, junit_xml(result).encode("utf-8", "replace"))
+    else:
+        title = assignment or _title(load_course(), result)
+        text, left_out = _table(result, to, template, column, title)
+        write_whole(target, text.encode("utf-8", "replace"))
+        if left_out:
+            from grader.submission.names import listed
+
+            complain(
+                f"{to.capitalize()}에서 찾을 수 있는 번호가 없어서 파일에 넣지 못한 학생: {listed(left_out)}. "
+                "번호가 있는 명단을 --roster로 주고 다시 채점하거나, 직접 적어 주세요."
+            )
+    say(f"파일: {target}")
+
+
+def _table(
+    result: "ClassResult", to: str, template: Path | None, column: str | None, title: str
+) -> tuple[str, tuple[str, ...]]:
+    from grader.export.canvas import canvas_csv, canvas_filled
+    from grader.export.moodle import moodle_csv, moodle_filled
+    from grader.export.rows import rows
+
+    found = rows(result)
+    if to == "canvas":
+        return canvas_csv(found, title) if template is None else canvas_filled(found, template, column)
+    return moodle_csv(found) if template is None else moodle_filled(found, template, column)
+
+
+def _title(course: "Course", result: "ClassResult") -> str:
+    lessons = dict.fromkeys(f.lesson for s in result.submissions for f in s.feedbacks)
+    return " ".join([course.title, *([] if len(lessons) == len(course.lessons) else lessons)])
+
+
+def autograder(
+    system: Annotated[str, typer.Argument(help="gradescope나 github")],
+    file: Annotated[Path | None, typer.Option("--out", help="쓸 파일")] = None,
+    lesson: Annotated[list[str] | None, _LESSON] = None,
+    sandbox: Annotated[str, typer.Option(help="auto, bwrap, none")] = "auto",
+    install: Annotated[str | None, typer.Option(help="github: pip이 설치할 것")] = None,
+) -> None:
+    """Gradescope에 올릴 autograder.zip이나 GitHub의 워크플로를 만들어요."""
+    from grader.course_files import load_course
+    from grader.export.autograder import classroom_workflow, default_install, gradescope_zip
+    from grader.files import write_whole
+
+    if system not in ("gradescope", "github"):
+        raise CommandError(f"gradescope나 github를 적어 주세요. 받은 값: '{system}'")
+    if sandbox not in ("auto", "bwrap", "none"):
+        raise CommandError(f"--sandbox에는 auto, bwrap, none 가운데 하나를 주세요. 받은 값: '{sandbox}'")
+    course = load_course()
+    options = [word for key in lesson or () for word in ("--lesson", course.lesson(key).id)]
+    options += ["--sandbox", sandbox] if sandbox != "auto" else []
+    if system == "gradescope":
+        file = file or Path("autograder.zip")
+        write_whole(file, gradescope_zip(options))
+    else:
+        file = file or Path(".github/workflows/classroom.yml")
+        write_whole(file, classroom_workflow(options, install or default_install()))
+    say(f"파일: {file}")
+
+
+def similar(
+    submissions: Annotated[
+        Path, typer.Argument(help="학생마다 폴더나 파일 하나씩 있는 폴더, LMS에서 받은 것")
+    ],
+    roster: Annotated[Path | None, typer.Option(help="명단(CSV): 학번, 이름, 분반")] = None,
+    least: Annotated[int, typer.Option("--least", help="이만큼(%) 닮은 쌍부터", min=1, max=100)] = 50,
+    most: Annotated[int, typer.Option("--most", help="많아도 이만큼만", min=1)] = 50,
+    file: Annotated[Path, typer.Option("--out", help="쓸 파일")] = Path("similar.html"),
+) -> None:
+    """이름만 바꾼 것처럼 닮은 제출물을 찾아요. 판정이 아니라 살펴볼 곳이에요."""
+    from grader.course_files import load_course
+    from grader.files import write_whole
+    from grader.intake.receive import receive
+    from grader.intake.roster import read_roster
+    from grader.similarity.fingerprints import similar_pairs
+    from grader.similarity.page import similar_page, where
+    from grader.similarity.programs import known_texts, program
+
+    course = load_course()
+    received = receive(submissions, None if roster is None else read_roster(roster), tuple(course.exercises))
+    programs = {s.student: program(s) for s in received.submissions}
+    pairs = similar_pairs(tuple(programs.values()), known_texts(course), least / 100)
+    write_whole(file, similar_page(pairs[:most], programs, len(programs), len(pairs)))
+    for pair in pairs[:most]:
+        mine, theirs = where(programs[pair.first], pair.lines), where(programs[pair.second], pair.other_lines)
+        say(f"{round(100 * pair.share):3d}%  {pair.first} ({mine})  {pair.second} ({theirs})")
+    say(f"닮은 쌍 {len(pairs):,}개. 판정이 아니라 살펴볼 곳이에요: {file}")
+
+
+def _read_result(report: Path) -> "ClassResult":
+    from grader.report.results import ResultsError, from_json
+
+    path = report / "results.json"
+    try:
+        return from_json(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ResultsError(
+            f"채점 결과가 없어요: {path}. 먼저 채점해 주세요: grader grade 제출물폴더 --out {report}"
+        ) from error

@@ -1,0 +1,1 @@
+"""Results -> files that other systems take: Canvas, Moodle, Gradescope, GitHub, JUnit."""

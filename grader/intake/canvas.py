@@ -1,0 +1,61 @@
+"""Canvas' "Download Submissions": files `nameinorder_LATE_userid_fileid_file-1.ipynb`, all in one folder.
+
+The names are those that Canvas' own `content_zipper.rb` writes. Of an anonymous assignment the name is missing and the
+id reads `anon_x7Yz1`.
+"""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+from grader.intake.handover import Entry, Handover, mostly
+
+_NAME = re.compile(
+    r"(?:(?P<name>.+?)_)??(?P<late>LATE_)?(?P<user>\d+|anon_[0-9A-Za-z]{5})_(?P<file_id>\d+)_(?P<file>.+)",
+    re.DOTALL,
+)
+_ATTEMPT = re.compile(r"(?P<stem>.+?)-(?P<attempt>\d+)(?P<suffix>\.\w+)", re.DOTALL)
+
+
+def read(folder: Path, found: list[Entry]) -> list[Handover]:
+    """Students of a Canvas download; nobody where it is none."""
+    named = [
+        (entry, match) for entry in found if not entry.is_folder and (match := _NAME.fullmatch(entry.name))
+    ]
+    if not mostly(len(named), found):
+        return []
+    students: dict[str, list[tuple[Entry, re.Match[str]]]] = defaultdict(list)
+    for entry, match in named:
+        students[match["user"]].append((entry, match))
+    return [_handover(user, files) for user, files in students.items()]
+
+
+def _handover(user: str, files: list[tuple[Entry, re.Match[str]]]) -> Handover:
+    ordered = sorted(files, key=lambda item: int(item[1]["file_id"]))
+    latest, earlier = last_attempts([(match["file"], entry.path) for entry, match in ordered])
+    return Handover(
+        key=user,
+        name=ordered[-1][1]["name"] or user,
+        parts=tuple(latest),
+        canvas_id=user if user.isdigit() else "",
+        late=any(match["late"] for _, match in ordered),
+        earlier=tuple(earlier),
+    )
+
+
+def last_attempts(files: list[tuple[str, Path]]) -> tuple[list[tuple[str, Path]], list[Path]]:
+    """Of `hw.ipynb`, `hw-1.ipynb`, `hw-2.ipynb` the last, and the others.
+
+    Canvas numbers what is handed in again. Where the plain name is missing, `part-1.py` and `part-2.py` are two files.
+
+    Args:
+        files: name and place of each, the oldest first.
+    """
+    names = {name for name, _ in files}
+    again: dict[str, list[tuple[str, Path]]] = defaultdict(list)
+    for name, path in files:
+        match = _ATTEMPT.fullmatch(name)
+        plain = match["stem"] + match["suffix"] if match else name
+        again[plain if plain in names else name].append((name, path))
+    latest = [(plain, attempts[-1][1]) for plain, attempts in again.items()]
+    return latest, [path for attempts in again.values() for _, path in attempts[:-1]]

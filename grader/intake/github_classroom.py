@@ -1,0 +1,49 @@
+"""GitHub Classroom: `gh classroom clone student-repos` makes `homework-submissions/homework-login/`, each a clone.
+
+Nothing of git is run here: what a repository's own settings say could be run with it.
+"""
+
+from itertools import takewhile
+from pathlib import Path
+
+from grader.intake.handover import Entry, Handover, mostly
+
+_PARENT = "-submissions"
+
+
+def read(folder: Path, found: list[Entry]) -> list[Handover]:
+    """Students whose repositories were cloned side by side; nobody where they were not."""
+    homework = folder.name.removesuffix(_PARENT) + "-" if folder.name.endswith(_PARENT) else "\0"
+    clones = [
+        entry
+        for entry in found
+        if entry.is_folder and (entry.name.startswith(homework) or (entry.path / ".git").exists())
+    ]
+    if not mostly(len(clones), found):
+        return []
+    prefix = _prefix(folder, [entry.name for entry in clones])
+    return [
+        Handover(
+            key=entry.name,
+            name=entry.name.removeprefix(prefix),
+            parts=(("", entry.path),),
+            ids=(entry.name.removeprefix(prefix), *_endings(entry.name)),
+        )
+        for entry in clones
+    ]
+
+
+def _prefix(folder: Path, names: list[str]) -> str:
+    homework = folder.name.removesuffix(_PARENT) + "-"
+    if folder.name.endswith(_PARENT) and all(name.startswith(homework) for name in names):
+        return homework
+    if len(names) < 2:
+        return ""
+    same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    return "".join(letters[0] for letters in same).rpartition("-")[0] + "-"
+
+
+def _endings(name: str) -> list[str]:
+    """What may be the login, the longest first: both it and the homework's name may hold hyphens."""
+    parts = name.split("-")
+    return ["-".join(parts[start:]) for start in range(1, len(parts))]

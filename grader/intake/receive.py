@@ -1,0 +1,157 @@
+"""A download, or a plain class folder, and a roster -> the students' submissions, each with who handed it in."""
+
+import tempfile
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader.feedback import Absent, ClassResult, Person
+from grader.intake.archives import Limits, Unpacked, place
+from grader.intake.handover import Handover, IntakeError, entries
+from grader.intake.match import match, matched_by_label
+from grader.intake.roster import Roster
+from grader.intake.systems import recognise
+from grader.report.names import safe_filename
+from grader.submission.class_folder import read_class
+from grader.submission.decoding import shown_name
+from grader.submission.names import listed
+from grader.submission.search import Unreadable, is_skipped
+from grader.submission.submission import Submission
+
+
+@dataclass(frozen=True)
+class Received:
+    """A class, as it is graded."""
+
+    submissions: tuple[Submission, ...]
+    people: Mapping[str, Person]
+    """By the student's name in the submissions; who is in no roster and no system is not there."""
+    late: frozenset[str]
+    """Whom the system calls late."""
+    handed_in: Mapping[str, str]
+    """When, where that is known."""
+    absent: tuple[Person, ...]
+    """In the roster, but nothing was handed in."""
+    notes: tuple[str, ...]
+    """Korean lines for the instructor: what was recognised, who is in no roster, what is nobody's."""
+
+
+def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]) -> Received:
+    """Read what a class handed in: a system's download, packed or not, or a folder with an entry for each student.
+
+    Raises:
+        IntakeError: the archive or the download is broken.
+        ClassFolderError: there is no such folder, or no student is in it.
+        OSError: there is no place to unpack to.
+    """
+    with tempfile.TemporaryDirectory(prefix="hanstep-") as temporary:
+        workplace = Path(temporary)
+        packed = source.suffix.lower() == ".zip" and source.is_file()
+        folder, broken, refused = (
+            _unpacked_class(source, workplace / "download") if packed else (source, {}, ())
+        )
+        download = recognise(folder) if folder.is_dir() else None
+        if download is None:
+            plain = _plain(_only_folder(folder) if packed else folder, roster, exercise_names)
+            return replace(plain, notes=(*refused, *plain.notes))
+        found = [
+            *refused,
+            f"{download.system}에서 내려받은 폴더로 알아보았어요: {len(download.handovers):,}명",
+        ]
+        if download.others:
+            found.append(f"누가 냈는지 이름으로 알 수 없어서 채점하지 않은 것: {listed(download.others)}")
+        matched = match(download.handovers, roster)
+        by_label: dict[str, Handover] = {}
+        taken: set[str] = set()
+        problems: dict[str, list[Unreadable]] = {}
+        for handover in download.handovers:
+            person = matched.people[handover.key]
+            label = _label(person)
+            if label.casefold() in taken:
+                label = safe_filename(label, by_label)
+            taken.add(label.casefold())
+            by_label[label] = handover
+            unpacked = Unpacked(broken=broken)
+            (workplace / "class" / label).mkdir(parents=True)
+            for name, path in handover.parts:
+                place(path, workplace / "class" / label / name, unpacked, name)
+            problems[label] = unpacked.unreadable
+        read = read_class(workplace / "class", exercise_names)
+        return Received(
+            tuple(_with_notes(s, by_label[s.student].notes, problems[s.student]) for s in read),
+            {label: matched.people[handover.key] for label, handover in by_label.items()},
+            frozenset(label for label, handover in by_label.items() if handover.late),
+            _times(roster, {label: (matched.people[h.key], h.handed_in) for label, h in by_label.items()}),
+            matched.absent,
+            (*found, *matched.notes),
+        )
+
+
+def enrolled(result: ClassResult, received: Received) -> ClassResult:
+    """The class with who each student is, who was late, and who handed in nothing."""
+    submissions = tuple(
+        replace(
+            submission,
+            person=received.people.get(submission.student),
+            late=submission.student in received.late,
+            handed_in=received.handed_in.get(submission.student, ""),
+        )
+        for submission in result.submissions
+    )
+    return replace(result, submissions=submissions, absent=tuple(map(Absent, received.absent)))
+
+
+def _label(person: Person) -> str:
+    """What a student is called in the results: no two people of a roster are called the same."""
+    parts = (person.id or person.canvas_id or person.moodle_id, person.name)
+    label = safe_filename(shown_name("_".join(part for part in parts if part)))
+    return f"_{label}" if is_skipped(label) else label
+
+
+def _with_notes(submission: Submission, notes: Iterable[str], problems: Iterable[Unreadable]) -> Submission:
+    return replace(
+        submission,
+        notes=(*notes, *submission.notes),
+        unreadable=(*submission.unreadable, *problems),
+    )
+
+
+def _plain(folder: Path, roster: Roster | None, exercise_names: Collection[str]) -> Received:
+    submissions = tuple(read_class(folder, exercise_names))
+    matched = matched_by_label([submission.student for submission in submissions], roster)
+    times = _times(roster, {label: (person, "") for label, person in matched.people.items()})
+    return Received(submissions, matched.people, frozenset(), times, matched.absent, matched.notes)
+
+
+def _times(roster: Roster | None, of: Mapping[str, tuple[Person, str]]) -> dict[str, str]:
+    """When each handed in: as the roster says, else as the system does."""
+    known = {} if roster is None else roster.handed_in
+    told = {label: known.get(person.id, "") or told for label, (person, told) in of.items()}
+    return {label: time for label, time in told.items() if time}
+
+
+def _unpacked_class(archive: Path, into: Path) -> tuple[Path, dict[Path, str], tuple[str, ...]]:
+    """The folder with what the archive holds, which of its files are broken, and lines on what was left out."""
+    unpacked = Unpacked(Limits.of_class())
+    into.mkdir()
+    unpacked.unpack(archive, into, archive.name, nested=-1)
+    if not any(into.iterdir()):
+        reason = f" {unpacked.unreadable[0].message}" if unpacked.unreadable else ""
+        raise IntakeError(
+            f"압축 파일에서 꺼낼 것이 없어요: {archive}.{reason} 다시 내려받거나, 풀어서 폴더를 알려 주세요."
+        )
+    refused = [f"{problem.name}: {problem.message}" for problem in unpacked.unreadable]
+    lines = (f"압축 파일에서 읽지 못한 것: {listed(refused)}",) if refused else ()
+    return into, unpacked.broken, lines
+
+
+def _only_folder(folder: Path) -> Path:
+    """The folder that holds the class: archives often hold one folder that holds the rest."""
+    while True:
+        seen = [entry for entry in entries(folder) if not is_skipped(entry.name)]
+        if len(seen) != 1 or not seen[0].is_folder:
+            return folder
+        inside = [entry for entry in entries(seen[0].path) if not is_skipped(entry.name)]
+        if not any(entry.is_folder for entry in inside):
+            return folder
+        folder = seen[0].path

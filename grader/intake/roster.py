@@ -1,0 +1,144 @@
+"""The roster, a CSV of who is in the class -> people, and who of them a name or number means."""
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from grader.feedback import Person
+from grader.report.plain_text import one_line
+from grader.submission.names import listed
+from grader.tables import Table, TableError, read_table
+
+_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "id": ("sis user id", "학번", "student id", "student number", "id number", "sid", "identifier", "id"),
+    "name": ("name", "이름", "성명", "student name", "full name", "student"),
+    "section": ("section", "분반", "반"),
+    "login": ("sis login id", "login", "username", "아이디"),
+    "email": ("email", "이메일", "email address", "이메일 주소"),
+    "github": ("github username", "github", "깃허브"),
+    "canvas_id": ("canvas id",),
+    "moodle_id": ("moodle id",),
+    "handed_in": ("handed in", "submitted", "제출 시각", "제출시각"),
+}
+"""Titles a column may have; Canvas' gradebook, Moodle's worksheet, GitHub Classroom's roster fit as they are."""
+_NUMBER = re.compile(r"\d+$")
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True)
+class Roster:
+    """Everybody in the class, in the file's order."""
+
+    people: tuple[Person, ...]
+    handed_in: Mapping[str, str]
+    """When somebody handed in, by their id, where the roster says so."""
+
+    def known_as(self, key: str, *fields: str) -> list[Person]:
+        """Those who have this id, login, address …, whatever its case."""
+        found = self._by_value.get(key.strip().casefold(), ())
+        return list(dict.fromkeys(person for field, person in found if field in fields))
+
+    def named(self, name: str) -> list[Person]:
+        """Those whose name this may be: as written, or with the family name first, without what stands between."""
+        found = (person for key in name_keys(name) for person in self._by_name.get(key, ()))
+        return list(dict.fromkeys(found))
+
+    @cached_property
+    def _by_value(self) -> dict[str, list[tuple[str, Person]]]:
+        found: dict[str, list[tuple[str, Person]]] = defaultdict(list)
+        for person in self.people:
+            for field in ("id", "login", "email", "github", "canvas_id", "moodle_id"):
+                if value := getattr(person, field).casefold():
+                    found[value].append((field, person))
+        return found
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Person]]:
+        found: dict[str, list[Person]] = defaultdict(list)
+        for person in self.people:
+            for key in name_keys(person.name):
+                found[key].append(person)
+        return found
+
+
+def name_keys(name: str) -> frozenset[str]:
+    """A name without spaces, commas and case, the family name first and last: `Kim, Ha-neul` is `haneulkim` too.
+
+    Systems write one name in several ways; Canvas' file names keep only its letters.
+    """
+    words = [word for part in _composed(name).split(",") for word in part.split()]
+    plain = ["".join(_WORD.findall(word)) for word in words]
+    turns = (plain, plain[1:] + plain[:1], plain[-1:] + plain[:-1])
+    return frozenset("".join(turn) for turn in turns) - {""}
+
+
+def words_of(text: str) -> list[str]:
+    """Runs of letters and digits, in which a student's number may stand."""
+    return _WORD.findall(_composed(text))
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def read_roster(path: Path) -> Roster:
+    """Read a roster: columns for a student's number and name, and if you like for section, login, address.
+
+    Raises:
+        TableError: there is no such file, a column is missing, or two rows have one number.
+    """
+    table = read_table(path, "명단")
+    places = {field: table.column(*titles) for field, titles in _COLUMNS.items()}
+    worksheet = _is_worksheet(table)
+    if table.column("sis user id") is not None:
+        places["canvas_id"] = table.column("id")
+    if worksheet:
+        places["moodle_id"] = table.column("identifier", "식별자")
+        numbers = (table.column("id number", "학번"), places["email"], places["moodle_id"])
+        places["id"] = next(at for at in numbers if at is not None)
+    missing = [
+        title for field, title in (("id", "학번(id)"), ("name", "이름(name)")) if places[field] is None
+    ]
+    if missing:
+        raise TableError(
+            f"명단에 {', '.join(missing)} 열이 없어요: {path} (있는 열: {listed(table.header)}). "
+            "첫 줄을 이렇게 적어 주세요: 학번,이름,분반"
+        )
+    people, times = [], {}
+    rows: dict[str, list[int]] = {}
+    for number, row in zip(table.numbers, table.rows, strict=True):
+        cells = {field: "" if at is None else one_line(row[at], 200) for field, at in places.items()}
+        if worksheet:
+            found = _NUMBER.search(cells["moodle_id"])
+            cells["moodle_id"] = found.group() if found else ""
+        handed_in = cells.pop("handed_in")
+        cells["id"] = cells["id"] or cells["login"] or cells["canvas_id"] or cells["moodle_id"]
+        if not cells["id"] or cells["name"].casefold() in ("points possible", "student, test"):
+            continue  # rows that Canvas writes below its header
+        people.append(Person(**cells))
+        rows.setdefault(cells["id"], []).append(number)
+        if handed_in:
+            times[cells["id"]] = handed_in
+    doubled = [
+        f"{key} ({', '.join(map(str, lines))}번째 줄)" for key, lines in rows.items() if len(lines) > 1
+    ]
+    if doubled:
+        raise TableError(f"명단에 학번이 겹쳐요: {path}: {listed(doubled)}. 학생마다 한 줄만 남겨 주세요.")
+    if not people:
+        raise TableError(f"명단에 학생이 없어요: {path}. 학번이 빈 줄은 세지 않아요.")
+    return Roster(tuple(people), times)
+
+
+def _is_worksheet(table: Table) -> bool:
+    """Whether it is Moodle's grading worksheet, whose identifiers read `Participant 12345`."""
+    at = table.column("identifier", "식별자")
+    return at is not None and table.column("github username") is None and _all_end_in_digits(table, at)
+
+
+def _all_end_in_digits(table: Table, at: int) -> bool:
+    cells: Iterable[str] = (row[at] for row in table.rows)
+    return all(re.fullmatch(r"\D+ \d+", cell) for cell in cells)

@@ -1,0 +1,156 @@
+"""Programs -> fingerprints that renaming does not change, by copydetect's winnowing; what all share is left out."""
+
+import io
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.errors import HanstepError
+
+Hashes = NDArray[np.int64]
+_SMALLEST = 30
+"""Characters of a passage, after each name has become one letter: about two lines."""
+_WIDELY_SHARED = 0.15
+"""A passage that more than this share of a class wrote is what the task asks for."""
+_FEWEST_SHARING = 3
+"""A passage of three friends is never taken for common."""
+_MOST_SHARING = 50
+"""In a class of thousands more than this is common: pairs grow with its square."""
+
+
+class NotInstalled(HanstepError):
+    """copydetect is missing."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """All that one student wrote."""
+
+    student: str
+    text: str
+    places: tuple[str, ...] = ()
+    """Where the student finds each line: file, cell, line."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two programs that share what few others have."""
+
+    first: str
+    second: str
+    share: float
+    """Of the rarer text of the shorter program (0 to 1)."""
+    size: int
+    """Characters, after each name has become one letter."""
+    lines: tuple[tuple[int, int], ...]
+    """Of the first program: from which line to which."""
+    other_lines: tuple[tuple[int, int], ...]
+
+
+def similar_pairs(programs: Sequence[Program], known: Iterable[str], least: float) -> list[Pair]:
+    """Pairs that share at least `least` of their rarer text, the most alike first.
+
+    Args:
+        programs: the class.
+        known: texts that everybody has: starter code, hints.
+        least: from 0 to 1.
+
+    Raises:
+        NotInstalled: copydetect is missing.
+    """
+    given = np.unique(np.concatenate([_hashes(text) for text in known] or [_hashes("")]))
+    own = {p.student: np.setdiff1d(_hashes(p.text), given) for p in programs}
+    values, spread = np.unique(np.concatenate([*own.values(), _hashes("")]), return_counts=True)
+    most = min(max(_FEWEST_SHARING, _WIDELY_SHARED * len(programs)), _MOST_SHARING)
+    common = values[spread > most]
+    rare = {student: np.setdiff1d(hashes, common) for student, hashes in own.items()}
+    texts = {p.student: p.text for p in programs}
+
+    @lru_cache(maxsize=256)  # a program's whole fingerprint is large: those of thousands are not kept
+    def fingerprint(student: str) -> Any:
+        return _reduced(_fingerprint(texts[student]), set(rare[student].tolist()))
+
+    found = []
+    for first, second in _candidates(rare, values[spread > 1], least):
+        pair = _compared(first, second, fingerprint(first), fingerprint(second))
+        if pair is not None and pair.share >= least:
+            found.append(pair)
+    return sorted(found, key=lambda pair: (-pair.share, -pair.size, pair.first, pair.second))
+
+
+def _candidates(rare: Mapping[str, Hashes], shared: Hashes, least: float) -> list[tuple[str, str]]:
+    """Pairs worth a closer look, found through what they share: all with all would grow with the square.
+
+    Args:
+        rare: passages of each student.
+        shared: those that more than one student has; most are one student's alone.
+        least: as in `similar_pairs`.
+    """
+    holders: dict[int, list[str]] = defaultdict(list)
+    for student, hashes in rare.items():
+        for value in np.intersect1d(hashes, shared, assume_unique=True).tolist():
+            holders[value].append(student)
+    counts = Counter(pair for students in holders.values() for pair in combinations(students, 2))
+    sizes = {student: len(hashes) for student, hashes in rare.items()}
+    half = least / 2  # a passage counts more characters than it has fingerprints
+    return sorted(
+        pair for pair, count in counts.items() if count >= half * min(sizes[pair[0]], sizes[pair[1]])
+    )
+
+
+def _compared(one: str, other: str, first: Any, second: Any) -> Pair | None:
+    detector, _ = _copydetect()
+    size, shares, (mine, theirs) = detector.compare_files(first, second)
+    if not size:
+        return None
+    share = min(1.0, float(max(shares)))
+    return Pair(one, other, share, int(size), _lines(first.raw_code, mine), _lines(second.raw_code, theirs))
+
+
+def _lines(text: str, slices: Any) -> tuple[tuple[int, int], ...]:
+    """Slices of characters as spans of lines, those that touch joined."""
+    spans: list[tuple[int, int]] = []
+    for start, end in sorted(zip(slices[0].tolist(), slices[1].tolist(), strict=True)):
+        lines = text.count("\n", 0, int(start)) + 1, text.count("\n", 0, int(end)) + 1
+        if spans and lines[0] <= spans[-1][1] + 1:
+            spans[-1] = spans[-1][0], max(spans[-1][1], lines[1])
+        else:
+            spans.append(lines)
+    return tuple(spans)
+
+
+def _hashes(text: str) -> Hashes:
+    """All passages of a text, each once."""
+    return np.unique(np.fromiter(_fingerprint(text).hashes, dtype=np.int64))
+
+
+def _fingerprint(text: str) -> Any:
+    detector, _ = _copydetect()
+    # A window of one keeps every passage: with a larger one, hash seeds would decide which are compared.
+    return detector.CodeFingerprint("program.py", _SMALLEST, 1, language="python", fp=io.StringIO(text))
+
+
+def _reduced(fingerprint: Any, kept: set[int]) -> Any:
+    """The fingerprint of what is left when only these passages count."""
+    _, utils = _copydetect()
+    fingerprint.hash_idx = {value: at for value, at in fingerprint.hash_idx.items() if int(value) in kept}
+    fingerprint.hashes = set(fingerprint.hash_idx)
+    length = len(fingerprint.filtered_code)
+    fingerprint.token_coverage = utils.get_token_coverage(fingerprint.hash_idx, _SMALLEST, length)
+    return fingerprint
+
+
+def _copydetect() -> tuple[Any, Any]:
+    try:
+        from copydetect import detector, utils
+    except ModuleNotFoundError as error:
+        raise NotInstalled(
+            "닮은 제출물을 찾는 데 필요한 copydetect가 없어요. 설치해 주세요: pip install 'hanstep[similar]'"
+        ) from error
+    return detector, utils

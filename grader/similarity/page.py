@@ -1,0 +1,69 @@
+"""Pairs of programs -> a page that shows the places side by side, for a person to judge."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.report.html import environment
+from grader.report.plain_text import clean
+from grader.similarity.fingerprints import Pair, Program
+
+_MOST_LINES = 200
+
+
+@dataclass(frozen=True)
+class _Line:
+    place: str
+    text: str
+
+
+@dataclass(frozen=True)
+class _Shown:
+    first: str
+    second: str
+    percent: int
+    mine: tuple[_Line, ...]
+    theirs: tuple[_Line, ...]
+
+
+def similar_page(pairs: Sequence[Pair], programs: Mapping[str, Program], students: int, found: int) -> str:
+    """The page.
+
+    Args:
+        pairs: those to show, the most alike first.
+        programs: by student.
+        students: how many were compared.
+        found: how many pairs there are in all.
+    """
+    shown = [
+        _Shown(
+            pair.first,
+            pair.second,
+            round(100 * pair.share),
+            _lines(programs[pair.first], pair.lines),
+            _lines(programs[pair.second], pair.other_lines),
+        )
+        for pair in pairs
+    ]
+    page: str = (
+        environment().get_template("similar.html.j2").render(pairs=shown, students=students, found=found)
+    )
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def where(program: Program, spans: Sequence[tuple[int, int]]) -> str:
+    """The first place, in a few words: `hw1.ipynb [12] 3`."""
+    return program.places[spans[0][0] - 1] if spans and len(program.places) >= spans[0][0] else ""
+
+
+def _lines(program: Program, spans: Sequence[tuple[int, int]]) -> tuple[_Line, ...]:
+    texts = program.text.splitlines()
+    found: list[_Line] = []
+    for first, last in spans:
+        if found:
+            found.append(_Line("", "⋯"))
+        for number in range(first, min(last, len(texts)) + 1):
+            if texts[number - 1].strip():
+                found.append(_Line(program.places[number - 1], clean(texts[number - 1], 300)))
+        if len(found) > _MOST_LINES:
+            return (*found[:_MOST_LINES], _Line("", "⋯"))
+    return tuple(found)

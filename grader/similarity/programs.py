@@ -1,0 +1,43 @@
+"""Submissions and the course -> the programs that are compared, and the texts that everybody has anyway."""
+
+from collections.abc import Iterator
+
+from grader import paths
+from grader.course import Course
+from grader.report.html import hint_blocks
+from grader.similarity.fingerprints import Program
+from grader.submission.decoding import ReadError
+from grader.submission.file import SourceFile, read_source
+from grader.submission.submission import Submission
+
+
+def program(submission: Submission) -> Program:
+    """All code of a student, file after file; also cells that Python cannot read."""
+    lines: list[str] = []
+    places: list[str] = []
+    for file in submission.files:
+        for number, line in enumerate(file.text.splitlines(), start=1):
+            lines.append(line)
+            places.append(_place(file, number))
+        for problem in file.problems:
+            broken = problem.text.splitlines()
+            lines += broken
+            places += [_place(file, problem.line + offset) for offset in range(len(broken))]
+    return Program(submission.student, "".join(f"{line}\n" for line in lines), tuple(places))
+
+
+def _place(file: SourceFile, line: int) -> str:
+    place = file.place(line)
+    return f"{file.name} [{place.cell}] {place.line}" if place.cell else f"{file.name} {place.line}"
+
+
+def known_texts(course: Course) -> Iterator[str]:
+    """What every learner is given or may read: lessons, code in hints (the last is the answer), code from the web."""
+    for path in sorted((*paths.lessons_path().glob("*.ipynb"), *paths.lessons_path().glob("*.py"))):
+        try:
+            yield read_source(path, path.name, tuple(course.exercises)).text
+        except ReadError:
+            continue  # a lesson that an author is just changing
+    for exercise in course.exercises.values():
+        yield from (code for hint in exercise.hints for code, is_code in hint_blocks(hint) if is_code)
+        yield from (copy.program for copy in exercise.copies)

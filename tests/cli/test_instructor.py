@@ -1,0 +1,177 @@
+"""From a download to a CSV for the LMS, by the commands that README shows; and what goes wrong on the way."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from grader.cli.main import run
+from grader.report.gradebook import write_report
+from grader.report.results import from_json
+from tests.intake import downloads
+from tests.marks import graded
+from tests.places import ROOT
+from tests.report import samples
+
+Ended = Callable[..., tuple[int, str]]
+SGD = (ROOT / "tests" / "accepted" / "sgd_update" / "copy.py").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def ended(capfd: pytest.CaptureFixture[str]) -> Ended:
+    """A command's exit status, and what it printed."""
+
+    def ended(*arguments: object) -> tuple[int, str]:
+        status = run([str(argument) for argument in arguments])
+        printed = capfd.readouterr()
+        return status, printed.out + printed.err
+
+    return ended
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    """A report of three, one in no roster, and somebody who handed in nothing."""
+    write_report(tmp_path / "report", graded.a_class(), samples.course())
+    return tmp_path / "report"
+
+
+@pytest.mark.sandbox
+def test_from_canvas_and_back(ended: Ended, tmp_path: Path) -> None:
+    """A roster from Excel, a late one, a nested archive, one by hand; then another policy without a regrade."""
+    files = {
+        "김하늘_101_9001_hw.zip": downloads.packed({"hw/hw.py": SGD}),
+        "이서준_LATE_102_9002_hw.py": SGD,
+        "박지우_103_9003_hw.py": "def sgd_update(): return 1\n",
+    }
+    (tmp_path / "submissions.zip").write_bytes(downloads.packed(files))
+    (tmp_path / "roster.csv").write_bytes(downloads.ROSTER.encode("cp949"))
+    (tmp_path / "policy.toml").write_text('out_of = 100\n[late]\nmarked = 50\n[drop]\nexercises = ["fit"]\n')
+    (tmp_path / "overrides.csv").write_bytes(
+        "학번,연습,점수,까닭\n20240003,전체,42,구두 시험\n".encode("cp949")
+    )
+    out = tmp_path / "report"
+    chosen = ("--lesson", "01", "--out", out, "--seed", "7")
+    rules = ("--policy", tmp_path / "policy.toml", "--override", tmp_path / "overrides.csv")
+    code, said = ended(
+        "grade", tmp_path / "submissions.zip", "--roster", tmp_path / "roster.csv", *rules, *chosen
+    )
+    assert code == 0, said
+    assert "Canvas에서 내려받은 폴더로 알아보았어요: 3명" in said
+    assert "제출물이 없는 학생: 20240004 정도윤" in said
+
+    def exported() -> dict[str, str]:
+        assert ended("export", out, "--to", "canvas", "--assignment", "과제 1 (777)")[0] == 0
+        lines = list(csv.reader(io.StringIO((out / "canvas.csv").read_text(encoding="utf-8"))))
+        assert lines[0][-1] == "과제 1 (777)"
+        return {line[2]: line[5] for line in lines[2:]}
+
+    first = exported()
+    assert first["20240003"] == "42"
+    assert float(first["20240002"]) == pytest.approx(float(first["20240001"]) / 2, abs=0.01)
+    measured = [s.score for s in from_json((out / "results.json").read_bytes()).submissions]
+
+    (tmp_path / "new.toml").write_text("out_of = 100\n")
+    code, said = ended("mark", out, "--policy", tmp_path / "new.toml")
+    assert code == 0, said
+    assert "전에 쓴 파일을 다시 써요" in said
+    second = exported()
+    assert second["20240003"] == "42", "kept, though the command did not name it again"
+    assert second["20240002"] == second["20240001"]
+    assert [s.score for s in from_json((out / "results.json").read_bytes()).submissions] == measured
+
+    code, said = ended("grade", tmp_path / "submissions.zip", *chosen)
+    assert code == 0, said
+    assert exported() == second, (
+        "a regrade finds roster, policy and marks by hand where the first run kept them"
+    )
+
+
+def test_each_export_is_written_beside_the_results(ended: Ended, report: Path) -> None:
+    for to, file in (("canvas", "canvas.csv"), ("moodle", "moodle.csv"), ("junit", "junit.xml")):
+        code, said = ended("export", report, "--to", to)
+        assert code == 0
+        assert str(report / file) in said
+        assert (report / file).stat().st_size > 100
+    code, said = ended("export", report, "--to", "canvas")
+    assert "넣지 못한 학생: 누구" in said
+
+
+def test_github_gets_a_summary_and_notices(ended: Ended, report: Path, tmp_path: Path) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    code, said = ended("export", report, "--to", "github", "--file", summary)
+    assert code == 0
+    assert said.splitlines()[1] == '::notice title=Autograding report::{"totalPoints":47,"maxPoints":60}'
+    assert summary.read_text(encoding="utf-8").startswith("before\n## 채점 결과")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--to", "blackboard"), "--to에는"),
+        (("--to", "junit", "--template", "x.csv"), "--template은"),
+        (("--column", "HW"), "--column은"),
+        (("--template", "nowhere.csv"), "Canvas 성적표 파일을 읽을 수 없어요"),
+    ],
+)
+def test_exports_that_make_no_sense_are_said(
+    ended: Ended, report: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    code, printed = ended("export", report, *arguments)
+    assert code == 2
+    assert said in printed
+    assert "Traceback" not in printed
+
+
+def test_no_results_yet(ended: Ended, tmp_path: Path) -> None:
+    for command in ("mark", "export"):
+        code, said = ended(command, tmp_path / "report")
+        assert code == 2
+        assert "먼저 채점해 주세요: grader grade" in said
+
+
+def test_wrong_rules_are_said_before_anything_is_graded(ended: Ended, tmp_path: Path) -> None:
+    folder = downloads.write(tmp_path / "class", {"a.py": SGD})
+    (tmp_path / "overrides.csv").write_text("학번,연습,점수,까닭\n없음,train_step,1,x\n", encoding="utf-8")
+    code, said = ended("grade", folder, "--out", tmp_path / "out", "--override", tmp_path / "overrides.csv")
+    assert code == 2
+    assert "이 학생을 찾지 못했어요: '없음'" in said
+    assert not (tmp_path / "out" / "results.json").exists()
+    assert not (tmp_path / "out" / "overrides.csv").exists(), "what cannot be used is not kept"
+
+
+def test_similar_writes_a_page(ended: Ended, tmp_path: Path) -> None:
+    odd = """def odd(rows):
+    pot = [r for r in rows if r % 7 == 3 or r // 5 > 2]
+    return sorted(pot)[::-2], max(pot)
+"""
+    folder = downloads.write(
+        tmp_path / "class",
+        {"a.py": odd, "b.py": odd.replace("pot", "kettle").replace("rows", "x"), "c.py": SGD},
+    )
+    code, said = ended("similar", folder, "--out", tmp_path / "similar.html")
+    assert code == 0, said
+    assert "100%  a (a.py 1)  b (b.py 1)" in said
+    assert "판정이 아니라" in (tmp_path / "similar.html").read_text(encoding="utf-8")
+
+
+def test_autograder_files(ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert ended("autograder", "gradescope", "--lesson", "1")[0] == 0
+    assert (tmp_path / "autograder.zip").stat().st_size > 10_000
+    assert ended("autograder", "github")[0] == 0
+    assert (tmp_path / ".github" / "workflows" / "classroom.yml").is_file()
+    assert ended("autograder", "moodle")[0] == 2
+    assert ended("autograder", "gradescope", "--lesson", "99")[0] == 2
+
+
+def test_results_of_a_class_with_marks_are_read_back(report: Path) -> None:
+    document = json.loads((report / "results.json").read_text(encoding="utf-8"))
+    assert document["absent"][0]["person"]["name"] == "박지우"
+    assert document["submissions"][0]["person"]["canvas_id"] == "101"
+    assert document["submissions"][1]["late"] is True
+    assert from_json((report / "results.json").read_bytes()) == graded.a_class()
