@@ -181,12 +181,15 @@ class _Beside:
     @cached_property
     def _changes(self) -> list[tuple[int, int, int, int]]:
         """Where the two programs differ: positions in the solution (first, last) and in the other (start, end)."""
-        matcher = SequenceMatcher(
-            a=[(s.blocks, s.text) for s in self._solution],
-            b=[(s.blocks, s.text) for s in self._its],
-            autojunk=False,
-        )
-        changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
+        # What only stands in another block than before is the change itself only where nothing else is.
+        changes: list[tuple[str, int, int, int, int]] = []
+        for blocks_too in (False, True):
+            matcher = SequenceMatcher(
+                a=[(s.blocks * blocks_too, s.text) for s in self._solution],
+                b=[(s.blocks * blocks_too, s.text) for s in self._its],
+                autojunk=False,
+            )
+            changes = changes or [change for change in matcher.get_opcodes() if change[0] != "equal"]
         return [(i, j, k, m) for _, i, j, k, m in sorted(changes, key=lambda change: _ORDER[change[0]])]
 
     def _like(self, numbers: Sequence[int], instead_of: Sequence[_Statement]) -> tuple[float, Place | None]:
@@ -283,7 +286,12 @@ def _statements(
 
     def visit(body: Sequence[ast.stmt], blocks: tuple[str, ...]) -> None:
         for node in body:
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            if isinstance(node, ast.Pass) or (
+                isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            ):
+                continue
+            if isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and node.test.value is True:
+                visit(node.body, blocks)  # stands where a `with` stood, so that the lines below need not move
                 continue
             kind = type(node).__name__
             text = " ".join(ast.unparse(renamed(part, names)) for part in head(node))

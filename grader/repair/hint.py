@@ -20,6 +20,9 @@ _SHARE_BESIDE_NAMES = 2
 """Where mistakes have names already, or an exception tells where to look, half as many are enough."""
 _LONG_RUN = 330
 """Events of all scenarios together, from which on plays are slow and the search gets a share of them."""
+_SHORT_RUN = 60
+"""Events up to which plays are quick, and the search gets more of them."""
+_QUICK_PLAYS = 400
 
 
 def wants_repair(feedback: Feedback) -> bool:
@@ -109,6 +112,8 @@ def _remembering(
 def _budget(exercise: Exercise, reference: Reference) -> int:
     events = sum(len(reference.solution(s.name).events) for s in exercise.driver.scenarios)
     events = round(events * exercise.driver.cost)
+    if events <= _SHORT_RUN:
+        return _QUICK_PLAYS
     return _PLAYS if events <= _LONG_RUN else max(40, _PLAYS * _LONG_RUN // events)
 
 
