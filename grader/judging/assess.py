@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass, replace
 
 from grader.course import Exercise
-from grader.feedback import CheckResult, Diagnosis, Feedback, Moment, Named, Status
+from grader.feedback import CheckResult, Diagnosis, Feedback, FirstDifference, Moment, Named, Status
 from grader.judging.diagnose import diagnose
 from grader.judging.judge import Verdict, judge
 from grader.judging.reference import Reference
@@ -138,6 +138,11 @@ def _message(verdict: Verdict, diagnosis: Diagnosis) -> str:
     first = diagnosis.first_difference
     if first is None:
         return MESSAGES[verdict.status]
+    return difference_message(first)
+
+
+def difference_message(first: FirstDifference) -> str:
+    """The message of a feedback that names no mistake: what differs first."""
     what = first.what if first.tensor is None else f"{first.what} · {first.tensor}"
     return f"{first.scenario} · {what} · 내 코드: {first.got} · 정답: {first.expected}"
 
