@@ -157,15 +157,15 @@ class _Beside:
     @cached_property
     def _changes(self) -> list[tuple[int, int, int, int]]:
         """Where the two programs differ: positions in the solution (first, last) and in the other (start, end)."""
-        # What only stands in another block than before is the change itself only where nothing else is.
-        changes: list[tuple[str, int, int, int, int]] = []
-        for blocks_too in (False, True):
-            matcher = SequenceMatcher(
-                a=[(s.blocks * blocks_too, s.text) for s in self._solution],
-                b=[(s.blocks * blocks_too, s.text) for s in self._its],
-                autojunk=False,
-            )
-            changes = changes or [change for change in matcher.get_opcodes() if change[0] != "equal"]
+        # What only lost the `with` around it has not changed; the `with` has.
+        counts = [Counter(s.kind for s in statements) for statements in (self._solution, self._its)]
+        gone = {kind for kind in ("With", "Try") if counts[0][kind] != counts[1][kind]}
+        matcher = SequenceMatcher(
+            a=[(s.blocks_but(gone), s.text) for s in self._solution],
+            b=[(s.blocks_but(gone), s.text) for s in self._its],
+            autojunk=False,
+        )
+        changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
         return [(i, j, k, m) for _, i, j, k, m in sorted(changes, key=lambda change: _ORDER[change[0]])]
 
     def _like(self, numbers: Sequence[int], instead_of: Sequence[Statement]) -> tuple[float, Place | None]:

@@ -4,7 +4,7 @@ import ast
 import io
 import tokenize
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from grader.judging.inline import head, inlined
@@ -28,6 +28,10 @@ class Statement:
     """Each of its lines and the words on it, where it goes over several."""
     method: str = ""
     """Of a class: in which of its methods it stands."""
+
+    def blocks_but(self, others: Set[str]) -> str:
+        """The blocks that it stands in, without these."""
+        return " ".join(block for block in self.blocks.split(" ") if block not in others)
 
     @property
     def returns(self) -> bool:

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from grader.course import Exercise
 from grader.feedback import Diagnosis, Feedback, Remembered, RepairStep
-from grader.judging.assess import Origin, difference_message
+from grader.judging.assess import Origin, unnamed_message
 from grader.judging.judge import judge
 from grader.judging.reference import Reference
 from grader.observe.trace import Run, Trace
 from grader.repair.memory import keeper_line, otherwise_when_anew
-from grader.repair.search import Repair, Runner, search
+from grader.repair.search import Runner, search
 from grader.repair.small_edits import SmallEdit
 
 _PLAYS = 160
@@ -69,23 +69,16 @@ def with_repair(
     steps = tuple(_step(edit, origin) for edit in found.edits)
     leaves = tuple(exercise.driver[name].title for name in found.left)
     told = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps, repair_leaves=leaves))
-    if not silent and not _instead_of_names(feedback, found):
+    if feedback.diagnosis.mistakes and len(found.edits) == 1:
+        # One small edit mends everything: names that leave something open name what it is not.
+        told = replace(told, diagnosis=replace(told.diagnosis, mistakes=(), unexplained=()))
+        told = replace(told, message=unnamed_message(told))
+    elif not silent:
+        return told
+    if feedback.error is not None:  # where it raised is the line to show
         return told
     line = found.edits[0].line
-    first = feedback.diagnosis.first_difference
-    return replace(
-        told,
-        diagnosis=replace(told.diagnosis, mistakes=(), unexplained=()),
-        message=difference_message(first) if feedback.diagnosis.mistakes and first else feedback.message,
-        line=steps[0].line,
-        cell=steps[0].cell,
-        source_line=origin.text(line),
-    )
-
-
-def _instead_of_names(feedback: Feedback, found: Repair) -> bool:
-    """Whether one small edit mends everything: names that leave something open then name what it is not."""
-    return feedback.error is None and found.whole and len(found.edits) == 1
+    return replace(told, line=steps[0].line, cell=steps[0].cell, source_line=origin.text(line))
 
 
 def _remembering(

@@ -47,9 +47,16 @@ def _insertions(definition: Definition, donors: Donors) -> Iterator[Draft]:
                 continue  # nothing would come of it
             text = ast.unparse(version).split("\n")
             base = 1.5 + 2.5 * donor.likeness + 1.5 * number + 0.3 * (len(text) - 1)
-            base += _OVERWRITES * bool(made & definition.made and not _starts_anew(version))
+            again = bool(made & definition.made) and not _starts_anew(version)
             for place in places:
-                yield _inserted(place, text, base + _unlikely(donors, donor, place))
+                if isinstance(version, ast.Return) and _returns(place.before):
+                    continue  # that one is to be rewritten
+                extra = _OVERWRITES * (again and not place.block.loops)  # in a loop, the next round wants it
+                yield _inserted(place, text, base + extra + _unlikely(donors, donor, place))
+
+
+def _returns(statement: Statement | None) -> bool:
+    return statement is not None and isinstance(statement.node, ast.Return)
 
 
 def _of_method(places: list[Place], method: str) -> list[Place]:
@@ -109,7 +116,9 @@ def _repetitions(definition: Definition, donors: Donors) -> Iterator[Draft]:
             text = reindented(definition.source(statement), statement.block.indent, "")
             for place in definition.places:
                 if place.block.loops > statement.block.loops and statement not in (place.before, place.after):
-                    yield _inserted(place, text, 3.2 + 0.3 * (place.before is not None))
+                    # Directly in a loop, the line that is there already can move into it.
+                    cost = 4.4 if isinstance(place.block.owner, ast.For | ast.While) else 3.2
+                    yield _inserted(place, text, cost + 0.3 * (place.before is not None))
             continue
         if not statement.alone or isinstance(
             statement.node, ast.Return | ast.Assign | ast.AnnAssign | ast.Raise
