@@ -68,7 +68,7 @@ def statements_of(
 
     def visit(body: Sequence[ast.stmt], blocks: tuple[str, ...], method: str) -> None:
         for node in body:
-            if _says_nothing(node):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 continue
             if isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and node.test.value is True:
                 visit(node.body, blocks, method)  # stands where a `with` stood, lest the lines below move
@@ -98,10 +98,6 @@ def is_written(statement: Statement, line: str) -> bool:
     node = ast.parse(f"{text} pass" if text.endswith(":") else text).body[0]
     written = " ".join(ast.unparse(part) for part in head(node))
     return statement.text == f"{type(node).__name__} {written}"
-
-
-def _says_nothing(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
 def _blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
