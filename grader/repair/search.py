@@ -14,7 +14,8 @@ from grader.course import Exercise
 from grader.judging.edits import exercise_source, solution_text
 from grader.judging.judge import Difference, difference
 from grader.observe.trace import Event, Run
-from grader.repair.small_edits import Focus, SmallEdit, imports_of, small_edits
+from grader.repair.small_edits import Focus, SmallEdit, small_edits
+from grader.repair.surroundings import imports_of
 
 _WORD = re.compile(r"[a-z_]{3,}")
 _MOST_EDITS = 4

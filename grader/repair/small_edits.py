@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.course_files import load_course
 from grader.repair.binding import unbound
 from grader.repair.donors import Donors
 from grader.repair.drafts import PHRASES, Draft, Kind
 from grader.repair.expression_edits import expression_drafts
 from grader.repair.line_edits import line_drafts
 from grader.repair.program_text import Definition
+from grader.repair.surroundings import helpers, names_bound
 
 _WHERE = {
     "": "",
@@ -94,8 +94,8 @@ def small_edits(
         definitions = [Definition(source, exercise_name)]
     except LookupError:
         return
-    definitions += [Definition(source, name) for name in _helpers(source, definitions[0])]
-    imports, bound = imports or {}, _bound(source)
+    definitions += [Definition(source, name) for name in helpers(source, definitions[0])]
+    imports, bound = imports or {}, names_bound(source)
     seen = {ast.dump(definition.node) for definition in definitions}
     already = {definition.first: unbound(definition.node) for definition in definitions}
     for draft, definition in _in_order(definitions, solution, focus or Focus()):
@@ -108,48 +108,6 @@ def small_edits(
             seen.add(dump)
             used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - definition.read - bound
             yield _edit(draft, definition.lines, lines, [imports[n] for n in sorted(used & imports.keys())])
-
-
-def imports_of(text: str) -> dict[str, str]:
-    """By name the statements of a program's top level that import it."""
-    found: dict[str, str] = {}
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.Import):
-            found |= {
-                a.asname or a.name: f"import {ast.unparse(a)}"
-                for a in node.names
-                if "." not in a.name or a.asname
-            }
-        elif isinstance(node, ast.ImportFrom):
-            found |= {a.asname or a.name: f"from {node.module} import {ast.unparse(a)}" for a in node.names}
-    return found
-
-
-def _bound(source: str) -> set[str]:
-    """Names that the program itself has, on top level."""
-    names: set[str] = set()
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        else:
-            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    return names
-
-
-def _helpers(source: str, definition: Definition) -> list[str]:
-    """The learner's functions that the definition calls, or one that it calls does; not those of other exercises."""
-    functions = {n.name: n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef)}
-    others = functions.keys() - load_course().exercises.keys()
-    found: list[str] = []
-    reached: list[ast.AST] = [definition.node]
-    while reached:
-        used = {n.id for n in ast.walk(reached.pop()) if isinstance(n, ast.Name)}
-        new = sorted((used & others) - {*found})
-        found += new
-        reached += [functions[name] for name in new]
-    return found
 
 
 def _in_order(

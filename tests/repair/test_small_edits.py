@@ -1,6 +1,7 @@
 """Which small edits are tried, and which of them early: kinds of slips that no list of mistakes has."""
 
-from grader.repair.small_edits import Focus, SmallEdit, imports_of, small_edits
+from grader.repair.small_edits import Focus, SmallEdit, small_edits
+from grader.repair.surroundings import imports_of
 
 EARLY = 40
 """Edits within the smallest budgets of plays."""
