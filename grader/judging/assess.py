@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass, replace
 
 from grader.course import Exercise
-from grader.feedback import CheckResult, Diagnosis, Feedback, Moment, Named, Status
+from grader.feedback import CheckResult, Diagnosis, Feedback, FirstDifference, Moment, Named, Status
 from grader.judging.diagnose import diagnose
 from grader.judging.judge import Verdict, judge
 from grader.judging.parsing import parsed
@@ -139,8 +139,18 @@ def _message(verdict: Verdict, diagnosis: Diagnosis) -> str:
     if failure is not None:
         return f"{MESSAGES[verdict.status]} {failure.type}: {failure.message}"
     first = diagnosis.first_difference
-    if first is None:
-        return MESSAGES[verdict.status]
+    return MESSAGES[verdict.status] if first is None else _in_one_line(first)
+
+
+def unnamed_message(feedback: Feedback) -> str:
+    """The message where no mistake is named after all: what was raised, else what differs first."""
+    first = feedback.diagnosis.first_difference
+    if feedback.error is not None:
+        return f"{MESSAGES[feedback.status]} {feedback.error}"
+    return MESSAGES[feedback.status] if first is None else _in_one_line(first)
+
+
+def _in_one_line(first: FirstDifference) -> str:
     what = first.what if first.tensor is None else f"{first.what} · {first.tensor}"
     return f"{first.scenario} · {what} · 내 코드: {first.got} · 정답: {first.expected}"
 

@@ -5,10 +5,7 @@ like, after the learner's names are put into the solution's. What stands beside 
 what is missing it is the line before which it should stand.
 """
 
-import ast
-import io
 import math
-import tokenize
 from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -16,9 +13,8 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 from grader.judging.alignment import aligned
-from grader.judging.inline import head, inlined
-from grader.judging.parsing import parsed
-from grader.judging.roles import Definition, renamed, roles
+from grader.judging.roles import Definition, roles
+from grader.judging.statements import Statement, Words, definition_of, is_written, statements_of
 
 _GAP = (
     0.2  # what two statements must have in common to be laid beside each other, from 0 (nothing) to 1 (all)
@@ -28,8 +24,6 @@ _THE_SAME = 0.95  # from here on the learner wrote the changed line itself
 _LIKE_A_RETURN = 0.5  # the same for what ends in the returned value: else the return itself is the place
 _BESIDE = 0.15  # what standing beside each other is worth when likeness decides
 _TOP = 2  # statements among which arguments are checked
-
-Words = Counter[str]
 
 
 @dataclass(frozen=True)
@@ -41,29 +35,6 @@ class Place:
     """Something is missing, and should stand before this line."""
     likeness: float = field(default=0.0, compare=False)
     """How like what the mistake changes the line is, from 0 to about 1."""
-
-
-@dataclass(frozen=True)
-class _Statement:
-    """A statement without its body."""
-
-    line: int
-    words: Words
-    blocks: str
-    """The blocks that it stands in."""
-    text: str
-    """In the solution's names."""
-    kind: str
-    lines: tuple[tuple[int, Words], ...]
-    """Each of its lines and the words on it, where it goes over several."""
-
-    @property
-    def returns(self) -> bool:
-        return self.kind == "Return"
-
-    @property
-    def refuses(self) -> bool:
-        return self.kind in ("Raise", "Assert")
 
 
 def place_of(
@@ -82,19 +53,23 @@ def place_of(
     Returns:
         None when the learner's program cannot be read, or nothing in it is like the solution.
     """
-    theirs, right, bad = _definition(learner, name), _definition(solution, None), _definition(wrong, None)
+    theirs, right, bad = (
+        definition_of(learner, name),
+        definition_of(solution, None),
+        definition_of(wrong, None),
+    )
     if theirs is None or right is None or bad is None:
         return None
     written = learner.split("\n")
-    solution_statements = _statements(right, {})
-    in_its_names = _statements(theirs, _names(theirs, bad), written)
-    beside = _Beside(_statements(bad, {}), in_its_names, solution_statements)
+    solution_statements = statements_of(right, {})
+    in_its_names = statements_of(theirs, _names(theirs, bad), written)
+    beside = _Beside(statements_of(bad, {}), in_its_names, solution_statements)
     if not near:
         place = beside.place_of_changes(at)
     else:
         place = beside.place_of_the_same()
         if place is None:
-            in_right_names = _statements(theirs, _names(theirs, right), written)
+            in_right_names = statements_of(theirs, _names(theirs, right), written)
             beside_solution = _Beside(solution_statements, in_right_names, solution_statements)
             place = beside_solution.place_of_line(near, beside.changed_words(), missing=beside.missing())
     return place and replace(place, likeness=beside.likeness_of_changes())
@@ -102,9 +77,9 @@ def place_of(
 
 def is_line_of(solution: str, line: str) -> bool:
     """Whether a line of code stands in the solution, so that it can be a place."""
-    definition = _definition(solution, None)
+    definition = definition_of(solution, None)
     try:
-        return definition is not None and any(_is(s, line) for s in _statements(definition, {}))
+        return definition is not None and any(is_written(s, line) for s in statements_of(definition, {}))
     except SyntaxError:
         return False
 
@@ -113,7 +88,7 @@ class _Beside:
     """A program's statements and the learner's, laid beside each other."""
 
     def __init__(
-        self, its: Sequence[_Statement], theirs: Sequence[_Statement], solution: Sequence[_Statement]
+        self, its: Sequence[Statement], theirs: Sequence[Statement], solution: Sequence[Statement]
     ) -> None:
         self._its, self._theirs, self._solution = its, theirs, solution
         counts = Counter(word for statement in (*its, *theirs) for word in statement.words)
@@ -125,7 +100,7 @@ class _Beside:
         What is `missing` before the statement is said to belong before it; after it, it is the statement that
         makes the missing one necessary.
         """
-        number = next(i for i, statement in enumerate(self._its) if _is(statement, line))
+        number = next(i for i, statement in enumerate(self._its) if is_written(statement, line))
         if number not in self._pairs:
             return self._between(number, number + 1)
         statement = self._theirs[self._pairs[number]]
@@ -182,15 +157,18 @@ class _Beside:
     @cached_property
     def _changes(self) -> list[tuple[int, int, int, int]]:
         """Where the two programs differ: positions in the solution (first, last) and in the other (start, end)."""
+        # What only lost the `with` around it has not changed; the `with` has.
+        counts = [Counter(s.kind for s in statements) for statements in (self._solution, self._its)]
+        gone = {kind for kind in ("With", "Try") if counts[0][kind] != counts[1][kind]}
         matcher = SequenceMatcher(
-            a=[(s.blocks, s.text) for s in self._solution],
-            b=[(s.blocks, s.text) for s in self._its],
+            a=[(s.blocks_but(gone), s.text) for s in self._solution],
+            b=[(s.blocks_but(gone), s.text) for s in self._its],
             autojunk=False,
         )
         changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
         return [(i, j, k, m) for _, i, j, k, m in sorted(changes, key=lambda change: _ORDER[change[0]])]
 
-    def _like(self, numbers: Sequence[int], instead_of: Sequence[_Statement]) -> tuple[float, Place | None]:
+    def _like(self, numbers: Sequence[int], instead_of: Sequence[Statement]) -> tuple[float, Place | None]:
         """The learner's line that is most like one of these statements; what is new in them counts twice."""
         old = sum((s.words for s in instead_of), Words())
         new = sum((self._its[number].words for number in numbers), Words())
@@ -198,6 +176,8 @@ class _Beside:
         found = []
         for number in numbers:
             for i, other in enumerate(self._theirs):
+                if self._parted(self._its[number], other):
+                    continue
                 likeness = self._likeness(self._its[number].words, other.words, twice=new.keys() - old.keys())
                 beside = _BESIDE * (self._pairs.get(number) == i)
                 found.append((round(likeness + beside, 2), self._weight(other.words & changed), -i))
@@ -206,7 +186,7 @@ class _Beside:
         likeness, _, position = max(found)
         return likeness, Place(self._line_in(self._theirs[-position], changed))
 
-    def _line_in(self, statement: _Statement, changed: Words) -> int:
+    def _line_in(self, statement: Statement, changed: Words) -> int:
         """Of a statement that goes over several lines the one with most of the changed words."""
         shares = [(self._weight(words & changed), -line) for line, words in statement.lines]
         most, line = max(shares, default=(0.0, -statement.line))
@@ -232,8 +212,23 @@ class _Beside:
     def _pairs(self) -> dict[int, int]:
         """Numbers of statements that lie beside each other, the more alike the better."""
         return aligned(
-            [[self._likeness(one.words, other.words) - _GAP for other in self._theirs] for one in self._its]
+            [
+                [
+                    -_GAP if self._parted(one, other) else self._likeness(one.words, other.words) - _GAP
+                    for other in self._theirs
+                ]
+                for one in self._its
+            ]
         )
+
+    def _parted(self, one: Statement, other: Statement) -> bool:
+        """Whether they stand in two methods that both classes have: then they do not do the same."""
+        return one.method != other.method and {one.method, other.method} <= self._methods
+
+    @cached_property
+    def _methods(self) -> set[str]:
+        """What both classes have."""
+        return {s.method for s in self._its} & {s.method for s in self._theirs}
 
     def _likeness(self, one: Words, other: Words, twice: Set[str] = frozenset()) -> float:
         """Share of the words that both have, weighted by how rare they are, from 0 to 1."""
@@ -258,85 +253,3 @@ def _names(theirs: Definition, its: Definition) -> dict[str, str]:
         if others:
             found.setdefault(others[0], name)
     return found
-
-
-def _definition(text: str, name: str | None) -> Definition | None:
-    """The (last) definition of `name`; of anything for None."""
-    tree = parsed(text)
-    if tree is None:
-        return None
-    found = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and name in (None, node.name)
-    ]
-    if not found:
-        return None
-    return inlined(found[-1], tree) if isinstance(found[-1], ast.FunctionDef) else found[-1]
-
-
-def _statements(
-    definition: Definition, names: dict[str, str], written: Sequence[str] = ()
-) -> list[_Statement]:
-    """Its statements in order, without docstrings, in other names; `written`: the lines of the program's text."""
-    found: list[_Statement] = []
-
-    def visit(body: Sequence[ast.stmt], blocks: tuple[str, ...]) -> None:
-        for node in body:
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-                continue
-            kind = type(node).__name__
-            text = " ".join(ast.unparse(renamed(part, names)) for part in head(node))
-            words = _words(text) + Words([f"<{kind}>", *(f"in {block}" for block in blocks)])
-            found.append(
-                _Statement(
-                    node.lineno, words, " ".join(blocks), f"{kind} {text}", kind, _lines(node, written)
-                )
-            )
-            for block, inner in _blocks(node):
-                visit(inner, (*blocks, block))
-
-    visit(definition.body, ())
-    return found
-
-
-def _blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
-    """The statements in a statement, block by block."""
-    found = [(key, getattr(node, key, [])) for key in ("body", "orelse", "finalbody")]
-    found += [("except", handler.body) for handler in getattr(node, "handlers", [])]
-    return [(type(node).__name__ if key == "body" else key, inner) for key, inner in found if inner]
-
-
-def _lines(node: ast.stmt, written: Sequence[str]) -> tuple[tuple[int, Words], ...]:
-    last = node.end_lineno or node.lineno
-    if _blocks(node) or last == node.lineno:
-        return ()
-    return tuple(
-        (line, _words(written[line - 1])) for line in range(node.lineno, min(last, len(written)) + 1)
-    )
-
-
-def _is(statement: _Statement, line: str) -> bool:
-    """Whether a statement is written so in the solution; a block by its first line."""
-    text = line.strip()
-    node = ast.parse(f"{text} pass" if text.endswith(":") else text).body[0]
-    written = " ".join(ast.unparse(part) for part in head(node))
-    return statement.text == f"{type(node).__name__} {written}"
-
-
-def _words(text: str) -> Words:
-    """Names, numbers, operators and short strings; no punctuation that every line has."""
-    words = Words()
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            operator = token.type == tokenize.OP and token.string not in "()[]{},:.="
-            if operator or token.type in (tokenize.NAME, tokenize.NUMBER) or _is_key(token):
-                words[token.string] += 1
-    except (tokenize.TokenError, SyntaxError):  # a piece of a statement
-        pass
-    return words
-
-
-def _is_key(token: tokenize.TokenInfo) -> bool:
-    """A string that names something, `"scheduler"`; a message for people is each one's own."""
-    return token.type == tokenize.STRING and token.string.isascii() and " " not in token.string

@@ -18,7 +18,7 @@ import tempfile
 import time
 import types
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -214,7 +214,10 @@ class ChildProcess:
         isolation.set_limits(isolation.Bounds(memory, seconds, file, open_files=1024), address_space=True)
 
     def _load(self, text: str) -> Program | None:
-        """The definition in the learner's globals, or a copy of them: nothing else of the text is executed."""
+        """The definition and its helpers in a copy of the learner's globals: no other statement is executed.
+
+        An import is, where the globals lack what it brings: an edit may need it.
+        """
         namespace = dict(self._globals)
         name = self._exercise.name
         try:
@@ -223,14 +226,23 @@ class ChildProcess:
             found: list[ast.stmt] = [n for n in tree.body if isinstance(n, kinds) and n.name == name]
             if not found:
                 return None
+            used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+            needed = [n for n in tree.body if _is_needed(n, used - {name}, namespace)]
             signal.setitimer(signal.ITIMER_PROF, self._bounds.cpu_seconds)
-            code = compile(ast.Module(found[-1:], []), self._filename, "exec", dont_inherit=True)
+            code = compile(ast.Module([*needed, found[-1]], []), self._filename, "exec", dont_inherit=True)
             exec(code, namespace)
         except Exception:
             return None
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
         return Program({name: namespace[name]}, self._filename)
+
+
+def _is_needed(node: ast.stmt, used: Set[str], namespace: Mapping[str, Any]) -> bool:
+    """Whether it defines a function that is used, or imports what is not there yet."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return any((alias.asname or alias.name).split(".")[0] not in namespace for alias in node.names)
+    return isinstance(node, ast.FunctionDef) and node.name in used
 
 
 def can_fork() -> bool:

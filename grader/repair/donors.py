@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from grader.judging.roles import Roles, own_names, renamed, roles
 from grader.repair.program_text import Definition, Statement, is_compound
@@ -15,6 +16,8 @@ _PARTNERS = 0.5
 """Statements less alike than this are not taken for the same step."""
 _WORD = re.compile(r"\w+|[^\w\s]")
 _MOST_LINES = 6
+_A_THOUGHT = 6
+"""Parts of an expression that is not found in two programs by chance."""
 
 
 @dataclass(eq=False)
@@ -68,6 +71,23 @@ class Donors:
         """The learner's loop, `with` or `if` that stands for the one the donor stands in."""
         return next((d.partner for d in self.donors if d.theirs.node is donor.theirs.block.owner), None)
 
+    @cached_property
+    def around_expressions(self) -> dict[str, list[tuple[int, ast.expr]]]:
+        """By an expression (as `ast.dump` writes it) what the solution has around it, with the number of its parts."""
+        found: dict[str, list[tuple[int, ast.expr]]] = {}
+        for donor in self.donors:
+            for outer in ast.walk(donor.versions[0]):
+                if not isinstance(outer, ast.BinOp | ast.Call):
+                    continue
+                parts = [n for n in ast.walk(outer) if isinstance(n, ast.expr)]
+                for inner in parts[1:]:
+                    if (
+                        isinstance(inner, ast.BinOp | ast.Call)
+                        and sum(1 for _ in ast.walk(inner)) >= _A_THOUGHT
+                    ):
+                        found.setdefault(ast.dump(inner), []).append((len(parts), outer))
+        return found
+
     def _pair(self, definition: Definition) -> None:
         scores = []
         words = {s: _words(s.node) for s in definition.statements}
@@ -118,6 +138,8 @@ def _versions(node: ast.stmt, names: Roles, values: dict[str, ast.expr]) -> Iter
     """The statement in the learner's names: the likeliest, then with each one name's second choice."""
     nameless = {name for name, others in names.items() if not others} - own_names(node)
     node = _Inliner(values, nameless).visit(copy.deepcopy(node))
+    for call in (n for n in ast.walk(node) if isinstance(n, ast.Call)):
+        call.keywords = [k for k in call.keywords if k.arg != "strict"]  # a check of zip's, and no step
     if any(isinstance(n, ast.Name) and n.id in nameless for n in ast.walk(node)):
         return  # it needs what they do not have
     used = own_names(node) | {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}

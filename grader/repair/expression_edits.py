@@ -27,10 +27,14 @@ def expression_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]
             yield from _as_others(definition, donors, statement)
         cost = 3.0 + 1.5 * (known == 1.0)
         for part in header(statement.node):
+            functions = [n.func for n in ast.walk(part) if isinstance(n, ast.Call)]
             for node in ast.walk(part):
                 if isinstance(node, ast.expr) and not _in_text(part, node):
-                    for extra, kind, new in mutations(node, scope):
-                        yield _replaced(definition, node, new, cost + extra, kind)
+                    if not (isinstance(node, ast.Name) and node in functions):
+                        for extra, kind, new in mutations(node, scope):
+                            yield _replaced(definition, node, new, cost + extra, kind)
+                    for size, new in _around(node, donors):
+                        yield _replaced(definition, node, new, 1.6 + 0.04 * size, "expression")
         yield from _whole(definition, statement, scope, cost)
 
 
@@ -62,6 +66,11 @@ def _as_partner(definition: Definition, donors: Donors, statement: Statement) ->
             cost = 1.0 + 0.25 * depth + 0.04 * size + 1.0 * number
             if isinstance(old, ast.expr) and isinstance(new, ast.expr):
                 yield _replaced(definition, old, new, cost, _kind_of(old, new, statement))
+                made = definition.assigned_once.get(old.id) if isinstance(old, ast.Name) else None
+                if made is not None:  # where the variable gets its value, a tutor would point
+                    yield _replaced(
+                        definition, made.value, new, cost - 0.05, _kind_of(made.value, new, statement)
+                    )
         if not is_compound(statement.node) and statement.alone:
             yield _rewritten(definition, statement, version, 2.2 + 2 * (1 - donor.likeness) + number)
 
@@ -75,6 +84,13 @@ def _as_others(definition: Definition, donors: Donors, statement: Statement) -> 
                 yield _rewritten(definition, statement, version, 3.0)
         elif donor.partner is None and isinstance(version, ast.If) and isinstance(statement.node, ast.If):
             yield _replaced(definition, statement.node.test, version.test, 3.0, "condition")
+
+
+def _around(node: ast.expr, donors: Donors) -> Iterator[tuple[int, ast.expr]]:
+    """What the solution has around the same expression, with the number of its parts."""
+    if not isinstance(node, ast.BinOp | ast.Call):
+        return
+    yield from donors.around_expressions.get(ast.dump(node), ())
 
 
 def _differing(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
@@ -91,7 +107,7 @@ def _differing(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
             yield from _differing(left_value, right_value)
     else:  # one side has something around it
         for child in ours:
-            if type(child) is type(new) and len(_children(child)) == len(others):
+            if others and type(child) is type(new) and len(_children(child)) == len(others):
                 yield from _differing(child, new)
     if isinstance(old, ast.expr) and isinstance(new, ast.expr):
         yield old, new
@@ -154,6 +170,7 @@ def _whole(definition: Definition, statement: Statement, scope: Scope, cost: flo
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute):
         yield _replaced(definition, node.value, ast.Call(node.value, [], []), 0.2, "not-called")
     values = [n for n in (getattr(node, "value", None),) if isinstance(n, ast.expr)]
+    values = [] if isinstance(node, ast.Expr) else values
     for call in (n for part in header(node) for n in ast.walk(part) if isinstance(n, ast.Call)):
         if isinstance(call.func, ast.Attribute) and call.func.attr in (
             "backward",
@@ -190,7 +207,27 @@ def _whole(definition: Definition, statement: Statement, scope: Scope, cost: flo
         target = node.targets[0]
         if isinstance(target, ast.Name | ast.Attribute) and key_of(target) is not None:
             added = ast.AugAssign(target, ast.Add(), node.value)
-            yield _rewritten(definition, statement, ast.fix_missing_locations(added), cost + 0.6, "operator")
+            extra = -1.6 if _lost_in_loop(definition, statement, target) else 0.6
+            yield _rewritten(
+                definition, statement, ast.fix_missing_locations(added), cost + extra, "operator"
+            )
+
+
+def _lost_in_loop(definition: Definition, statement: Statement, target: ast.expr) -> bool:
+    """Whether a variable that has a value before the loop gets a new one in each round, and no round reads it."""
+    key = key_of(target)
+    loops = [n for n in ast.walk(definition.node) if isinstance(n, ast.For | ast.While)]
+    around = [n for n in loops if n.lineno < statement.first and statement.last <= (n.end_lineno or 0)]
+    inside = [n for n in ast.walk(around[-1]) if key_of(n) == key] if around else []
+    before = {
+        key_of(n)
+        for s in definition.statements
+        if s.block.loops < statement.block.loops
+        and s.last < statement.first
+        and isinstance(s.node, ast.Assign)
+        for n in ast.walk(s.node)
+    }
+    return len(inside) == 1 and key in before
 
 
 # ---- into text -------------------------------------------------------------------------------------

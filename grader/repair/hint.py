@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from grader.course import Exercise
 from grader.feedback import Diagnosis, Feedback, Remembered, RepairStep
-from grader.judging.assess import Origin
+from grader.judging.assess import Origin, unnamed_message
 from grader.judging.judge import judge
 from grader.judging.reference import Reference
 from grader.observe.trace import Run, Trace
@@ -20,6 +20,9 @@ _SHARE_BESIDE_NAMES = 2
 """Where mistakes have names already, or an exception tells where to look, half as many are enough."""
 _LONG_RUN = 330
 """Events of all scenarios together, from which on plays are slow and the search gets a share of them."""
+_SHORT_RUN = 60
+"""Events up to which plays are quick, and the search gets more of them."""
+_QUICK_PLAYS = 400
 
 
 def wants_repair(feedback: Feedback) -> bool:
@@ -66,7 +69,13 @@ def with_repair(
     steps = tuple(_step(edit, origin) for edit in found.edits)
     leaves = tuple(exercise.driver[name].title for name in found.left)
     told = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps, repair_leaves=leaves))
-    if not silent:
+    if feedback.diagnosis.mistakes and len(found.edits) == 1:
+        # One small edit mends everything: names that leave something open name what it is not.
+        told = replace(told, diagnosis=replace(told.diagnosis, mistakes=(), unexplained=()))
+        told = replace(told, message=unnamed_message(told))
+    elif not silent:
+        return told
+    if feedback.error is not None:  # where it raised is the line to show
         return told
     line = found.edits[0].line
     return replace(told, line=steps[0].line, cell=steps[0].cell, source_line=origin.text(line))
@@ -109,6 +118,8 @@ def _remembering(
 def _budget(exercise: Exercise, reference: Reference) -> int:
     events = sum(len(reference.solution(s.name).events) for s in exercise.driver.scenarios)
     events = round(events * exercise.driver.cost)
+    if events <= _SHORT_RUN:
+        return _QUICK_PLAYS
     return _PLAYS if events <= _LONG_RUN else max(40, _PLAYS * _LONG_RUN // events)
 
 

@@ -10,6 +10,8 @@ from grader.repair.program_text import Block, Definition, Place, Statement, is_c
 _STEP = "    "
 _RANGE = 4
 """How many statements a guard may be put around."""
+_OVERWRITES = 1.5
+"""What a line costs that gives a variable of theirs another value: the line that gives the first is the place."""
 
 
 def line_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]:
@@ -38,11 +40,45 @@ def _insertions(definition: Definition, donors: Donors) -> Iterator[Draft]:
             places = [p for p in definition.places if isinstance(p.block.owner, ast.ClassDef)][-1:]
         else:
             places = [p for p in definition.places if not isinstance(p.block.owner, ast.ClassDef)]
+            places = _of_method(places, donor.theirs.block.method)
         for number, version in enumerate(donor.versions):
+            made = _names_made(version)
+            if made and not made & definition.read:
+                continue  # nothing would come of it
             text = ast.unparse(version).split("\n")
             base = 1.5 + 2.5 * donor.likeness + 1.5 * number + 0.3 * (len(text) - 1)
+            again = bool(made & definition.made) and not _starts_anew(version)
             for place in places:
-                yield _inserted(place, text, base + _unlikely(donors, donor, place))
+                if isinstance(version, ast.Return) and _returns(place.before):
+                    continue  # that one is to be rewritten
+                extra = _OVERWRITES * (again and not place.block.loops)  # in a loop, the next round wants it
+                yield _inserted(place, text, base + extra + _unlikely(donors, donor, place))
+
+
+def _returns(statement: Statement | None) -> bool:
+    return statement is not None and isinstance(statement.node, ast.Return)
+
+
+def _of_method(places: list[Place], method: str) -> list[Place]:
+    """Those in the method of this name, if theirs has one: what it does is no other method's business."""
+    return [place for place in places if place.block.method == method] or places
+
+
+def _names_made(node: ast.stmt) -> set[str]:
+    """Variables that an assignment makes, if that is all it does."""
+    if not isinstance(node, ast.Assign) or not all(isinstance(t, ast.Name) for t in node.targets):
+        return set()
+    return {t.id for t in node.targets if isinstance(t, ast.Name)}
+
+
+def _starts_anew(node: ast.stmt) -> bool:
+    """Whether a variable is set to nothing: `total = 0.0`, `window = []`."""
+    value = node.value if isinstance(node, ast.Assign) else None
+    return isinstance(value, ast.Constant) or (isinstance(value, ast.List | ast.Dict) and not _inside(value))
+
+
+def _inside(value: ast.List | ast.Dict) -> list[ast.expr]:
+    return value.elts if isinstance(value, ast.List) else value.values
 
 
 def _unlikely(donors: Donors, donor: Donor, place: Place) -> float:
@@ -76,6 +112,14 @@ def _told(place: Place) -> tuple[int, Where]:
 def _repetitions(definition: Definition, donors: Donors) -> Iterator[Draft]:
     """Their own statement once more elsewhere: a step that is needed twice, a rest after the loop."""
     for statement in definition.statements:
+        if statement.alone and _starts_anew(statement.node):
+            text = reindented(definition.source(statement), statement.block.indent, "")
+            for place in definition.places:
+                if place.block.loops > statement.block.loops and statement not in (place.before, place.after):
+                    # Directly in a loop, the line that is there already can move into it.
+                    cost = 4.4 if isinstance(place.block.owner, ast.For | ast.While) else 3.2
+                    yield _inserted(place, text, cost + 0.3 * (place.before is not None))
+            continue
         if not statement.alone or isinstance(
             statement.node, ast.Return | ast.Assign | ast.AnnAssign | ast.Raise
         ):
@@ -155,7 +199,11 @@ def _guards(definition: Definition, donors: Donors) -> Iterator[Draft]:
         inside = {d.partner for d in donors.donors if d.theirs.block.owner is donor.theirs.node}
         for number, version in enumerate(donor.versions):
             head = header_text(version)
+            methods = {block.method for block in definition.blocks}
+            own = donor.theirs.block.method
             for run in _runs(definition):
+                if own in methods and run[0].block.method != own:
+                    continue
                 covered = inside.intersection(run)
                 cost = 2.4 + 2.0 * donor.likeness + 1.5 * number
                 cost += (

@@ -33,8 +33,9 @@ _METHODS = {
     "sub_": ("add_",),
     "mul_": ("div_",),
     "div_": ("mul_",),
-    "sum": ("mean",),
+    "sum": ("mean", "norm"),
     "mean": ("sum",),
+    "norm": ("sum",),
     "ceil": ("floor",),
     "floor": ("ceil",),
     "max": ("min",),
@@ -65,17 +66,40 @@ def mutations(node: ast.expr, scope: Scope) -> Iterator[tuple[float, Kind, ast.e
     elif isinstance(node, ast.Constant):
         yield from _other_constants(node, scope)
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        if node.id in scope.numbers:
-            plus = ast.BinOp(ast.Name(node.id, ast.Load()), ast.Add(), ast.Constant(1))
-            yield 0.6, "off-by-one", plus
-            yield 0.9, "off-by-one", ast.BinOp(plus.left, ast.Sub(), ast.Constant(1))
-        for number, other in enumerate(scope.groups.get(node.id, ())):
-            yield 0.8 + 0.1 * number, "name", ast.Name(other, ast.Load())
+        yield from _other_names(node, scope)
     elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         yield 0.8, "expression", node.value
+        yield from _other_slices(node, node.slice)
     elif isinstance(node, ast.IfExp):
         yield 0.8, "no-condition", node.body
         yield 0.8, "no-condition", node.orelse
+
+
+def _other_names(node: ast.Name, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
+    if node.id in scope.numbers:
+        plus = ast.BinOp(ast.Name(node.id, ast.Load()), ast.Add(), ast.Constant(1))
+        yield 0.6, "off-by-one", plus
+        yield 0.9, "off-by-one", ast.BinOp(plus.left, ast.Sub(), ast.Constant(1))
+    for number, (extra, other) in enumerate(scope.siblings(node)):
+        yield extra + 0.1 * number, "name", ast.Name(other, ast.Load())
+    for number, other in enumerate(scope.groups.get(node.id, ())):
+        yield 0.8 + 0.1 * number, "name", ast.Name(other, ast.Load())
+
+
+def _other_slices(node: ast.Subscript, part: ast.Slice) -> Iterator[tuple[float, Kind, ast.expr]]:
+    """`xs[i : i + n]` for `xs[i:n]`, and ends one further."""
+    if part.upper is None:
+        return
+    ends = [ast.BinOp(part.upper, op, ast.Constant(1)) for op in (ast.Add(), ast.Sub())]
+    if part.lower is not None:
+        ends.insert(0, ast.BinOp(part.lower, ast.Add(), part.upper))
+    for number, upper in enumerate(ends):
+        changed = ast.Slice(part.lower, upper, part.step)
+        yield (
+            0.2 + 0.2 * number,
+            "off-by-one" if number else "expression",
+            ast.Subscript(node.value, changed, node.ctx),
+        )
 
 
 def _other_comparisons(node: ast.Compare, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:

@@ -17,6 +17,8 @@ class Block:
     """How many loops it stands in."""
     indent: str
     statements: list["Statement"] = field(default_factory=list)
+    method: str = ""
+    """Of a class: in which of its methods it stands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,26 +82,26 @@ class Definition:
         self.last = self.node.end_lineno or self.node.lineno
         self.blocks: list[Block] = []
         self.statements: list[Statement] = []
-        self._collect(self.node, 0)
+        self._collect(self.node, 0, "")
         self.statements.sort(key=lambda s: (s.node.lineno, s.node.col_offset))
 
-    def _collect(self, owner: ast.AST, loops: int) -> None:
+    def _collect(self, owner: ast.AST, loops: int, method: str) -> None:
         inside = loops + isinstance(owner, ast.For | ast.While)
         for name in ("body", "handlers", "orelse", "finalbody"):
             children = getattr(owner, name, [])
             if name == "handlers":
                 for handler in children:
-                    self._collect(handler, loops)
+                    self._collect(handler, loops, method)
             elif isinstance(children, list) and children:
-                self._collect_block(owner, children, inside if name == "body" else loops)
+                self._collect_block(owner, children, inside if name == "body" else loops, method)
 
-    def _collect_block(self, owner: ast.AST, children: list[ast.stmt], loops: int) -> None:
+    def _collect_block(self, owner: ast.AST, children: list[ast.stmt], loops: int, method: str) -> None:
         if isinstance(owner, ast.FunctionDef | ast.ClassDef) and _is_docstring(children[0]):
             children = children[1:]
         if not children:
             return
         indent = self.lines[children[0].lineno - 1][: children[0].col_offset]
-        block = Block(owner, loops, indent if not indent.strip() else "")
+        block = Block(owner, loops, indent if not indent.strip() else "", method=method)
         self.blocks.append(block)
         for position, child in enumerate(children):
             decorators = getattr(child, "decorator_list", [])
@@ -108,7 +110,8 @@ class Definition:
             statement = Statement(child, first, last, block, position, self._alone(child, children))
             block.statements.append(statement)
             self.statements.append(statement)
-            self._collect(child, loops)
+            opens = method == "" and isinstance(owner, ast.ClassDef)
+            self._collect(child, loops, getattr(child, "name", "") if opens else method)
 
     def _alone(self, child: ast.stmt, siblings: list[ast.stmt]) -> bool:
         head = self.lines[child.lineno - 1].encode()[: child.col_offset].decode()
@@ -128,6 +131,29 @@ class Definition:
         """Names that what is returned is made of, one step back."""
         returns = [n for n in ast.walk(self.node) if isinstance(n, ast.Return) and n.value]
         return {n.id for r in returns for n in ast.walk(r) if isinstance(n, ast.Name)}
+
+    @cached_property
+    def read(self) -> set[str]:
+        """Variables that are read somewhere."""
+        return {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+    @cached_property
+    def made(self) -> set[str]:
+        """Variables that get a value somewhere."""
+        return {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+    @cached_property
+    def assigned_once(self) -> dict[str, ast.Assign]:
+        """The assignment of each variable that gets its value by `name = …`, and only there."""
+        stores = [
+            n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        ]
+        found = {}
+        for node in (s.node for s in self.statements if isinstance(s.node, ast.Assign)):
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and stores.count(target.id) == 1:
+                found[target.id] = node
+        return found
 
     def source(self, statement: Statement) -> list[str]:
         """Its lines."""

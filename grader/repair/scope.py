@@ -108,6 +108,34 @@ class Scope:
                 alike.setdefault(name, {}).update({n: None for n in names if n != name})
         return {name: list(others)[:6] for name, others in alike.items()}
 
+    def siblings(self, name: ast.Name) -> list[tuple[float, str]]:
+        """Names in scope that have a word in common with it: `train_loader` and `val_loader`, `loader`.
+
+        With what each costs: a function inside that reads its sibling's outer namesake is the likeliest slip.
+        """
+        words = set(name.id.split("_"))
+        own = self._own_names(name)
+        names = [other for other in self._names if other != name.id and words & set(other.split("_"))]
+        return sorted((-0.8 if other in own and name.id not in own else 0.5, other) for other in names)[:4]
+
+    def _own_names(self, name: ast.Name) -> set[str]:
+        """Parameters of the function inside that the name stands in."""
+        inside = [f for f in self._functions if f.lineno <= name.lineno <= (f.end_lineno or 0)]
+        return {argument.arg for function in inside for argument in function.args.args}
+
+    @cached_property
+    def _functions(self) -> list[ast.FunctionDef]:
+        """The functions inside the definition."""
+        own = self._definition.node
+        return [n for n in ast.walk(own) if isinstance(n, ast.FunctionDef) and n is not own]
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """All variables and parameters, those of the functions inside too."""
+        stored = [n.id for n in ast.walk(self._definition.node) if isinstance(n, ast.Name)]
+        arguments = [n.arg for n in ast.walk(self._definition.node) if isinstance(n, ast.arg)]
+        return list(dict.fromkeys([*arguments, *(n for n in stored if n in self._definition.made)]))
+
 
 def _counts(value: ast.expr) -> bool:
     """Whether an assigned value is a number for certain."""

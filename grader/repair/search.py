@@ -1,6 +1,7 @@
 """Search for the small edits that make a learner's own program right; its budget is plays, so it never depends on
 how busy the machine is."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,11 +11,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from grader.course import Exercise
-from grader.judging.edits import exercise_source
+from grader.judging.edits import exercise_source, solution_text
 from grader.judging.judge import Difference, difference
 from grader.observe.trace import Event, Run
 from grader.repair.small_edits import Focus, SmallEdit, small_edits
+from grader.repair.surroundings import imports_of
 
+_WORD = re.compile(r"[a-z_]{3,}")
 _MOST_EDITS = 4
 _LEVEL = 120
 """Plays after which an edit is taken that only brings its scenario nearer, where none repairs it."""
@@ -94,6 +97,7 @@ class _Search:
         self._budget = budget
         self._plays = 0
         self._pieces = exercise_source(exercise)
+        self._imports = imports_of(solution_text(exercise.lesson))
 
     def search(self, source: str, runs: dict[str, Run]) -> Repair | None:
         text, edits = source, list[SmallEdit]()
@@ -164,7 +168,7 @@ class _Search:
 
     def _edits(self, text: str, run: Run | None, target: str) -> Iterator[SmallEdit]:
         focus = focus_of(run, self._solution(target), self._exercise.driver[target].atol)
-        return small_edits(text, self._exercise.name, self._pieces, focus)
+        return small_edits(text, self._exercise.name, self._pieces, focus, self._imports)
 
     def _tried(self, edit: SmallEdit, order: list[str], failing: Mapping[str, Difference]) -> _Step | None:
         """Play the target; only where that is repaired the other failing scenarios, and then those that pass."""
@@ -253,6 +257,7 @@ def focus_of(run: Run | None, right: Run, atol: float) -> Focus:
         missing=frozenset((wanted - had).keys()),
         extra=frozenset((had - wanted).keys()),
         only_returned=differs is not None and "return" in differs.name,
+        fields=frozenset(_WORD.findall(differs.name)) - {"theta", "returned"} if differs else frozenset(),
     )
 
 

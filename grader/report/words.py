@@ -198,6 +198,10 @@ def rest(feedback: Feedback) -> str:
     titles = feedback.diagnosis.unexplained
     if not titles or not feedback.diagnosis.mistakes or feedback.diagnosis.pasted:
         return ""
+    if (
+        feedback.diagnosis.repair and not feedback.diagnosis.repair_leaves
+    ):  # nothing stays open with its edits
+        return ""
     these = "이 실수" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들"
     return (
         f"{these}만으로는 {_some(titles)}에서 달라진 까닭이 다 설명되지 않아요. "

@@ -68,13 +68,16 @@ def counted(only: tuple[str, ...]) -> Counter[str]:
 
 def test_unusual_mistakes_are_caught_and_pointed_at_quickly() -> None:
     counts = counted(QUICK)
-    assert counts["caught"] == counts["programs"] >= 8, counts
+    assert counts["caught"] == counts["programs"] >= 18, counts
     assert counts["unnamed at the line"] >= 0.7 * counts["unnamed"], counts
 
 
 @pytest.mark.full
 def test_unusual_mistakes_are_caught_and_pointed_at() -> None:
-    """The bar is what was measured: all of 50 caught; 17 of the 24 that have no name pointed at by a repair."""
+    """The bar is what was measured, less two: all of 108 caught; of the 62 without a name 57 pointed at by a repair.
+
+    (Of the 30 that were kept from view while the search was mended: 16 of 20 without a name, 15 of 19 before.)
+    """
     counts = counted(tuple({path.parent.name for path in FILES}))
-    assert counts["caught"] == counts["programs"] == 50, counts
-    assert counts["unnamed at the line"] >= 0.7 * counts["unnamed"], counts
+    assert counts["caught"] == counts["programs"] == 108, counts
+    assert counts["unnamed at the line"] >= 0.88 * counts["unnamed"], counts

@@ -52,6 +52,20 @@ def test_plays_variants_and_tells_them_apart() -> None:
         assert child._child == first
 
 
+def test_helpers_and_imports_of_a_variant_are_its_own() -> None:
+    """An edit may be one of a helper, or need an import; what else the text does is not done again."""
+    calls = RIGHT.replace("    opt.zero_grad()\n", "    clear(opt)\n")
+    helper = "def clear(opt):\n    {}\n\n\n"
+    again = "raise RuntimeError('the rest of the text')\n"
+    with runner(helper.format("pass") + calls) as child:
+        assert not plays_right(child, helper.format("pass") + calls)
+        assert plays_right(child, again + helper.format("opt.zero_grad()") + calls)
+        assert plays_right(
+            child, helper.format("opt.zero_grad(set_to_none=bool(tau))") + calls + "\nfrom math import tau"
+        )
+        assert not plays_right(child, helper.format("opt.zero_grad(set_to_none=bool(tau))") + calls)
+
+
 BAD = {
     "endless loop": "while True: pass",
     "endless loop that catches": "exec('while True:\\n  try:\\n    while True: pass\\n  except BaseException: pass')",

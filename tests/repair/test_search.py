@@ -125,13 +125,15 @@ def test_several_mistakes_are_repaired_one_after_the_other() -> None:
     assert any("opt.step()" in line for around in said for line in around)
 
 
-def test_half_of_what_went_wrong_is_mended_and_told() -> None:
-    """`int()` cuts off, and nothing keeps the warm-up at one step at least: the search mends the first."""
+def test_half_of_what_went_wrong_is_mended_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`int()` cuts off, and nothing keeps the warm-up at one step at least: few plays are enough for the first."""
+    few = 14
+    monkeypatch.setattr("grader.repair.hint._QUICK_PLAYS", few)
     text = style("plan_steps", "integer_arithmetic")
     right, wrong = "max(int(total * warmup_ratio + 0.5), 1)", "int(total * warmup_ratio)"
     assert right in text
     text = text.replace(right, wrong)
-    found, runner = repaired("plan_steps", text)
+    found, runner = repaired("plan_steps", text, budget=few)
     assert found is not None
     assert not found.whole
     line = text[: text.index(wrong)].count("\n") + 1
@@ -199,3 +201,17 @@ def test_what_cannot_be_edited_has_no_edits(text: str) -> None:
     """Nor does it fail."""
     edits = edits_of("train_step", text)
     assert all("def train_step" in edit.text for edit in edits)
+
+
+def test_names_that_leave_something_open_go_where_one_small_edit_mends_everything() -> None:
+    text = style("plan_steps", "integer_arithmetic").replace("warmup_ratio > 0.2", "warmup_ratio >= 0.2")
+    its = reference("plan_steps", SEED)
+    runs = play(its.exercise.driver, load_program(text, name="wrong"), seed=SEED).runs
+    false = Diagnosis(mistakes=(Named(("a",), ("가",), "", ""),), unexplained=("비율의 끝",))
+    named = Feedback("03", "plan_steps", "", "failed", (), "가", diagnosis=false)
+    told = with_repair(named, its.exercise, runs, its, Origin(None, text, 1), InProcess("plan_steps"))
+    assert not told.diagnosis.mistakes
+    assert not told.diagnosis.unexplained
+    assert told.message != "가"
+    assert told.line == told.diagnosis.repair[0].line == 2
+    assert words.rest(told) == ""

@@ -100,7 +100,7 @@ def _record_decays(stage: Stage, model: nn.Module, names: Sequence[str] = ()) ->
                 for tensor in group["params"]
                 if tensor is parameter
             ]
-            stage.recorder.fact(f"`{name}`", found or "어느 그룹에도 없음")
+            stage.recorder.fact(name, found or "어느 그룹에도 없음")
     strange = sum(_name(model, tensor) == _STRANGE for group in groups for tensor in group["params"])
     stage.recorder.fact("모델의 매개변수가 아닌 텐서", strange)
 
@@ -110,7 +110,7 @@ def _record_times(stage: Stage, model: nn.Module) -> None:
     held = [tensor for group in _groups(stage, model) for tensor in group["params"]]
     for name, parameter in model.named_parameters():
         times = sum(tensor is parameter for tensor in held)
-        stage.recorder.fact(f"그룹에 `{name}`가 든 횟수", times)
+        stage.recorder.fact(f"{name}: 그룹에 든 횟수", times)
 
 
 @driver.scenario("kinds", "가중치와 나머지")
@@ -159,7 +159,7 @@ def _empty(stage: Stage) -> None:
         stage.recorder.fact(f"{what} 모델에서 그룹마다 든 매개변수의 수", sorted(sizes, key=str))
     for what, model in models.items():
         sizes = [len(group["params"]) for group in _groups(stage, model, 0.0)]
-        name = f"`weight_decay=0`일 때 {what} 모델에서 그룹마다 든 매개변수의 수"
+        name = f"weight_decay=0일 때 {what} 모델에서 그룹마다 든 매개변수의 수"
         stage.recorder.fact(name, sorted(sizes, key=str))
 
 
@@ -167,7 +167,7 @@ def _empty(stage: Stage) -> None:
 def _values(stage: Stage) -> None:
     """The groups in the hands of AdamW, whose own default is 0.01; a second time without any decay."""
     model = nn.Linear(3, 2)
-    for when, strength in (("", None), ("`weight_decay=0`일 때 ", 0.0)):
+    for when, strength in (("", None), ("weight_decay=0일 때 ", 0.0)):
         optimizer = torch.optim.AdamW(_groups(stage, model, strength), lr=0.1)
         for name, parameter in model.named_parameters():
             values = [
@@ -175,7 +175,7 @@ def _values(stage: Stage) -> None:
                 for group in optimizer.param_groups
                 if any(tensor is parameter for tensor in group["params"])
             ]
-            stage.recorder.fact(f"{when}AdamW가 `{name}`에 쓰는 weight_decay", [*values])
+            stage.recorder.fact(f"{when}AdamW가 {name}에 쓰는 weight_decay", [*values])
 
 
 @driver.scenario("order", "그룹과 매개변수의 순서")
