@@ -8,7 +8,7 @@ from datetime import datetime
 
 import pytest
 
-from grader.feedback import ClassResult, Diagnosis, SubmissionResult
+from grader.feedback import Absent, ClassResult, Diagnosis, Mark, Person, SubmissionResult
 from grader.report.class_page import class_page
 from grader.report.names import file_names
 from tests.report import samples
@@ -50,6 +50,21 @@ def test_the_script_does_not_depend_on_the_class() -> None:
         for r in (samples.small_class(), samples.large_class(5))
     }
     assert len(scripts) == 1
+
+
+def test_a_mark_stands_with_its_reason_and_what_was_measured() -> None:
+    """Also of who is in the roster and handed in nothing."""
+    first, *others = samples.small_class().submissions
+    marked = replace(first, mark=Mark(91.5, 100.0, reasons=("하루 늦어서 10%를 뺐어요.",)))
+    absent = Absent(Person("20240099", "빈자리"), Mark(0.0, 100.0, reasons=("내지 않았어요.",)))
+    result = replace(class_of(marked, *others), absent=(absent,))
+    page = page_of(result)
+    assert "최종 점수</th>" in page
+    assert f"91.5<small>채점 {first.score:g}</small>" in page
+    assert page.count("하루 늦어서 10%를 뺐어요.") == 1
+    assert "명단에 있지만 내지 않은 학생 1명" in page
+    assert "빈자리" in page
+    assert "최종 점수</th>" not in page_of(class_of(first, *others))
 
 
 def test_nothing_a_student_wrote_is_markup() -> None:
