@@ -5,8 +5,11 @@ import signal
 import socket
 import sys
 import traceback
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from grader.observe.play import play
+from grader.observe.program import Program, describe_failure, load_program
 from grader.observe.trace import Failure, Trace, to_bytes
 from grader.sandbox.inside import frames, isolation
 from grader.sandbox.inside.isolation import Bounds
@@ -19,9 +22,15 @@ _CHANNEL_FD = 3
 _MOST_NAMES = 5
 
 
-def become_child(
-    setting: Setting, originals: Originals, bounds: Bounds, channel: int, output: int
-) -> NoReturn:
+@dataclass(frozen=True)
+class Prepared:
+    """What the server makes once for all of its children."""
+
+    modules: Modules
+    originals: Originals
+
+
+def become_child(setting: Setting, prepared: Prepared, bounds: Bounds, channel: int, output: int) -> NoReturn:
     """In the freshly forked child: give up what it may not have, then answer until the channel is closed."""
     exit_code = 1
     try:
@@ -36,7 +45,7 @@ def become_child(
         if setting.isolate:
             isolation.own_files(bounds, setting.keep)
             isolation.drop_rights(drives_devices=setting.device != "cpu")
-        _perform(socket.socket(fileno=_CHANNEL_FD), originals, setting.device)
+        _perform(socket.socket(fileno=_CHANNEL_FD), prepared, setting.device)
         exit_code = 0
     except EOFError:
         exit_code = 0
@@ -55,10 +64,8 @@ def _keep_only(channel: int, output: int) -> None:
     os.closerange(_CHANNEL_FD + 1, os.sysconf("SC_OPEN_MAX"))
 
 
-def _perform(channel: socket.socket, originals: Originals, device: str) -> None:
+def _perform(channel: socket.socket, prepared: Prepared, device: str) -> None:
     """Load the submission, then play one exercise after the other as grader asks for them."""
-    from grader.observe.play import play
-    from grader.observe.program import Program, describe_failure, load_program
 
     def failed(error: BaseException) -> bytes:
         # What the recorder lets through (KeyboardInterrupt, a BaseException of its own) is an error like any
@@ -71,7 +78,7 @@ def _perform(channel: socket.socket, originals: Originals, device: str) -> None:
     unreadable = unreadable_failure()
     program = Program({}, "<submission>")
     broken: BaseException | None = None
-    modules = Modules()
+    modules, originals = prepared.modules, prepared.originals
     drivers: dict[str, Any] = {}
     frames.send(channel, {"event": "ready"})
     watch_for(

@@ -24,10 +24,11 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from grader.sandbox.inside import frames, isolation
-from grader.sandbox.inside.child import become_child
+from grader.sandbox.inside.child import Prepared, become_child
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
 from grader.sandbox.inside.setting import Setting
+from grader.sandbox.inside.unpack import Modules
 
 CONTROL_FD = 0
 """The server finds its control socket here."""
@@ -48,19 +49,19 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL_FD)
     header, _, _ = frames.receive(control)
     setting = Setting(**header)
-    originals = _warm(setting)
+    prepared = _warm(setting)
     frames.send(control, {"event": "ready"})
     while True:
         try:
             header, _, fds = frames.receive(control, max_fds=2)
             if header["op"] == "fork":
-                _supervise(control, setting, originals, Bounds(**header["bounds"]), fds)
+                _supervise(control, setting, prepared, Bounds(**header["bounds"]), fds)
             # A "kill" or "question" here came too late: its child had ended by itself.
         except EOFError:
             return
 
 
-def _warm(setting: Setting) -> Originals:
+def _warm(setting: Setting) -> Prepared:
     """Import everything a child will need, so that a fork costs milliseconds.
 
     CUDA is not touched: a process that has begun to use it cannot be forked.
@@ -85,9 +86,10 @@ def _warm(setting: Setting) -> Originals:
             importlib.import_module(name)
     originals = Originals()
     originals.keep_libraries()
+    modules = Modules()
     gc.collect()
     gc.freeze()  # a child's collector must not touch, and so copy, every page of torch
-    return originals
+    return Prepared(modules, originals)
 
 
 def _stand_in_for_lessons() -> None:
@@ -114,7 +116,7 @@ def _stand_in_for_lessons() -> None:
 
 
 def _supervise(
-    control: socket.socket, setting: Setting, originals: Originals, bounds: Bounds, fds: list[int]
+    control: socket.socket, setting: Setting, prepared: Prepared, bounds: Bounds, fds: list[int]
 ) -> None:
     """Fork a child, watch over it, kill it when told to, and report how it ended."""
     reading, writing = os.pipe()
@@ -122,7 +124,7 @@ def _supervise(
     if keeper == 0:
         control.close()  # or grader would not notice the server's end as long as a keeper lives
         os.close(reading)
-        _keep(setting, originals, bounds, server=server, channel=fds[0], output=fds[1], report=writing)
+        _keep(setting, prepared, bounds, server=server, channel=fds[0], output=fds[1], report=writing)
     os.close(writing)
     for fd in fds:
         os.close(fd)
@@ -189,7 +191,7 @@ def _read(pipe: int, what: struct.Struct) -> tuple[Any, ...] | None:
 
 def _keep(
     setting: Setting,
-    originals: Originals,
+    prepared: Prepared,
     bounds: Bounds,
     *,
     server: int,
@@ -204,7 +206,7 @@ def _keep(
             isolation.new_namespaces()
         child = os.fork()
         if child == 0:
-            become_child(setting, originals, bounds, channel, output)
+            become_child(setting, prepared, bounds, channel, output)
         os.write(report, _PID.pack(child))
         os.close(channel)
         os.close(output)
