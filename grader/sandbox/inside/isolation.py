@@ -35,8 +35,8 @@ class Bounds:
 def new_namespaces() -> None:
     """Own process, mount and IPC namespaces for what this process forks from now on.
 
-    The network and the host name are bubblewrap's, with nothing in them. Another network for each child would cost 5 ms,
-    and what may make no socket leaves nothing in it for the next one.
+    The network and the host name are bubblewrap's, with nothing in them. Another network for each child would
+    cost 5 ms, and what may make no socket leaves nothing in it for the next one.
 
     No user namespace is made here. The capability for the others comes from bubblewrap's user namespace, and
     `drop_rights` gives it up. A second one would fail where AppArmor or a nested container allows only one.
