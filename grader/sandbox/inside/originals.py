@@ -49,8 +49,10 @@ class Originals:
         self._hooks: dict[str, Any] = {}
 
     def keep_libraries(self) -> None:
-        """Keep torch, numpy and Python's own, as far as scenarios rely on them, and all of ours that is imported."""
-        _let_optimizers_hook_their_steps()
+        """Keep torch, numpy and Python's own, as far as scenarios rely on them, and all of ours that is imported.
+
+        After the first optimizer was made: torch wraps functions of its own then.
+        """
         for name in (*_TORCH, *_OTHERS):
             self.keep([importlib.import_module(name)])
         for module in (sys.modules["torch.nn.modules.module"], sys.modules["torch.optim.optimizer"]):
@@ -62,6 +64,7 @@ class Originals:
     def keep(self, modules: Iterable[types.ModuleType]) -> None:
         """Keep these too."""
         for owner in _owners(modules):
+            _let_it_hook_its_step(owner)
             self._kept.append((owner, dict(vars(owner))))
             if _is_ours(owner):
                 functions = [value for value in vars(owner).values() if isinstance(value, types.FunctionType)]
@@ -121,15 +124,15 @@ def _is_ours(owner: Owner) -> bool:
     return name.startswith(f"{_OURS}.")
 
 
-def _let_optimizers_hook_their_steps() -> None:
-    """The first instance of an optimizer class wraps its `step`, which is nobody's doing."""
-    import torch
+def _let_it_hook_its_step(owner: Owner) -> None:
+    """As the first instance of an optimizer class does, which is nobody's doing."""
+    from torch.optim import Optimizer
 
-    for value in list(vars(torch.optim).values()):
-        if isinstance(value, type) and issubclass(value, torch.optim.Optimizer):
-            make: Any = value
-            with suppress(Exception):  # it asks for more
-                make([torch.nn.Parameter(torch.zeros(1, 1))])
+    if isinstance(owner, type) and issubclass(owner, Optimizer) and not getattr(owner.step, "hooked", False):
+        with suppress(AttributeError):  # of another version of torch
+            cls: Any = owner
+            cls.step = Optimizer.profile_hook_step(cls.step)
+            cls.step.hooked = True
 
 
 def _leave_modes() -> list[str]:
