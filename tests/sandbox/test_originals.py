@@ -1,0 +1,114 @@
+"""What is replaced is put back and named; what torch and Python do by themselves is nobody's doing."""
+
+import copy
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch.overrides import TorchFunctionMode
+
+from grader.sandbox.inside.originals import Originals
+
+SOURCE = """
+import torch
+
+def helper():
+    return 1
+
+class Base:
+    def shared(self):
+        return 1
+
+class Thing(Base):
+    number = 3
+    def own(self):
+        return 2
+
+class Stepping(torch.optim.SGD):
+    def step(self, closure=None):
+        return super().step(closure)
+"""
+
+
+@pytest.fixture
+def module() -> Iterator[types.ModuleType]:
+    made = types.ModuleType("grader.made_for_a_test")
+    sys.modules[made.__name__] = made
+    exec(SOURCE, made.__dict__)
+    yield made
+    del sys.modules[made.__name__]
+
+
+@pytest.fixture
+def originals(module: types.ModuleType) -> Originals:
+    kept = Originals()
+    kept.keep([module])
+    return kept
+
+
+def swap_code(module: types.ModuleType) -> None:
+    module.helper.__code__ = (lambda: 2).__code__
+
+
+REPLACED: dict[str, Callable[[Any], None]] = {
+    "grader.made_for_a_test.helper": lambda m: setattr(m, "helper", lambda: 2),
+    "Thing.own": lambda m: setattr(m.Thing, "own", lambda self: 5),
+    "Thing.number": lambda m: setattr(m.Thing, "number", 4),
+    "Thing.shared": lambda m: setattr(m.Thing, "shared", lambda self: 5),
+    "Stepping.__init__": lambda m: setattr(m.Stepping, "__init__", lambda self, *a, **k: None),
+    "helper": swap_code,
+}
+
+
+@pytest.mark.parametrize(("name", "act"), REPLACED.items(), ids=[*REPLACED])
+def test_it_is_put_back_and_named(
+    originals: Originals, module: Any, name: str, act: Callable[[Any], None]
+) -> None:
+    act(module)
+    assert originals.put_back() == [name]
+    assert originals.put_back() == []
+    assert module.helper() == 1
+    assert (module.Thing().shared(), module.Thing().own(), module.Thing.number) == (1, 2, 3)
+
+
+def test_what_is_taken_away_comes_back(originals: Originals, module: Any) -> None:
+    del module.Thing.own
+    assert originals.put_back() == ["Thing.own"]
+    assert module.Thing().own() == 2
+
+
+def test_a_first_instance_of_an_optimizer_replaces_nothing(originals: Originals, module: Any) -> None:
+    """Torch wraps the class' `step` then."""
+    module.Stepping([torch.nn.Parameter(torch.zeros(1))], lr=0.1).step()
+    assert originals.put_back() == []
+
+
+def test_copying_and_importing_replace_nothing(originals: Originals, module: Any) -> None:
+    copy.deepcopy(module.Thing())
+    module.late = types.ModuleType("late")
+    assert originals.put_back() == []
+
+
+def test_a_module_of_another_name_is_put_back() -> None:
+    """As `sys.modules["torch"] = mine` would be what the next driver imports."""
+    kept, original = Originals(), types.ModuleType("made_for_a_test")
+    sys.modules[original.__name__] = original
+    try:
+        kept.keep([original])
+        sys.modules[original.__name__] = types.ModuleType("made_for_a_test")
+        assert kept.put_back() == ["made_for_a_test"]
+        assert sys.modules[original.__name__] is original
+    finally:
+        del sys.modules[original.__name__]
+
+
+def test_what_sees_every_call_is_left() -> None:
+    kept = Originals()
+    kept.keep_libraries()
+    torch.nn.modules.module.register_module_forward_hook(lambda module, inputs, output: None)
+    TorchFunctionMode().__enter__()
+    assert kept.put_back() == ["_global_forward_hooks", "TorchFunctionMode"]
+    assert kept.put_back() == []
