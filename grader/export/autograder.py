@@ -15,7 +15,7 @@ from grader.export.rows import ExportError
 from grader.submission.search import is_skipped
 
 _FILES = Path(__file__).parent / "files"
-_NEEDED = (".py", ".toml", ".json", ".j2", ".css", ".sh")
+_NEEDED = (".py", ".toml", ".json", ".j2", ".css", ".js", ".sh")
 _NAME = re.compile(r"^[A-Za-z0-9][\w.-]*")
 _EXECUTABLE = 0o100755
 _PLAIN = 0o100644
