@@ -33,9 +33,10 @@ def test_solution_gets_everything_and_an_empty_one_nothing(exercise: Exercise, s
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_mistake_fails_and_gets_its_own_name(exercise: Exercise, seed: int) -> None:
+    """All with the first seed, and each with one of the two others: to examine them takes a tenth of all tests' time."""
     its = reference(exercise.name, seed)
     wrong = []
-    for way in its.ways:
+    for way in its.ways if seed == 1 else its.ways[seed // 2 :: 2]:
         program, mistake = its.sources[way.name], way.mistake.id
         verdict, diagnosis = examined(Trace(runs=runs_of(program, its)), its)
         if verdict.status == "passed" or named(diagnosis) != [joined(exercise.name, mistake)]:
@@ -73,7 +74,7 @@ def _ratio(one: Run, other: Run, atol: float) -> float:
     return ratio
 
 
-@pytest.mark.parametrize("seed", SEEDS[:2])
+@pytest.mark.parametrize("seed", SEEDS[:1])
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_behaviours_lie_far_apart_or_are_one(exercise: Exercise, seed: int) -> None:
     """Nothing near the tolerance: rounding is well below it, and the nearest two mistakes well above."""
