@@ -33,7 +33,7 @@ def test_solution_gets_everything_and_an_empty_one_nothing(exercise: Exercise, s
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_mistake_fails_and_gets_its_own_name(exercise: Exercise, seed: int) -> None:
-    """All with the first seed, and each with one of the two others: to examine them takes a tenth of all tests' time."""
+    """All with the first seed, and each with one of the two others: this takes a tenth of all tests' time."""
     its = reference(exercise.name, seed)
     wrong = []
     for way in its.ways if seed == 1 else its.ways[seed // 2 :: 2]:
