@@ -3,13 +3,14 @@
 import ast
 
 from grader.course_files import load_course
+from grader.judging.parsing import parsed
 from grader.repair.program_text import Definition
 
 
 def imports_of(text: str) -> dict[str, str]:
     """By name the statements of a program's top level that import it."""
     found: dict[str, str] = {}
-    for node in ast.parse(text).body:
+    for node in _statements(text):
         if isinstance(node, ast.Import):
             found |= {
                 a.asname or a.name: f"import {ast.unparse(a)}"
@@ -24,7 +25,7 @@ def imports_of(text: str) -> dict[str, str]:
 def names_bound(source: str) -> set[str]:
     """Names that the program itself has, on top level."""
     names: set[str] = set()
-    for node in ast.parse(source).body:
+    for node in _statements(source):
         if isinstance(node, ast.Import | ast.ImportFrom):
             names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -36,7 +37,7 @@ def names_bound(source: str) -> set[str]:
 
 def helpers(source: str, definition: Definition) -> list[str]:
     """The learner's functions that the definition calls, or one that it calls does; not those of other exercises."""
-    functions = {n.name: n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef)}
+    functions = {n.name: n for n in _statements(source) if isinstance(n, ast.FunctionDef)}
     others = functions.keys() - load_course().exercises.keys()
     found: list[str] = []
     reached: list[ast.AST] = [definition.node]
@@ -46,3 +47,9 @@ def helpers(source: str, definition: Definition) -> list[str]:
         found += new
         reached += [functions[name] for name in new]
     return found
+
+
+def _statements(text: str) -> list[ast.stmt]:
+    """Those of a program's top level; none of what is no program."""
+    tree = parsed(text)
+    return [] if tree is None else tree.body
