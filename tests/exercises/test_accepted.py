@@ -14,7 +14,7 @@ from tests.places import TESTS
 
 COURSE = load_course()
 ACCEPTED = sorted(path for path in (TESTS / "accepted").glob("*/*") if path.suffix in {".py", ".ipynb"})
-SEEDS = (range(2), pytest.param(range(2, 20), marks=pytest.mark.full))
+SEEDS = (range(2), pytest.param(range(2, 10), marks=pytest.mark.full))
 AT_LEAST = {"train_step": 6, "accumulate": 6}
 
 

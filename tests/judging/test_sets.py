@@ -13,7 +13,7 @@ from grader.observe.trace import Trace
 from tests.judging.examined import examined, quickly, runs_of
 
 SET_SEEDS = (0, 1)
-SETS_PER_EXERCISE = 5
+SETS_PER_EXERCISE = 3
 EXERCISES = quickly("train_step", "sgd_update", "lr_at")
 
 
