@@ -84,11 +84,13 @@ class Sandbox:
         if self._isolate and not probe().available:
             raise SandboxUnavailable(explain(probe()))
         self._limits = limits or Limits()
-        self._device, self._parcels = device, Parcels(lessons)
+        self._device = device
         self._cancelled = False
         self._forked = once and not self._isolate and can_fork(device)
         self.clock_ended = 0
         """How many exercises the clock has ended so far, not their processor time: a busy machine may be why."""
+        self._server: Server | None = self._begun()  # first: it imports torch while drivers are read here
+        self._parcels = Parcels(lessons)
         self._setting = Setting(
             imports=self._parcels.imported(),
             device=device,
@@ -96,7 +98,7 @@ class Sandbox:
             keep=bubblewrap.below_tmp(),
             ahead=not once,
         )
-        self._server: Server | None = self._start()
+        self._server.prepare(self._setting)
 
     def __enter__(self) -> Self:
         return self
@@ -161,15 +163,9 @@ class Sandbox:
         if self._cancelled:
             raise Cancelled
 
-    def _start(self) -> "Server":
+    def _begun(self) -> Server:
         forked = self._forked and can_fork(self._device)
-        return Server(
-            self._isolate,
-            self._device,
-            self._setting,
-            memory_bytes=self._limits.memory_bytes,
-            forked=forked,
-        )
+        return Server(self._isolate, self._device, memory_bytes=self._limits.memory_bytes, forked=forked)
 
     def _run_fork(
         self, tasks: Sequence[tuple[str, str]], seed: int, until: float
@@ -213,7 +209,8 @@ class Sandbox:
         if self._server is not None and not self._server.alive:
             self.close()
         if self._server is None:
-            self._server = self._start()
+            self._server = self._begun()
+            self._server.prepare(self._setting)
         self._server.ready()
         return self._server
 

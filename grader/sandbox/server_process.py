@@ -29,7 +29,6 @@ class Server:
         self,
         isolate: bool,
         device: str,
-        setting: Setting,
         *,
         memory_bytes: int,
         forked: bool = False,
@@ -60,8 +59,12 @@ class Server:
                     )
                 )
             self.ended = self._end_seen_by(stack)
-            frames.send(self.control, asdict(setting))
             self._resources = stack.pop_all()
+
+    def prepare(self, setting: Setting) -> None:
+        """Tell it how to prepare; it imports torch until then. A server that is gone is noticed in `ready`."""
+        with suppress(OSError):
+            frames.send(self.control, asdict(setting))
 
     def _end_seen_by(self, stack: ExitStack) -> int | None:
         """A file that can be read when the process has ended; None where the system has no such thing.
