@@ -20,7 +20,7 @@ from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.recorder import Recorder
 from grader.observe.values import as_number, type_name
 
-driver = Driver("train_gpt")
+driver = Driver("train_gpt", cost=1.5)
 
 _TRAIN_SIZES, _VAL_SIZES = (3, 2, 1, 4), (2, 4, 1)
 _WARMUP = 2

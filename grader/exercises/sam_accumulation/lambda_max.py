@@ -34,7 +34,7 @@ from grader.exercises.sam_accumulation._untouched import (
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
 
-driver = Driver("lambda_max")
+driver = Driver("lambda_max", cost=4)
 
 _VALUE_ATOL = 1e-5
 """Differences of gradients instead of a second derivative, and a float32 on the way out, are right too."""
