@@ -5,15 +5,18 @@ CUDA is not touched, nor is anything computed that would start threads: a proces
 
 from contextlib import suppress
 
-import torch
-
-from grader.course_files import load_course
 from grader.errors import HanstepError
+from grader.importing import uncollected
 
-torch.set_num_threads(1)  # there is a worker for each core
-_parameter = torch.nn.Parameter(torch.zeros(1))
-_optimizer = torch.optim.AdamW([_parameter])  # its first construction imports for two seconds
-_parameter.grad = torch.zeros(1)
-_optimizer.step()
-with suppress(HanstepError):  # told by whoever reads the course in order to use it
-    load_course()
+with uncollected():
+    import torch
+
+    from grader.course_files import load_course
+
+    torch.set_num_threads(1)  # there is a worker for each core
+    _parameter = torch.nn.Parameter(torch.zeros(1))
+    _optimizer = torch.optim.AdamW([_parameter])  # its first construction imports for a second
+    _parameter.grad = torch.zeros(1)
+    _optimizer.step()
+    with suppress(HanstepError):  # told by whoever reads the course in order to use it
+        load_course()

@@ -33,9 +33,8 @@ if TYPE_CHECKING:  # `get_ready` is called before anything has imported torch
 Work = Callable[["GradingRun", "Submission", Sandbox], "SubmissionResult"]
 """What is done with each submission: a function at the top of a module, so that a worker finds it there."""
 
-_PRELOADED = ("grader.classroom.grading",)
-"""What is imported before workers are forked: torch, which takes as long here as in the parent at the same time.
-What else a worker needs it imports while its sandbox warms up: waiting for that too would delay the first result."""
+_PRELOADED = ("grader.classroom.preloaded",)
+"""What is imported before workers are forked, while the parent imports torch too."""
 _MOST_MEMORY = 3 * 2**29
 """A worker that has come to hold more (1.5 GiB) is replaced, by one that has to play the mistakes anew."""
 _END_SECONDS = 10.0  # until a worker that was told to end is killed

@@ -14,6 +14,7 @@ import typer
 from grader.cli.terminal import complain, err, out, say
 from grader.cli.terminal import device as device_for
 from grader.errors import CommandError
+from grader.importing import uncollected
 
 if TYPE_CHECKING:
     from grader.classroom.journal import Journal
@@ -62,19 +63,20 @@ def grade(
         cgroups.divide(cgroups.own_group())  # before anything is started that would stand in the way
     if ray is None:
         workers.get_ready()  # while this process imports torch too
-    from grader.classroom.grading import MAX_SEED
-    from grader.classroom.journal import Journal, refuse_inside
-    from grader.classroom.run import GradingRun
-    from grader.cli.marks import receive_class, tell_marks
-    from grader.course_files import load_course
-    from grader.intake.receive import enrolled
-    from grader.marks.kept import OVERRIDES, POLICY, ROSTER
-    from grader.marks.marking import marked
-    from grader.report.class_table import class_table
-    from grader.report.gradebook import write_report
-    from grader.submission.class_folder import passed_over
+    with uncollected():
+        from grader.classroom.grading import MAX_SEED
+        from grader.classroom.journal import Journal, refuse_inside
+        from grader.classroom.run import GradingRun
+        from grader.cli.marks import receive_class, tell_marks
+        from grader.course_files import load_course
+        from grader.intake.receive import enrolled
+        from grader.marks.kept import OVERRIDES, POLICY, ROSTER
+        from grader.marks.marking import marked
+        from grader.report.class_table import class_table
+        from grader.report.gradebook import write_report
+        from grader.submission.class_folder import passed_over
 
-    course = load_course()
+        course = load_course()
     if sandbox not in ("auto", "bwrap", "none"):
         raise CommandError(f"--sandbox에는 auto, bwrap, none 가운데 하나를 주세요. 받은 값: '{sandbox}'")
     if seed is not None and seed > MAX_SEED:

@@ -8,6 +8,7 @@ import typer
 from grader.cli.terminal import device as device_for
 from grader.cli.terminal import out, say
 from grader.errors import CommandError, NothingToCheck
+from grader.importing import uncollected
 from grader.learning import SEED
 
 
@@ -59,14 +60,15 @@ def _content(file: Path) -> bytes | None:
 
 
 def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> bool:
-    from grader.classroom.grading import grade_one
-    from grader.classroom.run import GradingRun
-    from grader.course_files import load_course
-    from grader.learning.progress import Progress
-    from grader.report.text import print_feedback
-    from grader.submission.submission import read_submission
+    with uncollected():
+        from grader.classroom.grading import grade_one
+        from grader.classroom.run import GradingRun
+        from grader.course_files import load_course
+        from grader.learning.progress import Progress
+        from grader.report.text import print_feedback
+        from grader.submission.submission import read_submission
 
-    course = load_course()
+        course = load_course()
     if file.is_dir():
         raise CommandError(f"폴더예요: {file}. 파일 하나를 주세요. 반 전체는 grader grade {file}로 채점해요.")
     if not file.is_file():

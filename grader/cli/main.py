@@ -1,5 +1,6 @@
 """Where the command `grader` begins: its commands, and the one place that catches what goes wrong."""
 
+import gc
 import os
 import shlex
 import sys
@@ -41,7 +42,9 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Entry point."""
-    sys.exit(run(sys.argv[1:]))
+    status = run(sys.argv[1:])
+    gc.freeze()  # or Python looks through all of torch once more before it ends
+    sys.exit(status)
 
 
 def run(arguments: Sequence[str]) -> int:

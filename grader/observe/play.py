@@ -195,16 +195,21 @@ def _load_failure(program: Program, name: str) -> Failure | None:
     return program.failures.get(name) or Failure("NameError", ("NameError",), f"`{name}` 정의가 없어요")
 
 
+def set_random_state(seed: int) -> None:
+    """What `torch.manual_seed` does, for drivers."""
+    if torch.cuda.is_available():
+        torch.manual_seed(seed)
+    else:  # without its stack trace for each kind of device that is not there: a tenth of a short play's time
+        torch.default_generator.manual_seed(seed)
+
+
 @contextmanager
 def _untouched_process(seed: int) -> Iterator[None]:
     """Start from a known random state, and put the process back as it was."""
     python_state, numpy_state = random.getstate(), np.random.get_state()
     dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        if torch.cuda.is_available():
-            torch.manual_seed(seed)
-        else:  # without its stack trace for each kind of device that is not there: a tenth of a short play's time
-            torch.default_generator.manual_seed(seed)
+        set_random_state(seed)
         np.random.seed(seed)
         random.seed(seed)
         torch.set_default_dtype(torch.float32)

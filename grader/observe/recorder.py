@@ -205,7 +205,7 @@ class Recorder:
     def gradients_left(self) -> bool:
         """Whether some parameter holds a gradient that is not zero."""
         return self._model is not None and any(
-            p.grad is not None and bool(p.grad.ne(0).any()) for p in self._model.parameters()
+            p.grad is not None and bool(p.grad.any()) for p in self._model.parameters()
         )
 
     def finish(self) -> Run:
@@ -323,7 +323,7 @@ class Recorder:
         grads = [p.grad for p in self._model.parameters() if p.requires_grad]
         if all(g is None for g in grads):
             return "none"
-        return "set" if any(g is not None and bool(g.ne(0).any()) for g in grads) else "zero"
+        return "set" if any(g is not None and bool(g.any()) for g in grads) else "zero"
 
     def _flatten(self, tensors: Iterator[Tensor]) -> Array:
         return np.concatenate([t.detach().double().cpu().numpy().ravel() for t in tensors])

@@ -29,7 +29,7 @@ from grader.exercises.fixtures.classifiers import (
     scale_rates,
     sgd,
 )
-from grader.observe.play import Driver, Env, Stage
+from grader.observe.play import Driver, Env, Stage, set_random_state
 from grader.observe.trace import Fact
 
 driver = Driver("Snapshot")
@@ -71,7 +71,7 @@ def _scatter(env: Env) -> None:
     seed = env.number("another process")
     random.seed(seed)
     np.random.seed(seed)
-    torch.manual_seed(seed)
+    set_random_state(seed)
 
 
 def _train(held: _Objects, data: Sequence[Batch], env: Env) -> list[float]:

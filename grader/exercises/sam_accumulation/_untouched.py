@@ -18,7 +18,7 @@ from grader.exercises.fixtures.classifiers import (
     mlp,
     norm_dropout_mlp,
 )
-from grader.observe.play import Driver, Stage
+from grader.observe.play import Driver, Stage, set_random_state
 
 Measure = Callable[[Stage, Net, Batch], Any]
 """Makes the model tell the recorder of its forwards, sets the random state, and calls the student's function once."""
@@ -95,7 +95,7 @@ def add_state_scenarios(driver: Driver, check: str, measure: Measure) -> None:
         """Only whether it is as before: what a program drew in between is asked for elsewhere."""
         measure(stage, norm_dropout_mlp(stage.env).train(), *batches(stage.env, (6,)))
         after = torch.get_rng_state()
-        torch.manual_seed(stage.env.number("dropout"))  # as before the call
+        set_random_state(stage.env.number("dropout"))  # as before the call
         untouched = torch.equal(after, torch.get_rng_state())
         stage.recorder.fact("부른 다음의 난수 상태", "그대로" if untouched else "달라짐")
         record_that_it_looked(stage)
