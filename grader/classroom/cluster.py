@@ -12,11 +12,11 @@ from collections import deque
 from collections.abc import Generator, Sequence
 from typing import Any
 
+from grader.classroom.outcomes import sandbox_of
 from grader.classroom.run import GradingRun
 from grader.classroom.workers import Work
 from grader.errors import HanstepError
 from grader.feedback import SubmissionResult
-from grader.sandbox.sandbox import Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.submission import Submission
 
@@ -38,7 +38,7 @@ class _Worker:
 
     def __init__(self, run: GradingRun, work: Work) -> None:
         self._grading, self._work = run, work
-        self._sandbox = Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages)
+        self._sandbox = sandbox_of(run)
         from grader.classroom import warm  # noqa: F401  (the sandbox warms up at the same time)
 
     def run(self, submission: Submission) -> SubmissionResult:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 
-from grader.classroom.outcomes import Outcomes, run_submission
+from grader.classroom.outcomes import Outcomes, run_submission, sandbox_of
 from grader.classroom.run import GradingRun
 from grader.classroom.workers import results_here
 from grader.course import CourseError, Exercise
@@ -82,7 +82,7 @@ def grade_one(
     """
     from grader.classroom import warm  # noqa: F401  (before the sandbox, which may be a fork of this process)
 
-    sandbox = Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages, once=True)
+    sandbox = sandbox_of(run, once=True)
     with sandbox, meanwhile():
         return grade_in(run, submission, sandbox)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from grader import __version__
+from grader import __version__, exercises
 from grader.classroom.grading import digest
 from grader.classroom.run import GradingRun
 from grader.classroom.seal import Seal
@@ -27,6 +27,7 @@ UNFINISHED = "unfinished.jsonl"
 COMPLETE = "graded.jsonl"
 _BEFORE_SCHEMAS = "hanstep.results/1"
 """Schema of old journals, whose first line does not say its schema."""
+_DRIVERS = Path(exercises.__file__).parent
 _MAX_LINE = 2**26
 """Bytes; a student's result has some ten thousands."""
 _SETUP = "setup"
@@ -178,13 +179,16 @@ def _setup(run: GradingRun, sandbox: str) -> dict[str, Any]:
         "device": run.device,
         "sandbox": sandbox,
         "lessons": [lesson.id for lesson in run.lessons],
+        "added": list(run.added),
         "course": _course(run),
     }
 
 
 def _course(run: GradingRun) -> str:
-    """Fingerprint of what the class is graded by: this version, its solutions, known mistakes and points."""
+    """Fingerprint of what the class is graded by: this version, its drivers, solutions, known mistakes and points."""
     state = hashlib.sha256(__version__.encode())
+    for path in sorted(_DRIVERS.rglob("*.py")):
+        state.update(f"\0{path.relative_to(_DRIVERS)}\0".encode() + path.read_bytes())
     for lesson in run.lessons:
         folder = lesson.solution.parent
         for path in sorted([*folder.glob("*.toml"), *folder.glob("*.py")]):
@@ -195,7 +199,8 @@ def _course(run: GradingRun) -> str:
 def _in_words(setup: Mapping[str, Any]) -> str:
     lessons = " ".join(f"--lesson {lesson}" for lesson in setup["lessons"])
     isolation = " --sandbox none" if setup["sandbox"] == "none" else ""
-    return f"--seed {setup['seed']} --device {setup['device']}{isolation} {lessons}"
+    added = "".join(f" --package {shlex.quote(name)}" for name in setup.get("added", ()))
+    return f"--seed {setup['seed']} --device {setup['device']}{isolation}{added} {lessons}"
 
 
 def _read(path: Path, seal: Seal, run: GradingRun, sandbox: str, seed_given: bool) -> _Before | None:
@@ -262,7 +267,7 @@ def _refuse_other(setup: Mapping[str, Any], run: GradingRun, sandbox: str, seed_
     """Two gradings in one would be unfair: the run before went by other options or another course."""
     now = {**_setup(run, sandbox), "run": setup["run"]}
     if (seed_given and setup["seed"] != run.seed) or any(
-        now[key] != setup[key] for key in ("device", "sandbox", "lessons")
+        now[key] != setup.get(key) for key in ("device", "sandbox", "lessons", "added")
     ):
         raise JournalError(
             f"앞의 채점과 옵션이 달라요. 앞의 채점의 옵션은 {_in_words(setup)} 이에요. "

@@ -13,6 +13,15 @@ Outcomes = dict[str, Outcome | str]
 """For each exercise that was found: its outcome, or a Korean message if its cell does not parse."""
 
 
+def sandbox_of(run: GradingRun, *, once: bool = False) -> Sandbox:
+    """The sandbox that a grading run asks for; `once`: for one submission of one's own.
+
+    Raises:
+        SandboxUnavailable: submissions cannot be isolated here, and are to be.
+    """
+    return Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages, added=run.added, once=once)
+
+
 def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Outcomes:
     """Run all exercises a submission defines, in the order of the course.
 

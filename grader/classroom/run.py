@@ -22,6 +22,8 @@ class GradingRun:
     submission_seconds: float = 120.0
     """By the clock on the wall, after which no further exercise of a submission is begun. A whole right one takes
     about ten: it has room also where every processor has four others to serve."""
+    added: tuple[str, ...] = ()
+    """Installed packages, as pip calls them, that submissions may use beside those of the course."""
     ray: str | None = None
     """Address of a Ray cluster that grades; None: this machine does."""
 

@@ -225,7 +225,9 @@ def _serve(connection: Connection, run: "GradingRun", work: Work) -> None:
 
 def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
     try:
-        with Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages) as sandbox:
+        from grader.classroom.outcomes import sandbox_of
+
+        with sandbox_of(run) as sandbox:
             from grader.classroom import warm  # noqa: F401  (while the sandbox warms up)
 
             sandbox.wait_until_warm()

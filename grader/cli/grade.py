@@ -35,6 +35,10 @@ def grade(
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "auto",
     sandbox: Annotated[str, typer.Option(help="auto, bwrap, none")] = "auto",
+    package: Annotated[
+        list[str] | None,
+        typer.Option(help="제출물이 더 써도 되는 설치된 패키지 (여러 번 쓸 수 있어요). 예: pandas"),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="난수 시드. 같은 시드는 같은 결과를 내요", min=0)] = None,
     resume: Annotated[bool, typer.Option("--resume", help="멈춘 채점을 이어서 해요")] = False,
     changed_only: Annotated[
@@ -64,7 +68,6 @@ def grade(
     if ray is None:
         workers.get_ready()  # while this process imports torch too
     with uncollected():
-        from grader.classroom.grading import MAX_SEED
         from grader.classroom.journal import Journal, refuse_inside
         from grader.classroom.run import GradingRun
         from grader.cli.marks import receive_class, tell_marks
@@ -77,10 +80,7 @@ def grade(
         from grader.submission.class_folder import passed_over
 
         course = load_course()
-    if sandbox not in ("auto", "bwrap", "none"):
-        raise CommandError(f"--sandbox에는 auto, bwrap, none 가운데 하나를 주세요. 받은 값: '{sandbox}'")
-    if seed is not None and seed > MAX_SEED:
-        raise CommandError(f"--seed에는 {MAX_SEED} 이하의 수를 주세요. 받은 값: {seed}")
+    chosen_seed = _checked(sandbox, seed, package or ())
     lessons = tuple(course.lesson(key) for key in lesson or ())
     refuse_inside(out_dir, submissions)
     received, rules = receive_class(
@@ -90,10 +90,11 @@ def grade(
     run = GradingRun(
         course,
         lessons or course.lessons,
-        secrets.randbelow(MAX_SEED) if seed is None else seed,
+        chosen_seed,
         device_for(device),
         sandbox,
         jobs or (_MOST_JOBS if ray not in (None, "local") else os.cpu_count() or 1),
+        added=tuple(package or ()),
         ray=ray,
     )
     walls = "none" if sandbox == "none" else "bwrap"
@@ -102,6 +103,7 @@ def grade(
     )
     chosen = ["--out", str(out_dir), "--resume", "--device", run.device]
     chosen += [word for key in lesson or () for word in ("--lesson", key)]
+    chosen += [word for name in package or () for word in ("--package", name)]
     chosen += ["--sandbox", sandbox] if sandbox != "auto" else []
     chosen += ["--ray", ray] if ray else []
     again = shlex.join(["grader", "grade", str(submissions), *chosen])
@@ -115,6 +117,27 @@ def grade(
         say(unread)
     tell_marks(result)
     say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")
+
+
+def _checked(sandbox: str, seed: int | None, packages: Sequence[str]) -> int:
+    """The seed, drawn where none is given.
+
+    Raises:
+        CommandError: an option has a value that there is not.
+    """
+    from grader.classroom.grading import MAX_SEED
+    from grader.sandbox.packages import is_installed
+
+    if sandbox not in ("auto", "bwrap", "none"):
+        raise CommandError(f"--sandbox에는 auto, bwrap, none 가운데 하나를 주세요. 받은 값: '{sandbox}'")
+    if seed is not None and seed > MAX_SEED:
+        raise CommandError(f"--seed에는 {MAX_SEED} 이하의 수를 주세요. 받은 값: {seed}")
+    for name in packages:
+        if not is_installed(name):
+            raise CommandError(
+                f"설치되지 않은 패키지예요: '{name}'. 먼저 설치해 주세요: pip install {shlex.quote(name)}"
+            )
+    return secrets.randbelow(MAX_SEED) if seed is None else seed
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import site
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -64,14 +65,14 @@ def probe() -> Probe:
     return Probe(False, reason, remedy, detail)
 
 
-def isolated(device: str = "cpu") -> list[str]:
-    """`bwrap …`, to be followed by what runs inside."""
+def isolated(device: str = "cpu", added: Sequence[str] = ()) -> list[str]:
+    """`bwrap …`, to be followed by what runs inside; `added`: packages to be found beside the course's own."""
     bound = [*_python_directories(), *_site_directories()]
     arguments = [shutil.which("bwrap") or "bwrap", "--unshare-user", "--unshare-all", *_CAPABILITIES]
     arguments += ["--uid", "1000", "--gid", "1000", "--hostname", "hanstep"]
     arguments += [*_system(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
     arguments += _binds_and_masks(bound)
-    for path in (path for folder in _site_directories() for path in undeclared(folder)):
+    for path in (path for folder in _site_directories() for path in undeclared(folder, added)):
         arguments += _covered(path) if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
     for part in ("__init__.py", "observe", "sandbox/__init__.py", "sandbox/inside"):
         arguments += ["--ro-bind", str(PACKAGE / part), str(_INSIDE / "grader" / part)]

@@ -67,6 +67,7 @@ class Sandbox:
         limits: Limits | None = None,
         *,
         lessons: Sequence[str],
+        added: Sequence[str] = (),
         once: bool = False,
     ) -> None:
         """Start the server; it warms up while others start.
@@ -76,6 +77,7 @@ class Sandbox:
             device: `cpu`, or `cuda` (then each job starts CUDA anew: a warmed one cannot be forked).
             limits: of one exercise.
             lessons: names of the lessons' packages in `grader.exercises`.
+            added: installed packages, as pip calls them, that submissions find beside those of the course.
             once: for one submission of one's own. Without isolation the server is then a fork of this process, where
                 that is safe; nothing is imported ahead that only some submissions need.
         """
@@ -86,6 +88,7 @@ class Sandbox:
             raise SandboxUnavailable(explain(probe()))
         self._limits = limits or Limits()
         self._device = device
+        self._added = added
         self._cancelled = False
         self._forked = once and not self._isolate and can_fork(device)
         self.clock_ended = 0
@@ -171,7 +174,13 @@ class Sandbox:
 
     def _begun(self) -> Server:
         forked = self._forked and can_fork(self._device)
-        return Server(self._isolate, self._device, memory_bytes=self._limits.memory_bytes, forked=forked)
+        return Server(
+            self._isolate,
+            self._device,
+            memory_bytes=self._limits.memory_bytes,
+            added=self._added,
+            forked=forked,
+        )
 
     def _run_fork(
         self, tasks: Sequence[tuple[str, str]], seed: int, until: float

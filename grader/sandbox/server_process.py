@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 
@@ -31,6 +32,7 @@ class Server:
         device: str,
         *,
         memory_bytes: int,
+        added: Sequence[str] = (),
         forked: bool = False,
     ) -> None:
         self._warm = False
@@ -42,7 +44,7 @@ class Server:
             stack.callback(self.control.close)
             command = bubblewrap.python(bubblewrap.search_path(isolate=isolate), _MAIN)
             if isolate:
-                command = [*bubblewrap.isolated(device), *command]
+                command = [*bubblewrap.isolated(device, added), *command]
                 command = cgroups.limited(command, memory_bytes, stack)
             with inside:
                 self._process = (

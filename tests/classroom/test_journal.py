@@ -23,7 +23,14 @@ from tests.report import samples
 
 COURSE = samples.course()
 RUN = GradingRun(COURSE, COURSE.lessons, seed=7)
-SETUP = {"schema": SCHEMA, "seed": 7, "device": "cpu", "sandbox": "bwrap", "lessons": ["01"]}
+SETUP = {
+    "schema": SCHEMA,
+    "seed": 7,
+    "device": "cpu",
+    "sandbox": "bwrap",
+    "lessons": ["01"],
+    "added": [],
+}
 NAMES = ("김하윤", "박지우", "이서준")
 
 Class = list[Submission]
