@@ -109,6 +109,13 @@ def hint(name: Annotated[str, typer.Argument(help="연습 문제 이름")]) -> N
     out.print(notebook.hint(name).text, markup=False, highlight=False)
 
 
+def update(folder: Annotated[Path, typer.Argument(help="레슨이 있는 폴더")] = Path("hanstep")) -> None:
+    """강의의 새 판을 내 노트북에 합쳐요. 내가 쓴 셀은 그대로 남아요."""
+    from grader.learning.update import update as merge_new_editions
+
+    merge_new_editions(folder, say)
+
+
 def reset(
     name: Annotated[str, typer.Argument(help="연습 문제 이름 또는 레슨 번호")],
     folder: Annotated[Path, typer.Option(help="레슨이 있는 폴더")] = Path("."),

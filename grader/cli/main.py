@@ -26,6 +26,7 @@ for command in (
     learner.watch,
     learner.hint,
     learner.reset,
+    learner.update,
     learner.progress,
     grade.grade,
     instructor.mark,

@@ -3,35 +3,24 @@
 Grading does not use this module. What a learner wrote stays: only a copy that nobody has changed is overwritten.
 """
 
-import hashlib
 import importlib
 import importlib.util
-import json
 import os
 import shlex
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
 
 from grader.course import Course, Exercise, Lesson
 from grader.course_files import load_course
-from grader.errors import HanstepError
 from grader.files import write_whole
+from grader.learning import update
+from grader.learning.folder import Copied, Report, StartError, back_up, digest, free_name, load
 from grader.learning.progress import Progress
 from grader.paths import asset_path, lessons_path
-
-MANIFEST = ".hanstep.json"
-"""In the learner's folder: SHA-256 of each lesson, and of each file beside them, as it was last copied."""
-
-Report = Callable[[str], None]
-
-
-class StartError(HanstepError):
-    """The folder cannot be used as asked."""
 
 
 def prepare(folder: Path, report: Report = print) -> list[Path]:
@@ -133,12 +122,16 @@ def reset(place: Path, name: str, report: Report = print) -> Path:
     notebook = _find_notebook(place, lesson)
     try:
         fresh = None if exercise is None else _with_fresh_cell(notebook, lesson, exercise)
-        backup = _back_up(notebook)
+        backup = back_up(notebook)
         write_whole(notebook, lesson.notebook.read_bytes() if fresh is None else fresh)
     except PermissionError as error:
         raise StartError(
             f"{error.filename or notebook}에 쓸 권한이 없어요. 파일과 폴더의 권한을 확인해 주세요."
         ) from error
+    if exercise is None:
+        copied = Copied(notebook.parent)
+        copied.begins(lesson.notebook)
+        copied.save()
     progress = Progress.load()
     for one in [exercise] if exercise else lesson.exercises:
         progress.forget(one.name)
@@ -149,19 +142,22 @@ def reset(place: Path, name: str, report: Report = print) -> Path:
 
 
 def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:
-    copied = _read_manifest(folder)
+    copied = Copied(folder)
     notebooks = {lesson.name: lesson.notebook for lesson in course.lessons}
     templates = {path.name: path for path in sorted(lessons_path().glob("*.py"))}
     for name, source in {**notebooks, **templates}.items():
-        copied[name] = _copy(source, folder / source.name, copied.get(name), report)
-    write_whole(folder / MANIFEST, json.dumps(copied, indent=1, sort_keys=True) + "\n")
+        _copy(source, folder / source.name, name, copied, report)
+    copied.save()
     return [folder / notebook.name for notebook in notebooks.values()]
 
 
-def _copy(source: Path, target: Path, last: str | None, report: Report) -> str:
-    """Copy one file, unless the learner changed it since the `last` copy; its digest."""
-    newest = _digest(source)
-    there = _digest(target) if target.exists() else None
+def _copy(source: Path, target: Path, name: str, copied: Copied, report: Report) -> None:
+    """Copy one file, unless the learner changed it since the last copy."""
+    newest, last = digest(source), copied.last(name)
+    there = digest(target) if target.exists() else None
+    copied.note(name, newest)
+    if there in (None, newest, last):
+        copied.begins(source)
     if there is None:
         write_whole(target, source.read_bytes())
         report(f"복사했어요: {target}")
@@ -172,34 +168,14 @@ def _copy(source: Path, target: Path, last: str | None, report: Report) -> str:
         report(f"새 판으로 바꿨어요 (고친 곳이 없었어요): {target}")
     elif newest == last:
         report(f"쓰던 것을 그대로 둬요: {target}")
+    elif source.suffix == ".ipynb" and last is not None:
+        report(f"쓰던 것을 그대로 둬요: {target}")
+        report(f"강의의 새 판이 있어요. 내가 쓴 셀을 지키며 합치려면: {update.command(target.parent)}")
+        copied.note(name, last)  # it is said until it is done
     else:
-        beside = _free_name(target, "새판")
+        beside = free_name(target, "새판")
         write_whole(beside, source.read_bytes())
         report(f"쓰던 것을 그대로 두고, 강의의 새 판은 옆에 뒀어요: {beside}")
-    return newest
-
-
-def _read_manifest(folder: Path) -> dict[str, str]:
-    try:
-        document = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        return {str(name): str(digest) for name, digest in document.items()}
-    except (OSError, ValueError, AttributeError):
-        return {}
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _free_name(path: Path, word: str) -> Path:
-    candidates = (path.with_name(f"{path.stem}-{word}{n}{path.suffix}") for n in ("", *range(2, 10_000)))
-    return next(candidate for candidate in candidates if not candidate.exists())
-
-
-def _back_up(notebook: Path) -> Path:
-    backup = _free_name(notebook, f"백업-{time.strftime('%Y%m%d-%H%M%S')}")
-    write_whole(backup, notebook.read_bytes())
-    return backup
 
 
 def _lesson_key(course: Course, name: str) -> str:
@@ -232,10 +208,10 @@ def _with_fresh_cell(notebook: Path, lesson: Lesson, exercise: Exercise) -> byte
     nbformat: Any = importlib.import_module("nbformat")  # Any: it is only partly typed
     tag = f"exercise:{exercise.name}"
     try:
-        document = _load(notebook)
+        document = load(notebook)
     except StartError as error:
         raise StartError(f"{error} {_whole_lesson(lesson, notebook)}") from error
-    cells, starters = _tagged(document, tag), _tagged(_load(lesson.notebook), tag)
+    cells, starters = _tagged(document, tag), _tagged(load(lesson.notebook), tag)
     if not cells or not starters:
         raise StartError(f"{notebook}에 {exercise.name} 연습 셀이 없어요. {_whole_lesson(lesson, notebook)}")
     for cell in cells:
@@ -247,14 +223,6 @@ def _with_fresh_cell(notebook: Path, lesson: Lesson, exercise: Exercise) -> byte
 def _whole_lesson(lesson: Lesson, notebook: Path) -> str:
     command = f"grader reset {lesson.id} --folder {shlex.quote(str(notebook))}"
     return f"레슨 전체를 되돌리려면 (쓰던 것은 백업으로 남아요): {command}"
-
-
-def _load(path: Path) -> Any:
-    nbformat: Any = importlib.import_module("nbformat")
-    try:
-        return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
-    except (OSError, UnicodeDecodeError, nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
-        raise StartError(f"노트북으로 읽을 수 없어요: {path} ({type(error).__name__}).") from error
 
 
 def _tagged(document: Any, tag: str) -> Sequence[Any]:

@@ -102,18 +102,26 @@ def test_a_second_start_leaves_work_alone(course: Course, folder: Path) -> None:
 
 
 def test_a_new_edition_replaces_only_what_nobody_changed(course: Course, folder: Path) -> None:
+    """What was changed waits for `grader update`; a template, which has no cells, gets its new edition beside it."""
+    template = paths.lessons_path("loop_template.py")
+    template.write_text("1", encoding="utf-8")
     work, untouched = prepare(folder, lambda _: None)
     work.write_text("내 답", encoding="utf-8")
+    (folder / template.name).write_text("내 것", encoding="utf-8")
     for lesson in course.lessons:
         lesson.notebook.write_text(notebook(("", "새 판")), encoding="utf-8")
+    template.write_text("2", encoding="utf-8")
     _, said = told(lambda report: prepare(folder, report))
-    beside = folder / "01_add-새판.ipynb"
+    beside = folder / "loop_template-새판.py"
     assert work.read_text(encoding="utf-8") == "내 답"
-    assert sources(beside) == sources(untouched) == ["새 판"]
+    assert sources(untouched) == ["새 판"]
+    assert beside.read_text(encoding="utf-8") == "2"
     assert str(beside) in said
     _, again = told(lambda report: prepare(folder, report))
     assert "옆에" not in again, "told once"
-    assert len(list(folder.glob("*.ipynb"))) == 3
+    assert f"grader update '{folder}'" in said
+    assert "grader update" in again, "told until it is done"
+    assert len(list(folder.glob("*.ipynb"))) == 2
 
 
 def test_files_that_are_not_from_here_stay(course: Course, folder: Path) -> None:
@@ -177,7 +185,7 @@ def test_an_exercise_goes_back_to_its_start_and_the_old_one_is_kept(
     backup, said = told(lambda report: reset(where, "add", report))
     assert sources(work) == ["처음", "내 메모"]
     assert sources(backup) == ["내 답", "내 메모"]
-    assert "백업" in backup.name
+    assert backup.parent == work.parent / "백업"
     assert str(backup) in said
     assert "add" not in Progress.load().exercises
 
