@@ -1,10 +1,11 @@
-"""Commands for learners: copy the lessons, check one's own file, show hints and progress."""
+"""Commands for learners: copy the lessons, check one's own file, show hints, start over."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from grader.cli.road import DataDir
 from grader.cli.terminal import device as device_for
 from grader.cli.terminal import out, say
 from grader.errors import CommandError, NothingToCheck
@@ -16,6 +17,7 @@ def start(
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="브라우저를 열어요. 열지 않으면 주소만 알려 줘요")
     ] = True,
+    data_dir: DataDir = None,
 ) -> None:
     """레슨을 폴더에 복사하고 JupyterLab을 열어요."""
     from grader.learning.start import open_lab, prepare
@@ -29,6 +31,7 @@ def check(
     exercise: Annotated[str | None, typer.Option(help="이 연습 문제만")] = None,
     seed: Annotated[int, typer.Option(help="난수 시드", min=0, show_default=False)] = SEED,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "cpu",
+    data_dir: DataDir = None,
 ) -> None:
     """내 파일을 확인해요. 종료 코드는 모두 통과하면 0, 아니면 1이에요."""
     raise typer.Exit(0 if _check_file(file, exercise, seed, device) else 1)
@@ -62,8 +65,9 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> boo
     from grader.classroom.grading import grade_one
     from grader.classroom.run import GradingRun
     from grader.course_files import load_course
+    from grader.learning.gain import recorded_check
     from grader.learning.progress import Progress
-    from grader.report.text import print_feedback
+    from grader.report.text import print_feedback, print_standing
     from grader.submission.submission import read_submission
 
     course = load_course()
@@ -93,12 +97,16 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> boo
         raise NothingToCheck(f"{file}의 연습 문제는 아직 비어 있어요. 채운 다음 다시 확인해 보세요.")
     learner = Progress.load()
     for feedback in shown:
-        learner.record_check(feedback.exercise, feedback.status == "passed")
+        source = submission.source_for(feedback.exercise)
+        gain = recorded_check(learner, feedback, "" if source is None else source.text)
         print_feedback(out, feedback)
+        print_standing(out, gain.lines)
+    for notice in learner.take_notices():
+        say(notice)
     return all(f.status == "passed" for f in shown)
 
 
-def hint(name: Annotated[str, typer.Argument(help="연습 문제 이름")]) -> None:
+def hint(name: Annotated[str, typer.Argument(help="연습 문제 이름")], data_dir: DataDir = None) -> None:
     """다음 힌트를 하나 보여 줘요. 마지막 힌트가 정답이에요."""
     from grader.course_files import load_course
     from grader.learning import notebook
@@ -110,28 +118,9 @@ def hint(name: Annotated[str, typer.Argument(help="연습 문제 이름")]) -> N
 def reset(
     name: Annotated[str, typer.Argument(help="연습 문제 이름 또는 레슨 번호")],
     folder: Annotated[Path, typer.Option(help="레슨이 있는 폴더")] = Path("."),
+    data_dir: DataDir = None,
 ) -> None:
     """연습 문제나 레슨을 처음 상태로 되돌려요. 쓰던 것은 백업으로 남겨요."""
     from grader.learning import start as starting
 
     starting.reset(folder, name, say)
-
-
-def progress() -> None:
-    """어디까지 통과했는지 보여 줘요."""
-    from rich.table import Table
-
-    from grader.course_files import load_course
-    from grader.learning.progress import ExerciseProgress, Progress
-    from grader.report.words import KIND_NAMES
-
-    learner = Progress.load()
-    table = Table(title="진도")
-    for column in ("레슨", "연습 문제", "통과", "확인", "힌트"):
-        table.add_column(column)
-    for exercise in load_course().exercises.values():
-        entry = learner.exercises.get(exercise.name, ExerciseProgress())
-        row = ("통과" if entry.passed else "", entry.checks, entry.hints)
-        title = " · ".join(filter(None, (KIND_NAMES.get(exercise.kind), exercise.title)))
-        table.add_row(exercise.lesson, f"{title} ({exercise.name})", *(str(v or "") for v in row))
-    out.print(table)
