@@ -33,13 +33,15 @@ class Gain:
 
 
 def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
-    """Record a check and say what it has brought.
+    """Record a check and say what it has brought. A function that is still empty was not tried yet.
 
     Args:
         learner: gets the check.
         feedback: what was said of it.
         source: of the learner's file or cell.
     """
+    if not feedback.begun:
+        return Gain(False)
     name, passed = feedback.exercise, feedback.status == "passed"
     before, earlier = standing(learner.history), learner.history.exercise(name).ever_passed
     calls = load_rewards().orders.get(name, ()) if passed else ()
