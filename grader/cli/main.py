@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from grader.cli import author, grade, instructor, learner
+from grader.cli import author, grade, instructor, learner, road
 from grader.cli.terminal import complain
 from grader.errors import HanstepError
 
@@ -20,14 +20,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="한 스텝: PyTorch 학습 루프 강의와 채점기",
 )
+app.command("start")(learner.start)
+app.command("next")(road.next_)
 for command in (
-    learner.start,
     learner.check,
     learner.watch,
     learner.hint,
     learner.reset,
     learner.update,
-    learner.progress,
+    road.progress,
     grade.grade,
     instructor.mark,
     instructor.export,

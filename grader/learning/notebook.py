@@ -4,7 +4,7 @@ import inspect
 import linecache
 import types
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from grader.course import CourseError, Exercise
@@ -14,7 +14,9 @@ from grader.judging.assess import MESSAGES, Origin, assess, out_of_time, without
 from grader.judging.reference import reference
 from grader.learning import SEED
 from grader.learning.child_process import ChildProcess
+from grader.learning.gain import describe, pass_notes, recorded_check
 from grader.learning.progress import Progress
+from grader.learning.shown import Shown
 from grader.learning.time_limit import time_limit
 from grader.observe.play import TimeLimit, play
 from grader.observe.program import Program
@@ -25,26 +27,6 @@ from grader.submission.cells import Cell
 from grader.submission.file import carried_names
 
 _SECONDS_PER_EXERCISE = 20.0
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What a cell shows: HTML where the front end can, the same in plain text elsewhere."""
-
-    html: str
-    text: str
-    feedback: Feedback | None = None
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Mapping[str, str]:
-        return {"text/plain": self.text, "text/html": self.html}
-
-    def __repr__(self) -> str:
-        return self.text
-
-    @property
-    def passed(self) -> bool:
-        """Whether every check passed."""
-        return self.feedback is not None and self.feedback.status == "passed"
 
 
 def check(
@@ -71,15 +53,19 @@ def check(
         feedback = _checked(exercise, function, device, seconds)
     except _KernelIsBroken:
         return _message(_BROKEN)
-    notes = (*feedback.notes, *_leaning_notes(function))
-    feedback = replace(feedback, notes=notes)
     learner = Progress.load()
-    learner.record_check(exercise.name, feedback.status == "passed")
-    left = len(exercise.hints) - learner.exercises[exercise.name].hints
-    standing = _standing(exercise, learner) if feedback.status == "passed" else ""
+    gain = recorded_check(learner, feedback, _program(exercise, function)[1].source)
+    notes = (*feedback.notes, *_leaning_notes(function), *learner.take_notices())
+    feedback = replace(feedback, notes=notes)
+    left = len(exercise.hints) - learner.history.exercise(exercise.name).hints
+    if feedback.status != "passed":
+        return Shown(feedback_html(feedback, total_hints=left), feedback_text(feedback), feedback)
+    told = pass_notes(load_course(), exercise, learner, gain)
+    following = told.following
+    onward = None if following is None else (describe(following), following.section.link)
     return Shown(
-        feedback_html(feedback, total_hints=left, standing=standing),
-        feedback_text(feedback, standing=standing),
+        feedback_html(feedback, standing=(told.lesson, *told.brought), onward=onward),
+        feedback_text(feedback, standing=told.lines),
         feedback,
     )
 
@@ -99,19 +85,6 @@ def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
         )
     seen = found.hints[: Progress.load().next_hint(found.name, total)]
     return Shown(hint_html(found.title, seen, total), hint_text(found.title, seen, total))
-
-
-def _standing(exercise: Exercise, learner: Progress) -> str:
-    """How far the learner is in the lesson, and where to go from its end."""
-    lessons = load_course().lessons
-    index = next(i for i, lesson in enumerate(lessons) if lesson.id == exercise.lesson)
-    names = [e.name for e in lessons[index].counted]
-    passed = sum(name in learner.exercises and learner.exercises[name].passed for name in names)
-    if passed < len(names):
-        return f"레슨 {exercise.lesson}의 연습 함수 {len(names)}개 가운데 {passed}개를 통과했어요."
-    following = lessons[index + 1] if index + 1 < len(lessons) else None
-    onward = f" 다음 레슨: {following.id} {following.title}" if following else ""
-    return f"레슨 {exercise.lesson}의 연습 함수 {len(names)}개를 모두 통과했어요.{onward}"
 
 
 _BROKEN = (

@@ -79,6 +79,7 @@ def _verdict(asked: Prediction, measured: str | None) -> str:
             "아직 예측을 고르지 않아 까닭을 보여 주지 않습니다. "
             f"위에서 고르거나 {_example(asked)}처럼 적어 실행하세요."
         )
+    Progress.load().record_verdict(asked.id, chosen, answer)
     other = f" 강의를 만든 컴퓨터에서는 {asked.answer}였습니다." if answer != asked.answer else ""
     if chosen == answer:
         return f"**예측 {chosen}, 결과 {answer}. 맞았습니다.**{other} {asked.because}"

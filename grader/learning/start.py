@@ -20,6 +20,7 @@ from grader.files import write_whole
 from grader.learning import update
 from grader.learning.folder import Copied, Report, StartError, back_up, digest, free_name, load
 from grader.learning.progress import Progress
+from grader.learning.road import next_exercise
 from grader.paths import asset_path, lessons_path
 
 
@@ -79,9 +80,9 @@ def lab_command(folder: Path, course: Course) -> list[str]:
     there = [lesson for lesson in course.lessons if (folder / lesson.notebook.name).is_file()]
     if not there:
         raise StartError(f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {folder}")
-    passed = {name for name, entry in Progress.load().exercises.items() if entry.passed}
-    todo = [lesson for lesson in there if any(e.name not in passed for e in lesson.exercises)]
-    page = f"/lab/tree/{quote((todo or there)[0].notebook.name)}"
+    following = next_exercise(Course(course.title, course.tagline, tuple(there)), Progress.load().passed)
+    lesson = there[0] if following is None else course.lesson(following.lesson)
+    page = f"/lab/tree/{quote(lesson.notebook.name)}"
     command = [
         sys.executable,
         "-m",

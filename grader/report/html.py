@@ -58,7 +58,12 @@ def page(template: str, **values: Any) -> str:
 
 
 def feedback_html(
-    feedback: Feedback, *, hints: Sequence[str] = (), total_hints: int = 0, standing: str = ""
+    feedback: Feedback,
+    *,
+    hints: Sequence[str] = (),
+    total_hints: int = 0,
+    standing: Sequence[str] = (),
+    onward: tuple[str, str] | None = None,
 ) -> str:
     """The card of one feedback.
 
@@ -66,7 +71,8 @@ def feedback_html(
         feedback: what there is to say; everything in it is escaped.
         hints: the course's hints shown so far, repeated at the end of the card.
         total_hints: how many the exercise has; above `len(hints)` the card says how to get the next one.
-        standing: a Korean line about the learner's progress.
+        standing: Korean lines about the learner's progress.
+        onward: what comes next, and the link to it.
     """
     diagnosis = feedback.diagnosis
     pairs = timeline.align(diagnosis.yours, diagnosis.right)
@@ -85,7 +91,8 @@ def feedback_html(
             recipe=_bars(diagnosis.recipe),
             hints=tuple(hints),
             total_hints=total_hints,
-            standing=standing,
+            standing=tuple(standing),
+            onward=onward,
         )
     )
     return card

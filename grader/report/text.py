@@ -14,7 +14,7 @@ from grader.feedback import Feedback, Named, Recipe
 from grader.report import formulas, plain_text, timeline, words
 from grader.report.class_table import class_table
 
-__all__ = ["class_table", "feedback_text", "hint_text", "print_feedback"]
+__all__ = ["class_table", "feedback_text", "hint_text", "print_feedback", "print_standing"]
 
 _STYLES = {"passed": "bold green", "failed": "bold red", "error": "bold red", "missing": "bold"}
 _LABEL = "dim"
@@ -22,10 +22,10 @@ _INDENT = 2
 _BAR_CELLS = 30
 
 
-def feedback_text(feedback: Feedback, width: int = 80, *, standing: str = "") -> str:
+def feedback_text(feedback: Feedback, width: int = 80, *, standing: Sequence[str] = ()) -> str:
     """The feedback as plain text of at most `width` columns (Hangul takes two).
 
-    `standing` is a Korean line about the learner's progress.
+    `standing` are Korean lines about the learner's progress.
     """
     console = Console(
         file=io.StringIO(),
@@ -37,14 +37,19 @@ def feedback_text(feedback: Feedback, width: int = 80, *, standing: str = "") ->
     )
     with console.capture() as captured:
         print_feedback(console, feedback)
-        if standing:
-            console.print(_indented(_prose(standing)))
+        print_standing(console, standing)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def print_feedback(console: Console, feedback: Feedback) -> None:
     """Print the feedback on a terminal, in colour where there is any."""
     console.print(Group(*_blocks(feedback, console.width)), highlight=False)
+
+
+def print_standing(console: Console, lines: Iterable[str]) -> None:
+    """Print lines about the learner's progress below a feedback."""
+    for line in lines:
+        console.print(_indented(_prose(line)), highlight=False)
 
 
 def hint_text(title: str, seen: Sequence[str], total: int) -> str:

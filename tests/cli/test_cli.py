@@ -95,7 +95,9 @@ def test_a_check_counts_in_the_progress(ended: Ended, tmp_path: Path) -> None:
     assert code == 0, said
     _, said = ended("progress")
     (row,) = [line for line in said.splitlines() if "(train_step)" in line]
-    assert "통과" in row
+    assert "✓" in row
+    assert "레벨 2" in said
+    assert "다음 클리핑과 스케줄러" in said
 
 
 @pytest.mark.parametrize(("chosen", "seed"), [(["--seed", "0"], 0), (["--seed", "7"], 7), ([], SEED)])

@@ -324,7 +324,8 @@ def test_a_pass_says_how_far_the_lesson_is() -> None:
     shown = [checked(RIGHT[name], name) for name in RIGHT]
     assert f"{total}개 가운데 1개를 통과했어요" in shown[0].text
     assert f"{total}개 가운데 1개를 통과했어요" in shown[0].html
-    assert f"{total}개를 모두 통과했어요. 다음 레슨: 02" in shown[-1].text
+    assert f"{total}개를 모두 통과했어요" in shown[-1].text
+    assert "(레슨 02 학습 루프 해부" in shown[-1].text
 
 
 def test_what_a_student_puts_in_a_counters_place_is_no_error_of_the_recorder() -> None:

@@ -1,6 +1,5 @@
 """`predict` and `reveal`, as cells of a notebook and in a terminal."""
 
-import json
 from typing import Any
 
 import pytest
@@ -98,14 +97,6 @@ def test_a_kept_letter_that_is_no_choice_counts_as_none(capsys: pytest.CaptureFi
     out = capsys.readouterr().out
     assert "지난번에" not in out
     assert "아직 예측을 고르지 않아" in out
-
-
-def test_progress_from_before_there_were_predictions_is_read() -> None:
-    path = Progress.path()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"exercises": {"fit": {"passed": True, "checks": 1, "hints": 0}}}))
-    assert Progress.load().predictions == {}
-    assert Progress.load().exercises["fit"].passed
 
 
 def test_buttons_choose_and_the_reason_appears_where_it_was_missing(

@@ -1,0 +1,86 @@
+"""One thing that a learner did. Progress is a set of these: whatever is told of it is computed from them.
+
+| kind          | what           | detail                                                              |
+|---------------|----------------|---------------------------------------------------------------------|
+| `check`       | the exercise   | `passed`; `mistakes`: ids, where it did not; `order`: of its calls   |
+| `hint`        | the exercise   | `number`, from 1                                                     |
+| `reset`       | the exercise   |                                                                      |
+| `prediction`  | its id         | `letter`                                                             |
+| `verdict`     | prediction's id| `letter` that stood when the answer was first told; `answer`         |
+| `achievement` | its id         |                                                                      |
+"""
+
+import hashlib
+import time
+import uuid
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+_Name = Annotated[str, Meta(min_length=1, max_length=2_000)]
+
+
+class Event(Struct, frozen=True, forbid_unknown_fields=True):
+    """What happened, when. Two events of the same id are the same: that is all that merging needs."""
+
+    id: _Name
+    at: Annotated[float, Meta(ge=0, le=1e11)]
+    """Seconds since 1970."""
+    kind: _Name
+    what: _Name
+    detail: dict[str, Any] = {}
+
+
+def happened(kind: str, what: str, **detail: Any) -> Event:
+    """Something that happens now."""
+    return Event(uuid.uuid4().hex, time.time(), kind, what, detail)
+
+
+def in_order(events: "dict[str, Event]") -> list[Event]:
+    """By time; the same order on every machine that has these events."""
+    return sorted(events.values(), key=lambda event: (event.at, event.id))
+
+
+_MOST = 1_000
+"""Checks or hints that are taken over of one exercise: the file could have been written by hand."""
+
+
+class _Exercise(Struct):
+    passed: bool = False
+    checks: int = 0
+    hints: int = 0
+
+
+class _Document(Struct):
+    exercises: dict[_Name, _Exercise]
+    predictions: dict[_Name, str] = {}
+
+
+def events_of_json(text: bytes, at: float) -> list[Event]:
+    """What `progress.json`, in which progress lay up to version 0.2, says: as events that happened then.
+
+    Args:
+        text: the file's content.
+        at: when it was last written.
+
+    Returns:
+        Always the same ids for the same content; nothing where the file is not readable.
+    """
+    try:
+        document = msgspec.json.decode(text, type=_Document)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+    told: list[tuple[str, str, dict[str, Any]]] = []
+    for name, entry in document.exercises.items():
+        told += [("hint", name, {"number": n + 1}) for n in range(min(entry.hints, _MOST))]
+        checks = max(min(entry.checks, _MOST), int(entry.passed))
+        told += [("check", name, {"passed": entry.passed and n == checks - 1}) for n in range(checks)]
+    told += [("prediction", name, {"letter": letter}) for name, letter in document.predictions.items()]
+    found, seen = [], dict[tuple[str, str], int]()
+    for place, (kind, what, detail) in enumerate(told):
+        number = seen[kind, what] = seen.get((kind, what), 0) + 1
+        name = hashlib.sha256(f"progress.json\0{kind}\0{what}\0{number}".encode()).hexdigest()[:32]
+        moment = max(0.0, at - 1e-3 * (len(told) - place))  # in this order
+        found.append(Event(name, moment, kind, what, detail))
+    return found

@@ -1,0 +1,85 @@
+"""A learner's own file, checked from the command line as a notebook's `check` does it, in a process of its own."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+from grader.classroom import grading
+from grader.classroom.run import GradingRun
+from grader.course import Course, Exercise
+from grader.errors import CommandError, NothingToCheck
+from grader.feedback import Feedback
+from grader.learning import SEED
+from grader.submission.submission import Submission, read_submission
+
+
+def refuse_no_file(file: Path) -> None:
+    """Let nothing pass but a file.
+
+    Raises:
+        CommandError: it is a folder, or is not there.
+    """
+    if file.is_dir():
+        raise CommandError(f"폴더예요: {file}. 파일 하나를 주세요. 반 전체는 grader grade {file}로 채점해요.")
+    if not file.is_file():
+        raise CommandError(f"파일이 없어요: {file}. 경로를 확인해 주세요.")
+
+
+class OwnFile:
+    """One reading of the file."""
+
+    def __init__(self, file: Path, course: Course) -> None:
+        """Read it.
+
+        Raises:
+            CommandError: there is no such file.
+            NothingToCheck: it cannot be read, or holds no exercise.
+        """
+        refuse_no_file(file)
+        self.submission: Submission = read_submission(file, tuple(course.exercises))
+        if self.submission.unreadable:
+            broken = self.submission.unreadable[0]
+            raise NothingToCheck(f"{broken.name}: {broken.message}")
+        self.exercises = tuple(e for e in course.exercises.values() if self.source(e.name))
+        """Those that it holds, in the course's order."""
+        if not self.exercises:
+            listed = ", ".join(course.exercises)
+            raise NothingToCheck(f"{file}에서 연습 문제를 찾지 못했어요. 있는 연습 문제: {listed}")
+        self._course = course
+
+    def source(self, exercise: str) -> str:
+        """The text in which the exercise is defined; empty where it is not there."""
+        found = self.submission.source_for(exercise)
+        return "" if found is None else found.text
+
+    def check(
+        self,
+        exercises: tuple[Exercise, ...],
+        *,
+        seed: int = SEED,
+        device: str = "cpu",
+        meanwhile: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> tuple[Feedback, ...]:
+        """Run some of the exercises.
+
+        Args:
+            exercises: which.
+            seed: of the scenarios.
+            device: `cpu` or `cuda`.
+            meanwhile: entered while they run.
+
+        Returns:
+            A feedback each, in the course's order; none for a warm-up or bonus task that was not begun.
+        """
+        chosen = {exercise.name for exercise in exercises}
+        lessons = (
+            replace(lesson, exercises=tuple(e for e in lesson.exercises if e.name in chosen))
+            for lesson in self._course.lessons
+        )
+        # One's own file needs no isolation. A process of its own is enough: an endless loop or a crash then ends only
+        # that process.
+        run = GradingRun(
+            self._course, tuple(lesson for lesson in lessons if lesson.exercises), seed, device, "none"
+        )
+        return grading.grade_one(run, self.submission, meanwhile).told
