@@ -1,7 +1,7 @@
 """Trace x the solution's trace -> Verdict: which checks pass, and the first difference in each scenario."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,6 +109,7 @@ def difference(
 ) -> Difference | None:
     """The first difference between two runs of one scenario; None when they behave the same.
 
+    An array with the name of a fact is that fact in numbers: the fact, which is words, is said first.
     Numbers may differ by `atol` and, beyond that, by what float32 rounding changes. `agree` decides
     whether two exceptions count as the same; their lines are never compared.
     """
@@ -117,16 +118,25 @@ def difference(
         return Difference("failure")
     if failed is not None and should_fail is not None and not agree(failed, should_fail):
         return Difference("failure")
-    for name in sorted({*run.arrays, *reference.arrays}, key=lambda n: (n != "theta", n)):
+    facts = {*run.facts, *reference.facts}
+    arrays = sorted({*run.arrays, *reference.arrays}, key=lambda n: (n != "theta", n))
+    found = _first_array(run, reference, atol, (name for name in arrays if name not in facts))
+    if found is not None:
+        return found
+    for name in (*reference.facts, *run.facts):
+        if run.facts.get(name, "") != reference.facts.get(name, ""):
+            return Difference("fact", name)
+    return _first_array(run, reference, atol, (name for name in arrays if name in facts))
+
+
+def _first_array(run: Run, reference: Run, atol: float, names: Iterable[str]) -> Difference | None:
+    for name in names:
         if name not in run.arrays or name not in reference.arrays:
             return Difference("shape", name)
         expected = reference.arrays[name]
         found = _array_difference(name, run.arrays[name], expected, tolerances(name, expected, atol))
         if found is not None:
             return found
-    for name in (*reference.facts, *run.facts):
-        if run.facts.get(name, "") != reference.facts.get(name, ""):
-            return Difference("fact", name)
     return None
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -219,16 +219,14 @@ class _Search:
             first = differs.index[:1] if differs.name == "theta" else ()
             same = first[0] if first else min(len(theta), len(other))
             gap = abs(len(theta) - len(other))
-        fields: dict[str, Any] = {**right.arrays, **right.facts}
         atol = self._exercise.driver[scenario].atol
         agree = sum(
             name in run.arrays
             and run.arrays[name].shape == value.shape
             and np.allclose(run.arrays[name], value, rtol=0.0, atol=atol, equal_nan=True)
-            if name in right.arrays
-            else run.facts.get(name, "") == value
-            for name, value in fields.items()
+            for name, value in right.arrays.items()
         )
+        agree += sum(run.facts.get(name, "") == value for name, value in right.facts.items())
         return (1.0, float(same), -float(gap), float(agree))
 
     def _play(self, text: str, scenario: str) -> Run | None:

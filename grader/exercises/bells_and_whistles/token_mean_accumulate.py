@@ -8,7 +8,7 @@ from torch.optim import Optimizer
 
 from grader.exercises.bells_and_whistles._tolerances import FLOAT32_ATOL
 from grader.exercises.fixtures.alike import record_alike
-from grader.exercises.fixtures.classifiers import Batch, adamw, flat_weights, scale_rates, two_groups
+from grader.exercises.fixtures.classifiers import Batch, Net, adamw, flat_weights, scale_rates, two_groups
 from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
 from grader.exercises.fixtures.language import TOKENS, gpt, token_ids, token_loss
 from grader.exercises.fixtures.precision import record_precision
@@ -170,13 +170,13 @@ def _modes(stage: Stage) -> None:
     """A model in each mode: two calls of one micro-batch."""
     windows = [window[:1] for window in _windows(stage.env)]
 
-    def use(model: nn.Module) -> None:
+    def use(model: Net) -> None:
         optimizer = _sgd(model, momentum=0.9)
         stage.recorder.watch(model, optimizer, states=False)
         for window in windows:
             stage.recorder.call(stage.student("token_mean_accumulate"), model, optimizer, window)
 
-    record_modes(stage.recorder, lambda: gpt(stage.env), use, EVERY_MODE)
+    record_modes(stage, lambda: gpt(stage.env), use, EVERY_MODE)
 
 
 @driver.scenario("quiet", "화면 출력", check="returns")

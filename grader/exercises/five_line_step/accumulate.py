@@ -156,9 +156,10 @@ def _refuses_with_nothing(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값")
 def _returns(stage: Stage) -> None:
-    """Windows that are all whole, windows of one, and none at all."""
-    case = _Case(stage, 7, watches=False)
-    for part, accum_steps in ((case.data[:4], 2), (case.data[4:], 1), ([], 2)):
+    """Windows that are all whole, windows of one, and none at all. How many follows from the seed."""
+    pairs, ones = 2 + stage.env.number("pairs") % 5, 3 + stage.env.number("ones") % 5
+    case = _Case(stage, 2 * pairs + ones, watches=False)
+    for part, accum_steps in ((case.data[: 2 * pairs], 2), (case.data[2 * pairs :], 1), ([], 2)):
         case.recorder.returned(case.accumulate(part, accum_steps))
 
 
@@ -193,13 +194,13 @@ def _modes(stage: Stage) -> None:
     """A model in each mode: two calls of one window each."""
     loss_fn, data = loss_function(stage.env), batches(stage.env, [MICRO] * 4)
 
-    def use(model: nn.Module) -> None:
+    def use(model: Net) -> None:
         opt = sgd(model, momentum=0.9)
         stage.recorder.watch(model, opt, states=False)
         for part in (data[:2], data[2:]):
             stage.recorder.call(stage.student("accumulate"), model, opt, loss_fn, part, 2)
 
-    record_modes(stage.recorder, lambda: mlp(stage.env), use, EVERY_MODE)
+    record_modes(stage, lambda: mlp(stage.env), use, EVERY_MODE)
 
 
 @driver.scenario("quiet", "화면 출력", check="leftover")

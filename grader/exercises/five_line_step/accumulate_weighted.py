@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from grader.exercises.fixtures.alike import record_alike
 from grader.exercises.fixtures.classifiers import (
+    FEATURES,
     Batch,
     LossFn,
     Net,
@@ -153,13 +154,13 @@ def _modes(stage: Stage) -> None:
     """A model in each mode: two calls of one window each."""
     loss_fn, data = loss_function(stage.env), batches(stage.env, _sizes(stage.env, _WINDOWS[:2]))
 
-    def use(model: nn.Module) -> None:
+    def use(model: Net) -> None:
         opt = sgd(model, momentum=0.9)
         stage.recorder.watch(model, opt, states=False)
         for part in (data[:3], data[3:]):
             stage.recorder.call(stage.student("accumulate_weighted"), model, opt, loss_fn, part, 3)
 
-    record_modes(stage.recorder, lambda: mlp(stage.env), use, EVERY_MODE)
+    record_modes(stage, lambda: mlp(stage.env), use, EVERY_MODE)
 
 
 @driver.scenario("pieces", "한 번에 순전파한 샘플의 수")
@@ -167,21 +168,29 @@ def _pieces(stage: Stage) -> None:
     """A joined window gives the right update and saves no memory. Layers are asked: a hook of the model itself is
     passed over by `model.forward(x)`."""
     case = _Case(stage, _WINDOWS[:2], states=False)
-    rows: list[int] = []
-    case.model.layers.register_forward_pre_hook(
-        lambda _, inputs: rows.append(inputs[0].shape[0] if inputs[0].ndim > 1 else 1)
-    )
-    case.accumulate(case.data)
     largest = max(len(xb) for xb, _ in case.data)
+    rows: list[int] = []
+    weights = torch.rand(FEATURES, generator=stage.env.generator("columns"), dtype=torch.float64)
+    apart: list[float] = []
+
+    def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        samples = inputs[0].detach().cpu().reshape(-1, FEATURES)
+        rows.append(len(samples))
+        apart.append(float((samples @ weights).sum()) * (len(samples) <= largest))
+
+    case.model.layers.register_forward_pre_hook(note)
+    case.accumulate(case.data)
     outcome = "순전파하지 않음" if not rows else "커짐" if max(rows) > largest else "커지지 않음"
     case.recorder.fact("가장 큰 마이크로 배치보다", outcome)
+    case.recorder.array("가장 큰 마이크로 배치보다", [sum(apart)])
 
 
 @driver.scenario("returns", "반환값")
 def _returns(stage: Stage) -> None:
-    """Windows that are all whole, a short one, and none at all."""
-    case = _Case(stage, (*_WINDOWS, _SHORT), states=False)
-    for part, accum_steps in ((case.data[:6], 3), (case.data[6:], 3), ([], 2)):
+    """Windows that are all whole, how many follows from the seed; one more and a short one; and none at all."""
+    whole = 2 + stage.env.number("whole") % 7
+    case = _Case(stage, (*_WINDOWS[:1] * whole, _WINDOWS[2], _SHORT), states=False)
+    for part, accum_steps in ((case.data[: 3 * whole], 3), (case.data[3 * whole :], 3), ([], 2)):
         case.recorder.returned(case.accumulate(part, accum_steps))
 
 

@@ -91,14 +91,14 @@ def _keeps(stage: Stage) -> None:
 def _modes(stage: Stage) -> None:
     """A model in each mode: two calls."""
 
-    def use(model: nn.Module) -> None:
+    def use(model: Net) -> None:
         stage.recorder.watch(model, states=False)
         for number, batch in enumerate(batches(stage.env, SIZES)[:2]):
             weight = _weights(stage.env)[number]
             given = (model, loss_function(stage.env), *batch, weight)
             stage.recorder.call(stage.student("add_gradient"), *given)
 
-    record_modes(stage.recorder, lambda: mlp(stage.env), use, EVERY_MODE)
+    record_modes(stage, lambda: mlp(stage.env), use, EVERY_MODE)
 
 
 @driver.scenario("once", "배치 정규화가 있는 모델", check="modes")

@@ -21,7 +21,10 @@ from grader.exercises.fixtures.classifiers import (
     norm_dropout_mlp,
     set_modes,
 )
+from grader.exercises.fixtures.marks import ForwardMarks
+from grader.exercises.fixtures.next_backward import drawn_gradients
 from grader.exercises.fixtures.precision import record_precision
+from grader.exercises.fixtures.returned import where_typed
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
@@ -103,10 +106,12 @@ def _float32(stage: Stage) -> None:
 def _eval_mode(stage: Stage) -> None:
     """Two evaluations of a model with dropout and BatchNorm."""
     model = norm_dropout_mlp(stage.env)
+    marks = ForwardMarks(stage.env, model)
     for _ in range(2):
         model.train()
         _evaluate(stage, model)
     stage.recorder.fact("순전파할 때의 모드", [*stage.recorder.forwards.modes])
+    stage.recorder.array("순전파할 때의 모드", marks.modes())
     stage.recorder.array("buffers", buffers(model))
 
 
@@ -124,8 +129,10 @@ def _mixed(stage: Stage) -> None:
 def _no_graph(stage: Stage) -> None:
     model = mlp(stage.env)
     model.eval()
+    marks = ForwardMarks(stage.env, model)
     _evaluate(stage, model)
     stage.recorder.fact("순전파", [*stage.recorder.forwards.graphs])
+    stage.recorder.array("순전파", marks.graphs())
 
 
 def _record_gradients(stage: Stage, model: Net, when: str) -> None:
@@ -135,6 +142,7 @@ def _record_gradients(stage: Stage, model: Net, when: str) -> None:
     wanted = all(p.requires_grad for p in model.parameters())
     recorder.fact(f"{when} 매개변수의 requires_grad", "True" if wanted else "False")
     recorder.fact(f"{when} 그레이디언트", "남음" if recorder.gradients_left() else "없음")
+    recorder.array(f"{when} 그레이디언트", drawn_gradients(stage.env, model.parameters()))
     torch.set_grad_enabled(True)
 
 
@@ -158,11 +166,14 @@ def _restores(stage: Stage) -> None:
     for mode in ("train", "eval"):
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)
-        given = mode_words(model)
+        after, numbers = f"{mode_words(model)}로 받은 모델의, 함수가 끝난 뒤 모드", []
         for _ in range(2):
+            marks = ForwardMarks(stage.env, model)
             _evaluate(stage, model)
-            stage.recorder.append_fact(f"{given}로 받은 모델의, 함수가 끝난 뒤 모드", mode_words(model))
+            stage.recorder.append_fact(after, mode_words(model))
+            numbers += marks.modes_left(model)
             torch.set_grad_enabled(True)
+        stage.recorder.array(after, numbers)
 
 
 @driver.scenario("submodules", "하위 모듈의 모드 되돌리기", check="restores")
@@ -171,9 +182,13 @@ def _restores_submodules(stage: Stage) -> None:
     for mode in ("frozen", "top"):
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)
-        given = mode_words(model)
+        after, marks = (
+            f"{mode_words(model)}로 받은 모델의, 함수가 끝난 뒤 모드",
+            ForwardMarks(stage.env, model),
+        )
         _evaluate(stage, model)
-        stage.recorder.fact(f"{given}로 받은 모델의, 함수가 끝난 뒤 모드", mode_words(model))
+        stage.recorder.fact(after, mode_words(model))
+        stage.recorder.array(after, marks.modes_left(model))
         torch.set_grad_enabled(True)
 
 
@@ -184,9 +199,11 @@ class BrokenLoader(Exception):
 def _fails(stage: Stage, model: Net, broken: type[Exception], loader: Iterable[Batch], when: str) -> None:
     """The exception comes through, the mode is back, and training can go on."""
     model.train()
+    marks = ForwardMarks(stage.env, model)
     given = (model, loss_function(stage.env), loader)
     stage.recorder.expect(broken, f"{when} 예외", stage.student("evaluate"), *given)
     stage.recorder.fact(f"{when} 모드", mode_words(model))
+    stage.recorder.array(f"{when} 모드", marks.modes_left(model))
     _record_gradients(stage, model, when)
 
 
@@ -222,9 +239,12 @@ def _never_starts(stage: Stage) -> None:
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
     """Only the types of what comes back."""
-    value = _evaluate(stage, mlp(stage.env).eval())
+    model = mlp(stage.env).eval()
+    marks = ForwardMarks(stage.env, model)
+    value = _evaluate(stage, model)
     items = list(value)[:10] if isinstance(value, list | tuple) else []
     stage.recorder.fact("반환 타입", [type_name(value), *(type_name(item) for item in items)])
+    stage.recorder.array("반환 타입", where_typed(float, items, marks.first))
 
 
 @driver.scenario("quiet", "화면 출력", check="types")

@@ -23,6 +23,7 @@ from grader.exercises.fixtures.classifiers import (
     set_modes,
     sgd,
 )
+from grader.exercises.fixtures.marks import ForwardMarks
 from grader.exercises.fixtures.precision import record_precision
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
@@ -82,22 +83,30 @@ def _adamw(stage: Stage) -> None:
 def _modes(stage: Stage) -> None:
     """The model comes in eval mode, or partly so, and the loader puts it into eval mode again after each epoch."""
     env, recorder = stage.env, stage.recorder
+    numbers: list[float] = []
     for mode in ("eval", "frozen", "top"):
         model = norm_dropout_mlp(env, mode)
         set_modes(model, mode)
+        marks = ForwardMarks(env, model)
         recorder.watch(model, states=False)
         loader = SizedLoader(batches(env, (4, 3)), after=model.eval)
         recorder.call(stage.student("fit"), model, sgd(model), loss_function(env), loader, 2)
+        numbers += marks.modes()
     recorder.fact("순전파할 때의 모드", [*recorder.forwards.modes])
+    recorder.array("순전파할 때의 모드", numbers)
 
 
 @driver.scenario("modes-after", "끝난 뒤의 모드", check="modes")
 def _modes_after(stage: Stage) -> None:
     recorder, model = stage.recorder, mlp(stage.env)
+    marks = ForwardMarks(stage.env, model)
     recorder.watch(model, states=False)
-    loader = SizedLoader(batches(stage.env, (4,)))
+    ((xb, yb),) = batches(stage.env, (4,))
+    loader = SizedLoader([(xb, yb)])
     recorder.call(stage.student("fit"), model, sgd(model), loss_function(stage.env), loader, 1)
-    recorder.fact("학습 모드로 받은 모델의, 함수가 끝난 뒤 모드", mode_words(model))
+    after = "학습 모드로 받은 모델의, 함수가 끝난 뒤 모드"
+    recorder.fact(after, mode_words(model))
+    recorder.array(after, marks.modes_left(model, xb))
 
 
 class _OtherEachEpoch(Loader):

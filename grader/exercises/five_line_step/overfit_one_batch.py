@@ -25,6 +25,7 @@ from grader.exercises.fixtures.classifiers import (
     set_modes,
     sgd,
 )
+from grader.exercises.fixtures.marks import ForwardMarks
 from grader.exercises.fixtures.precision import record_precision
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Stage
@@ -144,14 +145,17 @@ def _quiet(stage: Stage) -> None:
 
 @driver.scenario("train-mode", "학습 모드에서 재고 업데이트하기", check="modes")
 def _train_mode(stage: Stage) -> None:
-    """Models in eval mode, in part or altogether. No numbers: how often it measures is asked elsewhere."""
-    recorder = stage.recorder
+    """Models in eval mode, in part or altogether. How often it measures is asked elsewhere."""
+    recorder, numbers = stage.recorder, list[float]()
     for mode in ("eval", "frozen", "top"):
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)
+        marks = ForwardMarks(stage.env, model)
         recorder.watch(model, states=False)
         _overfit(stage, model)
+        numbers += marks.modes()
     recorder.fact("순전파할 때의 모드", [*recorder.forwards.modes])
+    recorder.array("순전파할 때의 모드", numbers)
 
 
 @driver.scenario("modes", "끝난 뒤의 모드")
@@ -159,10 +163,12 @@ def _modes(stage: Stage) -> None:
     for mode in ("train", "eval", "frozen", "top"):
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)
-        given = mode_words(model)
+        after = f"{mode_words(model)}로 받은 모델의, 함수가 끝난 뒤 모드"
+        marks = ForwardMarks(stage.env, model)
         stage.recorder.watch(model, states=False)
         _overfit(stage, model, max_steps=2)
-        stage.recorder.fact(f"{given}로 받은 모델의, 함수가 끝난 뒤 모드", mode_words(model))
+        stage.recorder.fact(after, mode_words(model))
+        stage.recorder.array(after, marks.modes_left(model))
 
 
 class BrokenLoss(Exception):

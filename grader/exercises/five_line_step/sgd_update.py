@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import nn
 
-from grader.exercises.fixtures.classifiers import batches, loss_function, mlp
+from grader.exercises.five_line_step._gradients import flat_gradients
+from grader.exercises.fixtures.classifiers import add_gradients, batches, loss_function, mlp
+from grader.exercises.fixtures.next_backward import drawn_gradients
 from grader.observe.play import Driver, Stage
 
 driver = Driver("sgd_update")
@@ -85,8 +87,17 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("leaves", "잎(leaf) 텐서로, 그레이디언트는 그대로")
 def _leaves(stage: Stage) -> None:
+    """Then an update of drawn gradients: what it leaves of them, and whether a backward pass still reaches all."""
     parameters = _updates(stage, states=False)
-    stage.recorder.fact("잎(leaf) 텐서", "예" if all(p.is_leaf for p in parameters) else "아니요")
+    recorder = stage.recorder
+    recorder.fact("잎(leaf) 텐서", "예" if all(p.is_leaf for p in parameters) else "아니요")
+    model = mlp(stage.env, "given")
+    add_gradients(stage.env, model)
+    recorder.call(stage.student("sgd_update"), model.parameters(), 0.2)
+    recorder.array("그레이디언트", flat_gradients(model))
+    for parameter in model.parameters():
+        parameter.grad = None
+    recorder.array("잎(leaf) 텐서", drawn_gradients(stage.env, model.parameters()))
 
 
 @driver.scenario("frozen", "얼린 매개변수", check="none")

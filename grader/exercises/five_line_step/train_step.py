@@ -6,11 +6,11 @@ Uneven sizes show a loss that is divided by the batch size; moving rates show an
 from typing import Any
 
 import torch
-from torch import nn
 
 from grader.exercises.five_line_step._step_problem import step_problem
 from grader.exercises.five_line_step._tolerances import FLOAT32_ATOL
 from grader.exercises.fixtures.classifiers import (
+    Net,
     adamw,
     batches,
     buffers,
@@ -91,13 +91,13 @@ def _given_modes(stage: Stage) -> None:
     """A model in each mode: two calls."""
     loss_fn, data = loss_function(stage.env), batches(stage.env, (4, 3))
 
-    def use(model: nn.Module) -> None:
+    def use(model: Net) -> None:
         opt = sgd(model, momentum=0.9)
         stage.recorder.watch(model, opt, states=False)
         for batch in data:
             stage.recorder.call(stage.student("train_step"), model, opt, loss_fn, *batch)
 
-    record_modes(stage.recorder, lambda: mlp(stage.env), use, EVERY_MODE)
+    record_modes(stage, lambda: mlp(stage.env), use, EVERY_MODE)
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)

@@ -13,7 +13,7 @@ from torch.optim.lr_scheduler import ExponentialLR
 
 from grader.exercises.five_line_step._step_problem import step_problem
 from grader.exercises.five_line_step._tolerances import CLIP_ATOL, FLOAT32_ATOL
-from grader.exercises.fixtures.classifiers import adamw, gradient_norm, mlp, scale_rates, sgd
+from grader.exercises.fixtures.classifiers import Net, adamw, gradient_norm, mlp, scale_rates, sgd
 from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
 from grader.exercises.fixtures.precision import record_precision
 from grader.observe.play import Driver, Env, Problem, Stage
@@ -110,14 +110,14 @@ def _modes(stage: Stage) -> None:
 
     problem = step_problem(stage.env)
 
-    def use(model: nn.Module) -> None:
+    def use(model: Net) -> None:
         opt = sgd(model, momentum=0.9)
         scheduler = ExponentialLR(opt, 0.5)
         stage.recorder.watch(model, opt, scheduler, states=False)
         for number in (0, 2):
             _step(stage, problem, model, opt, number, max_norm=0.1, scheduler=scheduler)
 
-    record_modes(stage.recorder, lambda: mlp(stage.env), use, EVERY_MODE)
+    record_modes(stage, lambda: mlp(stage.env), use, EVERY_MODE)
 
 
 @driver.scenario("returns", "반환값", check="plain", atol=FLOAT32_ATOL)

@@ -11,6 +11,7 @@ from torch import nn
 
 from grader.exercises.five_line_step._gradients import next_gradients
 from grader.exercises.fixtures.classifiers import Net, batches, loss_function, mlp
+from grader.exercises.fixtures.next_backward import drawn_gradients
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
 
@@ -67,11 +68,13 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("none", ".grad가 None인 매개변수")
 def _none(stage: Stage) -> None:
-    """A parameter without a gradient beside others with one."""
+    """A parameter without a gradient beside others with one. Which one follows from the seed: never the last."""
     model = _with_gradients(stage.env)
     parameters = list(model.parameters())
-    parameters[1].grad = None
+    without = parameters[stage.env.number("without") % (len(parameters) - 1)]
+    without.grad = None
     stage.recorder.watch(model, states=False)
     stage.recorder.call(stage.student("zero_gradients"), parameters)
     stage.recorder.fact("매개변수마다의 그레이디언트", _gradients_left(parameters))
-    stage.recorder.fact("None이던 .grad", "None" if parameters[1].grad is None else "텐서")
+    stage.recorder.fact("None이던 .grad", "None" if without.grad is None else "텐서")
+    stage.recorder.array("매개변수마다의 그레이디언트", drawn_gradients(stage.env, parameters))

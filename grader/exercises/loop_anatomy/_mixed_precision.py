@@ -38,6 +38,7 @@ def autocast_net(env: Env) -> AutocastNet:
     """A model that notes autocast and computes in float64."""
     net = AutocastNet(layers())
     initialised(net, env, "model")
+    net.notes.draw(env)
     return net
 
 
@@ -106,7 +107,9 @@ def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtyp
         call(model, noting_loss(loss_function(env), model.notes), dtype, scaler)
         for what in ("순전파", "손실", "역전파"):
             name = f"{str(dtype).removeprefix('torch.')}{beside}"
-            recorder.fact(f"{name}을 청한 {what}의 autocast", model.notes.fact(what))
+            asked = f"{name}을 청한 {what}의 autocast"
+            recorder.fact(asked, model.notes.fact(what))
+            recorder.array(asked, model.notes.numbers(what))
 
 
 _OVERFLOWING = 100

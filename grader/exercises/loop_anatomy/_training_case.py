@@ -101,6 +101,7 @@ def training_case(
     order = torch.randperm(count, generator=env.generator("order"))
     model = TrainedNet((layers or plain_layers)(), answers, -(-samples // settings.batch_size))
     initialised(model, env, "model")
+    model.notes.draw(env)
     loader: DataLoader[Any] = DataLoader(
         TensorDataset(inputs[order], labels[order]), size, generator=torch.Generator()
     )

@@ -1,5 +1,6 @@
 """Driver of `amp_step`: updates in bfloat16 and float16, with and without a scaler, and one that overflows."""
 
+import math
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from grader.exercises.fixtures.classifiers import (
     loss_function,
     sgd,
 )
+from grader.exercises.fixtures.marks import ForwardMarks
 from grader.exercises.loop_anatomy._mixed_precision import (
     AMP_ATOL,
     autocast_net,
@@ -154,8 +156,8 @@ def _deprecated(stage: Stage) -> None:
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     opt = sgd(problem.model)
-    ran: list[bool] = []
-    problem.model.register_forward_hook(lambda *_: ran.append(True))
+    model: Any = problem.model
+    marks = ForwardMarks(env, model)
     for scaler, dtype in ((None, torch.bfloat16), (grad_scaler(env, init_scale=2.0**6), torch.float16)):
         recorder.call(
             stage.student("amp_step"),
@@ -163,5 +165,7 @@ def _deprecated(stage: Stage) -> None:
             dtype=dtype,
             scaler=scaler,
         )
-    recorder.fact("순전파", "했음" if ran else "하지 않음")
-    recorder.fact("FutureWarning", "있음" if "FutureWarning" in recorder.warned else "없음")
+    warned = recorder.warned.count("FutureWarning")
+    recorder.fact("순전파", "하지 않음" if math.isnan(marks.first) else "했음")
+    recorder.fact("FutureWarning", "있음" if warned else "없음")
+    recorder.array("FutureWarning", [marks.first * (1 + warned)])

@@ -80,7 +80,10 @@ def _record_file(
     *,
     beside: bool = False,
 ) -> None:
-    """Which moment's weights the file holds now; `beside` them, score and step. Its config may be an object here."""
+    """The weights that the file holds now, and which moment's they are; `beside` them, score and step.
+
+    Its config may be an object here.
+    """
     content, how = read_checkpoint(path, known=[Settings])
     weights = flat_state(content.get("model"), run.model)
     found = [n for n, moment in enumerate(moments, start=1) if torch.equal(weights, moment)]
@@ -88,6 +91,7 @@ def _record_file(
     if content:
         whose = f"{found[-1]}번째 update 때의 것" if found else "어느 때의 것도 아님"
         recorder.fact(f"{name} 파일의 가중치", whose)
+        recorder.array(f"{name} 파일의 가중치", weights)
         if beside:
             recorder.fact(f"{name} 파일의 score", plain(content.get("score")))
             recorder.fact(f"{name} 파일의 step", plain(content.get("step")))

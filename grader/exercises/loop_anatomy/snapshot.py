@@ -30,7 +30,6 @@ from grader.exercises.fixtures.classifiers import (
     sgd,
 )
 from grader.observe.play import Driver, Env, Stage, set_random_state
-from grader.observe.trace import Fact
 
 driver = Driver("Snapshot")
 
@@ -178,7 +177,7 @@ def _torch_numbers() -> list[float]:
 
 
 def _numbers_go_on(stage: Stage, draw: Callable[[], list[float]]) -> None:
-    """Which numbers come next is not compared with the solution's, only whether they are those that would have come."""
+    """The numbers that come next must be those that would have come."""
     env = stage.env
     model, new = mlp(env, "saved"), mlp(env, "new")
     for _ in range(3):
@@ -187,7 +186,9 @@ def _numbers_go_on(stage: Stage, draw: Callable[[], list[float]]) -> None:
         _save(stage, _Objects(model, sgd(model)), folder / "run.pt")
         expected = draw()
         _load(stage, _Objects(new, sgd(new)), folder / "run.pt")
-    stage.recorder.fact("이어서 뽑은 난수가 같음", [a == b for a, b in zip(draw(), expected, strict=True)])
+    found = draw()
+    stage.recorder.fact("이어서 뽑은 난수가 같음", [a == b for a, b in zip(found, expected, strict=True)])
+    stage.recorder.array("이어서 뽑은 난수가 같음", found)
 
 
 @driver.scenario("python", "`random`의 난수", check="streams")
@@ -209,7 +210,7 @@ def _shuffling(generator: torch.Generator | None) -> "DataLoader[Any]":
     return DataLoader(range(_SAMPLES), _BATCH, shuffle=True, generator=generator)  # type: ignore[arg-type]
 
 
-def _order(loader: "DataLoader[Any]") -> list[Fact]:
+def _order(loader: "DataLoader[Any]") -> list[int]:
     return [int(row) for rows in loader for row in rows]
 
 
@@ -230,6 +231,7 @@ def _loader(stage: Stage) -> None:
         _load(stage, resumed, folder / "run.pt")
     found = [_order(loaders[1]) for _ in range(2)]
     stage.recorder.fact("다음 두 에폭의 순서가 같음", [a == b for a, b in zip(found, expected, strict=True)])
+    stage.recorder.array("다음 두 에폭의 순서가 같음", torch.tensor(found))
 
 
 def _whole_run(env: Env, salt: str) -> _Objects:
@@ -304,6 +306,7 @@ def _untouched(stage: Stage, held: _Objects) -> Iterator[None]:
     yield
     after = states()
     stage.recorder.fact("save가 바꾼 것", [name for name in before if before[name] != after[name]])
+    stage.recorder.array("save가 바꾼 것", after["모델"])
 
 
 @driver.scenario("file", "파일 하나")

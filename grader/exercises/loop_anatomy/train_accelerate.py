@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.exercises.fixtures.training import settings_for
+from grader.exercises.loop_anatomy._drawing import drawn_number
 from grader.exercises.loop_anatomy._training_case import STEADY, Case, training_case
 from grader.exercises.loop_anatomy._training_run import (
     TRAIN_ATOL,
@@ -48,7 +49,8 @@ def _calls(stage: Stage) -> None:
 
     The config asks for float32; an Accelerator of a precision of its own would train in another one.
     """
-    case = training_case(stage.env, STEADY, (3,), samples=6)
+    updates = drawn_number(stage.env, "updates", 2, 10)
+    case = training_case(stage.env, STEADY, (3,), samples=updates * STEADY.batch_size)
 
     def call(stage: Stage, case: Case, path: str | Path, **_: Any) -> Any:
         result, calls = _counted(stage, case, path)
