@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from grader.cli import author, grade, instructor, learner
+from grader.cli import author, drill, grade, instructor, learner
 from grader.cli.terminal import complain
 from grader.errors import HanstepError
 
@@ -26,6 +26,7 @@ for command in (
     learner.hint,
     learner.reset,
     learner.progress,
+    drill.drill,
     grade.grade,
     instructor.mark,
     instructor.export,
