@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from grader.learning.drill import drill
+    from grader.learning.magnify import microscope
     from grader.learning.notebook import check, hint
     from grader.learning.predictions import predict, reveal
 
-__all__ = ["check", "drill", "hint", "predict", "reveal"]
+__all__ = ["check", "drill", "hint", "microscope", "predict", "reveal"]
 __version__ = "0.2.0"
 
 
@@ -24,6 +25,10 @@ def __getattr__(name: str) -> Any:
         from grader.learning import drill
 
         return drill.drill
+    if name == "microscope":
+        from grader.learning import magnify
+
+        return magnify.microscope
     if name in ("predict", "reveal"):
         from grader.learning import predictions
 
