@@ -23,13 +23,20 @@ Code = Sequence[tuple[int, str]]
 """The learner's lines with their numbers."""
 
 
-def html_picture(name: str, views: Sequence[View], code: Code) -> str:
+def telling(views: Sequence[View]) -> View:
+    """The first situation in which the programs part; the plainest one where they never do."""
+    return next((view for view in views if view.verdict.wrong), views[0])
+
+
+def html_picture(name: str, views: list[View], code: Code) -> str:
     """The interactive picture of an exercise's function, and the tables behind it."""
+    view = telling(views)
     shown = [(number, clean(text, _LONGEST_LINE)) for number, text in code[:_MOST_CODE_LINES]]
     payload = {
         "name": name,
         "names": NAMES,
         "code": shown,
+        "first": views.index(view),
         "views": [_view(view) for view in views],
     }
     text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -38,10 +45,10 @@ def html_picture(name: str, views: Sequence[View], code: Code) -> str:
     values = {
         "name": name,
         "identity": identity,
-        "view": views[0],
-        "rows": _static_rows(views[0]),
-        "moments": [_static_moment(views[0], column) for column in views[0].columns],
-        "focus": views[0].columns[views[0].verdict.focus] if views[0].columns else None,
+        "view": view,
+        "rows": _static_rows(view),
+        "moments": [_static_moment(view, column) for column in view.columns],
+        "focus": view.columns[view.verdict.focus] if view.columns else None,
         "holds": _holds,
         "payload": text,
         "css": _read("microscope.css"),
@@ -52,8 +59,8 @@ def html_picture(name: str, views: Sequence[View], code: Code) -> str:
 
 
 def text_picture(name: str, views: Sequence[View]) -> str:
-    """What happened, moment by moment, in the plainest situation."""
-    view = views[0]
+    """What happened, moment by moment, in the situation that tells most."""
+    view = telling(views)
     lines = [f"현미경: {name} ({view.name})", view.verdict.text.replace("`", ""), ""]
     for number, column in enumerate(view.columns, start=1):
         yours, right = _static_moment(view, column)[2:]

@@ -139,7 +139,7 @@ def _begin(exercise: Exercise, now: float) -> Shown:
     template = blank(exercise)
     _started[exercise.name] = now
     lines = (
-        f"시계가 가고 있어요. 새 셀에 `{exercise.name}`을 기억만으로 쓰고, "
+        f"시계가 가고 있어요. 새 셀에 {exercise.name} 함수를 기억만으로 쓰고, "
         f"다 쓰면 drill({exercise.name})을 실행하세요.",
         _best_line(exercise.name),
     )

@@ -9,6 +9,8 @@ import pytest
 
 from grader import microscope
 from tests.closeup.programs import FORGETS, HEAD, RIGHT, loaded
+from tests.report.parsed import Parsed
+from tests.report.test_html import KEPT_PROPERTIES
 
 
 class _Read(HTMLParser):
@@ -60,6 +62,33 @@ def test_numbers_that_are_none_are_told() -> None:
     diverges = RIGHT.replace("    return", "    model.linear.weight.data.fill_(float('inf'))\n    return")
     _, data, _ = read(HEAD + diverges)
     assert "inf" in data["views"][0]["yours"][-1]["values"]
+
+
+def test_it_opens_where_the_programs_part() -> None:
+    """Plain SGD says nothing of a clip that is not there."""
+    head = HEAD.replace("train_step(", "train_step_extras(").replace(
+        "yb)", "yb, *, max_norm=None, scheduler=None)"
+    )
+    stepped = RIGHT.replace(
+        "    return", "    if scheduler is not None:\n        scheduler.step()\n    return"
+    )
+    shown = microscope(loaded(head + stepped, "train_step_extras")[0])
+    assert shown.text.startswith("현미경: train_step_extras (클리핑)\n1번째 업데이트의 재료가 달라요")
+    assert '"first":3' in shown.html
+
+
+def test_what_a_sanitizer_leaves_can_be_read() -> None:
+    """An untrusted notebook keeps neither scripts nor styles of their own: the tables need none."""
+    static = microscope(loaded(FORGETS)[0]).html.split('<script type="application/json">')[0]
+    card = Parsed(static)
+    assert set(card.tags) <= {"div", "table", "tbody", "tr", "th", "td"}
+    assert {name for name, _ in card.declarations} <= KEPT_PROPERTIES | {"border-bottom", "border-collapse"}
+    assert not [
+        d
+        for d in card.declarations
+        if re.search(r"var\(|inherit|currentcolor", d[1], re.I) or d[0] == "color"
+    ]
+    assert "내 코드: g₁ + g₂ · 정답: g₂" in card.text
 
 
 def test_the_words_say_the_same() -> None:

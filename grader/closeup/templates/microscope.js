@@ -22,7 +22,7 @@
   function start(root) {
     root.dataset.ready = "yes";
     const data = JSON.parse(root.querySelector('script[type="application/json"]').textContent);
-    let view = data.views[0];
+    let view = data.views[data.first];
     let at = 0;
     let timer = null;
 
@@ -35,7 +35,7 @@
     choices.setAttribute("role", "group");
     choices.setAttribute("aria-label", "상황");
     const buttons = data.views.map((one) => {
-      const button = make("button", "", one.name);
+      const button = make("button", "", (one.wrong ? "≠ " : "") + one.name);
       button.type = "button";
       button.addEventListener("click", () => choose(one));
       choices.append(button);
@@ -106,6 +106,8 @@
     app.append(make("p", "hsm-small hsm-foot", "g₁은 배치 1의 그레이디언트예요. .grad의 막대는 배치마다의 몫을 차례로 이어 놓은 것이고, 굵은 세로선이 합이에요. "
       + "점선은 바로 앞의 값이에요. ← → 키로도 넘길 수 있어요."));
 
+    // JupyterLab would take the keys: it looks for this mark on what has the focus, before its parents.
+    app.querySelectorAll("button, input, ol").forEach((control) => { control.dataset.lmSuppressShortcuts = "true"; });
     app.addEventListener("keydown", (event) => {
       if (event.target === code || event.altKey || event.ctrlKey || event.metaKey) return;
       const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: view.columns.length - 1 }[event.key];
