@@ -1,4 +1,4 @@
-"""한 스텝's grader: lessons import `check`, `hint`, `predict`, `reveal` from here, learners `progress` too.
+"""한 스텝's grader: notebooks import what stands in `__all__` from here; the command line does the rest.
 
 This file imports nothing until one of them is asked for: it also stands inside the sandbox, where the
 notebook side and every module that knows answers are missing.
@@ -7,25 +7,30 @@ notebook side and every module that knows answers are missing.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from grader.learning.drill import drill
+    from grader.learning.magnify import microscope
     from grader.learning.notebook import check, hint
     from grader.learning.predictions import predict, reveal
     from grader.learning.progress_page import progress
 
-__all__ = ["check", "hint", "predict", "progress", "reveal"]
+__all__ = ["check", "drill", "hint", "microscope", "predict", "progress", "reveal"]
 __version__ = "0.2.0"
+
+_MODULES = {
+    "check": "notebook",
+    "drill": "drill",
+    "hint": "notebook",
+    "microscope": "magnify",
+    "predict": "predictions",
+    "progress": "progress_page",
+    "reveal": "predictions",
+}
+"""Of `grader.learning`, by what it is asked for."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("check", "hint"):
-        from grader.learning import notebook
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return getattr(notebook, name)
-    if name in ("predict", "reveal"):
-        from grader.learning import predictions
-
-        return getattr(predictions, name)
-    if name == "progress":
-        from grader.learning import progress_page
-
-        return progress_page.progress
-    raise AttributeError(f"module 'grader' has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.learning.{_MODULES[name]}"), name)

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from grader.cli import author, grade, instructor, learner, road
+from grader.cli import author, drill, grade, instructor, learner, road
 from grader.cli.terminal import complain
 from grader.errors import HanstepError
 
@@ -29,6 +29,7 @@ for command in (
     learner.reset,
     learner.update,
     road.progress,
+    drill.drill,
     grade.grade,
     instructor.mark,
     instructor.export,

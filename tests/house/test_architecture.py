@@ -16,7 +16,7 @@ ROOMS = (
     *("errors", "files", "importing", "paths", "plots"),
     *("observe", "exercises"),
     *("course", "course_files", "feedback"),
-    *("submission", "tables", "sandbox", "judging", "repair", "report"),
+    *("submission", "tables", "sandbox", "judging", "repair", "report", "closeup"),
     *("intake", "marks", "export", "similarity"),
     *("classroom", "learning", "authoring"),
     *("doctor", "cli", "__main__"),

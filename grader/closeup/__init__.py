@@ -1,0 +1,1 @@
+"""The microscope: one real update of a learner's function beside the right one, line by line."""
