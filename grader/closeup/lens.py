@@ -11,6 +11,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -252,14 +253,17 @@ def _flat(tensor: Tensor | None, size: int) -> list[float | None]:
 @contextmanager
 def _untouched_process() -> Iterator[None]:
     """A known random state inside; outside everything as it was."""
-    state, dtype, grad = random.getstate(), torch.get_default_dtype(), torch.is_grad_enabled()
+    state, numpy_state = random.getstate(), np.random.get_state()
+    dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
         random.seed(SEED)
+        np.random.seed(SEED)
         torch.set_grad_enabled(True)
         try:
             yield
         finally:
             random.setstate(state)
+            np.random.set_state(numpy_state)
             torch.set_default_dtype(dtype)
             torch.set_grad_enabled(grad)

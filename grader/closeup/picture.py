@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.closeup.bench import NAMES
-from grader.closeup.compare import Column, Side, mixture, numbers, same, term
+from grader.closeup.compare import Column, Side, mixture, numbers, term
 from grader.closeup.ingredients import Amounts
 from grader.closeup.look import View
 from grader.report.plain_text import clean
@@ -84,11 +84,6 @@ def _view(view: View) -> dict[str, Any]:
         "columns": [{"name": c.name, "call": c.call + 1, "acts": c.acts} for c in view.columns],
         "yours": _frames(view.yours, [c.yours for c in view.columns], [c.acts[0] for c in view.columns]),
         "right": _frames(view.right, [c.right for c in view.columns], [c.acts[1] for c in view.columns]),
-        "differs": [
-            not same(view.yours.snapshot(c.yours).values, view.right.snapshot(c.right).values)
-            or not same(view.yours.snapshot(c.yours).grads, view.right.snapshot(c.right).grads)
-            for c in view.columns
-        ],
     }
 
 
