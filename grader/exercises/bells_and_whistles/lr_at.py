@@ -5,6 +5,7 @@ from typing import Any
 
 from grader.exercises.bells_and_whistles._draw import Draw
 from grader.exercises.bells_and_whistles._tolerances import FLOAT32_ATOL
+from grader.exercises.fixtures.returned import where_typed
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
 
@@ -119,6 +120,7 @@ def _refused(stage: Stage, step: int, decay: str, where: str) -> None:
 
 @driver.scenario("types", "반환 타입", check="decay", atol=FLOAT32_ATOL)
 def _rate_types(stage: Stage) -> None:
+    """At the end of a schedule whose rates are all the same, hardly a wrong rate shows: the number for the types."""
     warmup, total = _lengths(stage.env)
     steps = (1, warmup, warmup + 3, total - 1)
     values = [
@@ -128,3 +130,9 @@ def _rate_types(stage: Stage) -> None:
         for step in steps
     ]
     stage.recorder.fact("반환 타입", [type_name(value) for value in values])
+    rate = _rates(stage.env)["peak_lr"]
+    same = dict.fromkeys(_rates(stage.env), rate)
+    last = stage.recorder.call(
+        stage.student("lr_at"), total - 1, warmup_steps=warmup, total_steps=total, **same
+    )
+    stage.recorder.array("반환 타입", where_typed(float, values, as_number(last)))

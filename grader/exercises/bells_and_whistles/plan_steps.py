@@ -4,9 +4,10 @@ import math
 from typing import Any
 
 from grader.exercises.bells_and_whistles._draw import Draw
+from grader.exercises.fixtures.returned import where_typed
 from grader.observe.play import Driver, Stage
 from grader.observe.trace import Fact
-from grader.observe.values import as_number, type_name
+from grader.observe.values import as_number, items_of, type_name
 from grader.observe.wording import called_with
 
 driver = Driver("plan_steps")
@@ -45,6 +46,13 @@ def _record_plan(stage: Stage, plan: _Plan, what: str) -> None:
     accum = "" if accum_steps == 1 else f", accum_steps={accum_steps}"
     text = f"plan_steps({n_batches}, {n_epochs}, warmup_ratio={ratio}{accum})"
     stage.recorder.fact(f"{text}의 {what}", _larger_or_smaller(_planned(stage, plan), what))
+
+
+def _batches_for_whole_warmup(draw: Draw, ratio: float) -> int:
+    """So many batches that, in one epoch, the warm-up has a whole number of steps: however it is rounded."""
+    while not ((batches := 1000 * draw.whole(2, 60)) * ratio).is_integer():
+        pass
+    return batches
 
 
 def _larger_or_smaller(value: Any, what: str) -> Fact:
@@ -121,9 +129,10 @@ def _ratios(stage: Stage) -> None:
     """Both ends are allowed; beyond them nothing is."""
     draw = Draw(stage.env, "plans")
     for ratio in (0.001, 0.2):
-        # A multiple of 5, and no half of a step at either end.
-        value = _planned(stage, (1000 * draw.whole(2, 9) + 5 * draw.whole(20, 80), 1, ratio, 1))
-        stage.recorder.fact(called_with("warmup_ratio", ratio), "None" if value is None else "받아들임")
+        name = called_with("warmup_ratio", ratio)
+        value = _planned(stage, (_batches_for_whole_warmup(draw, ratio), 1, ratio, 1))
+        stage.recorder.fact(name, "None" if value is None else "받아들임")
+        stage.recorder.array(name, [min((as_number(item) for item in items_of(value)), default=math.nan)])
     for ratio in (0.0, 0.0004, 0.25, 10.0, -0.1):
         student = stage.student("plan_steps")
         stage.recorder.expect(
@@ -141,3 +150,5 @@ def _plan_types(stage: Stage) -> None:
     if len(items) == 2:
         larger = "첫 번째" if as_number(items[0]) >= as_number(items[1]) else "두 번째"
         stage.recorder.fact("두 값 가운데 큰 것", larger)
+    again = items_of(_planned(stage, (_batches_for_whole_warmup(draw, 0.125), 1, 0.125, 1)))
+    stage.recorder.array("반환 타입", where_typed(int, again[:2], as_number(again[1])) if again[1:] else [])

@@ -1,19 +1,18 @@
 """Driver of `train_gpt`: short runs on a tiny GPT, each of which puts one part of the loop to the test."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from grader.exercises.bells_and_whistles._gpt_case import Case, make_case
 from grader.exercises.bells_and_whistles._lent_schedule import lent_schedule
 from grader.exercises.bells_and_whistles._tolerances import CLIP_ATOL, FLOAT32_ATOL
-from grader.exercises.fixtures.classifiers import Batch, Net, two_groups
-from grader.exercises.fixtures.language import gpt, token_ids, token_loss
+from grader.exercises.fixtures.classifiers import Batch, two_groups
+from grader.exercises.fixtures.language import token_loss
+from grader.exercises.fixtures.marks import ForwardMarks, drawn
 from grader.exercises.fixtures.precision import record_precision
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
@@ -22,7 +21,6 @@ from grader.observe.values import as_number, type_name
 
 driver = Driver("train_gpt", cost=1.5)
 
-_TRAIN_SIZES, _VAL_SIZES = (3, 2, 1, 4), (2, 4, 1)
 _WARMUP = 2
 """The warm-up ends in the middle of the first epoch, at a batch of large gradients."""
 
@@ -47,63 +45,8 @@ class _Loader:
         return len(self.held)
 
 
-@dataclass(frozen=True)
-class _Case:
-    """What one training run is given."""
-
-    model: Net
-    train: Sequence[Batch]
-    val: Sequence[Batch]
-    max_norm: float
-    """Active in the second and third step, and idle in some others, whatever the seed (measured: 60 seeds)."""
-    below_largest: float
-    """Active in every step, and below each gradient's largest component, which is at least 1/√197 = 0.07 of its norm:
-    clipping by value acts too."""
-
-
-@lru_cache(maxsize=32)
-def _data(env: Env, dropout: float, limits: bool) -> tuple[Sequence[Batch], Sequence[Batch], Sequence[float]]:
-    """Training and validation batches and, with `limits`, the gradients' norms. Nobody may write to the tensors.
-
-    Random targets, then those the model expects least (large gradients), then those it expects most. Kept, because
-    a scenario is played a hundred times for one diagnosis, and this would take a third of the time.
-    """
-    with torch.random.fork_rng(devices=()):  # a first play must draw the same dropout as the later ones
-        model = gpt(env, dropout)
-    model.eval()
-    train = []
-    norms: list[float] = []
-    for number, size in enumerate(_TRAIN_SIZES):
-        inputs, targets = token_ids(env, size, f"input {number}"), token_ids(env, size, f"target {number}")
-        if number > 0:
-            with torch.no_grad():
-                logits = model(inputs)
-            targets = logits.argmax(dim=-1) if number == len(_TRAIN_SIZES) - 1 else logits.argmin(dim=-1)
-        train.append((inputs, targets))
-        if limits:
-            grads = torch.autograd.grad(token_loss(model(inputs), targets), list(model.parameters()))
-            norms.append(math.sqrt(sum(float(g.square().sum()) for g in grads)))
-    val = [
-        (token_ids(env, n, f"val input {i}"), token_ids(env, n, f"val {i}")) for i, n in enumerate(_VAL_SIZES)
-    ]
-    return train, val, norms
-
-
-def _copied(batches: Sequence[Batch]) -> list[Batch]:
-    return [(inputs.clone(), targets.clone()) for inputs, targets in batches]
-
-
-def _case(env: Env, dropout: float = 0.0, *, limits: bool = False) -> _Case:
-    """A model in training mode and its data; with `limits`, norms that clip some steps, otherwise none."""
-    train, val, norms = _data(env, dropout, limits)
-    max_norm, below_largest = math.inf, math.inf
-    if limits:
-        max_norm, below_largest = math.sqrt(min(norms[1:3]) * norms[3]), 0.04 * min(norms)
-    return _Case(gpt(env, dropout).train(), _copied(train), _copied(val), max_norm, below_largest)
-
-
 def _problem(env: Env) -> Problem:
-    case = _case(env)
+    case = make_case(env)
     return Problem(case.model, case.train, token_loss)
 
 
@@ -116,7 +59,7 @@ def _still(model: nn.Module) -> Optimizer:
     return torch.optim.SGD(two_groups(model, (1e-11, 1e-11)), lr=1e-11)
 
 
-def _call(stage: Stage, case: _Case, optimizer: Optimizer, **arguments: Any) -> Any:
+def _call(stage: Stage, case: Case, optimizer: Optimizer, **arguments: Any) -> Any:
     """Call the student's function."""
     device = stage.env.device
     extra = {} if device.type == "cpu" else {"device": str(device)}
@@ -129,13 +72,13 @@ def _call(stage: Stage, case: _Case, optimizer: Optimizer, **arguments: Any) -> 
         )
 
 
-def _train(stage: Stage, case: _Case, optimizer: Optimizer, **arguments: Any) -> Mapping[str, Any]:
+def _train(stage: Stage, case: Case, optimizer: Optimizer, **arguments: Any) -> Mapping[str, Any]:
     """Call the student's function; the dict it returned, or an empty one where it returned something else."""
     result = _call(stage, case, optimizer, **arguments)
     return result if isinstance(result, Mapping) else {}
 
 
-def _watched(stage: Stage, case: _Case, optimizer: Optimizer, *, states: bool = True) -> None:
+def _watched(stage: Stage, case: Case, optimizer: Optimizer, *, states: bool = True) -> None:
     inputs = [inputs for inputs, _ in case.train]
     stage.recorder.watch(case.model, optimizer, batches=inputs, states=states)
 
@@ -151,7 +94,7 @@ def _record(recorder: Recorder, history: Mapping[str, Any], *names: str) -> None
 @driver.scenario("sgd", "SGD", atol=FLOAT32_ATOL, problem=_problem)
 def _train_sgd(stage: Stage) -> None:
     """One group, never clipped: only the rate of each update and the gradients matter."""
-    case = _case(stage.env)
+    case = make_case(stage.env)
     optimizer = torch.optim.SGD(case.model.parameters(), lr=0.3)
     _watched(stage, case, optimizer)
     rates = {"initial_lr": 0.03, "min_lr": 0.01}
@@ -160,7 +103,7 @@ def _train_sgd(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _train_float32(stage: Stage) -> None:
-    case = _case(stage.env)
+    case = make_case(stage.env)
     case.model.float()
     optimizer = _sgd(case.model)
     _watched(stage, case, optimizer, states=False)
@@ -171,13 +114,13 @@ def _train_float32(stage: Stage) -> None:
 @driver.scenario("adamw", "AdamW와 두 매개변수 그룹", atol=FLOAT32_ATOL)
 def _train_adamw(stage: Stage) -> None:
     """Two groups, each with its own peak."""
-    case = _case(stage.env)
+    case = make_case(stage.env)
     optimizer = torch.optim.AdamW(two_groups(case.model, (0.02, 0.05)), lr=0.1, weight_decay=0.05)
     _watched(stage, case, optimizer)
     _train(stage, case, optimizer, n_epochs=1, **_QUIET, **_RATES, **_NEVER_CLIPS)
 
 
-def _clip(stage: Stage, case: _Case, max_norm: float, *, n_epochs: int, **arguments: Any) -> None:
+def _clip(stage: Stage, case: Case, max_norm: float, *, n_epochs: int, **arguments: Any) -> None:
     """A rate that never moves: a wrong schedule shows elsewhere."""
     rate = 0.05
     optimizer = torch.optim.SGD(two_groups(case.model, (rate, rate)), lr=rate)
@@ -189,20 +132,20 @@ def _clip(stage: Stage, case: _Case, max_norm: float, *, n_epochs: int, **argume
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _train_clip(stage: Stage) -> None:
     """At every step: the large gradients of the second epoch come well after the warm-up."""
-    case = _case(stage.env, limits=True)
+    case = make_case(stage.env, limits=True)
     _clip(stage, case, case.max_norm, n_epochs=2)
 
 
 @driver.scenario("late-clip", "워밍업 뒤부터 클리핑", check="clip", atol=CLIP_ATOL)
 def _train_late_clip(stage: Stage) -> None:
     """From the end of the warm-up on."""
-    case = _case(stage.env, limits=True)
+    case = make_case(stage.env, limits=True)
     _clip(stage, case, case.below_largest, n_epochs=1, clip_after_warmup=True)
 
 
 def _record_evaluations(stage: Stage, *names: str, eval_freq: int, eval_iter: int) -> None:
     """Losses of a model that stays where it is."""
-    case = _case(stage.env)
+    case = make_case(stage.env)
     optimizer = _still(case.model)
     _watched(stage, case, optimizer, states=False)
     given = {"eval_freq": eval_freq, "eval_iter": eval_iter, **_STILL, **_NEVER_CLIPS}
@@ -224,7 +167,7 @@ def _train_long_evaluation(stage: Stage) -> None:
 @driver.scenario("when", "평가하는 때", check="evaluations")
 def _train_when(stage: Stage) -> None:
     """How many updates there were before each look at the validation batches."""
-    case, recorder = _case(stage.env), stage.recorder
+    case, recorder = make_case(stage.env), stage.recorder
     optimizer = _sgd(case.model)
     recorder.watch(case.model, optimizer, batches=[inputs for inputs, _ in case.val], states=False)
     _train(stage, case, optimizer, n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
@@ -238,21 +181,24 @@ def _train_when(stage: Stage) -> None:
 
 @driver.scenario("modes", "평가 모드로 받은 모델")
 def _train_modes(stage: Stage) -> None:
-    case = _case(stage.env, dropout=0.4)
+    case = make_case(stage.env, dropout=0.4)
     case.model.eval()
-    optimizer = _sgd(case.model)
+    optimizer, marks, recorder = _sgd(case.model), ForwardMarks(stage.env, case.model), stage.recorder
     _watched(stage, case, optimizer, states=False)
     _train(stage, case, optimizer, n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
-    stage.recorder.fact("학습 모드로 한 순전파", sum(stage.recorder.forward_modes))
-    stage.recorder.fact("순전파할 때의 모드", [*sorted(stage.recorder.forwards.modes)])
-    stage.recorder.fact("끝난 뒤의 모드", mode_words(case.model))
+    recorder.fact("학습 모드로 한 순전파", sum(recorder.forward_modes))
+    recorder.array("학습 모드로 한 순전파", [marks.in_train_mode])
+    recorder.fact("순전파할 때의 모드", [*sorted(recorder.forwards.modes)])
+    recorder.array("순전파할 때의 모드", marks.modes())
+    recorder.fact("끝난 뒤의 모드", mode_words(case.model))
+    recorder.array("끝난 뒤의 모드", marks.modes_left(case.model))
 
 
 @driver.scenario("callback-modes", "on_epoch_end가 평가 모드로 바꿔 놓을 때", check="modes")
 def _train_modes_after_callback(stage: Stage) -> None:
     """Text is written in eval mode, and who writes it may forget to put the mode back: but for the last epoch."""
-    case = _case(stage.env, dropout=0.4)
-    optimizer = _sgd(case.model)
+    case = make_case(stage.env, dropout=0.4)
+    optimizer, marks = _sgd(case.model), ForwardMarks(stage.env, case.model)
     _watched(stage, case, optimizer, states=False)
     epochs: list[None] = []
 
@@ -264,23 +210,25 @@ def _train_modes_after_callback(stage: Stage) -> None:
     given = {**_QUIET, **_RATES, **_NEVER_CLIPS}
     _train(stage, case, optimizer, n_epochs=2, on_epoch_end=on_epoch_end, **given)
     stage.recorder.fact("학습 모드로 한 순전파", sum(stage.recorder.forward_modes))
+    stage.recorder.array("학습 모드로 한 순전파", [marks.in_train_mode])
 
 
 @driver.scenario("graphs", "평가의 계산 그래프")
 def _train_graphs(stage: Stage) -> None:
     """A graph for each update, none for an evaluation; and gradients are still computed afterwards."""
-    case = _case(stage.env)
-    optimizer = _sgd(case.model)
+    case = make_case(stage.env)
+    optimizer, marks = _sgd(case.model), ForwardMarks(stage.env, case.model)
     _watched(stage, case, optimizer, states=False)
     _train(stage, case, optimizer, n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
     stage.recorder.fact("계산 그래프를 만든 순전파", stage.recorder.graphs_built)
+    stage.recorder.array("계산 그래프를 만든 순전파", [marks.with_graph])
     stage.recorder.fact("그레이디언트 계산", "켜짐" if torch.is_grad_enabled() else "꺼짐")
 
 
 @driver.scenario("log", "기본값으로 학습한 기록", atol=FLOAT32_ATOL)
 def _train_log(stage: Stage) -> None:
     """Every default, and what is written down along the way."""
-    case = _case(stage.env)
+    case = make_case(stage.env)
     optimizer = _sgd(case.model)
     _watched(stage, case, optimizer, states=False)
     history = _train(stage, case, optimizer, n_epochs=2, eval_freq=3, eval_iter=1)
@@ -290,7 +238,7 @@ def _train_log(stage: Stage) -> None:
 @driver.scenario("defaults", "기본값으로 학습한 가중치와 손실", check="log", atol=CLIP_ATOL)
 def _train_defaults(stage: Stage) -> None:
     """Everything together."""
-    case = _case(stage.env)
+    case = make_case(stage.env)
     optimizer = _sgd(case.model)
     _watched(stage, case, optimizer)
     history = _train(stage, case, optimizer, n_epochs=1, eval_freq=2, eval_iter=1)
@@ -299,30 +247,38 @@ def _train_defaults(stage: Stage) -> None:
 
 @driver.scenario("epochs", "에폭이 끝날 때")
 def _train_epochs(stage: Stage) -> None:
-    """When `on_epoch_end` is called, and with what."""
-    case, recorder = _case(stage.env), stage.recorder
+    """When `on_epoch_end` is called, and with what. Each update adds a number of its own to what has come before."""
+    case, env, recorder = make_case(stage.env), stage.env, stage.recorder
     optimizer = _sgd(case.model)
     _watched(stage, case, optimizer, states=False)
+    until = "on_epoch_end가 불리기까지의 업데이트"
+    taken: list[float] = []
+    sums: list[float] = []
+    optimizer.register_step_post_hook(lambda *_: taken.append(drawn(env, "update", len(taken))))
 
     def on_epoch_end(*args: Any) -> None:
         updates = sum(event.kind == "step" for event in recorder.run.events)
-        recorder.append_fact("on_epoch_end가 불리기까지의 업데이트", updates)
+        recorder.append_fact(until, updates)
+        sums.append(sum(taken))
         recorder.append_fact(
             "on_epoch_end가 받은 것", ["모델" if a is case.model else type_name(a) for a in args]
         )
 
-    _train(stage, case, optimizer, n_epochs=2, **_QUIET, **_RATES, **_NEVER_CLIPS, on_epoch_end=on_epoch_end)
+    epochs = 2 + env.number("epochs") % 2
+    given = {**_QUIET, **_RATES, **_NEVER_CLIPS}
+    _train(stage, case, optimizer, n_epochs=epochs, **given, on_epoch_end=on_epoch_end)
+    recorder.array(until, sums[:100])
 
 
 @driver.scenario("again", "두 번째 호출", atol=FLOAT32_ATOL)
 def _train_again(stage: Stage) -> None:
     """A second call, after the groups were given other rates: the second call must take these as its peaks."""
-    case = _case(stage.env)
+    case = make_case(stage.env)
     optimizer = torch.optim.SGD(two_groups(case.model, (0.2, 0.1)), lr=0.2, momentum=0.9)
     _watched(stage, case, optimizer, states=False)
     first = _train(stage, case, optimizer, n_epochs=1, **_QUIET, **_RATES, **_NEVER_CLIPS)
-    for group, rate in zip(optimizer.param_groups, (0.05, 0.15), strict=True):
-        group["lr"] = rate
+    for number, group in enumerate(optimizer.param_groups):
+        group["lr"] = 0.05 + 0.1 * number + 0.05 * drawn(stage.env, "rate", number)
     used: list[list[float]] = []
     optimizer.register_step_pre_hook(
         lambda *_: used.append([group["lr"] for group in optimizer.param_groups])
@@ -337,7 +293,7 @@ def _train_again(stage: Stage) -> None:
 @driver.scenario("types", "반환 타입", check="log")
 def _train_types(stage: Stage) -> None:
     """A dict of sequences, and what stands in them."""
-    case = _case(stage.env)
+    case = make_case(stage.env)
     optimizer = _sgd(case.model)
     _watched(stage, case, optimizer, states=False)
     result = _call(stage, case, optimizer, n_epochs=1, eval_freq=3, eval_iter=1, **_RATES, **_NEVER_CLIPS)

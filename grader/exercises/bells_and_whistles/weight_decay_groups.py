@@ -8,8 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from grader.exercises.bells_and_whistles._draw import Draw
+from grader.exercises.fixtures.marks import drawn
 from grader.observe.play import Driver, Stage
 from grader.observe.trace import Fact
+from grader.observe.values import as_number
 
 driver = Driver("weight_decay_groups")
 
@@ -101,16 +103,25 @@ def _record_decays(stage: Stage, model: nn.Module, names: Sequence[str] = ()) ->
                 if tensor is parameter
             ]
             stage.recorder.fact(name, found or "어느 그룹에도 없음")
+            stage.recorder.array(name, [_strength(stage) * (one == "감쇠함") for one in found])
     strange = sum(_name(model, tensor) == _STRANGE for group in groups for tensor in group["params"])
     stage.recorder.fact("모델의 매개변수가 아닌 텐서", strange)
 
 
+def _fill(stage: Stage, model: nn.Module) -> None:
+    """Drawn numbers in all parameters."""
+    for name, parameter in model.named_parameters():
+        parameter.detach().fill_(drawn(stage.env, name))
+
+
 def _record_times(stage: Stage, model: nn.Module) -> None:
-    """For each parameter, how often it is in a group, whichever that is."""
+    """For each parameter, how often it is in a group, whichever that is; as a number, what it holds each time."""
+    _fill(stage, model)
     held = [tensor for group in _groups(stage, model) for tensor in group["params"]]
     for name, parameter in model.named_parameters():
-        times = sum(tensor is parameter for tensor in held)
-        stage.recorder.fact(f"{name}: 그룹에 든 횟수", times)
+        found = [float(tensor.detach().sum()) for tensor in held if tensor is parameter]
+        stage.recorder.fact(f"{name}: 그룹에 든 횟수", len(found))
+        stage.recorder.array(f"{name}: 그룹에 든 횟수", found)
 
 
 @driver.scenario("kinds", "가중치와 나머지")
@@ -155,8 +166,11 @@ def _empty(stage: Stage) -> None:
         "LayerNorm뿐": nn.LayerNorm(3),
     }
     for what, model in (models | {"모두 얼린": frozen}).items():
-        sizes: list[Fact] = [len(group["params"]) for group in _groups(stage, model)]
-        stage.recorder.fact(f"{what} 모델에서 그룹마다 든 매개변수의 수", sorted(sizes, key=str))
+        _fill(stage, model)
+        groups, name = _groups(stage, model), f"{what} 모델에서 그룹마다 든 매개변수의 수"
+        sizes: list[Fact] = [len(group["params"]) for group in groups]
+        stage.recorder.fact(name, sorted(sizes, key=str))
+        stage.recorder.array(name, sorted(float(sum(t.detach().sum() for t in g["params"])) for g in groups))
     for what, model in models.items():
         sizes = [len(group["params"]) for group in _groups(stage, model, 0.0)]
         name = f"weight_decay=0일 때 {what} 모델에서 그룹마다 든 매개변수의 수"
@@ -192,3 +206,5 @@ def _order(stage: Stage) -> None:
     stage.recorder.fact("그룹 안에서 앞으로 옮겨진 매개변수", early or "없음")
     first = groups[0].get("weight_decay") == _strength(stage) if groups else None
     stage.recorder.fact("첫 그룹이 감쇠하는 그룹", first)
+    decays = [as_number(group.get("weight_decay", 0.0)) for group in groups[:1]]
+    stage.recorder.array("첫 그룹이 감쇠하는 그룹", decays)

@@ -88,14 +88,18 @@ def _float32(stage: Stage) -> None:
 
 
 def _told(stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = TOLD) -> None:
-    """The losses that come back, and the number of updates and forward passes."""
+    """The losses that come back, and the number of updates and forward passes.
+
+    Numbers and target are scaled by a power of two that follows from the seed.
+    """
+    scale = 2.0 ** -(stage.env.number("scale") % 7)
     recorder, model = stage.recorder, mlp(stage.env)
     opt = sgd(model)
     recorder.watch(model, opt, states=False)
     updates: list[None] = []
     opt.register_step_post_hook(lambda *_: updates.append(None))
-    loss_fn = _Told(loss_function(stage.env), numbers)
-    losses = _overfit(stage, model, target=target, max_steps=max_steps, opt=opt, loss_fn=loss_fn)
+    loss_fn = _Told(loss_function(stage.env), [scale * number for number in numbers])
+    losses = _overfit(stage, model, target=scale * target, max_steps=max_steps, opt=opt, loss_fn=loss_fn)
     measured = [as_number(item) for item in items_of(losses)[:50]]
     recorder.array("잰 손실", torch.tensor(measured, dtype=torch.float64))
     recorder.fact("업데이트 횟수", len(updates))

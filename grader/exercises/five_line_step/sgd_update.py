@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import nn
 
-from grader.exercises.five_line_step._gradients import flat_gradients
-from grader.exercises.fixtures.classifiers import add_gradients, batches, loss_function, mlp
+from grader.exercises.fixtures.classifiers import add_gradients, batches, flat_gradients, loss_function, mlp
 from grader.exercises.fixtures.next_backward import drawn_gradients
 from grader.observe.play import Driver, Stage
 

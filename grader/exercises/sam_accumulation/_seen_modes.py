@@ -1,15 +1,25 @@
 """A model that notes in which mode its layers are used: for `sam_step`, `sam_accumulate` and `sharpness`.
 
-What it records are facts. A function that computes wrong numbers but leaves the modes alone passes, and one that
-computes the right ones in the wrong mode does not.
+What it records are facts, and numbers that depend on them alone. A function that computes wrong numbers but leaves the
+modes alone passes, and one that computes the right ones in the wrong mode does not.
 """
 
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-from grader.exercises.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, Net, initialised, set_modes
+from grader.exercises.fixtures.classifiers import (
+    CLASSES,
+    FEATURES,
+    HIDDEN,
+    Net,
+    batches,
+    initialised,
+    set_modes,
+)
+from grader.exercises.fixtures.marks import drawn
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
 
@@ -23,47 +33,67 @@ _HANDED_OVER = {
 class _Seen:
     """The modes in which one layer has been used. A copy of the model goes on writing here."""
 
-    def __init__(self) -> None:
-        self.modes: set[bool] = set()
+    def __init__(self, env: Env, layer: str) -> None:
+        self._env, self._layer = env, layer
+        self._modes: dict[bool, float] = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "_Seen":
         return self
 
+    def note(self, training: bool) -> None:
+        self._modes[training] = drawn(self._env, self._layer, training)
+
+    def begin(self) -> None:
+        self._modes.clear()
+
     def as_fact(self) -> list[Fact]:
-        return [*sorted(self.modes, reverse=True)]
+        return [*sorted(self._modes, reverse=True)]
+
+    def as_number(self) -> float:
+        return sum(self._modes[training] for training in sorted(self._modes))
 
 
 class _BatchNorm(nn.BatchNorm1d):
-    def __init__(self, features: int) -> None:
+    def __init__(self, features: int, env: Env) -> None:
         super().__init__(features)
-        self.seen = _Seen()
+        self.seen = _Seen(env, "norm")
 
     def forward(self, inputs: Tensor) -> Tensor:
-        self.seen.modes.add(self.training)
+        self.seen.note(self.training)
         return super().forward(inputs)
 
 
 class _Dropout(nn.Dropout):
     """Drops nothing, so that masks make no difference."""
 
-    def __init__(self) -> None:
+    def __init__(self, env: Env) -> None:
         super().__init__(0.0)
-        self.seen = _Seen()
+        self.seen = _Seen(env, "dropout")
 
     def forward(self, inputs: Tensor) -> Tensor:
-        self.seen.modes.add(self.training)
+        self.seen.note(self.training)
         return super().forward(inputs)
 
 
 def _observed_model(env: Env) -> Net:
     layers = [
         nn.Linear(FEATURES, HIDDEN, bias=False),
-        _BatchNorm(HIDDEN),
+        _BatchNorm(HIDDEN, env),
         nn.Tanh(),
-        _Dropout(),
+        _Dropout(env),
         nn.Linear(HIDDEN, CLASSES),
     ]
     return initialised(Net(layers), env, "model")
+
+
+def _modes_left(env: Env, model: Any) -> list[float]:
+    """The modes of one more forward pass, made here and now."""
+    layers = model.layers[1], model.layers[3]
+    for layer in layers:
+        layer.seen.begin()
+    with torch.no_grad():
+        model(batches(env, (2,), "left")[0][0])
+    return [layer.seen.as_number() for layer in layers]
 
 
 def add_mode_scenarios(driver: Driver, check: str, use: Callable[[Stage, Net], None]) -> None:
@@ -75,11 +105,14 @@ def add_mode_scenarios(driver: Driver, check: str, use: Callable[[Stage, Net], N
             set_modes(model, mode)
             norm, dropout = model.layers[1], model.layers[3]
             use(stage, model)
-            stage.recorder.fact("배치 정규화가 순전파에서 쓴 모드", norm.seen.as_fact())
-            stage.recorder.fact("드롭아웃이 순전파에서 쓴 모드", dropout.seen.as_fact())
-            stage.recorder.fact("끝난 뒤의 모드", [m.training for m in model.modules()])
+            recorder = stage.recorder
+            for name, layer in (("배치 정규화가", norm), ("드롭아웃이", dropout)):
+                recorder.fact(f"{name} 순전파에서 쓴 모드", layer.seen.as_fact())
+                recorder.array(f"{name} 순전파에서 쓴 모드", [layer.seen.as_number()])
+            recorder.fact("끝난 뒤의 모드", [m.training for m in model.modules()])
             # Switching statistics off for a pass is right, leaving them off is not.
-            stage.recorder.fact("끝난 뒤 배치 정규화의 momentum", norm.momentum)
-            stage.recorder.fact("끝난 뒤 배치 정규화의 track_running_stats", norm.track_running_stats)
+            recorder.fact("끝난 뒤 배치 정규화의 momentum", norm.momentum)
+            recorder.fact("끝난 뒤 배치 정규화의 track_running_stats", norm.track_running_stats)
+            recorder.array("끝난 뒤의 모드", _modes_left(stage.env, model))
 
         driver.scenario(f"modes-{mode}", title, check=check)(scenario)

@@ -14,14 +14,27 @@ from grader.exercises.fixtures.classifiers import (
     Net,
     add_gradients,
     batches,
+    flat_gradients,
     flat_weights,
     mlp,
     norm_dropout_mlp,
 )
+from grader.exercises.fixtures.marks import ForwardMarks
+from grader.exercises.fixtures.returned import where_typed
 from grader.observe.play import Driver, Stage, set_random_state
+from grader.observe.values import type_name
 
 Measure = Callable[[Stage, Net, Batch], Any]
 """Makes the model tell the recorder of its forwards, sets the random state, and calls the student's function once."""
+
+
+def record_type(stage: Stage, measure: Callable[[Stage, Net], Any], model: Net) -> None:
+    """The type of what is returned; as a number, what the model was given to look at."""
+    marks = ForwardMarks(stage.env, model)
+    value = measure(stage, model)
+    stage.recorder.fact("반환 타입", type_name(value))
+    stage.recorder.array("반환 타입", where_typed(float, [value], marks.first))
+    record_that_it_looked(stage)
 
 
 def record_that_it_looked(stage: Stage) -> None:
@@ -62,6 +75,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
             for p, g in zip(model.parameters(), held, strict=True)
         ]
         stage.recorder.fact("있던 그레이디언트가 그대로임", all(kept))
+        stage.recorder.array("있던 그레이디언트가 그대로임", flat_gradients(model))
         record_that_it_looked(stage)
 
 

@@ -29,10 +29,10 @@ from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.exercises.sam_accumulation._untouched import (
     add_state_scenarios,
     add_weight_scenarios,
-    record_that_it_looked,
+    record_type,
 )
 from grader.observe.play import Driver, Env, Stage, set_random_state
-from grader.observe.values import as_number, type_name
+from grader.observe.values import as_number
 
 driver = Driver("lambda_max", cost=4)
 
@@ -209,5 +209,4 @@ add_mode_scenarios(driver, "statistics", _measure_once)
 def _types(stage: Stage) -> None:
     model = mlp(stage.env)
     set_modes(model, "eval")
-    stage.recorder.fact("반환 타입", type_name(_measure_once(stage, model)))
-    record_that_it_looked(stage)
+    record_type(stage, _measure_once, model)

@@ -12,7 +12,14 @@ from typing import Any
 import torch
 from torch.optim import Optimizer
 
-from grader.exercises.fixtures.classifiers import flat_weights, mlp, pull, scale_rates, two_groups
+from grader.exercises.fixtures.classifiers import (
+    flat_gradients,
+    flat_weights,
+    mlp,
+    pull,
+    scale_rates,
+    two_groups,
+)
 from grader.exercises.sam_accumulation._carried_state import carried
 from grader.exercises.sam_accumulation._climbing import record_climbs
 from grader.exercises.sam_accumulation._resuming import RHO, SETTINGS, begun, resumed, saved_state
@@ -311,7 +318,9 @@ def _clearing(stage: Stage, clears: str) -> None:
             if method == clears:
                 left = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in model.parameters())
                 arguments = "".join(f"{key}={value}" for key, value in flags.items())
-                stage.recorder.fact(f"`{method}({arguments})` 뒤에 그레이디언트가 남음", left)
+                name = f"`{method}({arguments})` 뒤에 그레이디언트가 남음"
+                stage.recorder.fact(name, left)
+                stage.recorder.array(name, flat_gradients(model))
 
 
 @driver.scenario("clears-first", "first_step의 zero_grad", check="promises", atol=SAM_ATOL)

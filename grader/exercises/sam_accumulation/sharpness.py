@@ -28,10 +28,9 @@ from grader.exercises.sam_accumulation._tolerances import FLOAT32_ATOL, SINGLE_A
 from grader.exercises.sam_accumulation._untouched import (
     add_state_scenarios,
     add_weight_scenarios,
-    record_that_it_looked,
+    record_type,
 )
 from grader.observe.play import Driver, Stage, set_random_state
-from grader.observe.values import type_name
 
 driver = Driver("sharpness")
 
@@ -154,5 +153,4 @@ add_mode_scenarios(driver, "statistics", _measure_once)
 
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
-    stage.recorder.fact("반환 타입", type_name(_measure_once(stage, mlp(stage.env))))
-    record_that_it_looked(stage)
+    record_type(stage, _measure_once, mlp(stage.env))

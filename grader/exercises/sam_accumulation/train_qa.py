@@ -16,6 +16,7 @@ from torch.optim.lr_scheduler import ExponentialLR
 
 from grader.exercises.fixtures.checkpoints import plain, read_checkpoint, scratch_folder, whose_weights
 from grader.exercises.fixtures.classifiers import adamw, scale_rates, sgd
+from grader.exercises.fixtures.marks import drawn
 from grader.exercises.fixtures.sam import FixtureSAM
 from grader.exercises.sam_accumulation._base_optimizers import Make
 from grader.exercises.sam_accumulation._reader import ACCUM, DEV, JUDGED_EPOCHS, TRAIN, Case, make_case
@@ -122,7 +123,8 @@ def _scheduler(stage: Stage) -> None:
         return base
 
     made: list[Optimizer] = []
-    _trained(stage, make_case(stage.env), noting, epochs=2, decay=0.8, watch=False, max_norm=_NO_CLIP)
+    decay = 0.7 + 0.2 * drawn(stage.env, "decay")
+    _trained(stage, make_case(stage.env), noting, epochs=2, decay=decay, watch=False, max_norm=_NO_CLIP)
     stage.recorder.array("업데이트마다의 학습률", rates)
     stage.recorder.array("끝난 뒤의 학습률", [made[0].param_groups[0]["lr"]])
 
@@ -143,9 +145,15 @@ def _together(stage: Stage) -> None:
 
 def _modes_seen(stage: Stage, case: Case, epochs: int) -> None:
     _trained(stage, case, _unmoved, epochs=epochs, watch=False, max_norm=_NO_CLIP)
-    for kind, name in ((TRAIN, "학습 데이터의 순전파"), (DEV, "검증 데이터의 순전파")):
-        stage.recorder.fact(f"{name}가 쓴 모드", [*sorted(case.model.modes_seen[kind])])
-    stage.recorder.fact("끝난 뒤의 모드", [m.training for m in case.model.modules()])
+    recorder, seen = stage.recorder, case.model.modes_seen
+    for kind, name in ((TRAIN, "학습 데이터의 순전파가 쓴 모드"), (DEV, "검증 데이터의 순전파가 쓴 모드")):
+        recorder.fact(name, [*sorted(seen[kind])])
+        recorder.array(name, [seen[kind][training] for training in sorted(seen[kind])])
+        seen[kind].clear()
+    recorder.fact("끝난 뒤의 모드", [m.training for m in case.model.modules()])
+    with torch.no_grad():
+        case.model(case.train.held[0]["input_ids"])
+    recorder.array("끝난 뒤의 모드", [*seen[TRAIN].values()])
 
 
 @driver.scenario("modes", "학습 모드로 받은 모델")
@@ -175,9 +183,13 @@ def _record_losses(stage: Stage, returned: Any) -> None:
         stage.recorder.array(f"{key} ({name})", torch.tensor(values, dtype=torch.float64))
 
 
-def _judged(stage: Stage, epochs: int) -> Any:
-    """A run in which no update moves the weights, with other training data in each epoch."""
-    case = make_case(stage.env, 2, epochs=epochs)
+def _judged_case(stage: Stage, epochs: int) -> Case:
+    """With other training data in each epoch."""
+    return make_case(stage.env, 2, epochs=epochs)
+
+
+def _judged(stage: Stage, case: Case, epochs: int) -> Any:
+    """A run in which no update moves the weights."""
     return _trained(stage, case, _unmoved, epochs=epochs, watch=False, max_norm=_NO_CLIP)
 
 
@@ -191,7 +203,7 @@ def _losses(stage: Stage) -> None:
 @driver.scenario("returned", "돌려주는 dict", check="losses")
 def _returned(stage: Stage) -> None:
     """What kinds of things are in it."""
-    returned = _judged(stage, epochs=2)
+    returned = _judged(stage, _judged_case(stage, 2), 2)
     stage.recorder.fact("반환 타입", type_name(returned))
     for key, _ in _KEYS:
         value = _field(returned, key)
@@ -203,7 +215,12 @@ def _returned(stage: Stage) -> None:
 
 @driver.scenario("best-epoch", "가장 좋은 에폭의 번호")
 def _best_epoch(stage: Stage) -> None:
-    stage.recorder.fact("best_epoch", plain(_field(_judged(stage, epochs=JUDGED_EPOCHS), "best_epoch")))
+    """The number that the model was stamped with in the epoch that is named is its pair."""
+    case = _judged_case(stage, JUDGED_EPOCHS)
+    best = plain(_field(_judged(stage, case, JUDGED_EPOCHS), "best_epoch"))
+    stamps = case.model.stamps
+    stage.recorder.fact("best_epoch", best)
+    stage.recorder.array("best_epoch", stamps[best : best + 1] if isinstance(best, int) and best >= 0 else [])
 
 
 @driver.scenario("checkpoint", "가장 좋은 에폭의 가중치")
@@ -215,9 +232,9 @@ def _checkpoint(stage: Stage) -> None:
         state, opened = read_checkpoint(path)
         stage.recorder.fact("체크포인트", opened)
         number = whose_weights(state, case.model, case.model.judged)
-        stage.recorder.fact(
-            "저장된 가중치의 에폭(0부터)", "알 수 없음" if number is None else f"에폭 {number}"
-        )
+        name = "저장된 가중치의 에폭(0부터)"
+        stage.recorder.fact(name, "알 수 없음" if number is None else f"에폭 {number}")
+        stage.recorder.array(name, [as_number(state.get("stamp"))])
         stage.recorder.fact("저장된 키", ", ".join(str(key) for key in state))
 
     _trained(stage, case, sgd, epochs=JUDGED_EPOCHS, watch=False, after=look, max_norm=_NO_CLIP)

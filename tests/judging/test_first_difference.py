@@ -1,0 +1,32 @@
+"""Which difference is said first: a fact in words before the numbers that go with it."""
+
+import numpy as np
+
+from grader.judging.judge import difference
+from grader.observe.trace import Fact, Run
+
+
+def _run(fact: Fact, mark: float, **arrays: float) -> Run:
+    held = {name: np.array([value]) for name, value in {"모드": mark, **arrays}.items()}
+    return Run(arrays=held, facts={"모드": fact})
+
+
+def test_words_come_before_the_numbers_of_the_same_name() -> None:
+    found = difference(_run("평가", 0.1), _run("학습", 0.7), 1e-9)
+    assert found is not None
+    assert (found.kind, found.name) == ("fact", "모드")
+
+
+def test_right_words_do_not_hide_wrong_numbers() -> None:
+    found = difference(_run("학습", 0.1), _run("학습", 0.7), 1e-9)
+    assert found is not None
+    assert (found.kind, found.name) == ("array", "모드")
+    without = Run(facts={"모드": "학습"})
+    assert difference(without, _run("학습", 0.7), 1e-9) is not None
+    assert difference(_run("학습", 0.7), without, 1e-9) is not None
+
+
+def test_other_numbers_still_come_before_words() -> None:
+    found = difference(_run("평가", 0.1, 손실=1.0), _run("학습", 0.7, 손실=2.0), 1e-9)
+    assert found is not None
+    assert (found.kind, found.name) == ("array", "손실")
