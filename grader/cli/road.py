@@ -51,7 +51,10 @@ def progress(
 
 
 def next_(
-    folder: Annotated[Path, typer.Argument(help="레슨을 담을 폴더")] = Path("hanstep"),
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="레슨이 있는 폴더. 주지 않으면 hanstep이나 지금 폴더", show_default=False),
+    ] = None,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="브라우저를 열어요. 열지 않으면 주소만 알려 줘요")
     ] = True,
@@ -71,5 +74,10 @@ def next_(
         say("모든 연습 문제를 통과했어요. 첫 레슨을 열어요.")
     else:
         say(f"다음: {describe(next_thing(course, following))}")
-    prepare(folder, lambda _: None)
-    open_lab(folder, browser=browser)
+    wanted = course.lessons[0] if following is None else course.lesson(following.lesson)
+    places = (Path("hanstep"), Path()) if folder is None else (folder,)
+    place = next((p for p in places if (p / wanted.notebook.name).is_file()), None)
+    if place is None:
+        place = places[0]
+        prepare(place, say)
+    open_lab(place, browser=browser)

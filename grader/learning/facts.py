@@ -39,7 +39,7 @@ def facts(told: History, course: Course) -> dict[str, float]:
             (len(list(run)) for right, run in groupby(told.verdicts.values()) if right), default=0
         ),
         "mistakes_met": len(told.mistakes),
-        "mistakes_mastered": sum(mistake.mastered for mistake in told.mistakes.values()),
+        "mistakes_mastered": sum(mistake.once_mastered for mistake in told.mistakes.values()),
         "days": len(told.days),
         "longest_streak": told.longest_streak,
         "minutes": told.seconds / 60,

@@ -47,11 +47,16 @@ def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
     calls = load_rewards().orders.get(name, ()) if passed else ()
     order = order_of_calls(source, name, calls) if calls else ""
     learner.record_check(name, passed, feedback.mistake_ids, order)
+    if not passed:
+        return Gain(False)
     after = standing(learner.history)
-    new = tuple(a for a in load_rewards().achievements if a.id in after.won - before.won)
-    learner.record_achievements(sorted(after.won - learner.history.achievements.keys()))
+    untold = (
+        after.won - learner.history.achievements.keys()
+    )  # those won by predictions since the last pass, too
+    new = tuple(a for a in load_rewards().achievements if a.id in untold)
+    learner.record_achievements(a.id for a in new)
     level = after.level if after.number > before.number else None
-    return Gain(passed and not earlier, after.xp - before.xp, level, new)
+    return Gain(not earlier, after.xp - before.xp, level, new)
 
 
 @dataclass(frozen=True)

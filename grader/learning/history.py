@@ -51,6 +51,8 @@ class MistakeHistory:
     times: int = 0
     mastered: bool = False
     """Whether the exercise passed after the mistake was last made."""
+    once_mastered: bool = False
+    """Whether it ever did: what was won by that stays when the mistake comes back."""
 
 
 @dataclass
@@ -135,7 +137,8 @@ def _checked(found: History, event: Event, begun: dict[str, float]) -> None:
         if isinstance(order, str) and order:
             entry.orders.add(order)
         for (exercise, _), mistake in found.mistakes.items():
-            mistake.mastered |= exercise == name
+            if exercise == name:
+                mistake.mastered = mistake.once_mastered = True
     made = event.detail.get("mistakes")
     for id_ in made if isinstance(made, list) and not passed else ():
         mistake = found.mistakes.setdefault((name, str(id_)), MistakeHistory(name, str(id_)))

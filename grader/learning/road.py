@@ -24,7 +24,7 @@ class Section:
     stars: str
     """`★★☆`; empty where the lesson does not say."""
     link: str
-    """The notebook beside this one, at this heading, as JupyterLab opens it."""
+    """The notebook beside this one, at the exercise's cell, as JupyterLab opens it."""
 
 
 def next_exercise(course: Course, passed: Container[str]) -> Exercise | None:
@@ -54,7 +54,7 @@ def _sections(source: Path, notebook: str) -> dict[str, Section]:
         elif (told := _MINUTES.match(line)) and minutes is None:
             minutes, stars = int(told[1]), told[2] or ""
         elif cell := _CELL.match(line):
-            # JupyterLab names a heading by its text, with hyphens for spaces.
-            link = f"{quote(notebook)}#{quote(heading.replace(' ', '-'))}"
+            # By the cell's id, as `grader build` gives it: JupyterLab finds no heading whose name is in Hangul.
+            link = f"{quote(notebook)}#cell-id=exercise-{cell[1]}"
             found[cell[1]] = Section(heading, minutes, stars, link)
     return found

@@ -369,3 +369,25 @@ def test_a_bonus_that_was_not_begun_is_no_failure(
     code, said = ended("check", str(file))
     assert code == status
     assert ("overfit_one_batch" in said) == bool(status)
+
+
+@pytest.mark.parametrize("where", ["nothing yet", "hanstep", "inside it", "named"])
+def test_next_opens_the_lessons_wherever_they_are(
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """And copies them only where there are none, so that no folder of lessons grows inside another."""
+    from grader.learning import start
+
+    opened: list[Path] = []
+    monkeypatch.setattr(start, "open_lab", lambda folder, browser: opened.append(folder.resolve()))
+    monkeypatch.chdir(tmp_path)
+    lessons = tmp_path / ("mine" if where == "named" else "hanstep")
+    if where != "nothing yet":
+        start.prepare(lessons, lambda _: None)
+    if where == "inside it":
+        monkeypatch.chdir(lessons)
+    status, said = ended("next", *(["mine"] if where == "named" else []), "--no-browser")
+    assert status == 0, said
+    assert "다음: 연습 1. train_step (레슨 01 한 train step, 약 15분)" in said
+    assert opened == [lessons]
+    assert ("복사했어요" in said) == (where == "nothing yet")

@@ -1,6 +1,7 @@
 """The page of progress: in a notebook and in a terminal it says the same, and never more than was done."""
 
 import html
+import json
 import re
 
 import pytest
@@ -12,6 +13,7 @@ from grader.learning.overview import duration, overview
 from grader.learning.progress import Progress
 from grader.learning.rewards import load_rewards
 from grader.learning.road import next_exercise, section
+from tests.places import ROOT
 
 COURSE = load_course()
 
@@ -51,7 +53,7 @@ def test_it_shows_lessons_mistakes_and_the_next_thing() -> None:
         assert "연습 2. train_step_extras" in text
         assert "★ 첫 통과" in text
     assert "(train_step)" in shown.text
-    assert 'href="01_five_line_step.ipynb#%EC%97%B0%EC%8A%B5-2.-train_step_extras"' in shown.html
+    assert 'href="01_five_line_step.ipynb#cell-id=exercise-train_step_extras"' in shown.html
 
 
 def test_one_who_has_done_everything_is_told_so() -> None:
@@ -94,6 +96,9 @@ def test_every_exercise_has_its_place_and_minutes(name: str) -> None:
     assert name in found.heading
     assert found.minutes
     assert re.fullmatch("[★☆]{3}", found.stars)
+    notebook, _, cell = found.link.partition("#cell-id=")
+    document = json.loads((ROOT / "lessons" / notebook).read_text(encoding="utf-8"))
+    assert cell in [one["id"] for one in document["cells"]], "the link leads somewhere"
 
 
 def test_minutes_in_words() -> None:

@@ -137,6 +137,7 @@ def test_a_mistake_is_mastered_when_its_exercise_passes_and_open_when_it_comes_b
     life.do("check", "fit", passed=False, mistakes=["missing-zero-grad"])
     (made,) = history(life.events).mistakes.values()
     assert (made.times, made.mastered) == (2, False)
+    assert facts(history(life.events), COURSE)["mistakes_mastered"] == 1, "nothing that was won is taken away"
 
 
 def test_only_the_letter_that_stood_when_the_answer_was_told_counts() -> None:
@@ -214,6 +215,16 @@ def test_a_check_tells_what_it_has_brought() -> None:
     again = recorded_check(learner, passed, exercise_source(exercise))
     assert again.lines == ()
     assert not again.first
+
+
+def test_what_predictions_have_won_is_told_with_the_next_pass() -> None:
+    learner, exercise = Progress.load(), COURSE.exercise("fit")
+    for number in range(10):
+        learner.record_verdict(f"01-{number}", "a", "b")
+    wrong = Feedback("01", "fit", exercise.title, "failed", (), "")
+    assert recorded_check(learner, wrong, "").lines == ()
+    gain = recorded_check(learner, Feedback("01", "fit", exercise.title, "passed", (), ""), "")
+    assert [a.id for a in gain.achievements] == ["first-pass", "ten-predictions"]
 
 
 def test_what_was_won_is_kept_when_its_rule_no_longer_holds() -> None:
