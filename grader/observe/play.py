@@ -38,6 +38,17 @@ class Env:
         """An integer below 2**31 that follows from seed, scenario and salt."""
         return (zlib.crc32(f"{self.scenario}/{salt}".encode()) ^ (self.seed * 0x9E3779B1)) & 0x7FFFFFFF
 
+    def set_random_state(self, salt: str) -> None:
+        """Let torch's random numbers follow from this salt, on every device.
+
+        (A function that takes a seed would be an answer to `seed_everything`, in the process of the submission.)
+        """
+        seed = self.number(salt)
+        if torch.cuda.is_available():
+            torch.manual_seed(seed)
+        else:  # without its stack trace for each kind of device that is not there: a tenth of a short play's time
+            torch.default_generator.manual_seed(seed)
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -167,7 +178,7 @@ def play_scenario(
     """Run one scenario; with `against`, stop at the first state that differs from that run's."""
     env = Env(seed, torch.device(device), scenario.name)
     recorder = Recorder(program, against=against, atol=scenario.atol)
-    with _untouched_process(env.number("global")):
+    with _untouched_process(env):
         try:
             scenario.play(Stage(program, recorder, env))
         except ScenarioOver:
@@ -195,23 +206,15 @@ def _load_failure(program: Program, name: str) -> Failure | None:
     return program.failures.get(name) or Failure("NameError", ("NameError",), f"`{name}` 정의가 없어요")
 
 
-def set_random_state(seed: int) -> None:
-    """What `torch.manual_seed` does, for drivers."""
-    if torch.cuda.is_available():
-        torch.manual_seed(seed)
-    else:  # without its stack trace for each kind of device that is not there: a tenth of a short play's time
-        torch.default_generator.manual_seed(seed)
-
-
 @contextmanager
-def _untouched_process(seed: int) -> Iterator[None]:
+def _untouched_process(env: Env) -> Iterator[None]:
     """Start from a known random state, and put the process back as it was."""
     python_state, numpy_state = random.getstate(), np.random.get_state()
     dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        set_random_state(seed)
-        np.random.seed(seed)
-        random.seed(seed)
+        env.set_random_state("global")
+        np.random.seed(env.number("global"))
+        random.seed(env.number("global"))
         torch.set_default_dtype(torch.float32)
         torch.set_grad_enabled(True)
         try:

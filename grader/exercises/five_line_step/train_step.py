@@ -23,7 +23,7 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
 from grader.exercises.fixtures.precision import record_precision
-from grader.observe.play import Driver, Stage, set_random_state
+from grader.observe.play import Driver, Stage
 
 driver = Driver("train_step")
 
@@ -67,7 +67,7 @@ def _norm_and_dropout(stage: Stage) -> None:
         set_modes(model, mode)
         opt = sgd(model)
         recorder.watch(model, opt)
-        set_random_state(env.number("dropout"))
+        env.set_random_state("dropout")
         recorder.call(stage.student("train_step"), model, opt, loss_fn, *batch)
         recorder.array(f"buffers/{mode}", buffers(model))
 
@@ -78,7 +78,7 @@ def _random_state(stage: Stage) -> None:
     problem, left = step_problem(stage.env), []
     for number in range(2):
         model = mlp(stage.env)
-        set_random_state(stage.env.number("state") + number)
+        stage.env.set_random_state(f"state {number}")
         stage.recorder.call(
             stage.student("train_step"), model, sgd(model), problem.loss_fn, *problem.batches[number]
         )

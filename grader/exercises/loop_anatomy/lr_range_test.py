@@ -26,7 +26,7 @@ from grader.exercises.fixtures.classifiers import (
     set_modes,
     sgd,
 )
-from grader.observe.play import Driver, Env, Stage, set_random_state
+from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, items_of, type_name
 
 driver = Driver("lr_range_test")
@@ -50,7 +50,7 @@ def _asked(
     loss_fn: LossFn | None = None,
 ) -> Any:
     stage.recorder.watch(model, opt, states=False)
-    set_random_state(stage.env.number("dropout"))
+    stage.env.set_random_state("dropout")
     function = stage.student("lr_range_test")
     return stage.recorder.call(function, model, opt, loss_fn or loss_function(stage.env), data, rates)
 
@@ -247,7 +247,7 @@ def _remembered(model: nn.Module, opt: Optimizer) -> Callable[[], None]:
 
 
 def _record_next_update(stage: Stage, model: nn.Module, opt: Optimizer) -> None:
-    set_random_state(stage.env.number("dropout after"))
+    stage.env.set_random_state("dropout after")
     _update(stage.env, model, opt, batches(stage.env, (4, 4), "after"))
     stage.recorder.array("다음 두 업데이트 뒤의 가중치", flat_state(model.state_dict(), model))
 

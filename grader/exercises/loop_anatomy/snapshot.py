@@ -29,7 +29,7 @@ from grader.exercises.fixtures.classifiers import (
     scale_rates,
     sgd,
 )
-from grader.observe.play import Driver, Env, Stage, set_random_state
+from grader.observe.play import Driver, Env, Stage
 
 driver = Driver("Snapshot")
 
@@ -70,7 +70,7 @@ def _scatter(env: Env) -> None:
     seed = env.number("another process")
     random.seed(seed)
     np.random.seed(seed)
-    set_random_state(seed)
+    env.set_random_state("another process")
 
 
 def _train(held: _Objects, data: Sequence[Batch], env: Env) -> list[float]:

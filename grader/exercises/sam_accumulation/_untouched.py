@@ -21,7 +21,7 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.marks import ForwardMarks
 from grader.exercises.fixtures.returned import where_typed
-from grader.observe.play import Driver, Stage, set_random_state
+from grader.observe.play import Driver, Stage
 from grader.observe.values import type_name
 
 Measure = Callable[[Stage, Net, Batch], Any]
@@ -109,7 +109,7 @@ def add_state_scenarios(driver: Driver, check: str, measure: Measure) -> None:
         """Only whether it is as before: what a program drew in between is asked for elsewhere."""
         measure(stage, norm_dropout_mlp(stage.env).train(), *batches(stage.env, (6,)))
         after = torch.get_rng_state()
-        set_random_state(stage.env.number("dropout"))  # as before the call
+        stage.env.set_random_state("dropout")  # as before the call
         untouched = torch.equal(after, torch.get_rng_state())
         stage.recorder.fact("부른 다음의 난수 상태", "그대로" if untouched else "달라짐")
         record_that_it_looked(stage)

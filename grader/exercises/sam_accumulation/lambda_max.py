@@ -31,7 +31,7 @@ from grader.exercises.sam_accumulation._untouched import (
     add_weight_scenarios,
     record_type,
 )
-from grader.observe.play import Driver, Env, Stage, set_random_state
+from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number
 
 driver = Driver("lambda_max", cost=4)
@@ -51,7 +51,7 @@ def _measure(
 ) -> Any:
     """Ask once, from a random state that follows from the scenario."""
     model.observer = stage.recorder
-    set_random_state(stage.env.number("dropout"))
+    stage.env.set_random_state("dropout")
     asked = {} if iterations is None else {"iterations": iterations}
     return stage.recorder.call(
         stage.student("lambda_max"), model, loss_fn or loss_function(stage.env), *batch, **asked

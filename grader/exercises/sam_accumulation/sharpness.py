@@ -30,7 +30,7 @@ from grader.exercises.sam_accumulation._untouched import (
     add_weight_scenarios,
     record_type,
 )
-from grader.observe.play import Driver, Stage, set_random_state
+from grader.observe.play import Driver, Stage
 
 driver = Driver("sharpness")
 
@@ -42,7 +42,7 @@ def _measure(stage: Stage, model: Net, batch: Batch, rho: float, loss_fn: LossFn
     """Ask once. Parameters are not recorded as states: a solution may restore w by subtracting e again, which is right
     but off in the last bit, and would count as one more state."""
     model.observer = stage.recorder
-    set_random_state(stage.env.number("dropout"))
+    stage.env.set_random_state("dropout")
     return stage.recorder.call(
         stage.student("sharpness"), model, loss_fn or loss_function(stage.env), *batch, rho=rho
     )
