@@ -3,8 +3,13 @@
 The current exercise is the first of the file that does not pass; whoever wants another one first skips it with a key.
 """
 
+import signal
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 from rich.console import Console
 from rich.padding import Padding
@@ -34,17 +39,36 @@ def watch_file(file: Path, console: Console) -> None:
     """
     refuse_no_file(file)
     watch = Watch(file, load_course(), console)
-    with pressed_keys() as pressed:
+    with _interruptible() as interrupted, pressed_keys() as pressed:
         watch.look()
-        for _ in _ticks(file):
+        for _ in _ticks(file, interrupted):
             for key in pressed():
                 if key == "q":
                     return
                 watch.press(key)
             watch.look_if_saved()
+    if interrupted.is_set():
+        raise KeyboardInterrupt
 
 
-def _ticks(file: Path) -> Iterator[object]:
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """Set at Ctrl-C, which also raises as always. Alone that is not enough: Python drops what is raised while an object
+    is being cleared up, and the learner's one Ctrl-C would do nothing."""
+    happened = threading.Event()
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        happened.set()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield happened
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _ticks(file: Path, stop: threading.Event) -> Iterator[object]:
     from watchfiles import watch
 
     # The folder, not the file: most editors save a new file under the old name. A tick comes without a change too.
@@ -55,6 +79,7 @@ def _ticks(file: Path) -> Iterator[object]:
         step=_LOOK_EVERY // 2,
         rust_timeout=_LOOK_EVERY,
         yield_on_timeout=True,
+        stop_event=stop,
     )
 
 
