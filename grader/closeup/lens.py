@@ -17,7 +17,7 @@ from torch import Tensor
 
 from grader.closeup.bench import NAMES, SEED, Bench, mean_square
 from grader.observe.noted_calls import noted_calls, shadow
-from grader.observe.play import TimeLimit
+from grader.observe.play import TimeLimit, untouched_process
 from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
 from grader.observe.trace import Failure
 
@@ -108,7 +108,8 @@ class Lens:
             TimeLimit: from a time limit outside; the recording is there all the same.
         """
         try:
-            with _untouched_process(), redirect_stdout(_Nowhere()), self._tracing():
+            with untouched_process(), redirect_stdout(_Nowhere()), self._tracing():
+                _begin_from_a_known_state()
                 for number, (positional, keywords) in enumerate(self._bench.calls):
                     self._call = number
                     with noted_calls(self._function, self._noted):
@@ -250,20 +251,8 @@ def _flat(tensor: Tensor | None, size: int) -> list[float | None]:
     return [float(v) for v in tensor.detach().double().flatten().tolist()]
 
 
-@contextmanager
-def _untouched_process() -> Iterator[None]:
-    """A known random state inside; outside everything as it was."""
-    state, numpy_state = random.getstate(), np.random.get_state()
-    dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(SEED)
-        random.seed(SEED)
-        np.random.seed(SEED)
-        torch.set_grad_enabled(True)
-        try:
-            yield
-        finally:
-            random.setstate(state)
-            np.random.set_state(numpy_state)
-            torch.set_default_dtype(dtype)
-            torch.set_grad_enabled(grad)
+def _begin_from_a_known_state() -> None:
+    torch.manual_seed(SEED)
+    random.seed(SEED)
+    np.random.seed(SEED)
+    torch.set_grad_enabled(True)

@@ -13,12 +13,11 @@ from typing import Any
 
 from grader.course import Course, Exercise
 from grader.course_files import load_course
-from grader.errors import CommandError, HanstepError
+from grader.errors import CommandError, HanstepError, NothingToCheck
 from grader.feedback import Feedback
-from grader.learning import SEED
 from grader.learning.best_times import Best, BestTimes
 from grader.learning.notebook import check
-from grader.learning.shown import Shown
+from grader.learning.shown import Shown, message
 
 FIRST = "train_step"
 """What is drilled when nothing else is asked for."""
@@ -64,20 +63,17 @@ def judged(exercise: Exercise, source: str) -> Feedback | None:
     Returns:
         None where the text does not define the function.
     """
-    from grader.classroom.grading import grade_one
-    from grader.classroom.run import GradingRun
-    from grader.submission.submission import read_submission
+    from grader.learning.own_file import OwnFile
 
-    course = load_course()
     with tempfile.TemporaryDirectory(prefix="hanstep-") as folder:
         file = Path(folder) / f"{exercise.name}.py"
         file.write_bytes(source.encode("utf-8", "replace"))
-        submission = read_submission(file, tuple(course.exercises))
-        if submission.source_for(exercise.name) is None:
+        try:
+            own = OwnFile(file, load_course())
+        except NothingToCheck:
             return None
-        run = GradingRun(course, (course.lesson(exercise.lesson),), SEED, "cpu", "none")
-        told = grade_one(run, submission).told
-    return next((feedback for feedback in told if feedback.exercise == exercise.name), None)
+        told = own.check((exercise,)) if own.source(exercise.name) else ()
+    return next(iter(told), None)
 
 
 def in_words(seconds: float) -> str:
@@ -124,9 +120,9 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
         name = str(getattr(exercise, "__name__", type(exercise).__name__))
         load_course().exercise(name)
     except HanstepError as error:
-        return _message(str(error))
+        return message(str(error))
     if name not in _started:
-        return _message(f'시계가 아직 멈춰 있어요. 먼저 새 셀에서 drill("{name}")을 실행해 주세요.')
+        return message(f'시계가 아직 멈춰 있어요. 먼저 새 셀에서 drill("{name}")을 실행해 주세요.')
     shown = check(exercise)
     if not shown.passed:
         return _under("시계는 계속 가고 있어요. 고쳐서 다시 실행해 보세요.", shown)
@@ -159,10 +155,6 @@ def _under(line: str, shown: Shown) -> Shown:
     return replace(
         shown, html=f'<p lang="ko">{html.escape(line)}</p>{shown.html}', text=f"{line}\n{shown.text}"
     )
-
-
-def _message(text: str) -> Shown:
-    return Shown(f"<p>{html.escape(text)}</p>", text)
 
 
 def _starter(course: Course, exercise: Exercise) -> str:

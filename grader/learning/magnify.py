@@ -9,7 +9,7 @@ from grader.closeup.look import View, views
 from grader.closeup.picture import Code, html_picture, text_picture
 from grader.course import CourseError, Exercise
 from grader.course_files import load_course
-from grader.learning.shown import Shown
+from grader.learning.shown import Shown, message
 from grader.learning.time_limit import time_limit
 from grader.observe.program import Program
 
@@ -24,7 +24,7 @@ def microscope(function: Callable[..., Any] | None = None, *, seconds: float = _
         seconds: after this time a look is stopped; what was seen until then is shown.
     """
     if not callable(function):
-        return _message(
+        return message(
             f"microscope에는 함수를 그대로 넘겨 주세요 (받은 값의 타입: {type(function).__name__}). "
             "예: microscope(train_step)"
         )
@@ -32,9 +32,9 @@ def microscope(function: Callable[..., Any] | None = None, *, seconds: float = _
         exercise = load_course().exercise(str(getattr(function, "__name__", type(function).__name__)))
         found, code = _looked(exercise, function, seconds)
     except CourseError as error:
-        return _message(str(error))
+        return message(str(error))
     except NothingToSee:
-        return _message(
+        return message(
             f"`{exercise.name}`은 현미경으로 볼 업데이트가 없어요. "
             "모델과 옵티마이저를 받아 업데이트하는 함수를 넘겨 주세요. 예: microscope(train_step)"
         )
@@ -55,9 +55,3 @@ def _source(function: Callable[..., Any]) -> Code:
     except (OSError, TypeError, SyntaxError):
         return []
     return list(enumerate((line.rstrip() for line in lines), start=max(1, first)))
-
-
-def _message(text: str) -> Shown:
-    import html
-
-    return Shown(f"<p>{html.escape(text)}</p>", text)

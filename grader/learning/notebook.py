@@ -16,7 +16,7 @@ from grader.learning import SEED
 from grader.learning.child_process import ChildProcess
 from grader.learning.gain import describe, pass_notes, recorded_check
 from grader.learning.progress import Progress
-from grader.learning.shown import Shown
+from grader.learning.shown import Shown, message
 from grader.learning.time_limit import time_limit
 from grader.observe.play import TimeLimit, play
 from grader.observe.program import Program
@@ -42,9 +42,9 @@ def check(
     try:
         exercise = load_course().exercise(_name(function))
     except CourseError as error:
-        return _message(str(error))
+        return message(str(error))
     except TypeError:
-        return _message(
+        return message(
             f"check에는 함수를 그대로 넘겨 주세요 (받은 값의 타입: {type(function).__name__}). "
             "예: check(train_step)"
         )
@@ -52,7 +52,7 @@ def check(
     try:
         feedback = _checked(exercise, function, device, seconds)
     except _KernelIsBroken:
-        return _message(_BROKEN)
+        return message(_BROKEN)
     learner = Progress.load()
     gain = recorded_check(learner, feedback, _program(exercise, function)[1].source)
     notes = (*feedback.notes, *_leaning_notes(function), *learner.take_notices())
@@ -75,12 +75,12 @@ def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
     try:
         found = load_course().exercise(exercise if isinstance(exercise, str) else _name(exercise))
     except CourseError as error:
-        return _message(str(error))
+        return message(str(error))
     except TypeError:
-        return _message('hint에는 연습 이름을 따옴표로 감싸 넘겨 주세요. 예: hint("train_step")')
+        return message('hint에는 연습 이름을 따옴표로 감싸 넘겨 주세요. 예: hint("train_step")')
     total = len(found.hints)
     if total == 0:
-        return _message(
+        return message(
             f"`{found.name}`은 보너스 문제라 힌트가 없어요. 레슨의 본문과 앞의 연습에서 실마리를 찾아보세요."
         )
     seen = found.hints[: Progress.load().next_hint(found.name, total)]
@@ -206,9 +206,3 @@ def _global_names(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _global_names(constant)
-
-
-def _message(text: str) -> Shown:
-    import html
-
-    return Shown(f"<p>{html.escape(text)}</p>", text)

@@ -25,3 +25,10 @@ class Shown:
     def passed(self) -> bool:
         """Whether every check passed."""
         return self.feedback is not None and self.feedback.status == "passed"
+
+
+def message(text: str) -> Shown:
+    """A line instead of a card."""
+    import html
+
+    return Shown(f"<p>{html.escape(text)}</p>", text)

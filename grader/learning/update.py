@@ -48,15 +48,15 @@ def _update_one(mine: Path, lesson: Lesson, copied: Copied, report: Report) -> N
         write_whole(mine, lesson.notebook.read_bytes())
         report(f"새 판으로 바꿨어요 (고친 곳이 없었어요): {mine.name}")
     else:
-        _merge_one(mine, lesson, copied, report)
+        _merge_one(mine, lesson, newest, copied, report)
         return
     copied.note(lesson.name, newest)
     copied.begins(lesson.notebook)
 
 
-def _merge_one(mine: Path, lesson: Lesson, copied: Copied, report: Report) -> None:
+def _merge_one(mine: Path, lesson: Lesson, newest: str, copied: Copied, report: Report) -> None:
     own, new = load(mine), load(lesson.notebook)
-    copied.note(lesson.name, digest(lesson.notebook))
+    copied.note(lesson.name, newest)
     if not can_merge(own, new):
         beside = free_name(mine, "새판")
         write_whole(beside, lesson.notebook.read_bytes())

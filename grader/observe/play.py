@@ -178,7 +178,8 @@ def play_scenario(
     """Run one scenario; with `against`, stop at the first state that differs from that run's."""
     env = Env(seed, torch.device(device), scenario.name)
     recorder = Recorder(program, against=against, atol=scenario.atol)
-    with _untouched_process(env):
+    with untouched_process():
+        _begin_from_a_known_state(env)
         try:
             scenario.play(Stage(program, recorder, env))
         except ScenarioOver:
@@ -198,6 +199,14 @@ def play_scenario(
         return recorder.finish()
 
 
+def _begin_from_a_known_state(env: Env) -> None:
+    env.set_random_state("global")
+    np.random.seed(env.number("global"))
+    random.seed(env.number("global"))
+    torch.set_default_dtype(torch.float32)
+    torch.set_grad_enabled(True)
+
+
 def _load_failure(program: Program, name: str) -> Failure | None:
     if "*" in program.failures:
         return program.failures["*"]
@@ -207,16 +216,11 @@ def _load_failure(program: Program, name: str) -> Failure | None:
 
 
 @contextmanager
-def _untouched_process(env: Env) -> Iterator[None]:
-    """Start from a known random state, and put the process back as it was."""
+def untouched_process() -> Iterator[None]:
+    """Put random states, default dtype and gradient mode back as they were, whatever is done to them inside."""
     python_state, numpy_state = random.getstate(), np.random.get_state()
     dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        env.set_random_state("global")
-        np.random.seed(env.number("global"))
-        random.seed(env.number("global"))
-        torch.set_default_dtype(torch.float32)
-        torch.set_grad_enabled(True)
         try:
             yield
         finally:
