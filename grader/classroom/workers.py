@@ -73,11 +73,14 @@ def results_here(
     unsure: deque[_Turn] = deque()
     idle: list[_Worker] = []
     busy: dict[Connection, _Worker] = {}
+    first_has_started = False
     try:
         while queue or busy or unsure:
             if not queue and not busy:
                 queue.append(unsure.popleft())
-            while queue and len(busy) < run.jobs:
+            # The others wait for the first one: they would only take the processors from it that it starts on, and
+            # what an instructor waits for is the first result.
+            while queue and len(busy) < (run.jobs if first_has_started else 1):
                 worker = idle.pop() if idle else _Worker(run, work)
                 busy[worker.connection] = worker
                 worker.take(queue.popleft())
@@ -85,6 +88,7 @@ def results_here(
                 assert isinstance(connection, Connection)
                 worker = busy[connection]
                 ended, result = worker.hear()
+                first_has_started = True  # or it died, and is begun again
                 if not ended:
                     continue
                 del busy[connection]
@@ -226,6 +230,7 @@ def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
         with sandbox_of(run) as sandbox:
             from grader.classroom import warm  # noqa: F401  (while the sandbox warms up)
 
+            sandbox.wait_until_warm()
             connection.send(("started", None, 0, False))
             while True:
                 submission = connection.recv()

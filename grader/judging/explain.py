@@ -20,7 +20,7 @@ from grader.observe.trace import Run
 
 _BEAM = 32
 _GROWING = 8  # of the best sets that act in a scenario: those that grow by one mistake
-_FROM = 2  # of the beam's best sets: those that grow where a scenario needs two mistakes at once
+_FROM = 2  # of the best sets: those that grow where one mistake is enough for others, or where two are needed
 _PAIRS = 112  # of mistakes that are tried in a scenario, those first that explain most by themselves
 _IN_VAIN = 3  # scenarios that no pair explains, after which no set begins with a pair
 _HOPE = (
@@ -180,11 +180,12 @@ class _Search:
         kept = [self._told(state, scenario) for state in beam if self._plays.agrees(state.together, scenario)]
         others = [state for state in beam if not self._plays.agrees(state.together, scenario)]
         # Where a set does nothing, one mistake more is alone, and one play answers for all such sets. If one is enough
-        # there, it is not looked for beside others.
+        # there, few others are tried: a play is needed for each mistake beside each of them.
         acting = [state for state in others if self._plays.acting(state.together, scenario)]
         idle = [state for state in others if state not in acting]
         grown = [new for state in idle for new in self._with_one(state, scenario, changing)]
-        grown = grown or [new for s in acting[:_GROWING] for new in self._with_one(s, scenario, changing)]
+        for state in acting[: _FROM if grown else _GROWING]:
+            grown += self._with_one(state, scenario, changing)
         return self._first([*kept, *grown, *(others if leave_out else ())]) if kept or grown else []
 
     def _first(self, states: Iterable[_State]) -> list[_State]:

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from types import TracebackType
@@ -110,6 +111,11 @@ class Sandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def wait_until_warm(self) -> None:
+        """Wait until the server can fork in no time; where it does not start, `run` says so."""
+        with suppress(SandboxUnavailable):
+            self._running()
 
     def cancel(self) -> None:
         """Let `run` raise `Cancelled` before its next exercise; may be called from another thread."""

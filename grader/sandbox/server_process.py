@@ -16,7 +16,10 @@ from grader.sandbox.inside.setting import Setting
 
 _START_SECONDS = 300.0  # import torch, for several servers at once, from a slow disk
 _END_SECONDS = 10.0  # until it is gone
-_MAIN = "from grader.sandbox.inside.server import main; main()"
+_MAIN = (
+    "from grader.sandbox.inside import hangup; hangup.heed(0); "
+    "from grader.sandbox.inside.server import main; main()"
+)
 
 
 class SandboxUnavailable(HanstepError):

@@ -9,15 +9,15 @@ import time
 
 import pytest
 
-from grader.sandbox import bubblewrap
+from grader.sandbox import bubblewrap, server_process
 from grader.sandbox.client import Child
 from grader.sandbox.endings import ServerGone
 from grader.sandbox.sandbox import Sandbox
-from grader.sandbox.server_process import SandboxUnavailable
+from grader.sandbox.server_process import SandboxUnavailable, Server
 from tests.places import ROOT
 from tests.sandbox.attacks import attack
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, content, run
-from tests.sandbox.processes import alive, descendants
+from tests.sandbox.processes import alive, descendants, left_of
 
 pytestmark = [pytest.mark.sandbox, ONE_PROCESS]
 
@@ -97,6 +97,23 @@ def test_no_process_outlives_the_grader() -> None:
     assert left_of(family) == []
 
 
+@pytest.mark.parametrize("isolate", [True, False])
+def test_nobody_waits_for_a_server_that_is_starting(monkeypatch: pytest.MonkeyPatch, isolate: bool) -> None:
+    """One that would start for ever ends by itself once its grader has gone, and need not be killed."""
+    begins, serves = server_process._MAIN.split("; from ")
+    monkeypatch.setattr(server_process, "_MAIN", f"{begins}; import time; time.sleep(600)")
+    assert "server import main" in serves
+    server = Server(isolate, "cpu", memory_bytes=2**30)
+    top = server._process.pid
+    if isolate:
+        descendants_in_time(top, 2)
+    family = [top, *descendants(top)]
+    server.control.close()
+    assert left_of(family) == []
+    assert server._process.wait(5) == 0
+    server.close()
+
+
 @pytest.mark.full
 def test_its_death_between_two_jobs_costs_nothing(sandbox: Sandbox, undisturbed: list[object]) -> None:
     run(sandbox, NEIGHBOUR)
@@ -152,11 +169,3 @@ def descendants_in_time(pid: int | None, count: int) -> list[int]:
         time.sleep(0.02)
     assert len(found) == count
     return found
-
-
-def left_of(family: list[int]) -> list[int]:
-    """Who still runs after three seconds, by its place in the family."""
-    deadline = time.monotonic() + 3
-    while any(map(alive, family)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return [place for place, pid in enumerate(family) if alive(pid)]

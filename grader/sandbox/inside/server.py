@@ -23,7 +23,7 @@ import types
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from grader.sandbox.inside import frames, isolation
+from grader.sandbox.inside import frames, hangup, isolation
 from grader.sandbox.inside.child import Prepared, become_child
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
@@ -46,10 +46,11 @@ _MAX_PROCESSES = 12
 def main() -> None:
     """Serve until the control socket is closed."""
     control = socket.socket(fileno=os.dup(CONTROL_FD))
-    os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL_FD)
     header, _, _ = frames.receive(control)
     setting = Setting(**header)
     prepared = _warm(setting)
+    hangup.heed_no_more(CONTROL_FD)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL_FD)  # a fork's standard input
     frames.send(control, {"event": "ready"})
     while True:
         try:
