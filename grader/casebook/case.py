@@ -142,6 +142,10 @@ def _adds(known: Reference, way: Way, chosen: tuple[Way, ...], raw: str) -> bool
 def _changed(right: str, broken: str) -> set[int]:
     """Lines of the broken program that are not the right one's; where something is missing, those on both sides."""
     one, other = right.splitlines(), broken.splitlines()
+    # A block that only moved in or out is not wrong line by line, unless that is all there is.
+    bare, its_bare = [line.strip() for line in one], [line.strip() for line in other]
+    if bare != its_bare:
+        one, other = bare, its_bare
     found: set[int] = set()
     for kind, _, _, start, end in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if kind == "delete":

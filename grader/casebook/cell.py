@@ -82,7 +82,7 @@ def _handed_out(exercise: str | None, real: bool, more: bool) -> Shown:
         _desk.open = next(_desk.coming, None)
         if _desk.open is None:
             _desk.coming = None
-            return _said(*closing(date.today()))
+            return _said(*closing(date.today(), "clinic()", "clinic(more=True)"))
         _new_cell(_desk.open.case.named(_name(_desk.open)))
     return _page(_desk.open, head)
 
@@ -112,7 +112,7 @@ def _page(visit: Visit, head: list[str]) -> Shown:
     listed: list[str] = []
     if visit.question is not None:
         lines.append(
-            '고치지 않고 짚어도 돼요: clinic(line=줄 번호, symptom="글자"). '
+            '고치지 않고 짚어도 돼요: clinic(line=줄 번호, symptom="글자"). 빠진 줄은 그 앞이나 뒤의 줄을 짚어요. '
             f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?"
         )
         listed = [f"{letter}: {text}" for letter, text in visit.question.choices.items()]

@@ -85,8 +85,8 @@ class Visit:
 
     def given_up(self) -> Answer:
         """The learner wants to be told."""
-        at = ", ".join(f"{line}번째" for line in sorted(self.case.lines))
-        return self._closed(_ASKED, "answer", f"틀린 곳은 {at} 줄이에요." if at else "이런 실수였어요.")
+        at = _ranges(sorted(self.case.lines))
+        return self._closed(_ASKED, "answer", f"볼 곳은 {at} 줄이에요." if at else "이런 실수였어요.")
 
     def _closed(self, rating: int, how: str, first: str) -> Answer:
         learner = Progress.load()
@@ -103,6 +103,17 @@ class Visit:
         if due:
             lines.append(f"{on_day(min(due))}에 다시 나와요.")
         return Answer((*lines, *learner.take_notices()), over=True)
+
+
+def _ranges(lines: list[int]) -> str:
+    """`5~6번째, 10번째`."""
+    parts: list[list[int]] = []
+    for line in lines:
+        if parts and parts[-1][-1] == line - 1:
+            parts[-1].append(line)
+        else:
+            parts.append([line])
+    return ", ".join(f"{p[0]}번째" if len(p) == 1 else f"{p[0]}~{p[-1]}번째" for p in parts)
 
 
 def still_wrong(feedback: Feedback) -> tuple[str, ...]:
@@ -185,8 +196,14 @@ def opening(on: date) -> str:
     return f"오늘의 클리닉: {', '.join(parts)} (약 {MINUTES}분)" if parts else ""
 
 
-def closing(on: date) -> tuple[str, ...]:
-    """What is said when nothing is left for today: why, and when the next comes."""
+def closing(on: date, again: str = "grader clinic", more: str = "grader clinic --more") -> tuple[str, ...]:
+    """What is said at the end: what is left for today, and when the next comes.
+
+    Args:
+        on: today.
+        again: what brings the rest of today's.
+        more: what brings new ones beyond today's.
+    """
     learner, course = Progress.load(), load_course()
     plan = today(learner, course, on)
     lines = []
@@ -194,11 +211,11 @@ def closing(on: date) -> tuple[str, ...]:
         lines.append(
             "클리닉의 코드는 정답과 거의 같아서, 통과한 연습 문제에서만 꺼내요. 먼저 하나를 통과해 보세요: grader next"
         )
-    elif not plan.due:
-        lines.append("오늘 볼 것은 다 봤어요. 더 하려면: grader clinic --more")
-    if plan.due:
-        lines.append(f"오늘 다시 볼 실수가 {len(plan.due)}개 남았어요: grader clinic")
-    elif plan.following is not None:
+    elif plan.due or plan.fresh:
+        lines.append(f"오늘 볼 것이 {len(plan.due) + plan.fresh}개 남았어요. 이어서 하려면: {again}")
+    else:
+        lines.append(f"오늘 볼 것은 다 봤어요. 더 하려면: {more}")
+    if plan.following is not None:
         lines.append(f"다음은 {on_day(plan.following)}에 {plan.coming}개예요.")
     if plan.waiting:
         lines.append(f"아직 통과하지 않은 연습 문제의 실수 {plan.waiting}개는 통과한 다음에 나와요.")

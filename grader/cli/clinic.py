@@ -21,7 +21,7 @@ def clinic(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="이 연습 문제의 코드만. 아직 통과하지 않은 것도 돼요. 정답이 거의 보이니 알아 두세요",
+            help="이 연습 문제의 코드만. 아직 통과하지 않은 것도 되지만, 정답이 거의 보여요",
             show_default=False,
         ),
     ] = None,
@@ -130,7 +130,7 @@ def _marked(visit: "Visit") -> "Answer":
     from grader.casebook.visit import Answer
 
     assert visit.question is not None  # the key is offered only then
-    line = _ask("틀린 줄의 번호: ") or ""
+    line = _ask("틀린 줄의 번호 (빠진 줄이 있으면 그 앞이나 뒤의 줄): ") or ""
     if not line.isdecimal():
         return Answer(("줄의 번호를 숫자로 적어 주세요.",), over=False)
     say(f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?")

@@ -58,13 +58,7 @@ def exemplary() -> list[Event]:
     for body in ORDERS:
         life.do("check", "train_step", passed=True, order=order(body))
     for number, mistake in enumerate(COURSE.exercise("fit").mistakes[:10]):
-        life.do(
-            "clinic",
-            f"fit/{mistake.id}",
-            rating=2,
-            how="mend",
-            **({"real": f"bug-{number}"} if number < 5 else {}),
-        )
+        life.do("clinic", f"fit/{mistake.id}", rating=2, how="mend", real=f"bug-{number // 2}")
     for _ in range(10):
         life.now += DAY
         life.do("hint", "fit", number=1)
