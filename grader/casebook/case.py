@@ -167,12 +167,21 @@ def _changed(right: str, broken: str) -> set[int]:
 def _imports(exercise: Exercise, source: str) -> str | None:
     """The imports that the program needs, and two empty lines; None where it needs more than imports."""
     needed = free_names(source) - set(dir(builtins)) - {exercise.name}
-    lines, bound = ["import torch"], {"torch"}
-    for node in ast.parse(program_text(exercise.lesson)).body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-            text = ast.unparse(node)
-            if names & needed - bound and text not in lines:
-                lines.append(text)
-                bound |= names
+    lines, bound = {"import torch"}, {"torch"}
+    for text, names in _lesson_imports(exercise.lesson):
+        if names & needed - bound:
+            lines.add(text)
+            bound |= names
     return "\n".join(sorted(lines)) + "\n\n\n" if needed <= bound else None
+
+
+@cache
+def _lesson_imports(lesson: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Each import of the lesson's solution, and the names that it binds."""
+    found = [
+        node for node in ast.parse(program_text(lesson)).body if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    return tuple(
+        (ast.unparse(node), frozenset((a.asname or a.name).partition(".")[0] for a in node.names))
+        for node in found
+    )

@@ -48,7 +48,6 @@ def today(learner: Progress, course: Course, on: date, *, more: bool = False) ->
     """
     every = appointments(learner.events, course)
     open_ = {exercise.name for exercise in candidates(learner, course)}
-    short = {exercise.name for exercise in course.exercises.values() if is_short(exercise)}
     mine = [one for one in every if one.exercise in open_]
     due = [one for one in mine if one.due <= on]
     later = [one.due for one in mine if one.due > on]
@@ -58,7 +57,7 @@ def today(learner: Progress, course: Course, on: date, *, more: bool = False) ->
         max(0, _PER_DAY - len(due) - seen) if open_ else 0,
         min(later, default=None),
         later.count(min(later, default=on)),
-        sum(one.exercise in short - open_ for one in every),
+        sum(one.exercise not in open_ and is_short(course.exercise(one.exercise)) for one in every),
     )
 
 

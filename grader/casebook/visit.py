@@ -78,10 +78,10 @@ class Visit:
             return self._closed(_AFTER_TRIES if self._wrong else _AT_ONCE, "mark", "찾았어요!")
         self._wrong += 1
         if right_line:
-            return Answer(("줄은 맞았어요. 증상은 달라요.",), over=False)
+            return Answer(("줄은 맞았어요. 증상은 다른 것이에요.",), over=False)
         if right_symptom:
             return Answer((f"증상은 맞았어요. 그런데 {line}번째 줄 때문은 아니에요.",), over=False)
-        return Answer((f"{line}번째 줄도, 증상도 달라요.",), over=False)
+        return Answer((f"{line}번째 줄도 아니고, 그 증상도 아니에요.",), over=False)
 
     def given_up(self) -> Answer:
         """The learner wants to be told."""
@@ -124,7 +124,7 @@ def still_wrong(feedback: Feedback) -> tuple[str, ...]:
         return (f"아직이에요. 예외가 났어요: {feedback.error}",)
     if feedback.status != "failed":
         return (f"아직이에요. {feedback.message}",)
-    lines = [f"아직이에요. 통과하지 못한 항목: {', '.join(failed)}"]
+    lines = [f"아직이에요. 통과하지 못한 항목: {' / '.join(failed)}"]
     if first is not None:
         what = first.what if first.tensor is None else f"{first.what} · {first.tensor}"
         lines.append(

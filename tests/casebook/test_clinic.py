@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from grader import clinic
@@ -13,6 +14,7 @@ from grader.casebook import cell
 from grader.cli.main import run
 from grader.course_files import load_course
 from grader.judging.edits import exercise_source
+from grader.learning.event import happened
 from grader.learning.notebook import judged_here
 from grader.learning.progress import Progress
 
@@ -62,7 +64,7 @@ def test_a_line_and_a_symptom() -> None:
         if visit.question is not None:
             break
     assert visit.question is not None
-    assert "줄도, 증상도 달라요" in clinic(line=1, symptom="?").text
+    assert "줄도 아니고, 그 증상도 아니에요" in clinic(line=1, symptom="?").text
     assert "증상은 맞았어요" in clinic(line=1, symptom=visit.question.answer).text
     line = min(visit.case.lines)
     assert "줄은 맞았어요" in clinic(line=line, symptom="?").text
@@ -185,3 +187,16 @@ def test_a_real_bug_and_its_story(
     assert re.search(r"실제로는: .*\nhttps://github.com/", said)
     assert kept() == [("train_step/missing-zero-grad", 2)]
     assert Progress.load().history.real_bugs == {"tennis-court-7"}
+
+
+def test_progress_says_what_is_due(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    learner = Progress.load()
+    assert run(["progress"]) == 0
+    assert "grader clinic" not in capsys.readouterr().out
+    before = happened("check", "train_step", passed=False, mistakes=["missing-step"])
+    learner.record([msgspec.structs.replace(before, at=before.at - 3 * 86_400)])
+    learner.record_check("train_step", passed=True)
+    assert run(["progress"]) == 0
+    assert "오늘 다시 볼 실수가 1개 있어요: grader clinic" in capsys.readouterr().out
