@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from grader.casebook.case import Case
+from grader.casebook.case import Case, is_short
 from grader.casebook.real_bugs import RealBug, case_of, load_real_bugs
 from grader.casebook.schedule import appointments
 from grader.casebook.symptoms import Question, question
-from grader.casebook.today import MINUTES, candidates, new_case, returning, today
-from grader.course import Course
+from grader.casebook.today import MINUTES, Today, candidates, new_case, returning, today
+from grader.course import Course, Exercise
 from grader.course_files import load_course
+from grader.errors import CommandError
 from grader.feedback import Feedback
 from grader.learning.event import happened
 from grader.learning.gain import brought
@@ -152,18 +153,17 @@ def visits(
 
     Raises:
         CourseError: there is no such exercise, or a course file is broken.
+        CommandError: the exercise has nothing that could be handed out.
     """
     course = load_course()
     if real:
-        yield from _real(course, chance, exercise)
-        return
+        return _real(_open_bugs(course, exercise), course, chance)
     if exercise is not None:
-        among = [course.exercise(exercise)]
-        for _ in range(_BY_NAME):
-            if (case := new_case(among, _met(course), chance)) is not None:
-                yield Visit(case, chance)
-        return
-    plan = today(Progress.load(), course, on, more=more)
+        return _of_one(course.exercise(exercise), course, chance)
+    return _todays(today(Progress.load(), course, on, more=more), course, chance)
+
+
+def _todays(plan: Today, course: Course, chance: random.Random) -> Iterator[Visit]:
     for one in plan.due:
         if (case := returning(one, course, chance)) is not None:
             yield Visit(case, chance, met=True)
@@ -176,16 +176,35 @@ def _met(course: Course) -> set[tuple[str, str]]:
     return {(one.exercise, one.mistake) for one in appointments(Progress.load().events, course)}
 
 
-def _real(course: Course, chance: random.Random, exercise: str | None) -> Iterator[Visit]:
+def _of_one(exercise: Exercise, course: Course, chance: random.Random) -> Iterator[Visit]:
+    if not is_short(exercise):
+        raise CommandError(
+            f"{exercise.name} 코드는 클리닉에서 다루기에는 길어요. 다른 함수를 골라 주세요. "
+            "예: grader clinic accumulate"
+        )
+    drawn = (new_case([exercise], _met(course), chance) for _ in range(_BY_NAME))
+    return (Visit(case, chance) for case in drawn if case is not None)
+
+
+def _open_bugs(course: Course, exercise: str | None) -> list[RealBug]:
+    """Those of exercises that have passed, or of the one that is asked for; what was not found yet comes first."""
     learner = Progress.load()
-    open_ = (
-        {e.name for e in candidates(learner, course)}
-        if exercise is None
-        else {course.exercise(exercise).name}
-    )
+    open_ = [e.name for e in candidates(learner, course)]
+    if exercise is not None:
+        open_ = [course.exercise(exercise).name]
     bugs = [bug for bug in load_real_bugs() if bug.exercise in open_]
-    for bug in sorted(bugs, key=lambda bug: bug.id in learner.history.real_bugs):
-        yield Visit(case_of(bug, course), chance, bug=bug)
+    if not bugs and exercise is not None:
+        known = ", ".join(dict.fromkeys(bug.exercise for bug in load_real_bugs()))
+        raise CommandError(f"{exercise}에는 실제로 있었던 버그가 아직 없어요. 있는 연습 문제: {known}")
+    if not bugs:
+        raise CommandError(
+            "실제로 있었던 버그는 그 연습 문제를 통과한 다음에 나와요. 먼저 하나를 통과해 보세요: grader next"
+        )
+    return sorted(bugs, key=lambda bug: bug.id in learner.history.real_bugs)
+
+
+def _real(bugs: list[RealBug], course: Course, chance: random.Random) -> Iterator[Visit]:
+    return (Visit(case_of(bug, course), chance, bug=bug) for bug in bugs)
 
 
 def opening(on: date) -> str:

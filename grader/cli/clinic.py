@@ -51,12 +51,6 @@ def clinic(
             break
     for line in closing(today) if name is None and not real else ():
         say(line)
-    if not seen and real:
-        say(
-            "실제로 있었던 버그는 그 연습 문제를 통과한 다음에 나와요. 먼저 하나를 통과해 보세요: grader next"
-        )
-    if not seen and name is not None and not real:
-        say(f"{name}은 클리닉에서 다루기에는 길어요. 다른 함수를 골라 주세요. 예: grader clinic accumulate")
 
 
 def _treated(visit: "Visit", folder: Path) -> bool:

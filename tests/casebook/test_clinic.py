@@ -108,6 +108,7 @@ def test_what_cannot_be_done_is_said() -> None:
     clinic("train_step")
     assert "train_step_clinic" in clinic(function(RIGHT, "mine")).text
     assert "먼저 하나를 통과해" in clinic(real=True).text
+    assert "다루기에는 길어요" in clinic("SAM").text
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, *answers: str | Callable[[], str]) -> None:
@@ -156,13 +157,35 @@ def test_leaving_in_the_middle_keeps_nothing(
     typed(monkeypatch, "m", "ten", "q")
     assert run(["clinic", "accumulate"]) == 0
     assert run(["clinic"]) == 0
-    assert run(["clinic", "train_gpt"]) == 0
-    assert run(["clinic", "--real"]) == 0
     said = capsys.readouterr().out
     assert "기록하지 않았어요" in said
     assert "먼저 하나를 통과해" in said
-    assert "다루기에는 길어요" in said
     assert kept() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["train_gpt"], "다루기에는 길어요"),
+        (["--real"], "통과한 다음에 나와요"),
+        (["lambda_max", "--real"], "아직 없어요"),
+        (["nothing"], "'nothing' 연습 문제는 없어요"),
+        (["train_step", "--folder", "file"], "폴더가 아니라 파일이에요"),
+    ],
+    ids=lambda one: "-".join(one) if isinstance(one, list) else "",
+)
+def test_what_cannot_be_handed_out(
+    words: list[str],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    assert run(["clinic", *words]) == 2
+    assert told in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
 def test_a_real_bug_and_its_story(
