@@ -118,9 +118,15 @@ def _page(visit: Visit, head: list[str]) -> Shown:
         listed = [f"{letter}: {text}" for letter, text in visit.question.choices.items()]
     numbered = "\n".join(f"{n:>3}  {text}" for n, text in enumerate(code.splitlines(), start=1))
     told = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
-    told += "".join(f"<p>{html.escape(line)}</p>" for line in listed)
-    page = f'<div lang="ko">{told}<pre>{html.escape(numbered)}</pre></div>'
+    if listed:
+        items = "".join(f"<li>{html.escape(line)}</li>" for line in listed)
+        told += f'<ul style="list-style: none; padding-left: 1em">{items}</ul>'
+    page = f'<div lang="ko">{told}<pre style="{_WRAPPED}">{html.escape(numbered)}</pre></div>'
     return Shown(page, "\n".join([*lines, *listed, "", numbered]))
+
+
+_WRAPPED = "white-space: pre-wrap; overflow-wrap: anywhere"
+"""The docstring's lines are longer than a phone is wide."""
 
 
 def _new_cell(code: str) -> None:
