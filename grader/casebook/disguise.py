@@ -122,20 +122,23 @@ def _fixed(tree: ast.AST) -> Iterator[str]:
 
 
 class _Tidy(ast.NodeTransformer):
-    """Takes out `if False:` and the like, by which an edit switches a line off: they would show where to look."""
+    """Takes out what an edit leaves of a line that it switches off (`if False:`, `pass`): it would show the place."""
 
-    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt] | None:
         self.generic_visit(node)
-        if not isinstance(node.test, ast.Constant):
-            return self._filled(node)
-        return node.body if node.test.value else node.orelse
+        if isinstance(node.test, ast.Constant):
+            return node.body if node.test.value else node.orelse
+        idle = all(isinstance(inner, ast.Pass) for inner in (*node.body, *node.orelse))
+        return None if idle and not any(isinstance(n, ast.Call) for n in ast.walk(node.test)) else node
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         super().generic_visit(node)
-        return self._filled(node)
-
-    @staticmethod
-    def _filled(node: ast.AST) -> ast.AST:
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list) and block:
+                setattr(
+                    node, name, [inner for inner in block if not isinstance(inner, ast.Pass)] or block[:1]
+                )
         if getattr(node, "body", None) == []:
             node.body = [ast.Pass()]  # type: ignore[attr-defined]
         return node

@@ -60,6 +60,13 @@ def test_no_draw_tells_where_to_look(drawn: list[Case]) -> None:
             and not node.test.value
             for node in ast.walk(ast.parse(case.text))
         ), case.text
+        for node in ast.walk(ast.parse(case.text)):
+            block = getattr(node, "body", None)
+            assert (
+                not isinstance(block, list)
+                or len(block) < 2
+                or not any(isinstance(n, ast.Pass) for n in block)
+            )
         assert case.lines
         assert case.lines <= set(range(1, case.text.count("\n") + 1))
         first_line = case.text[: case.text.index("def ")].count("\n") + 1
