@@ -121,7 +121,9 @@ def _page(visit: Visit, head: list[str]) -> Shown:
     if listed:
         items = "".join(f"<li>{html.escape(line)}</li>" for line in listed)
         told += f'<ul style="list-style: none; padding-left: 1em">{items}</ul>'
-    page = f'<div lang="ko">{told}<pre style="{_WRAPPED}">{html.escape(numbered)}</pre></div>'
+    page = (
+        f'<div lang="ko" style="{_KOREAN}">{told}<pre style="{_WRAPPED}">{html.escape(numbered)}</pre></div>'
+    )
     return Shown(page, "\n".join([*lines, *listed, "", numbered]))
 
 
@@ -140,5 +142,15 @@ def _new_cell(code: str) -> None:
 
 
 def _said(*lines: str) -> Shown:
-    told = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
-    return Shown(f'<div lang="ko">{told}</div>', "\n".join(lines))
+    told = "".join(f"<p>{_linked(line)}</p>" for line in lines)
+    return Shown(f'<div lang="ko" style="{_KOREAN}">{told}</div>', "\n".join(lines))
+
+
+def _linked(line: str) -> str:
+    """A line that is an address can be followed."""
+    text = html.escape(line)
+    return f'<a href="{text}">{text}</a>' if line.startswith("https://") else text
+
+
+_KOREAN = "word-break: keep-all; overflow-wrap: anywhere"
+"""Korean breaks between words."""

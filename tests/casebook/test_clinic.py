@@ -111,6 +111,12 @@ def test_what_cannot_be_done_is_said() -> None:
     assert "다루기에는 길어요" in clinic("SAM").text
 
 
+def test_a_real_bugs_link_can_be_followed() -> None:
+    Progress.load().record_check("train_step", passed=True)
+    assert "테니스" in clinic(real=True).text
+    assert '<a href="https://github.com/yastrebksv/TennisCourtDetector/issues/7">' in clinic(answer=True).html
+
+
 def typed(monkeypatch: pytest.MonkeyPatch, *answers: str | Callable[[], str]) -> None:
     waiting: Iterator[str | Callable[[], str]] = iter(answers)
 
