@@ -7,25 +7,27 @@ notebook side and every module that knows answers are missing.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from grader.casebook.cell import clinic
     from grader.learning.drill import drill
     from grader.learning.magnify import microscope
     from grader.learning.notebook import check, hint
     from grader.learning.predictions import predict, reveal
     from grader.learning.progress_page import progress
 
-__all__ = ["check", "drill", "hint", "microscope", "predict", "progress", "reveal"]
+__all__ = ["check", "clinic", "drill", "hint", "microscope", "predict", "progress", "reveal"]
 __version__ = "0.2.0"
 
 _MODULES = {
-    "check": "notebook",
-    "drill": "drill",
-    "hint": "notebook",
-    "microscope": "magnify",
-    "predict": "predictions",
-    "progress": "progress_page",
-    "reveal": "predictions",
+    "check": "learning.notebook",
+    "clinic": "casebook.cell",
+    "drill": "learning.drill",
+    "hint": "learning.notebook",
+    "microscope": "learning.magnify",
+    "predict": "learning.predictions",
+    "progress": "learning.progress_page",
+    "reveal": "learning.predictions",
 }
-"""Of `grader.learning`, by what it is asked for."""
+"""Where each is, by what it is asked for."""
 
 
 def __getattr__(name: str) -> Any:
@@ -33,4 +35,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.learning.{_MODULES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from grader.cli import author, drill, grade, instructor, learner, road
+from grader.cli import author, clinic, drill, grade, instructor, learner, road
 from grader.cli.terminal import complain
 from grader.errors import HanstepError
 
@@ -30,6 +30,7 @@ for command in (
     learner.update,
     road.progress,
     drill.drill,
+    clinic.clinic,
     grade.grade,
     instructor.mark,
     instructor.export,

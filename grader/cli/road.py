@@ -1,6 +1,7 @@
 """Commands about a learner's way through the course: how far it is, what comes next, one exercise at a time."""
 
 import os
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +36,8 @@ def progress(
     data_dir: DataDir = None,
 ) -> None:
     """어디까지 왔는지 보여 줘요. 레벨, 레슨, 다음에 할 것, 실수, 업적."""
+    from grader.casebook.today import today
+    from grader.course_files import load_course
     from grader.learning.exchange import export_progress, import_progress
     from grader.learning.overview import overview
     from grader.learning.progress import Progress
@@ -48,6 +51,8 @@ def progress(
         say(f"다른 컴퓨터에서 합치는 명령: grader progress --import {export.name}")
     if export is None and import_ is None:
         print_progress(out, overview(Progress.load()))
+        if due := today(Progress.load(), load_course(), date.today()).due:
+            say(f"오늘 다시 볼 실수가 {len(due)}개 있어요: grader clinic")
 
 
 def next_(

@@ -8,6 +8,7 @@
 | `prediction`  | its id         | `letter`                                                             |
 | `verdict`     | prediction's id| `letter` that stood when the answer was first told; `answer`         |
 | `achievement` | its id         |                                                                      |
+| `clinic`      | exercise/mistake | `rating`: 1 answer shown, 2 after wrong tries, 3 at once; `how`; `real`: bug's id |
 """
 
 import hashlib

@@ -15,8 +15,8 @@ def facts(told: History, course: Course) -> dict[str, float]:
         `passed_first_try`, `passed_without_hints` (bonus tasks have none, and do not count), `most_tries` (checks until
         a pass). `course`, `bonus`, `lesson.01` …: percent of their exercises that have passed. `lessons_without_hints`.
         `predictions` (of which the answer was told after the choice), `predictions_right`, `predictions_in_a_row`.
-        `mistakes_met`, `mistakes_mastered`. `days`, `longest_streak`, `minutes`. `orders.NAME`: in how many orders of
-        its calls the exercise has passed.
+        `mistakes_met`, `mistakes_mastered`. `clinic_mended`, `clinic_real`: mistakes and real bugs found in the clinic.
+        `days`, `longest_streak`, `minutes`. `orders.NAME`: in how many orders of its calls the exercise has passed.
     """
     every = list(course.exercises.values())
     passed = [e for e in every if told.exercise(e.name).ever_passed]
@@ -40,6 +40,8 @@ def facts(told: History, course: Course) -> dict[str, float]:
         ),
         "mistakes_met": len(told.mistakes),
         "mistakes_mastered": sum(mistake.once_mastered for mistake in told.mistakes.values()),
+        "clinic_mended": len(told.mended),
+        "clinic_real": len(told.real_bugs),
         "days": len(told.days),
         "longest_streak": told.longest_streak,
         "minutes": told.seconds / 60,

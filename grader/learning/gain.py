@@ -7,13 +7,13 @@ from grader.feedback import Feedback
 from grader.learning.orders import order_of_calls
 from grader.learning.overview import NextThing, duration, next_thing
 from grader.learning.progress import Progress
-from grader.learning.rewards import Achievement, Level, load_rewards, standing
+from grader.learning.rewards import Achievement, Level, Standing, load_rewards, standing
 from grader.learning.road import next_exercise
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Of one check."""
+    """Of one check, or of one case of the clinic."""
 
     first: bool
     """Whether it is the exercise's first pass."""
@@ -49,6 +49,11 @@ def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
     learner.record_check(name, passed, feedback.mistake_ids, order)
     if not passed:
         return Gain(False)
+    return brought(learner, before, first=not earlier)
+
+
+def brought(learner: Progress, before: Standing, *, first: bool) -> Gain:
+    """What the learner has now and had not before; new achievements are recorded as told."""
     after = standing(learner.history)
     untold = (
         after.won - learner.history.achievements.keys()
@@ -56,7 +61,7 @@ def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
     new = tuple(a for a in load_rewards().achievements if a.id in untold)
     learner.record_achievements(a.id for a in new)
     level = after.level if after.number > before.number else None
-    return Gain(not earlier, after.xp - before.xp, level, new)
+    return Gain(first, after.xp - before.xp, level, new)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from grader.learning.event import Event
 
 AWAY_SECONDS = 20 * 60
 """Two events farther apart than this: in between the learner did something else."""
-_WORK = ("check", "hint", "prediction")
+_WORK = ("check", "hint", "prediction", "clinic")
 """What a learner does oneself."""
 
 
@@ -68,6 +68,10 @@ class History:
     """Whether the letter was right that stood when the answer was first told, in that order."""
     achievements: dict[str, float] = field(default_factory=dict)
     """When each was won."""
+    mended: set[str] = field(default_factory=set)
+    """`exercise/mistake`: those that were found in the clinic without asking for the answer."""
+    real_bugs: set[str] = field(default_factory=set)
+    """Of these the ids of real bugs."""
     days: set[date] = field(default_factory=set)
     seconds: float = 0.0
 
@@ -120,7 +124,17 @@ def history(events: Iterable[Event]) -> History:
                 found.verdicts.setdefault(event.what, right)
             case "achievement":
                 found.achievements.setdefault(event.what, event.at)
+            case "clinic":
+                _treated(found, event)
     return found
+
+
+def _treated(found: History, event: Event) -> None:
+    rating, real = event.detail.get("rating"), event.detail.get("real")
+    if isinstance(rating, int) and rating > 1:  # 1: the answer was asked for
+        found.mended.add(event.what)
+        if isinstance(real, str):
+            found.real_bugs.add(real)
 
 
 def _checked(found: History, event: Event, begun: dict[str, float]) -> None:

@@ -2,6 +2,7 @@
 
 import inspect
 import linecache
+import re
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -50,9 +51,9 @@ def check(
         )
     assert function is not None  # it has an exercise's name
     try:
-        feedback = _checked(exercise, function, device, seconds)
-    except _KernelIsBroken:
-        return message(_BROKEN)
+        feedback = judged_here(exercise, function, device, seconds)
+    except KernelIsBroken as error:
+        return message(str(error))
     learner = Progress.load()
     gain = recorded_check(learner, feedback, _program(exercise, function)[1].source)
     notes = (*feedback.notes, *_leaning_notes(function), *learner.take_notices())
@@ -93,11 +94,27 @@ _BROKEN = (
 )
 
 
-class _KernelIsBroken(Exception):
-    """Nothing runs here, the solution no more than the learner's function: nothing can be judged."""
+class KernelIsBroken(Exception):
+    """Nothing runs here, the solution no more than the learner's function: nothing can be judged. Says so in Korean."""
 
 
-def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seconds: float) -> Feedback:
+def judged_here(
+    exercise: Exercise,
+    function: Callable[..., Any],
+    device: str = "cpu",
+    seconds: float = _SECONDS_PER_EXERCISE,
+) -> Feedback:
+    """What there is to say of a function in this process; nothing is recorded.
+
+    Args:
+        exercise: what the function is to do, whatever its own name is.
+        function: the learner's.
+        device: `cpu` or `cuda`.
+        seconds: after this time it is stopped.
+
+    Raises:
+        KernelIsBroken: the solution does not run here either.
+    """
     program, origin = _program(exercise, function)
     known = reference(exercise.name, SEED, device)
     try:
@@ -114,7 +131,7 @@ def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seco
         # A Ctrl-C during one of torch's lazy imports leaves half a module behind. Then nothing runs, the solution
         # no more than the learner's function, and what is equally broken must not pass.
         reference.cache_clear()
-        raise _KernelIsBroken
+        raise KernelIsBroken(_BROKEN)
     feedback = assess(exercise, trace, known, origin)
     if not wants_repair(feedback):
         return feedback
@@ -126,6 +143,9 @@ def _program(exercise: Exercise, function: Callable[..., Any]) -> tuple[Program,
     code = _code(function)
     filename = code.co_filename if code is not None else "<?>"
     source = "".join(linecache.getlines(filename))
+    name = getattr(function, "__name__", exercise.name)
+    if name != exercise.name:  # the clinic's, beside the learner's own: it is found under the exercise's name
+        source = re.sub(rf"(?m)^(def|class) {re.escape(name)}\b", rf"\1 {exercise.name}", source)
     return Program(names={exercise.name: function}, filename=filename), Origin(None, source, 1)
 
 

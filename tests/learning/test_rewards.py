@@ -57,6 +57,8 @@ def exemplary() -> list[Event]:
         life.do("check", exercise.name, passed=True)
     for body in ORDERS:
         life.do("check", "train_step", passed=True, order=order(body))
+    for number, mistake in enumerate(COURSE.exercise("fit").mistakes[:10]):
+        life.do("clinic", f"fit/{mistake.id}", rating=2, how="mend", real=f"bug-{number // 2}")
     for _ in range(10):
         life.now += DAY
         life.do("hint", "fit", number=1)
@@ -102,6 +104,7 @@ def test_nothing_is_given_to_one_who_did_nothing_or_passed_nothing() -> None:
             life.do("check", exercise.name, passed=False, mistakes=[mistake.id])
         life.do("hint", exercise.name, number=1)
         life.do("reset", exercise.name)
+        life.do("clinic", f"{exercise.name}/{exercise.mistakes[0].id}", rating=1, how="answer", real="bug")
     life.do("prediction", "01-1", letter="a")
     life.do("something-new", "01-1")
     reached = standing(history(life.events))

@@ -154,7 +154,12 @@ def test_the_gate_reads_everything() -> None:
     """Every lesson of the course and every exercise's table, wherever they lie."""
     course = load_course()
     assert {path.stem for path in LESSONS} == {lesson.name for lesson in course.lessons}
-    assert {path.stem for path in TABLES} == {*course.exercises, "shared_mistakes", "predictions"}
+    assert {path.stem for path in TABLES} == {
+        *course.exercises,
+        "shared_mistakes",
+        "predictions",
+        "real_bugs",
+    }
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,156 @@
+"""`clinic` in a notebook: a broken function comes as a cell below, and goes back as a function."""
+
+import html
+import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from grader.casebook.visit import Visit, closing, opening, visits
+from grader.errors import HanstepError
+from grader.learning.notebook import KernelIsBroken, judged_here
+from grader.learning.shown import Shown
+
+
+@dataclass
+class _Desk:
+    """What is going on in this notebook."""
+
+    coming: Iterator[Visit] | None = None
+    open: Visit | None = None
+
+
+_desk = _Desk()
+
+
+def clinic(
+    mended: Callable[..., Any] | str | None = None,
+    *,
+    line: int | None = None,
+    symptom: str = "",
+    answer: bool = False,
+    real: bool = False,
+    more: bool = False,
+) -> Shown:
+    """Get a broken function, hand it back mended, or point at what is wrong with it.
+
+    Args:
+        mended: the function, when it is mended; or an exercise's name, to get cases of that one.
+        line: instead of mending: number of the wrong line.
+        symptom: letter of the symptom that it has.
+        answer: show the answer; the mistake then comes back soon.
+        real: bugs of public repositories.
+        more: new ones also where today's have been seen.
+    """
+    try:
+        if callable(mended):
+            return _handed_back(mended)
+        if answer or line is not None:
+            visit = _desk.open
+            if visit is None:
+                return _said(_NOTHING_OPEN)
+            said = visit.given_up() if answer else visit.marked(_whole(line), str(symptom))
+            return _after(said.lines, said.over)
+        if mended is not None and not isinstance(mended, str):
+            return _said("clinic에는 고친 함수를 그대로 넘겨 주세요. 예: clinic(train_step_clinic)")
+        return _handed_out(mended, real, more)
+    except (HanstepError, KernelIsBroken) as error:
+        return _said(str(error))
+
+
+_NOTHING_OPEN = "지금 받아 둔 코드가 없어요. 새 셀에서 clinic()을 실행해 주세요."
+
+
+def _whole(line: object) -> int:
+    return line if isinstance(line, int) else -1
+
+
+def _name(visit: Visit) -> str:
+    """A name of its own: the learner's own function, which later cells call, stays what it is."""
+    return f"{visit.case.exercise.name}_clinic"
+
+
+def _handed_out(exercise: str | None, real: bool, more: bool) -> Shown:
+    head: list[str] = []
+    if exercise is not None or real or more or _desk.coming is None:
+        _desk.open = None
+        _desk.coming = visits(date.today(), random.Random(), exercise=exercise, real=real, more=more)
+        head = [] if real or exercise else [opening(date.today())]
+    if _desk.open is None:
+        _desk.open = next(_desk.coming, None)
+        if _desk.open is None:
+            _desk.coming = None
+            return _said(*closing(date.today(), "clinic()", "clinic(more=True)"))
+        _new_cell(_desk.open.case.named(_name(_desk.open)))
+    return _page(_desk.open, head)
+
+
+def _handed_back(function: Callable[..., Any]) -> Shown:
+    visit = _desk.open
+    if visit is None:
+        return _said(_NOTHING_OPEN)
+    names = (_name(visit), visit.case.exercise.name)
+    if getattr(function, "__name__", "") not in names:
+        return _said(f"지금 받아 둔 코드는 {names[0]}예요. clinic({names[0]})을 실행해 주세요.")
+    said = visit.mended(judged_here(visit.case.exercise, function))
+    return _after(said.lines, said.over)
+
+
+def _after(lines: tuple[str, ...], over: bool) -> Shown:
+    if over:
+        _desk.open = None
+        return _said(*lines, "다음 코드를 받으려면 clinic()을 실행하세요.")
+    return _said(*lines)
+
+
+def _page(visit: Visit, head: list[str]) -> Shown:
+    name, code = _name(visit), visit.case.named(_name(visit))
+    lines = [*filter(None, head), *visit.introduction]
+    lines.append(f"고친 다음 clinic({name})을 실행하세요. 답을 보려면 clinic(answer=True)예요.")
+    listed: list[str] = []
+    if visit.question is not None:
+        lines.append(
+            '고치지 않고 짚어도 돼요: clinic(line=줄 번호, symptom="글자"). 빠진 줄은 그 앞이나 뒤의 줄을 짚어요. '
+            f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?"
+        )
+        listed = [f"{letter}: {text}" for letter, text in visit.question.choices.items()]
+    numbered = "\n".join(f"{n:>3}  {text}" for n, text in enumerate(code.splitlines(), start=1))
+    told = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+    if listed:
+        items = "".join(f"<li>{html.escape(line)}</li>" for line in listed)
+        told += f'<ul style="list-style: none; padding-left: 1em">{items}</ul>'
+    page = (
+        f'<div lang="ko" style="{_KOREAN}">{told}<pre style="{_WRAPPED}">{html.escape(numbered)}</pre></div>'
+    )
+    return Shown(page, "\n".join([*lines, *listed, "", numbered]))
+
+
+_WRAPPED = "white-space: pre-wrap; overflow-wrap: anywhere"
+"""The docstring's lines are longer than a phone is wide."""
+
+
+def _new_cell(code: str) -> None:
+    """Put the code into a new cell below, where the front end can; it is shown in any case."""
+    with suppress(Exception):  # no front end's trouble keeps anybody from the code
+        from IPython import get_ipython
+
+        shell = get_ipython()
+        if shell is not None:
+            shell.set_next_input(code, replace=False)
+
+
+def _said(*lines: str) -> Shown:
+    told = "".join(f"<p>{_linked(line)}</p>" for line in lines)
+    return Shown(f'<div lang="ko" style="{_KOREAN}">{told}</div>', "\n".join(lines))
+
+
+def _linked(line: str) -> str:
+    """A line that is an address can be followed."""
+    text = html.escape(line)
+    return f'<a href="{text}">{text}</a>' if line.startswith("https://") else text
+
+
+_KOREAN = "word-break: keep-all; overflow-wrap: anywhere"
+"""Korean breaks between words."""
