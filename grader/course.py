@@ -138,6 +138,8 @@ class Lesson:
     exercises: tuple[Exercise, ...]
     """In the notebook's order, warm-ups and bonus tasks among them."""
     predictions: tuple[Prediction, ...] = ()
+    needs: tuple[str, ...] = ()
+    """Ids of the lessons to take first; they stand before it."""
 
     @property
     def counted(self) -> tuple[Exercise, ...]:
