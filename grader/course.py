@@ -140,6 +140,8 @@ class Lesson:
     predictions: tuple[Prediction, ...] = ()
     needs: tuple[str, ...] = ()
     """Ids of the lessons to take first; they stand before it."""
+    english: str = ""
+    """What it is about, for readers of the site's English page; empty where nobody has written it."""
 
     @property
     def counted(self) -> tuple[Exercise, ...]:

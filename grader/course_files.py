@@ -35,6 +35,7 @@ class _LessonEntry(Struct, frozen=True, forbid_unknown_fields=True):
     title: Text
     minutes: Annotated[int, Meta(ge=1)]
     needs: tuple[Text, ...] = ()
+    english: str = ""
 
 
 class _CourseFile(Struct, frozen=True, forbid_unknown_fields=True):

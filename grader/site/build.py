@@ -220,7 +220,7 @@ def _run_sphinx(
 def _add_files(course: Course, built: Path, facts: dict[str, PageFacts], drawings: dict[str, bytes]) -> None:
     """What Sphinx does not know: drawings, notebooks to download, pictures of shared links, Korean labels."""
     from grader.site.extension import PICTURES
-    from grader.site.pictures import draw_picture
+    from grader.site.pictures import draw_picture, two_lines
 
     folder = built / "_static" / "drawings"
     folder.mkdir(parents=True, exist_ok=True)
@@ -231,7 +231,8 @@ def _add_files(course: Course, built: Path, facts: dict[str, PageFacts], drawing
     for lesson in course.lessons:
         shutil.copyfile(lesson.notebook, notebooks / lesson.notebook.name)
     for name, about in facts.items():
-        draw_picture(built / PICTURES / f"{name}.png", about.title, about.lines or (about.description,)[:0])
+        lines = about.lines or two_lines(about.description)
+        draw_picture(built / PICTURES / f"{name}.png", about.title, lines)
     for page in built.glob("*.html"):
         text = page.read_text(encoding="utf-8")
         if 'lang="ko"' in text[:200]:

@@ -10,6 +10,7 @@ from grader.learning import SEED
 from grader.observe.trace import Trace
 from grader.paths import asset_path
 from grader.report.html import feedback_html
+from grader.site.lesson_page import raw_block
 
 PAGE = "gallery"
 
@@ -59,8 +60,7 @@ def gallery_page(course: Course, shown: tuple[Shown, ...]) -> str:
         mistake = _mistake(exercise, entry.mistake)
         card = card_of(exercise, mistake.id)
         parts.append(
-            f"({exercise.name}-{mistake.id})=\n## {mistake.title}\n\n{entry.famous}\n\n"
-            f"```{{raw}} html\n{card}\n```\n"
+            f"({exercise.name}-{mistake.id})=\n## {mistake.title}\n\n{entry.famous}\n\n{raw_block(card)}\n"
         )
     return "\n".join(parts)
 

@@ -6,6 +6,7 @@ line of a solution nor an answer to a prediction can be read on the page before 
 
 import base64
 import copy
+import hashlib
 import html
 import importlib
 import json
@@ -151,9 +152,8 @@ def _output(page: LessonPage, output: Any) -> Any:
         return output
 
     def put_aside(found: re.Match[str]) -> str:
-        name = f"{page.notebook.metadata.get('title', 'lesson')}"
         drawing = base64.b64decode(found[1])
-        name = f"drawing-{_digest(drawing)}.svg"
+        name = f"{hashlib.sha256(drawing).hexdigest()[:16]}.svg"
         page.pictures[name] = drawing
         return f'loading="lazy" src="_static/drawings/{name}"'
 
@@ -161,15 +161,15 @@ def _output(page: LessonPage, output: Any) -> Any:
     return output
 
 
-def _digest(content: bytes) -> str:
-    import hashlib
-
-    return hashlib.sha256(content).hexdigest()[:16]
+def raw_block(markup: str) -> str:
+    """HTML as a block of Markdown; the fence is longer than any that may stand in it."""
+    fence = "`" * 12
+    return f"{fence}{{raw}} html\n{markup}\n{fence}"
 
 
 def _raw(markup: str) -> Any:
     """A Markdown cell that is a block of HTML."""
-    return importlib.import_module("nbformat").v4.new_markdown_cell(f"```{{raw}} html\n{markup}\n```")
+    return importlib.import_module("nbformat").v4.new_markdown_cell(raw_block(markup))
 
 
 def _question(asked: Prediction) -> str:
@@ -210,4 +210,4 @@ def _put_below_title(cell: Any, head: str, lesson: Lesson) -> None:
             f"{lesson.solution.name}: 첫 셀이 제목(# …)으로 시작하지 않아요. 받은 줄: {title!r}. "
             f"고치고 다시 만들어 주세요: grader build {lesson.id}"
         )
-    cell.source = f"{title}\n\n```{{raw}} html\n{head}\n```\n{found}{rest}"
+    cell.source = f"{title}\n\n{raw_block(head)}\n{found}{rest}"

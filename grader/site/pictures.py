@@ -29,7 +29,15 @@ def draw_picture(path: Path, title: str, lines: Sequence[str]) -> None:
         FigureCanvasAgg(figure)
         figure.text(0.07, 0.83, "한 스텝", color=_ACCENT, fontsize=30, weight="bold")
         size = 62 if len(title) <= 14 else 46
-        figure.text(0.07, 0.56, _broken(title, 26), color=_TEXT, fontsize=size, weight="bold", va="center")
+        figure.text(
+            0.07,
+            0.56,
+            "\n".join(two_lines(title, 26)),
+            color=_TEXT,
+            fontsize=size,
+            weight="bold",
+            va="center",
+        )
         for number, line in enumerate(lines):
             figure.text(0.07, 0.31 - 0.075 * number, line, color=_QUIET, fontsize=24)
         for number, line in enumerate(_LINES):
@@ -47,12 +55,10 @@ def draw_picture(path: Path, title: str, lines: Sequence[str]) -> None:
         figure.savefig(path, dpi=_DPI, facecolor=_GROUND, metadata={"Software": None})
 
 
-def _broken(title: str, longest: int) -> str:
-    """The title in two lines, broken between words, where it is longer than that."""
-    if len(title) <= longest:
-        return title
-    words = title.split(" ")
-    best = min(
-        range(1, len(words) + 1), key=lambda n: abs(len(" ".join(words[:n])) - len(" ".join(words[n:])))
-    )
-    return "\n".join(filter(None, (" ".join(words[:best]), " ".join(words[best:]))))
+def two_lines(text: str, longest: int = 34) -> tuple[str, ...]:
+    """The text, broken between words near its middle where it is longer than that."""
+    if len(text) <= longest:
+        return (text,)
+    words = text.split(" ")
+    pairs = [(" ".join(words[:n]), " ".join(words[n:])) for n in range(1, len(words))]
+    return min(pairs, key=lambda pair: abs(len(pair[0]) - len(pair[1])), default=(text,))

@@ -10,13 +10,16 @@
   const names = groups.flatMap((words) => words.map((word) => ({ word, key: squeezed(word), words })))
     .sort((a, b) => b.key.length - a.key.length);
   const hangul = /[가-힣]/;
+  const PARTICLE = "(?:으로|을|를|이|가|은|는|의|에|로|과|와|도)?";
+  const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
   // Each is a list of words of which one must occur. Korean is written with and without spaces; English is not.
   function needlesOf(query) {
     const needles = [];
     let rest = ` ${plain(query).trim()} `;
     for (const { word, words } of names) {
-      const spaced = word.split(" ").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("\\s*");
+      const particle = hangul.test(word) ? PARTICLE : "";
+      const spaced = word.split(" ").map((part) => escaped(part) + particle).join("\\s*");
       const found = new RegExp(`(^|\\s)${spaced}(?=\\s|$)`).exec(rest);
       if (found !== null) {
         needles.push(words);
@@ -51,7 +54,7 @@
   // ---- showing ---------------------------------------------------------------------------------------------
   function pattern(needles) {
     const words = needles.flat().sort((a, b) => b.length - a.length)
-      .map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/ /g, "\\s*"));
+      .map((word) => escaped(word).replace(/ /g, "\\s*"));
     return new RegExp(`(${words.join("|")})`, "giu");
   }
 
@@ -82,7 +85,7 @@
     if (needles.length === 0) { status.textContent = ""; return; }
     const found = sections.map((section) => [score(section, needles), section]).filter(([points]) => points > 0)
       .sort(([a], [b]) => b - a);
-    const names = needles.map((words) => words[0] + (words.length > 1 ? ` (${words.slice(1).join(", ")})` : ""));
+    const names = needles.map((words) => words[0] + (words.length > 1 ? ` (${words[1]})` : ""));
     status.textContent = found.length === 0
       ? `「${query}」에 맞는 곳이 없습니다. 낱말을 줄이거나 영어로 찾아보세요.`
       : `${names.join(" · ")}: ${found.length}곳${found.length > MOST ? ` 가운데 ${MOST}곳` : ""}`;
