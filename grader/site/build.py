@@ -11,9 +11,9 @@ from typing import Any
 from grader import paths
 from grader.course import Course, Lesson
 from grader.site.gallery import PAGE as GALLERY
-from grader.site.gallery import Shown, entries, gallery_page
+from grader.site.gallery import Shown, card_of, entries, gallery_page
 from grader.site.labels import in_korean
-from grader.site.lesson_page import LessonPage, SiteError, lesson_page, levels
+from grader.site.lesson_page import LessonPage, SiteError, lesson_page, levels, raw_block
 from grader.site.settings import PageFacts, Place
 
 _HERE = Path(__file__).parent
@@ -64,15 +64,14 @@ def build_site(
         ):  # lessons link to them; Sphinx makes downloads of them
             shutil.copyfile(template, source / template.name)
         report("유명한 실수를 실행해요 …")
-        (source / f"{GALLERY}.md").write_text(
-            gallery_page(course, tuple(entries() if shown is None else shown)), encoding="utf-8"
-        )
+        chosen = tuple(entries() if shown is None else shown)
+        (source / f"{GALLERY}.md").write_text(gallery_page(course, chosen), encoding="utf-8")
         (source / f"{GLOSSARY}.md").write_text(glossary_page(glossary()), encoding="utf-8")
         generated = source / _GENERATED
         generated.mkdir()
         (generated / "terms.js").write_text(notes_script(glossary()), encoding="utf-8")
         for name in ("index", "en"):
-            (source / f"{name}.md").write_text(_text(name, course), encoding="utf-8")
+            (source / f"{name}.md").write_text(_text(name, course, chosen), encoding="utf-8")
         report("페이지를 만들어요 …")
         _run_sphinx(source, built, Path(folder, "doctrees"), facts, place, course.title)
         _add_files(course, built, facts, drawings)
@@ -150,8 +149,11 @@ def _head(course: Course, lesson: Lesson, place: Place) -> str:
     ).strip()
 
 
-def _text(name: str, course: Course) -> str:
-    return str(_templates().get_template(f"{name}.md.j2").render(course=course, hours=_hours, levels=levels))
+def _text(name: str, course: Course, chosen: Sequence[Shown]) -> str:
+    """The landing page of that name as Markdown; it shows the gallery's first card."""
+    card = raw_block(card_of(course.exercise(chosen[0].exercise), chosen[0].mistake)) if chosen else ""
+    template = _templates().get_template(f"{name}.md.j2")
+    return str(template.render(course=course, card=card, shown=chosen, hours=_hours, levels=levels))
 
 
 def _templates() -> Any:

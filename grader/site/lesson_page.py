@@ -183,7 +183,7 @@ def _question(asked: Prediction) -> str:
     return (
         f'<div class="predict" role="group" aria-label="예측 {html.escape(asked.id)}" '
         f'data-id="{html.escape(asked.id)}" data-told="{secret}">'
-        f'<span class="predict-ask">먼저 골라 보세요.</span> {buttons}'
+        f'<span class="predict-ask">먼저 하나를 고르세요.</span> {buttons}'
         '<div class="predict-told" role="status"></div>'
         "<noscript>스크립트가 꺼져 있어 고를 수 없습니다. 답을 적어 두고 아래 실험을 펼쳐 확인하세요.</noscript></div>"
     )

@@ -86,7 +86,7 @@
     button.textContent = name;
     button.addEventListener("click", async () => {
       const done = await copied(code.innerText.replace(/\n$/, ""));
-      button.textContent = done ? (english ? "Copied" : "복사했어요") : (english ? "Failed" : "못 했어요");
+      button.textContent = done ? (english ? "Copied" : "복사됨") : (english ? "Failed" : "복사 실패");
       setTimeout(() => { button.textContent = name; }, 1600);
     });
     block.append(button);
