@@ -16,12 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grader.authoring.build import FOLDED
 from grader.course import Lesson, Prediction
 from grader.errors import HanstepError
 
 _LEVEL = re.compile(r"·\s*(★[★☆]{2})")
 _ASKS = re.compile(r"""^\s*predict\(\s*["']([^"']+)["']""", re.MULTILINE)
 _TELLS = re.compile(r"""^\s*reveal\(\s*["']([^"']+)["'].*\n?""", re.MULTILINE)
+_TOPIC = re.compile(r"#{1,6} |\*\*(?:예측|물음) \d")
+"""How a line begins with which the text turns to something else: a heading, or the next question."""
 _NOT_YET = "아직 예측을 고르지 않아"
 """How the output of `reveal` begins in a notebook that was run without choosing."""
 _DRAWING = re.compile(r'src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"')
@@ -81,46 +84,57 @@ def _cells(
     predictions: dict[str, Prediction],
     lesson: Lesson,
 ) -> Iterator[Any]:
-    """The page's cells; experiments of a prediction that is still open are folded away until it is answered."""
+    """The page's cells. What follows an open question, experiment and explanation, is behind a curtain up to the next
+    topic: the page's script lifts it when the question is answered.
+    """
     waiting: list[str] = []
-    folded = False
+    behind = False
     for cell in cells:
         tags = cell.metadata.get("tags", [])
         kind = tags[0].split(":")[0] if tags else cell.cell_type
-        is_experiment = kind in ("code", "folded")
-        if folded and not is_experiment:
-            yield _raw("</details>")
-            folded = False
+        is_experiment = kind in ("code", FOLDED)
+        if kind == "hint":
+            continue
+        if behind and kind == "markdown":
+            same, cell.source = _up_to_next_topic(cell.source)
+            yield _markdown(same)
+        if behind and not is_experiment and not (kind == "markdown" and not cell.source):
+            yield _markdown(raw_block("</details>"))
+            behind = False
         if kind == "predict":
             for name in _ASKS.findall(cell.source):
                 waiting.append(name)
-                yield _raw(_question(predictions[name]))
-        elif kind == "hint":
-            continue
+                yield _markdown(raw_block(_question(predictions[name])))
         elif kind == "check":
-            yield _raw(_to_the_notebook(cell.source))
+            yield _markdown(raw_block(_to_the_notebook(cell.source)))
         elif kind == "exercise":
             cell.metadata = {"tags": ["exercise"]}
             yield cell
         elif is_experiment:
-            if waiting and not folded:
-                yield _raw(_curtain(waiting))
-                folded = True
+            if waiting and not behind:
+                yield _markdown(raw_block(_curtain(waiting)))
+                behind = True
             told = _TELLS.findall(cell.source)
-            yield _experiment(page, cell, executed, lesson, is_folded=kind == "folded")
+            yield _experiment(page, cell, executed, lesson)
             waiting = [name for name in waiting if name not in told]
-            if folded and told:
-                yield _raw("</details>")
-                folded = False
         else:
             yield cell
-    if folded:
-        yield _raw("</details>")
+    if behind:
+        yield _markdown(raw_block("</details>"))
 
 
-def _experiment(
-    page: LessonPage, cell: Any, executed: dict[str, Any], lesson: Lesson, *, is_folded: bool
-) -> Any:
+def _up_to_next_topic(text: str) -> tuple[str, str]:
+    """The text before its first heading or question, and the rest."""
+    lines, in_code = text.split("\n"), False
+    for number, line in enumerate(lines):
+        if line.startswith("```"):
+            in_code = not in_code
+        elif not in_code and _TOPIC.match(line):
+            return "\n".join(lines[:number]), "\n".join(lines[number:])
+    return text, ""
+
+
+def _experiment(page: LessonPage, cell: Any, executed: dict[str, Any], lesson: Lesson) -> Any:
     """The cell without the call of `reveal`, with what it printed and drew."""
     twin = executed.get(cell["id"])
     if twin is None or twin.source != cell.source:
@@ -128,6 +142,7 @@ def _experiment(
             f"{lesson.name}: 셀 {cell['id']}의 실행 결과가 없거나 낡았어요. "
             f"다시 만들어 주세요: grader build {lesson.id}"
         )
+    is_folded = FOLDED in cell.metadata.get("tags", [])
     cell.source = _TELLS.sub("", cell.source).rstrip("\n")
     cell.outputs = [_output(page, output) for output in twin.outputs if not _is_untold(output)]
     cell.execution_count = None
@@ -167,9 +182,8 @@ def raw_block(markup: str) -> str:
     return f"{fence}{{raw}} html\n{markup}\n{fence}"
 
 
-def _raw(markup: str) -> Any:
-    """A Markdown cell that is a block of HTML."""
-    return importlib.import_module("nbformat").v4.new_markdown_cell(raw_block(markup))
+def _markdown(text: str) -> Any:
+    return importlib.import_module("nbformat").v4.new_markdown_cell(text)
 
 
 def _question(asked: Prediction) -> str:
@@ -192,7 +206,7 @@ def _question(asked: Prediction) -> str:
 def _curtain(waiting: list[str]) -> str:
     return (
         f'<details class="experiment" data-after="{html.escape(" ".join(waiting))}">'
-        '<summary>실험과 결과 <span class="experiment-wait">(예측을 고르면 열립니다)</span></summary>'
+        '<summary>실험과 설명 <span class="experiment-wait">(예측을 고르면 열립니다)</span></summary>'
     )
 
 
