@@ -88,7 +88,7 @@ def _demand_sphinx() -> None:
         import myst_nb  # noqa: F401
     except ImportError as error:
         raise SiteError(
-            f"사이트를 만드는 데 필요한 {error.name}가 없어요. 설치해 주세요: pip install 'hanstep[site]'"
+            f"사이트를 만드는 데 필요한 패키지가 없어요: {error.name}. 설치해 주세요: pip install 'hanstep[site]'"
         ) from error
 
 

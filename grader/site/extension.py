@@ -1,6 +1,7 @@
 """The Sphinx extension of the site: head of each page, notes of terms, formulas without a script, the search index."""
 
 import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,15 @@ from grader.site.terms import glossary, note_first_uses
 PICTURES = "_static/pictures"
 
 
+_NUMBERED = re.compile(r"id\d+")
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.add_config_value("hanstep_facts", {}, "", types=[dict])
     app.add_config_value("hanstep_place", Place(), "", types=[Place])
     app.add_html_math_renderer("mathml", (_inline_formula, None), (_block_formula, None))
+    app.connect("doctree-read", _name_sections, priority=100)  # before tables of contents are made of them
     app.connect("builder-inited", _without_search)
     app.connect("doctree-resolved", _with_notes)
     app.connect("html-page-context", _frame)
@@ -28,6 +33,21 @@ def setup(app: Any) -> dict[str, bool]:
 
 def _without_search(app: Any) -> None:
     app.builder.search = False  # it splits Korean at spaces only; ours replaces it
+
+
+def _name_sections(app: Any, document: nodes.document) -> None:
+    """Give a section with a Korean title an address made of that title; the numbered one stays beside it.
+
+    Docutils only numbers such sections, and a link that somebody shared would lead elsewhere after the next edition.
+    """
+    for section in document.findall(nodes.section):
+        title = next(iter(section.findall(nodes.title)), None)
+        if title is None or not _NUMBERED.fullmatch(section["ids"][0]):
+            continue
+        slug = re.sub(r"\W+", "-", title.astext().lower()).strip("-")
+        if slug and slug not in document.ids:
+            document.ids[slug] = section
+            section["ids"].insert(0, slug)
 
 
 def _with_notes(app: Any, document: nodes.document, name: str) -> None:

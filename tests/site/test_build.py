@@ -23,11 +23,11 @@ FIRST = the_course().lessons[0]
 def test_without_the_extra_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "myst_nb", None)
+    monkeypatch.setitem(sys.modules, "furo", None)
     monkeypatch.chdir(tmp_path)
     assert run(["site", "--out", "here"]) == 2
     said = capsys.readouterr().err
-    assert "myst_nb" in said
+    assert "furo" in said
     assert "pip install 'hanstep[site]'" in said
     assert not (tmp_path / "here").exists()
 

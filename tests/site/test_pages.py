@@ -128,6 +128,14 @@ def test_every_link_within_the_site_leads_somewhere(site: Path) -> None:
                 assert f'id="{anchor}"' in pages[target].source, (name, address)
 
 
+def test_a_sections_address_is_its_title(site: Path) -> None:
+    """A number would lead elsewhere as soon as a section is put before it."""
+    source = Page(site / f"{LESSONS[0].name}.html").source
+    assert '<section id="1-다섯-줄">' in source
+    assert 'href="#1-다섯-줄"' in source
+    assert not re.search(r'href="#id\d+"', source)
+
+
 def test_labels_of_the_theme_are_korean(site: Path) -> None:
     """When the theme changes its words, this says which; the English page keeps English ones."""
     for path in site.glob("*.html"):
