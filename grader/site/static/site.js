@@ -136,12 +136,16 @@
   // ---- what the theme leaves to the mouse ------------------------------------------------------------------
   for (const label of document.querySelectorAll("label.nav-overlay-icon, label.toc-overlay-icon")) {
     const box = document.getElementById(label.htmlFor);
-    label.tabIndex = 0;
-    label.setAttribute("role", "button");
-    label.setAttribute("aria-label", box.getAttribute("aria-label"));
-    label.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); box.click(); }
-    });
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = `${label.className} drawer-button`;
+    button.setAttribute("aria-label", box.getAttribute("aria-label"));
+    button.append(...label.childNodes);
+    button.addEventListener("click", () => box.click());
+    const tell = () => button.setAttribute("aria-expanded", String(box.checked));
+    box.addEventListener("change", tell);
+    tell();
+    label.replaceWith(button);
   }
   function reachScrolled() {
     for (const element of document.querySelectorAll("pre, .table-wrapper, .hanstep-figure, .formula, .cell_output .output")) {
