@@ -212,8 +212,8 @@ def _curtain(waiting: list[str]) -> str:
 
 def _to_the_notebook(source: str) -> str:
     return (
-        '<p class="to-notebook">함수를 다 썼으면 노트북에서 '
-        f"<code>{html.escape(source.strip())}</code>를 실행합니다. 틀린 곳이 있으면 무슨 실수인지 알려 줍니다.</p>"
+        '<p class="to-notebook">다 썼으면 노트북에서 '
+        f"<code>{html.escape(source.strip())}</code> 셀을 실행합니다. 틀렸으면 무슨 실수인지 알려 줍니다.</p>"
     )
 
 
