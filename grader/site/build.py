@@ -12,7 +12,7 @@ from grader import paths
 from grader.course import Course, Lesson
 from grader.site.gallery import PAGE as GALLERY
 from grader.site.gallery import Shown, card_of, entries, gallery_page
-from grader.site.labels import in_korean
+from grader.site.labels import relabelled
 from grader.site.lesson_page import LessonPage, SiteError, lesson_page, levels, raw_block
 from grader.site.settings import PageFacts, Place
 
@@ -237,8 +237,8 @@ def _add_files(course: Course, built: Path, facts: dict[str, PageFacts], drawing
         draw_picture(built / PICTURES / f"{name}.png", about.title, lines)
     for page in built.glob("*.html"):
         text = page.read_text(encoding="utf-8")
-        if 'lang="ko"' in text[:200]:
-            page.write_text(in_korean(text), encoding="utf-8")
+        language = facts[page.stem].language if page.stem in facts else "ko"
+        page.write_text(relabelled(text, language), encoding="utf-8")
     shutil.rmtree(built / "_sources", ignore_errors=True)
     for leftover in (".buildinfo", "objects.inv"):
         (built / leftover).unlink(missing_ok=True)
