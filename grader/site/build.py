@@ -188,6 +188,7 @@ def _run_sphinx(
         "myst_enable_extensions": ["dollarmath"],
         "nb_execution_mode": "off",
         "nb_render_markdown_format": "myst",
+        "nb_merge_streams": True,
         "nb_ipywidgets_js": {},
         "suppress_warnings": ["myst.header", "config.cache"],
         "html_theme": "furo",
