@@ -138,6 +138,10 @@ class Lesson:
     exercises: tuple[Exercise, ...]
     """In the notebook's order, warm-ups and bonus tasks among them."""
     predictions: tuple[Prediction, ...] = ()
+    needs: tuple[str, ...] = ()
+    """Ids of the lessons to take first; they stand before it."""
+    english: str = ""
+    """What it is about, for readers of the site's English page; empty where nobody has written it."""
 
     @property
     def counted(self) -> tuple[Exercise, ...]:

@@ -34,6 +34,8 @@ class _LessonEntry(Struct, frozen=True, forbid_unknown_fields=True):
     module: Text
     title: Text
     minutes: Annotated[int, Meta(ge=1)]
+    needs: tuple[Text, ...] = ()
+    english: str = ""
 
 
 class _CourseFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,12 +90,25 @@ def load_course() -> Course:
     """
     path = paths.lessons_path("course.toml")
     document = _decoded(_read_toml(path), _CourseFile, str(path))
-    entries = _entries(document.lessons, _LessonEntry, f"{path}: 레슨")
+    entries = tuple(_entries(document.lessons, _LessonEntry, f"{path}: 레슨"))
     lessons = tuple(_lesson(entry) for entry in entries)
+    _demand_order(entries, path)
     for name in _doubled([e.name for lesson in lessons for e in lesson.exercises]):
         where = ", ".join(lesson.name for lesson in lessons for e in lesson.exercises if e.name == name)
         raise CourseError(f"연습 문제 이름이 겹쳐요: {name} ({where}). 하나의 이름을 바꿔 주세요.")
     return Course(document.title, document.tagline, lessons)
+
+
+def _demand_order(entries: Sequence[_LessonEntry], path: Path) -> None:
+    """Raise `CourseError` where a lesson needs one that does not stand before it."""
+    for place, entry in enumerate(entries):
+        earlier = [before.id for before in entries[:place]]
+        odd = [needed for needed in entry.needs if needed not in earlier]
+        if odd:
+            raise CourseError(
+                f"{path}: 레슨 {entry.id}의 needs에 그보다 앞에 없는 레슨이 있어요: {odd[0]!r}. "
+                f"앞의 레슨 가운데에서 적어 주세요: {', '.join(earlier) or '없음'}"
+            )
 
 
 def _lesson(entry: _LessonEntry) -> Lesson:
@@ -117,7 +132,9 @@ def _lesson(entry: _LessonEntry) -> Lesson:
         raise CourseError(f"연습 문제 이름이 서로 달라요. {'. '.join(odd)}. 이름을 맞춰 주세요.")
     exercises = tuple(_exercise(name, entry.id, described[name], driven[name]) for name in tagged)
     predictions = _predictions(folder / _PREDICTIONS, entry.id)
-    return Lesson(entry.id, entry.name, entry.module, entry.title, entry.minutes, exercises, predictions)
+    return Lesson(
+        entry.id, entry.name, entry.module, entry.title, entry.minutes, exercises, predictions, entry.needs
+    )
 
 
 def _predictions(path: Path, lesson: str) -> tuple[Prediction, ...]:

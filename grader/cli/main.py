@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from grader.cli import author, clinic, drill, grade, instructor, learner, road
+from grader.cli import author, clinic, drill, grade, instructor, learner, road, site
 from grader.cli.terminal import complain
 from grader.errors import HanstepError
 
@@ -37,6 +37,7 @@ for command in (
     instructor.similar,
     instructor.autograder,
     author.build,
+    site.site,
     author.doctor,
 ):
     app.command()(command)

@@ -201,6 +201,7 @@ def test_a_slip_in_an_exercises_file_is_named(
         (COURSE, "minutes = 5", 'minutes = "5"', ["minutes의 값", "'5'", "정수"]),
         (COURSE, "minutes = 5", "minutes = 0", ["minutes의 값"]),
         (COURSE, "minutes = 5\n", "", ["빠진", "minutes"]),
+        (COURSE, "minutes = 5", 'minutes = 5\nneeds = ["98"]', ["needs", "'98'", "앞의 레슨"]),
         (COURSE, "minutes = 5", "minute = 5", ["'77'", "키예요: minute.", "minutes"]),
     ],
 )

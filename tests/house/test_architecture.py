@@ -18,7 +18,7 @@ ROOMS = (
     *("course", "course_files", "feedback"),
     *("submission", "tables", "sandbox", "judging", "repair", "report", "closeup"),
     *("intake", "marks", "export", "similarity"),
-    *("classroom", "learning", "casebook", "authoring"),
+    *("classroom", "learning", "casebook", "authoring", "site"),
     *("doctor", "cli", "__main__"),
 )
 

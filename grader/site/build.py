@@ -1,0 +1,247 @@
+"""Builds the site: pages from the course -> Sphinx -> a folder that any web server, or none, can show."""
+
+import importlib
+import io
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from grader import paths
+from grader.course import Course, Lesson
+from grader.site.gallery import PAGE as GALLERY
+from grader.site.gallery import Shown, card_of, entries, gallery_page
+from grader.site.labels import relabelled
+from grader.site.lesson_page import LessonPage, SiteError, lesson_page, levels, raw_block
+from grader.site.settings import PageFacts, Place
+
+_HERE = Path(__file__).parent
+_GENERATED = "generated"
+"""Below the source: static files that are made anew in every build."""
+_MARK = ".hanstep-site"
+"""Lies in every folder that a site was built into: only such a folder, or an empty one, is emptied."""
+
+
+def build_site(
+    course: Course,
+    out: Path,
+    *,
+    place: Place | None = None,
+    shown: Sequence[Shown] | None = None,
+    report: Callable[[str], None] = print,
+) -> None:
+    """Build the whole site without a network.
+
+    Args:
+        course: its lessons become pages; their notebooks must be up to date.
+        out: the folder of the site; one from an earlier build is replaced.
+        place: where source and site will stand.
+        shown: what the gallery shows; None: all of its entries.
+        report: gets a Korean line for what is done.
+
+    Raises:
+        SiteError: the extra is not installed, the folder holds something else, or a page cannot be built.
+        CourseError: a file of the course says something that cannot be right.
+    """
+    _demand_sphinx()
+    from grader.site.terms import PAGE as GLOSSARY
+    from grader.site.terms import glossary, glossary_page, notes_script
+
+    place = place or Place()
+    _demand_room(out)
+    with tempfile.TemporaryDirectory(prefix="hanstep-site-") as folder:
+        source, built = Path(folder, "source"), Path(folder, "built")
+        source.mkdir()
+        facts = _facts(course)
+        drawings: dict[str, bytes] = {}
+        for lesson in course.lessons:
+            page = lesson_page(lesson, _head(course, lesson, place))
+            _write_notebook(source / f"{lesson.name}.ipynb", page)
+            drawings |= page.pictures
+        for template in paths.lessons_path().glob(
+            "*.py"
+        ):  # lessons link to them; Sphinx makes downloads of them
+            shutil.copyfile(template, source / template.name)
+        report("유명한 실수를 실행해요 …")
+        chosen = tuple(entries() if shown is None else shown)
+        (source / f"{GALLERY}.md").write_text(gallery_page(course, chosen), encoding="utf-8")
+        (source / f"{GLOSSARY}.md").write_text(glossary_page(glossary()), encoding="utf-8")
+        generated = source / _GENERATED
+        generated.mkdir()
+        (generated / "terms.js").write_text(notes_script(glossary()), encoding="utf-8")
+        for name in ("index", "en"):
+            (source / f"{name}.md").write_text(_text(name, course, chosen), encoding="utf-8")
+        report("페이지를 만들어요 …")
+        _run_sphinx(source, built, Path(folder, "doctrees"), facts, place, course.title)
+        _add_files(course, built, facts, drawings)
+        if out.exists():
+            shutil.rmtree(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(built, out)
+
+
+def _demand_sphinx() -> None:
+    try:
+        import furo  # noqa: F401
+        import latex2mathml  # noqa: F401
+        import myst_nb  # noqa: F401
+    except ImportError as error:
+        raise SiteError(
+            f"사이트를 만드는 데 필요한 패키지가 없어요: {error.name}. 설치해 주세요: pip install 'hanstep[site]'"
+        ) from error
+
+
+def _demand_room(out: Path) -> None:
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise SiteError(f"{out}은 폴더가 아니에요. 다른 곳을 주세요: grader site --out 새폴더")
+    if out.is_dir() and any(out.iterdir()) and not (out / _MARK).is_file():
+        raise SiteError(
+            f"{out}에 다른 파일이 있어 지우지 않았어요. 비어 있는 폴더를 주세요: grader site --out 새폴더"
+        )
+
+
+def _facts(course: Course) -> dict[str, PageFacts]:
+    """What is said of each page, by its name."""
+    lessons = {
+        lesson.name: PageFacts(
+            f"{lesson.id} {lesson.title}",
+            f"{lesson.title}: 예측 {len(lesson.predictions)}개와 실험, 연습 문제 {len(lesson.counted)}개. "
+            f"본문 {_hours(lesson.minutes)}.",
+            lines=(f"본문 {_hours(lesson.minutes)} · {levels(lesson)}", f"연습 문제 {len(lesson.counted)}개"),
+        )
+        for lesson in course.lessons
+    }
+    return {
+        "index": PageFacts(course.title, course.tagline),
+        **lessons,
+        GALLERY: PageFacts(
+            "유명한 실수",
+            "오류 없이 돌아가는데 틀린 학습 루프들. 채점기가 실수의 이름과 그 줄, 실행 순서를 보여 줍니다.",
+        ),
+        "glossary": PageFacts("용어집", "PyTorch 학습 루프의 용어를 한국어와 영어로 짧게 설명합니다."),
+        "en": PageFacts(
+            "Han Step: the PyTorch training loop, one step at a time",
+            "An interactive Korean course on the PyTorch training loop, with a grader that names the mistake.",
+            language="en",
+        ),
+    }
+
+
+def _hours(minutes: int) -> str:
+    hours, rest = divmod(minutes, 60)
+    return " ".join(filter(None, (f"{hours}시간" if hours else "", f"{rest}분" if rest else "")))
+
+
+def _head(course: Course, lesson: Lesson, place: Place) -> str:
+    """HTML below a lesson's title: how long, how hard, what comes before, and where to work on it."""
+    needed = [course.lesson(key) for key in lesson.needs if key in {one.id for one in course.lessons}]
+    return str(
+        _templates()
+        .get_template("lesson_head.html.j2")
+        .render(
+            lesson=lesson,
+            hours=_hours(lesson.minutes),
+            levels=levels(lesson),
+            needed=needed,
+            colab=place.colab(lesson.notebook.name),
+        )
+    ).strip()
+
+
+def _text(name: str, course: Course, chosen: Sequence[Shown]) -> str:
+    """The landing page of that name as Markdown; it shows the gallery's first card."""
+    card = raw_block(card_of(course.exercise(chosen[0].exercise), chosen[0].mistake)) if chosen else ""
+    template = _templates().get_template(f"{name}.md.j2")
+    return str(template.render(course=course, card=card, shown=chosen, hours=_hours, levels=levels))
+
+
+def _templates() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(_HERE / "texts"),
+        autoescape=lambda name: name is not None and ".html" in name,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _write_notebook(path: Path, page: LessonPage) -> None:
+    path.write_text(importlib.import_module("nbformat").writes(page.notebook), encoding="utf-8")
+
+
+def _run_sphinx(
+    source: Path, built: Path, doctrees: Path, facts: dict[str, PageFacts], place: Place, title: str
+) -> None:
+    from sphinx.application import Sphinx
+    from sphinx.errors import SphinxError
+
+    said = io.StringIO()
+    settings: dict[str, Any] = {
+        "project": title,
+        "language": "ko",
+        "extensions": ["myst_nb", "grader.site.extension"],
+        "hanstep_facts": facts,
+        "hanstep_place": place,
+        "myst_enable_extensions": ["dollarmath"],
+        "nb_execution_mode": "off",
+        "nb_render_markdown_format": "myst",
+        "nb_merge_streams": True,
+        "nb_ipywidgets_js": {},
+        "suppress_warnings": ["myst.header", "config.cache"],
+        "html_theme": "furo",
+        "html_title": title,
+        "html_math_renderer": "mathml",
+        "html_static_path": [str(_HERE / "static"), str(source / _GENERATED)],
+        "templates_path": [str(_HERE / "templates")],
+        "html_css_files": ["site.css"],
+        "html_js_files": ["terms.js", "site.js"],
+        "html_additional_pages": {"search": "search.html"},
+        "html_copy_source": False,
+        "html_show_sourcelink": False,
+        "html_show_copyright": False,
+        "html_use_index": False,
+        "html_domain_indices": False,
+        "html_permalinks_icon": "#",
+    }
+    try:
+        app = Sphinx(
+            source, None, built, doctrees, "html", settings, status=None, warning=said, freshenv=True
+        )
+        app.build(force_all=True)
+    except SphinxError as error:
+        raise SiteError(f"Sphinx가 멈췄어요: {error}. 다시 만들어 보세요: grader build") from error
+    if said.getvalue().strip():
+        raise SiteError(
+            "페이지에 고칠 곳이 있어요. 그 레슨의 원본을 고치고 grader build를 실행해 주세요.\n"
+            + said.getvalue().replace(str(source), "").strip()[:2000]
+        )
+
+
+def _add_files(course: Course, built: Path, facts: dict[str, PageFacts], drawings: dict[str, bytes]) -> None:
+    """What Sphinx does not know: drawings, notebooks to download, pictures of shared links, Korean labels."""
+    from grader.site.extension import PICTURES
+    from grader.site.pictures import draw_picture, two_lines
+
+    folder = built / "_static" / "drawings"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, drawing in drawings.items():
+        (folder / name).write_bytes(drawing)
+    notebooks = built / "notebooks"
+    notebooks.mkdir()
+    for lesson in course.lessons:
+        shutil.copyfile(lesson.notebook, notebooks / lesson.notebook.name)
+    for name, about in facts.items():
+        lines = about.lines or two_lines(about.description)
+        draw_picture(built / PICTURES / f"{name}.png", about.title, lines)
+    for page in built.glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        language = facts[page.stem].language if page.stem in facts else "ko"
+        page.write_text(relabelled(text, language), encoding="utf-8")
+    shutil.rmtree(built / "_sources", ignore_errors=True)
+    for leftover in (".buildinfo", "objects.inv"):
+        (built / leftover).unlink(missing_ok=True)
+    (built / ".nojekyll").write_text("", encoding="utf-8")  # or GitHub Pages leaves _static out
+    (built / _MARK).write_text("", encoding="utf-8")

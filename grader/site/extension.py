@@ -1,0 +1,110 @@
+"""The Sphinx extension of the site: head of each page, notes of terms, formulas without a script, the search index."""
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+
+from grader.site.search_index import FILE, index_script
+from grader.site.settings import PageFacts, Place
+from grader.site.terms import PAGE as GLOSSARY
+from grader.site.terms import glossary, note_first_uses
+
+PICTURES = "_static/pictures"
+
+
+_NUMBERED = re.compile(r"id\d+")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.add_config_value("hanstep_facts", {}, "", types=[dict])
+    app.add_config_value("hanstep_place", Place(), "", types=[Place])
+    app.add_html_math_renderer("mathml", (_inline_formula, None), (_block_formula, None))
+    app.connect("doctree-read", _name_sections, priority=100)  # before tables of contents are made of them
+    app.connect("builder-inited", _without_search)
+    app.connect("doctree-resolved", _with_notes)
+    app.connect("html-page-context", _frame)
+    app.connect("build-finished", _write_index)
+    return {"parallel_read_safe": True, "parallel_write_safe": False}
+
+
+def _without_search(app: Any) -> None:
+    app.builder.search = False  # it splits Korean at spaces only; ours replaces it
+
+
+def _name_sections(app: Any, document: nodes.document) -> None:
+    """Give a section with a Korean title an address made of that title; the numbered one stays beside it.
+
+    Docutils only numbers such sections, and a link that somebody shared would lead elsewhere after the next edition.
+    """
+    for section in document.findall(nodes.section):
+        title = next(iter(section.findall(nodes.title)), None)
+        if title is None or not _NUMBERED.fullmatch(section["ids"][0]):
+            continue
+        slug = re.sub(r"\W+", "-", title.astext().lower()).strip("-")
+        if slug and slug not in document.ids:
+            document.ids[slug] = section
+            section["ids"].insert(0, slug)
+
+
+def _with_notes(app: Any, document: nodes.document, name: str) -> None:
+    facts: PageFacts | None = app.config.hanstep_facts.get(name)
+    if facts is not None and facts.language == "ko" and name not in (GLOSSARY, "index"):
+        note_first_uses(document, glossary(), f"{GLOSSARY}.html")
+
+
+def _frame(app: Any, name: str, template: str, context: dict[str, Any], document: Any) -> None:
+    """What the templates say of this page besides its body."""
+    place: Place = app.config.hanstep_place
+    facts: PageFacts = app.config.hanstep_facts.get(name) or PageFacts(context.get("title", name), "")
+    context["language"] = facts.language
+    context["in_english"] = facts.language == "en"
+    context["report_link"] = place.report(f"{name}.html")
+    context["metatags"] = context.get("metatags", "") + "".join(
+        f'\n<meta {kind}="{key}" content="{html.escape(value)}">'
+        for kind, key, value in _cards(name, facts, place, app.config.project)
+        if value
+    )
+
+
+def _cards(name: str, facts: PageFacts, place: Place, project: str) -> list[tuple[str, str, str]]:
+    picture = place.page(f"{PICTURES}/{name}.png")
+    return [
+        ("name", "description", facts.description),
+        ("property", "og:type", "article" if facts.lines else "website"),
+        ("property", "og:site_name", project),
+        ("property", "og:title", facts.title),
+        ("property", "og:description", facts.description),
+        ("property", "og:locale", "ko_KR" if facts.language == "ko" else "en_US"),
+        ("property", "og:url", place.page(f"{name}.html")),
+        ("property", "og:image", picture),
+        ("property", "og:image:width", "1200" if picture else ""),
+        ("property", "og:image:height", "630" if picture else ""),
+        ("property", "og:image:alt", f"{project}: {facts.title}" if picture else ""),
+        ("name", "twitter:card", "summary_large_image" if picture else "summary"),
+    ]
+
+
+def _write_index(app: Any, error: Exception | None) -> None:
+    if error is None:
+        pages = [
+            (name, app.env.get_doctree(name)) for name in app.config.hanstep_facts if name in app.env.all_docs
+        ]
+        Path(app.outdir, "_static", FILE).write_text(index_script(pages, glossary()), encoding="utf-8")
+
+
+def _inline_formula(translator: Any, node: nodes.math) -> None:
+    from latex2mathml.converter import convert
+
+    translator.body.append(f'<span class="formula">{convert(node.astext())}</span>')
+    raise nodes.SkipNode
+
+
+def _block_formula(translator: Any, node: nodes.math_block) -> None:
+    from latex2mathml.converter import convert
+
+    translator.body.append(f'<div class="formula">{convert(node.astext().strip(), display="block")}</div>')
+    raise nodes.SkipNode

@@ -1,0 +1,84 @@
+"""The gallery: famous mistakes, each run anew, with the card that a learner who makes it sees."""
+
+import msgspec
+from msgspec import Struct
+
+from grader.course import Course, CourseError, Exercise, Mistake
+from grader.judging.assess import Origin, assess
+from grader.judging.reference import reference
+from grader.learning import SEED
+from grader.observe.trace import Trace
+from grader.paths import asset_path
+from grader.report.html import feedback_html
+from grader.site.lesson_page import raw_block
+
+PAGE = "gallery"
+
+
+class Shown(Struct, frozen=True, forbid_unknown_fields=True):
+    """An entry of `assets/site/gallery.toml`, which says what each field is."""
+
+    exercise: str
+    mistake: str
+    famous: str
+
+
+class _Gallery(Struct, frozen=True, forbid_unknown_fields=True):
+    shown: tuple[Shown, ...]
+
+
+def entries() -> tuple[Shown, ...]:
+    """What the gallery shows, in its order.
+
+    Raises:
+        CourseError: the file is not what it should be.
+    """
+    path = asset_path("site", "gallery.toml")
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=_Gallery).shown
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CourseError(
+            f"{path}을 읽을 수 없어요: {error}. 그 줄을 고치고 다시 실행해 주세요: grader site"
+        ) from error
+
+
+def gallery_page(course: Course, shown: tuple[Shown, ...]) -> str:
+    """The page as Markdown. Every mistake is run, so a card cannot tell what the grader would not.
+
+    Raises:
+        CourseError: an entry names an exercise or a mistake that the course does not have.
+    """
+    parts = [
+        f"# 유명한 실수 {len(shown)}가지\n\n"
+        "아래의 실수는 대부분 오류 한 줄 없이 지나갑니다. 코드는 끝까지 돌고 손실도 내려가는데, 학습만 잘못됩니다. "
+        "이 강의의 채점기가 그런 코드에 무엇을 말하는지 그대로 옮겼습니다. 카드에는 실수의 이름과 그 줄, 정답과 나란히 "
+        "놓은 실행 순서, 업데이트에 섞인 그레이디언트의 비율이 나옵니다. 이 페이지를 만들 때 코드를 실제로 실행해 얻은 "
+        "것입니다.\n"
+    ]
+    for entry in shown:
+        exercise = course.exercise(entry.exercise)
+        mistake = _mistake(exercise, entry.mistake)
+        card = card_of(exercise, mistake.id)
+        parts.append(
+            f"({exercise.name}-{mistake.id})=\n## {mistake.title}\n\n{entry.famous}\n\n{raw_block(card)}\n"
+        )
+    return "\n".join(parts)
+
+
+def card_of(exercise: Exercise, mistake: str) -> str:
+    """The card for the usual program that makes the mistake. Not the program: it is one line away from the answer."""
+    its = reference(exercise.name, SEED)
+    way = next(way for way in its.ways if way.mistake.id == mistake)
+    program = its.sources[way.name]
+    runs = {scenario.name: its.run(program, scenario.name) for scenario in exercise.driver.scenarios}
+    return feedback_html(assess(exercise, Trace(runs=runs), its, Origin(None, program, 1)))
+
+
+def _mistake(exercise: Exercise, wanted: str) -> Mistake:
+    for mistake in exercise.mistakes:
+        if mistake.id == wanted:
+            return mistake
+    raise CourseError(
+        f"gallery.toml: {exercise.name}에 '{wanted}' 실수는 없어요. "
+        f"있는 실수 가운데 하나로 고쳐 주세요: {', '.join(one.id for one in exercise.mistakes)}"
+    )

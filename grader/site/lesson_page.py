@@ -1,0 +1,227 @@
+"""One lesson as a page of the site: the learner's notebook, with what its experiments printed and drew.
+
+Exercises stay as learners get them. Only the outputs of experiments come from the executed solutions; neither a
+line of a solution nor an answer to a prediction can be read on the page before a choice is made.
+"""
+
+import base64
+import copy
+import hashlib
+import html
+import importlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from grader.authoring.build import FOLDED
+from grader.course import Lesson, Prediction
+from grader.errors import HanstepError
+
+_LEVEL = re.compile(r"·\s*(★[★☆]{2})")
+_ASKS = re.compile(r"""^\s*predict\(\s*["']([^"']+)["']""", re.MULTILINE)
+_TELLS = re.compile(r"""^\s*reveal\(\s*["']([^"']+)["'].*\n?""", re.MULTILINE)
+_TOPIC = re.compile(r"#{1,6} |\*\*(?:예측|물음) \d")
+"""How a line begins with which the text turns to something else: a heading, or the next question."""
+_NOT_YET = "아직 예측을 고르지 않아"
+"""How the output of `reveal` begins in a notebook that was run without choosing."""
+_DRAWING = re.compile(r'src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"')
+_FIGURES_OWN_STYLE = re.compile(r"<style>.*?</style>(?=<figure)", re.DOTALL)
+
+
+class SiteError(HanstepError):
+    """The site cannot be built; the message says of what and how to mend it."""
+
+
+@dataclass
+class LessonPage:
+    """A lesson's page: its notebook, and its pictures by file name."""
+
+    notebook: Any
+    pictures: dict[str, bytes] = field(default_factory=dict)
+
+
+def levels(lesson: Lesson) -> str:
+    """From the easiest to the hardest of the lesson's sections: `★☆☆–★★★`."""
+    found = sorted(set(_LEVEL.findall(lesson.notebook.read_text(encoding="utf-8"))))
+    return "" if not found else found[0] if len(found) == 1 else f"{found[-1]}–{found[0]}"
+
+
+def lesson_page(lesson: Lesson, head: str) -> LessonPage:
+    """The lesson's page.
+
+    Args:
+        lesson: whose notebooks are both up to date.
+        head: HTML that stands below the page's title.
+
+    Raises:
+        SiteError: a notebook is missing, or the two do not belong together.
+    """
+    learner, executed = _read(lesson.notebook, lesson), _read(lesson.solution.with_suffix(".ipynb"), lesson)
+    outputs = {cell["id"]: cell for cell in executed.cells}
+    page = LessonPage(notebook=copy.deepcopy(learner))
+    predictions = {one.id: one for one in lesson.predictions}
+    page.notebook.cells = list(_cells(page, learner.cells, outputs, predictions, lesson))
+    _put_below_title(page.notebook.cells[0], head, lesson)
+    return page
+
+
+def _read(path: Path, lesson: Lesson) -> Any:
+    try:
+        return importlib.import_module("nbformat").reads(path.read_text(encoding="utf-8"), as_version=4)
+    except (OSError, ValueError) as error:
+        raise SiteError(
+            f"{path}을 읽을 수 없어요 ({type(error).__name__}). 다시 만들어 주세요: grader build {lesson.id}"
+        ) from error
+
+
+def _cells(
+    page: LessonPage,
+    cells: list[Any],
+    executed: dict[str, Any],
+    predictions: dict[str, Prediction],
+    lesson: Lesson,
+) -> Iterator[Any]:
+    """The page's cells. What follows an open question, experiment and explanation, is behind a curtain up to the next
+    topic: the page's script lifts it when the question is answered.
+    """
+    waiting: list[str] = []
+    behind = False
+    for cell in cells:
+        tags = cell.metadata.get("tags", [])
+        kind = tags[0].split(":")[0] if tags else cell.cell_type
+        is_experiment = kind in ("code", FOLDED)
+        if kind == "hint":
+            continue
+        if behind and kind == "markdown":
+            same, cell.source = _up_to_next_topic(cell.source)
+            yield _markdown(same)
+        if behind and not is_experiment and not (kind == "markdown" and not cell.source):
+            yield _markdown(raw_block("</details>"))
+            behind = False
+        if kind == "predict":
+            for name in _ASKS.findall(cell.source):
+                waiting.append(name)
+                yield _markdown(raw_block(_question(predictions[name])))
+        elif kind == "check":
+            yield _markdown(raw_block(_to_the_notebook(cell.source)))
+        elif kind == "exercise":
+            cell.metadata = {"tags": ["exercise"]}
+            yield cell
+        elif is_experiment:
+            if waiting and not behind:
+                yield _markdown(raw_block(_curtain(waiting)))
+                behind = True
+            told = _TELLS.findall(cell.source)
+            yield _experiment(page, cell, executed, lesson)
+            waiting = [name for name in waiting if name not in told]
+        else:
+            yield cell
+    if behind:
+        yield _markdown(raw_block("</details>"))
+
+
+def _up_to_next_topic(text: str) -> tuple[str, str]:
+    """The text before its first heading or question, and the rest."""
+    lines, in_code = text.split("\n"), False
+    for number, line in enumerate(lines):
+        if line.startswith("```"):
+            in_code = not in_code
+        elif not in_code and _TOPIC.match(line):
+            return "\n".join(lines[:number]), "\n".join(lines[number:])
+    return text, ""
+
+
+def _experiment(page: LessonPage, cell: Any, executed: dict[str, Any], lesson: Lesson) -> Any:
+    """The cell without the call of `reveal`, with what it printed and drew."""
+    twin = executed.get(cell["id"])
+    if twin is None or twin.source != cell.source:
+        raise SiteError(
+            f"{lesson.name}: 셀 {cell['id']}의 실행 결과가 없거나 낡았어요. "
+            f"다시 만들어 주세요: grader build {lesson.id}"
+        )
+    is_folded = FOLDED in cell.metadata.get("tags", [])
+    cell.source = _TELLS.sub("", cell.source).rstrip("\n")
+    cell.outputs = [_output(page, output) for output in twin.outputs if not _is_untold(output)]
+    cell.execution_count = None
+    cell.metadata = {"tags": ["experiment"]}
+    if is_folded:
+        title = cell.source.split("\n", 1)[0].removeprefix("#").strip()
+        cell.metadata = {
+            "tags": ["experiment", "hide-input"],
+            "mystnb": {"code_prompt_show": f"코드: {title}", "code_prompt_hide": f"코드: {title}"},
+        }
+    return cell
+
+
+def _is_untold(output: Any) -> bool:
+    return any(_NOT_YET in str(content) for content in output.get("data", {}).values())
+
+
+def _output(page: LessonPage, output: Any) -> Any:
+    """The output with its drawing in a file of its own: text comes first, and pictures when they are scrolled to."""
+    drawn = output.get("data", {}).get("text/html")
+    if drawn is None:
+        return output
+
+    def put_aside(found: re.Match[str]) -> str:
+        drawing = base64.b64decode(found[1])
+        name = f"{hashlib.sha256(drawing).hexdigest()[:16]}.svg"
+        page.pictures[name] = drawing
+        return f'loading="lazy" src="_static/drawings/{name}"'
+
+    output.data["text/html"] = _DRAWING.sub(put_aside, _FIGURES_OWN_STYLE.sub("", drawn))
+    return output
+
+
+def raw_block(markup: str) -> str:
+    """HTML as a block of Markdown; the fence is longer than any that may stand in it."""
+    fence = "`" * 12
+    return f"{fence}{{raw}} html\n{markup}\n{fence}"
+
+
+def _markdown(text: str) -> Any:
+    return importlib.import_module("nbformat").v4.new_markdown_cell(text)
+
+
+def _question(asked: Prediction) -> str:
+    """Where the choice is made. The answer and the reasons stand in it encoded, for the page's script alone."""
+    told = {"answer": asked.answer, "because": asked.because, "wrong": asked.wrong}
+    secret = base64.b64encode(json.dumps(told, ensure_ascii=False).encode()).decode()
+    buttons = "".join(
+        f'<button type="button" aria-pressed="false" value="{letter}">{letter}</button>'
+        for letter in asked.choices
+    )
+    return (
+        f'<div class="predict" role="group" aria-label="예측 {html.escape(asked.id)}" '
+        f'data-id="{html.escape(asked.id)}" data-told="{secret}">'
+        f'<span class="predict-ask">먼저 하나를 고르세요.</span> {buttons}'
+        '<div class="predict-told" role="status"></div>'
+        "<noscript>스크립트가 꺼져 있어 고를 수 없습니다. 답을 적어 두고 아래 실험을 펼쳐 확인하세요.</noscript></div>"
+    )
+
+
+def _curtain(waiting: list[str]) -> str:
+    return (
+        f'<details class="experiment" data-after="{html.escape(" ".join(waiting))}">'
+        '<summary>실험과 설명 <span class="experiment-wait">(예측을 고르면 열립니다)</span></summary>'
+    )
+
+
+def _to_the_notebook(source: str) -> str:
+    return (
+        '<p class="to-notebook">다 썼으면 노트북에서 '
+        f"<code>{html.escape(source.strip())}</code> 셀을 실행합니다. 틀렸으면 무슨 실수인지 알려 줍니다.</p>"
+    )
+
+
+def _put_below_title(cell: Any, head: str, lesson: Lesson) -> None:
+    title, found, rest = cell.source.partition("\n")
+    if not title.startswith("# "):
+        raise SiteError(
+            f"{lesson.solution.name}: 첫 셀이 제목(# …)으로 시작하지 않아요. 받은 줄: {title!r}. "
+            f"고치고 다시 만들어 주세요: grader build {lesson.id}"
+        )
+    cell.source = f"{title}\n\n{raw_block(head)}\n{found}{rest}"

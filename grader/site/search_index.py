@@ -1,0 +1,57 @@
+"""What the site's search looks through: every section's text, and words that mean the same.
+
+The text of all pages is half a megabyte, so the browser looks through all of it for each query: any part of a Korean
+word is found, particles and all, without splitting Korean into words. It is a script and not JSON, because a page that
+was opened as a file may not fetch one.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from docutils import nodes
+
+from grader.site.terms import Term
+
+FILE = "search-index.js"
+_UNSEEN = (nodes.raw, nodes.comment, nodes.system_message, nodes.target)
+
+
+def index_script(pages: Iterable[tuple[str, nodes.document]], terms: Sequence[Term]) -> str:
+    """The script that the search page loads.
+
+    Args:
+        pages: the name of each page, and the page.
+        terms: the glossary.
+    """
+    sections = [entry for name, document in pages for entry in _sections(name, document)]
+    content = {"sections": sections, "same": [[word.lower() for word in term.words] for term in terms]}
+    told = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return f"window.SEARCH_INDEX={told};\n"
+
+
+def _sections(name: str, document: nodes.document) -> Iterator[dict[str, str]]:
+    top = next(iter(document.findall(nodes.title)), None)
+    page = top.astext() if top is not None else name
+    for section in document.findall(nodes.section):
+        title = next((child for child in section.children if isinstance(child, nodes.title)), None)
+        own = [child for child in section.children if not isinstance(child, nodes.section)]
+        text = " ".join(filter(None, (_text(child) for child in own if child is not title)))
+        yield {
+            "url": f"{name}.html#{section['ids'][0]}",
+            "page": page,
+            "title": title.astext() if title is not None else page,
+            "text": text,
+        }
+
+
+def _text(node: nodes.Node) -> str:
+    """All that can be read of the node in one line; what stands in an output or in code too."""
+    if isinstance(node, _UNSEEN):
+        return ""
+    if isinstance(node, nodes.Text):
+        return " ".join(str(node).split())
+    if isinstance(node, nodes.TextElement):
+        unseen = any(isinstance(part, _UNSEEN) for part in node.findall())
+        if not unseen:
+            return " ".join(node.astext().split())
+    return " ".join(filter(None, (_text(child) for child in node.children)))

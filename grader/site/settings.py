@@ -1,0 +1,60 @@
+"""What a site is built from, and where it will stand."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from grader.site.lesson_page import SiteError
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the course's source and the finished site are; a link that would need what is empty is left out."""
+
+    repository: str = ""
+    """On GitHub: `OWNER/NAME`."""
+    url: str = ""
+    """Of the site, without a slash at its end."""
+
+    def __post_init__(self) -> None:
+        """Refuse what would make broken links.
+
+        Raises:
+            SiteError: one of the two is not what it should be.
+        """
+        if self.repository and not _REPOSITORY.fullmatch(self.repository):
+            raise SiteError(
+                f"--repository에는 GitHub 저장소를 '주인/이름'으로 적어 주세요. 받은 값: {self.repository!r}"
+            )
+        if self.url and not re.fullmatch(r"https?://[^\s\"'<>]+", self.url):
+            raise SiteError(f"--url은 http:// 나 https:// 로 시작해야 해요. 받은 값: {self.url!r}")
+
+    def colab(self, notebook: str) -> str:
+        """The address that opens a lesson's notebook in Colab; empty without a repository."""
+        if not self.repository:
+            return ""
+        return f"https://colab.research.google.com/github/{self.repository}/blob/main/lessons/{notebook}"
+
+    def report(self, page: str) -> str:
+        """The address of a new issue about a page; empty without a repository."""
+        if not self.repository:
+            return ""
+        title = quote(f"[사이트] {page}: ")
+        return f"https://github.com/{self.repository}/issues/new?title={title}"
+
+    def page(self, name: str) -> str:
+        """The address of a page or another file of the site; empty without an address of the site."""
+        return f"{self.url.rstrip('/')}/{name}" if self.url else ""
+
+
+@dataclass(frozen=True)
+class PageFacts:
+    """What the frame around a page says of it."""
+
+    title: str
+    description: str
+    language: str = "ko"
+    lines: tuple[str, ...] = ()
+    """Below the title on its picture."""

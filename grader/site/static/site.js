@@ -1,0 +1,167 @@
+/* What the pages do: predictions, copying code, notes of terms, printing. Everything can be read without it. */
+"use strict";
+(() => {
+  const english = document.documentElement.lang === "en";
+  const memory = {
+    get(key) { try { return localStorage.getItem(key); } catch { return null; } },
+    set(key, value) { try { localStorage.setItem(key, value); } catch { /* private window: forgotten on leaving */ } },
+  };
+
+  // Text with `code` and **bold**, as nodes: nothing of it is read as HTML.
+  function prose(text) {
+    const line = document.createElement("p");
+    for (const part of text.split(/(`[^`]+`|\*\*[^*]+\*\*)/)) {
+      const kind = part.startsWith("`") ? "code" : part.startsWith("**") ? "strong" : null;
+      if (kind === null) { line.append(part); continue; }
+      const inner = document.createElement(kind);
+      inner.textContent = part.replace(/^(`|\*\*)|(`|\*\*)$/g, "");
+      line.append(inner);
+    }
+    return line;
+  }
+
+  // ---- predictions: the answer is decoded only after a choice ------------------------------------------
+  const answered = new Set();
+
+  function decoded(text) {
+    return JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(text), (c) => c.charCodeAt(0))));
+  }
+
+  function openExperiments() {
+    for (const details of document.querySelectorAll("details.experiment[data-after]")) {
+      if (details.dataset.after.split(" ").every((id) => answered.has(id))) {
+        details.open = true;
+        details.querySelector(".experiment-wait")?.remove();
+      }
+    }
+  }
+
+  function choose(box, letter) {
+    const told = decoded(box.dataset.told);
+    const right = letter === told.answer;
+    for (const button of box.querySelectorAll("button")) {
+      button.setAttribute("aria-pressed", String(button.value === letter));
+    }
+    const said = box.querySelector(".predict-told");
+    const head = right
+      ? `**예측 ${letter}, 결과 ${told.answer}. 맞았습니다.**`
+      : `**예측 ${letter}, 결과 ${told.answer}.**`;
+    said.replaceChildren(prose(head), ...(right ? [] : [prose(told.wrong[letter] ?? "")]), prose(told.because));
+    said.dataset.right = String(right);
+    box.querySelector(".predict-ask").textContent = "고른 것:";
+    answered.add(box.dataset.id);
+    openExperiments();
+  }
+
+  for (const box of document.querySelectorAll(".predict")) {
+    const key = `hanstep-predict-${box.dataset.id}`;
+    const buttons = [...box.querySelectorAll("button")];
+    for (const button of buttons) {
+      button.setAttribute("aria-label", `예측 ${button.value}`);
+      button.addEventListener("click", () => { memory.set(key, button.value); choose(box, button.value); });
+    }
+    const earlier = memory.get(key);
+    if (buttons.some((button) => button.value === earlier)) choose(box, earlier);
+  }
+
+  // ---- copying code ------------------------------------------------------------------------------------
+  async function copied(text) {
+    try { await navigator.clipboard.writeText(text); return true; } catch { /* not allowed, or no such thing */ }
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+
+  for (const block of document.querySelectorAll(".highlight")) {
+    const code = block.querySelector("pre");
+    if (code === null || block.closest(".cell_output") !== null) continue;
+    const button = document.createElement("button");
+    const name = english ? "Copy" : "복사";
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = name;
+    button.addEventListener("click", async () => {
+      const done = await copied(code.innerText.replace(/\n$/, ""));
+      button.textContent = done ? (english ? "Copied" : "복사됨") : (english ? "Failed" : "복사 실패");
+      setTimeout(() => { button.textContent = name; }, 1600);
+    });
+    block.append(button);
+  }
+
+  // ---- notes of terms: with the mouse and the keyboard; Escape closes; the note itself can be pointed at ----
+  const notes = window.TERM_NOTES ?? {};
+  const note = document.createElement("div");
+  note.id = "term-note";
+  note.setAttribute("role", "tooltip");
+  note.hidden = true;
+  document.body.append(note);
+  let leaving;
+
+  function showNote(link) {
+    const text = notes[link.hash.slice(1)];
+    if (text === undefined) return;
+    clearTimeout(leaving);
+    note.textContent = text;
+    note.hidden = false;
+    link.setAttribute("aria-describedby", note.id);
+    const at = link.getBoundingClientRect();
+    const left = Math.max(8, Math.min(at.left, document.documentElement.clientWidth - note.offsetWidth - 8));
+    note.style.left = `${left + scrollX}px`;
+    note.style.top = `${at.bottom + scrollY + 4}px`;
+  }
+  function hideNote() { leaving = setTimeout(() => { note.hidden = true; }, 150); }
+
+  for (const link of document.querySelectorAll("a.term")) {
+    link.addEventListener("mouseenter", () => showNote(link));
+    link.addEventListener("focus", () => showNote(link));
+    link.addEventListener("mouseleave", hideNote);
+    link.addEventListener("blur", hideNote);
+    // A finger cannot hover: the first tap shows the note, the second goes to the glossary.
+    link.addEventListener("click", (event) => {
+      if (matchMedia("(hover: none)").matches && link.dataset.shown === undefined) {
+        event.preventDefault();
+        link.dataset.shown = "";
+        showNote(link);
+      }
+    });
+  }
+  note.addEventListener("mouseenter", () => clearTimeout(leaving));
+  note.addEventListener("mouseleave", hideNote);
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") note.hidden = true; });
+
+  // ---- what the theme leaves to the mouse ------------------------------------------------------------------
+  for (const label of document.querySelectorAll("label.nav-overlay-icon, label.toc-overlay-icon")) {
+    const box = document.getElementById(label.htmlFor);
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = `${label.className} drawer-button`;
+    button.setAttribute("aria-label", box.getAttribute("aria-label"));
+    button.append(...label.childNodes);
+    button.addEventListener("click", () => box.click());
+    const tell = () => button.setAttribute("aria-expanded", String(box.checked));
+    box.addEventListener("change", tell);
+    tell();
+    label.replaceWith(button);
+  }
+  function reachScrolled() {
+    for (const element of document.querySelectorAll("pre, .table-wrapper, .hanstep-figure, .formula, .cell_output .output")) {
+      const scrolls = element.scrollWidth > element.clientWidth + 1;
+      if (scrolls && !element.hasAttribute("tabindex")) element.tabIndex = 0;
+    }
+  }
+  reachScrolled();
+  addEventListener("resize", reachScrolled);
+  document.addEventListener("toggle", reachScrolled, true);
+
+  // ---- paper shows everything but answers to open questions -----------------------------------------------
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("article details:not([open])")];
+    for (const details of folded) details.open = true;
+  });
+  addEventListener("afterprint", () => { for (const details of folded) details.open = false; });
+})();

@@ -1,0 +1,127 @@
+"""The glossary on the site: its page, and the notes that terms carry at their first use on another page."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+
+import msgspec
+from docutils import nodes
+from msgspec import Struct
+
+from grader.course import CourseError
+from grader.paths import asset_path
+
+PAGE = "glossary"
+_QUIET = (nodes.literal, nodes.reference, nodes.title, nodes.raw, nodes.literal_block, nodes.strong)
+"""Text inside these carries no note: code, links, headings, names of a prediction."""
+
+
+class Term(Struct, frozen=True, forbid_unknown_fields=True):
+    """A term of the course; `assets/glossary.toml` says what each field is."""
+
+    english: str
+    korean: str
+    aliases: tuple[str, ...]
+    rejected: tuple[str, ...]
+    note: str
+    allow_aliases: bool = False
+
+    @property
+    def anchor(self) -> str:
+        """Its place on the glossary's page."""
+        return "term-" + re.sub(r"[^a-z0-9]+", "-", self.english.lower()).strip("-")
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All that readers may look for when they mean it: a search for one of them is a search for all."""
+        return tuple(dict.fromkeys((self.korean, self.english, *self.aliases, *self.rejected)))
+
+
+class _Glossary(Struct, frozen=True, forbid_unknown_fields=True):
+    term: tuple[Term, ...]
+
+
+@cache
+def glossary() -> tuple[Term, ...]:
+    """All terms, as the file lists them.
+
+    Raises:
+        CourseError: the file is not what it should be.
+    """
+    path = asset_path("glossary.toml")
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=_Glossary).term
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CourseError(
+            f"{path}을 읽을 수 없어요: {error}. 그 줄을 고치고 다시 실행해 주세요: grader site"
+        ) from error
+
+
+def glossary_page(terms: Iterable[Term]) -> str:
+    """The page of all terms in Korean order, as Markdown."""
+    lines = [
+        "# 용어집",
+        "",
+        "이 강의에서 쓰는 말입니다. 레슨에서 점선이 그어진 말에 마우스를 올리거나 탭하면 같은 설명이 나옵니다.",
+        "",
+    ]
+    for term in sorted(terms, key=lambda one: one.korean.lower()):
+        lines += [f"({term.anchor})=", f"## {term.korean}", "", f"*{term.english}*", "", term.note, ""]
+        if term.aliases:
+            lines += [f"다른 이름: {', '.join(term.aliases)}", ""]
+    return "\n".join(lines)
+
+
+def notes_script(terms: Iterable[Term]) -> str:
+    """The script that gives the pages every term's note, by its anchor."""
+    notes = {term.anchor: term.note for term in terms}
+    return f"window.TERM_NOTES = {json.dumps(notes, ensure_ascii=False, indent=0)};\n"
+
+
+def note_first_uses(document: nodes.document, terms: Sequence[Term], uri: str) -> None:
+    """Make the first use of each term in running text a link to the glossary that carries its note.
+
+    Args:
+        document: a page; changed in place.
+        terms: the glossary.
+        uri: of the glossary's page, relative to this one.
+    """
+    left = {term.korean: term for term in terms}
+    for text in list(_running_text(document)):
+        if not left:
+            return
+        parts = _split(str(text), left, uri)
+        if len(parts) > 1:
+            parent = text.parent
+            at = parent.index(text)
+            parent[at : at + 1] = parts
+
+
+def _running_text(document: nodes.document) -> Iterator[nodes.Text]:
+    for text in document.findall(nodes.Text):
+        around = text.parent
+        inside: list[nodes.Node] = []
+        while around is not None:
+            inside.append(around)
+            around = around.parent
+        if any(isinstance(node, nodes.paragraph) for node in inside) and not any(
+            isinstance(node, _QUIET) or "cell_output" in getattr(node, "attributes", {}).get("classes", ())
+            for node in inside
+        ):
+            yield text
+
+
+def _split(text: str, left: dict[str, Term], uri: str) -> list[nodes.Node]:
+    """The text in pieces, with links where a term that is still `left` stands; those are taken out of `left`."""
+    made: list[nodes.Node] = []
+    while left:
+        longest_first = "|".join(map(re.escape, sorted(left, key=len, reverse=True)))
+        found = re.search(rf"(?<![가-힣A-Za-z])(?:{longest_first})(?![A-Za-z])", text)
+        if found is None:
+            break
+        term = left.pop(found[0])
+        link = nodes.reference("", found[0], refuri=f"{uri}#{term.anchor}", internal=True, classes=["term"])
+        made += [nodes.Text(text[: found.start()]), link]
+        text = text[found.end() :]
+    return [*made, nodes.Text(text)]

@@ -1,0 +1,49 @@
+"""A site of two lessons and two mistakes, and how to read its pages."""
+
+import html
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from grader.course import Course
+from grader.course_files import load_course
+from grader.site.gallery import Shown, entries
+from grader.site.settings import Place
+
+PLACE = Place(repository="someone/hanstep", url="https://someone.example/hanstep")
+SHOWN: tuple[Shown, ...] = entries()[:2]
+
+
+def the_course() -> Course:
+    """The course with its first two lessons."""
+    course = load_course()
+    return replace(course, lessons=course.lessons[:2])
+
+
+@dataclass(frozen=True)
+class Page:
+    """A finished page."""
+
+    path: Path
+
+    @cached_property
+    def source(self) -> str:
+        """As the browser gets it."""
+        return self.path.read_text(encoding="utf-8")
+
+    @cached_property
+    def text(self) -> str:
+        """What can be read on it, in one line."""
+        body = re.sub(r"<(script|style)\b.*?</\1>", " ", self.source, flags=re.DOTALL)
+        return " ".join(html.unescape(re.sub(r"<[^>]+>", "", body)).split())
+
+    @cached_property
+    def code(self) -> str:
+        """What stands in its blocks of code."""
+        blocks = re.findall(r"<pre>(.*?)</pre>", self.source, flags=re.DOTALL)
+        return html.unescape(re.sub(r"<[^>]+>", "", "\n".join(blocks)))
+
+    def count(self, name: str) -> int:
+        """How many elements have the class."""
+        return len(re.findall(rf'class="[^"]*\b{name}\b[^"]*"', self.source))

@@ -1,0 +1,111 @@
+"""What `grader site` refuses, and what it says then; where it builds, and what it leaves alone."""
+
+import copy
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from grader.cli.main import run
+from grader.course import Lesson
+from grader.site import build, lesson_page
+from grader.site.lesson_page import SiteError, levels
+from grader.site.settings import Place
+from tests.site.built import the_course
+
+pytestmark = pytest.mark.xdist_group("site")
+
+FIRST = the_course().lessons[0]
+
+
+def test_without_the_extra_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "furo", None)
+    monkeypatch.chdir(tmp_path)
+    assert run(["site", "--out", "here"]) == 2
+    said = capsys.readouterr().err
+    assert "furo" in said
+    assert "pip install 'hanstep[site]'" in said
+    assert not (tmp_path / "here").exists()
+
+
+def test_a_folder_with_other_files_is_left_alone(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("keep me")
+    with pytest.raises(SiteError, match="다른 파일이 있어"):
+        build.build_site(the_course(), tmp_path)
+    assert (tmp_path / "mine.txt").read_text() == "keep me"
+    with pytest.raises(SiteError, match="폴더가 아니에요"):
+        build.build_site(the_course(), tmp_path / "mine.txt")
+
+
+def test_an_earlier_site_may_be_replaced(site: Path) -> None:
+    """The finished folder says that it is one."""
+    build._demand_room(site)
+
+
+@pytest.mark.parametrize(
+    "repository", ["hanstep", "a/b/c", "a b/c", "https://github.com/a/b", '"><script>/x']
+)
+def test_a_repository_is_an_owner_and_a_name(repository: str) -> None:
+    with pytest.raises(SiteError, match="주인/이름"):
+        Place(repository=repository)
+
+
+@pytest.mark.parametrize("url", ["example.org", "javascript:alert(1)", 'https://a.example/"><script>'])
+def test_an_address_is_one(url: str) -> None:
+    with pytest.raises(SiteError, match="--url"):
+        Place(url=url)
+
+
+def test_without_a_place_links_that_need_one_are_left_out() -> None:
+    nowhere = Place()
+    assert (nowhere.colab("a.ipynb"), nowhere.report("a.html"), nowhere.page("a.html")) == ("", "", "")
+
+
+def notebooks(monkeypatch: pytest.MonkeyPatch, change: Any) -> Lesson:
+    """Lesson 01 whose executed notebook and learner's notebook were changed by a function of both."""
+    read = {
+        path: nbformat.read(path, as_version=4)
+        for path in (FIRST.notebook, FIRST.solution.with_suffix(".ipynb"))
+    }
+    change(*read.values())
+    monkeypatch.setattr(lesson_page, "_read", lambda path, lesson: copy.deepcopy(read[path]))
+    return FIRST
+
+
+def test_outputs_of_an_older_source_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def outdate(learner: Any, executed: Any) -> None:
+        next(cell for cell in executed.cells if cell["id"] == "code-005").source += "\nprint(1)"
+
+    with pytest.raises(SiteError, match=r"code-005.*grader build 01"):
+        lesson_page.lesson_page(notebooks(monkeypatch, outdate), "")
+
+
+def test_a_lesson_without_a_title_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def behead(learner: Any, executed: Any) -> None:
+        learner.cells[0].source = "제목이 없습니다."
+
+    with pytest.raises(SiteError, match="제목"):
+        lesson_page.lesson_page(notebooks(monkeypatch, behead), "")
+
+
+def test_a_broken_notebook_is_named(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.ipynb"
+    broken.write_text("{", encoding="utf-8")
+    with pytest.raises(SiteError, match=r"broken\.ipynb.*grader build 01"):
+        lesson_page._read(broken, FIRST)
+
+
+def test_levels_run_from_easy_to_hard() -> None:
+    assert levels(FIRST).startswith("★☆☆–")
+
+
+def test_a_mistake_that_the_course_does_not_know_is_named() -> None:
+    from grader.course import CourseError
+    from grader.site.gallery import Shown, gallery_page
+
+    with pytest.raises(CourseError, match="no-such-mistake"):
+        gallery_page(the_course(), (Shown("train_step", "no-such-mistake", "x"),))

@@ -1,0 +1,58 @@
+"""What follows a question that is still open: its experiment and explanation are behind a curtain, nothing else is."""
+
+import re
+
+import pytest
+
+from grader.course import Lesson
+from grader.course_files import load_course
+from grader.site.lesson_page import lesson_page
+
+CURTAIN = '<details class="experiment" data-after="'
+LESSONS = load_course().lessons
+
+
+def split(lesson: Lesson) -> tuple[list[str], list[str], list[list[str]]]:
+    """Texts in the open, texts behind a curtain, and the predictions that lift each curtain."""
+    seen: list[str] = []
+    hidden: list[str] = []
+    after: list[list[str]] = []
+    behind = False
+    for cell in lesson_page(lesson, "").notebook.cells:
+        found = re.search(CURTAIN + '([^"]+)"', cell.source)
+        if found is not None:
+            assert not behind
+            after.append(found[1].split())
+            behind = True
+        elif re.fullmatch(r"`+\{raw\} html\n</details>\n`+", cell.source):
+            assert behind
+            behind = False
+        else:
+            (hidden if behind else seen).append(cell.source)
+    assert not behind
+    return seen, hidden, after
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
+def test_questions_and_headings_are_never_behind_one(lesson: Lesson) -> None:
+    seen, hidden, after = split(lesson)
+    lifted_by = [name for names in after for name in names]
+    assert {one.id for one in lesson.predictions} == set(lifted_by)
+    assert len(hidden) > len(after)
+    told = "\n".join(hidden)
+    assert 'class="predict"' not in told
+    assert not re.search(r"^(?:- a: |def \w+.*:\n.*# 여기에 코드를)", told, re.MULTILINE)
+    outside_code = re.sub(r"^```.*?^```", "", "\n".join(seen), flags=re.MULTILINE | re.DOTALL)
+    headings = [
+        line for line in lesson.notebook.read_text(encoding="utf-8").split('"') if line.startswith("## ")
+    ]
+    assert headings
+    for heading in headings:
+        assert heading.removesuffix("\\n") in outside_code, heading
+
+
+def test_the_text_that_tells_the_result_is_behind_it() -> None:
+    seen, hidden, _ = split(LESSONS[0])
+    for telling in ("덮어쓰지 않고 더하기 때문에", "120가지 가운데 4가지만 맞습니다"):
+        assert any(telling in text for text in hidden)
+        assert not any(telling in text for text in seen)

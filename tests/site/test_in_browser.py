@@ -1,0 +1,203 @@
+"""The site in a real browser, opened as files: searched, answered, on a phone, in the dark, printed, scriptless."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.browser import running_browser
+from tests.site.built import the_course
+
+pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.xdist_group("site")]
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+FIRST, SECOND = (lesson.name for lesson in the_course().lessons)
+ASKED = the_course().lessons[0].predictions[0]
+Opened = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with running_browser() as running:
+        yield running
+
+
+@pytest.fixture
+def opened(browser: Any, site: Path) -> Iterator[Opened]:
+    """Opens a page of the site as a file, offline; what the console says is in `page.told`."""
+    contexts = []
+
+    def open_page(
+        name: str = "index", *, width: int = 1280, scheme: str = "light", script: bool = True
+    ) -> Any:
+        contexts.append(
+            browser.new_context(
+                viewport={"width": width, "height": 900},
+                color_scheme=scheme,
+                java_script_enabled=script,
+                offline=True,
+                has_touch=width < 500,
+            )
+        )
+        page = contexts[-1].new_page()
+        page.told = []
+        page.on("console", lambda message: page.told.append(message.text))
+        page.on("pageerror", lambda error: page.told.append(str(error)))
+        path, _, query = name.partition("?")
+        page.goto((site / f"{path}.html").as_uri() + (f"?{query}" if query else ""))
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def found(page: Any) -> list[str]:
+    return page.locator("#search-found a").evaluate_all("links => links.map(a => a.getAttribute('href'))")
+
+
+def test_korean_and_english_find_the_same(opened: Opened) -> None:
+    """From the sidebar of any page; with particles, without spaces, by the other names of the glossary."""
+    page = opened(FIRST)
+    box = page.get_by_role("searchbox", name="검색")
+    box.fill("기울기 누적")
+    box.press("Enter")
+    page.wait_for_url("**/search.html?q=*")
+    by_korean = found(page)
+    assert by_korean[0] == "glossary.html#term-gradient-accumulation"
+    assert any(address.startswith(f"{FIRST}.html#") for address in by_korean)
+    query = page.get_by_label("찾을 말")
+    for other in (
+        "gradient accumulation",
+        "Gradient  Accumulation",
+        "기울기를 누적",
+        "기울기누적",
+        "그레이디언트 누적",
+    ):
+        query.fill(other)
+        assert found(page) == by_korean, other
+    assert f"{len(by_korean)}곳" in page.get_by_role("status").inner_text()
+    query.fill("zero_grad")
+    assert any(address.startswith("gallery.html#") for address in found(page))
+    query.fill("<b>없는 말</b>")
+    assert found(page) == []
+    assert "맞는 곳이 없습니다" in page.get_by_role("status").inner_text()
+    query.fill("기울기 누적")
+    page.locator("#search-found a").nth(1).click()
+    page.wait_for_url("**#*")
+    assert page.evaluate("document.getElementById(decodeURIComponent(location.hash.slice(1))) !== null")
+    assert page.told == []
+
+
+def test_a_prediction_is_answered_on_the_page_and_remembered(opened: Opened) -> None:
+    page = opened(FIRST)
+    asked = page.get_by_role("group", name=f"예측 {ASKED.id}", exact=True)
+    experiment = page.locator(f"details.experiment[data-after='{ASKED.id}']").first
+    assert asked.get_by_role("status").inner_text() == ""
+    assert experiment.get_attribute("open") is None
+    wrong = next(iter(ASKED.wrong))
+    asked.get_by_role("button", name=f"예측 {wrong}").click()
+    told = asked.get_by_role("status").inner_text()
+    assert f"예측 {wrong}, 결과 {ASKED.answer}." in told
+    assert ASKED.because.replace("`", "") in told
+    assert ASKED.wrong[wrong].replace("`", "") in told
+    assert experiment.get_attribute("open") is not None
+    right = asked.get_by_role("button", name=f"예측 {ASKED.answer}")
+    right.press("Enter")
+    assert "맞았습니다" in asked.get_by_role("status").inner_text()
+    assert right.get_attribute("aria-pressed") == "true"
+    page.reload()
+    assert (
+        "맞았습니다"
+        in page.get_by_role("group", name=f"예측 {ASKED.id}", exact=True).get_by_role("status").inner_text()
+    )
+    assert page.told == []
+
+
+def test_the_theme_is_switched_and_drawings_follow(opened: Opened) -> None:
+    page = opened(FIRST)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    scheme = "getComputedStyle(document.querySelector('.hanstep-figure img')).colorScheme"
+    light = page.evaluate(ground)
+    assert page.evaluate(scheme) == "light"
+    for _ in range(3):
+        if page.evaluate("document.body.dataset.theme") == "dark":
+            break
+        page.locator(".theme-toggle:visible").click()
+    assert page.evaluate(ground) != light
+    assert page.evaluate(scheme) == "dark"
+
+
+def test_a_term_tells_its_note_and_escape_closes_it(opened: Opened) -> None:
+    page = opened(FIRST)
+    term = page.locator("a.term").first
+    term.focus()
+    note = page.get_by_role("tooltip")
+    assert note.is_visible()
+    assert len(note.inner_text()) > 10
+    assert term.get_attribute("aria-describedby") == "term-note"
+    page.keyboard.press("Escape")
+    assert not note.is_visible()
+    page.locator("a.term").nth(1).hover()
+    assert note.is_visible()
+
+
+def test_code_is_copied(opened: Opened) -> None:
+    page = opened(FIRST)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    block = page.locator(".tag_exercise .highlight").first
+    block.hover()
+    block.get_by_role("button", name="복사").click()
+    block.get_by_role("button", name="복사됨").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("def train_step(")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize("name", ["index", "en", FIRST, "gallery", "glossary", "search?q=기울기"])
+def test_axe_finds_nothing_and_nothing_stands_out(opened: Opened, name: str, width: int, scheme: str) -> None:
+    """WCAG 2.2 AA as far as a program can tell, with everything folded out; no page scrolls sideways."""
+    page = opened(name, width=width, scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    page.evaluate("document.querySelector('.predict button')?.click()")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    # A lesson's later sections are made of the same things, and axe would look through them for a minute.
+    page.evaluate(
+        "[...document.querySelectorAll('article > section > section')].slice(3).forEach(s => s.remove())"
+    )
+    page.evaluate(
+        "[...document.querySelectorAll('.highlight pre')].slice(6).forEach(p => { p.textContent = ''; })"
+    )
+    assert page.told == []  # axe itself looks for styles that a file may not read
+    result = Axe().run(
+        page, options={"runOnly": {"type": "tag", "values": RULES}, "resultTypes": ["violations"]}
+    )
+    assert result.response["violations"] == [], result.generate_report()
+
+
+def test_a_phones_menu_opens_by_keyboard(opened: Opened) -> None:
+    page = opened(FIRST, width=390)
+    menu = page.get_by_role("button", name="메뉴 펼치기")
+    menu.press("Enter")
+    link = page.locator(".sidebar-drawer").get_by_role("link", name="용어집")
+    link.wait_for(state="visible")
+    link.click()
+    page.wait_for_url("**/glossary.html")
+
+
+def test_without_script_everything_can_be_read(opened: Opened) -> None:
+    page = opened(FIRST, script=False)
+    assert page.locator("details.experiment").first.is_visible()
+    assert not page.locator(".predict button").first.is_visible()
+    assert page.locator(".predict noscript").first.inner_text() != ""
+    page.locator("details.experiment > summary").first.click()
+    assert page.locator("details.experiment .cell_output").first.is_visible()
+
+
+def test_paper_gets_the_experiments_and_no_buttons(opened: Opened) -> None:
+    page = opened(FIRST, scheme="dark")
+    page.emulate_media(media="print")
+    assert not page.locator(".predict").first.is_visible()
+    assert not page.locator("button.copy").first.is_visible()
+    assert page.locator("details.experiment .cell_output").first.is_visible()
