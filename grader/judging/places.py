@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from grader.judging.alignment import aligned
 from grader.judging.roles import Definition, roles
@@ -53,35 +53,44 @@ def place_of(
     Returns:
         None when the learner's program cannot be read, or nothing in it is like the solution.
     """
-    theirs, right, bad = (
-        definition_of(learner, name),
-        definition_of(solution, None),
-        definition_of(wrong, None),
-    )
+    theirs, right, bad = definition_of(learner, name), _read(solution), _read(wrong)
     if theirs is None or right is None or bad is None:
         return None
     written = learner.split("\n")
-    solution_statements = statements_of(right, {})
-    in_its_names = statements_of(theirs, _names(theirs, bad), written)
-    beside = _Beside(statements_of(bad, {}), in_its_names, solution_statements)
+    in_its_names = statements_of(theirs, _names(theirs, bad.definition), written)
+    beside = _Beside(bad.statements, in_its_names, right.statements)
     if not near:
         place = beside.place_of_changes(at)
     else:
         place = beside.place_of_the_same()
         if place is None:
-            in_right_names = statements_of(theirs, _names(theirs, right), written)
-            beside_solution = _Beside(solution_statements, in_right_names, solution_statements)
+            in_right_names = statements_of(theirs, _names(theirs, right.definition), written)
+            beside_solution = _Beside(right.statements, in_right_names, right.statements)
             place = beside_solution.place_of_line(near, beside.changed_words(), missing=beside.missing())
     return place and replace(place, likeness=beside.likeness_of_changes())
 
 
 def is_line_of(solution: str, line: str) -> bool:
     """Whether a line of code stands in the solution, so that it can be a place."""
-    definition = definition_of(solution, None)
+    known = _read(solution)
     try:
-        return definition is not None and any(is_written(s, line) for s in statements_of(definition, {}))
+        return known is not None and any(is_written(s, line) for s in known.statements)
     except SyntaxError:
         return False
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A program of the course."""
+
+    definition: Definition
+    statements: list[Statement]
+
+
+@lru_cache(maxsize=256)  # a class makes the same mistakes again and again
+def _read(text: str) -> _Read | None:
+    definition = definition_of(text, None)
+    return None if definition is None else _Read(definition, statements_of(definition, {}))
 
 
 class _Beside:

@@ -1,7 +1,6 @@
 """Which of the learner's names plays the part of which of the solution's: told by how each is bound and used."""
 
 import ast
-import copy
 from collections import Counter
 from collections.abc import Iterator
 
@@ -55,8 +54,23 @@ def roles(theirs: Definition, solution: Definition) -> Roles:
 
 def renamed(node: ast.AST, names: dict[str, str]) -> ast.AST:
     """A copy with other names."""
-    found: ast.AST = _Renamer(names).visit(copy.deepcopy(node))
-    return found
+    key = key_of(node)
+    if key is not None and key in names and isinstance(node, ast.Name | ast.Attribute):
+        name = names[key]
+        if name.startswith("self."):
+            return ast.Attribute(ast.Name("self", ast.Load()), name.removeprefix("self."), node.ctx)
+        return ast.Name(name, node.ctx)
+    copy = type(node)(**{field: _renamed(value, names) for field, value in ast.iter_fields(node)})
+    if isinstance(copy, ast.arg):
+        copy.arg = names.get(copy.arg, copy.arg)
+    return ast.copy_location(copy, node)
+
+
+def _renamed(value: object, names: dict[str, str]) -> object:
+    """What stands in a field: a node, a list of them, or a value that has no names."""
+    if isinstance(value, list):
+        return [_renamed(item, names) for item in value]
+    return renamed(value, names) if isinstance(value, ast.AST) else value
 
 
 def own_names(node: ast.AST) -> set[str]:
@@ -181,28 +195,3 @@ def _likeness(one: Counter[str], other: Counter[str]) -> float:
     """Shared words against all words."""
     every = sum((one | other).values())
     return sum((one & other).values()) / every if every else 0.0
-
-
-class _Renamer(ast.NodeTransformer):
-    def __init__(self, names: dict[str, str]) -> None:
-        self._names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return self._put(node, self._names.get(node.id, node.id))
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.arg = self._names.get(node.arg, node.arg)
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        key = key_of(node)
-        if key in self._names:
-            return self._put(node, self._names[key])
-        self.generic_visit(node)
-        return node
-
-    @staticmethod
-    def _put(node: ast.Name | ast.Attribute, name: str) -> ast.AST:
-        if name.startswith("self."):
-            return ast.Attribute(ast.Name("self", ast.Load()), name.removeprefix("self."), node.ctx)
-        return ast.Name(name, node.ctx)
