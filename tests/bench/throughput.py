@@ -1,29 +1,40 @@
-"""What one more submission of a class costs, here and with nbgrader: the same right submissions, in one run.
+"""What one more submission of a class costs, here, with nbgrader, and with Otter: the same ones, in one run.
 
-Run by hand; pytest does not collect it. nbgrader needs an environment of its own, with torch in it:
+Run by hand; pytest does not collect it. The others need environments of their own, with torch in them:
 
     python -m venv /tmp/nbgrader && /tmp/nbgrader/bin/pip install nbgrader==0.9.6 torch==2.13.0 ipykernel
-    python tests/bench/throughput.py --submissions 200 --nbgrader /tmp/nbgrader/bin/python
+    python -m venv /tmp/otter && /tmp/otter/bin/pip install otter-grader==7.0.0 torch==2.13.0 ipykernel
+    python tests/bench/throughput.py --nbgrader /tmp/nbgrader/bin/python --otter /tmp/otter/bin/python
 
 Each submission is one notebook with two exercises. The cost of one more is the slope between a small and a large
-class, so that what is paid once (starting Python, torch and a sandbox) is not counted twice.
+class, so that what is paid once (starting Python, torch and a sandbox) is not counted twice. Otter isolates with
+Docker; without it, as here, it runs one submission at a time (`otter run`), whose whole time is what one more costs.
+
+`--classes 100 1000 10000` grades larger and larger classes, for how time and memory grow; `--wrong` hands in wrong
+programs too, from tests/first_tries.
 """
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-import threading
+import textwrap
 import time
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import nbformat
 
 from grader.course_files import load_course
 from grader.judging.edits import exercise_source
+from grader.observe.play import play
+from grader.observe.program import load_program
+from tests.bench.class_run import Took, run
+from tests.places import TESTS as TESTS_FOLDER
 
 EXERCISES = ("train_step", "accumulate")
 IMPORTS = "import torch\nfrom torch import nn"
@@ -82,33 +93,44 @@ def notebook(*, with_tests: bool) -> nbformat.NotebookNode:
     return made
 
 
-def ours(folder: Path, count: int) -> tuple[float, float]:
-    """Seconds that `grader grade` takes for so many submissions, and until the first result."""
-    submissions, out = folder / f"ours-{count}", folder / f"report-{count}"
+def ours(folder: Path, count: int, jobs: int, *, wrong: bool = False) -> Took:
+    """`grader grade` on so many submissions; `first` is when the first result was there."""
+    submissions, out = folder / "ours", folder / "report"
+    for place in (submissions, out):
+        shutil.rmtree(place, ignore_errors=True)
     submissions.mkdir()
+    right = nbformat.writes(notebook(with_tests=False))
+    tries = [
+        path for name in EXERCISES for path in sorted((TESTS_FOLDER / "first_tries" / name).glob("*.py"))
+    ]
     for number in range(count):
-        nbformat.write(notebook(with_tests=False), submissions / f"s{number:04}.ipynb")
-    first: list[float] = []
-    done = threading.Event()
+        if wrong and number % 2:
+            shutil.copy(tries[number // 2 % len(tries)], submissions / f"s{number:05}.py")
+        else:
+            submissions.joinpath(f"s{number:05}.ipynb").write_text(right, encoding="utf-8")
+    journal = out / "unfinished.jsonl"
 
-    def watch() -> None:
-        journal = out / "unfinished.jsonl"
-        while not first and not done.is_set():
-            if (
-                journal.exists() and journal.read_bytes().count(b"\n") > 1
-            ):  # the first line says how the run is set up
-                first.append(time.perf_counter() - started)
-            time.sleep(0.02)
+    def has_a_result() -> bool:
+        return (
+            journal.exists() and journal.read_bytes().count(b"\n") > 1
+        )  # the first line says how the run is set up
 
-    started = time.perf_counter()
-    watcher = threading.Thread(target=watch)
-    watcher.start()
     command = [sys.executable, "-m", "grader", "grade", str(submissions), "--lesson", "01", "--out", str(out)]
-    subprocess.run([*command, "--seed", "1"], check=True, capture_output=True)
-    took = time.perf_counter() - started
-    done.set()
-    watcher.join()
-    return took, first[0] if first else took
+    return run([*command, "--seed", "1", "--jobs", str(jobs)], has_a_result)
+
+
+def bare() -> float:
+    """Processor seconds of the two functions in a warm process: what any grader of the same scenarios must spend."""
+    course = load_course()
+    pairs = [
+        (course.exercise(name), load_program(exercise_source(course.exercise(name)))) for name in EXERCISES
+    ]
+    for round_ in range(6):
+        if round_ == 1:
+            started = time.process_time()
+        for exercise, program in pairs:
+            assert play(exercise.driver, program, seed=1).runs
+    return (time.process_time() - started) / 5
 
 
 def nbgraders(folder: Path, count: int, python: str) -> float:
@@ -139,26 +161,77 @@ def nbgraders(folder: Path, count: int, python: str) -> float:
     return took
 
 
+def otters(folder: Path, count: int, python: str) -> float:
+    """Seconds that `otter run` takes for so many submissions, one after another."""
+    home = folder / "otter"
+    (home / "tests").mkdir(parents=True)
+    for name in EXERCISES:
+        body = textwrap.indent(TESTS[name].replace(f"{name}(model", f"env[{name!r}](model").strip(), "    ")
+        home.joinpath("tests", f"{name}.py").write_text(
+            "from otter.test_files import test_case\n\n"
+            f"OK_FORMAT = False\nname = {name!r}\npoints = 1\n\n\n@test_case(points=1)\ndef test(env):\n{body}\n",
+            encoding="utf-8",
+        )
+    own = {**os.environ, "PATH": os.pathsep.join([str(Path(python).parent), os.environ["PATH"]])}
+    otter = [str(Path(python).with_name("otter"))]
+
+    def call(*arguments: str) -> None:
+        subprocess.run([*otter, *arguments], cwd=home, env=own, check=True, capture_output=True)
+
+    call("generate", "-t", "tests", "--no-environment")
+    nbformat.write(notebook(with_tests=False), home / "two.ipynb")
+    (home / "out").mkdir()
+    started = time.perf_counter()
+    for _ in range(count):
+        call("run", "-a", "autograder.zip", "-o", "out", "two.ipynb")
+    took = time.perf_counter() - started
+    assert home.joinpath("out", "results.json").read_text(encoding="utf-8").count('"score": 1') == len(
+        EXERCISES
+    )
+    return took
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--submissions", type=int, default=200)
+    asked.add_argument("--jobs", type=int, default=os.cpu_count())
     asked.add_argument("--nbgrader", help="Python of an environment with nbgrader and torch")
+    asked.add_argument("--otter", help="Python of an environment with otter-grader and torch")
+    asked.add_argument(
+        "--classes", type=int, nargs="*", default=(), help="how time and memory grow: 100 1000 10000"
+    )
+    asked.add_argument("--wrong", action="store_true", help="every second submission of these is a wrong one")
     options = asked.parse_args()
     with tempfile.TemporaryDirectory(prefix="hanstep-bench-") as name:
         folder = Path(name)
         few = max(2, options.submissions // 10)
-        (short, first), (long, _) = ours(folder, few), ours(folder, options.submissions)
-        one = (long - short) / (options.submissions - few)
-        print(
-            f"hanstep: {few} in {short:.1f} s, {options.submissions} in {long:.1f} s; first result after {first:.1f} s"
-        )
-        print(f"hanstep: {1000 * one:.0f} ms for one more, {os.cpu_count()} processors")
+        short, long = (ours(folder, count, options.jobs) for count in (few, options.submissions))
+        more = options.submissions - few
+        one, cpu = (long.seconds - short.seconds) / more, (long.cpu - short.cpu) / more
+        print(f"{options.submissions} submissions, {options.jobs} workers, {os.cpu_count()} processors\n")
+        print("| grader | one more (s) | times ours |\n|---|---|---|")
+        print(f"| hanstep | {one:.3f} | 1 |", flush=True)
         if options.nbgrader:
-            short, long = (nbgraders(folder, count, options.nbgrader) for count in (2, 10))
-            theirs = (long - short) / 8
-            print(f"nbgrader: 2 in {short:.1f} s, 10 in {long:.1f} s; {theirs:.2f} s for one more")
-            print(f"ratio: {theirs / one:.0f}")
+            theirs = (nbgraders(folder, 10, options.nbgrader) - nbgraders(folder, 2, options.nbgrader)) / 8
+            print(f"| nbgrader | {theirs:.2f} | {theirs / one:.0f} |", flush=True)
+        if options.otter:
+            theirs = otters(folder, 3, options.otter) / 3
+            print(f"| Otter (`otter run`) | {theirs:.2f} | {theirs / one:.0f} |", flush=True)
+        print(
+            f"\nfirst result after {long.first:.1f} s; processor time of one more: {1000 * cpu:.0f} ms,",
+            end=" ",
+        )
+        print(f"bare functions {1000 * (alone := bare()):.0f} ms, ratio {cpu / alone:.1f}", flush=True)
+        if options.classes:
+            print("\n| class | s | s each | processor s each | peak GiB |\n|---|---|---|---|---|")
+        for count in options.classes:
+            took = ours(folder, count, options.jobs, wrong=options.wrong)
+            each = (took.seconds / count, took.cpu / count)
+            print(
+                f"| {count} | {took.seconds:.0f} | {each[0]:.3f} | {each[1]:.3f} | {took.peak:.2f} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
