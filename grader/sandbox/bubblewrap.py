@@ -18,6 +18,7 @@ from grader.sandbox.packages import undeclared
 
 PACKAGE = Path(__file__).resolve().parent.parent
 _INSIDE = Path("/hanstep")
+_ABSENT = PACKAGE / "sandbox" / "inside" / "absent"
 _IMPORTED = ("torch", "numpy", "safetensors", "msgspec")
 
 _CAPABILITIES = ("--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN")
@@ -73,7 +74,7 @@ def isolated(device: str = "cpu", added: Sequence[str] = ()) -> list[str]:
     arguments += [*_system(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
     arguments += _binds_and_masks(bound)
     for path in (path for folder in _site_directories() for path in undeclared(folder, added)):
-        arguments += _covered(path) if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
+        arguments += ["--ro-bind", str(_ABSENT if path.is_dir() else _ABSENT / "__init__.py"), str(path)]
     for part in ("__init__.py", "observe", "sandbox/__init__.py", "sandbox/inside"):
         arguments += ["--ro-bind", str(PACKAGE / part), str(_INSIDE / "grader" / part)]
     if device != "cpu":

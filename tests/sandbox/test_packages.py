@@ -1,9 +1,12 @@
 """A submission finds the packages that the course declares, and those that an instructor adds."""
 
+import importlib.util
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from grader.sandbox.bubblewrap import environment, isolated, python, search_path
 from grader.sandbox.packages import is_installed, undeclared
 
 MARK = "hanstep_not_declared"
@@ -28,6 +31,17 @@ def test_what_is_not_declared_is_covered_unless_it_is_added(site: Path) -> None:
     covered = {path.name for path in undeclared(site)}
     assert {MARK, "hanstep_needed_by_it"} <= covered
     assert not {MARK, "hanstep_needed_by_it"} & {path.name for path in undeclared(site, (MARK,))}
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", ["pytest", "py"])
+def test_what_is_covered_says_that_it_is_not_there(name: str) -> None:
+    """A folder and a module; an empty one could be imported, and would fail at its first use."""
+    assert importlib.util.find_spec(name) is not None
+    inside = [*isolated(), *python(search_path(isolate=True), f"import {name}")]
+    done = subprocess.run(inside, env=environment("cpu"), capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"ModuleNotFoundError: No module named '{name}'"
 
 
 @pytest.mark.parametrize("name", ["", "no such package", "hanstep-never-installed"])
