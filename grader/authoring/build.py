@@ -13,6 +13,7 @@ from grader.authoring.behaviours import table_text
 from grader.authoring.check_predictions import check_predictions
 from grader.authoring.execute import NotebookFailed, error_outputs, execute
 from grader.authoring.strip_solutions import PLACEHOLDER, BuildError, starter_text
+from grader.cell_tags import exercise_of
 from grader.course import Course, CourseError, Lesson
 from grader.files import write_whole
 from grader.judging.edits import exercise_source, program_of, ways
@@ -189,8 +190,8 @@ def _name_cells(notebook: Any) -> None:
     exercise = ""
     for number, cell in enumerate(notebook.cells, start=1):
         tag = next(iter(cell.metadata.get("tags", ())), cell.cell_type)
-        if tag.startswith("exercise:"):
-            exercise = tag.removeprefix("exercise:")
+        if (named := exercise_of(cell)) is not None:
+            exercise = named
             cell["id"] = _cell_id("exercise", exercise)
         elif tag == "check" and exercise:
             cell["id"] = _cell_id("check", exercise)
@@ -205,9 +206,8 @@ def _cell_id(kind: str, name: str) -> str:
 
 def _exercise_cells(notebook: Any) -> Iterator[tuple[str, Any]]:
     for cell in notebook.cells:
-        for tag in cell.metadata.get("tags", ()):
-            if tag.startswith("exercise:"):
-                yield tag.removeprefix("exercise:"), cell
+        if (name := exercise_of(cell)) is not None:
+            yield name, cell
 
 
 def _with_hints(notebook: Any, without: Collection[str]) -> Iterator[Any]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grader.cell_tags import exercise_of
 from grader.course import Course, Exercise
 from grader.course_files import load_course
 from grader.errors import CommandError, HanstepError, NothingToCheck
@@ -160,5 +161,4 @@ def _under(line: str, shown: Shown) -> Shown:
 def _starter(course: Course, exercise: Exercise) -> str:
     """The exercise's cell in the learner's notebook, as it is handed out."""
     cells = json.loads(course.lesson(exercise.lesson).notebook.read_text(encoding="utf-8"))["cells"]
-    tag = f"exercise:{exercise.name}"
-    return next("".join(cell["source"]) for cell in cells if tag in cell["metadata"].get("tags", ()))
+    return next("".join(cell["source"]) for cell in cells if exercise_of(cell) == exercise.name)

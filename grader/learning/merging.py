@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from grader.cell_tags import exercise_of
+
 Digests = dict[str, str]
 """By cell id the SHA-256 of its source."""
-
-_EXERCISE = "exercise:"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def merge(mine: Any, new: Any, began_as: Mapping[str, str] | None) -> Merged:
     for cell in new.cells:
         own = theirs.get(cell.id)
         if own is None:
-            if began_as is None or cell.id not in began_as or _is_exercise(cell):
+            if began_as is None or cell.id not in began_as or exercise_of(cell) is not None:
                 renewed += 1
                 cells.append(cell)
             continue  # else they took it out
@@ -98,10 +98,6 @@ def _with(cell: Any, own: Any) -> Any:
     """The learner's text and outputs with the new edition's tags."""
     own.metadata = {**own.metadata, **cell.metadata}
     return own
-
-
-def _is_exercise(cell: Any) -> bool:
-    return any(str(tag).startswith(_EXERCISE) for tag in cell.metadata.get("tags", ()))
 
 
 def _digest(cell: Any) -> str:

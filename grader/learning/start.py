@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
 
+from grader.cell_tags import exercise_of
 from grader.course import Course, Exercise, Lesson
 from grader.course_files import load_course
 from grader.files import write_whole
@@ -207,12 +208,11 @@ def _find_notebook(place: Path, lesson: Lesson) -> Path:
 def _with_fresh_cell(notebook: Path, lesson: Lesson, exercise: Exercise) -> bytes:
     """The learner's notebook with the exercise's cell as it was at the start."""
     nbformat: Any = importlib.import_module("nbformat")  # Any: it is only partly typed
-    tag = f"exercise:{exercise.name}"
     try:
         document = load(notebook)
     except StartError as error:
         raise StartError(f"{error} {_whole_lesson(lesson, notebook)}") from error
-    cells, starters = _tagged(document, tag), _tagged(load(lesson.notebook), tag)
+    cells, starters = _cells(document, exercise), _cells(load(lesson.notebook), exercise)
     if not cells or not starters:
         raise StartError(f"{notebook}에 {exercise.name} 연습 셀이 없어요. {_whole_lesson(lesson, notebook)}")
     for cell in cells:
@@ -226,7 +226,5 @@ def _whole_lesson(lesson: Lesson, notebook: Path) -> str:
     return f"레슨 전체를 되돌리려면 (쓰던 것은 백업으로 남아요): {command}"
 
 
-def _tagged(document: Any, tag: str) -> Sequence[Any]:
-    return [
-        cell for cell in document.cells if tag in cell.metadata.get("tags", ()) and cell.cell_type == "code"
-    ]
+def _cells(document: Any, exercise: Exercise) -> Sequence[Any]:
+    return [c for c in document.cells if exercise_of(c) == exercise.name and c.cell_type == "code"]

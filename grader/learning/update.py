@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from grader.cell_tags import exercise_of
 from grader.course import Lesson
 from grader.course_files import load_course
 from grader.errors import HanstepError
@@ -87,8 +88,7 @@ def _tell_behind(merged: Merged, titles: dict[str, str], report: Report) -> None
 
 def _title(cell: Any) -> str:
     """An exercise's name, or the beginning of the cell's first line."""
-    for tag in cell.metadata.get("tags", ()):
-        if str(tag).startswith("exercise:"):
-            return str(tag).partition(":")[2]
+    if (exercise := exercise_of(cell)) is not None:
+        return exercise
     first = next(iter(cell.source.strip().splitlines()), cell.id)
     return f"「{first[:30]}」"

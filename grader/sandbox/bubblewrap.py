@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from grader.paths import course_root
+from grader.paths import asset_path, course_root
 from grader.sandbox.packages import undeclared
 
 PACKAGE = Path(__file__).resolve().parent.parent
 _INSIDE = Path("/hanstep")
-_ABSENT = PACKAGE / "sandbox" / "inside" / "absent"
 _IMPORTED = ("torch", "numpy", "safetensors", "msgspec")
 
 _CAPABILITIES = ("--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN")
@@ -73,8 +72,9 @@ def isolated(device: str = "cpu", added: Sequence[str] = ()) -> list[str]:
     arguments += ["--uid", "1000", "--gid", "1000", "--hostname", "hanstep"]
     arguments += [*_system(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
     arguments += _binds_and_masks(bound)
+    absent = asset_path("absent_package")
     for path in (path for folder in _site_directories() for path in undeclared(folder, added)):
-        arguments += ["--ro-bind", str(_ABSENT if path.is_dir() else _ABSENT / "__init__.py"), str(path)]
+        arguments += ["--ro-bind", str(absent if path.is_dir() else absent / "__init__.py"), str(path)]
     for part in ("__init__.py", "observe", "sandbox/__init__.py", "sandbox/inside"):
         arguments += ["--ro-bind", str(PACKAGE / part), str(_INSIDE / "grader" / part)]
     if device != "cpu":
