@@ -24,12 +24,12 @@ except ImportError:
             "강의 패키지가 없습니다. 새 셀에서 `%pip install hanstep`을 실행하고, 이 셀부터 다시 실행하세요."
         ) from None
     print("강의 패키지(hanstep)를 설치합니다. 1분쯤 걸립니다.")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "hanstep"]
-    installed = subprocess.run(command, capture_output=True, text=True)
+    command = "-m pip install --quiet --disable-pip-version-check hanstep"
+    installed = subprocess.run([sys.executable, *command.split()], capture_output=True, text=True)
     if installed.returncode != 0:
         raise NotInstalled(
             "설치하지 못했습니다. 인터넷 연결을 확인하고(Kaggle에서는 설정에서 Internet을 켭니다) 다시 실행하세요. "
-            + " ".join(installed.stderr.split())[-300:]
+            + installed.stderr.strip().rpartition("\\n")[2]
         ) from None
     for name in [name for name in sys.modules if name.partition(".")[0] == "grader"]:
         del sys.modules[name]  # 이름만 같은 다른 패키지입니다
