@@ -55,6 +55,7 @@ def test_every_exercise_stands_as_learners_get_it(lesson: Lesson, site: Path) ->
     page = Page(site / f"{lesson.name}.html")
     assert page.count("tag_exercise") == len(lesson.exercises)
     assert page.code.count("raise NotImplementedError") >= len(lesson.exercises) - 1
+    assert "google.colab" not in page.code, "the cell that installs is for notebooks"
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
