@@ -51,6 +51,11 @@ sys.platform = "darwin"
 """
 )
 
+SYSTEMS = [
+    pytest.param(WINDOWS, id="windows"),
+    pytest.param(MACOS, id="macos", marks=pytest.mark.full),
+]
+
 RIGHT = """
 def train_step(model, opt, loss_fn, xb, yb):
     opt.zero_grad()
@@ -82,7 +87,7 @@ def command(*arguments: str) -> str:
     return f"from grader.cli.main import main\nsys.argv = {['grader', *arguments]!r}\nmain()\n"
 
 
-@pytest.mark.parametrize("system", [WINDOWS, MACOS], ids=["windows", "macos"])
+@pytest.mark.parametrize("system", SYSTEMS)
 def test_what_learners_use_can_be_imported(tmp_path: Path, system: str) -> None:
     code = """
 import importlib, grader
@@ -97,11 +102,15 @@ for name in ("own_file", "watching", "keys", "start", "update", "store", "exchan
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("system", [WINDOWS, MACOS], ids=["windows", "macos"])
+@pytest.mark.full
+@pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize(
     ("source", "exit_code", "said"),
-    [(RIGHT, 0, "통과했어요"), (FORGOTTEN, 1, "zero_grad"), (BROKEN, 1, "2번째 줄")],
-    ids=["right", "forgotten", "broken"],
+    [
+        pytest.param(RIGHT, 0, "통과했어요", id="right"),
+        pytest.param(FORGOTTEN, 1, "zero_grad", id="forgotten"),
+        pytest.param(BROKEN, 1, "2번째 줄", id="broken"),
+    ],
 )
 def test_a_file_is_checked(tmp_path: Path, system: str, source: str, exit_code: int, said: str) -> None:
     (tmp_path / "mine.py").write_text(source, encoding="utf-8")
@@ -120,6 +129,7 @@ def test_a_pipe_that_cannot_show_every_sign_shows_the_rest(tmp_path: Path) -> No
     assert "?" in done.stdout
 
 
+@pytest.mark.full
 def test_an_endless_loop_is_stopped_and_what_it_prints_is_not_shown(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
@@ -157,6 +167,7 @@ hint("train_step"); predict("01-3", "b")
     assert (tmp_path / "home" / "progress.sqlite3").is_file()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "arguments", [("progress",), ("hint", "train_step"), ("doctor",)], ids=lambda a: a[0]
 )
@@ -166,6 +177,7 @@ def test_other_commands_run(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     assert done.stdout
 
 
+@pytest.mark.full
 def test_a_class_is_refused_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "s01.py").write_text(RIGHT, encoding="utf-8")
