@@ -7,7 +7,11 @@ from pathlib import Path
 from grader.errors import HanstepError
 
 _CHECKOUT = Path(__file__).resolve().parent.parent
-_INSTALLED = Path(sysconfig.get_path("data")) / "share" / "hanstep"
+_INSTALLED = tuple(
+    Path(sysconfig.get_path("data", scheme)) / "share" / "hanstep"
+    for scheme in (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
+)
+"""Where pip puts a package's files, and where it puts them for a user who may not write there."""
 
 
 class CourseNotFound(HanstepError):
@@ -20,11 +24,12 @@ def course_root() -> Path:
     Raises:
         CourseNotFound: neither a checkout nor an installed copy is there.
     """
-    for root in (_CHECKOUT, _INSTALLED):
+    places = (_CHECKOUT, *_INSTALLED)
+    for root in places:
         if (root / "lessons" / "course.toml").is_file():
             return root
     raise CourseNotFound(
-        f"강의 파일(lessons/course.toml)을 찾을 수 없어요. 찾아본 곳: {_CHECKOUT}, {_INSTALLED}. "
+        f"강의 파일(lessons/course.toml)을 찾을 수 없어요. 찾아본 곳: {', '.join(map(str, places))}. "
         "다시 설치해 주세요: pip install --force-reinstall hanstep"
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import paths
+from grader.authoring import first_cell
 from grader.authoring.behaviours import table_text
 from grader.authoring.check_predictions import check_predictions
 from grader.authoring.execute import NotebookFailed, error_outputs, execute
@@ -159,6 +160,7 @@ def _notebook(lesson: Lesson, text: str) -> Any:
         raise BuildError(f"{lesson.solution.name}: 맨 위의 머리말이 틀렸어요: {str(error)[:200]}") from error
     notebook = _with_our_metadata(notebook, lesson)
     _name_cells(notebook)
+    _put_first_cell(notebook)
     found = [name for name, _ in _exercise_cells(notebook)]
     wanted = [exercise.name for exercise in lesson.exercises]
     if sorted(found) != sorted(wanted):
@@ -198,6 +200,16 @@ def _name_cells(notebook: Any) -> None:
             exercise = ""
         else:
             cell["id"] = _cell_id(tag, f"{number:03d}")
+
+
+def _put_first_cell(notebook: Any) -> None:
+    """Add the cell that installs, after the others have their ids: learners' notebooks know cells by them."""
+    place = next((n for n, cell in enumerate(notebook.cells) if cell.cell_type == "code"), None)
+    if place is None:
+        return
+    metadata = {"tags": [first_cell.ID, FOLDED], "jupyter": {"source_hidden": True}}
+    source = first_cell.SOURCE.rstrip("\n")
+    notebook.cells.insert(place, _nbformat().v4.new_code_cell(source, id=first_cell.ID, metadata=metadata))
 
 
 def _cell_id(kind: str, name: str) -> str:
@@ -270,6 +282,7 @@ def _sources(notebook: Any) -> Any:
 
 def _line_of(lesson: Lesson, notebook: Any, cell_id: str | None) -> int | str:
     """Line of the source at which a cell begins: the n-th cell header, frontmatter not counted."""
-    number = next((n for n, cell in enumerate(notebook.cells) if cell.get("id") == cell_id), None)
+    ids = [cell.get("id") for cell in notebook.cells if cell.get("id") != first_cell.ID]
+    number = next((n for n, one in enumerate(ids) if one == cell_id), None)
     headers = [n for n, line in enumerate(_read(lesson).splitlines(), start=1) if line.startswith("# %%")]
     return headers[number] if number is not None and number < len(headers) else "?"

@@ -10,7 +10,7 @@ from typing import Any
 
 from grader.casebook.visit import Visit, closing, opening, visits
 from grader.errors import HanstepError
-from grader.learning.notebook import KernelIsBroken, judged_here
+from grader.learning.notebook import judged_here
 from grader.learning.shown import Shown
 
 
@@ -56,7 +56,7 @@ def clinic(
         if mended is not None and not isinstance(mended, str):
             return _said("clinic에는 고친 함수를 그대로 넘겨 주세요. 예: clinic(train_step_clinic)")
         return _handed_out(mended, real, more)
-    except (HanstepError, KernelIsBroken) as error:
+    except HanstepError as error:
         return _said(str(error))
 
 

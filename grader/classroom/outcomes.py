@@ -34,7 +34,7 @@ def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox) ->
         source = submission.source_for(exercise.name)
         if source is None:
             continue
-        problem = _problem(source, exercise.name)
+        problem = source.complaint(exercise.name)
         if problem is not None:
             outcomes[exercise.name] = problem
             continue
@@ -45,13 +45,3 @@ def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox) ->
     ]
     until = time.monotonic() + run.submission_seconds
     return outcomes | {o.exercise: o for o in sandbox.run(jobs, run.seed, until=until)}
-
-
-def _problem(source: SourceFile, exercise: str) -> str | None:
-    """Why the exercise's own cell cannot be read; None when it is defined."""
-    problem = source.problem_for(exercise)
-    if problem is None:
-        return None
-    place = source.place(problem.line)
-    where = f"{place.line}번째 줄" if place.cell is None else f"셀 {place.cell}의 {place.line}번째 줄"
-    return f"{source.name} {where}을 읽을 수 없어요. {problem.message}"

@@ -4,6 +4,7 @@ import os
 import secrets
 import shlex
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,6 +56,11 @@ def grade(
     ] = None,
 ) -> None:
     """반 전체를 채점하고 결과표와 피드백 페이지를 만들어요."""
+    if not hasattr(os, "fork"):
+        raise CommandError(
+            f"이 운영 체제({sys.platform})에서는 반을 채점할 수 없어요. Linux나 WSL 2에서 실행해 주세요. "
+            "내 파일 하나는 여기서도 확인할 수 있어요: grader check 내파일.ipynb"
+        )
     from grader.classroom import workers
 
     if ray in (None, "local") and os.name == "posix":  # elsewhere Ray looks there for its cluster

@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Any
 
 import typer
@@ -47,6 +48,9 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Entry point."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a pipe on Korean Windows (cp949) has no `g₁`
+            stream.reconfigure(errors="replace")
     status = run(sys.argv[1:])
     gc.freeze()  # or Python looks through all of torch once more before it ends
     sys.exit(status)

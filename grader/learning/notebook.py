@@ -11,15 +11,14 @@ from typing import Any
 from grader.course import CourseError, Exercise
 from grader.course_files import load_course
 from grader.feedback import Feedback
-from grader.judging.assess import MESSAGES, Origin, assess, out_of_time, without_trace
+from grader.judging.assess import Origin
 from grader.judging.reference import reference
 from grader.learning import SEED
 from grader.learning.child_process import ChildProcess
 from grader.learning.gain import describe, pass_notes, recorded_check
+from grader.learning.here import SECONDS, KernelIsBroken, played_here
 from grader.learning.progress import Progress
 from grader.learning.shown import Shown, message
-from grader.learning.time_limit import time_limit
-from grader.observe.play import TimeLimit, play
 from grader.observe.program import Program
 from grader.repair.hint import wants_repair, with_repair
 from grader.report.html import feedback_html, hint_html
@@ -27,11 +26,9 @@ from grader.report.text import feedback_text, hint_text
 from grader.submission.cells import Cell
 from grader.submission.file import carried_names
 
-_SECONDS_PER_EXERCISE = 20.0
-
 
 def check(
-    function: Callable[..., Any] | None = None, *, device: str = "cpu", seconds: float = _SECONDS_PER_EXERCISE
+    function: Callable[..., Any] | None = None, *, device: str = "cpu", seconds: float = SECONDS
 ) -> Shown:
     """Run a graded function on small models of the checker's own and say what it does right and wrong.
 
@@ -88,21 +85,11 @@ def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
     return Shown(hint_html(found.title, seen, total), hint_text(found.title, seen, total))
 
 
-_BROKEN = (
-    "정답도 이 커널에서는 실행되지 않아요. 실행을 멈춘 순간에 PyTorch를 반쯤 불러온 것일 수 있어요. "
-    "커널을 다시 시작한 다음 다시 확인해 보세요."
-)
-
-
-class KernelIsBroken(Exception):
-    """Nothing runs here, the solution no more than the learner's function: nothing can be judged. Says so in Korean."""
-
-
 def judged_here(
     exercise: Exercise,
     function: Callable[..., Any],
     device: str = "cpu",
-    seconds: float = _SECONDS_PER_EXERCISE,
+    seconds: float = SECONDS,
 ) -> Feedback:
     """What there is to say of a function in this process; nothing is recorded.
 
@@ -116,27 +103,15 @@ def judged_here(
         KernelIsBroken: the solution does not run here either.
     """
     program, origin = _program(exercise, function)
-    known = reference(exercise.name, SEED, device)
-    try:
-        with time_limit(seconds):
-            trace = play(exercise.driver, program, seed=SEED, device=device)
-    except TimeLimit:
-        return without_trace(exercise, "timeout", message=out_of_time(seconds))
-    except BaseException as error:
-        # KeyboardInterrupt is the learner's own Ctrl-C and ends the check; anything else was raised by the code.
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        return without_trace(exercise, "crashed", message=f"{MESSAGES['crashed']} ({type(error).__name__})")
-    if any(known.solution(name).failure is not None for name in trace.runs):
-        # A Ctrl-C during one of torch's lazy imports leaves half a module behind. Then nothing runs, the solution
-        # no more than the learner's function, and what is equally broken must not pass.
-        reference.cache_clear()
-        raise KernelIsBroken(_BROKEN)
-    feedback = assess(exercise, trace, known, origin)
+    feedback, trace = played_here(exercise, program, origin, device=device, seconds=seconds)
+    if trace is None:
+        return feedback
     if not wants_repair(feedback):
         return feedback
     with ChildProcess(exercise, function, program.filename, seed=SEED) as runner:
-        return with_repair(feedback, exercise, trace.runs, known, origin, runner)
+        return with_repair(
+            feedback, exercise, trace.runs, reference(exercise.name, SEED, device), origin, runner
+        )
 
 
 def _program(exercise: Exercise, function: Callable[..., Any]) -> tuple[Program, Origin]:

@@ -1,16 +1,16 @@
-"""A learner's own file, checked from the command line as a notebook's `check` does it, in a process of its own."""
+"""A learner's own file, checked from the command line as a notebook's `check` does it, in its own process if it can."""
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from grader.classroom import grading
-from grader.classroom.run import GradingRun
 from grader.course import Course, Exercise
 from grader.errors import CommandError, NothingToCheck
 from grader.feedback import Feedback
 from grader.learning import SEED
+from grader.learning.here import checked_here
 from grader.submission.submission import Submission, read_submission
 
 
@@ -72,6 +72,11 @@ class OwnFile:
         Returns:
             A feedback each, in the course's order; none for a warm-up or bonus task that was not begun.
         """
+        if not hasattr(os, "fork"):  # Windows
+            return self._check_here(exercises, seed, device, meanwhile)
+        from grader.classroom import grading
+        from grader.classroom.run import GradingRun
+
         chosen = {exercise.name for exercise in exercises}
         lessons = (
             replace(lesson, exercises=tuple(e for e in lesson.exercises if e.name in chosen))
@@ -83,3 +88,18 @@ class OwnFile:
             self._course, tuple(lesson for lesson in lessons if lesson.exercises), seed, device, "none"
         )
         return grading.grade_one(run, self.submission, meanwhile).told
+
+    def _check_here(
+        self,
+        exercises: tuple[Exercise, ...],
+        seed: int,
+        device: str,
+        meanwhile: Callable[[], AbstractContextManager[object]],
+    ) -> tuple[Feedback, ...]:
+        told: list[Feedback] = []
+        with meanwhile():
+            for exercise in (e for e in self._course.exercises.values() if e in exercises):
+                source = self.submission.source_for(exercise.name)
+                if source is not None:
+                    told += checked_here(source, (exercise,), seed=seed, device=device)
+        return tuple(told)

@@ -124,9 +124,10 @@ def _show_buttons(asked: Prediction, earlier: str | None) -> bool:
     buttons.observe(
         lambda change: setattr(said, "value", _html(_chosen(asked, change["new"]))), names="value"
     )
-    bundle = dict(ipywidgets.VBox([buttons, said])._repr_mimebundle_())
-    bundle["text/plain"] = _plain(_standing(asked, earlier))
-    return publish(bundle, {})
+    # Not its own `_repr_mimebundle_`: ipywidgets 7, which Colab has, displays itself and has none.
+    view = {"version_major": 2, "version_minor": 0, "model_id": ipywidgets.VBox([buttons, said]).model_id}
+    standing = _plain(_standing(asked, earlier))
+    return publish({"application/vnd.jupyter.widget-view+json": view, "text/plain": standing}, {})
 
 
 def _plain(text: str) -> str:

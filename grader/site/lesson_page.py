@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grader.authoring import first_cell
 from grader.authoring.build import FOLDED
 from grader.course import Lesson, Prediction
 from grader.errors import HanstepError
@@ -93,7 +94,7 @@ def _cells(
         tags = cell.metadata.get("tags", [])
         kind = tags[0].split(":")[0] if tags else cell.cell_type
         is_experiment = kind in ("code", FOLDED)
-        if kind == "hint":
+        if kind in ("hint", first_cell.ID):
             continue
         if behind and kind == "markdown":
             same, cell.source = _up_to_next_topic(cell.source)

@@ -127,7 +127,7 @@ def _bytes(path: Path, root: Path | None) -> bytes:
 
 
 def _opened(path: Path, root: Path | None) -> int:
-    if root is None:
+    if root is None or os.open not in os.supports_dir_fd:  # Windows: one's own file there, no class
         return open_regular(path)
     folder = open_folder_below(root, path.parent)
     try:

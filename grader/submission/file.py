@@ -92,6 +92,15 @@ class SourceFile:
             return None
         return self._broken_definitions.get(name) or self._broken_mentions.get(name)
 
+    def complaint(self, name: str) -> str | None:
+        """Korean: why the cell that was meant to define `name` cannot be read; None when it is defined."""
+        problem = self.problem_for(name)
+        if problem is None:
+            return None
+        place = self.place(problem.line)
+        where = f"{place.line}번째 줄" if place.cell is None else f"셀 {place.cell}의 {place.line}번째 줄"
+        return f"{self.name} {where}을 읽을 수 없어요. {problem.message}"
+
     # Each name with the last such cell: a file can have thousands, and is asked about every exercise.
 
     @cached_property

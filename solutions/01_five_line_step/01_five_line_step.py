@@ -51,7 +51,7 @@ from matplotlib import pyplot as plt
 from sklearn.datasets import load_digits
 from torch import nn
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, reveal
 from grader.plots import COLORS, draw_backward_graph, show, show_table, use_course_style
 
 use_course_style()
@@ -356,6 +356,8 @@ check(train_step)
 
 # %% [markdown]
 r"""
+통과했으면 새 셀에서 `microscope(train_step)`을 실행해 보세요. 직접 쓴 줄 하나하나가 매개변수와 `.grad`를 어떻게 바꾸는지 정답과 나란히 볼 수 있습니다. 이 다섯 줄이 손에 익었는지는 나중에 터미널에서 `grader drill`(노트북에서는 `drill()`)을 실행해 확인합니다. 기억만으로 쓰는 데 걸린 시간을 잽니다.
+
 ## 2. 두 줄을 더 끼웁니다
 
 약 10분 · ★☆☆
@@ -2362,6 +2364,8 @@ r"""
 3. 마이크로 배치의 크기가 같고 배치 정규화와 드롭아웃이 없으면, 손실을 그 구간의 마이크로 배치 수로 나눈 누적은 반올림 오차 안에서 큰 배치와 같습니다. 크기가 다르면 샘플 수로 가중하고, 마지막에 남은 짧은 구간은 실제 개수로 나눕니다.
 4. 누적이 아끼는 것은 역전파를 위해 저장하는 텐서이지 계산이 아닙니다.
 5. 학습 모드와 평가 모드, `requires_grad`, `no_grad`는 서로 다른 스위치입니다.
+
+배운 것은 조금씩 자주 꺼내 볼 때 오래 남습니다. 내일부터 하루에 5분, 터미널의 `grader clinic`이나 새 셀의 `clinic()`으로 틀린 코드를 하나씩 고쳐 보세요. 여기에서 통과한 함수를 조금 고장 낸 코드가 나오고, 직접 했던 실수는 며칠 뒤에 다시 나옵니다.
 
 ## 더 해 보기
 

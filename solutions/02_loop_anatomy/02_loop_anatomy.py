@@ -70,7 +70,7 @@ from torch.nn.utils import clip_grad_norm_
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR, OneCycleLR, SequentialLR, StepLR
 from torch.utils.data import DataLoader, Dataset, TensorDataset, get_worker_info
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, hint, microscope, predict, reveal
 from grader.plots import COLORS, show, show_table, use_course_style
 
 use_course_style()
@@ -1016,6 +1016,8 @@ check(amp_step)
 
 # %% [markdown]
 r"""
+통과했으면 새 셀에서 `microscope(amp_step)`을 실행해 보세요. 배율이 곱해진 `.grad`가 어느 줄에서 제 크기로 돌아오고 어느 줄에서 클리핑되는지 정답과 나란히 볼 수 있습니다.
+
 ### 스케일러 아래의 그레이디언트 누적
 
 약 10분 · ★★☆
@@ -2971,6 +2973,8 @@ r"""
 3. AdamW는 배율의 실수를 숨기고, 스케일러는 `zero_grad()`의 실수를 숨깁니다. 손실만 보아서는 모릅니다.
 4. 「이어졌다」와 「옮겼다」는 눈이 아니라 가중치와 손실 곡선을 겹쳐서 확인합니다. 비트까지 이으려면 난수, 로더, 스케일러도 저장합니다.
 5. 프레임워크의 기본값도 누군가 정한 하이퍼파라미터입니다.
+
+복습은 `clinic()`(터미널에서는 `grader clinic`)으로 합니다. 통과한 함수를 조금 고장 낸 코드가 하루에 5분어치씩 나오고, 직접 했던 실수는 며칠 뒤에 다시 나옵니다.
 
 ## 더 읽을거리
 

@@ -59,7 +59,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils import clip_grad_norm_
 from torch.utils.data import DataLoader
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, hint, predict, reveal
 from grader.paths import asset_path
 from grader.plots import COLORS, show, show_table, use_course_style
 
@@ -2402,6 +2402,8 @@ r"""
 3. 튀는 배치는 그레이디언트가 유한하면 AdamW를 NaN으로 만들지 않습니다. 대신 오래 기억됩니다.
 4. 정점은 학습이 시작되기 전에 그룹마다 한 번 읽습니다.
 5. 나누는 수는 구간 전체의 유효한 토큰 수 하나입니다.
+
+며칠 뒤에 `clinic()`(터미널에서는 `grader clinic`)을 실행해 보세요. 한 스텝 어긋난 스케줄이나 잘못 나눈 누적처럼, 통과한 함수를 조금 고장 낸 코드를 고치며 복습합니다.
 
 ## 더 읽을거리
 

@@ -61,7 +61,7 @@ from torch import nn
 from torch.nn.utils import clip_grad_norm_
 from torch.optim.lr_scheduler import ExponentialLR, LambdaLR
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, hint, microscope, predict, reveal
 from grader.paths import asset_path
 from grader.plots import COLORS, show, show_table, use_course_style
 
@@ -795,6 +795,8 @@ check(sam_step)
 
 # %% [markdown]
 r"""
+통과했으면 새 셀에서 `microscope(sam_step)`을 실행해 보세요. 가중치가 $w$에서 $w + e$로 올라갔다가 돌아와 업데이트되기까지, 줄마다 무엇이 바뀌는지 정답과 나란히 볼 수 있습니다.
+
 ## 4. 누적
 
 약 35분 · ★★☆
@@ -3453,5 +3455,5 @@ r"""
 
 ## 여기까지 왔습니다
 
-다섯 줄에서 시작해, 그 다섯 줄을 두 번 하는 알고리즘까지 왔습니다. 새 방법을 만나면 논문의 식보다 먼저 물어보세요. **이 줄은 무엇을 읽고 무엇을 바꿀까요?** 네 레슨의 버그는 이 물음으로 드러났습니다.
+다섯 줄에서 시작해, 그 다섯 줄을 두 번 하는 알고리즘까지 왔습니다. 새 방법을 만나면 논문의 식보다 먼저 물어보세요. **이 줄은 무엇을 읽고 무엇을 바꿀까요?** 네 레슨의 버그는 이 물음으로 드러났습니다. 이 물음이 습관이 되도록 가끔 `clinic()`(터미널에서는 `grader clinic`)을 열어 틀린 코드를 고쳐 보세요. `grader clinic --real`에서는 공개 저장소에 실제로 있었던 버그를 만납니다.
 """

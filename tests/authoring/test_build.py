@@ -148,7 +148,7 @@ def test_a_rebuild_is_byte_identical_and_carries_nothing_of_the_machine(lesson: 
     document = json.loads(first)
     assert set(document["metadata"]) == {"kernelspec", "language_info", "title"}
     assert document["metadata"]["title"] == "더하기"
-    assert all(set(c["metadata"]) <= {"tags"} for c in document["cells"])
+    assert all(set(c["metadata"]) <= {"tags", "jupyter"} for c in document["cells"])
     assert not any(c.get("outputs") or c.get("execution_count") for c in document["cells"])
     nbformat.validate(nbformat.from_dict(document))
 
