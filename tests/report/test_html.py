@@ -102,7 +102,7 @@ def test_passed_card_points_nowhere() -> None:
     """There is nothing to look at: no file, no line."""
     card = Parsed(feedback_html(replace(samples.passed(), file="kim.py", line=3))).text
     assert "kim.py" not in card
-    assert "확인한 것: SGD 궤적, AdamW 궤적, 반환값." in card
+    assert "확인한 것: SGD 궤적 / AdamW 궤적 / 반환값." in card
 
 
 def test_titles_with_code_show_no_backticks() -> None:
