@@ -1,5 +1,6 @@
 """The browser of the tests (Debian's Chromium, or Google's, driven by Playwright) and the JupyterLab it looks at."""
 
+import json
 import os
 import shutil
 import socket
@@ -38,17 +39,24 @@ def running_browser() -> Iterator[Any]:
 
 @contextmanager
 def running_lab(command: Sequence[str], folders: Mapping[str, Path], log: Path) -> Iterator[str]:
-    """The address of a JupyterLab that needs no token.
+    """The address of a JupyterLab that needs no token, and whose application scripts may reach.
 
     Args:
-        command: that starts it.
-        folders: its own folders in place of the user's: environment variable -> folder.
+        command: that starts it, be it through `grader start`.
+        folders: its own folders in place of the user's: environment variable -> folder; with JUPYTER_CONFIG_DIR.
         log: the file that gets its output.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [*command, "--no-browser", f"--ServerApp.port={port}", "--IdentityProvider.token="]
+    settings = {
+        "ServerApp": {"port": port, "port_retries": 0, "open_browser": False},
+        "IdentityProvider": {"token": ""},
+        "LabApp": {"expose_app_in_browser": True},
+    }
+    config = folders["JUPYTER_CONFIG_DIR"] / "jupyter_server_config.json"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(json.dumps(settings), encoding="utf-8")
     environment = {**os.environ, **{name: str(folder) for name, folder in folders.items()}}
     with log.open("w") as output:
         server = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)

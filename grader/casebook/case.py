@@ -74,7 +74,10 @@ def draw(exercise: Exercise, ids: Sequence[str], chance: random.Random) -> Case 
     if not is_short(exercise):
         return None
     known = reference(exercise.name, SEED)
-    every = {id_: [way for way in ways(exercise) if way.mistake.id == id_] for id_ in ids}
+    every = {
+        id_: [way for way in ways(exercise) if way.mistake.id == id_ and not _brings_another(exercise, way)]
+        for id_ in ids
+    }
     if not all(every.values()):
         return None
     for _ in range(_TRIES):
@@ -89,6 +92,16 @@ def draw_pair(exercise: Exercise, chance: random.Random) -> Case | None:
     """Two of the exercise's mistakes at once; None where those that were drawn do not go together."""
     ids = [mistake.id for mistake in exercise.mistakes]
     return draw(exercise, chance.sample(ids, 2), chance) if len(ids) > 1 else None
+
+
+def _brings_another(exercise: Exercise, way: Way) -> bool:
+    """Whether it makes another mistake of the exercise besides, of which the learner would not be told.
+
+    The usual way never counts: to move a line is to leave it out and to put it elsewhere.
+    """
+    edits = set(way.edits)
+    others = (other for other in exercise.mistakes if other.id != way.mistake.id)
+    return way.number > 0 and any(set(other.edits) < edits for other in others)
 
 
 def _drawn(known: Reference, chosen: tuple[Way, ...], chance: random.Random) -> Case | None:

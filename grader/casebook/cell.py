@@ -1,9 +1,7 @@
 """`clinic` in a notebook: a broken function comes as a cell below, and goes back as a function."""
 
-import html
 import random
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -11,7 +9,8 @@ from typing import Any
 from grader.casebook.visit import Visit, closing, opening, visits
 from grader.errors import HanstepError
 from grader.learning.notebook import judged_here
-from grader.learning.shown import Shown
+from grader.learning.shown import Shown, new_cell
+from grader.report.html import note_html
 
 
 @dataclass
@@ -83,7 +82,8 @@ def _handed_out(exercise: str | None, real: bool, more: bool) -> Shown:
         if _desk.open is None:
             _desk.coming = None
             return _said(*closing(date.today(), "clinic()", "clinic(more=True)"))
-        _new_cell(_desk.open.case.named(_name(_desk.open)))
+        name = _name(_desk.open)
+        new_cell(f"{_desk.open.case.named(name).rstrip()}\n\n\nclinic({name})")
     return _page(_desk.open, head)
 
 
@@ -101,56 +101,31 @@ def _handed_back(function: Callable[..., Any]) -> Shown:
 def _after(lines: tuple[str, ...], over: bool) -> Shown:
     if over:
         _desk.open = None
-        return _said(*lines, "다음 코드를 받으려면 clinic()을 실행하세요.")
-    return _said(*lines)
+        lines = (*lines, "다음 코드를 받으려면 `clinic()`을 실행하세요.")
+    return Shown(note_html(lines[1:], title=lines[0]), "\n".join(lines))
 
 
 def _page(visit: Visit, head: list[str]) -> Shown:
     name, code = _name(visit), visit.case.named(_name(visit))
-    lines = [*filter(None, head), *visit.introduction]
-    lines.append(f"고친 다음 clinic({name})을 실행하세요. 답을 보려면 clinic(answer=True)예요.")
-    listed: list[str] = []
+    title, *lines = visit.introduction
+    lines = [*filter(None, head), *lines, f"아래에 생긴 셀에서 고쳐 실행하세요. {_WITHOUT_CELL.format(name)}"]
+    choices: list[str] = []
     if visit.question is not None:
         lines.append(
-            '고치지 않고 짚어도 돼요: clinic(line=줄 번호, symptom="글자"). 빠진 줄은 그 앞이나 뒤의 줄을 짚어요. '
-            f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?"
+            '고치지 않고 짚어도 돼요: `clinic(line=줄 번호, symptom="글자")`. 줄이 빠졌으면 그 앞이나 뒤의 줄을 짚어요.'
         )
-        listed = [f"{letter}: {text}" for letter, text in visit.question.choices.items()]
+        lines.append(f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?")
+        choices = [f"{letter}: {text}" for letter, text in visit.question.choices.items()]
     numbered = "\n".join(f"{n:>3}  {text}" for n, text in enumerate(code.splitlines(), start=1))
-    told = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
-    if listed:
-        items = "".join(f"<li>{html.escape(line)}</li>" for line in listed)
-        told += f'<ul style="list-style: none; padding-left: 1em">{items}</ul>'
-    page = (
-        f'<div lang="ko" style="{_KOREAN}">{told}<pre style="{_WRAPPED}">{html.escape(numbered)}</pre></div>'
-    )
-    return Shown(page, "\n".join([*lines, *listed, "", numbered]))
+    page = note_html(lines, title=title, choices=choices, code=code, numbered=True)
+    return Shown(page, "\n".join([title, *lines, *choices, "", numbered]))
 
 
-_WRAPPED = "white-space: pre-wrap; overflow-wrap: anywhere"
-"""The docstring's lines are longer than a phone is wide."""
-
-
-def _new_cell(code: str) -> None:
-    """Put the code into a new cell below, where the front end can; it is shown in any case."""
-    with suppress(Exception):  # no front end's trouble keeps anybody from the code
-        from IPython import get_ipython
-
-        shell = get_ipython()
-        if shell is not None:
-            shell.set_next_input(code, replace=False)
+_WITHOUT_CELL = (
+    "셀이 생기지 않았으면 코드를 새 셀에 옮겨 고친 다음 `clinic({})`을 실행하세요. "
+    "답을 보려면 `clinic(answer=True)`를 실행하세요."
+)
 
 
 def _said(*lines: str) -> Shown:
-    told = "".join(f"<p>{_linked(line)}</p>" for line in lines)
-    return Shown(f'<div lang="ko" style="{_KOREAN}">{told}</div>', "\n".join(lines))
-
-
-def _linked(line: str) -> str:
-    """A line that is an address can be followed."""
-    text = html.escape(line)
-    return f'<a href="{text}">{text}</a>' if line.startswith("https://") else text
-
-
-_KOREAN = "word-break: keep-all; overflow-wrap: anywhere"
-"""Korean breaks between words."""
+    return Shown(note_html(lines), "\n".join(lines))

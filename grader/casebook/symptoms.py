@@ -2,12 +2,13 @@
 
 import math
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.casebook.case import Case
 from grader.feedback import FirstDifference
-from grader.judging.first_difference import describe_first_difference
+from grader.judging.first_difference import UPDATES, describe_first_difference
 from grader.judging.judge import difference
 from grader.judging.reference import Reference, reference
 from grader.learning import SEED
@@ -46,7 +47,7 @@ def question(case: Case, chance: random.Random) -> Question | None:
         return None
     others: list[str] = []
     for other in _others(known, case, chance):
-        if other != right and other not in others:
+        if _thinkable(other) != _thinkable(right) and other not in others:
             others.append(other)
         if len(others) == _CHOICES - 1:
             break
@@ -57,6 +58,16 @@ def question(case: Case, chance: random.Random) -> Question | None:
     choices = dict(zip("abcd", texts, strict=False))
     answer = next(letter for letter, text in choices.items() if text == right)
     return Question(case.exercise.driver[case.scenario].title, choices, answer)
+
+
+_LARGER, _SMALLER = "정답보다 커요", "정답보다 작아요"
+
+
+def _thinkable(symptom: str) -> str:
+    """What can be told of it without running anything: neither which of two exceptions, nor which number is larger."""
+    for same in (_LARGER, _SMALLER):
+        symptom = symptom.removesuffix(same)
+    return re.sub(r" \(\w+\)$", "", symptom)
 
 
 def _others(known: Reference, case: Case, chance: random.Random) -> Iterator[str]:
@@ -84,6 +95,8 @@ def in_words(first: FirstDifference) -> str:
     no_error = "예외 없이 끝남"
     if first.tensor is not None:
         return first.what
+    if first.what == UPDATES:  # counted by what moved, not by the calls that a learner can see
+        return f"매개변수가 움직인 횟수 · 정답은 {first.expected}, 이 코드는 {first.got}"
     if first.expected == no_error:
         return f"{first.what}에서 예외가 나요 ({first.got.partition(':')[0]})"
     if first.got == no_error:
@@ -101,7 +114,7 @@ def _compared(first: FirstDifference) -> str:
         return "0이 나와요"
     if expected * got < 0:
         return "정답과 부호가 반대예요"
-    return "정답보다 커요" if abs(got) > abs(expected) else "정답보다 작아요"
+    return _LARGER if abs(got) > abs(expected) else _SMALLER
 
 
 def _number(text: str) -> float | None:

@@ -24,6 +24,7 @@ def start(
     from grader.learning.start import open_lab, prepare
 
     prepare(folder, say)
+    say("JupyterLab을 열어요. 끝내려면 이 창에서 Ctrl-C를 두 번 누르세요.")
     open_lab(folder, browser=browser)
 
 

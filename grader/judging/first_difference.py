@@ -11,6 +11,9 @@ from grader.observe.trace import Fact, Parameter, Run
 
 _LONGEST_SHOWN = 300
 
+UPDATES = "업데이트 횟수"
+"""What a first difference says where the parameters moved another number of times."""
+
 
 def describe_first_difference(
     scenario: Scenario, found: Difference, run: Run | None, solution: Run
@@ -109,7 +112,7 @@ def _parameters_differ(scenario: Scenario, found: Difference, run: Run, solution
         if "theta" not in run.arrays:
             return FirstDifference(scenario.title, "매개변수", "크기가 그대로", "크기가 바뀜")
         expected, got = len(solution.arrays["theta"]) - 1, len(run.arrays["theta"]) - 1
-        return FirstDifference(scenario.title, "업데이트 횟수", f"{expected}번", f"{got}번", update=update)
+        return FirstDifference(scenario.title, UPDATES, f"{expected}번", f"{got}번", update=update)
     row, element = found.index
     tensor, position = _locate(run.parameters, element)
     moment = "시작할 때부터" if row == 0 else f"{row}번째 업데이트부터"

@@ -1,7 +1,6 @@
 """The drill: write an exercise's function from memory, against the clock. Judged as `grader check` judges a file."""
 
 import ast
-import html
 import json
 import tempfile
 import textwrap
@@ -18,7 +17,8 @@ from grader.errors import CommandError, HanstepError, NothingToCheck
 from grader.feedback import Feedback
 from grader.learning.best_times import Best, BestTimes
 from grader.learning.notebook import check
-from grader.learning.shown import Shown, message
+from grader.learning.shown import Shown, message, new_cell
+from grader.report.html import note_html
 
 FIRST = "train_step"
 """What is drilled when nothing else is asked for."""
@@ -136,14 +136,14 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
 def _begin(exercise: Exercise, now: float) -> Shown:
     template = blank(exercise)
     _started[exercise.name] = now
-    lines = (
-        f"시계가 가고 있어요. 새 셀에 {exercise.name} 함수를 기억만으로 쓰고, "
-        f"다 쓰면 drill({exercise.name})을 실행하세요.",
+    new_cell(f"{template.rstrip()}\n\n\ndrill({exercise.name})")
+    told = (
+        f"아래에 생긴 셀에 `{exercise.name}` 함수를 기억만으로 쓰고 그 셀을 실행하세요. "
+        f"셀이 생기지 않았으면 새 셀에 쓰고 `drill({exercise.name})`을 실행하세요.",
         _best_line(exercise.name),
     )
-    text = "\n".join([*filter(None, lines), "", template])
-    told = "".join(f"<p>{html.escape(line)}</p>" for line in lines if line)
-    return Shown(f'<div lang="ko">{told}<pre>{html.escape(template)}</pre></div>', text)
+    title, lines = "시계가 가고 있어요", [*filter(None, told)]
+    return Shown(note_html(lines, title=title, code=template), "\n".join([f"{title}.", *lines, "", template]))
 
 
 def _best_line(name: str) -> str:
@@ -153,9 +153,7 @@ def _best_line(name: str) -> str:
 
 def _under(line: str, shown: Shown) -> Shown:
     """The line over what `check` shows."""
-    return replace(
-        shown, html=f'<p lang="ko">{html.escape(line)}</p>{shown.html}', text=f"{line}\n{shown.text}"
-    )
+    return replace(shown, html=f"{note_html([line])}{shown.html}", text=f"{line}\n{shown.text}")
 
 
 def _starter(course: Course, exercise: Exercise) -> str:

@@ -1,10 +1,12 @@
-"""What a notebook's cell shows for `check`, `hint` and `progress`: a card, and the same in plain text."""
+"""What a notebook's cell shows for `check`, `hint`, `progress` and the rest: a card, and the same in plain text."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from grader.feedback import Feedback
+from grader.report.html import note_html
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,15 @@ class Shown:
 
 
 def message(text: str) -> Shown:
-    """A line instead of a card."""
-    import html
+    """A line instead of feedback; `code` in backticks is set as code."""
+    return Shown(note_html([text]), text)
 
-    return Shown(f"<p>{html.escape(text)}</p>", text)
+
+def new_cell(code: str) -> None:
+    """Put code into a new cell below, where the front end can; nothing else happens elsewhere."""
+    with suppress(Exception):  # no front end's trouble keeps anybody from what is shown
+        from IPython import get_ipython
+
+        shell = get_ipython()
+        if shell is not None:
+            shell.set_next_input(code, replace=False)

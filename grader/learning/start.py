@@ -95,6 +95,7 @@ def lab_command(folder: Path, course: Course) -> list[str]:
         # configuration folder, and another folder in its place would lose their settings.
         f"--LabApp.extra_labextensions_path={asset_path('jupyterlab', 'labextensions')}",
         "--LabApp.news_url=None",  # no question about Jupyter's news before the first lesson
+        "--Application.log_level=WARN",  # its address and what goes wrong, not a line for each kernel
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append(

@@ -105,6 +105,31 @@ def hint_html(title: str, seen: Sequence[str], total: int) -> str:
     return card
 
 
+def note_html(
+    lines: Sequence[str],
+    *,
+    title: str = "",
+    choices: Sequence[str] = (),
+    code: str = "",
+    numbered: bool = False,
+) -> str:
+    """A card of Korean sentences.
+
+    Args:
+        lines: the sentences; `code` in backticks is set as code, and a line that is an address can be followed.
+        title: in bold over them.
+        choices: below them, indented.
+        code: below everything.
+        numbered: whether its lines have numbers.
+    """
+    card: str = (
+        environment()
+        .get_template("note.html.j2")
+        .render(lines=lines, title=title, choices=choices, code=code.rstrip(), numbered=numbered)
+    )
+    return card
+
+
 def hint_blocks(text: str) -> list[tuple[str, bool]]:
     """Prose and fenced code of a hint in turn: [(text, is code), …]."""
     blocks: list[tuple[str, bool]] = []

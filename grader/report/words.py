@@ -298,7 +298,7 @@ def either(named: Named) -> str:
 
 def _checked(feedback: Feedback) -> str:
     titles = [check.title for check in feedback.checks]
-    return f"확인한 것: {', '.join(titles)}." if titles else ""
+    return f"확인한 것: {' / '.join(titles)}." if titles else ""  # a title has commas of its own
 
 
 def _sentence(text: str) -> tuple[str, str]:

@@ -71,7 +71,7 @@ def build_site(
         generated.mkdir()
         (generated / "terms.js").write_text(notes_script(glossary()), encoding="utf-8")
         for name in ("index", "en"):
-            (source / f"{name}.md").write_text(_text(name, course, chosen), encoding="utf-8")
+            (source / f"{name}.md").write_text(_text(name, course, chosen, place), encoding="utf-8")
         report("페이지를 만들어요 …")
         _run_sphinx(source, built, Path(folder, "doctrees"), facts, place, course.title)
         _add_files(course, built, facts, drawings)
@@ -149,11 +149,21 @@ def _head(course: Course, lesson: Lesson, place: Place) -> str:
     ).strip()
 
 
-def _text(name: str, course: Course, chosen: Sequence[Shown]) -> str:
+def _text(name: str, course: Course, chosen: Sequence[Shown], place: Place) -> str:
     """The landing page of that name as Markdown; it shows the gallery's first card."""
     card = raw_block(card_of(course.exercise(chosen[0].exercise), chosen[0].mistake)) if chosen else ""
     template = _templates().get_template(f"{name}.md.j2")
-    return str(template.render(course=course, card=card, shown=chosen, hours=_hours, levels=levels))
+    return str(
+        template.render(
+            course=course,
+            card=card,
+            shown=chosen,
+            hours=_hours,
+            levels=levels,
+            repository=place.repository,
+            cloned=place.repository.rpartition("/")[2],
+        )
+    )
 
 
 def _templates() -> Any:

@@ -137,4 +137,26 @@ def test_the_right_symptom_is_the_cases_own() -> None:
     assert case is not None
     one = question(case, random.Random(0))
     assert one is not None
-    assert one.choices[one.answer] == "업데이트 횟수 · 정답은 5번, 이 코드는 0번"
+    assert one.choices[one.answer] == "매개변수가 움직인 횟수 · 정답은 5번, 이 코드는 0번"
+
+
+def test_a_question_can_be_answered_by_thinking(drawn: list[Case]) -> None:
+    """Nobody knows without a run which of two exceptions it is, or whether the first batch's loss is the larger."""
+    asked = [found for case in drawn[::9] if (found := question(case, random.Random(1))) is not None]
+    assert len(asked) > len(drawn[::9]) // 3
+    for one in asked:
+        right = one.choices[one.answer]
+        others = [text for text in one.choices.values() if text != right]
+        for a, b in (("정답보다 커요", "정답보다 작아요"), ("정답보다 작아요", "정답보다 커요")):
+            assert not right.endswith(a) or right.replace(a, b) not in others
+        place, _, exception = right.partition("예외가 나요 (")
+        assert not exception or not any(text.startswith(f"{place}예외가 나요 (") for text in others)
+
+
+def test_a_single_mistake_comes_without_another() -> None:
+    """One way of `accumulate` to update once too often also divides the short window wrongly."""
+    accumulate = load_course().exercise("accumulate")
+    for seed in range(12):
+        case = draw(accumulate, ["flushes-empty-window"], random.Random(seed))
+        assert case is not None
+        assert "/ accum_steps" not in case.text

@@ -56,6 +56,17 @@ def test_a_case_is_handed_out_and_mended() -> None:
     assert not Progress.load().history.mistakes, "what was handed out broken is no mistake of the learner's"
 
 
+def test_the_code_comes_as_a_cell_that_hands_itself_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells: list[str] = []
+    monkeypatch.setattr(cell, "new_cell", cells.append)
+    clinic("train_step")
+    clinic()
+    (text,) = cells
+    assert cell._desk.open is not None
+    assert text.startswith(cell._desk.open.case.named("train_step_clinic").rstrip())
+    assert text.endswith("\n\n\nclinic(train_step_clinic)")
+
+
 def test_a_line_and_a_symptom() -> None:
     for _ in range(20):
         clinic("train_step")

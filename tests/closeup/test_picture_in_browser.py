@@ -86,7 +86,7 @@ def test_keys_and_buttons_scrub(opened: Opened) -> None:
         page.keyboard.press("ArrowRight")
     assert now(page).startswith("4/10, 1번째 호출 · backward")
     assert grads(page, "내 코드") == grads(page, "정답")
-    page.get_by_role("button", name="한 칸 앞으로").press("Enter")
+    page.get_by_role("button", name="이전 순간").press("Enter")
     assert now(page).startswith("3/10")
     page.keyboard.press("ArrowRight")  # on the button
     page.keyboard.press("End")

@@ -2,7 +2,6 @@
 
 import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,12 @@ from PIL import Image
 
 from grader import plots
 from grader.course_files import load_course
-from grader.learning.start import lab_command, prepare
-from tests.browser import running_browser, running_lab
+from tests.learning.conftest import Started
 
-pytestmark = [pytest.mark.full, pytest.mark.browser]
+pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.xdist_group("lab")]
 
 COURSE = load_course()
-FIRST, SECOND = COURSE.lessons[0].predictions[:2]
+FIRST, SECOND = COURSE.lessons[1].predictions[:2]  # the road of test_road_in_browser.py is in lesson 01
 PLOT = """
 from matplotlib import pyplot as plt
 from grader.plots import COLORS, show, use_course_style
@@ -29,16 +27,11 @@ axis.set(xlabel="스텝", ylabel="손실")
 axis.axhspan(0.4, 0.6, color=COLORS["text"])  # letters are too thin: some screens draw no pixel in their full colour
 show(figure, "띠 하나가 있는 그림입니다.")
 """
-WAIT = 90_000
-"""Milliseconds: a kernel that starts beside three other processes."""
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of JupyterLab as `grader start` opens it, on a folder whose first lesson is short."""
-    folder = tmp_path_factory.mktemp("hanstep")
-    home = tmp_path_factory.mktemp("home")
-    lesson, *_ = prepare(folder, lambda _: None)
+def opened(lab: Started, page: Any) -> Any:
+    """The page with a short notebook open that stands beside the lessons."""
     cell = nbformat.v4.new_code_cell
     cells = [
         cell("from grader import predict, reveal"),
@@ -46,27 +39,17 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         cell(PLOT),
         nbformat.v4.new_markdown_cell("업데이트에는 마지막 마이크로 배치만 들어갔습니다."),
     ]
-    metadata = nbformat.read(lesson, as_version=4).metadata
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lesson)
-    own = {"HOME": home, "HANSTEP_HOME": home / "progress", "JUPYTER_CONFIG_DIR": home / "jupyter"}
-    command = [*lab_command(folder, COURSE), "--LabApp.expose_app_in_browser=True"]  # to change its theme
-    with running_lab(command, own, home / "log") as address:
-        yield address
+    metadata = nbformat.read(COURSE.lessons[0].notebook, as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "short.ipynb")
+    page.goto(f"{lab.address}/lab/tree/short.ipynb?reset")  # without what another test left open
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    return page
 
 
 @pytest.fixture(scope="module")
-def page(lab: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with running_browser() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.set_default_timeout(WAIT)
-        page.goto(f"{lab}/lab/tree/{COURSE.lessons[0].notebook.name}")
-        page.wait_for_selector(".jp-Notebook .jp-Cell")
-        yield page
-
-
-@pytest.fixture(scope="module")
-def ran(page: Any) -> Any:
+def ran(opened: Any) -> Any:
     """The page with every cell run, one after the other: nothing chosen yet."""
+    page = opened
     page.wait_for_selector("text=Python 3 (ipykernel) | 대기")  # keys that come before the kernel are lost
     page.click(".jp-Notebook .jp-CodeCell >> nth=0")
     for number in range(6):
@@ -75,14 +58,14 @@ def ran(page: Any) -> Any:
     return page
 
 
-def test_its_menus_are_korean_and_nothing_is_asked(page: Any) -> None:
-    page.wait_for_selector("text=파일 >> nth=0")
-    assert page.locator(".jp-Dialog").count() == 0
-    assert page.locator("text=Would you like").count() == 0
+def test_its_menus_are_korean_and_nothing_is_asked(opened: Any) -> None:
+    opened.wait_for_selector("text=파일 >> nth=0")
+    assert opened.locator(".jp-Dialog").count() == 0
+    assert opened.locator("text=Would you like").count() == 0
 
 
-def test_lines_break_between_korean_words(page: Any) -> None:
-    paragraph = page.wait_for_selector(".jp-RenderedMarkdown p")
+def test_lines_break_between_korean_words(opened: Any) -> None:
+    paragraph = opened.wait_for_selector(".jp-RenderedMarkdown p")
     assert paragraph.evaluate("e => getComputedStyle(e).wordBreak") == "keep-all"
 
 

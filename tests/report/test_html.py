@@ -7,7 +7,7 @@ import pytest
 
 from grader.feedback import SubmissionResult
 from grader.report import gradebook
-from grader.report.html import TEMPLATES, environment, feedback_html, hint_html
+from grader.report.html import TEMPLATES, environment, feedback_html, hint_html, note_html
 from grader.report.text import feedback_text, hint_text
 from tests.report import samples
 from tests.report.parsed import Parsed
@@ -102,7 +102,7 @@ def test_passed_card_points_nowhere() -> None:
     """There is nothing to look at: no file, no line."""
     card = Parsed(feedback_html(replace(samples.passed(), file="kim.py", line=3))).text
     assert "kim.py" not in card
-    assert "확인한 것: SGD 궤적, AdamW 궤적, 반환값." in card
+    assert "확인한 것: SGD 궤적 / AdamW 궤적 / 반환값." in card
 
 
 def test_titles_with_code_show_no_backticks() -> None:
@@ -138,3 +138,24 @@ def test_bars_are_as_long_as_their_coefficients() -> None:
     shares = [float(v.rstrip("%")) for k, v in signed if k in ("width", "margin-left") and v.endswith("%")]
     assert any(abs(share - 50) < 0.2 for share in shares)
     assert any(abs(share) < 0.2 for share in shares)
+
+
+def test_a_note_is_escaped_and_its_lines_are_numbered() -> None:
+    card = note_html(
+        ["`a<b`를 보세요", "https://a.example/"],
+        title="<제목>",
+        choices=["a: <i>"],
+        code="if x:\n    y",
+        numbered=True,
+    )
+    assert "a&lt;b</code>를 보세요" in card
+    assert '<a href="https://a.example/">https://a.example/</a>' in card
+    assert "&lt;제목&gt;" in card
+    assert "a: &lt;i&gt;" in card
+    assert (
+        card.index(">1</div>")
+        < card.index(">if x:</div>")
+        < card.index(">2</div>")
+        < card.index(">    y</div>")
+    )
+    assert ">1</div>" not in note_html(["문장"], code="x")

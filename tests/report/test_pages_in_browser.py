@@ -151,8 +151,7 @@ def jupyterlab(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     settings.mkdir(parents=True)
     (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
     folders = {"JUPYTER_CONFIG_DIR": config, "JUPYTER_DATA_DIR": tmp_path / "data", "HOME": tmp_path}
-    command = [str(lab), "--allow-root", "--LabApp.expose_app_in_browser=True"]
-    command += [f"--ServerApp.root_dir={notebooks}"]
+    command = [str(lab), "--allow-root", f"--ServerApp.root_dir={notebooks}"]
     with running_lab(command, folders, tmp_path / "log") as address:
         yield f"{address}/lab/tree/", notebooks
 

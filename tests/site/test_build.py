@@ -13,7 +13,7 @@ from grader.course import Lesson
 from grader.site import build, lesson_page
 from grader.site.lesson_page import SiteError, levels
 from grader.site.settings import Place
-from tests.site.built import the_course
+from tests.site.built import PLACE, Page, the_course
 
 pytestmark = pytest.mark.xdist_group("site")
 
@@ -109,3 +109,11 @@ def test_a_mistake_that_the_course_does_not_know_is_named() -> None:
 
     with pytest.raises(CourseError, match="no-such-mistake"):
         gallery_page(the_course(), (Shown("train_step", "no-such-mistake", "x"),))
+
+
+def test_the_first_page_says_where_the_course_comes_from(site: Path) -> None:
+    """Nobody has put it on PyPI: what is to be typed clones the repository, where one was given."""
+    told = Page(site / "index.html").code
+    assert f"git clone https://github.com/{PLACE.repository}\ncd hanstep\n" in told
+    assert ".venv/bin/grader start" in told
+    assert "git clone" not in build._text("index", the_course(), (), Place())

@@ -201,3 +201,6 @@ def test_paper_gets_the_experiments_and_no_buttons(opened: Opened) -> None:
     assert not page.locator(".predict").first.is_visible()
     assert not page.locator("button.copy").first.is_visible()
     assert page.locator("details.experiment .cell_output").first.is_visible()
+    assert not page.locator(".experiment-wait").first.is_visible()
+    cut = "[...document.querySelectorAll('.highlight pre')].filter(p => p.scrollWidth > p.clientWidth).length"
+    assert page.evaluate(cut) == 0, "paper does not scroll"

@@ -62,14 +62,14 @@
       return button;
     };
     press("처음으로", "|◀", () => { stop(); go(0); });
-    press("한 칸 앞으로", "◀", () => { stop(); go(at - 1); });
+    press("이전 순간", "◀", () => { stop(); go(at - 1); });
     const slider = make("input");
     slider.type = "range";
     slider.min = "0";
     slider.setAttribute("aria-label", "순간");
     slider.addEventListener("input", () => { stop(); go(Number(slider.value)); });
     controls.append(slider);
-    press("한 칸 뒤로", "▶", () => { stop(); go(at + 1); });
+    press("다음 순간", "▶", () => { stop(); go(at + 1); });
     const play = press("재생", "재생", () => (timer ? stop() : run()));
     const parting = press("갈라지는 곳으로", "갈라지는 곳", () => { stop(); go(view.focus); });
     app.append(controls);
