@@ -60,13 +60,8 @@ def question(case: Case, chance: random.Random) -> Question | None:
     return Question(case.exercise.driver[case.scenario].title, choices, answer)
 
 
-_LARGER, _SMALLER = "정답보다 커요", "정답보다 작아요"
-
-
 def _thinkable(symptom: str) -> str:
-    """What can be told of it without running anything: neither which of two exceptions, nor which number is larger."""
-    for same in (_LARGER, _SMALLER):
-        symptom = symptom.removesuffix(same)
+    """What can be told of it without running anything: not which of two exceptions it is."""
     return re.sub(r" \(\w+\)$", "", symptom)
 
 
@@ -91,7 +86,7 @@ def _symptom(known: Reference, program: str, name: str) -> str | None:
 
 
 def in_words(first: FirstDifference) -> str:
-    """One Korean sentence. Numbers that nobody can work out in the head are only larger or smaller."""
+    """One Korean sentence. Numbers that nobody can work out in the head, nor which is larger, are only others."""
     no_error = "예외 없이 끝남"
     if first.tensor is not None:
         return first.what
@@ -112,9 +107,7 @@ def _compared(first: FirstDifference) -> str:
         return "NaN이 나와요" if math.isnan(got) else "무한대가 나와요"
     if got == 0:
         return "0이 나와요"
-    if expected * got < 0:
-        return "정답과 부호가 반대예요"
-    return _LARGER if abs(got) > abs(expected) else _SMALLER
+    return "정답과 다른 수가 나와요"
 
 
 def _number(text: str) -> float | None:
