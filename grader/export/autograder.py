@@ -84,10 +84,14 @@ def _add(archive: zipfile.ZipFile, name: str, content: str | bytes, mode: int = 
 
 
 def _course_files() -> Iterator[tuple[str, Path]]:
-    """The package, the course's table of contents, and the answers; notebooks and pictures are not needed."""
+    """The package, the course's table of contents, the answers, and what the sandbox puts in a package's place.
+
+    Notebooks and pictures are not needed.
+    """
     package, root = Path(grader.__file__).parent, paths.course_root()
     yield "lessons/course.toml", paths.lessons_path("course.toml")
-    for folder, below in ((package, package.parent), (root / "solutions", root)):
+    absent = paths.asset_path("absent_package")
+    for folder, below in ((package, package.parent), (root / "solutions", root), (absent, root)):
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(below)
             ours = path.parent == _FILES or path.suffix in _NEEDED

@@ -42,7 +42,7 @@ class Notebook:
 
     def run(self, cell: Any) -> Any:
         """Run a cell by its prompt and the keyboard; its output, once it is done."""
-        cell.locator(".jp-InputPrompt").first.click()
+        cell.locator(".jp-InputPrompt >> visible=true").first.click()  # a folded cell has another one
         self.page.keyboard.press("Control+Enter")
         self.runs += 1
         cell.locator(".jp-InputPrompt", has_text=f"[{self.runs}]:").wait_for(state="attached")
