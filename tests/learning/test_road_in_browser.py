@@ -34,11 +34,14 @@ class Notebook:
         self.page = page
         self.runs = 0
 
+    @property
+    def cells(self) -> Any:
+        """Its code cells; JupyterLab may have opened what was open the last time, too, in a tab behind it."""
+        return self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell")
+
     def cell(self, source: str) -> Any:
         """The code cell that shows this."""
-        return self.page.locator(".jp-CodeCell").filter(
-            has=self.page.locator(".jp-InputArea", has_text=source)
-        )
+        return self.cells.filter(has=self.page.locator(".jp-InputArea", has_text=source))
 
     def run(self, cell: Any) -> Any:
         """Run a cell by its prompt and the keyboard; its output, once it is done."""
@@ -64,11 +67,13 @@ def shown(output: Any, text: str) -> None:
 def test_from_the_first_prediction_to_the_first_achievement(lab: Started, page: Any) -> None:
     page.goto(lab.address)
     page.wait_for_url(f"**/lab/tree/{LESSON.notebook.name}")
-    page.wait_for_selector("text=Python 3 (ipykernel) | 대기")  # keys that come before the kernel are lost
+    page.wait_for_selector(
+        "text=Python 3 (ipykernel) | 대기 >> visible=true"
+    )  # keys that come before the kernel are lost
     lesson = Notebook(page)
 
     for number in range(2):  # the package, which is there, and what the lesson begins with
-        lesson.run(page.locator(".jp-CodeCell").nth(number))
+        lesson.run(lesson.cells.nth(number))
     asked = lesson.cell(f'predict("{ASKED.id}")')
     lesson.run(asked)
     letter = next(iter(ASKED.wrong))
