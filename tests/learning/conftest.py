@@ -1,5 +1,6 @@
 """JupyterLab as `grader start` opens it, once for all browser tests of this folder."""
 
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ class Started:
     """The lessons."""
     progress: Path
     """HANSTEP_HOME."""
+    tabs: Path
+    """Where JupyterLab keeps which notebooks are open."""
 
 
 @pytest.fixture(scope="session")
@@ -33,12 +36,13 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
     own = {"HOME": home, "HANSTEP_HOME": progress, "JUPYTER_CONFIG_DIR": home / "jupyter"}
     command = [sys.executable, "-m", "grader", "start", str(folder), "--no-browser"]
     with running_lab(command, own, home / "log") as address:
-        yield Started(address, folder, progress)
+        yield Started(address, folder, progress, home / "jupyter" / "lab" / "workspaces")
 
 
 @pytest.fixture(scope="module")
 def page(lab: Started) -> Iterator[Any]:
-    """A new window; no notebook is open in it."""
+    """A new window; no notebook is open in it, whatever was open in the last one."""
+    shutil.rmtree(lab.tabs, ignore_errors=True)
     with running_browser() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.set_default_timeout(WAIT)
