@@ -248,6 +248,20 @@ def _entries(documents: Sequence[Mapping[str, Any]], kind: type[_Kind], where: s
         yield _decoded(document, kind, f"{where} {which}")
 
 
+def read_typed(path: Path, kind: type[_Kind]) -> _Kind:
+    """A TOML file that stands beside the course's description: rewards, real bugs, the gallery, the glossary.
+
+    Raises:
+        CourseError: it cannot be read, or is not what it should be.
+    """
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        raise CourseError(f"{path}: 파일을 읽지 못했어요 ({error.strerror}). 다시 설치해 주세요.") from error
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise CourseError(f"{path}: 내용이 맞지 않아요 ({error}). 그 자리를 고쳐 주세요.") from error
+
+
 def _decoded(document: object, kind: type[_Kind], where: str) -> _Kind:
     try:
         return msgspec.convert(document, kind)

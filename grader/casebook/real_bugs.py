@@ -3,13 +3,12 @@
 from functools import cache
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta, Struct
 
 from grader import paths
 from grader.casebook.case import Case, as_file
 from grader.course import Course, CourseError, Exercise, Text
-from grader.course_files import load_course
+from grader.course_files import load_course, read_typed
 
 
 class RealBug(Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,12 +42,7 @@ def load_real_bugs() -> tuple[RealBug, ...]:
         CourseError: the file cannot be read, or is about exercises or mistakes that there are not.
     """
     path = paths.solutions_path("real_bugs.toml")
-    try:
-        found = msgspec.toml.decode(path.read_bytes(), type=_File).bugs
-    except OSError as error:
-        raise CourseError(f"{path}: 파일을 읽지 못했어요 ({error.strerror}). 다시 설치해 주세요.") from error
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise CourseError(f"{path}: 내용이 맞지 않아요 ({error}). 그 자리를 고쳐 주세요.") from error
+    found = read_typed(path, _File).bugs
     course = load_course()
     for bug in found:
         known = {mistake.id for mistake in course.exercise(bug.exercise).mistakes}

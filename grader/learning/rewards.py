@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta, Struct
 
 from grader import paths
 from grader.course import CourseError, Text
-from grader.course_files import load_course
+from grader.course_files import load_course, read_typed
 from grader.learning.facts import facts
 from grader.learning.history import History
 
@@ -87,12 +86,7 @@ def load_rewards() -> Rewards:
         CourseError: it does not say what it should, or is about facts or exercises that there are not.
     """
     path = paths.lessons_path("rewards.toml")
-    try:
-        read = msgspec.toml.decode(path.read_bytes(), type=Rewards)
-    except OSError as error:
-        raise CourseError(f"{path}: 파일을 읽지 못했어요 ({error.strerror}). 다시 설치해 주세요.") from error
-    except (msgspec.DecodeError, ValueError) as error:
-        raise CourseError(f"{path}: 내용이 맞지 않아요 ({error}). 그 자리를 고쳐 주세요.") from error
+    read = read_typed(path, Rewards)
     course = load_course()
     known = facts(History(), course)
     strange = {fact for one in read.achievements for fact in one.when} | read.xp.keys()

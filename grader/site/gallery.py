@@ -1,9 +1,9 @@
 """The gallery: famous mistakes, each run anew, with the card that a learner who makes it sees."""
 
-import msgspec
 from msgspec import Struct
 
 from grader.course import Course, CourseError, Exercise, Mistake
+from grader.course_files import read_typed
 from grader.judging.assess import Origin, assess
 from grader.judging.reference import reference
 from grader.learning import SEED
@@ -33,13 +33,7 @@ def entries() -> tuple[Shown, ...]:
     Raises:
         CourseError: the file is not what it should be.
     """
-    path = asset_path("site", "gallery.toml")
-    try:
-        return msgspec.toml.decode(path.read_bytes(), type=_Gallery).shown
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CourseError(
-            f"{path}을 읽을 수 없어요: {error}. 그 줄을 고치고 다시 실행해 주세요: grader site"
-        ) from error
+    return read_typed(asset_path("site", "gallery.toml"), _Gallery).shown
 
 
 def gallery_page(course: Course, shown: tuple[Shown, ...]) -> str:

@@ -5,11 +5,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
-import msgspec
 from docutils import nodes
 from msgspec import Struct
 
-from grader.course import CourseError
+from grader.course_files import read_typed
 from grader.paths import asset_path
 
 PAGE = "glossary"
@@ -49,13 +48,7 @@ def glossary() -> tuple[Term, ...]:
     Raises:
         CourseError: the file is not what it should be.
     """
-    path = asset_path("glossary.toml")
-    try:
-        return msgspec.toml.decode(path.read_bytes(), type=_Glossary).term
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CourseError(
-            f"{path}을 읽을 수 없어요: {error}. 그 줄을 고치고 다시 실행해 주세요: grader site"
-        ) from error
+    return read_typed(asset_path("glossary.toml"), _Glossary).term
 
 
 def glossary_page(terms: Iterable[Term]) -> str:

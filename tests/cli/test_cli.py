@@ -25,17 +25,10 @@ from grader.course_files import load_course
 from grader.errors import CommandError, HanstepError, NothingToCheck
 from grader.learning import SEED
 from grader.submission.submission import Submission
+from tests.observe.five_lines import RIGHT
 from tests.places import ROOT
 
 Ended = Callable[..., tuple[int, str]]
-RIGHT = """
-def train_step(model, opt, loss_fn, xb, yb):
-    opt.zero_grad()
-    loss = loss_fn(model(xb), yb)
-    loss.backward()
-    opt.step()
-    return loss.item()
-"""
 WRONG = RIGHT.replace("    opt.zero_grad()\n", "")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.observe.five_lines import RIGHT
 from tests.places import ROOT
 
 IMPORTED = """
@@ -56,14 +57,6 @@ SYSTEMS = [
     pytest.param(MACOS, id="macos", marks=pytest.mark.full),
 ]
 
-RIGHT = """
-def train_step(model, opt, loss_fn, xb, yb):
-    opt.zero_grad()
-    loss = loss_fn(model(xb), yb)
-    loss.backward()
-    opt.step()
-    return loss.item()
-"""
 FORGOTTEN = RIGHT.replace("    opt.zero_grad()\n", "")
 ENDLESS = "def train_step(model, opt, loss_fn, xb, yb):\n    while True:\n        print('x')\n"
 BROKEN = "# %% tags=['exercise:train_step']\ndef train_step(model:\n"

@@ -13,9 +13,7 @@ from typing import Any
 
 def heed(fd: int) -> None:
     """From now on, end this process when the other end of the socket `fd` is closed (or has been)."""
-    if not hasattr(
-        select, "POLLRDHUP"
-    ):  # Linux tells of a closed end; elsewhere the server notices once it is warm
+    if not hasattr(select, "POLLRDHUP"):  # not Linux: the server notices it once it is warm
         return
 
     def look(_number: int, _frame: Any) -> None:
