@@ -1,16 +1,19 @@
 """The nouns of the course: lessons, exercises, checks, known mistakes. `course_files` reads them."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from grader import paths
 from grader.errors import HanstepError
-from grader.observe.play import Driver
+
+if TYPE_CHECKING:  # it imports torch
+    from grader.observe.play import Driver
 
 
 class CourseError(HanstepError):
@@ -108,11 +111,20 @@ class Exercise:
     hints: tuple[str, ...]
     """From gentle to the answer, which is the last; a bonus task has none."""
     mistakes: tuple[Mistake, ...]
-    driver: Driver
+    load_driver: "Callable[[], Driver]" = field(compare=False, repr=False)
     because: str
     """Told when it passes: what a right program does that wrong ones do not."""
     copies: tuple[Copy, ...] = ()
     kind: Kind = "exercise"
+
+    @cached_property
+    def driver(self) -> "Driver":
+        """How it is tested. Torch and the lesson's drivers are imported when it is first asked for.
+
+        Raises:
+            CourseError: the drivers and the course's files contradict each other.
+        """
+        return self.load_driver()
 
     @property
     def max_score(self) -> float:

@@ -2,10 +2,10 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -24,8 +24,10 @@ from grader.course import (
     SharedTexts,
     Text,
 )
-from grader.exercises import NoDriver, drivers
-from grader.observe.play import Driver
+from grader.exercises import NoDriver, driver_modules, load_driver
+
+if TYPE_CHECKING:  # it imports torch
+    from grader.observe.play import Driver
 
 
 class _LessonEntry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,10 +84,10 @@ _RULES = {
 
 @cache
 def load_course() -> Course:
-    """The course as its files describe it.
+    """The course as its files describe it. Drivers are read when an exercise's is first asked for.
 
     Raises:
-        CourseError: a file contradicts itself or the drivers.
+        CourseError: a file contradicts itself or another.
         CourseNotFound: there are no such files.
     """
     path = paths.lessons_path("course.toml")
@@ -116,21 +118,20 @@ def _lesson(entry: _LessonEntry) -> Lesson:
     source = folder / f"{entry.name}.py"
     tagged = _TAG.findall(_read(source))
     described = {path.stem: path for path in folder.glob("*.toml") if path.name != _PREDICTIONS}
-    driven = _drivers(entry.name, entry.module)
     places = {
         f"{source}의 exercise 셀": tagged,
         f"{folder}의 TOML 파일": described,
-        f"grader/exercises/{entry.module}의 드라이버": driven,
+        f"grader/exercises/{entry.module}의 드라이버": _driven(entry.name, entry.module),
     }
     odd = [
         f"{name}: {place}에 없어요"
-        for name in sorted({*tagged, *described, *driven})
+        for name in sorted({name for names in places.values() for name in names})
         for place, names in places.items()
         if name not in names
     ]
     if odd:
         raise CourseError(f"연습 문제 이름이 서로 달라요. {'. '.join(odd)}. 이름을 맞춰 주세요.")
-    exercises = tuple(_exercise(name, entry.id, described[name], driven[name]) for name in tagged)
+    exercises = tuple(_exercise(name, entry, described[name]) for name in tagged)
     predictions = _predictions(folder / _PREDICTIONS, entry.id)
     return Lesson(
         entry.id, entry.name, entry.module, entry.title, entry.minutes, exercises, predictions, entry.needs
@@ -159,10 +160,11 @@ _TAG = re.compile(r'^# %%.*"exercise:(\w+)"', re.MULTILINE)
 """The notebook's order is the course's order."""
 
 
-def _drivers(lesson: str, module: str) -> Mapping[str, Driver]:
+def _driven(lesson: str, module: str) -> Collection[str]:
+    """Names of the exercises that have a driver."""
     where = f"grader/exercises/{module}"
     try:
-        return drivers(module)
+        return driver_modules(module)
     except ModuleNotFoundError as error:
         if error.name != f"grader.exercises.{module}":
             raise  # the driver's own import
@@ -173,7 +175,7 @@ def _drivers(lesson: str, module: str) -> Mapping[str, Driver]:
         ) from error
 
 
-def _exercise(name: str, lesson: str, path: Path, driver: Driver) -> Exercise:
+def _exercise(name: str, entry: _LessonEntry, path: Path) -> Exercise:
     document = _decoded(_read_toml(path), _ExerciseFile, str(path))
     if (document.kind == "bonus") == bool(document.hints):
         rule = "보너스 문제에는 힌트가 없어야 해요" if document.hints else "힌트가 하나도 없어요"
@@ -192,22 +194,27 @@ def _exercise(name: str, lesson: str, path: Path, driver: Driver) -> Exercise:
             raise CourseError(
                 f"{path}: {kind}의 id가 겹쳐요: {', '.join(_doubled(ids))}. 하나를 바꿔 주세요."
             )
-    _match_scenarios(path, checks, driver)
     return Exercise(
         name,
-        lesson,
+        entry.id,
         document.title,
         checks,
         document.hints,
         mistakes,
-        driver,
+        partial(_driver, entry.module, name, path, checks),
         document.because,
         copies,
         document.kind,
     )
 
 
-def _match_scenarios(path: Path, checks: Sequence[Check], driver: Driver) -> None:
+def _driver(module: str, name: str, path: Path, checks: Sequence[Check]) -> "Driver":
+    driver = load_driver(module, name)
+    _match_scenarios(path, checks, driver)
+    return driver
+
+
+def _match_scenarios(path: Path, checks: Sequence[Check], driver: "Driver") -> None:
     ids = {check.id for check in checks}
     for scenario in driver.scenarios:
         if scenario.check not in ids:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from grader import __version__, exercises
-from grader.classroom.grading import digest
 from grader.classroom.run import GradingRun
 from grader.classroom.seal import Seal
 from grader.errors import HanstepError
@@ -115,7 +114,7 @@ class Journal:
     def has(self, submission: Submission) -> bool:
         """Whether these very files have been graded already."""
         known = self._done.get(submission.student)
-        return known is not None and known.digest == digest(submission)
+        return known is not None and known.digest == submission.digest
 
     def add(self, result: SubmissionResult) -> None:
         """Keep one student's result.

@@ -19,7 +19,15 @@ def sandbox_of(run: GradingRun, *, once: bool = False) -> Sandbox:
     Raises:
         SandboxUnavailable: submissions cannot be isolated here, and are to be.
     """
-    return Sandbox(run.sandbox, run.device, run.limits, lessons=run.packages, added=run.added, once=once)
+    return Sandbox(
+        run.sandbox,
+        run.device,
+        run.limits,
+        lessons=run.packages,
+        added=run.added,
+        ahead=run.ahead,
+        once=once,
+    )
 
 
 def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Outcomes:

@@ -1,10 +1,10 @@
-"""Importing it brings into the process what workers are forked with: torch, and nothing that would be waited for.
+"""Importing it brings into the process what workers are forked with: enough to start a sandbox, and no torch.
 
-What else a worker needs it imports while its sandbox warms up (`warm`): waiting for that too would delay the first
-result.
+A worker imports torch (`warm`) while the server of its sandbox does the same: on two processors both are there in the
+time of one.
 """
 
 from grader.importing import uncollected
 
 with uncollected():
-    import grader.classroom.grading  # noqa: F401
+    import grader.classroom.outcomes  # noqa: F401

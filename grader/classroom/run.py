@@ -24,6 +24,8 @@ class GradingRun:
     about ten: it has room also where every processor has four others to serve."""
     added: tuple[str, ...] = ()
     """Installed packages, as pip calls them, that submissions may use beside those of the course."""
+    ahead: tuple[str, ...] = ()
+    """Modules that submissions of this class import: each sandbox does so once, for all of them."""
     ray: str | None = None
     """Address of a Ray cluster that grades; None: this machine does."""
 

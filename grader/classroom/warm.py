@@ -12,11 +12,9 @@ with uncollected():
     import torch
 
     from grader.course_files import load_course
+    from grader.sandbox.inside.uncompiled import leave_the_compiler_out
 
     torch.set_num_threads(1)  # there is a worker for each core
-    _parameter = torch.nn.Parameter(torch.zeros(1))
-    _optimizer = torch.optim.AdamW([_parameter])  # its first construction imports for a second
-    _parameter.grad = torch.zeros(1)
-    _optimizer.step()
+    leave_the_compiler_out()
     with suppress(HanstepError):  # told by whoever reads the course in order to use it
         load_course()

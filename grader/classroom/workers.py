@@ -5,7 +5,7 @@
 
 What a worker does with a submission is the caller's `work`. A worker that dies costs only the submission it had in
 hand. What the clock ended while others ran is run once more alone before it counts. Workers are forked from a process
-that has imported torch and has nothing else going on.
+that has nothing else going on.
 """
 
 import multiprocessing
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from grader.errors import HanstepError
 from grader.sandbox.sandbox import Sandbox
 
-if TYPE_CHECKING:  # `get_ready` is called before anything has imported torch
+if TYPE_CHECKING:  # `get_ready` is called before anything else is imported
     from grader.classroom.run import GradingRun
     from grader.feedback import SubmissionResult
     from grader.submission.submission import Submission
@@ -34,7 +34,7 @@ Work = Callable[["GradingRun", "Submission", Sandbox], "SubmissionResult"]
 """What is done with each submission: a function at the top of a module, so that a worker finds it there."""
 
 _PRELOADED = ("grader.classroom.preloaded",)
-"""What is imported before workers are forked, while the parent imports torch too."""
+"""What is imported before workers are forked, while the parent reads what was handed in."""
 _MOST_MEMORY = 3 * 2**29
 """A worker that has come to hold more (1.5 GiB) is replaced, by one that has to play the mistakes anew."""
 _END_SECONDS = 10.0  # until a worker that was told to end is killed
@@ -49,7 +49,7 @@ class WorkerDied(HanstepError):
 
 
 def get_ready() -> None:
-    """Begin to import torch in the process that workers are forked from; returns at once."""
+    """Begin to start the process that workers are forked from; returns at once."""
     context: Any = _context()
     if context.get_start_method() == "forkserver":
         from multiprocessing.forkserver import ensure_running
@@ -228,7 +228,8 @@ def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
         from grader.classroom.outcomes import sandbox_of
 
         with sandbox_of(run) as sandbox:
-            from grader.classroom import warm  # noqa: F401  (while the sandbox warms up)
+            # While the sandbox warms up:
+            from grader.classroom import one_submission, warm  # noqa: F401
 
             sandbox.wait_until_warm()
             connection.send(("started", None, 0, False))

@@ -72,7 +72,7 @@ def grade(
 
         cgroups.divide(cgroups.own_group())  # before anything is started that would stand in the way
     if ray is None:
-        workers.get_ready()  # while this process imports torch too
+        workers.get_ready()  # while this process reads what was handed in
     with uncollected():
         from grader.classroom.journal import Journal, refuse_inside
         from grader.classroom.run import GradingRun

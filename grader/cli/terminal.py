@@ -1,5 +1,9 @@
 """What all commands share: where they print, and which device they were asked for."""
 
+import importlib.util
+import runpy
+from pathlib import Path
+
 from rich.console import Console
 
 from grader.errors import CommandError
@@ -24,10 +28,21 @@ def device(wanted: str) -> str:
     Raises:
         CommandError: there is no such device, or not here.
     """
-    import torch
-
     if wanted not in ("auto", "cpu", "cuda"):
         raise CommandError(f"--device에는 auto, cpu, cuda 가운데 하나를 주세요. 받은 값: '{wanted}'")
-    if wanted == "cuda" and not torch.cuda.is_available():
+    there = wanted != "cpu" and _has_cuda()
+    if wanted == "cuda" and not there:
         raise CommandError("CUDA를 쓸 수 없어요. `grader doctor`로 확인하거나 --device cpu로 채점해 주세요.")
-    return "cuda" if wanted != "cpu" and torch.cuda.is_available() else "cpu"
+    return "cuda" if there else "cpu"
+
+
+def _has_cuda() -> bool:
+    """Whether torch finds a GPU; a build of torch that has none is not imported in order to say so."""
+    found = importlib.util.find_spec("torch")
+    if found is not None and found.origin is not None:
+        built = runpy.run_path(str(Path(found.origin).with_name("version.py")))
+        if built.get("cuda") is None and built.get("hip") is None:
+            return False
+    import torch
+
+    return torch.cuda.is_available()

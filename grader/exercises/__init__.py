@@ -2,42 +2,54 @@
 
 What a function has to do is its contract: the docstring and the text of its exercise in the lesson's notebook. A driver
 puts the function into situations that the contract covers, and records what the contract promises.
+
+Which exercises there are is read off the modules' text, so that nobody who only wants to know it waits for torch.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from grader.observe.play import Driver
+if TYPE_CHECKING:  # it imports torch
+    from grader.observe.play import Driver
+
+_DRIVER = re.compile(r'^driver = Driver\(\s*"(\w+)"', re.MULTILINE)
 
 
 class NoDriver(LookupError):
     """A module of a lesson's package has no `driver`; its text is the module's name."""
 
 
-def drivers(lesson: str) -> dict[str, Driver]:
-    """Drivers of a lesson's package (`five_line_step`) by exercise: the `driver` of each of its modules.
+def driver_modules(lesson: str) -> dict[str, str]:
+    """Which module tests which exercise, in a lesson's package (`five_line_step`); they are not imported.
 
     Modules whose name begins with `_` hold what several exercises of the lesson share.
 
     Raises:
         ModuleNotFoundError: there is no such package.
-        NoDriver: a module has no `driver`.
+        NoDriver: a module has no line `driver = Driver("NAME"`.
     """
-    return {driver.name: driver for _, driver in _modules_with_drivers(lesson)}
-
-
-def driver_modules(lesson: str) -> dict[str, str]:
-    """Names of the modules that `drivers` finds them in, by exercise; raises what that does."""
-    return {driver.name: module for module, driver in _modules_with_drivers(lesson)}
-
-
-def _modules_with_drivers(lesson: str) -> Iterator[tuple[str, Driver]]:
     package = importlib.import_module(f"{__name__}.{lesson}")
-    names = [info.name for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_")]
-    for name in names:
-        module = importlib.import_module(f"{package.__name__}.{name}")
-        driver = getattr(module, "driver", None)
-        if not isinstance(driver, Driver):
-            raise NoDriver(name)
-        yield module.__name__, driver
+    found = {}
+    for folder in package.__path__:
+        for info in pkgutil.iter_modules([folder]):
+            if info.name.startswith("_"):
+                continue
+            said = _DRIVER.search(Path(folder, f"{info.name}.py").read_text(encoding="utf-8"))
+            if said is None:
+                raise NoDriver(info.name)
+            found[said[1]] = f"{package.__name__}.{info.name}"
+    return found
+
+
+def load_driver(lesson: str, exercise: str) -> "Driver":
+    """The `driver` of one exercise of a lesson's package.
+
+    Raises:
+        KeyError: none is for this exercise.
+        ModuleNotFoundError, NoDriver: see `driver_modules`.
+    """
+    driver: Driver = importlib.import_module(driver_modules(lesson)[exercise]).driver
+    return driver

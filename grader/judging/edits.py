@@ -51,7 +51,7 @@ def program_text(lesson: str) -> str:
     What a lesson imports for its plots and data takes a second, and no exercise needs it.
     """
     text = solution_text(lesson)
-    body = ast.parse(text).body
+    body = _statements(lesson)
     reached = _names_reached(body, load_course().lesson(lesson).exercises)
     lines = text.split("\n")
     for node in body:
@@ -91,22 +91,17 @@ def exercise_source(exercise: Exercise) -> str:
 
 @cache
 def _definition(lesson: str, name: str) -> str:
-    text = solution_text(lesson)
-    start, end = definition_span(text, name)
-    return "".join(f"{line}\n" for line in text.split("\n")[start - 1 : end])
-
-
-def definition_span(text: str, name: str) -> tuple[int, int]:
-    """First and last line (from 1) of the last top-level definition of `name`.
-
-    Raises:
-        CourseError: it is not defined.
-    """
-    for node in reversed(ast.parse(text).body):
+    for node in reversed(_statements(lesson)):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            return first, node.end_lineno or node.lineno
+            lines = solution_text(lesson).split("\n")[first - 1 : node.end_lineno]
+            return "".join(f"{line}\n" for line in lines)
     raise CourseError(f"해답에 `{name}` 정의가 없어요")
+
+
+@cache
+def _statements(lesson: str) -> Sequence[ast.stmt]:
+    return ast.parse(solution_text(lesson)).body
 
 
 def apply_edits(source: str, edits: Edits, owner: str) -> str | None:

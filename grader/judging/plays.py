@@ -30,6 +30,7 @@ class Plays:
         self._order = {way: number for number, way in enumerate(reference.ways)}
         self._tried: dict[tuple[str, frozenset[Way]], bool] = {}
         self._firsts: dict[str, dict[int, Way]] = {}
+        self._programs: dict[Ways, str | None] = {}
         cost = reference.exercise.driver.cost
         self._all = self._left = round(_PLAYS / cost)
         self._kept_back = self._for_the_end = round(_FOR_THE_END / cost)
@@ -120,7 +121,10 @@ class Plays:
         return self._runs[scenario] if scenario in self._wrong else self._its.solution(scenario)
 
     def _program(self, together: Iterable[Way]) -> str | None:
-        return self._its.program_of_all(self.sorted(together))
+        ways = self.sorted(together)
+        if ways not in self._programs:
+            self._programs[ways] = self._its.program_of_all(ways)
+        return self._programs[ways]
 
 
 def _common(run: Run, target: Run) -> int:

@@ -1,5 +1,6 @@
 """What a submission is compared with: the solution's and the known mistakes' runs, each made when first needed."""
 
+import re
 import types
 from collections import OrderedDict
 from functools import cached_property, lru_cache
@@ -18,6 +19,7 @@ _KEPT_RUNS = 300
 """Of the mistakes; some 10 KB each. A class's next submission mostly needs the same ones again."""
 _KEPT_REFERENCES = 32
 """More than the course has exercises: a class is graded with one seed, and tests take one exercise after the other."""
+_KEPT_LESSONS = 8
 
 
 class Reference:
@@ -29,7 +31,7 @@ class Reference:
         self.device = device
         self.plays = 0
         """How many scenarios were played so far."""
-        self._base = load_program(program_text(exercise.lesson), name=f"solution_{exercise.lesson}")
+        self._base = _solution(exercise.lesson)
         self._solutions: dict[str, Run] = {}
         self._loaded = 0
         self._programs: OrderedDict[str, Program] = OrderedDict()
@@ -127,7 +129,10 @@ class Reference:
             # A name of its own: a class is pickled by the name of its module, and two would take each other's place.
             self._loaded += 1
             module = types.ModuleType(f"mistake_{self._loaded}_of_{self.exercise.name}")
-            module.__dict__.update({k: v for k, v in self._base.names.items() if k != "__name__"})
+            words = set(
+                re.findall(r"\w+", source)
+            )  # all names of a lesson, for each program, would fill the memory
+            module.__dict__.update({k: v for k, v in self._base.names.items() if k in words - {"__name__"}})
             program = load_program(source, name=module.__name__, into=module)
             self._programs[source] = program
             if len(self._programs) > _KEPT_PROGRAMS:
@@ -140,6 +145,12 @@ def _parted(run: Run, broken_off: Run, atol: float) -> bool:
     """Whether what was played of a broken-off run is already enough to tell the two apart."""
     theta = run.arrays.get("theta")
     return theta is None or not follows(broken_off.arrays["theta"], theta, atol)
+
+
+@lru_cache(maxsize=_KEPT_LESSONS)
+def _solution(lesson: str) -> Program:
+    """The solution of a lesson, which its exercises share."""
+    return load_program(program_text(lesson), name=f"solution_{lesson}")
 
 
 @lru_cache(maxsize=_KEPT_REFERENCES)

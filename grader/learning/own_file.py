@@ -74,7 +74,7 @@ class OwnFile:
         """
         if not hasattr(os, "fork"):  # Windows
             return self._check_here(exercises, seed, device, meanwhile)
-        from grader.classroom import grading
+        from grader.classroom import one_submission
         from grader.classroom.run import GradingRun
 
         chosen = {exercise.name for exercise in exercises}
@@ -87,7 +87,7 @@ class OwnFile:
         run = GradingRun(
             self._course, tuple(lesson for lesson in lessons if lesson.exercises), seed, device, "none"
         )
-        return grading.grade_one(run, self.submission, meanwhile).told
+        return one_submission.grade_one(run, self.submission, meanwhile).told
 
     def _check_here(
         self,

@@ -16,7 +16,7 @@ from grader.observe.noted_calls import noted_calls, noted_prints, shadow
 from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
 from grader.observe.rounding import rounding_of_states
 from grader.observe.trace import MAX_EVENTS, Array, Event, Fact, Parameter, Run
-from grader.observe.values import as_number, settled, to_array, type_name
+from grader.observe.values import as_number, close, equal, settled, to_array, type_name
 
 _MAX_STATES = 2000  # a submission that loops must not fill the memory with its own states
 
@@ -182,7 +182,7 @@ class Recorder:
         if self._model is None or not self._keeps_states or len(self._states) >= _MAX_STATES:
             return
         vector = self._flatten(p for p in self._model.parameters())
-        if self._states and np.array_equal(self._states[-1], vector, equal_nan=True):
+        if self._states and equal(self._states[-1], vector):
             return
         self._states.append(vector)
         self._rates.append(self._learning_rates())
@@ -194,8 +194,7 @@ class Recorder:
         assert self._against is not None
         if row >= len(self._against) or self._against[row].shape != vector.shape:
             return False
-        atol = float(self._tolerance[row])
-        return np.allclose(vector, self._against[row], rtol=0.0, atol=atol, equal_nan=True)
+        return close(vector, self._against[row], atol=float(self._tolerance[row]))
 
     def modes(self, name: str = "모드") -> None:
         """Record as a fact which submodules are in train mode."""
@@ -306,9 +305,9 @@ class Recorder:
         """Where a forward pass finds the parameters: a row of the evidence `points`, None for the last state."""
         assert self._model is not None
         vector = self._flatten(p for p in self._model.parameters())
-        if np.array_equal(self._states[-1], vector, equal_nan=True) or len(self._points) >= _MAX_STATES:
+        if equal(self._states[-1], vector) or len(self._points) >= _MAX_STATES:
             return None
-        if not self._points or not np.array_equal(self._points[-1], vector, equal_nan=True):
+        if not self._points or not equal(self._points[-1], vector):
             self._points.append(vector)
         return len(self._points) - 1
 

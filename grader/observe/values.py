@@ -49,3 +49,17 @@ def to_array(value: Any) -> Array:
     if isinstance(value, Tensor):
         return value.detach().double().cpu().numpy().copy()
     return np.asarray(value, dtype=np.float64)
+
+
+def equal(one: Array, other: Array) -> bool:
+    """As `np.array_equal(…, equal_nan=True)`, which looks for NaN in every pair."""
+    return np.array_equal(one, other) or (
+        bool(np.isnan(one).any()) and np.array_equal(one, other, equal_nan=True)
+    )
+
+
+def close(one: Array, other: Array, *, atol: float) -> bool:
+    """As `np.allclose(…, rtol=0, equal_nan=True)`, which takes ten times as long where there is no NaN."""
+    return bool((np.abs(one - other) <= atol).all()) or np.allclose(
+        one, other, rtol=0.0, atol=atol, equal_nan=True
+    )

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,12 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
 
 def _drawn(draw: Callable[[Feedback], str], feedback: Feedback) -> str:
     """Draw the feedback; if this fails, draw it without its diagnosis, so that the class still gets its report."""
+    return _drawn_once(draw, replace(feedback, seconds=0.0))  # the time it took is not drawn
+
+
+@lru_cache(maxsize=500)
+def _drawn_once(draw: Callable[[Feedback], str], feedback: Feedback) -> str:
+    """What passed reads alike for most of a class, and drawing it takes longer than judging it."""
     try:
         return draw(feedback)
     except Exception:

@@ -15,7 +15,6 @@ from contextlib import suppress
 from typing import IO, NoReturn
 
 from grader.sandbox import bubblewrap
-from grader.sandbox.inside import server
 
 
 def can_fork(device: str) -> bool:
@@ -59,6 +58,8 @@ class ForkedServer:
 
 
 def _become_server(control: socket.socket, errors: IO[bytes], home: str, device: str) -> NoReturn:
+    from grader.sandbox.inside import server  # who forks has torch already; who starts a server does without
+
     try:
         os.setsid()  # Ctrl-C is the parent's
         os.chdir(home)

@@ -68,6 +68,7 @@ class Sandbox:
         *,
         lessons: Sequence[str],
         added: Sequence[str] = (),
+        ahead: Sequence[str] = (),
         once: bool = False,
     ) -> None:
         """Start the server; it warms up while others start.
@@ -78,8 +79,9 @@ class Sandbox:
             limits: of one exercise.
             lessons: names of the lessons' packages in `grader.exercises`.
             added: installed packages, as pip calls them, that submissions find beside those of the course.
+            ahead: modules that many submissions import, and the server for all of them.
             once: for one submission of one's own. Without isolation the server is then a fork of this process, where
-                that is safe; nothing is imported ahead that only some submissions need.
+                that is safe.
         """
         if kind not in ("auto", "bwrap", "none"):
             raise ValueError(f'kind must be "auto", "bwrap" or "none": {kind!r}')
@@ -96,11 +98,10 @@ class Sandbox:
         self._server: Server | None = self._begun()  # first: it imports torch while drivers are read here
         self._parcels = Parcels(lessons)
         self._setting = Setting(
-            imports=self._parcels.imported(),
+            imports=(*self._parcels.imported(), *ahead),
             device=device,
             isolate=self._isolate,
             keep=bubblewrap.below_tmp(),
-            ahead=not once,
         )
         self._server.prepare(self._setting)
 

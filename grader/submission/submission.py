@@ -1,5 +1,6 @@
 """Files -> Submission: what one student handed in, and which file holds each exercise."""
 
+import hashlib
 import os
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -28,6 +29,17 @@ class Submission:
     unreadable: tuple[Unreadable, ...] = ()
     notes: tuple[str, ...] = ()
     """Korean lines on what was passed over. Not on duplicates: see `duplicates`."""
+
+    @property
+    def digest(self) -> str:
+        """Fingerprint of what was handed in: a resumed run grades anew what has changed."""
+        state = hashlib.sha256()
+        for file in self.files:
+            broken = "\0".join(f"{problem.text}\0{problem.message}" for problem in file.problems)
+            state.update(f"{file.name}\0{file.text}\0{broken}\0".encode("utf-8", "surrogatepass"))
+        for unreadable in self.unreadable:
+            state.update(f"{unreadable.name}\0{unreadable.message}\0".encode("utf-8", "surrogatepass"))
+        return state.hexdigest()[:16]
 
     def source_for(self, name: str) -> SourceFile | None:
         """The last file that defines the exercise `name` or tries to in a cell that does not parse.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.classroom.grading import grade_one
+from grader.classroom.one_submission import grade_one
 from grader.classroom.run import GradingRun
 from grader.course_files import load_course
 from grader.feedback import ClassResult, SubmissionResult

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from grader.classroom.grading import digest
 from grader.classroom.journal import Journal, JournalError, refuse_inside
 from grader.classroom.run import GradingRun
 from grader.classroom.seal import Seal
@@ -49,7 +48,7 @@ def submissions(tmp_path: Path) -> Class:
 
 def graded(submission: Submission) -> SubmissionResult:
     """As the grading would make it: every kind of feedback, and the fingerprint of the files."""
-    return replace(samples.typical(submission.student), digest=digest(submission))
+    return replace(samples.typical(submission.student), digest=submission.digest)
 
 
 def opened(
@@ -146,7 +145,7 @@ def test_what_was_handed_in_again_is_graded_again(tmp_path: Path, submissions: C
     journal, _ = opened(tmp_path / "out", resume=True)
     assert journal.has(submissions[1])
     assert not journal.has(again)
-    better = replace(samples.passed_all(NAMES[1]), digest=digest(again))
+    better = replace(samples.passed_all(NAMES[1]), digest=again.digest)
     journal.add(better)
     assert journal.has(again)
     third, _ = opened(tmp_path / "out", resume=True)
@@ -255,7 +254,7 @@ def test_a_later_run_keeps_what_has_not_changed(tmp_path: Path, submissions: Cla
     journal, run = opened(tmp_path / "out", replace(RUN, seed=12345), changed_only=True)
     assert run == RUN
     assert [journal.has(s) for s in (submissions[0], again, submissions[2])] == [True, False, True]
-    journal.add(replace(samples.passed_all(NAMES[1]), digest=digest(again)))
+    journal.add(replace(samples.passed_all(NAMES[1]), digest=again.digest))
     assert [s.student for s in journal.result([submissions[0], again]).submissions] == list(NAMES[:2])
     journal.close()
     third, _ = opened(tmp_path / "out", changed_only=True)

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from grader.classroom.grading import grade_one
+from grader.classroom.one_submission import grade_one
 from grader.classroom.run import GradingRun
 from grader.course import Course, Lesson
 from grader.course_files import load_course

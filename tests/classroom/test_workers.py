@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.classroom import grading, workers
+from grader.classroom import grading, one_submission, workers
 from grader.classroom.grading import grade_class
 from grader.classroom.run import GradingRun
 from grader.classroom.workers import WorkerDied, results_here
@@ -254,7 +254,7 @@ def test_results_do_not_depend_on_who_is_first(handed_in: Class) -> None:
         *handed_in("broken", text="def train_step(:\n"),
     ]
     told: list[str] = []
-    here = grading.grade_one(RUN, submissions[1])
+    here = one_submission.grade_one(RUN, submissions[1])
     two = grade_class(RUN, submissions, lambda result: told.append(result.student))
     one = grade_class(replace(RUN, jobs=1), submissions[::-1], lambda result: None)
     assert timeless(two) == timeless(one[::-1])

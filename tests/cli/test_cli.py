@@ -18,7 +18,7 @@ import pytest
 
 import grader
 from grader import course_files
-from grader.classroom import grading
+from grader.classroom import grading, one_submission
 from grader.classroom.run import GradingRun
 from grader.cli.main import run
 from grader.course_files import load_course
@@ -99,7 +99,7 @@ def test_a_check_uses_the_seed_it_is_given(
 ) -> None:
     """Zero is a seed like any other; without one a file meets the same numbers as a notebook's cell."""
     runs: list[GradingRun] = []
-    monkeypatch.setattr(grading, "grade_one", stopping(runs))
+    monkeypatch.setattr(one_submission, "grade_one", stopping(runs))
     (tmp_path / "hw.py").write_text(RIGHT, encoding="utf-8")
     assert ended("check", str(tmp_path / "hw.py"), *chosen) == (2, "여기까지\n")
     assert [run.seed for run in runs] == [seed]
@@ -172,7 +172,7 @@ def test_only_what_has_changed_is_graded(
     def grade(run: GradingRun, handed_in: list[Submission], finished: Callable[..., None]) -> None:
         for submission in handed_in:
             graded.append(submission.student)
-            finished(grading.assess_submission(run, submission, {}))
+            finished(one_submission.assess_submission(run, submission, {}))
 
     monkeypatch.setattr(grading, "grade_class", grade)
     for name in ("kim", "lee"):

@@ -11,14 +11,14 @@ import pytest
 import torch
 from torch import nn
 
-from grader.exercises import drivers
+from grader.exercises import driver_modules, load_driver
 from grader.judging.judge import difference
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.submission.submission import read_submission
 from tests.places import ROOT
 
-EXERCISES = drivers("sam_accumulation")
+EXERCISES = driver_modules("sam_accumulation")
 SOLUTION = ROOT / "solutions" / "04_sam_accumulation" / "04_sam_accumulation.py"
 STEPS = 50
 BASES: dict[str, tuple[type[torch.optim.Optimizer], dict[str, float]]] = {
@@ -133,7 +133,7 @@ def test_a_published_class_passes_as_a_submission() -> None:
     """What is graded is behaviour: pytorch-optimizer's class, handed in as one's own, gets full marks."""
     pytest.importorskip("pytorch_optimizer", reason="pytorch-optimizer is not installed")
     wrapped = "from pytorch_optimizer import SAM as Published\n\n\nclass SAM(Published):\n    pass\n"
-    driver = EXERCISES["SAM"]
+    driver = load_driver("sam_accumulation", "SAM")
     programs = [load_program(wrapped, name="published"), load_program(_solution_text(), name="right")]
     try:
         for seed in range(3):

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from grader.classroom.grading import grade_one
+from grader.classroom.one_submission import grade_one
 from grader.classroom.run import GradingRun
 from grader.course_files import load_course
 from grader.judging.parsing import parsed

@@ -1,11 +1,11 @@
 """The five lines, and what is observed of them or of others in their place."""
 
-from grader.exercises import drivers
+from grader.exercises import driver_modules, load_driver
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Trace
 
-EXERCISES = drivers("five_line_step")
+EXERCISES = {name: load_driver("five_line_step", name) for name in driver_modules("five_line_step")}
 RIGHT = """
 def train_step(model, opt, loss_fn, xb, yb):
     opt.zero_grad()

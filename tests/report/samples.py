@@ -1,6 +1,7 @@
 """Feedback as a class really gets it, for the tests of `grader.report`: every status, hostile students."""
 
 from dataclasses import replace
+from functools import partial
 
 from grader.course import Course, Exercise, Lesson
 from grader.feedback import (
@@ -336,7 +337,16 @@ def _almost(student: str) -> SubmissionResult:
 def course() -> Course:
     """A course of one lesson whose drivers never run."""
     exercises = tuple(
-        Exercise(name=n, lesson="01", title=t, checks=(), hints=(), mistakes=(), driver=Driver(n), because="")
+        Exercise(
+            name=n,
+            lesson="01",
+            title=t,
+            checks=(),
+            hints=(),
+            mistakes=(),
+            load_driver=partial(Driver, n),
+            because="",
+        )
         for n, t in EXERCISES.items()
     )
     lesson = Lesson(

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from grader.classroom.grading import assess_submission
+from grader.classroom.one_submission import assess_submission
 from grader.classroom.run import GradingRun
 from grader.course_files import load_course
 from grader.submission import submission as reader

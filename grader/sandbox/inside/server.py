@@ -36,9 +36,6 @@ CONTROL_FD = 0
 _TICK = 0.05  # seconds between two looks at a child's memory and threads
 _PID = struct.Struct("i")
 _END = struct.Struct("id")  # wait status, processor seconds
-_STUDENTS_IMPORT = ("matplotlib.pyplot", "sklearn.datasets", "torch.utils.data")
-"""Imports at the top of most submissions: without these imports here, each submission would take a second longer."""
-
 _MAX_PROCESSES = 12
 """Bubblewrap's first process, server, keeper and child are 4; where seccomp works, there are never more."""
 
@@ -70,9 +67,12 @@ def _warm(setting: Setting) -> Prepared:
     gc.disable()  # what is imported stays: looking through it again and again takes a fifth of the time
     import torch
 
+    from grader.sandbox.inside.uncompiled import leave_the_compiler_out
+
     torch.set_num_threads(1)  # a forked child would wait for worker threads that only its parent has
+    leave_the_compiler_out()
     model = torch.nn.Linear(2, 1)
-    optimizer = torch.optim.AdamW(model.parameters())  # its first construction imports for a second
+    optimizer = torch.optim.AdamW(model.parameters())
     model(torch.ones(1, 2)).sum().backward()
     optimizer.step()
 
@@ -83,7 +83,7 @@ def _warm(setting: Setting) -> Prepared:
         importlib.import_module(module.name)
     trace.to_bytes(trace.Trace())
     _stand_in_for_lessons()
-    for name in (*setting.imports, *(_STUDENTS_IMPORT if setting.ahead else ())):
+    for name in setting.imports:
         with suppress(ImportError):
             importlib.import_module(name)
     originals = Originals()

@@ -9,11 +9,9 @@ class Setting:
     """How the server prepares, and what its children are kept from."""
 
     imports: Sequence[str]
-    """Modules that drivers import, once for all of them."""
+    """Modules that drivers and submissions import, once for all of them."""
     device: str
     isolate: bool
     """Inside bubblewrap: namespaces and filters for each child."""
     keep: Sequence[str]
     """Folders below /tmp that a child still needs when it gets a /tmp of its own."""
-    ahead: bool = True
-    """Whether to import what most submissions import, once for all of them."""

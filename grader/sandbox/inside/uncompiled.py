@@ -1,0 +1,98 @@
+"""Stands in for torch's compiler, which the first optimizer of a process would import: a second and 70 MB.
+
+All that an optimizer wants of it is to leave some functions alone and not to look into a step, and nothing is compiled
+here. Whoever asks for anything else of it gets the real one, from then on.
+"""
+
+import importlib
+import os
+import sys
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import torch
+
+
+class _Nothing:
+    """No module is one of these, as long as nothing is compiled."""
+
+
+def _as_it_is(function: Any = None, *_args: Any, **_kwargs: Any) -> Any:
+    return _as_it_is if function is None else function
+
+
+def _nothing(*_args: Any, **_kwargs: Any) -> None:
+    return None
+
+
+_KNOWN: dict[str, dict[str, Any]] = {
+    "torch._dynamo": {
+        "disable": _as_it_is,
+        "graph_break": _nothing,
+        "eval_frame": SimpleNamespace(OptimizedModule=_Nothing),  # accelerate asks whether a model is one
+    },
+    "torch._inductor": {},
+    "torch._inductor.config": {},  # `torch.use_deterministic_algorithms` leaves a note in it
+}
+"""What is asked of its modules without wanting it. A package stands before its parts."""
+
+
+class _StandIn(ModuleType):
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        parent, _, part = name.rpartition(".")
+        self.__path__ = [os.path.join(folder, part) for folder in sys.modules[parent].__path__]
+        vars(self).update(_KNOWN[name])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(_real(self.__name__), name)
+
+
+class _Parts:
+    """Finds the compiler's other modules (`import torch._dynamo.utils`), which come with the real one."""
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> ModuleSpec | None:
+        """The spec of a module that is there already; None for what is none of ours."""
+        package = ".".join(name.split(".")[:2])
+        if package in _KNOWN and isinstance(sys.modules.get(package), _StandIn):
+            _real(package)
+            if name in sys.modules:
+                return spec_from_loader(name, _Loaded(sys.modules[name]))  # type: ignore[arg-type]
+        return None
+
+
+class _Loaded:
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def create_module(self, _spec: ModuleSpec) -> ModuleType:
+        return self._module
+
+    def exec_module(self, _module: ModuleType) -> None:
+        """It has been executed."""
+
+
+def leave_the_compiler_out() -> None:
+    """From now on optimizers of this process do without it; where it is there already, nothing is changed."""
+    if any(name in sys.modules for name in _KNOWN):
+        return
+    for name in _KNOWN:
+        sys.modules[name] = _StandIn(name)
+        parent, _, part = name.rpartition(".")
+        setattr(sys.modules[parent], part, sys.modules[name])
+    sys.meta_path.insert(0, _Parts())
+
+
+def _real(name: str) -> ModuleType:
+    """The module itself, with which all that stands in for others goes too."""
+    for known in reversed(_KNOWN):
+        if isinstance(sys.modules.get(known), _StandIn):
+            del sys.modules[known]
+            parent, _, part = known.rpartition(".")
+            if parent == torch.__name__:  # who imports it puts the real one there
+                delattr(torch, part)
+    return importlib.import_module(name)

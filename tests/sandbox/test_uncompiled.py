@@ -1,0 +1,72 @@
+"""Torch's compiler stays out of a process that only trains, and is there for who asks for it."""
+
+import subprocess
+import sys
+
+import pytest
+
+BEGIN = """
+import sys
+import torch
+from grader.sandbox.inside.uncompiled import leave_the_compiler_out
+leave_the_compiler_out()
+weight = torch.nn.Parameter(torch.ones(3))
+def trained():
+    before = weight.detach().clone()
+    for make in (torch.optim.SGD, torch.optim.AdamW, torch.optim.Adagrad):
+        optimizer = make([weight], lr=0.1)
+        (weight**2).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return not torch.equal(weight, before)
+def without():
+    return "torch._dynamo.utils" not in sys.modules
+"""
+
+
+def ran(code: str, begin: str = BEGIN) -> None:
+    """In a process of its own: pytest's has the compiler already."""
+    done = subprocess.run([sys.executable, "-c", begin + code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_optimizers_and_accelerate_do_without_it() -> None:
+    ran("""
+assert trained() and without()
+torch.use_deterministic_algorithms(True)
+from accelerate import Accelerator
+assert isinstance(Accelerator(cpu=True).unwrap_model(torch.nn.Linear(1, 1)), torch.nn.Linear)
+assert without()
+""")
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        'assert torch.compile(lambda x: 2 * x, backend="eager")(torch.ones(1)).item() == 2',
+        "import torch._dynamo.config; assert torch._dynamo.config is sys.modules['torch._dynamo.config']",
+        "from torch._dynamo.utils import counters; assert counters is torch._dynamo.utils.counters",
+        "torch._dynamo.reset()",
+        "import torch._inductor.utils; torch._inductor.config.deterministic",
+        "from torch._inductor.compiler_bisector import CompilerBisector",
+    ],
+)
+def test_the_real_one_comes_where_it_is_asked_for(wanted: str) -> None:
+    ran(f"""
+assert trained() and without()
+{wanted}
+import torch._dynamo, torch._inductor
+for module in (torch._dynamo, torch._inductor, sys.modules["torch._inductor.config"]):
+    assert module is sys.modules[module.__name__] and module.__file__
+assert trained() and not without()
+""")
+
+
+def test_one_that_is_there_already_stays() -> None:
+    code = """
+import torch._dynamo as real
+from grader.sandbox.inside.uncompiled import leave_the_compiler_out
+leave_the_compiler_out()
+assert real is sys.modules["torch._dynamo"] and real.__file__
+"""
+    ran(code, begin="import sys\n")
