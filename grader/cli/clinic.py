@@ -36,7 +36,7 @@ def clinic(
     today = date.today()
     began = time.monotonic()
     if name is None and not real and (line := opening(today)):
-        say(line)
+        _tell(line)
     cases = visits(today, random.Random(), exercise=name, real=real, more=more)
     seen = 0
     while True:
@@ -50,7 +50,13 @@ def clinic(
         if not _treated(visit, folder):
             break
     for line in closing(today) if name is None and not real else ():
-        say(line)
+        _tell(line)
+
+
+def _tell(line: str) -> None:
+    from grader.report.text import prose
+
+    out.print(prose(line), soft_wrap=True)
 
 
 def _treated(visit: "Visit", folder: Path) -> bool:
@@ -75,7 +81,7 @@ def _treated(visit: "Visit", folder: Path) -> bool:
         else:
             said = _judged(visit, file)
         for line in said.lines:
-            say(line)
+            _tell(line)
         if said.over:
             return True
 
@@ -93,7 +99,7 @@ def _hand_out(visit: "Visit", folder: Path) -> Path:
         number += 1
     write_whole(file, visit.case.text)
     for line in visit.introduction:
-        say(line)
+        _tell(line)
     shown = Syntax(
         visit.case.text.rstrip(), "python", line_numbers=True, background_color="default", word_wrap=True
     )

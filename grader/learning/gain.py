@@ -1,4 +1,4 @@
-"""What a check has brought the learner: XP, a level, achievements, the time it took, and where to go on."""
+"""What a check or prediction has brought the learner: XP, a level, achievements, the time, and where to go on."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from grader.learning.road import next_exercise
 
 @dataclass(frozen=True)
 class Gain:
-    """Of one check, or of one case of the clinic."""
+    """Of one check, one case of the clinic or one prediction."""
 
     first: bool
     """Whether it is the exercise's first pass."""

@@ -9,7 +9,9 @@ import re
 
 from grader.course import CourseError, Prediction
 from grader.course_files import load_course
+from grader.learning.gain import brought
 from grader.learning.progress import Progress
+from grader.learning.rewards import standing
 from grader.plots import publish
 
 _TOLD: dict[str, str | None] = {}
@@ -79,13 +81,17 @@ def _verdict(asked: Prediction, measured: str | None) -> str:
             "아직 예측을 고르지 않아 까닭을 보여 주지 않습니다. "
             f"위에서 고르거나 {_example(asked)}처럼 적어 실행하세요."
         )
-    Progress.load().record_verdict(asked.id, chosen, answer)
+    learner = Progress.load()
+    before = standing(learner.history)
+    learner.record_verdict(asked.id, chosen, answer)
+    gain = " · ".join(brought(learner, before, first=False).lines)
     other = f" 강의를 만든 컴퓨터에서는 {asked.answer}였습니다." if answer != asked.answer else ""
     if chosen == answer:
-        return f"**예측 {chosen}, 결과 {answer}. 맞았습니다.**{other} {asked.because}"
-    reason = asked.wrong.get(chosen, "")
-    told = f"**예측 {chosen}, 결과 {answer}.**{other} {reason}".rstrip()
-    return f"{told}\n\n{asked.because}"
+        told = f"**예측 {chosen}, 결과 {answer}. 맞았습니다.**{other} {asked.because}"
+    else:
+        reason = asked.wrong.get(chosen, "")
+        told = f"**예측 {chosen}, 결과 {answer}.**{other} {reason}".rstrip() + f"\n\n{asked.because}"
+    return f"{told}\n\n{gain}".rstrip()
 
 
 def _earlier(asked: Prediction) -> str | None:

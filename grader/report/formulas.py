@@ -104,9 +104,9 @@ def recipe_sentence(recipe: Recipe) -> str:
     if extra and lacking and not there:
         return f"{_listed(lacking)}의 업데이트가 빠졌고, 그 자리에 {_listed(extra)}의 업데이트가 왔어요."
     if extra:
-        sentences.append(f"들어가지 말아야 할 {_listed(extra)}의 그레이디언트가 섞였어요.")
+        sentences.append(f"들어가지 말아야 할 그레이디언트({_listed(extra)})가 섞였어요.")
     if lacking:
-        sentences.append(f"{_listed(lacking)}의 그레이디언트가 빠졌어요.")
+        sentences.append(f"그레이디언트({_listed(lacking)})가 빠졌어요.")
     ratios = [g / e for _, g, e in there]
     if ratios and not _alike([1.0, *ratios]):
         if _alike(ratios):

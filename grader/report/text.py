@@ -49,7 +49,7 @@ def print_feedback(console: Console, feedback: Feedback) -> None:
 def print_standing(console: Console, lines: Iterable[str]) -> None:
     """Print lines about the learner's progress below a feedback."""
     for line in lines:
-        console.print(_indented(_prose(line)), highlight=False)
+        console.print(_indented(prose(line)), highlight=False)
 
 
 def hint_text(title: str, seen: Sequence[str], total: int) -> str:
@@ -73,26 +73,26 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         (words.mark_in_points(feedback, unit="점"), "bold"),
     )
     yield first
-    yield _indented(_prose(head.text, style))
+    yield _indented(prose(head.text, style))
     for choice in head.choices:
-        yield _indented(_prose(f"- {choice}"))
+        yield _indented(prose(f"- {choice}"))
     if head.body:
-        yield _indented(_prose(head.body))
+        yield _indented(prose(head.body))
     if feedback.because:
-        yield _indented(_prose(feedback.because))
+        yield _indented(prose(feedback.because))
     if feedback.status in ("failed", "error"):
         yield from _checks(feedback, width)
     yield from _place(feedback)
     pasted = feedback.diagnosis.pasted
     if pasted is not None:
         yield Text()
-        yield _indented(_prose(f"{pasted.title}. {pasted.explain}"))
-        yield _indented(_prose(f"→ {pasted.hint}"))
+        yield _indented(prose(f"{pasted.title}. {pasted.explain}"))
+        yield _indented(prose(f"→ {pasted.hint}"))
     mistakes = feedback.diagnosis.mistakes
     for number, named in enumerate(mistakes, start=1):
         yield from _mistake(named, number if len(mistakes) > 1 else None)
     for line in words.looks(feedback):
-        yield _indented(_prose(f"→ {line}"))
+        yield _indented(prose(f"→ {line}"))
     for more in (
         words.remembered(feedback),
         *words.repair(feedback),
@@ -102,19 +102,19 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     ):
         if more:
             yield Text()
-            yield _indented(_prose(more))
+            yield _indented(prose(more))
     step = words.next_step(feedback)
     if step:
-        yield _indented(_prose(step))
+        yield _indented(prose(step))
     yield from _evidence(feedback, width)
     for note in feedback.notes:
-        yield _indented(_prose(f"* {plain_text.one_line(note, 600)}"))
+        yield _indented(prose(f"* {plain_text.one_line(note, 600)}"))
     yield Text()
 
 
 def _checks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     """All on one line where they fit, else a line each."""
-    marked = [f"{'✓' if c.passed else '✗'} {c.title}" for c in feedback.checks]
+    marked = [f"{words.check_mark(c, feedback)} {c.title}" for c in feedback.checks]
     joined = "  ".join(marked)
     for line in [joined] if cell_len(joined) <= width - _INDENT else marked:
         yield _indented(Text(line))
@@ -141,10 +141,10 @@ def _mistake(named: Named, number: int | None) -> Iterable[RenderableType]:
     yield Text()
     if number is not None:
         place = words.mistake_place(named)
-        yield _indented(_prose(f"{number}. {words.either(named)}{f' ({place})' if place else ''}", "bold"))
-    yield _indented(_prose(named.explain))
+        yield _indented(prose(f"{number}. {words.either(named)}{f' ({place})' if place else ''}", "bold"))
+    yield _indented(prose(named.explain))
     if named.hint:
-        yield _indented(_prose(f"→ {named.hint}"))
+        yield _indented(prose(f"→ {named.hint}"))
 
 
 def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
@@ -162,10 +162,10 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         compared = diagnosis.yours and timeline.is_readable(pairs) and any(pair.differs for pair in pairs)
         yield _label("실행 순서 (≠ 한쪽에만 있는 것)" if compared else "실행 순서")
         if not diagnosis.yours:
-            yield _indented(_prose(words.NOTHING_HAPPENED), 2)
+            yield _indented(prose(words.NOTHING_HAPPENED), 2)
             yield _indented(Text(f"정답    {timeline.order_in_words(diagnosis.right)}"), 2)
         elif not diagnosis.right:
-            yield _indented(_prose(words.NOTHING_EXPECTED), 2)
+            yield _indented(prose(words.NOTHING_EXPECTED), 2)
             yield _indented(Text(f"내 코드 {timeline.order_in_words(diagnosis.yours)}"), 2)
         elif not timeline.is_readable(pairs):
             yield _indented(Text(f"내 코드 {timeline.order_in_words(diagnosis.yours)}"), 2)
@@ -174,7 +174,7 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
             for band in _timeline(pairs, width - 2 * _INDENT):
                 yield _indented(Text(band, no_wrap=True), 2)
         else:
-            yield _indented(_prose(words.SAME_ORDER), 2)
+            yield _indented(prose(words.SAME_ORDER), 2)
     if diagnosis.recipe is not None:
         yield from _recipe(diagnosis.recipe, width)
 
@@ -215,7 +215,7 @@ def _recipe(recipe: Recipe, width: int) -> Iterable[RenderableType]:
     if formulas.tells(recipe):
         yield from _bars(recipe, width)
     if residual:
-        yield _indented(_prose(residual), 2)
+        yield _indented(prose(residual), 2)
 
 
 def _bars(recipe: Recipe, width: int) -> Iterable[RenderableType]:
@@ -236,14 +236,15 @@ def _bars(recipe: Recipe, width: int) -> Iterable[RenderableType]:
             name = ""  # noqa: PLW2901 - named once for its two bars
     sentence = formulas.recipe_sentence(recipe)
     if sentence:
-        yield _indented(_prose(sentence), 2)
+        yield _indented(prose(sentence), 2)
 
 
 def _label(text: str) -> RenderableType:
     return Group(Text(), _indented(Text(text, _LABEL)))
 
 
-def _prose(text: str, style: str = "") -> Text:
+def prose(text: str, style: str = "") -> Text:
+    """A text in which code stands out."""
     out = Text(style=style)
     for piece, is_code in plain_text.split_code(plain_text.clean(text)):
         out.append(f"`{piece}`" if is_code else piece, "cyan" if is_code and not style else None)

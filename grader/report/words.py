@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.feedback import Feedback, FirstDifference, Named, RepairStep, Status
+from grader.feedback import CheckResult, Feedback, FirstDifference, Named, RepairStep, Status
 from grader.report.plain_text import clean, one_line, points
 
 MARKS: dict[Status, str] = {
@@ -102,6 +102,13 @@ def headline(feedback: Feedback) -> Headline:
     if feedback.error is not None and one_line(feedback.error, 600).startswith(rest):
         rest = ""
     return Headline(mark, first or STATUS_NAMES[feedback.status], rest)
+
+
+def check_mark(check: CheckResult, feedback: Feedback) -> str:
+    """What stands before a check; nothing has failed yet where the function is still empty."""
+    if check.passed:
+        return MARKS["passed"]
+    return MARKS["failed"] if feedback.begun else "·"
 
 
 def mark_in_points(feedback: Feedback, unit: str = "") -> str:

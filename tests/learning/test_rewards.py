@@ -227,7 +227,7 @@ def test_what_predictions_have_won_is_told_with_the_next_pass() -> None:
     wrong = Feedback("01", "fit", exercise.title, "failed", (), "")
     assert recorded_check(learner, wrong, "").lines == ()
     gain = recorded_check(learner, Feedback("01", "fit", exercise.title, "passed", (), ""), "")
-    assert [a.id for a in gain.achievements] == ["first-pass", "ten-predictions"]
+    assert [a.id for a in gain.achievements] == ["first-prediction", "first-pass", "ten-predictions"]
 
 
 def test_what_was_won_is_kept_when_its_rule_no_longer_holds() -> None:

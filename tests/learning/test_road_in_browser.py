@@ -81,6 +81,8 @@ def test_from_the_first_prediction_to_the_first_achievement(lab: Started, page: 
     experiment = lesson.run(lesson.cell(f'reveal("{ASKED.id}")'))
     shown(experiment, f"예측 {letter}, 결과 {ASKED.answer}.")
     shown(experiment, ASKED.because)
+    won = {one.id: one for one in load_rewards().achievements}
+    shown(experiment, f"새 업적 「{won['first-prediction'].title}」: {won['first-prediction'].text}")
 
     writing, checking = lesson.cell("def train_step("), lesson.cell("check(train_step)")
     lesson.write(writing, WRONG)
@@ -103,7 +105,6 @@ def test_from_the_first_prediction_to_the_first_achievement(lab: Started, page: 
     shown(card, "통과")
     shown(card, EXERCISE.because)
     shown(card, "XP")
-    won = {one.id: one for one in load_rewards().achievements}
     for id_ in ("first-pass", "mistake-overcome"):
         shown(card, f"새 업적 「{won[id_].title}」: {won[id_].text}")
     assert mistake.title.replace("`", "") not in card.inner_text()
@@ -135,4 +136,4 @@ def assert_written(home: Path) -> None:
     entry = told.exercise(EXERCISE.name)
     assert (entry.passed, entry.tries, entry.hints) == (True, 2, 1)
     assert told.mistakes[EXERCISE.name, MISTAKE].once_mastered
-    assert {"first-pass", "mistake-overcome"} <= told.achievements.keys()
+    assert {"first-prediction", "first-pass", "mistake-overcome"} <= told.achievements.keys()

@@ -34,6 +34,7 @@ def test_optimizers_and_accelerate_do_without_it() -> None:
     ran("""
 assert trained() and without()
 torch.use_deterministic_algorithms(True)
+assert torch.func.grad(lambda x: x**2)(torch.ones(())).item() == 2
 from accelerate import Accelerator
 assert isinstance(Accelerator(cpu=True).unwrap_model(torch.nn.Linear(1, 1)), torch.nn.Linear)
 assert without()
@@ -47,6 +48,7 @@ assert without()
         "import torch._dynamo.config; assert torch._dynamo.config is sys.modules['torch._dynamo.config']",
         "from torch._dynamo.utils import counters; assert counters is torch._dynamo.utils.counters",
         "torch._dynamo.reset()",
+        "assert torch._dynamo.eval_frame.innermost_fn",
         "import torch._inductor.utils; torch._inductor.config.deterministic",
         "from torch._inductor.compiler_bisector import CompilerBisector",
     ],
@@ -70,3 +72,22 @@ leave_the_compiler_out()
 assert real is sys.modules["torch._dynamo"] and real.__file__
 """
     ran(code, begin="import sys\n")
+
+
+@pytest.mark.parametrize(
+    "wanted", ["torch._dynamo.reset()", "import torch._inductor.utils", "torch.manual_seed(1)"]
+)
+def test_its_coming_is_nothing_that_a_submission_has_replaced(wanted: str) -> None:
+    """Importing it wraps functions of torch; what is kept of torch must be the same afterwards."""
+    ran(f"""
+from grader.sandbox.inside.originals import Originals
+assert trained()
+originals = Originals()
+originals.keep_libraries()
+assert originals.put_back() == []
+{wanted}
+assert trained()
+assert originals.put_back() == []
+torch.manual_seed = print
+assert originals.put_back() == ["torch.manual_seed"]
+""")

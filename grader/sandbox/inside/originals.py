@@ -13,6 +13,8 @@ from contextlib import suppress
 from operator import is_
 from typing import Any
 
+from grader.sandbox.inside.uncompiled import StandIn
+
 _OURS = "grader"
 _TORCH = (
     *("torch", "torch._tensor", "torch.random", "torch.serialization", "torch.nn.functional"),
@@ -65,7 +67,8 @@ class Originals:
         """Keep these too."""
         for owner in _owners(modules):
             _let_it_hook_its_step(owner)
-            self._kept.append((owner, dict(vars(owner))))
+            kept = {name: value for name, value in vars(owner).items() if not isinstance(value, StandIn)}
+            self._kept.append((owner, kept))
             if _is_ours(owner):
                 functions = [value for value in vars(owner).values() if isinstance(value, types.FunctionType)]
                 self._codes += [(function, function.__code__) for function in functions]
@@ -92,7 +95,7 @@ class Originals:
 
 def _put_back(owner: Owner, kept: dict[str, Any]) -> Iterator[str]:
     now = vars(owner)
-    if len(now) == len(kept) and all(map(is_, now.values(), kept.values())):
+    if now.keys() == kept.keys() and all(map(is_, now.values(), kept.values())):
         return
     for name, value in kept.items():
         if name not in _LEFT_BY_PYTHON and (name not in now or now[name] is not value):

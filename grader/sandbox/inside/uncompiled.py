@@ -7,9 +7,10 @@ here. Whoever asks for anything else of it gets the real one, from then on.
 import importlib
 import os
 import sys
+from contextlib import nullcontext
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -28,18 +29,18 @@ def _nothing(*_args: Any, **_kwargs: Any) -> None:
 
 
 _KNOWN: dict[str, dict[str, Any]] = {
-    "torch._dynamo": {
-        "disable": _as_it_is,
-        "graph_break": _nothing,
-        "eval_frame": SimpleNamespace(OptimizedModule=_Nothing),  # accelerate asks whether a model is one
-    },
+    "torch._dynamo": {"disable": _as_it_is, "graph_break": _nothing},
+    "torch._dynamo.compiled_autograd": {"_disable": nullcontext},  # around `torch.func.grad`
+    "torch._dynamo.eval_frame": {"OptimizedModule": _Nothing},  # accelerate asks whether a model is one
     "torch._inductor": {},
     "torch._inductor.config": {},  # `torch.use_deterministic_algorithms` leaves a note in it
 }
 """What is asked of its modules without wanting it. A package stands before its parts."""
 
 
-class _StandIn(ModuleType):
+class StandIn(ModuleType):
+    """A module of the compiler, of which nothing has been wanted yet."""
+
     def __init__(self, name: str) -> None:
         super().__init__(name)
         parent, _, part = name.rpartition(".")
@@ -58,7 +59,7 @@ class _Parts:
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> ModuleSpec | None:
         """The spec of a module that is there already; None for what is none of ours."""
         package = ".".join(name.split(".")[:2])
-        if package in _KNOWN and isinstance(sys.modules.get(package), _StandIn):
+        if package in _KNOWN and isinstance(sys.modules.get(package), StandIn):
             _real(package)
             if name in sys.modules:
                 return spec_from_loader(name, _Loaded(sys.modules[name]))  # type: ignore[arg-type]
@@ -81,7 +82,7 @@ def leave_the_compiler_out() -> None:
     if any(name in sys.modules for name in _KNOWN):
         return
     for name in _KNOWN:
-        sys.modules[name] = _StandIn(name)
+        sys.modules[name] = StandIn(name)
         parent, _, part = name.rpartition(".")
         setattr(sys.modules[parent], part, sys.modules[name])
     sys.meta_path.insert(0, _Parts())
@@ -90,9 +91,14 @@ def leave_the_compiler_out() -> None:
 def _real(name: str) -> ModuleType:
     """The module itself, with which all that stands in for others goes too."""
     for known in reversed(_KNOWN):
-        if isinstance(sys.modules.get(known), _StandIn):
+        if isinstance(sys.modules.get(known), StandIn):
             del sys.modules[known]
             parent, _, part = known.rpartition(".")
             if parent == torch.__name__:  # who imports it puts the real one there
                 delattr(torch, part)
-    return importlib.import_module(name)
+    before = dict(vars(torch))
+    found = importlib.import_module(name)
+    for known, value in before.items():  # it wraps `torch.manual_seed`: nothing that a submission has done
+        if vars(torch)[known] is not value:
+            setattr(torch, known, value)
+    return found
