@@ -3,6 +3,7 @@
 import os
 import secrets
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -10,24 +11,25 @@ class NotRegular(OSError):
     """A link, pipe, device or folder stands where a file was looked for."""
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_whole(path: Path, content: str | bytes | Iterable[str]) -> None:
     """Write through a temporary file beside it; folders that are missing are made.
 
     Whoever reads it finds the old content or the new, never half of it.
 
     Args:
         path: the file.
-        content: bytes as they are; text as UTF-8, its line ends as they are.
+        content: bytes as they are; text, whole or in parts, as UTF-8, its line ends as they are.
 
     Raises:
         OSError: it cannot be written; what was there before is still there.
     """
-    data = content.encode("utf-8") if isinstance(content, str) else content
+    parts = [content] if isinstance(content, str | bytes) else content
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{secrets.token_hex(6)}.tmp")
     try:
         with temporary.open("xb") as file:
-            file.write(data)
+            for part in parts:
+                file.write(part.encode("utf-8") if isinstance(part, str) else part)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -22,27 +22,21 @@ that the next submission will be forked from."""
 
 def grade_class(
     run: GradingRun, submissions: Sequence[Submission], finished: Callable[[SubmissionResult], None]
-) -> list[SubmissionResult]:
-    """Grade every submission and hand each result to `finished` as it comes, in the order they end.
+) -> None:
+    """Grade every submission and hand each result to `finished` as it comes, in the order they end; none is kept.
 
     `run.jobs` processes at once, here or on a Ray cluster, run the students' code in a sandbox each and judge it
     there. A process of its own each: the solution's and the mistakes' programs share torch's process-wide state.
-
-    Returns:
-        The results in the order of the submissions.
 
     Raises:
         SandboxUnavailable: the asked-for isolation cannot be had.
         WorkerDied: worker processes do not even start.
         ClusterError: the Ray cluster cannot be reached, or lost a machine too often.
     """
-    results: dict[str, SubmissionResult] = {}
     run = replace(run, ahead=_imported(submissions))
     with closing(_results(run, submissions)) as coming:
         for submission, result in coming:
-            results[submission.student] = result or _lost(run, submission)
-            finished(results[submission.student])
-    return [results[s.student] for s in submissions]
+            finished(result or _lost(run, submission))
 
 
 def _results(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from grader import __version__, exercises
+from grader.classroom.alike import Alike
 from grader.classroom.run import GradingRun
 from grader.classroom.seal import Seal
 from grader.errors import HanstepError
@@ -64,7 +65,8 @@ class Journal:
         self._path = path
         self._run = run
         self._sandbox = sandbox
-        self._done = dict(done)
+        self._alike = Alike()
+        self._done = {student: self._alike(result) for student, result in done.items()}
         self._writer = writer
 
     @classmethod
@@ -123,7 +125,7 @@ class Journal:
             OSError: it cannot be written (a full disk); what was kept before stays.
         """
         self._writer.write(result)
-        self._done[result.student] = result
+        self._done[result.student] = self._alike(result)
 
     def result(self, submissions: Sequence[Submission]) -> ClassResult:
         """The whole class in the order of the submissions."""

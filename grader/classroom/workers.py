@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # `get_ready` is called before anything else is imported
 Work = Callable[["GradingRun", "Submission", Sandbox], "SubmissionResult"]
 """What is done with each submission: a function at the top of a module, so that a worker finds it there."""
 
-_PRELOADED = ("grader.classroom.preloaded",)
+_PRELOADED = ("grader.classroom.outcomes",)
 """What is imported before workers are forked, while the parent reads what was handed in."""
 _MOST_MEMORY = 3 * 2**29
 """A worker that has come to hold more (1.5 GiB) is replaced, by one that has to play the mistakes anew."""

@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,20 +34,32 @@ class ResultsError(HanstepError):
 
 def to_json(result: ClassResult) -> str:
     """`results.json`: the same result gives the same bytes."""
+    return "".join(_pieces(result))
+
+
+def _pieces(result: ClassResult) -> Iterator[str]:
+    """The file in parts, a student in each: the whole of a large class would be a gigabyte of dictionaries."""
     document = {
         "schema": SCHEMA,
         "seed": result.seed,
         "device": result.device,
         "sandbox": result.sandbox,
-        "submissions": [submission_to_document(s) for s in result.submissions],
+        "submissions": [],
         "absent": [asdict(absent) for absent in result.absent],
     }
-    return dump(document) + "\n"
+    before, empty, after = dump(document).partition('"submissions": []')
+    yield before + empty.removesuffix("]")
+    for number, submission in enumerate(result.submissions):
+        yield ",\n  " if number else "\n  "
+        yield dump(submission_to_document(submission)).replace(
+            "\n", "\n  "
+        )  # a text has no line ends in JSON
+    yield ("\n " if result.submissions else "") + f"]{after}\n"
 
 
 def write_results(path: Path, result: ClassResult) -> None:
     """Write `results.json` so that a reader finds the old file or the new one, never half of one."""
-    write_whole(path, to_json(result))
+    write_whole(path, _pieces(result))
 
 
 def submission_to_document(submission: SubmissionResult) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from grader.classroom.cluster import ClusterError
-from grader.classroom.grading import grade_class
 from grader.classroom.run import GradingRun
 from grader.course_files import load_course
 from grader.feedback import SubmissionResult
 from grader.submission.submission import Submission, read_submission
+from tests.classroom.graded import graded
 from tests.classroom.timeless import timeless
 
 ray = pytest.importorskip("ray", reason="needs the extra `ray`")
@@ -60,8 +60,8 @@ def grading(address: str | None, jobs: int = 2) -> GradingRun:
 
 def test_the_same_results_as_here(cluster: Any, submissions: list[Submission]) -> None:
     told: list[str] = []
-    there = grade_class(grading(cluster.address), submissions, lambda result: told.append(result.student))
-    here = grade_class(grading(None), submissions, lambda result: None)
+    there = graded(grading(cluster.address), submissions, lambda result: told.append(result.student))
+    here = graded(grading(None), submissions)
     assert timeless(there) == timeless(here)
     assert sorted(told) == sorted(s.student for s in submissions)
     assert there[0].passed
@@ -76,8 +76,8 @@ def test_a_machine_that_dies_costs_nobody_a_result(cluster: Any, submissions: li
         if extra in cluster.list_all_nodes():
             cluster.remove_node(extra, allow_graceful=False)
 
-    there = grade_class(grading(cluster.address, jobs=3), many, unplug)
-    here = grade_class(grading(None), submissions, lambda result: None)
+    there = graded(grading(cluster.address, jobs=3), many, unplug)
+    here = graded(grading(None), submissions)
     assert timeless(there) == timeless(
         [replace(r, student=f"{r.student}-{n}") for n in range(4) for r in here]
     )
@@ -85,4 +85,4 @@ def test_a_machine_that_dies_costs_nobody_a_result(cluster: Any, submissions: li
 
 def test_no_cluster_is_told_in_korean(submissions: list[Submission]) -> None:
     with pytest.raises(ClusterError, match=r"연결하지 못했어요: 127\.0\.0\.1:9 .*ray start --head"):
-        grade_class(grading("127.0.0.1:9"), submissions, lambda result: None)
+        graded(grading("127.0.0.1:9"), submissions)

@@ -14,13 +14,13 @@ import pytest
 import torch
 
 from grader.classroom import grading, one_submission, workers
-from grader.classroom.grading import grade_class
 from grader.classroom.run import GradingRun
 from grader.classroom.workers import WorkerDied, results_here
 from grader.course_files import load_course
 from grader.sandbox.sandbox import Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.submission import Submission, read_submission
+from tests.classroom.graded import graded
 from tests.classroom.timeless import timeless
 
 COURSE = load_course()
@@ -133,7 +133,7 @@ def test_who_is_lost_is_told_so_and_keeps_no_points(
     handed_in: Class, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grading, "results_here", lambda run, handed_in, work: ((s, None) for s in handed_in))
-    (result,) = grade_class(RUN, handed_in("a"), lambda result: None)
+    (result,) = graded(RUN, handed_in("a"))
     step = next(f for f in result.feedbacks if f.exercise == "train_step")
     assert (step.status, step.file) == ("crashed", "a.py")
     assert "채점하던 프로세스가 두 번 죽었어요" in step.message
@@ -255,8 +255,8 @@ def test_results_do_not_depend_on_who_is_first(handed_in: Class) -> None:
     ]
     told: list[str] = []
     here = one_submission.grade_one(RUN, submissions[1])
-    two = grade_class(RUN, submissions, lambda result: told.append(result.student))
-    one = grade_class(replace(RUN, jobs=1), submissions[::-1], lambda result: None)
+    two = graded(RUN, submissions, lambda result: told.append(result.student))
+    one = graded(replace(RUN, jobs=1), submissions[::-1])
     assert timeless(two) == timeless(one[::-1])
     assert timeless(two[1:2]) == timeless([here])
     assert sorted(told) == sorted(s.student for s in submissions)

@@ -23,7 +23,7 @@ from grader.feedback import (
     SubmissionResult,
 )
 from grader.report.html import feedback_html
-from grader.report.results import from_json, to_json
+from grader.report.results import dump, from_json, to_json
 from tests.report import samples
 
 KINDS = samples.every_kind()
@@ -208,3 +208,13 @@ FEEDBACKS = st.builds(
 def test_whatever_a_feedback_says_comes_back(feedback: Feedback) -> None:
     """Any text, any status, any combination of parts: equal, not only alike."""
     assert back_from(feedback) == feedback
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_it_is_laid_out_like_one_document(count: int) -> None:
+    """It is written student by student, which nobody sees."""
+    students = tuple(
+        replace(samples.typical(f'a\n"submissions": []{n}'), notes=("\u2028",)) for n in range(count)
+    )
+    text = to_json(replace(samples.small_class(), submissions=students))
+    assert text == dump(json.loads(text)) + "\n"
