@@ -102,6 +102,8 @@ def test_a_figure_stands_on_the_ground_of_the_theme(ran: Any, theme: str) -> Non
     ground = ran.eval_on_selector(".jp-NotebookPanel-notebook", "e => getComputedStyle(e).backgroundColor")
     picture = ran.locator(".hanstep-figure img")
     picture.scroll_into_view_if_needed()
+    # Until it is decoded, its place is painted without it.
+    picture.evaluate("e => e.decode().then(() => new Promise(requestAnimationFrame))")
     image = Image.open(io.BytesIO(picture.screenshot())).convert("RGB")
     colors = {color: count for count, color in image.getcolors(maxcolors=image.width * image.height)}
     assert image.getpixel((3, 3)) == rgb(palette["panel"]) == tuple(map(int, re.findall(r"\d+", ground)))
