@@ -112,6 +112,7 @@ class Exercise:
     """From gentle to the answer, which is the last; a bonus task has none."""
     mistakes: tuple[Mistake, ...]
     load_driver: "Callable[[], Driver]" = field(compare=False, repr=False)
+    """Imports what tests it, and torch with that."""
     because: str
     """Told when it passes: what a right program does that wrong ones do not."""
     copies: tuple[Copy, ...] = ()

@@ -118,10 +118,11 @@ def _lesson(entry: _LessonEntry) -> Lesson:
     source = folder / f"{entry.name}.py"
     tagged = _TAG.findall(_read(source))
     described = {path.stem: path for path in folder.glob("*.toml") if path.name != _PREDICTIONS}
-    places = {
+    drivers = _driven(entry.name, entry.module)
+    places: Mapping[str, Collection[str]] = {
         f"{source}의 exercise 셀": tagged,
         f"{folder}의 TOML 파일": described,
-        f"grader/exercises/{entry.module}의 드라이버": _driven(entry.name, entry.module),
+        f"grader/exercises/{entry.module}의 드라이버": drivers,
     }
     odd = [
         f"{name}: {place}에 없어요"
@@ -131,7 +132,7 @@ def _lesson(entry: _LessonEntry) -> Lesson:
     ]
     if odd:
         raise CourseError(f"연습 문제 이름이 서로 달라요. {'. '.join(odd)}. 이름을 맞춰 주세요.")
-    exercises = tuple(_exercise(name, entry, described[name]) for name in tagged)
+    exercises = tuple(_exercise(name, entry.id, described[name], drivers[name]) for name in tagged)
     predictions = _predictions(folder / _PREDICTIONS, entry.id)
     return Lesson(
         entry.id, entry.name, entry.module, entry.title, entry.minutes, exercises, predictions, entry.needs
@@ -160,8 +161,8 @@ _TAG = re.compile(r'^# %%.*"exercise:(\w+)"', re.MULTILINE)
 """The notebook's order is the course's order."""
 
 
-def _driven(lesson: str, module: str) -> Collection[str]:
-    """Names of the exercises that have a driver."""
+def _driven(lesson: str, module: str) -> Mapping[str, str]:
+    """The module of each exercise that has a driver."""
     where = f"grader/exercises/{module}"
     try:
         return driver_modules(module)
@@ -175,7 +176,7 @@ def _driven(lesson: str, module: str) -> Collection[str]:
         ) from error
 
 
-def _exercise(name: str, entry: _LessonEntry, path: Path) -> Exercise:
+def _exercise(name: str, lesson: str, path: Path, driver: str) -> Exercise:
     document = _decoded(_read_toml(path), _ExerciseFile, str(path))
     if (document.kind == "bonus") == bool(document.hints):
         rule = "보너스 문제에는 힌트가 없어야 해요" if document.hints else "힌트가 하나도 없어요"
@@ -196,20 +197,20 @@ def _exercise(name: str, entry: _LessonEntry, path: Path) -> Exercise:
             )
     return Exercise(
         name,
-        entry.id,
+        lesson,
         document.title,
         checks,
         document.hints,
         mistakes,
-        partial(_driver, entry.module, name, path, checks),
+        partial(_driver, driver, path, checks),
         document.because,
         copies,
         document.kind,
     )
 
 
-def _driver(module: str, name: str, path: Path, checks: Sequence[Check]) -> "Driver":
-    driver = load_driver(module, name)
+def _driver(module: str, path: Path, checks: Sequence[Check]) -> "Driver":
+    driver = load_driver(module)
     _match_scenarios(path, checks, driver)
     return driver
 

@@ -198,7 +198,7 @@ def _open_bugs(course: Course, exercise: str | None) -> list[RealBug]:
         raise CommandError(f"{exercise}에는 실제로 있었던 버그가 아직 없어요. 있는 연습 문제: {known}")
     if not bugs:
         raise CommandError(
-            "실제로 있었던 버그는 그 연습 문제를 통과한 다음에 나와요. 먼저 하나를 통과해 보세요: grader next"
+            "실제로 있었던 버그는 그 연습 문제를 통과한 다음에 나와요. 먼저 하나를 통과해 보세요: `grader next`"
         )
     return sorted(bugs, key=lambda bug: bug.id in learner.history.real_bugs)
 
@@ -228,7 +228,8 @@ def closing(on: date, again: str = "grader clinic", more: str = "grader clinic -
     lines = []
     if not candidates(learner, course):
         lines.append(
-            "클리닉의 코드는 정답과 거의 같아서, 통과한 연습 문제에서만 꺼내요. 먼저 하나를 통과해 보세요: grader next"
+            "클리닉의 코드는 정답과 거의 같아서, 통과한 연습 문제에서만 꺼내요. "
+            "먼저 하나를 통과해 보세요: `grader next`"
         )
     elif plan.due or plan.fresh:
         lines.append(f"오늘 볼 것이 {len(plan.due) + plan.fresh}개 남았어요. 이어서 하려면: {again}")

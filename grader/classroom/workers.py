@@ -23,6 +23,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from grader.errors import HanstepError
+from grader.importing import uncollected
 from grader.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:  # `get_ready` is called before anything else is imported
@@ -228,8 +229,8 @@ def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
         from grader.classroom.outcomes import sandbox_of
 
         with sandbox_of(run) as sandbox:
-            # While the sandbox warms up:
-            from grader.classroom import one_submission, warm  # noqa: F401
+            with uncollected():  # while the sandbox warms up
+                from grader.classroom import one_submission, warm  # noqa: F401
 
             sandbox.wait_until_warm()
             connection.send(("started", None, 0, False))

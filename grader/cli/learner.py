@@ -24,8 +24,7 @@ def start(
     from grader.learning.start import open_lab, prepare
 
     prepare(folder, say)
-    say("JupyterLab을 열어요. 끝내려면 이 창에서 Ctrl-C를 두 번 누르세요.")
-    open_lab(folder, browser=browser)
+    open_lab(folder, say, browser=browser)
 
 
 def check(
@@ -84,9 +83,10 @@ def hint(name: Annotated[str, typer.Argument(help="연습 문제 이름")], data
     """다음 힌트를 하나 보여 줘요. 마지막 힌트가 정답이에요."""
     from grader.course_files import load_course
     from grader.learning import notebook
+    from grader.report.text import print_indented
 
     load_course().exercise(name)
-    out.print(notebook.hint(name).text, markup=False, highlight=False)
+    print_indented(out, notebook.hint(name).text)
 
 
 def update(folder: Annotated[Path, typer.Argument(help="레슨이 있는 폴더")] = Path("hanstep")) -> None:

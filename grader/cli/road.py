@@ -85,5 +85,4 @@ def next_(
     if place is None:
         place = places[0]
         prepare(place, say)
-    say("JupyterLab을 열어요. 끝내려면 이 창에서 Ctrl-C를 두 번 누르세요.")
-    open_lab(place, browser=browser)
+    open_lab(place, say, browser=browser)

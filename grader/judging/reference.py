@@ -129,10 +129,9 @@ class Reference:
             # A name of its own: a class is pickled by the name of its module, and two would take each other's place.
             self._loaded += 1
             module = types.ModuleType(f"mistake_{self._loaded}_of_{self.exercise.name}")
-            words = set(
-                re.findall(r"\w+", source)
-            )  # all names of a lesson, for each program, would fill the memory
-            module.__dict__.update({k: v for k, v in self._base.names.items() if k in words - {"__name__"}})
+            # All names of a lesson, for each program, would fill the memory.
+            mentioned = set(re.findall(r"\w+", source)) - {"__name__"}
+            module.__dict__.update({k: v for k, v in self._base.names.items() if k in mentioned})
             program = load_program(source, name=module.__name__, into=module)
             self._programs[source] = program
             if len(self._programs) > _KEPT_PROGRAMS:

@@ -9,6 +9,7 @@ from pathlib import Path
 from grader.course import Course, Exercise
 from grader.errors import CommandError, NothingToCheck
 from grader.feedback import Feedback
+from grader.importing import uncollected
 from grader.learning import SEED
 from grader.learning.here import checked_here
 from grader.submission.submission import Submission, read_submission
@@ -74,8 +75,9 @@ class OwnFile:
         """
         if not hasattr(os, "fork"):  # Windows
             return self._check_here(exercises, seed, device, meanwhile)
-        from grader.classroom import one_submission
-        from grader.classroom.run import GradingRun
+        with uncollected():
+            from grader.classroom import one_submission
+            from grader.classroom.run import GradingRun
 
         chosen = {exercise.name for exercise in exercises}
         lessons = (

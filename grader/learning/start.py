@@ -9,9 +9,11 @@ import os
 import shlex
 import subprocess
 import sys
+import webbrowser
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import quote
 
 from grader.cell_tags import exercise_of
@@ -54,26 +56,47 @@ def prepare(folder: Path, report: Report = print) -> list[Path]:
         ) from error
 
 
-def open_lab(folder: Path, *, browser: bool = True) -> NoReturn:
+def open_lab(folder: Path, report: Report = print, *, browser: bool = True) -> None:
     """Become JupyterLab on `folder`, opened at the first lesson that is not finished.
+
+    Where one serves the folder already, open the lesson there: two would write over each other's notebooks.
 
     Args:
         folder: the learner's folder.
-        browser: whether to open a browser; without one JupyterLab only prints its address.
+        report: gets a line on what is done.
+        browser: whether to open a browser; without one only the address is printed.
 
     Raises:
         StartError: JupyterLab is not installed, or the folder has no lesson.
     """
     if importlib.util.find_spec("jupyterlab") is None:
         raise StartError(f"JupyterLab이 없어요. 설치해 주세요: {sys.executable} -m pip install jupyterlab")
-    command = [*lab_command(folder, load_course()), *([] if browser else ["--no-browser"])]
+    course = load_course()
+    running = _address_of_running(folder, _first_page(folder, course))
+    if running is not None:
+        report(f"이 폴더를 연 JupyterLab이 이미 있어요: {running}")
+        if browser:
+            webbrowser.open(running)
+        return
+    command = [*lab_command(folder, course), *([] if browser else ["--no-browser"])]
+    report("JupyterLab을 열어요. 끝내려면 이 창에서 Ctrl-C를 두 번 누르세요.")
     if sys.platform == "win32":  # there exec returns to the prompt while the server still runs
         raise SystemExit(subprocess.call(command))
     os.execv(command[0], command)
 
 
-def lab_command(folder: Path, course: Course) -> list[str]:
-    """The command that opens JupyterLab on `folder`.
+def _address_of_running(folder: Path, page: str) -> str | None:
+    from jupyter_server.serverapp import list_running_servers
+
+    with suppress(OSError, ValueError, LookupError):  # what a server that was killed has left
+        for server in list_running_servers():  # of this user
+            if server["root_dir"] == str(folder.resolve()):
+                return f"{server['url'].rstrip('/')}{page}?token={quote(server['token'])}"
+    return None
+
+
+def _first_page(folder: Path, course: Course) -> str:
+    """The path at which JupyterLab shows the first lesson that is not finished.
 
     Raises:
         StartError: the folder has no lesson.
@@ -83,7 +106,16 @@ def lab_command(folder: Path, course: Course) -> list[str]:
         raise StartError(f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {folder}")
     following = next_exercise(Course(course.title, course.tagline, tuple(there)), Progress.load().passed)
     lesson = there[0] if following is None else course.lesson(following.lesson)
-    page = f"/lab/tree/{quote(lesson.notebook.name)}"
+    return f"/lab/tree/{quote(lesson.notebook.name)}"
+
+
+def lab_command(folder: Path, course: Course) -> list[str]:
+    """The command that opens JupyterLab on `folder`.
+
+    Raises:
+        StartError: the folder has no lesson.
+    """
+    page = _first_page(folder, course)
     command = [
         sys.executable,
         "-m",

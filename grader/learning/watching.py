@@ -12,7 +12,6 @@ from types import FrameType
 from typing import NoReturn
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from grader.course import Course, Exercise
@@ -24,7 +23,7 @@ from grader.learning.keys import pressed_keys
 from grader.learning.own_file import OwnFile, refuse_no_file
 from grader.learning.progress import Progress
 from grader.report.plain_text import without_code_marks
-from grader.report.text import hint_text, print_feedback, print_standing
+from grader.report.text import hint_text, print_feedback, print_indented, print_standing
 
 _LOOK_EVERY = 100
 """Milliseconds until a key or a save is noticed."""
@@ -213,7 +212,8 @@ class Watch:
             console.print(Text("이 파일의 연습 문제를 모두 통과했어요.", "bold green"))
             console.print()
         for text in self._below:
-            console.print(Padding(Text(text), (0, 0, 1, 2)))
+            print_indented(console, text, by=2)
+            console.print()
         if console.is_terminal:
             keys = "  ".join(f"{key} {name}" for key, name in _KEYS)
             console.print(Text(f"{keys}  · 저장하면 다시 확인해요", "dim"))

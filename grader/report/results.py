@@ -51,9 +51,8 @@ def _pieces(result: ClassResult) -> Iterator[str]:
     yield before + empty.removesuffix("]")
     for number, submission in enumerate(result.submissions):
         yield ",\n  " if number else "\n  "
-        yield dump(submission_to_document(submission)).replace(
-            "\n", "\n  "
-        )  # a text has no line ends in JSON
+        told = dump(submission_to_document(submission))
+        yield told.replace("\n", "\n  ")  # a text has no line ends in JSON
     yield ("\n " if result.submissions else "") + f"]{after}\n"
 
 

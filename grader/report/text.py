@@ -14,7 +14,7 @@ from grader.feedback import Feedback, Named, Recipe
 from grader.report import formulas, plain_text, timeline, words
 from grader.report.class_table import class_table
 
-__all__ = ["class_table", "feedback_text", "hint_text", "print_feedback", "print_standing"]
+__all__ = ["class_table", "feedback_text", "hint_text", "print_feedback", "print_indented", "print_standing"]
 
 _STYLES = {"passed": "bold green", "failed": "bold red", "error": "bold red", "missing": "bold"}
 _LABEL = "dim"
@@ -61,6 +61,13 @@ def hint_text(title: str, seen: Sequence[str], total: int) -> str:
         told = [line for line in dedent(text).strip().splitlines() if not line.startswith("```")]
         lines += [f"  {line}".rstrip() for line in told]
     return "\n".join(lines)
+
+
+def print_indented(console: Console, text: str, *, by: int = 0) -> None:
+    """Print lines unchanged, `by` cells further in; where one is too long it goes on below its own beginning."""
+    for line in text.splitlines():
+        own = len(line) - len(line.lstrip(" "))
+        console.print(Padding(Text(line.strip()), (0, 0, 0, by + own), expand=False))
 
 
 def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from grader.submission.cells import Cell, notebook_cells, percent_cells, without_magics
@@ -155,9 +155,15 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
         if unit.error is not None:
             problems.append(Problem(before + unit.error.line, str(unit.error), cell.text, cell.exercises))
         lines += without_others(unit.block, statements)
-        places += [Place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
+        places += [_place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
     text = "".join(f"{line}\n" for line in lines)
     return SourceFile(path, name, text, tuple(places), defines, tuple(problems), size)
+
+
+@lru_cache(maxsize=10_000)
+def _place(cell: int | None, line: int) -> Place:
+    """The same object for all files: a class of thousands has most of its places in common."""
+    return Place(cell, line)
 
 
 def carried_names(cells: Sequence[Cell], exercises: Collection[str]) -> set[str]:

@@ -372,7 +372,7 @@ def test_next_opens_the_lessons_wherever_they_are(
     from grader.learning import start
 
     opened: list[Path] = []
-    monkeypatch.setattr(start, "open_lab", lambda folder, browser: opened.append(folder.resolve()))
+    monkeypatch.setattr(start, "open_lab", lambda folder, report, browser: opened.append(folder.resolve()))
     monkeypatch.chdir(tmp_path)
     lessons = tmp_path / ("mine" if where == "named" else "hanstep")
     if where != "nothing yet":

@@ -133,7 +133,7 @@ def test_a_published_class_passes_as_a_submission() -> None:
     """What is graded is behaviour: pytorch-optimizer's class, handed in as one's own, gets full marks."""
     pytest.importorskip("pytorch_optimizer", reason="pytorch-optimizer is not installed")
     wrapped = "from pytorch_optimizer import SAM as Published\n\n\nclass SAM(Published):\n    pass\n"
-    driver = load_driver("sam_accumulation", "SAM")
+    driver = load_driver(EXERCISES["SAM"])
     programs = [load_program(wrapped, name="published"), load_program(_solution_text(), name="right")]
     try:
         for seed in range(3):

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.exercises import load_driver
+from grader.exercises import driver_modules, load_driver
 from grader.judging.edits import solution_text
 from grader.judging.recipe import recover_recipe
 from grader.observe.play import Env, play
@@ -28,7 +28,7 @@ def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None
 
 
 def recipe_of(source: str, update: int = 1, exercise: str = "accumulate", seed: int = 5):  # type: ignore[no-untyped-def]
-    driver = load_driver("five_line_step", exercise)
+    driver = load_driver(driver_modules("five_line_step")[exercise])
     runs = []
     for text in (source, solution_text("01")):
         program = load_program(text)
@@ -87,7 +87,7 @@ def sam_accumulate(model, sam, loss_fn, micro_batches, accum_steps, *, max_norm=
 
 
 def sam_recipe_of(second: str, clear: str = "True"):  # type: ignore[no-untyped-def]
-    driver, runs = load_driver("sam_accumulation", "sam_accumulate"), []
+    driver, runs = load_driver(driver_modules("sam_accumulation")["sam_accumulate"]), []
     for parts in ({"second": second, "clear": clear}, {"second": "window", "clear": "True"}):
         program = load_program(SAM_ACCUMULATE.format(**parts))
         runs.append(play(driver, program, seed=5, only=["sgd"]).runs["sgd"])

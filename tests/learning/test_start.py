@@ -11,7 +11,7 @@ import pytest
 from grader import paths
 from grader.course import Course, CourseError, Exercise, Lesson
 from grader.learning.progress import Progress
-from grader.learning.start import StartError, lab_command, prepare, reset
+from grader.learning.start import StartError, lab_command, open_lab, prepare, reset
 from grader.observe.play import Driver
 
 AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -171,6 +171,23 @@ def test_lab_opens_at_the_first_unfinished_lesson(course: Course, folder: Path) 
     assert f"--ServerApp.root_dir={folder.resolve()}" in command
     assert command[:3] == [sys.executable, "-m", "jupyterlab"]
     assert ("--allow-root" in command) == AS_ROOT
+
+
+@pytest.mark.parametrize("browser", [True, False])
+def test_a_lab_that_serves_the_folder_already_is_used(
+    course: Course, folder: Path, monkeypatch: pytest.MonkeyPatch, browser: bool
+) -> None:
+    """Two would write over each other's notebooks."""
+    prepare(folder, lambda _: None)
+    elsewhere = {"root_dir": str(folder.parent), "url": "http://localhost:8888/", "token": "theirs"}
+    here = {"root_dir": str(folder.resolve()), "url": "http://localhost:8889/", "token": "mine"}
+    monkeypatch.setattr("jupyter_server.serverapp.list_running_servers", lambda: iter([elsewhere, here]))
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    _, said = told(lambda report: open_lab(folder, report, browser=browser))
+    address = "http://localhost:8889/lab/tree/01_add.ipynb?token=mine"
+    assert said == f"이 폴더를 연 JupyterLab이 이미 있어요: {address}"
+    assert opened == [address] * browser
 
 
 @pytest.mark.parametrize("place", ["folder", "file", "parent"])

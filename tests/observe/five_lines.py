@@ -5,7 +5,7 @@ from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Trace
 
-EXERCISES = {name: load_driver("five_line_step", name) for name in driver_modules("five_line_step")}
+EXERCISES = {name: load_driver(module) for name, module in driver_modules("five_line_step").items()}
 RIGHT = """
 def train_step(model, opt, loss_fn, xb, yb):
     opt.zero_grad()

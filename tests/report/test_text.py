@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from grader.report import formulas
-from grader.report.text import feedback_text, print_feedback
+from grader.report.text import feedback_text, print_feedback, print_indented
 from tests.report import samples
 
 KINDS = samples.every_kind()
@@ -63,3 +63,14 @@ def test_text_and_card_tell_the_same() -> None:
         assert told in text
     assert formulas.recipe_line(feedback.diagnosis.recipe) in text  # type: ignore[arg-type]
     assert "≠zero_grad forward backward step" in text
+
+
+def test_a_long_line_goes_on_below_its_own_beginning() -> None:
+    out = io.StringIO()
+    print_indented(Console(file=out, width=24), "머리\n  다섯 줄의 순서를 확인해 보세요\n    x = 1", by=2)
+    assert [line.rstrip() for line in out.getvalue().splitlines()] == [
+        "  머리",
+        "    다섯 줄의 순서를",
+        "    확인해 보세요",
+        "      x = 1",
+    ]

@@ -33,6 +33,10 @@ ATTACKS_EXPECTED = {
     # Putting its own in the place of what it is observed with.
     "patches_torch": Expected(),
     "patches_torch_while_it_runs": Expected(says=r"RuntimeError: .*`Linear.forward`, `SGD.step`"),
+    "changes_functions_within": Expected(),
+    "changes_functions_while_they_run": Expected(
+        says=r"RuntimeError: .*`torch._dynamo.graph_break`, `Linear.forward`, `.*step`, `Optimizer.zero_grad`"
+    ),
     "hooks_every_module": Expected(says=r"RuntimeError: .*`_global_forward_hooks`, `Everything`"),
     "imports_a_ready_made_answer": Expected(says=r"LookupError: found: \[\] of \d\d+ packages"),
     "reads_canary": Expected(says=r"FileNotFoundError: .*canary"),

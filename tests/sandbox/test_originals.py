@@ -18,6 +18,18 @@ import torch
 def helper():
     return 1
 
+def around(function):
+    def inner():
+        return function()
+    return inner
+
+@around
+def wrapped():
+    return 1
+
+def defaulted(first=1, *, second=1):
+    return first * second
+
 class Base:
     def shared(self):
         return 1
@@ -26,6 +38,9 @@ class Thing(Base):
     number = 3
     def own(self):
         return 2
+    @staticmethod
+    def made():
+        return 1
 
 class Stepping(torch.optim.SGD):
     def step(self, closure=None):
@@ -49,6 +64,13 @@ def originals(module: types.ModuleType) -> Originals:
     return kept
 
 
+def test_what_was_swapped_and_swapped_back_is_named(originals: Originals, module: Any) -> None:
+    own = module.helper.__code__
+    swap_code(module)
+    module.helper.__code__ = own
+    assert originals.put_back() == ["helper"]
+
+
 def swap_code(module: types.ModuleType) -> None:
     module.helper.__code__ = (lambda: 2).__code__
 
@@ -60,6 +82,11 @@ REPLACED: dict[str, Callable[[Any], None]] = {
     "Thing.shared": lambda m: setattr(m.Thing, "shared", lambda self: 5),
     "Stepping.__init__": lambda m: setattr(m.Stepping, "__init__", lambda self, *a, **k: None),
     "helper": swap_code,
+    "defaulted": lambda m: setattr(m.defaulted, "__defaults__", (2,)),
+    "defaulted ": lambda m: m.defaulted.__kwdefaults__.update(second=2),
+    "around.<locals>.inner": lambda m: setattr(m.wrapped.__closure__[0], "cell_contents", lambda: 2),
+    "wrapped": lambda m: setattr(m.wrapped.__closure__[0].cell_contents, "__code__", (lambda: 2).__code__),
+    "Thing.made": lambda m: setattr(m.Thing.made, "__code__", (lambda: 2).__code__),
 }
 
 
@@ -68,9 +95,9 @@ def test_it_is_put_back_and_named(
     originals: Originals, module: Any, name: str, act: Callable[[Any], None]
 ) -> None:
     act(module)
-    assert originals.put_back() == [name]
+    assert originals.put_back() == [name.strip()]
     assert originals.put_back() == []
-    assert module.helper() == 1
+    assert module.helper() == module.wrapped() == module.defaulted() == module.Thing.made() == 1
     assert (module.Thing().shared(), module.Thing().own(), module.Thing.number) == (1, 2, 3)
 
 

@@ -165,7 +165,8 @@ def top_of(sandbox: Sandbox) -> int | None:
 def descendants_in_time(pid: int | None, count: int) -> list[int]:
     assert pid is not None
     deadline = time.monotonic() + 60
-    while len(found := descendants(pid)) < count and time.monotonic() < deadline:
+    # What was killed just now may still wait for its new parent to take note of it.
+    while len(found := [p for p in descendants(pid) if alive(p)]) < count and time.monotonic() < deadline:
         time.sleep(0.02)
     assert len(found) == count
     return found

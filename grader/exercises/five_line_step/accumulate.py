@@ -31,7 +31,7 @@ from grader.exercises.fixtures.precision import record_precision
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.wording import called_with
 
-driver = Driver("accumulate")
+driver = Driver("accumulate", cost=1.15)
 
 MICRO = 5
 """Samples in every micro-batch: equal, so that concatenating a window is as right as looping over it. No window has as

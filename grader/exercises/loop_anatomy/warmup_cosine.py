@@ -6,7 +6,7 @@ from grader.exercises.fixtures.classifiers import mlp, two_groups
 from grader.exercises.loop_anatomy._drawing import drawn_number
 from grader.observe.play import Driver, Stage
 
-driver = Driver("warmup_cosine")
+driver = Driver("warmup_cosine", cost=2)
 
 
 def _rates(

@@ -24,7 +24,7 @@ from grader.exercises.sam_accumulation._window_runs import WindowRun
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import items_of, type_name
 
-driver = Driver("sam_accumulate")
+driver = Driver("sam_accumulate", cost=1.5)
 
 _MICRO = 3
 """Samples in every micro-batch: equal, so that concatenating a window is as right as looping over it."""

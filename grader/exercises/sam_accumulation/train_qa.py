@@ -24,7 +24,7 @@ from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATO
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
 
-driver = Driver("train_qa", cost=1.6)
+driver = Driver("train_qa", cost=1.8)
 
 _NO_CLIP = 1e3
 """A limit no gradient reaches."""

@@ -80,6 +80,7 @@ def _perform(channel: socket.socket, prepared: Prepared, device: str) -> None:
     broken: BaseException | None = None
     modules, originals = prepared.modules, prepared.originals
     drivers: dict[str, Any] = {}
+    as_it_was = False  # whether nothing of the submission has run since all was put back
     frames.send(channel, {"event": "ready"})
     watch_for(
         program.filename,
@@ -89,13 +90,15 @@ def _perform(channel: socket.socket, prepared: Prepared, device: str) -> None:
     while True:
         header, source, _ = frames.receive(channel)
         if header["op"] == "bring":
-            originals.put_back()
+            if not as_it_was:
+                originals.put_back()
+            as_it_was = True
             drivers[header["exercise"]], unpacked = modules.unpack(source)
             originals.keep(unpacked)
             continue
         _limit_processor_time(header.get("cpu_seconds", 0.0))
         if header["op"] == "load" or source:
-            broken = None
+            broken, as_it_was = None, False
             try:
                 program = load_program(source.decode("utf-8", "surrogatepass"))
             except BaseException as error:
@@ -109,9 +112,12 @@ def _perform(channel: socket.socket, prepared: Prepared, device: str) -> None:
         else:
             try:
                 only, seed = header.get("only"), header["seed"]
-                originals.put_back()
+                if not as_it_was:
+                    originals.put_back()
+                as_it_was = False
                 trace = play(drivers[name], program, seed=seed, device=device, only=only)
                 changed = originals.put_back()
+                as_it_was = True
                 blob = to_bytes(Trace(load_failure=_replaced(changed)) if changed else trace)
             except BaseException as error:
                 blob = failed(error)

@@ -13,6 +13,8 @@ from contextlib import suppress
 from operator import is_
 from typing import Any
 
+from grader.sandbox.inside import uncompiled
+from grader.sandbox.inside.functions import Functions
 from grader.sandbox.inside.uncompiled import StandIn
 
 _OURS = "grader"
@@ -24,6 +26,21 @@ _TORCH = (
 )
 _TORCH_FAMILIES = ("torch.nn.modules", "torch.optim")
 _OTHERS = ("builtins", "random", "math", "copy", "numpy", "numpy.random")
+_CALLED = (
+    *(
+        "torch._compile",
+        "torch._utils",
+        "torch.functional",
+        "torch.nn.init",
+        "torch.nn._reduction",
+        "torch.storage",
+    ),
+    *("torch.autograd.function", "torch.autograd.graph", "torch.autograd.profiler", "torch.compiler"),
+    *("torch.overrides", "torch.utils._contextlib", "torch.utils._foreach_utils"),
+    *("torch.utils.data._utils.collate", "torch.utils.data._utils.fetch", "contextlib"),
+    "grader.sandbox.inside.uncompiled",
+)
+"""What those call in their turn. Of the modules only functions and classes are kept: they change their other values."""
 _LEFT_BY_PYTHON = {"__slotnames__", "__doc__"}
 """`copy` and `pickle` note the first in a class."""
 
@@ -43,11 +60,12 @@ Owner = types.ModuleType | type
 
 
 class Originals:
-    """The attributes of modules, and of the classes that are defined in them, at the time they were kept."""
+    """The attributes of modules and of the classes that are defined in them, and what their functions consist of."""
 
     def __init__(self) -> None:
         self._kept: list[tuple[Owner, dict[str, Any]]] = []
-        self._codes: list[tuple[types.FunctionType, types.CodeType]] = []
+        self._functions = Functions()
+        sys.addaudithook(self._functions.notice)
         self._hooks: dict[str, Any] = {}
 
     def keep_libraries(self) -> None:
@@ -57,21 +75,23 @@ class Originals:
         """
         for name in (*_TORCH, *_OTHERS):
             self.keep([importlib.import_module(name)])
+        self.keep((importlib.import_module(name) for name in _CALLED), only_what_is_called=True)
         for module in (sys.modules["torch.nn.modules.module"], sys.modules["torch.optim.optimizer"]):
             self._hooks |= {name: value for name, value in vars(module).items() if name in _GLOBAL_HOOKS}
         for name, module in list(sys.modules.items()):
             if name.startswith(_TORCH_FAMILIES) or name.startswith(f"{_OURS}.observe"):
                 self.keep([module])
 
-    def keep(self, modules: Iterable[types.ModuleType]) -> None:
-        """Keep these too."""
+    def keep(self, modules: Iterable[types.ModuleType], *, only_what_is_called: bool = False) -> None:
+        """Keep these too, of the modules themselves only functions and classes if asked to."""
         for owner in _owners(modules):
             _let_it_hook_its_step(owner)
             kept = {name: value for name, value in vars(owner).items() if not isinstance(value, StandIn)}
+            if only_what_is_called and isinstance(owner, types.ModuleType):
+                kept = {name: value for name, value in kept.items() if isinstance(value, _CALLABLE)}
             self._kept.append((owner, kept))
-            if _is_ours(owner):
-                functions = [value for value in vars(owner).values() if isinstance(value, types.FunctionType)]
-                self._codes += [(function, function.__code__) for function in functions]
+            for value in kept.values():
+                self._functions.keep(value)
 
     def put_back(self) -> list[str]:
         """Make everything as it was; names of what was not."""
@@ -85,11 +105,7 @@ class Originals:
         changed += [name for name in self._hooks if self._hooks[name]]
         for hooks in self._hooks.values():
             hooks.clear()
-        changed += _leave_modes()
-        for function, code in self._codes:
-            if function.__code__ is not code:
-                function.__code__ = code
-                changed.append(function.__qualname__)
+        changed += [*_leave_modes(), *uncompiled.put_back(), *self._functions.put_back()]
         return changed
 
 
@@ -118,6 +134,8 @@ def _owners(modules: Iterable[types.ModuleType]) -> Iterator[Owner]:
 def _can_change(cls: type) -> bool:
     return bool(cls.__flags__ & _HEAP_TYPE)
 
+
+_CALLABLE = (types.FunctionType, types.BuiltinFunctionType, type)
 
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made by a `class` statement
 

@@ -86,6 +86,32 @@ def leave_the_compiler_out() -> None:
         parent, _, part = name.rpartition(".")
         setattr(sys.modules[parent], part, sys.modules[name])
     sys.meta_path.insert(0, _Parts())
+    _remember()
+
+
+def put_back() -> list[str]:
+    """Let optimizers ask whom they would have asked, the real compiler once it has come; names of what was replaced."""
+    replaced = []
+    for name, (module, asked) in _asked.items():
+        parent, _, part = name.rpartition(".")
+        found_by = ((sys.modules, name, module), (vars(sys.modules[parent]), part, module))
+        for holder, key, value in (*found_by, *((vars(module), *one) for one in asked.items())):
+            if holder.get(key) is not value:
+                holder[key] = value
+                replaced.append(f"{name}.{key}")
+    return replaced
+
+
+def _remember() -> None:
+    _asked.clear()
+    for name, asked in _KNOWN.items():
+        if name in sys.modules:
+            module = sys.modules[name]
+            _asked[name] = module, {key: vars(module)[key] for key in asked}
+
+
+_asked: dict[str, tuple[ModuleType, dict[str, Any]]] = {}
+"""Each module that is there, and what is asked of it."""
 
 
 def _real(name: str) -> ModuleType:
@@ -101,4 +127,5 @@ def _real(name: str) -> ModuleType:
     for known, value in before.items():  # it wraps `torch.manual_seed`: nothing that a submission has done
         if vars(torch)[known] is not value:
             setattr(torch, known, value)
+    _remember()
     return found
