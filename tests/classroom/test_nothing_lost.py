@@ -16,7 +16,10 @@ import pytest
 from tests.places import ROOT
 from tests.sandbox.processes import command, descendants, left_of
 
-STUDENTS, KILLS = 200, 20
+KILLS, ROOM = 20, 10
+"""Each kill comes before `ROOM` more results are there, however fast the machine is."""
+STUDENTS = KILLS * ROOM + 40
+"""Forty more: between a look at the results and the kill some more may come."""
 PROGRAMS = (
     "def add_gradient(model, loss_fn, xb, yb, weight):\n    return {number}.0\n",
     "def zero_gradients(model):\n    for p in model.parameters():\n        p.grad = None\n    return {number}\n",
@@ -99,10 +102,13 @@ def test_killed_at_random_moments_the_class_gets_the_same_results(tmp_path: Path
         broken.begin()
         while broken.process is not None and broken.process.poll() is None and kills < KILLS:
             # Some results later: who was in hand when a worker died twice has crashed. Or while it starts.
-            until = broken.done + choose.randint(3, 2 * STUDENTS // KILLS - 3) if broken.done > 1 else 0
+            started, last = broken.done > 1, (kills + 1) * ROOM
+            until = min(broken.done + choose.randint(3, ROOM - 3), last) if started else 0
             while broken.process.poll() is None and broken.done < until:
                 time.sleep(0.01)
-            time.sleep(choose.uniform(0, 0.5 if broken.done > 1 else 5))
+            moment = time.monotonic() + choose.uniform(0, 0.5 if started else 5)
+            while time.monotonic() < moment and broken.done < last:
+                time.sleep(0.01)
             victims = broken.victims(choose.choice(("grader", "worker", "server", "server")))
             with suppress(ProcessLookupError, IndexError):
                 os.kill(choose.choice(victims), signal.SIGKILL)
