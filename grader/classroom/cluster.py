@@ -9,7 +9,7 @@ import logging
 import os
 import socket
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from typing import Any
 
 from grader.classroom.outcomes import sandbox_of
@@ -46,7 +46,7 @@ class _Worker:
 
 
 def results_there(
-    run: GradingRun, submissions: Sequence[Submission], work: Work
+    run: GradingRun, submissions: deque[Submission], work: Work
 ) -> Generator[tuple[Submission, SubmissionResult]]:
     """Every submission with its result, in the order they end.
 
@@ -55,7 +55,7 @@ def results_there(
     Args:
         run: `run.ray` is an address as `ray.init` takes it (`auto`, `10.0.0.5:6379`, `ray://…`), or `local` for
             a cluster of this machine alone.
-        submissions: what was handed in.
+        submissions: what was handed in; empty in the end, so that their texts are not held until then.
         work: what is done with each, there.
 
     Raises:
@@ -67,11 +67,12 @@ def results_there(
         actor = ray.remote(num_cpus=1, num_gpus=_gpu_share(ray, run))(_Worker)
         count = max(1, min(run.jobs, len(submissions), int(ray.cluster_resources().get("CPU", 1))))
         idle = deque(actor.remote(run, work) for _ in range(count))
-        queue = deque((submission, _TRIES) for submission in submissions)
+        again: deque[tuple[Submission, int]] = deque()
         running: dict[Any, tuple[Submission, int, Any]] = {}
-        while queue or running:
-            while queue and idle:
-                worker, (submission, tries) = idle.popleft(), queue.popleft()
+        while submissions or again or running:
+            while (again or submissions) and idle:
+                worker = idle.popleft()
+                submission, tries = again.popleft() if again else (submissions.popleft(), _TRIES)
                 running[worker.run.remote(submission)] = submission, tries - 1, worker
             if not running:
                 raise ClusterError(_NONE_LEFT)
@@ -82,7 +83,7 @@ def results_there(
                 idle.append(worker)
                 yield submission, result
             elif tries:  # its machine is gone: somebody else runs it
-                queue.appendleft((submission, tries))
+                again.append((submission, tries))
             else:
                 raise ClusterError(_NONE_LEFT)
     finally:

@@ -3,7 +3,8 @@
 This process does neither: it is ready at once, because it does not import torch.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Generator
 from contextlib import closing
 from dataclasses import replace
 
@@ -21,9 +22,11 @@ that the next submission will be forked from."""
 
 
 def grade_class(
-    run: GradingRun, submissions: Sequence[Submission], finished: Callable[[SubmissionResult], None]
+    run: GradingRun, submissions: deque[Submission], finished: Callable[[SubmissionResult], None]
 ) -> None:
     """Grade every submission and hand each result to `finished` as it comes, in the order they end; none is kept.
+
+    Neither are the submissions: `submissions` is empty in the end.
 
     `run.jobs` processes at once, here or on a Ray cluster, run the students' code in a sandbox each and judge it
     there. A process of its own each: the solution's and the mistakes' programs share torch's process-wide state.
@@ -40,7 +43,7 @@ def grade_class(
 
 
 def _results(
-    run: GradingRun, submissions: Sequence[Submission]
+    run: GradingRun, submissions: deque[Submission]
 ) -> Generator[tuple[Submission, SubmissionResult | None]]:
     if run.ray is None or not submissions:
         yield from results_here(run, submissions, _grade)
@@ -50,7 +53,7 @@ def _results(
         yield from results_there(run, submissions, _grade)
 
 
-def _imported(submissions: Sequence[Submission]) -> tuple[str, ...]:
+def _imported(submissions: Collection[Submission]) -> tuple[str, ...]:
     """Which of the modules that take long to import the class mentions."""
     texts = [file.text for submission in submissions for file in submission.files]
     packages = {name: name.rpartition(".")[0] for name in _OFTEN_IMPORTED}

@@ -127,9 +127,9 @@ class Journal:
         self._writer.write(result)
         self._done[result.student] = self._alike(result)
 
-    def result(self, submissions: Sequence[Submission]) -> ClassResult:
-        """The whole class in the order of the submissions."""
-        results = tuple(self._done[s.student] for s in submissions)
+    def result(self, students: Sequence[str]) -> ClassResult:
+        """The whole class in the order of `students`, who have all been graded."""
+        results = tuple(self._done[student] for student in students)
         return ClassResult(self._run.seed, self._run.device, self._sandbox, results)
 
     def close(self) -> None:

@@ -59,9 +59,11 @@ def get_ready() -> None:
 
 
 def results_here(
-    run: "GradingRun", submissions: "Sequence[Submission]", work: Work
+    run: "GradingRun", submissions: "deque[Submission]", work: Work
 ) -> "Generator[tuple[Submission, SubmissionResult | None]]":
     """Every submission with its result, in the order they end; `run.jobs` workers at once.
+
+    `submissions` is empty in the end: the texts of a class of thousands need not be held until its last one is graded.
 
     Returns:
         None in place of the result where two workers died of the submission.
@@ -70,21 +72,21 @@ def results_here(
         SandboxUnavailable: the asked-for isolation cannot be had here.
         WorkerDied: a worker died before it had got anything to do.
     """
-    queue = deque(_Turn(submission, alone=run.jobs == 1) for submission in submissions)
+    again: deque[_Turn] = deque()
     unsure: deque[_Turn] = deque()
     idle: list[_Worker] = []
     busy: dict[Connection, _Worker] = {}
     first_has_started = False
     try:
-        while queue or busy or unsure:
-            if not queue and not busy:
-                queue.append(unsure.popleft())
+        while submissions or again or busy or unsure:
+            if not submissions and not again and not busy:
+                again.append(unsure.popleft())
             # The others wait for the first one: they would only take the processors from it that it starts on, and
             # what an instructor waits for is the first result.
-            while queue and len(busy) < (run.jobs if first_has_started else 1):
+            while (again or submissions) and len(busy) < (run.jobs if first_has_started else 1):
                 worker = idle.pop() if idle else _Worker(run, work)
                 busy[worker.connection] = worker
-                worker.take(queue.popleft())
+                worker.take(again.popleft() if again else _Turn(submissions.popleft(), alone=run.jobs == 1))
             for connection in wait(list(busy)):
                 assert isinstance(connection, Connection)
                 worker = busy[connection]
@@ -97,7 +99,7 @@ def results_here(
                     idle.append(worker)
                 turn = worker.turn
                 if result is None and turn.tries > 1:
-                    queue.appendleft(replace(turn, tries=turn.tries - 1))
+                    again.append(replace(turn, tries=turn.tries - 1))
                 elif result is not None and worker.clock_ended and not turn.alone:
                     unsure.append(replace(turn, alone=True))
                 else:

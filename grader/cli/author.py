@@ -18,7 +18,7 @@ def build(
         bool, typer.Option("--tables", help="노트북은 두고, 어느 실수가 무엇을 바꾸는지만 다시 재요")
     ] = False,
 ) -> None:
-    """solutions/에서 lessons/의 노트북을 만들어요 (강의를 고치는 사람용)."""
+    """solutions/에서 lessons/의 노트북을 만들어요."""
     from grader.authoring.build import build_all, build_behaviours
     from grader.course_files import load_course
 

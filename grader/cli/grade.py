@@ -5,8 +5,10 @@ import secrets
 import shlex
 import signal
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -92,7 +94,7 @@ def grade(
     received, rules = receive_class(
         submissions, out_dir, {ROSTER: roster, POLICY: policy, OVERRIDES: override}, lessons, course
     )
-    handed_in = received.submissions
+    students = [submission.student for submission in received.submissions]
     run = GradingRun(
         course,
         lessons or course.lessons,
@@ -114,8 +116,10 @@ def grade(
     chosen += ["--ray", ray] if ray else []
     again = shlex.join(["grader", "grade", str(submissions), *chosen])
     with _told_how_to_go_on(again):
-        _graded(run, handed_in, journal)
-        result = marked(enrolled(journal.result(handed_in), received), rules, tuple(course.exercises))
+        todo = deque(submission for submission in received.submissions if not journal.has(submission))
+        received = replace(received, submissions=())  # their texts are let go as they are graded
+        _graded(run, todo, journal, len(students))
+        result = marked(enrolled(journal.result(students), received), rules, tuple(course.exercises))
         write_report(out_dir, result, course)
         journal.close()
     out.print(class_table(result, width=out.width))
@@ -162,16 +166,15 @@ def _told_how_to_go_on(again: str) -> Iterator[None]:
         ) from error
 
 
-def _graded(run: "GradingRun", handed_in: "Sequence[Submission]", journal: "Journal") -> None:
-    """Grade what the journal does not hold yet, with a bar that shows how far it is."""
+def _graded(run: "GradingRun", todo: "deque[Submission]", journal: "Journal", total: int) -> None:
+    """Grade what the journal does not hold yet, with a bar that shows how far it is of `total`."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from grader.classroom.grading import grade_class
 
-    todo = [s for s in handed_in if not journal.has(s)]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True) as bar, _told_at_once():
-        task = bar.add_task("채점", total=len(handed_in), completed=len(handed_in) - len(todo))
+        task = bar.add_task("채점", total=total, completed=total - len(todo))
 
         def finished(result: Any) -> None:
             journal.add(result)

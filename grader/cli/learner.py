@@ -28,7 +28,9 @@ def start(
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="확인할 .ipynb 또는 .py 파일")],
+    file: Annotated[
+        Path, typer.Argument(help="확인할 .ipynb 또는 .py 파일. 예: hanstep/01_five_line_step.ipynb")
+    ],
     exercise: Annotated[str | None, typer.Option(help="이 연습 문제만")] = None,
     seed: Annotated[int, typer.Option(help="난수 시드", min=0, show_default=False)] = SEED,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "cpu",
@@ -39,7 +41,10 @@ def check(
 
 
 def watch(
-    file: Annotated[Path, typer.Argument(help="지켜볼 .ipynb 또는 .py 파일")], data_dir: DataDir = None
+    file: Annotated[
+        Path, typer.Argument(help="지켜볼 .ipynb 또는 .py 파일. 예: hanstep/01_five_line_step.ipynb")
+    ],
+    data_dir: DataDir = None,
 ) -> None:
     """저장할 때마다 지금 풀 연습 문제 하나를 다시 확인해요. 통과하면 다음으로 넘어가요."""
     from grader.learning.watching import watch_file

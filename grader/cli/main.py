@@ -4,44 +4,54 @@ import gc
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 from typing import Any
 
 import typer
 
 from grader.cli import author, clinic, drill, grade, instructor, learner, road, site
+from grader.cli.help import KoreanCommand, KoreanGroup
 from grader.cli.terminal import complain
 from grader.errors import HanstepError
 
 app = typer.Typer(
     add_completion=False,
+    cls=KoreanGroup,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="한 스텝: PyTorch 학습 루프 강의와 채점기",
+    epilog="처음이라면 grader start로 시작하세요.",
 )
-app.command("start")(learner.start)
-app.command("next")(road.next_)
-for command in (
-    learner.check,
-    learner.watch,
-    learner.hint,
-    learner.reset,
-    learner.update,
-    road.progress,
-    drill.drill,
-    clinic.clinic,
-    grade.grade,
-    instructor.mark,
-    instructor.export,
-    instructor.similar,
-    instructor.autograder,
-    author.build,
-    site.site,
-    author.doctor,
-):
-    app.command()(command)
+_COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
+    "배우는 사람": (
+        learner.start,
+        road.next_,
+        learner.check,
+        learner.watch,
+        learner.hint,
+        learner.reset,
+        learner.update,
+        road.progress,
+        drill.drill,
+        clinic.clinic,
+        author.doctor,
+    ),
+    "가르치는 사람": (
+        grade.grade,
+        instructor.mark,
+        instructor.export,
+        instructor.similar,
+        instructor.autograder,
+    ),
+    "강의를 고치는 사람": (author.build, site.site),
+}
+"""By who needs them, as the help shows them."""
+for panel, commands in _COMMANDS.items():
+    for command in commands:
+        name = command.__name__.rstrip("_")
+        app.command(name, cls=KoreanCommand, rich_help_panel=panel)(command)
 
 _INTERRUPTED = 130
 
@@ -101,7 +111,8 @@ def _misuse(error: Any, arguments: Sequence[str]) -> str:
         if error.possibilities:
             what += f" 혹시 {', '.join(error.possibilities)}인가요?"
     elif kind == "MissingParameter" and param is not None:
-        what = f"필요한 값이 빠졌어요: {param.name}."
+        said = getattr(param, "help", None)
+        what = f"필요한 값이 빠졌어요: {param.name}" + (f" ({said})." if said else ".")
     elif param is not None:
         what = f"값이 맞지 않아요: {' '.join(param.opts)}."
     elif known is not None:

@@ -1,5 +1,6 @@
 """A class's results together, which the grader hands out one by one."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from grader.classroom.grading import grade_class
@@ -21,5 +22,5 @@ def graded(
         if finished is not None:
             finished(result)
 
-    grade_class(run, submissions, keep)
+    grade_class(run, deque(submissions), keep)
     return [found[submission.student] for submission in submissions]

@@ -114,7 +114,8 @@ def test_a_killed_run_resumes_where_it_was(tmp_path: Path, submissions: Class) -
     assert run == RUN
     assert [journal.has(s) for s in submissions] == [True, True, False]
     journal.add(graded(submissions[2]))
-    assert to_json(journal.result(submissions)) == to_json(whole.result(submissions))
+    students = [s.student for s in submissions]
+    assert to_json(journal.result(students)) == to_json(whole.result(students))
 
 
 def test_a_run_can_be_killed_twice(tmp_path: Path, submissions: Class) -> None:
@@ -133,7 +134,7 @@ def test_results_are_in_the_order_of_the_submissions(tmp_path: Path, submissions
     journal, _ = opened(tmp_path / "out")
     for submission in reversed(submissions):
         journal.add(graded(submission))
-    result = journal.result(submissions)
+    result = journal.result([s.student for s in submissions])
     assert [s.student for s in result.submissions] == list(NAMES)
     assert (result.seed, result.device, result.sandbox) == (7, "cpu", "bwrap")
 
@@ -150,7 +151,7 @@ def test_what_was_handed_in_again_is_graded_again(tmp_path: Path, submissions: C
     assert journal.has(again)
     third, _ = opened(tmp_path / "out", resume=True)
     assert third.has(again)
-    assert third.result([again]).submissions == (better,)
+    assert third.result([again.student]).submissions == (better,)
 
 
 def test_texts_of_students_do_not_break_lines(tmp_path: Path, submissions: Class) -> None:
@@ -163,7 +164,7 @@ def test_texts_of_students_do_not_break_lines(tmp_path: Path, submissions: Class
     assert len(lines_of(tmp_path / "out" / "unfinished.jsonl")) == 3
     resumed, _ = opened(tmp_path / "out", resume=True)
     assert resumed.has(submissions[0])
-    (back,) = resumed.result([replace(submissions[0], student=nasty)]).submissions
+    (back,) = resumed.result([nasty]).submissions
     assert (back.student, back.notes) == (nasty, (nasty,))
 
 
@@ -255,7 +256,9 @@ def test_a_later_run_keeps_what_has_not_changed(tmp_path: Path, submissions: Cla
     assert run == RUN
     assert [journal.has(s) for s in (submissions[0], again, submissions[2])] == [True, False, True]
     journal.add(replace(samples.passed_all(NAMES[1]), digest=again.digest))
-    assert [s.student for s in journal.result([submissions[0], again]).submissions] == list(NAMES[:2])
+    assert [s.student for s in journal.result([submissions[0].student, again.student]).submissions] == list(
+        NAMES[:2]
+    )
     journal.close()
     third, _ = opened(tmp_path / "out", changed_only=True)
     assert [third.has(s) for s in (submissions[0], again, submissions[2])] == [True, True, True]
@@ -487,7 +490,7 @@ def test_the_seed_of_the_killed_run_goes_on(tmp_path: Path, submissions: Class) 
     journal, run = opened(tmp_path / "out", replace(RUN, seed=12345), resume=True)
     assert run == RUN
     assert journal.has(submissions[0])
-    assert journal.result(submissions[:1]).seed == 7
+    assert journal.result([submissions[0].student]).seed == 7
     journal.add(graded(submissions[1]))
     assert lines_of(path)[0] == SETUP
 

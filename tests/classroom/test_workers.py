@@ -6,6 +6,7 @@ import pickle
 import signal
 import threading
 import time
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,8 +46,8 @@ class Class:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def __call__(self, *names: str, text: str = STEP.format(clear="opt.zero_grad()")) -> list[Submission]:
-        made = []
+    def __call__(self, *names: str, text: str = STEP.format(clear="opt.zero_grad()")) -> deque[Submission]:
+        made: deque[Submission] = deque()
         for name in names:
             (self.folder / f"{name}.py").write_text(text, encoding="utf-8")
             submission = read_submission(self.folder / f"{name}.py", tuple(COURSE.exercises))
@@ -217,7 +218,7 @@ def test_ctrl_c_leaves_no_worker_behind_and_waits_for_none(handed_in: Class) -> 
 
 
 def test_nothing_to_grade_starts_nothing() -> None:
-    assert list(results_here(RUN, [], work)) == []
+    assert list(results_here(RUN, deque(), work)) == []
 
 
 # ---- who does what ----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ import grader
 from grader import course_files
 from grader.classroom import grading, one_submission
 from grader.classroom.run import GradingRun
-from grader.cli.main import run
+from grader.cli.main import app, run
 from grader.course_files import load_course
 from grader.errors import CommandError, HanstepError, NothingToCheck
 from grader.learning import SEED
@@ -273,7 +273,8 @@ def test_a_journal_that_is_none_is_refused(ended: Ended, tmp_path: Path, line: s
         (["grade", "x", "--sed", "3"], "혹시 --seed"),
         (["grade", "x", "--seed", "셋"], "값이 맞지 않아요: --seed"),
         (["grade", "x", "--seed"], "받은 명령: grader grade x --seed"),
-        (["hint"], "필요한 값이 빠졌어요: name"),
+        (["hint"], "필요한 값이 빠졌어요: name (연습 문제 이름)"),
+        (["watch"], "예: hanstep/01_five_line_step.ipynb"),
         (["hint", "a", "b"], "인자가 너무 많거나 모자라요"),
     ],
 )
@@ -285,6 +286,17 @@ def test_words_that_make_no_command_are_told_in_korean(words: list[str], told: s
     assert told in done.stderr
     assert "Traceback" not in done.stderr
     assert not re.search("Usage|Error|Try", done.stderr)
+
+
+def test_help_is_korean_and_groups_commands_by_who_needs_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    groups = re.findall(r"^(\S.*):$", capsys.readouterr().out, re.MULTILINE)
+    assert groups == ["옵션", "배우는 사람", "가르치는 사람", "강의를 고치는 사람"]
+    for command in app.registered_commands:
+        assert run([str(command.name), "--help"]) == 0
+        said = capsys.readouterr().out
+        assert said.startswith(f"쓰는 법: grader {command.name} [옵션]")
+        assert not re.search(r"Usage|Options|Arguments|Show|required|default:", said)
 
 
 def test_every_error_ends_in_a_line_and_its_status(

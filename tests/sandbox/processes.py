@@ -13,6 +13,14 @@ def descendants(pid: int) -> list[int]:
     return [found for child in children for found in (child, *descendants(child))]
 
 
+def parent(pid: int) -> int:
+    """Who started it, or took it over; 0 when it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
 def alive(pid: int) -> bool:
     """Whether it runs; what is dead and only waits to be noticed does not."""
     try:
