@@ -17,6 +17,7 @@ from grader.learning import SEED
 from grader.learning.child_process import ChildProcess
 from grader.learning.gain import describe, pass_notes, recorded_check
 from grader.learning.here import SECONDS, KernelIsBroken, played_here
+from grader.learning.missing_names import explain_missing_names
 from grader.learning.progress import Progress
 from grader.learning.shown import Shown, message
 from grader.observe.program import Program
@@ -25,6 +26,8 @@ from grader.report.html import feedback_html, hint_html
 from grader.report.text import feedback_text, hint_text
 from grader.submission.cells import Cell
 from grader.submission.file import carried_names
+
+explain_missing_names()  # each lesson's first cell imports this module
 
 
 def check(

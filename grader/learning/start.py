@@ -79,6 +79,7 @@ def open_lab(folder: Path, report: Report = print, *, browser: bool = True) -> N
             webbrowser.open(running)
         return
     command = [*lab_command(folder, course), *([] if browser else ["--no-browser"])]
+    os.environ.setdefault("PYTHONSTARTUP", str(asset_path("jupyterlab", "startup.py")))  # kernels inherit it
     report("JupyterLab을 열어요. 끝내려면 이 창에서 Ctrl-C를 두 번 누르세요.")
     if sys.platform == "win32":  # there exec returns to the prompt while the server still runs
         raise SystemExit(subprocess.call(command))
