@@ -23,6 +23,7 @@ from grader.observe.trace import Trace
 from grader.repair.hint import wants_repair, with_repair
 from grader.sandbox.endings import WAITED
 from grader.sandbox.sandbox import OVER, Outcome, Sandbox
+from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.submission import Submission
 from grader.submission.tamper_scan import reaches_for_the_grader
 
@@ -107,7 +108,7 @@ def _assessed(
         with sandbox.attempts(known.seed) as attempts:
             runner = attempts.of(exercise.name)
             return with_repair(feedback, exercise, trace.runs, known, origin, runner)
-    except CourseError:  # the author's slip, and no student's
+    except (CourseError, SandboxUnavailable):  # the author's slip or the machine's, and no student's
         raise
     except Exception:
         logging.getLogger(__name__).exception("assessing %s of %s", exercise.name, origin.file)

@@ -74,7 +74,6 @@ class Attempts:
 
         Raises:
             SandboxUnavailable: the server does not start (any more).
-            Cancelled: `Sandbox.cancel` was called.
         """
         blob = None
         for _ in range(2):

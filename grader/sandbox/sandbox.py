@@ -49,10 +49,6 @@ OVER = "제출물 전체의 시간이 끝남"
 """Detail of the timeouts of what was not begun any more."""
 
 
-class Cancelled(Exception):
-    """`Sandbox.cancel` was called."""
-
-
 class Sandbox:
     """One warmed server; a fork of it for each job. Not for two threads at once.
 
@@ -91,7 +87,6 @@ class Sandbox:
         self._limits = limits or Limits()
         self._device = device
         self._added = added
-        self._cancelled = False
         self._forked = once and not self._isolate and can_fork(device)
         self.clock_ended = 0
         """How many exercises the clock has ended so far, not their processor time: a busy machine may be why."""
@@ -118,10 +113,6 @@ class Sandbox:
         with suppress(SandboxUnavailable):
             self._running()
 
-    def cancel(self) -> None:
-        """Let `run` raise `Cancelled` before its next exercise; may be called from another thread."""
-        self._cancelled = True
-
     def close(self) -> None:
         """End the server and everything in it."""
         if self._server is not None:
@@ -138,13 +129,11 @@ class Sandbox:
 
         Raises:
             SandboxUnavailable: the server does not start (any more).
-            Cancelled: `cancel` was called.
         """
         tasks = [(job.source, exercise) for job in jobs for exercise in job.exercises]
         outcomes: list[Outcome] = []
         servers = 2  # one may be killed from outside, which is nobody's fault
         while len(outcomes) < len(tasks):
-            self._heed_cancel()
             rest = tasks[len(outcomes) :]
             if time.monotonic() > until:
                 outcomes += [Outcome(name, "timeout", None, 0.0, OVER) for _, name in rest]
@@ -162,16 +151,11 @@ class Sandbox:
         return Attempts(self._child_for_attempts, self._give_up_if, seed, limits or AttemptLimits())
 
     def _child_for_attempts(self, limits: Limits) -> Child:
-        self._heed_cancel()
         return Child(self._running(), limits, 1, self._parcels)
 
     def _give_up_if(self, lost: bool) -> None:
         if lost:
             self.close()  # the server is gone too, or does not answer: a new one for the next
-
-    def _heed_cancel(self) -> None:
-        if self._cancelled:
-            raise Cancelled
 
     def _begun(self) -> Server:
         forked = self._forked and can_fork(self._device)
@@ -197,7 +181,6 @@ class Sandbox:
         try:
             child.begin()
             for source, exercise in tasks:
-                self._heed_cancel()
                 if outcomes and time.monotonic() > until:
                     break
                 started = time.perf_counter()
@@ -220,14 +203,24 @@ class Sandbox:
             self._give_up_if(not child.close())
         return _with_reached(outcomes, tasks, child), False
 
-    def _running(self) -> Server:
-        """A server that answers."""
+    def _running(self, tries: int = 2) -> Server:
+        """A server that answers; one that was killed while it started is begun once more.
+
+        Raises:
+            SandboxUnavailable: none starts.
+        """
         if self._server is not None and not self._server.alive:
             self.close()
         if self._server is None:
             self._server = self._begun()
             self._server.prepare(self._setting)
-        self._server.ready()
+        try:
+            self._server.ready()
+        except SandboxUnavailable:
+            self.close()
+            if tries == 1:
+                raise
+            return self._running(tries - 1)
         return self._server
 
 

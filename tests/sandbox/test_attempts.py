@@ -1,12 +1,16 @@
 """Variants of a program played in the sandbox: one child for many, a new one after each that ends it, none believed."""
 
+import socket
 import time
+from collections.abc import Iterator
+from itertools import repeat
 
 import pytest
 
 from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts import AttemptLimits
 from grader.sandbox.sandbox import Sandbox
+from grader.sandbox.server_process import SandboxUnavailable, Server
 from tests.sandbox.attacks import ATTACKS, attack
 from tests.sandbox.neighbour import NEIGHBOUR, ONE_PROCESS, SEED, content, run
 
@@ -98,6 +102,33 @@ def test_gives_up_after_too_many_ends(anywhere: Sandbox) -> None:
             assert attempts.run("first", attack("exits"), "sgd") is None
         assert attempts.run("first", NEIGHBOUR, "sgd") is None
         assert attempts._child is None
+
+
+def test_a_server_that_was_killed_while_it_starts_is_replaced(
+    anywhere: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that dies again and again is told: without isolation nothing is graded."""
+    anywhere.close()
+    begun, deaths = anywhere._begun, iter((True, False))
+
+    def dies(killed: Iterator[bool]) -> Server:
+        server = begun()
+        if next(killed):
+            server._process.kill()
+            server.control.shutdown(
+                socket.SHUT_RDWR
+            )  # bubblewrap may be killed before what it starts goes with it
+        return server
+
+    monkeypatch.setattr(anywhere, "_begun", lambda: dies(deaths))
+    with anywhere.attempts(SEED) as attempts:
+        assert attempts.run("first", NEIGHBOUR, "sgd") is not None
+    assert next(deaths, None) is None
+    anywhere.close()
+    monkeypatch.setattr(anywhere, "_begun", lambda: dies(repeat(True)))
+    with anywhere.attempts(SEED) as attempts, pytest.raises(SandboxUnavailable):
+        attempts.run("first", NEIGHBOUR, "sgd")
+    monkeypatch.undo()
 
 
 def test_a_server_that_was_killed_is_replaced(anywhere: Sandbox) -> None:
