@@ -7,7 +7,7 @@ from grader.feedback import Feedback
 from grader.learning.orders import order_of_calls
 from grader.learning.overview import NextThing, duration, next_thing
 from grader.learning.progress import Progress
-from grader.learning.rewards import Achievement, Level, Standing, load_rewards, standing
+from grader.learning.rewards import Achievement, Standing, load_rewards, standing
 from grader.learning.road import next_exercise
 
 
@@ -18,8 +18,8 @@ class Gain:
     first: bool
     """Whether it is the exercise's first pass."""
     xp: int = 0
-    level: Level | None = None
-    """The new one, where it brought one."""
+    level: Standing | None = None
+    """With the new level, where it brought one."""
     achievements: tuple[Achievement, ...] = ()
 
     @property
@@ -27,7 +27,7 @@ class Gain:
         """Korean sentences."""
         found = [f"+{self.xp} XP"] if self.xp else []
         if self.level is not None:
-            found.append(f"새 레벨: {self.level.name}")
+            found.append(f"레벨 {self.level.number} 「{self.level.level.name}」에 올랐어요.")
         found += [f"새 업적 「{one.title}」: {one.text}" for one in self.achievements]
         return tuple(found)
 
@@ -60,7 +60,7 @@ def brought(learner: Progress, before: Standing, *, first: bool) -> Gain:
     )  # those won by predictions since the last pass, too
     new = tuple(a for a in load_rewards().achievements if a.id in untold)
     learner.record_achievements(a.id for a in new)
-    level = after.level if after.number > before.number else None
+    level = after if after.number > before.number else None
     return Gain(first, after.xp - before.xp, level, new)
 
 

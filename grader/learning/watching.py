@@ -221,8 +221,10 @@ class Watch:
     def _draw_head(self) -> None:
         if self._own is None:
             return
-        every = self._own.exercises
-        place = f"{self._file.name} · {len(every)}문제 가운데 {len(self._passed)}문제 통과"
+        scored = {
+            e.name for e in self._own.exercises if e.kind == "exercise"
+        }  # as the lesson and progress count
+        place = f"{self._file.name} · {len(scored)}문제 가운데 {len(scored & self._passed.keys())}문제 통과"
         if self._current is not None:
             lesson = self._course.lesson(self._current.lesson)
             place += f" · 레슨 {lesson.id} {lesson.title}"

@@ -134,7 +134,7 @@ def _marks(feedbacks: Sequence[Feedback]) -> Text:
 def _legend(submissions: Sequence[SubmissionResult]) -> Text:
     counted = any(len(s.feedbacks) > _MARKS_SHOWN for s in submissions)
     order = "기호 옆의 수는 연습 문제의 수예요." if counted else "상태는 연습 문제 순서예요."
-    return Text(f"{order} ✓ 통과  ✗ 실패·예외  ! 끝까지 실행 못 함  – 답안 없음", style="dim")
+    return Text(f"{order}\n✓ 통과  ✗ 실패·예외  ! 끝까지 실행 못 함  – 답안 없음", style="dim")
 
 
 def _overall(submissions: Sequence[SubmissionResult]) -> Text:
