@@ -2,12 +2,11 @@
 
 import ast
 import copy
-import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from grader.judging.roles import Roles, own_names, renamed, roles
 from grader.repair.program_text import Definition, Statement, is_compound
@@ -16,6 +15,8 @@ _PARTNERS = 0.5
 """Statements less alike than this are not taken for the same step."""
 _WORD = re.compile(r"\w+|[^\w\s]")
 _MOST_LINES = 6
+_MOST_SECONDS = 3
+"""Of how many names the second choice is tried."""
 _A_THOUGHT = 6
 """Parts of an expression that is not found in two programs by chance."""
 
@@ -26,7 +27,7 @@ class Donor:
 
     theirs: Statement
     """As it stands in the solution."""
-    versions: list[ast.stmt]
+    versions: Sequence[ast.stmt]
     """In the learner's names: the likeliest first."""
     partner: Statement | None = None
     """The learner's statement that does the same step."""
@@ -53,7 +54,7 @@ class Donors:
         """Match the learner's statements with the solution's."""
         names = roles(definition.node, solution.node)
         values = _values(solution)
-        donors = [Donor(s, list(_versions(s.node, names, values))) for s in solution.statements]
+        donors = [Donor(s, _versions(s.node, names, values)) for s in solution.statements]
         donors = [d for d in donors if d.versions]
         matched = cls(donors, names)
         matched._pair(definition)
@@ -134,27 +135,42 @@ class _Inliner(ast.NodeTransformer):
         return node
 
 
-def _versions(node: ast.stmt, names: Roles, values: dict[str, ast.expr]) -> Iterator[ast.stmt]:
+def _versions(node: ast.stmt, names: Roles, values: dict[str, ast.expr]) -> Sequence[ast.stmt]:
     """The statement in the learner's names: the likeliest, then with each one name's second choice."""
-    nameless = {name for name, others in names.items() if not others} - own_names(node)
-    node = _Inliner(values, nameless).visit(copy.deepcopy(node))
-    for call in (n for n in ast.walk(node) if isinstance(n, ast.Call)):
-        call.keywords = [k for k in call.keywords if k.arg != "strict"]  # a check of zip's, and no step
-    if any(isinstance(n, ast.Name) and n.id in nameless for n in ast.walk(node)):
-        return  # it needs what they do not have
-    used = own_names(node) | {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    used |= {f"self.{n.attr}" for n in ast.walk(node) if isinstance(n, ast.Attribute)}
-    choices = {name: names[name] for name in sorted(used) if names.get(name)}
-    first = {name: others[0] for name, others in choices.items()}
-    yield _renamed(node, first)
-    seconds = [(name, others[1]) for name, others in choices.items() if len(others) > 1]
-    for name, other in itertools.islice(seconds, 3):
-        yield _renamed(node, first | {name: other})
+    own, variables, attributes = _names_in(node)
+    nameless = {name for name, others in names.items() if not others} - own
+    if nameless & variables:
+        node = _Inliner(values, nameless).visit(copy.deepcopy(node))
+        own, variables, attributes = _names_in.__wrapped__(node)
+        if nameless & variables:
+            return ()  # it needs what they do not have
+    choices = tuple((n, *names[n]) for n in sorted(own | variables | attributes) if names.get(n))
+    return _in_their_names(node, choices)
+
+
+@lru_cache(maxsize=4096)
+def _names_in(node: ast.stmt) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """What a statement binds, its variables and its attributes; of the solution, whose nodes are asked again."""
+    nodes = list(ast.walk(node))
+    variables = frozenset(n.id for n in nodes if isinstance(n, ast.Name))
+    attributes = frozenset(f"self.{n.attr}" for n in nodes if isinstance(n, ast.Attribute))
+    return frozenset(own_names(node)), variables, attributes
+
+
+@lru_cache(maxsize=4096)
+def _in_their_names(node: ast.stmt, choices: tuple[tuple[str, ...], ...]) -> tuple[ast.stmt, ...]:
+    """For each choice a name of the solution's and those that may stand in its place. The same for the next edit."""
+    first = {name: others[0] for name, *others in choices}
+    seconds = [(name, others[1]) for name, *others in choices if len(others) > 1]
+    renamings = [first, *(first | {name: other} for name, other in seconds[:_MOST_SECONDS])]
+    return tuple(_renamed(node, renaming) for renaming in renamings)
 
 
 def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
     found = ast.fix_missing_locations(renamed(node, names))
     assert isinstance(found, ast.stmt)
+    for call in (n for n in ast.walk(found) if isinstance(n, ast.Call)):
+        call.keywords = [k for k in call.keywords if k.arg != "strict"]  # a check of zip's, and no step
     return found
 
 
