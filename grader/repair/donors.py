@@ -109,8 +109,12 @@ class Donors:
 
 def header_text(node: ast.stmt) -> str:
     """The statement's first line, as Python writes it: for a compound statement what stands before its body."""
-    lines = ast.unparse(node).split("\n")
-    return next((line for line in lines if not line.startswith("@")), "") if is_compound(node) else lines[0]
+    if not is_compound(node):
+        return ast.unparse(node).split("\n")[0]
+    bodies = {"body": [ast.Pass()], "orelse": [], "finalbody": [], "handlers": []}
+    fields = {name: bodies.get(name, value) for name, value in ast.iter_fields(node)}
+    lines = ast.unparse(ast.copy_location(type(node)(**fields), node)).split("\n")
+    return next((line for line in lines if not line.startswith("@")), "")
 
 
 def _values(solution: Definition) -> dict[str, ast.expr]:
@@ -174,10 +178,13 @@ def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
     return found
 
 
+@lru_cache(maxsize=4096)
 def _words(node: ast.stmt) -> Counter[str]:
+    """Not to be changed: who asks again gets the same."""
     text = header_text(node)
     return Counter(_WORD.findall(text)) + Counter([type(node).__name__] * 2)
 
 
 def _likeness(one: Counter[str], other: Counter[str]) -> float:
-    return sum((one & other).values()) / max(1, sum((one | other).values()))
+    shared = sum(min(count, other[word]) for word, count in one.items() if word in other)
+    return shared / max(1, one.total() + other.total() - shared)
