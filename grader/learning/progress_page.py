@@ -62,7 +62,8 @@ def _blocks(told: Overview, width: int) -> Iterator[RenderableType]:
     if told.following is None:
         yield Text("모든 연습 문제를 통과했어요. 여기까지 온 것을 축하해요!", "bold green")
     else:
-        yield Text.assemble(("다음 ", "dim"), (describe(told.following), "bold"))
+        yield Text.assemble(("다음 ", "dim"), (without_code_marks(told.following.exercise.title), "bold"))
+        yield Padding(Text(describe(told.following)), (0, 0, 0, 5))
         yield Padding(Text("여는 명령: grader next", "dim"), (0, 0, 0, 5))
     yield Text()
     yield _lessons(told, width)
