@@ -22,7 +22,7 @@ _LONG_RUN = 330
 """Events of all scenarios together, from which on plays are slow and the search gets a share of them."""
 _SHORT_RUN = 60
 """Events up to which plays are quick, and the search gets more of them."""
-_QUICK_PLAYS = 400
+_QUICK_PLAYS = 300
 
 
 def wants_repair(feedback: Feedback) -> bool:

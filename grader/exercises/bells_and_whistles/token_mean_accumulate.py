@@ -15,7 +15,7 @@ from grader.exercises.fixtures.precision import record_precision
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number
 
-driver = Driver("token_mean_accumulate", cost=1.5)
+driver = Driver("token_mean_accumulate", cost=2)
 
 _Windows = tuple[Sequence[Batch], ...]
 

@@ -19,7 +19,7 @@ from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.recorder import Recorder
 from grader.observe.values import as_number, type_name
 
-driver = Driver("train_gpt", cost=1.5)
+driver = Driver("train_gpt", cost=2)
 
 _WARMUP = 2
 """The warm-up ends in the middle of the first epoch, at a batch of large gradients."""
