@@ -2,6 +2,8 @@
 
 from torch import Tensor, nn
 
+from grader.observe.values import modules_of
+
 
 def mode_words(model: nn.Module) -> str:
     """The modes of a model and all its submodules in one Korean phrase: `모두 학습 모드`, `layers.1만 평가 모드`."""
@@ -25,10 +27,14 @@ class ForwardNotes:
         self.dtypes: list[str] = []
         """Of the logits: autocast changes those of a float32 model."""
         self.graphs: list[str] = []
+        self._flags: list[bool] = []
 
     def note(self, model: nn.Module, outputs: Tensor) -> None:
         """A forward pass of `model` gave `outputs`."""
-        _add(self.modes, mode_words(model))
+        flags = [module.training for module in modules_of(model)]
+        if flags != self._flags:  # words are made for what is new
+            self._flags = flags
+            _add(self.modes, mode_words(model))
         _add(self.dtypes, str(outputs.dtype).removeprefix("torch."))
         _add(self.graphs, "계산 그래프를 만듦" if outputs.requires_grad else "계산 그래프를 만들지 않음")
 

@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,16 @@ from grader.observe.noted_calls import noted_calls, noted_prints, shadow
 from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
 from grader.observe.rounding import rounding_of_states
 from grader.observe.trace import MAX_EVENTS, Array, Event, Fact, Parameter, Run
-from grader.observe.values import as_number, close, equal, settled, to_array, type_name
+from grader.observe.values import (
+    as_number,
+    close,
+    equal,
+    flattened,
+    parameters_of,
+    settled,
+    to_array,
+    type_name,
+)
 
 _MAX_STATES = 2000  # a submission that loops must not fill the memory with its own states
 
@@ -91,11 +100,11 @@ class Recorder:
         """
         self._model, self._optimizer, self._batches = model, optimizer, batches
         self._at_forwards, self._keeps_states = at_forwards, states
-        self._own = list(model.parameters())
+        self._own = parameters_of(model)
         for module in model.modules():
             if hasattr(module, "observer"):
                 setattr(module, "observer", self)  # noqa: B010 - a plain attribute, which nn.Module types away
-        first = next((p for p in model.parameters() if p.requires_grad), None)
+        first = next((p for p in self._own if p.requires_grad), None)
         if first is not None:
             hook = first.register_post_accumulate_grad_hook(lambda _: self._event("gradient"))
             self._hooks.append(hook)
@@ -181,11 +190,12 @@ class Recorder:
         """Record the parameters, unless they are still what they were."""
         if self._model is None or not self._keeps_states or len(self._states) >= _MAX_STATES:
             return
-        vector = self._flatten(p for p in self._model.parameters())
+        parameters = parameters_of(self._model)
+        vector = flattened(parameters)
         if self._states and equal(self._states[-1], vector):
             return
         self._states.append(vector)
-        self._rates.append(self._learning_rates())
+        self._rates.append(self._learning_rates(parameters))
         if self._against is not None and not self._follows(vector, len(self._states) - 1):
             self._against = None
             raise Diverged
@@ -204,7 +214,7 @@ class Recorder:
     def gradients_left(self) -> bool:
         """Whether some parameter holds a gradient that is not zero."""
         return self._model is not None and any(
-            p.grad is not None and bool(p.grad.any()) for p in self._model.parameters()
+            p.grad is not None and bool(p.grad.any()) for p in parameters_of(self._model)
         )
 
     def finish(self) -> Run:
@@ -298,13 +308,13 @@ class Recorder:
     def _holds_its_own_parameters(self) -> bool:
         """False inside `torch.func.functional_call`, which lends the model other tensors for one call."""
         return self._model is not None and all(
-            now is own for now, own in zip(self._model.parameters(), self._own, strict=False)
+            now is own for now, own in zip(parameters_of(self._model), self._own, strict=False)
         )
 
     def _point(self) -> int | None:
         """Where a forward pass finds the parameters: a row of the evidence `points`, None for the last state."""
         assert self._model is not None
-        vector = self._flatten(p for p in self._model.parameters())
+        vector = flattened(parameters_of(self._model))
         if equal(self._states[-1], vector) or len(self._points) >= _MAX_STATES:
             return None
         if not self._points or not equal(self._points[-1], vector):
@@ -319,22 +329,18 @@ class Recorder:
 
     def _gradients_found(self) -> Literal["none", "zero", "set"]:
         assert self._model is not None
-        grads = [p.grad for p in self._model.parameters() if p.requires_grad]
+        grads = [p.grad for p in parameters_of(self._model) if p.requires_grad]
         if all(g is None for g in grads):
             return "none"
         return "set" if any(g is not None and bool(g.any()) for g in grads) else "zero"
 
-    def _flatten(self, tensors: Iterator[Tensor]) -> Array:
-        return np.concatenate([t.detach().double().cpu().numpy().ravel() for t in tensors])
-
-    def _learning_rates(self) -> Array:
+    def _learning_rates(self, parameters: Sequence[nn.Parameter]) -> Array:
         """Learning rate of each element of the state (0 where the optimizer does not hold it)."""
-        assert self._model is not None
-        rates = {}
+        rates: dict[int, float] = {}
         if self._optimizer is not None:
             for group in self._optimizer.param_groups:
-                rates.update({id(p): float(group["lr"]) for p in group["params"]})
-        return np.concatenate([np.full(p.numel(), rates.get(id(p), 0.0)) for p in self._model.parameters()])
+                rates.update(dict.fromkeys(map(id, group["params"]), float(group["lr"])))
+        return np.repeat([rates.get(id(p), 0.0) for p in parameters], [p.numel() for p in parameters])
 
     def _stepping(self, _: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Note a step where it reads the gradients: after the closure, if it is given one."""
