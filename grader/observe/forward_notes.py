@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from grader.observe.values import modules_of
+from grader.observe.parameters import modules_of
 
 
 def mode_words(model: nn.Module) -> str:

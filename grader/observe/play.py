@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.random import mtrand
 from torch import Tensor, nn
 
 from grader.observe.program import STUDENT_ERRORS, Program
@@ -222,16 +223,16 @@ _SPARE: list[np.random.MT19937] = []
 @contextmanager
 def untouched_process() -> Iterator[None]:
     """Put random states, default dtype and gradient mode back as they were, whatever is done to them inside."""
-    python_state, numpy_generator = random.getstate(), np.random.get_bit_generator()
+    python_state, numpy_generator = random.getstate(), mtrand.get_bit_generator()
     ours = _SPARE.pop() if _SPARE else np.random.MT19937(0)
-    np.random.set_bit_generator(ours)
+    mtrand.set_bit_generator(ours)
     dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         try:
             yield
         finally:
             random.setstate(python_state)
-            np.random.set_bit_generator(numpy_generator)
+            mtrand.set_bit_generator(numpy_generator)
             _SPARE.append(ours)
             torch.set_default_dtype(dtype)
             torch.set_grad_enabled(grad)

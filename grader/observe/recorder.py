@@ -13,19 +13,11 @@ from torch.optim import Optimizer
 from grader.observe.argument_guard import ArgumentGuard
 from grader.observe.forward_notes import ForwardNotes
 from grader.observe.noted_calls import noted_calls, noted_prints, shadow
+from grader.observe.parameters import flattened, parameters_of
 from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
 from grader.observe.rounding import rounding_of_states
 from grader.observe.trace import MAX_EVENTS, Array, Event, Fact, Parameter, Run
-from grader.observe.values import (
-    as_number,
-    close,
-    equal,
-    flattened,
-    parameters_of,
-    settled,
-    to_array,
-    type_name,
-)
+from grader.observe.values import as_number, close, equal, settled, to_array, type_name
 
 _MAX_STATES = 2000  # a submission that loops must not fill the memory with its own states
 
