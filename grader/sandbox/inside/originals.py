@@ -14,6 +14,7 @@ from operator import is_
 from typing import Any
 
 from grader.sandbox.inside import uncompiled
+from grader.sandbox.inside.dict_versions import DictVersions
 from grader.sandbox.inside.functions import Functions
 from grader.sandbox.inside.uncompiled import StandIn
 
@@ -64,6 +65,8 @@ class Originals:
 
     def __init__(self) -> None:
         self._kept: list[tuple[Owner, dict[str, Any]]] = []
+        self._versions = DictVersions()
+        self._named: list[tuple[types.ModuleType, str]] = []
         self._functions = Functions()
         sys.addaudithook(self._functions.notice)
         self._hooks: dict[str, Any] = {}
@@ -90,18 +93,19 @@ class Originals:
             if only_what_is_called and isinstance(owner, types.ModuleType):
                 kept = {name: value for name, value in kept.items() if isinstance(value, _CALLABLE)}
             self._kept.append((owner, kept))
+            self._versions.follow(vars(owner))
+            if isinstance(owner, types.ModuleType) and not _is_ours(owner):  # ours are hidden
+                self._named.append((owner, owner.__name__))
             for value in kept.values():
                 self._functions.keep(value)
 
     def put_back(self) -> list[str]:
         """Make everything as it was; names of what was not."""
-        changed = [name for owner, kept in self._kept for name in _put_back(owner, kept)]
-        for owner, _ in self._kept:
-            name = owner.__name__
-            if isinstance(owner, type) or _is_ours(owner) or sys.modules.get(name) is owner:
-                continue  # ours are hidden
-            changed.append(name)
-            sys.modules[name] = owner
+        changed = [name for place in self._versions.written() for name in _put_back(*self._kept[place])]
+        for module, name in self._named:
+            if sys.modules.get(name) is not module:
+                changed.append(name)
+                sys.modules[name] = module
         changed += [name for name in self._hooks if self._hooks[name]]
         for hooks in self._hooks.values():
             hooks.clear()

@@ -1,0 +1,57 @@
+"""Which dicts were written to is told without a look at what is in them, and no write is missed."""
+
+import types
+
+import pytest
+
+from grader.sandbox.inside import dict_versions
+from grader.sandbox.inside.dict_versions import DictVersions
+
+
+def _followed(*owners: object) -> DictVersions:
+    versions = DictVersions()
+    for owner in owners:
+        versions.follow(vars(owner))
+    return versions
+
+
+class _Kept:
+    attribute = 1
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_a_write_to_a_module_or_a_class_is_noticed_once(monkeypatch: pytest.MonkeyPatch, tells: bool) -> None:
+    if tells and not dict_versions._tells_versions():
+        pytest.skip("this Python does not number the writes to a dict")
+    monkeypatch.setattr(dict_versions, "_tells_versions", lambda: tells)
+    module = types.ModuleType("kept")
+    versions = _followed(module, _Kept, types.ModuleType("untouched"))
+    if tells:
+        assert versions.written() == []
+    module.attribute = 2  # type: ignore[attr-defined]
+    assert 0 in versions.written()
+    _Kept.attribute = 3
+    assert 1 in versions.written()
+    del module.attribute  # type: ignore[attr-defined]
+    assert 0 in versions.written()
+    vars(module)["hidden"] = 4
+    exec("global_name = 5", vars(module))
+    assert 0 in versions.written()
+    assert versions.written() == ([] if tells else [0, 1, 2])
+
+
+def test_a_function_that_sets_a_global_is_noticed_when_it_is_called_often() -> None:
+    """Python specialises such code after a few calls; the shorter way numbers its writes as well."""
+    module = types.ModuleType("counting")
+    exec("count = 0\ndef step():\n    global count\n    count = count + 1\n", vars(module))
+    versions = _followed(module)
+    for _ in range(100):
+        module.step()
+        assert versions.written() == [0]
+
+
+def test_a_class_attribute_set_in_a_hot_loop_is_noticed() -> None:
+    versions = _followed(_Kept)
+    for number in range(100):
+        _Kept.attribute = number + 1000
+        assert versions.written() == [0]
