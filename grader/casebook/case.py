@@ -1,4 +1,4 @@
-"""One broken function, drawn from a known mistake or a pair. Each is proved when it is drawn: it fails as they do."""
+"""A broken function or class, drawn from a known mistake or a pair, and proved when drawn to fail as they do."""
 
 import ast
 import builtins
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
 
-from grader.casebook.disguise import disguised, free_names, other_names
+from grader.casebook.disguise import disguised, free_names, other_names, with_name
 from grader.course import Exercise, Mistake
 from grader.judging.edits import Way, exercise_source, program_text, ways
 from grader.judging.reference import Reference, reference
@@ -16,6 +16,8 @@ from grader.learning import SEED
 
 _MOST_LINES = 24
 """Of a function that is handed out, its docstring not counted: one that can be read in a minute."""
+_MOST_LINES_OF_CLASS = 50
+"""Of a class, whose methods are read one by one; each is as short as a function."""
 _TRIES = 12
 """Draws until one holds. Nearly all hold at once."""
 
@@ -38,7 +40,12 @@ class Case:
 
     def named(self, name: str) -> str:
         """The text with the function under another name."""
-        return self.text.replace(f"def {self.exercise.name}(", f"def {name}(", 1)
+        return with_name(self.text, self.exercise.name, name)
+
+    @property
+    def is_class(self) -> bool:
+        """Whether a class is handed out, not a function."""
+        return isinstance(_definition(self.program), ast.ClassDef)
 
 
 def as_file(exercise: Exercise, source: str) -> str | None:
@@ -49,14 +56,32 @@ def as_file(exercise: Exercise, source: str) -> str | None:
 
 @cache
 def is_short(exercise: Exercise) -> bool:
-    """Whether its function can be handed out: a short one that needs no other function of the course."""
+    """Whether it can be handed out: a short function or class that needs nothing else of the course."""
     source = exercise_source(exercise)
+    definition = _definition(source)
+    functions = [node for node in ast.walk(definition) if isinstance(node, ast.FunctionDef)]
+    most = _MOST_LINES_OF_CLASS if isinstance(definition, ast.ClassDef) else _MOST_LINES
+    return (
+        _length(definition) <= most
+        and all(_length(function) <= _MOST_LINES for function in functions)
+        and _imports(exercise, source) is not None
+    )
+
+
+def _definition(source: str) -> ast.FunctionDef | ast.ClassDef:
     (definition,) = ast.parse(source).body
-    if not isinstance(definition, ast.FunctionDef):
-        return False
-    told = ast.get_docstring(definition, clean=False)
-    length = len(ast.unparse(definition).splitlines()) - (0 if told is None else len(told.splitlines()))
-    return length <= _MOST_LINES and _imports(exercise, source) is not None
+    assert isinstance(definition, ast.FunctionDef | ast.ClassDef)  # what an exercise is
+    return definition
+
+
+def _length(definition: ast.FunctionDef | ast.ClassDef) -> int:
+    """Lines without docstrings."""
+    told = [
+        ast.get_docstring(node, clean=False) or ""
+        for node in ast.walk(definition)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    ]
+    return len(ast.unparse(definition).splitlines()) - sum(len(text.splitlines()) for text in told)
 
 
 def draw(exercise: Exercise, ids: Sequence[str], chance: random.Random) -> Case | None:

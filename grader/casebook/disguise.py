@@ -2,9 +2,11 @@
 
 import ast
 import builtins
+import io
 import keyword
 import random
 import symtable
+import tokenize
 from collections.abc import Iterator
 
 from grader.judging.roles import own_names, renamed
@@ -53,6 +55,11 @@ _OTHER_NAMES = {
     "total": ("size", "amount"),
     "decaying": ("decay", "with_decay"),
     "rest": ("no_decay", "others"),
+    "squares": ("parts", "norms", "terms"),
+    "temporary": ("tmp", "partial", "draft"),
+    "unknown": ("extra", "unexpected"),
+    "known": ("allowed", "field_names"),
+    "scale": ("factor", "ratio"),
 }
 """What people call these. Names that are not here stay."""
 
@@ -86,14 +93,31 @@ def free_names(source: str) -> set[str]:
     """What the program takes from outside: modules, functions, built-in names."""
 
     def walk(table: symtable.SymbolTable) -> Iterator[str]:
-        inside = table.get_type() != "module"
+        inside = table.get_type() != "module"  # outside stand decorators, base classes and default values
         yield from (
-            s.get_name() for s in table.get_symbols() if s.is_global() and s.is_referenced() and inside
+            s.get_name()
+            for s in table.get_symbols()
+            if s.is_referenced() and (s.is_global() if inside else not s.is_local())
         )
         for child in table.get_children():
             yield from walk(child)
 
     return set(walk(symtable.symtable(source, "<clinic>", "exec")))
+
+
+def with_name(source: str, name: str, other: str) -> str:
+    """The program with its function or class under another name, wherever the code says it; texts stay."""
+    lines = source.splitlines(keepends=True)
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    places, before = [], ""
+    for token in tokens:
+        if token.type == tokenize.NAME and token.string == name and before != ".":
+            places.append(token.start)
+        before = token.string
+    for row, column in reversed(places):
+        line = lines[row - 1]
+        lines[row - 1] = line[:column] + other + line[column + len(name) :]
+    return "".join(lines)
 
 
 def _every_name(tree: ast.AST) -> Iterator[str]:
@@ -119,10 +143,31 @@ def _fixed(tree: ast.AST) -> Iterator[str]:
             yield node.name or ""
         elif isinstance(node, ast.alias):
             yield (node.asname or node.name).partition(".")[0]
+        if isinstance(node, ast.ClassDef):  # its fields are called by name
+            yield from (name for statement in node.body for name in _assigned(statement))
+
+
+def _assigned(statement: ast.stmt) -> Iterator[str]:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
 class _Tidy(ast.NodeTransformer):
-    """Takes out what an edit leaves of a line that it switches off (`if False:`, `pass`): it would show the place."""
+    """Takes out what shows the place of an edit and nobody writes: `if False:`, `pass`, `ValueError = KeyError`."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        for statement in node.body:
+            if (
+                isinstance(statement, ast.Assign)
+                and isinstance(statement.value, ast.Name)
+                and (names := set(_assigned(statement)))
+                and names <= vars(builtins).keys()
+            ):
+                node.body.remove(statement)
+                node = renamed(node, dict.fromkeys(names, statement.value.id))  # type: ignore[assignment]
+                break
+        self.generic_visit(node)
+        return node
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt] | None:
         self.generic_visit(node)

@@ -61,7 +61,8 @@ class Visit:
             return (f"실제로 있었던 버그 · {bug.where} ({bug.year}년) · {exercise.name}", bug.story)
         kind = "다시 만난 실수" if self._met else "새 코드"
         count = "둘" if len(self.case.mistakes) > 1 else "하나"
-        return (f"{kind} · {exercise.name} ({exercise.title})", f"이 함수에는 실수가 {count} 있어요.")
+        what = "클래스" if self.case.is_class else "함수"
+        return (f"{kind} · {exercise.name} ({exercise.title})", f"이 {what}에는 실수가 {count} 있어요.")
 
     def mended(self, feedback: Feedback) -> Answer:
         """The learner changed the code; `feedback` is what the checks say of it."""

@@ -35,6 +35,8 @@ class ExerciseHistory:
     """From the first check to the first pass, without the time away."""
     orders: set[str] = field(default_factory=set)
     """In which it has passed: see `grader.learning.orders`."""
+    last_mistakes: tuple[str, ...] = ()
+    """Ids of those that the last check named, as in results.json; none after a pass or a reset."""
 
     @property
     def ever_passed(self) -> bool:
@@ -116,7 +118,7 @@ def history(events: Iterable[Event]) -> History:
                 entry.hints_used += not entry.ever_passed
             case "reset":
                 entry = found.exercises.setdefault(event.what, ExerciseHistory())
-                entry.passed, entry.checks, entry.hints = False, 0, 0
+                entry.passed, entry.checks, entry.hints, entry.last_mistakes = False, 0, 0, ()
             case "prediction":
                 found.letters[event.what] = str(event.detail.get("letter"))
             case "verdict":
@@ -154,7 +156,8 @@ def _checked(found: History, event: Event, begun: dict[str, float]) -> None:
             if exercise == name:
                 mistake.mastered = mistake.once_mastered = True
     made = event.detail.get("mistakes")
-    for id_ in made if isinstance(made, list) and not passed else ():
-        mistake = found.mistakes.setdefault((name, str(id_)), MistakeHistory(name, str(id_)))
+    entry.last_mistakes = tuple(map(str, made)) if isinstance(made, list) and not passed else ()
+    for id_ in entry.last_mistakes:
+        mistake = found.mistakes.setdefault((name, id_), MistakeHistory(name, id_))
         mistake.times += 1
         mistake.mastered = False

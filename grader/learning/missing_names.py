@@ -13,6 +13,7 @@ from traceback import walk_tb
 from types import TracebackType
 from typing import Any
 
+import grader
 from grader.course_files import load_course
 from grader.paths import lessons_path
 from grader.submission.cells import without_magics
@@ -32,6 +33,11 @@ def why_missing(name: str) -> str | None:
     """A Korean line on what to run first; None for a name that no lesson makes."""
     if name in load_course().exercises:
         return f"아직 없는 함수예요: {name}. 그 함수를 쓴 셀을 먼저 실행하세요 (셀을 누르고 Shift+Enter)."
+    if name in grader.__all__:
+        return (
+            f"아직 없는 이름이에요: {name}. 강의 패키지에 있어요. "
+            f"레슨의 맨 위 셀들을 먼저 실행하고, 그래도 없으면 새 셀에서 실행하세요: from grader import {name}"
+        )
     if name in _made_in_lessons():
         return (
             f"아직 없는 이름이에요: {name}. 레슨의 셀이 만드는 이름이니, "

@@ -17,13 +17,14 @@ from grader.learning import SEED
 from grader.learning.child_process import ChildProcess
 from grader.learning.gain import describe, pass_notes, recorded_check
 from grader.learning.here import SECONDS, KernelIsBroken, played_here
+from grader.learning.hinting import next_hints
 from grader.learning.missing_names import explain_missing_names
 from grader.learning.progress import Progress
 from grader.learning.shown import Shown, message
 from grader.observe.program import Program
 from grader.repair.hint import wants_repair, with_repair
-from grader.report.html import feedback_html, hint_html
-from grader.report.text import feedback_text, hint_text
+from grader.report.html import feedback_html
+from grader.report.text import feedback_text
 from grader.submission.cells import Cell
 from grader.submission.file import carried_names
 
@@ -72,20 +73,22 @@ def check(
 
 
 def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
-    """Show the exercise's next hint, and those shown before; the last one is the answer."""
+    """Show the exercise's next hint, and those shown before; the last one is the answer.
+
+    Where the last check named a mistake, the hint begins with where to look for that one.
+    """
     try:
         found = load_course().exercise(exercise if isinstance(exercise, str) else _name(exercise))
     except CourseError as error:
         return message(str(error))
     except TypeError:
         return message('hint에는 연습 이름을 따옴표로 감싸 넘겨 주세요. 예: hint("train_step")')
-    total = len(found.hints)
-    if total == 0:
+    if not found.hints:
         return message(
             f"`{found.name}`은 보너스 문제라 힌트가 없어요. 레슨의 본문과 앞의 연습에서 실마리를 찾아보세요."
         )
-    seen = found.hints[: Progress.load().next_hint(found.name, total)]
-    return Shown(hint_html(found.title, seen, total), hint_text(found.title, seen, total))
+    hints = next_hints(found)
+    return Shown(hints.html, hints.text)
 
 
 def judged_here(

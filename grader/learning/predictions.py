@@ -12,7 +12,10 @@ from grader.course_files import load_course
 from grader.learning.gain import brought
 from grader.learning.progress import Progress
 from grader.learning.rewards import standing
+from grader.learning.veil import hang_veils, lift
 from grader.plots import publish
+
+hang_veils()  # each lesson's first cell imports this module
 
 _TOLD: dict[str, str | None] = {}
 """What has been revealed in this kernel, by id, with what was measured: a later choice is told of there."""
@@ -60,6 +63,7 @@ def _chosen(asked: Prediction, choice: object) -> str:
     if letter not in asked.choices:
         return f"고를 수 있는 것은 {_letters(asked)}입니다. 받은 값: {choice!r}. 예: {_example(asked)}"
     Progress.load().record_prediction(asked.id, letter)
+    lift(asked.id)
     if asked.id in _TOLD:
         _say(_verdict(asked, _TOLD[asked.id]), place=asked.id, again=True)
         return f"**{letter}**를 골랐습니다. 까닭은 실험 결과 아래에 있습니다."
@@ -123,7 +127,12 @@ def _show_buttons(asked: Prediction, earlier: str | None) -> bool:
         import ipywidgets
     except ImportError:
         return False
-    said = ipywidgets.HTML("" if earlier is None else _html(f"지난번에 **{earlier}**를 골랐습니다."))
+    before = (
+        "하나를 고른 다음 아래 셀을 실행합니다."
+        if earlier is None
+        else f"지난번에 **{earlier}**를 골랐습니다."
+    )
+    said = ipywidgets.HTML(_html(before))
     buttons = ipywidgets.ToggleButtons(
         options=asked.choices, value=earlier, tooltips=[f"예측 {letter}" for letter in asked.choices]
     )

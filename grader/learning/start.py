@@ -120,7 +120,7 @@ def lab_command(folder: Path, course: Course) -> list[str]:
     command = [
         sys.executable,
         "-m",
-        "jupyterlab",
+        "grader.learning.lab",  # JupyterLab, with Korean lines in the terminal
         f"--ServerApp.root_dir={folder.resolve()}",
         f"--LabApp.default_url={page}",  # also in the address it prints where there is no browser
         f"--LabApp.app_settings_dir={asset_path('jupyterlab')}",  # Korean menus; a learner's own choice goes first
@@ -129,6 +129,7 @@ def lab_command(folder: Path, course: Course) -> list[str]:
         f"--LabApp.extra_labextensions_path={asset_path('jupyterlab', 'labextensions')}",
         "--LabApp.news_url=None",  # no question about Jupyter's news before the first lesson
         "--Application.log_level=WARN",  # its address and what goes wrong, not a line for each kernel
+        "--ServerApp.log_format=%(color)s%(message)s%(end_color)s",  # without the time and the part that speaks
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append(

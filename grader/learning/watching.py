@@ -19,11 +19,12 @@ from grader.course_files import load_course
 from grader.errors import CommandError, NothingToCheck
 from grader.feedback import Feedback
 from grader.learning.gain import PassNotes, pass_notes, recorded_check
+from grader.learning.hinting import next_hints
 from grader.learning.keys import pressed_keys
 from grader.learning.own_file import OwnFile, refuse_no_file
 from grader.learning.progress import Progress
 from grader.report.plain_text import without_code_marks
-from grader.report.text import hint_text, print_feedback, print_indented, print_standing
+from grader.report.text import print_feedback, print_indented, print_standing
 
 _LOOK_EVERY = 100
 """Milliseconds until a key or a save is noticed."""
@@ -184,11 +185,7 @@ class Watch:
         return True
 
     def _hint(self, exercise: Exercise) -> str:
-        total = len(exercise.hints)
-        if total == 0:
-            return "보너스 문제라 힌트가 없어요."
-        number = Progress.load().next_hint(exercise.name, total)
-        return hint_text(exercise.title, exercise.hints[:number], total)
+        return next_hints(exercise).text if exercise.hints else "보너스 문제라 힌트가 없어요."
 
     # ---- what is seen ----------------------------------------------------------------------------
 

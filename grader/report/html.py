@@ -98,10 +98,14 @@ def feedback_html(
     return card
 
 
-def hint_html(title: str, seen: Sequence[str], total: int) -> str:
-    """The card of the last of the hints `seen`, of `total`, with the earlier ones folded below it."""
+def hint_html(title: str, seen: Sequence[str], total: int, *, lead: str = "") -> str:
+    """The card of the last of the hints `seen`, of `total`, with the earlier ones folded below it.
+
+    `lead` is what the hint leads on from; it stands before it.
+    """
     template = environment().get_template("hint.html.j2")
-    card: str = template.render(title=title, hints=[hint_blocks(text) for text in seen], total=total)
+    blocks = [hint_blocks(text) for text in seen]
+    card: str = template.render(title=title, hints=blocks, total=total, lead=lead)
     return card
 
 

@@ -52,9 +52,9 @@ def print_standing(console: Console, lines: Iterable[str]) -> None:
         console.print(_indented(prose(line)), highlight=False)
 
 
-def hint_text(title: str, seen: Sequence[str], total: int) -> str:
-    """All of the course's hints `seen` so far, of `total`; the newest comes last."""
-    lines = []
+def hint_text(title: str, seen: Sequence[str], total: int, *, lead: str = "") -> str:
+    """All of the course's hints `seen` so far, of `total`, after what they lead on from; the newest comes last."""
+    lines = [lead] if lead else []
     for number, text in enumerate(seen, start=1):
         answer = " (정답)" if number == total else ""
         lines.append(f"{plain_text.without_code_marks(title)} · 힌트 {number}/{total}{answer}")

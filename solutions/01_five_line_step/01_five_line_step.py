@@ -29,9 +29,10 @@ r"""
 
 **쓰는 법**
 
-1. 예측을 먼저 고르고, 그다음 실험을 실행합니다. 틀려도 점수와 상관없습니다. 빗나간 예측일수록 기억에 오래 남습니다. 고르기 전에는 까닭을 보여 주지 않습니다.
-2. 연습 셀에 함수를 쓰고 그 셀을 실행한 다음, 바로 아래의 `check(...)`를 실행합니다. 코드의 모양이 아니라 동작으로 채점합니다. 확인하려고 넣은 `print`는 다 쓴 다음 지웁니다.
-3. 막히면 바로 아래 `# hint("train_step")`에서 `#`을 지우고 실행합니다. 실행할 때마다 힌트가 하나씩 나옵니다. 마지막 힌트에만 답이 있습니다. 보너스에는 힌트가 없습니다.
+1. 셀을 누르고 Shift+Enter를 치면 그 셀을 실행하고 다음 셀로 넘어갑니다. 실행하는 동안 셀의 왼쪽에 `[*]:`가, 끝나면 `[1]:` 같은 번호가 보입니다. 새 셀은 위쪽 도구 모음의 `+`로 만듭니다. 고르고 있던 셀 아래에 생깁니다.
+2. 예측을 먼저 고르고, 그다음 실험을 실행합니다. 틀려도 점수와 상관없습니다. 빗나간 예측일수록 기억에 오래 남습니다. 고르기 전에 실행하면 실험은 끝까지 하되 결과를 가려 두고, 까닭도 보여 주지 않습니다.
+3. 연습 셀에 함수를 쓰고 그 셀을 실행한 다음, 바로 아래의 `check(...)`를 실행합니다. 코드의 모양이 아니라 동작으로 채점합니다. 확인하려고 넣은 `print`는 다 쓴 다음 지웁니다.
+4. 막히면 바로 아래 `# hint("train_step")`에서 `#`을 지우고 실행합니다. 실행할 때마다 힌트가 하나씩 나옵니다. 마지막 힌트에만 답이 있습니다. 보너스에는 힌트가 없습니다.
 
 본문의 수치는 모두 이 노트북에서 재고, 결론은 `assert`로 확인합니다. 사실과 다르면 그 셀에서 실행이 멈춥니다. 데이터를 준비하고 표와 그림을 만들고 결론을 확인하는 코드는 접어 두었습니다. 접힌 셀도 순서대로 실행하되, 코드는 궁금할 때 펼쳐 보면 됩니다.
 
@@ -51,7 +52,7 @@ from matplotlib import pyplot as plt
 from sklearn.datasets import load_digits
 from torch import nn
 
-from grader import check, clinic, drill, hint, microscope, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.plots import COLORS, draw_backward_graph, show, show_table, use_course_style
 
 use_course_style()
@@ -356,7 +357,7 @@ check(train_step)
 
 # %% [markdown]
 r"""
-통과했으면 새 셀에서 `microscope(train_step)`을 실행해 보세요. 직접 쓴 줄 하나하나가 매개변수와 `.grad`를 어떻게 바꾸는지 정답과 나란히 볼 수 있습니다. 이 다섯 줄이 손에 익었는지는 나중에 터미널에서 `grader drill`(노트북에서는 `drill()`)을 실행해 확인합니다. 기억만으로 쓰는 데 걸린 시간을 잽니다.
+통과했으면 새 셀에서 `microscope(train_step)`을 실행해 보세요. 직접 쓴 줄 하나하나가 매개변수와 `.grad`를 어떻게 바꾸는지 정답과 나란히 볼 수 있습니다. 지금까지의 레벨과 업적, 다음에 할 것은 `progress()`가 보여 줍니다. 이 다섯 줄이 손에 익었는지는 나중에 터미널에서 `grader drill`(노트북에서는 `drill()`)을 실행해 확인합니다. 기억만으로 쓰는 데 걸린 시간을 잽니다.
 
 ## 2. 두 줄을 더 끼웁니다
 

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from grader.casebook.case import Case, draw, draw_pair, is_short
-from grader.casebook.disguise import disguised, free_names, other_names
+from grader.casebook.disguise import disguised, free_names, other_names, with_name
 from grader.casebook.symptoms import question
 from grader.course import Exercise
 from grader.course_files import load_course
@@ -18,6 +18,7 @@ from grader.observe.play import play_scenario
 from grader.observe.program import load_program
 
 SHORT = [e for e in load_course().exercises.values() if is_short(e)]
+CLASSES = ("TrainConfig", "BestCheckpoint", "Snapshot", "SAM")
 DRAWS = 200
 
 
@@ -69,7 +70,8 @@ def test_no_draw_tells_where_to_look(drawn: list[Case]) -> None:
             )
         assert case.lines
         assert case.lines <= set(range(1, case.text.count("\n") + 1))
-        first_line = case.text[: case.text.index("def ")].count("\n") + 1
+        first_line = case.text.index("\n\n\n")
+        first_line = case.text[:first_line].count("\n") + 4
         assert min(case.lines) >= first_line, "an import is no mistake"
 
 
@@ -112,10 +114,36 @@ def test_names_in_every_corner() -> None:
     assert not {"logits", "xb", "total", "grad", "p"} & other_names((source,), random.Random(2)).keys()
 
 
-def test_long_functions_and_classes_are_not_handed_out() -> None:
+def test_long_functions_are_not_handed_out_and_classes_are() -> None:
     names = {exercise.name for exercise in SHORT}
     assert {"train_step", "accumulate", "fit", "sam_step"} <= names
-    assert not {"train", "train_gpt", "SAM", "TrainConfig"} & names
+    assert names >= set(CLASSES)
+    assert not {"train", "train_gpt", "train_accelerate", "train_qa"} & names
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_mistake_of_a_class_can_be_handed_out(name: str) -> None:
+    """Its fields and methods keep their names, by which they are called from outside."""
+    exercise, chance = load_course().exercise(name), random.Random(3)
+    for mistake in exercise.mistakes:
+        case = draw(exercise, [mistake.id], chance)
+        assert case is not None, mistake.id
+        definition = ast.parse(case.program).body[0]
+        assert isinstance(definition, ast.ClassDef)
+        for node in ast.walk(definition):
+            # `ValueError = KeyError` is how an edit makes a mistake, and nobody writes it.
+            assert not isinstance(node, ast.Name) or node.id != "ValueError" or isinstance(node.ctx, ast.Load)
+
+
+def test_a_class_has_its_other_name_wherever_code_says_it() -> None:
+    source = 'class A(B):\n    """A is good."""\n\n    def f(self):\n        return A(self.A), \'A\'\n'
+    told = with_name(source, "A", "A_clinic")
+    assert "class A_clinic(B)" in told
+    assert '"""A is good."""' in told
+    assert "return A_clinic(self.A), 'A'" in told
+    assert free_names("@d(1)\nclass A(B):\n    x: C = D\n    def f(self, y=E):\n        return F\n") == set(
+        "dBCDEF"
+    )
 
 
 def test_a_question_has_one_right_answer(drawn: list[Case]) -> None:

@@ -37,6 +37,7 @@ def opened(lab: Started, page: Any) -> Any:
         cell("from grader import predict, reveal"),
         *(cell(f'{call}("{one.id}")') for one in (FIRST, SECOND) for call in ("predict", "reveal")),
         cell(PLOT),
+        cell("folded = 1", metadata={"jupyter": {"source_hidden": True}}),
         nbformat.v4.new_markdown_cell("업데이트에는 마지막 마이크로 배치만 들어갔습니다."),
     ]
     metadata = nbformat.read(COURSE.lessons[0].notebook, as_version=4).metadata
@@ -70,16 +71,36 @@ def test_lines_break_between_korean_words(opened: Any) -> None:
 
 
 def test_nothing_is_told_before_a_choice(ran: Any) -> None:
+    """What an experiment shows stays behind its line, which opens."""
     said = ran.inner_text(".jp-Notebook")
-    assert said.count("아직 예측을 고르지 않아") == 2
+    assert said.count("위에서 예측을 먼저 골라 보세요.") == 2
+    assert said.count("결과는 고를 때까지 가려 둡니다") == 2
+    assert "아직 예측을 고르지 않아" not in said
+    ran.click(".hanstep-veil summary >> nth=1")
+    ran.wait_for_selector("text=아직 예측을 고르지 않아 >> visible=true")
+    said = ran.inner_text(".jp-Notebook")
+    assert said.count("아직 예측을 고르지 않아") == 1
     for one in (FIRST, SECOND):
         assert one.because[:12] not in said
+
+
+def test_a_folded_cell_shows_whether_it_has_run(ran: Any) -> None:
+    """Its prompt is not in the page; it stays folded while it runs."""
+    folded = ran.locator(".jp-CodeCell", has_text="folded = 1")
+    place = folded.locator(".jp-Placeholder-prompt")
+    shown = "e => getComputedStyle(e, '::before').content"
+    assert place.evaluate(shown) == '"[ ]:"'
+    ran.click(".jp-CodeCell >> nth=5 >> .jp-InputArea-prompt")
+    ran.keyboard.press("Shift+Enter")
+    ran.keyboard.press("Shift+Enter")
+    ran.wait_for_function(f"e => ({shown})(e) === '\"[8]:\"'", arg=place.element_handle())
+    assert folded.locator(".jp-InputArea-editor").count() == 0
 
 
 def test_a_choice_by_mouse_finds_its_reason(ran: Any, tmp_path: Path) -> None:
     letter = sorted(FIRST.wrong)[0]
     ran.click(f".jp-CodeCell >> nth=1 >> button:has-text('{letter}')")
-    ran.wait_for_selector(f"text=예측 {letter}, 결과 {FIRST.answer}")
+    ran.wait_for_selector(f"text=예측 {letter}, 결과 {FIRST.answer} >> visible=true")
     shown = ran.inner_text(".jp-CodeCell >> nth=2").replace("\n", " ")
     assert without_marks(FIRST.wrong[letter])[:30] in shown
     assert without_marks(FIRST.because)[:30] in shown

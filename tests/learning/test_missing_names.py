@@ -52,4 +52,5 @@ def test_elsewhere_the_first_import_is_enough(monkeypatch: pytest.MonkeyPatch) -
 def test_only_what_lessons_make_is_explained() -> None:
     assert "Shift+Enter" in str(why_missing("train_step"))
     assert "위의 모든 셀 실행" in str(why_missing("torch"))
+    assert "from grader import progress" in str(why_missing("progress"))
     assert why_missing("trian_step") is None

@@ -98,6 +98,7 @@ def test_from_the_first_prediction_to_the_first_achievement(lab: Started, page: 
     hinting = lesson.cell('hint("train_step")')
     lesson.write(hinting, 'hint("train_step")')
     hint = lesson.run(hinting)
+    shown(hint, mistake.hint)
     shown(hint, EXERCISE.hints[0])
     assert "def train_step" not in hint.inner_text()
 

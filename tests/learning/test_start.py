@@ -169,7 +169,7 @@ def test_lab_opens_at_the_first_unfinished_lesson(course: Course, folder: Path) 
     command = lab_command(folder, course)
     assert "--LabApp.default_url=/lab/tree/02_sub.ipynb" in command
     assert f"--ServerApp.root_dir={folder.resolve()}" in command
-    assert command[:3] == [sys.executable, "-m", "jupyterlab"]
+    assert command[:3] == [sys.executable, "-m", "grader.learning.lab"]
     assert ("--allow-root" in command) == AS_ROOT
 
 

@@ -1,9 +1,47 @@
-// A prebuilt JupyterLab extension without plugins: it brings a style sheet, and the container that JupyterLab asks for.
+// A prebuilt JupyterLab extension: it brings a style sheet, and shows of a folded cell whether it has run.
 (() => {
   const sheet = document.createElement("link");
   sheet.rel = "stylesheet";
   sheet.href = new URL("lessons.css", document.currentScript.src);
   document.head.append(sheet);
+
+  // A folded cell has an empty place where others have their `[2]:`. The style sheet fills it from this property.
+  const mark = (cell) => cell.node.style.setProperty("--hanstep-prompt", JSON.stringify(`[${cell.prompt || " "}]:`));
+
+  const followed = new WeakSet();
+  const follow = (notebook) => {
+    for (const cell of notebook.widgets) {
+      if (cell.model?.type !== "code") continue;
+      mark(cell);
+      if (followed.has(cell)) continue;
+      followed.add(cell);
+      cell.model.stateChanged.connect(() => mark(cell));
+    }
+  };
+
+  const notebooks = new WeakSet();
+  const look = (app) => {
+    for (const panel of app.shell.widgets("main")) {
+      const notebook = panel.content;
+      if (!notebook?.model?.cells || notebooks.has(notebook)) continue;
+      notebooks.add(notebook);
+      const again = () => requestAnimationFrame(() => follow(notebook));
+      panel.context.ready.then(again);
+      notebook.modelContentChanged.connect(again);
+    }
+  };
+
+  const plugin = {
+    id: "hanstep-lessons:folded-cells-that-ran",
+    autoStart: true,
+    activate: (app) => {
+      // Not returned: JupyterLab is not restored before every plugin is active.
+      app.restored.then(() => {
+        app.shell.layoutModified?.connect(() => look(app));
+        look(app);
+      });
+    },
+  };
   window._JUPYTERLAB ??= {};
-  window._JUPYTERLAB["hanstep-lessons"] = { init() {}, get: async () => () => ({}) };
+  window._JUPYTERLAB["hanstep-lessons"] = { init() {}, get: async () => () => ({ __esModule: true, default: plugin }) };
 })();
