@@ -269,6 +269,27 @@ def test_a_phones_menu_opens_by_keyboard(opened: Opened) -> None:
     page.wait_for_url("**/glossary.html")
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_keyboard_reaches_what_can_be_seen_only(opened: Opened, width: int) -> None:
+    """Not a menu that is away; and where the focus is can be seen."""
+    page = opened("search", width=width)
+    seen = []
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        page.wait_for_timeout(50)
+        stop = page.evaluate("""() => {
+          const e = document.activeElement, r = e.getBoundingClientRect();
+          const ring = (x) => getComputedStyle(x).outlineStyle !== 'none';
+          const inside = r.left >= 0 && r.right <= innerWidth + 1;
+          return e === document.body ? null : {what: e.className, inside, ring: ring(e) || ring(e.parentElement)};
+        }""")
+        if stop is None:
+            break
+        seen.append(stop)
+    assert len(seen) > 5
+    assert [one for one in seen if not (one["inside"] and one["ring"])] == []
+
+
 def test_without_script_everything_can_be_read(opened: Opened) -> None:
     page = opened(FIRST, script=False)
     assert page.locator("details.experiment").first.is_visible()
