@@ -63,7 +63,7 @@ def whole_words(text: str, after_code: bool = False) -> str:
         text: prose, or the part of it between two pieces of code.
         after_code: whether code stands right before it, which takes a particle as a bracket does.
     """
-    text = re.sub(r"(?<=\d) ([±~]) (?=\d)", "\u00a0\\1\u00a0", text)
+    text = re.sub(r"(?<=[\dα-ω]) ([±~×=]) (?=\d)", "\u00a0\\1\u00a0", text)
     text = _JOINED.sub(JOINER, text)
     return JOINER + text if after_code and re.match("[가-힣]", text) else text
 

@@ -168,6 +168,7 @@ def test_a_note_is_escaped_and_its_lines_are_numbered() -> None:
         ("`step()`이 읽어요", f"</code>{JOINER}이 읽어요"),
         ("손실(loss)은 「값」이라고", f"손실(loss){JOINER}은 「값」{JOINER}이라고"),
         ("1.5e-16이고 0.3 ± 0.1, 3.3 ~ 4.2", f"1.5e-{JOINER}16이고 0.3\u00a0±\u00a00.1, 3.3\u00a0~\u00a04.2"),
+        ("ρ = 0.5, 4 × 16, a = 1", "ρ\u00a0=\u00a00.5, 4\u00a0×\u00a016, a = 1"),
         ("`a` 다음 (b) 뒤", "</code> 다음 (b) 뒤"),
     ],
 )
