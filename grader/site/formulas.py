@@ -1,5 +1,6 @@
 """Formulas of the lessons as MathML, which a browser draws without a script."""
 
+import html
 import re
 
 from grader.site.lesson_page import SiteError
@@ -26,3 +27,9 @@ def mathml(formula: str, display: str = "inline") -> str:
     if "<mi>&</mi>" in made or "\\" in made:
         raise SiteError(f"수식을 그릴 수 없어요: {formula}. 다르게 적고 grader build를 실행해 주세요.")
     return made
+
+
+def readable(formula: str) -> str:
+    """A formula as one line of letters: `ln(글자 수)`, `10^−7`."""
+    drawn = re.sub(r"<msup>(<.*?>.*?</.*?>)(?=<)", r"\1^", mathml(formula))
+    return html.unescape(re.sub(r"<[^>]+>", "", drawn)).replace("\u00a0", " ")

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from grader.course_files import read_typed
 from grader.paths import asset_path
+from grader.site.formulas import readable
 from grader.site.terms import Term
 
 FILE = "search-index.js"
@@ -83,5 +84,12 @@ def _text(node: nodes.Node) -> str:
     if isinstance(node, nodes.TextElement):
         unseen = any(isinstance(part, _UNSEEN) for part in node.findall())
         if not unseen:
-            return " ".join(node.astext().split())
+            return " ".join(_in_line(node).split())
     return " ".join(filter(None, (_text(child) for child in node.children)))
+
+
+def _in_line(node: nodes.Node) -> str:
+    """The text of a paragraph; its formulas as they are read, not as they are written."""
+    if isinstance(node, nodes.math | nodes.math_block):
+        return readable(node.astext())
+    return "".join(map(_in_line, node.children)) if node.children else node.astext()

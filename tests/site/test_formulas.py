@@ -8,7 +8,7 @@ from grader.course_files import load_course
 from grader.site.lesson_page import SiteError
 
 pytest.importorskip("latex2mathml", reason="선택 설치 site가 없어요: pip install 'hanstep[site]'")
-from grader.site.formulas import mathml
+from grader.site.formulas import mathml, readable
 
 
 def test_aligned_equations_have_columns() -> None:
@@ -28,6 +28,15 @@ def test_an_underscore_in_a_text_has_no_backslash() -> None:
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(SiteError, match="수식"):
         mathml(r"\begin{gathered} a & b \end{gathered}")
+
+
+@pytest.mark.parametrize(
+    ("formula", "read"),
+    [(r"\ln(\text{글자 수})", "ln(글자 수)"), ("10^{-7}", "10^−7"), (r"p \leftarrow p - \eta\, g", "p←p−ηg")],
+)
+def test_the_search_reads_a_formula_as_people_do(formula: str, read: str) -> None:
+    """Excerpts showed backslashes and braces."""
+    assert readable(formula) == read
 
 
 @pytest.mark.parametrize("lesson", load_course().lessons, ids=lambda one: one.id)

@@ -106,7 +106,8 @@
       const text = Math.max(...words.map((word) => hits(section, "text", word)));
       if (!title && text === 0) continue;
       met += 1;
-      sum += (title ? 20 : 0) + Math.min(text, 8);
+      const itself = hits(section, "title", words[0]) > 0; // not by another name of it alone
+      sum += (title ? 20 : 0) + (itself ? 10 : 0) + Math.min(text, 8);
     }
     return { section, met, points: met > 0 && section.url.startsWith("glossary.html#") ? sum + 10 : sum };
   }
