@@ -135,7 +135,15 @@ def _lesson(entry: _LessonEntry) -> Lesson:
     exercises = tuple(_exercise(name, entry.id, described[name], drivers[name]) for name in tagged)
     predictions = _predictions(folder / _PREDICTIONS, entry.id)
     return Lesson(
-        entry.id, entry.name, entry.module, entry.title, entry.minutes, exercises, predictions, entry.needs
+        entry.id,
+        entry.name,
+        entry.module,
+        entry.title,
+        entry.minutes,
+        exercises,
+        predictions,
+        entry.needs,
+        entry.english,
     )
 
 

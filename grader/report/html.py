@@ -155,13 +155,15 @@ _CODE_STYLE = (
 
 
 def prose(text: str) -> Markup:
-    """Escaped text in which `code` in backticks is set as code and line breaks are kept."""
+    """Escaped text in which `code` in backticks is set as code, and line breaks and words are kept."""
     out = Markup()
+    after_code = False
     for piece, is_code in plain_text.split_code(plain_text.clean(text)):
         if is_code:
             out += Markup('<code style="{}">{}</code>').format(_CODE_STYLE, piece)
         else:
-            out += Markup("<br>").join(piece.split("\n"))
+            out += Markup("<br>").join(plain_text.whole_words(piece, after_code).split("\n"))
+        after_code = is_code
     return out
 
 

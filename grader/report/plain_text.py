@@ -48,6 +48,26 @@ def points(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
+_JOINED = re.compile(
+    r"(?<=[)\]」』”’])(?=[가-힣])"  # a particle after a bracket or a quotation mark
+    r"|(?<=\d[eE]-)(?=\d)"  # 1.5e-16
+)
+JOINER = "\u2060"
+"""Seen by nobody; no line breaks at it."""
+
+
+def whole_words(text: str, after_code: bool = False) -> str:
+    """`text` in which no line breaks inside a word, where a browser would though it keeps Korean words whole.
+
+    Args:
+        text: prose, or the part of it between two pieces of code.
+        after_code: whether code stands right before it, which takes a particle as a bracket does.
+    """
+    text = re.sub(r"(?<=[\dα-ω]) ([±~×=]) (?=\d)", "\u00a0\\1\u00a0", text)
+    text = _JOINED.sub(JOINER, text)
+    return JOINER + text if after_code and re.match("[가-힣]", text) else text
+
+
 _CODE = re.compile(r"`([^`\n]+)`")
 
 

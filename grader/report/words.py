@@ -99,8 +99,8 @@ def headline(feedback: Feedback) -> Headline:
         told = feedback.diagnosis.first_difference is not None
         return Headline(mark, UNNAMED, "" if told else one_line(feedback.message, 600))
     first, rest = _sentence(one_line(feedback.message, 600))
-    if feedback.error is not None and one_line(feedback.error, 600).startswith(rest):
-        rest = ""
+    shown = one_line(feedback.error or "", 600)  # below the headline
+    rest = "" if shown.startswith(rest) else rest.removesuffix(shown).rstrip()
     return Headline(mark, first or STATUS_NAMES[feedback.status], rest)
 
 
@@ -131,7 +131,8 @@ def _named_headline(mark: str, mistakes: Sequence[Named]) -> Headline:
 
 def error_text(feedback: Feedback) -> str:
     """The exception to show; empty when there is none or it is the starter's own."""
-    return "" if feedback.error is None or not feedback.begun else clean(feedback.error, 1500)
+    error = "" if feedback.error is None or not feedback.begun else clean(feedback.error, 1500)
+    return error.rstrip().removesuffix(":")  # of one without a message: `MemoryError: `
 
 
 def first_difference_to_show(feedback: Feedback) -> FirstDifference | None:

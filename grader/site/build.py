@@ -15,6 +15,7 @@ from grader.site.gallery import Shown, card_of, entries, gallery_page
 from grader.site.labels import relabelled
 from grader.site.lesson_page import LessonPage, SiteError, lesson_page, levels, raw_block
 from grader.site.settings import PageFacts, Place
+from grader.site.whole_words import with_whole_words
 
 _HERE = Path(__file__).parent
 _GENERATED = "generated"
@@ -249,7 +250,7 @@ def _add_files(course: Course, built: Path, facts: dict[str, PageFacts], drawing
     for page in built.glob("*.html"):
         text = page.read_text(encoding="utf-8")
         language = facts[page.stem].language if page.stem in facts else "ko"
-        page.write_text(relabelled(text, language), encoding="utf-8")
+        page.write_text(with_whole_words(relabelled(text, language)), encoding="utf-8")
     shutil.rmtree(built / "_sources", ignore_errors=True)
     for leftover in (".buildinfo", "objects.inv"):
         (built / leftover).unlink(missing_ok=True)

@@ -7,15 +7,16 @@ from typing import Any
 
 from docutils import nodes
 
+from grader.site.formulas import mathml
 from grader.site.search_index import FILE, index_script
 from grader.site.settings import PageFacts, Place
 from grader.site.terms import PAGE as GLOSSARY
 from grader.site.terms import glossary, note_first_uses
 
 PICTURES = "_static/pictures"
-
-
 _NUMBERED = re.compile(r"id\d+")
+_LONG_CELL = 24
+"""Characters."""
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -26,6 +27,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("doctree-read", _name_sections, priority=100)  # before tables of contents are made of them
     app.connect("builder-inited", _without_search)
     app.connect("doctree-resolved", _with_notes)
+    app.connect("doctree-resolved", _mark_long_cells)
     app.connect("html-page-context", _frame)
     app.connect("build-finished", _write_index)
     return {"parallel_read_safe": True, "parallel_write_safe": False}
@@ -48,6 +50,13 @@ def _name_sections(app: Any, document: nodes.document) -> None:
         if slug and slug not in document.ids:
             document.ids[slug] = section
             section["ids"].insert(0, slug)
+
+
+def _mark_long_cells(app: Any, document: nodes.document, name: str) -> None:
+    """For the style sheet: on a phone a sentence may not be squeezed into a column of one word."""
+    for cell in document.findall(nodes.entry):
+        if len(cell.astext()) > _LONG_CELL:
+            cell["classes"].append("long")
 
 
 def _with_notes(app: Any, document: nodes.document, name: str) -> None:
@@ -97,14 +106,10 @@ def _write_index(app: Any, error: Exception | None) -> None:
 
 
 def _inline_formula(translator: Any, node: nodes.math) -> None:
-    from latex2mathml.converter import convert
-
-    translator.body.append(f'<span class="formula">{convert(node.astext())}</span>')
+    translator.body.append(f'<span class="formula">{mathml(node.astext())}</span>')
     raise nodes.SkipNode
 
 
 def _block_formula(translator: Any, node: nodes.math_block) -> None:
-    from latex2mathml.converter import convert
-
-    translator.body.append(f'<div class="formula">{convert(node.astext().strip(), display="block")}</div>')
+    translator.body.append(f'<div class="formula">{mathml(node.astext().strip(), display="block")}</div>')
     raise nodes.SkipNode

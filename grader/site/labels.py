@@ -5,6 +5,10 @@ import re
 _EMPTY_HEADER = re.compile(r"<th\b[^>]*>(?:<p>\s*</p>)?</th>")
 """The corner of a table with names on two sides: no header of anything."""
 
+_CREDIT = re.compile(
+    r"Made with (<a\b[^>]*>Sphinx</a>) and (<a\b[^>]*>@pradyunsg</a>)'s\s*(<a\b[^>]*>Furo</a>)"
+)
+
 LANDMARKS = {
     "ko": {"sidebar-drawer": "사이트 메뉴", "toc-drawer": "이 페이지의 차례"},
     "en": {"sidebar-drawer": "Site menu", "toc-drawer": "On this page"},
@@ -34,4 +38,5 @@ def relabelled(page: str, language: str) -> str:
     if language == "ko":
         for english, korean in LABELS.items():
             page = page.replace(english, korean)
+        page = _CREDIT.sub(r"\1와 \2의 \3로 만들었습니다", page)
     return page

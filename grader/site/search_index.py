@@ -6,14 +6,29 @@ was opened as a file may not fetch one.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from docutils import nodes
+from msgspec import Struct
 
+from grader.course_files import read_typed
+from grader.paths import asset_path
+from grader.site.formulas import readable
 from grader.site.terms import Term
 
 FILE = "search-index.js"
 _UNSEEN = (nodes.raw, nodes.comment, nodes.system_message, nodes.target)
+
+
+class _Group(Struct, frozen=True, forbid_unknown_fields=True):
+    """An entry of `assets/site/search.toml`, which says what it is."""
+
+    same: tuple[str, ...]
+
+
+class _Groups(Struct, frozen=True, forbid_unknown_fields=True):
+    group: tuple[_Group, ...]
 
 
 def index_script(pages: Iterable[tuple[str, nodes.document]], terms: Sequence[Term]) -> str:
@@ -24,9 +39,25 @@ def index_script(pages: Iterable[tuple[str, nodes.document]], terms: Sequence[Te
         terms: the glossary.
     """
     sections = [entry for name, document in pages for entry in _sections(name, document)]
-    content = {"sections": sections, "same": [[word.lower() for word in term.words] for term in terms]}
+    content = {"sections": sections, "same": _same(terms)}
     told = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return f"window.SEARCH_INDEX={told};\n"
+
+
+def _same(terms: Sequence[Term]) -> list[list[str]]:
+    """Groups of words that mean the same. A term's words come first; its other names join it."""
+    groups = [list(term.words) for term in terms]
+    for term, group in zip(terms, groups, strict=True):
+        for part in terms:  # 그라디언트 클리핑, since 그라디언트 is a name of 그레이디언트
+            if re.search(rf"\b{part.korean} ", term.korean):
+                group += [term.korean.replace(part.korean, name) for name in part.words[2:]]
+    for more in read_typed(asset_path("site", "search.toml"), _Groups).group:
+        known = next((group for group in groups if group[0] == more.same[0]), None)
+        if known is None:
+            groups.append(list(more.same))
+        else:
+            known += more.same
+    return [list(dict.fromkeys(group)) for group in groups]
 
 
 def _sections(name: str, document: nodes.document) -> Iterator[dict[str, str]]:
@@ -53,5 +84,12 @@ def _text(node: nodes.Node) -> str:
     if isinstance(node, nodes.TextElement):
         unseen = any(isinstance(part, _UNSEEN) for part in node.findall())
         if not unseen:
-            return " ".join(node.astext().split())
+            return " ".join(_in_line(node).split())
     return " ".join(filter(None, (_text(child) for child in node.children)))
+
+
+def _in_line(node: nodes.Node) -> str:
+    """The text of a paragraph; its formulas as they are read, not as they are written."""
+    if isinstance(node, nodes.math | nodes.math_block):
+        return readable(node.astext())
+    return "".join(map(_in_line, node.children)) if node.children else node.astext()

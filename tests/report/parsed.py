@@ -2,6 +2,8 @@
 
 from html.parser import HTMLParser
 
+from grader.report.plain_text import JOINER
+
 
 class Parsed(HTMLParser):
     """Tags, attributes, style declarations and visible text of a piece of HTML."""
@@ -18,7 +20,8 @@ class Parsed(HTMLParser):
 
     @property
     def text(self) -> str:
-        return " ".join("".join(self.words).split())
+        """In one line, without what only keeps a line from breaking."""
+        return " ".join("".join(self.words).replace(JOINER, "").split())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)

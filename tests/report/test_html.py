@@ -7,7 +7,8 @@ import pytest
 
 from grader.feedback import SubmissionResult
 from grader.report import gradebook
-from grader.report.html import TEMPLATES, environment, feedback_html, hint_html, note_html
+from grader.report.html import TEMPLATES, environment, feedback_html, hint_html, note_html, prose
+from grader.report.plain_text import JOINER
 from grader.report.text import feedback_text, hint_text
 from tests.report import samples
 from tests.report.parsed import Parsed
@@ -109,7 +110,7 @@ def test_titles_with_code_show_no_backticks() -> None:
     """Exercises may have code in their titles: set as code in pages, plain elsewhere."""
     feedback = replace(samples.passed(), title="`zero_grad()`를 손으로")
     submission = SubmissionResult("x", (feedback,))
-    assert "zero_grad()</code>를 손으로" in feedback_html(feedback)
+    assert f"zero_grad()</code>{JOINER}를 손으로" in feedback_html(feedback)
     assert "zero_grad()를 손으로 (evaluate)" in feedback_text(feedback)
     assert gradebook.gradescope(submission)["tests"][0]["name"] == "zero_grad()를 손으로 (evaluate)"
 
@@ -148,7 +149,7 @@ def test_a_note_is_escaped_and_its_lines_are_numbered() -> None:
         code="if x:\n    y",
         numbered=True,
     )
-    assert "a&lt;b</code>를 보세요" in card
+    assert f"a&lt;b</code>{JOINER}를 보세요" in card
     assert '<a href="https://a.example/">https://a.example/</a>' in card
     assert "&lt;제목&gt;" in card
     assert "a: &lt;i&gt;" in card
@@ -159,3 +160,24 @@ def test_a_note_is_escaped_and_its_lines_are_numbered() -> None:
         < card.index(">    y</div>")
     )
     assert ">1</div>" not in note_html(["문장"], code="x")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("`step()`이 읽어요", f"</code>{JOINER}이 읽어요"),
+        ("손실(loss)은 「값」이라고", f"손실(loss){JOINER}은 「값」{JOINER}이라고"),
+        ("1.5e-16이고 0.3 ± 0.1, 3.3 ~ 4.2", f"1.5e-{JOINER}16이고 0.3\u00a0±\u00a00.1, 3.3\u00a0~\u00a04.2"),
+        ("ρ = 0.5, 4 × 16, a = 1", "ρ\u00a0=\u00a00.5, 4\u00a0×\u00a016, a = 1"),
+        ("`a` 다음 (b) 뒤", "</code> 다음 (b) 뒤"),
+    ],
+)
+def test_lines_do_not_break_before_a_particle(text: str, shown: str) -> None:
+    """A browser would begin a line with 「을」 or 「이에요」, though it keeps Korean words whole."""
+    assert shown in prose(text)
+
+
+def test_a_lines_number_stays_beside_its_code() -> None:
+    """A call that is longer than a phone is wide is broken itself; its number does not stand alone above it."""
+    card = feedback_html(replace(samples.named_mistake(), line=12, source_line="torch.nn.utils." + 60 * "x"))
+    assert re.search(r">12</span>(&nbsp;)+torch", card)

@@ -50,6 +50,19 @@ def test_what_could_not_run_says_what_happened_and_what_to_do(status: str) -> No
     assert "SGD 궤적" not in card  # a list of failed checks would say that they had been looked at
 
 
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [("RuntimeError: no memory", "RuntimeError: no memory"), ("MemoryError: ", "MemoryError")],
+)
+def test_an_exception_is_told_once(error: str, shown: str) -> None:
+    """It has a place of its own in the card; one without a message ends in no colon."""
+    stopped = samples.stopped("memory")
+    feedback = replace(stopped, error=error, message=f"{stopped.message} {error}")
+    assert words.headline(feedback) == words.headline(stopped)
+    assert words.error_text(feedback) == shown
+    assert Parsed(feedback_html(feedback)).text.count(shown) == 1
+
+
 def test_starter_is_not_called_wrong() -> None:
     """A learner who has not begun reads so, and no exception."""
     for told in (feedback_html(samples.not_begun()), feedback_text(samples.not_begun())):

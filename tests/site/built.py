@@ -8,6 +8,7 @@ from pathlib import Path
 
 from grader.course import Course
 from grader.course_files import load_course
+from grader.report.plain_text import JOINER
 from grader.site.gallery import Shown, entries
 from grader.site.settings import Place
 
@@ -34,9 +35,9 @@ class Page:
 
     @cached_property
     def text(self) -> str:
-        """What can be read on it, in one line."""
+        """What can be read on it, in one line; without what only keeps a line from breaking."""
         body = re.sub(r"<(script|style)\b.*?</\1>", " ", self.source, flags=re.DOTALL)
-        return " ".join(html.unescape(re.sub(r"<[^>]+>", "", body)).split())
+        return " ".join(html.unescape(re.sub(r"<[^>]+>", "", body)).replace(JOINER, "").split())
 
     @cached_property
     def code(self) -> str:

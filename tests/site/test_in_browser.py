@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from grader.report.plain_text import JOINER
 from tests.browser import running_browser
 from tests.site.built import the_course
 
@@ -91,6 +92,88 @@ def test_korean_and_english_find_the_same(opened: Opened) -> None:
     assert page.told == []
 
 
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("zero grad", "01_five_line_step.html#"),
+        ("ZeroGrad", "01_five_line_step.html#"),
+        ("optimizer.zero_grad()", "01_five_line_step.html#"),
+        ("warm-up", "glossary.html#term-warmup"),
+        ("학습률 예열", "02_loop_anatomy.html#"),
+        ("그라디언트 클리핑", "glossary.html#term-gradient-clipping"),
+        ("grad clip", "glossary.html#term-gradient-clipping"),
+        ("backpropagation", "glossary.html#term-backward-pass"),
+        ("optimzer", "glossary.html#term-optimizer"),
+        ("옵티마이져", "glossary.html#term-optimizer"),
+        ("드랍아웃", "glossary.html#term-dropout"),
+        ("micro batch", "glossary.html#term-micro-batch"),
+        ("평가모드", "glossary.html#term-evaluation-mode"),
+        ("gradient descent", ""),
+        ("배치 사이즈", ""),
+        ("데이터로더", ""),
+        ("그레이디언트를 왜 지우나요", "01_five_line_step.html#"),
+        ("손실이 안 줄어요", ""),
+        ("설치", ""),
+        ("colab", "index.html#"),
+    ],
+)
+def test_what_learners_type_is_found(opened: Opened, typed: str, first: str) -> None:
+    """Other words, other spaces, slips of the finger, whole questions."""
+    page = opened("search")
+    page.get_by_label("찾을 말").fill(typed)
+    addresses = found(page)
+    assert addresses, page.get_by_role("status").inner_text()
+    assert addresses[0].startswith(first), addresses[:3]
+    assert page.told == []
+
+
+def test_search_says_what_it_changed_and_left_out(opened: Opened) -> None:
+    page = opened("search")
+    page.get_by_label("찾을 말").fill("optimzer 꿔바로우")
+    told = page.get_by_role("status").inner_text()
+    assert "「optimzer」 대신 찾은 말: optimizer" in told
+    assert "「꿔바로우」: 나오는 곳이 없어" in told
+    # An excerpt begins with a whole word.
+    page.get_by_label("찾을 말").fill("zero_grad")
+    excerpts = page.evaluate("[...document.querySelectorAll('#search-found p')].map(p => p.textContent)")
+    texts = " ".join(page.evaluate("SEARCH_INDEX.sections.map(s => s.text)"))
+    assert all(f" {one[2:20]}" in texts for one in excerpts if one.startswith("… "))
+
+
+def test_lines_break_between_words(opened: Opened) -> None:
+    """No line of a phone begins with the particle of the code, bracket or formula before it."""
+    page = opened(FIRST, width=390)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    broken = page.evaluate("""() => {
+      const found = [], walker = document.createTreeWalker(document.querySelector('article'), NodeFilter.SHOW_TEXT);
+      const at = (node, index) => {
+        const r = document.createRange(); r.setStart(node, index); r.setEnd(node, index + 1);
+        return r.getBoundingClientRect();
+      };
+      while (walker.nextNode()) {
+        const node = walker.currentNode;
+        for (const { index } of node.data.matchAll(/\u2060/g)) {
+          const before = index > 0 ? at(node, index - 1) : node.previousSibling?.getBoundingClientRect();
+          const after = at(node, index + 1);
+          if (before && after.height && after.top > before.bottom - 2) found.push(node.data.slice(index, index + 12));
+        }
+      }
+      return found;
+    }""")
+    assert broken == []
+
+
+def test_a_fingers_copy_button_covers_no_code(opened: Opened) -> None:
+    page = opened(FIRST, width=390)
+    over = page.evaluate("""() => [...document.querySelectorAll('.highlight')].filter(block => {
+      const button = block.querySelector('button.copy'), code = block.querySelector('pre');
+      if (!button || !block.getClientRects().length) return false;
+      const range = document.createRange(); range.selectNodeContents(code);
+      return [...range.getClientRects()].some(r => r.width && r.top < button.getBoundingClientRect().bottom - 4);
+    }).length""")
+    assert over == 0
+
+
 def test_a_prediction_is_answered_on_the_page_and_remembered(opened: Opened) -> None:
     page = opened(FIRST)
     asked = page.get_by_role("group", name=f"예측 {ASKED.id}", exact=True)
@@ -99,7 +182,7 @@ def test_a_prediction_is_answered_on_the_page_and_remembered(opened: Opened) -> 
     assert experiment.get_attribute("open") is None
     wrong = next(iter(ASKED.wrong))
     asked.get_by_role("button", name=f"예측 {wrong}").click()
-    told = asked.get_by_role("status").inner_text()
+    told = asked.get_by_role("status").inner_text().replace(JOINER, "")
     assert f"예측 {wrong}, 결과 {ASKED.answer}." in told
     assert ASKED.because.replace("`", "") in told
     assert ASKED.wrong[wrong].replace("`", "") in told
@@ -184,6 +267,27 @@ def test_a_phones_menu_opens_by_keyboard(opened: Opened) -> None:
     link.wait_for(state="visible")
     link.click()
     page.wait_for_url("**/glossary.html")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_keyboard_reaches_what_can_be_seen_only(opened: Opened, width: int) -> None:
+    """Not a menu that is away; and where the focus is can be seen."""
+    page = opened("search", width=width)
+    seen = []
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        page.wait_for_timeout(50)
+        stop = page.evaluate("""() => {
+          const e = document.activeElement, r = e.getBoundingClientRect();
+          const ring = (x) => getComputedStyle(x).outlineStyle !== 'none';
+          const inside = r.left >= 0 && r.right <= innerWidth + 1;
+          return e === document.body ? null : {what: e.className, inside, ring: ring(e) || ring(e.parentElement)};
+        }""")
+        if stop is None:
+            break
+        seen.append(stop)
+    assert len(seen) > 5
+    assert [one for one in seen if not (one["inside"] and one["ring"])] == []
 
 
 def test_without_script_everything_can_be_read(opened: Opened) -> None:

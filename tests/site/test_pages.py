@@ -149,6 +149,7 @@ def test_labels_of_the_theme_are_korean(site: Path) -> None:
             assert '<html class="no-js" lang="ko"' in text
             assert [label for label in english if "PyTorch" not in label] == []
             assert "Skip to content" not in text
+            assert "Made with" not in text
 
 
 def test_a_term_carries_its_note_once(site: Path) -> None:
@@ -166,6 +167,13 @@ def test_formulas_are_drawn_without_a_script(site: Path) -> None:
     assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in page.source
     assert "\\leftarrow" not in page.text
     assert "MathJax" not in page.source
+
+
+def test_the_english_page_names_the_lessons_in_english(site: Path) -> None:
+    page = Page(site / "en.html")
+    for lesson in LESSONS:
+        assert lesson.english
+        assert lesson.english in page.text
 
 
 def test_the_gallery_shows_what_the_grader_says(site: Path) -> None:

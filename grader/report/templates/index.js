@@ -6,7 +6,7 @@
   const body = $("roll").tBodies[0];
   const rows = [...body.rows];
   const collator = new Intl.Collator("ko", { numeric: true });
-  const plain = (text) => text.normalize("NFC").toLowerCase().replace(/\s+/g, " ").trim();
+  const plain = (text) => text.normalize("NFC").toLowerCase().replace(/\u2060/g, "").replace(/\s+/g, " ").trim();
   const listed = (text) => (text ? text.split(" ") : []);
 
   // What each filter is called, so that a search finds students by all their mistakes, not by the first alone.

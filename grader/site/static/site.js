@@ -7,10 +7,11 @@
     set(key, value) { try { localStorage.setItem(key, value); } catch { /* private window: forgotten on leaving */ } },
   };
 
-  // Text with `code` and **bold**, as nodes: nothing of it is read as HTML.
+  // Text with `code` and **bold**, as nodes: nothing of it is read as HTML. No line breaks before a particle.
   function prose(text) {
     const line = document.createElement("p");
-    for (const part of text.split(/(`[^`]+`|\*\*[^*]+\*\*)/)) {
+    const whole = text.replace(/(?<=[)\]」』”’`])(?=[가-힣])/g, "\u2060");
+    for (const part of whole.split(/(`[^`]+`|\*\*[^*]+\*\*)/)) {
       const kind = part.startsWith("`") ? "code" : part.startsWith("**") ? "strong" : null;
       if (kind === null) { line.append(part); continue; }
       const inner = document.createElement(kind);

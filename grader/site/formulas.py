@@ -1,0 +1,35 @@
+"""Formulas of the lessons as MathML, which a browser draws without a script."""
+
+import html
+import re
+
+from grader.site.lesson_page import SiteError
+
+_TEXT = re.compile(r"\\text\{([^{}]*)\}")
+
+
+def mathml(formula: str, display: str = "inline") -> str:
+    """A formula in TeX as MathML.
+
+    Args:
+        formula: as it stands between the dollar signs.
+        display: `inline` or `block`.
+
+    Raises:
+        SiteError: the converter does not know a part of it, and would show that part as it is written.
+    """
+    from latex2mathml.converter import convert
+
+    # The converter knows the one environment and not the other, and shows the backslash of `\\_` in a text.
+    known = formula.replace("{aligned}", "{align*}")
+    known = _TEXT.sub(lambda found: found[0].replace("\\_", "_"), known)
+    made: str = convert(known, display=display)
+    if "<mi>&</mi>" in made or "\\" in made:
+        raise SiteError(f"수식을 그릴 수 없어요: {formula}. 다르게 적고 grader build를 실행해 주세요.")
+    return made
+
+
+def readable(formula: str) -> str:
+    """A formula as one line of letters: `ln(글자 수)`, `10^−7`."""
+    drawn = re.sub(r"<msup>(<.*?>.*?</.*?>)(?=<)", r"\1^", mathml(formula))
+    return html.unescape(re.sub(r"<[^>]+>", "", drawn)).replace("\u00a0", " ")

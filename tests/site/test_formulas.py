@@ -1,0 +1,49 @@
+"""Formulas are drawn as they are meant, or the site is not built."""
+
+import re
+
+import pytest
+
+from grader.course_files import load_course
+from grader.site.lesson_page import SiteError
+
+pytest.importorskip("latex2mathml", reason="선택 설치 site가 없어요: pip install 'hanstep[site]'")
+from grader.site.formulas import mathml, readable
+
+
+def test_aligned_equations_have_columns() -> None:
+    """They were shown as one line with their ampersands."""
+    made = mathml(
+        r"\begin{aligned} g &= w && \text{여기} \\ e &= \rho && \text{저기} \end{aligned}", display="block"
+    )
+    assert made.count("<mtr>") == 2
+    assert "<mtext>저기</mtext>" in made
+    assert "<mi>&</mi>" not in made
+
+
+def test_an_underscore_in_a_text_has_no_backslash() -> None:
+    assert "<mtext>weight_decay</mtext>" in mathml(r"1 - \text{weight\_decay}")
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    with pytest.raises(SiteError, match="수식"):
+        mathml(r"\begin{gathered} a & b \end{gathered}")
+
+
+@pytest.mark.parametrize(
+    ("formula", "read"),
+    [(r"\ln(\text{글자 수})", "ln(글자 수)"), ("10^{-7}", "10^−7"), (r"p \leftarrow p - \eta\, g", "p←p−ηg")],
+)
+def test_the_search_reads_a_formula_as_people_do(formula: str, read: str) -> None:
+    """Excerpts showed backslashes and braces."""
+    assert readable(formula) == read
+
+
+@pytest.mark.parametrize("lesson", load_course().lessons, ids=lambda one: one.id)
+def test_every_formula_of_a_lesson_can_be_drawn(lesson) -> None:  # type: ignore[no-untyped-def]
+    source = lesson.solution.read_text(encoding="utf-8")
+    prose = "\n".join(re.findall(r'r"""\n(.*?)\n"""', source, flags=re.DOTALL))
+    found = re.findall(r"\$\$(.+?)\$\$|(?<!\$)\$([^$\n]+?)\$(?!\$)", prose, flags=re.DOTALL)
+    assert len(found) > 3
+    for block, inline in found:
+        assert "<math" in mathml((block or inline).strip())
