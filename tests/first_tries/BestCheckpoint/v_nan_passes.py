@@ -1,4 +1,4 @@
-# mistakes: nan-saved, missing-scheduler-state, unlisted(the stored step is one too high)
+# mistakes: nan-saved, missing-scheduler-state, step-off-by-one
 # lines: 18, 24, 25
 # hidden:
 import os

@@ -1,4 +1,4 @@
-# mistakes: adaptive-half-done, nan-on-zero-gradient, unlisted(the base optimizer steps at w + e and e is subtracted afterwards), groups-parted-by-loading
+# mistakes: adaptive-half-done, nan-on-zero-gradient, updates-at-perturbed, groups-parted-by-loading
 # lines: 22, 27, 35, 47
 # hidden:
 import math

@@ -1,4 +1,4 @@
-# mistakes: not-frozen, no-validation, unknown-key-ignored, unlisted(to_dict forgets the seed)
+# mistakes: not-frozen, no-validation, unknown-key-ignored, to-dict-incomplete
 # lines: 8, 23, 38, 52
 # hidden:
 import tomllib

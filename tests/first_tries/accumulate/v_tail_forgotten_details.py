@@ -1,4 +1,4 @@
-# mistakes: wrong-exception, leftover-divided-by-full, unlisted(an empty iterable raises UnboundLocalError), unlisted(the short last window is not clipped), unlisted(the update of the short last window is not counted)
+# mistakes: wrong-exception, leftover-divided-by-full, fails-on-empty, leftover-not-clipped, leftover-not-counted
 # lines: 8, 12, 22, 23, 24
 # hidden:
 from torch import nn

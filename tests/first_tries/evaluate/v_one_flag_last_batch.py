@@ -1,4 +1,4 @@
-# mistakes: restores-one-mode, mode-lost-on-error, missing-no-grad, unlisted(the accuracy is that of the last batch), swapped-returns
+# mistakes: restores-one-mode, mode-lost-on-error, missing-no-grad, last-batch-only-accuracy, swapped-returns
 # lines: 6, 12, 13, 16, 19
 # hidden:
 def evaluate(model, loss_fn, loader) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-# mistakes: unlisted(buffers are not restored), resume-without-optimizer, steps-scheduler-again
+# mistakes: missing-buffers, resume-without-optimizer, steps-scheduler-again
 # lines: 11, 16, 19
 # hidden:
 import torch

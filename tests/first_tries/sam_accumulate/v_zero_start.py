@@ -1,4 +1,4 @@
-# mistakes: keeps-first-gradient, returns-perturbed-loss, unlisted(the first window has a single micro-batch)
+# mistakes: keeps-first-gradient, returns-perturbed-loss, steps-on-first
 # lines: 21, 22, 33
 # hidden:
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# mistakes: forces-eval-mode, forces-train-mode, halves-the-losses, unlisted(the average of the two losses is returned)
+# mistakes: forces-eval-mode, forces-train-mode, halves-the-losses, returns-mean-loss
 # lines: 11, 11, 13, 16
 # hidden: forces-train-mode
 def sam_step(model, sam, loss_fn, xb, yb) -> float:

@@ -1,4 +1,4 @@
-# mistakes: unlisted(a missing gradient becomes zeros), unlisted(frozen parameters are unfrozen), changes-gradients
+# mistakes: fills-none-gradients, unfreezes, changes-gradients
 # lines: 10, 14, 12
 # hidden:
 import torch

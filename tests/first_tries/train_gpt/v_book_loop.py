@@ -1,4 +1,4 @@
-# mistakes: leaves-callback-mode, peak-from-decayed-lr, always-clips-after-warmup, unlisted(tokens_seen has an entry for every step)
+# mistakes: leaves-callback-mode, peak-from-decayed-lr, always-clips-after-warmup, tokens-every-step
 # lines: 53, 60, 71, 76
 # hidden:
 import math

@@ -1,4 +1,4 @@
-# mistakes: clip-by-value, scheduler-only-when-clipping, unlisted(returns the loss divided by the batch size)
+# mistakes: clip-by-value, scheduler-only-when-clipping, returns-loss-over-batch
 # lines: 15, 17, 20
 # hidden:
 import torch
