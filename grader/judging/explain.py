@@ -308,16 +308,25 @@ class _Search:
         return together
 
     def _twins(self, together: frozenset[Way], explained: Sequence[str]) -> Iterator[frozenset[Way]]:
-        """The set with one mistake replaced by another one that behaves alike beside the rest."""
+        """The set with one mistake replaced by another one that behaves alike beside the rest.
+
+        First those that are alike wherever the one shows. Where neither shows alone, the rest may bring it out: a
+        sum for a mean shows under AdamW as soon as clipping is left out.
+        """
         for way in sorted(together, key=self._order.__getitem__):
             acting = [s for s in explained if self._plays.changes(way, s)]
             rest = together - {way}
-            for other in self._distinct:
-                alike = [s for s in acting if self._its.behaviour(other, s) == self._its.behaviour(way, s)]
-                if not alike or other.mistake.id in {w.mistake.id for w in together}:
-                    continue
-                if all(self._plays.agrees(rest | {other}, s) for s in explained):
-                    yield rest | {other}
+            likeness = {
+                other: sum(self._its.behaviour(other, s) == self._its.behaviour(way, s) for s in acting)
+                for other in self._distinct
+                if other.mistake.id not in {w.mistake.id for w in together}
+            }
+            for other in sorted(likeness, key=lambda o: -likeness[o]):
+                grown = rest | {other}
+                if likeness[other] and all(
+                    self._plays.agrees(grown, s) or self._plays.agrees_whole(grown, s) for s in explained
+                ):
+                    yield grown
 
     def _needed(self, state: _State) -> frozenset[Way]:
         """The set without mistakes that explain nothing that the others do not explain without them."""

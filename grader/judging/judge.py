@@ -100,6 +100,8 @@ def _cause(failure: Failure) -> tuple[str, ...]:
     for sign in _CAUSES:
         if sign in failure.message:
             return (sign,)
+    if failure.type == "KeyError":  # its message is nothing but the key, which is a name
+        return (failure.type,)
     words = re.sub(r"'[^']*'|[0-9]+", "", failure.message).split()
     return (failure.type, *words[:4])
 

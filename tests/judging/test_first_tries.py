@@ -60,8 +60,8 @@ def _same_as_any(mistake: str, others: tuple[str, ...]) -> bool:
 
 
 def program_of(text: str, exercise: Exercise) -> Program:
-    """The program; a `train` gets the functions of other exercises that it calls."""
-    if exercise.name != "train":
+    """The program; a training run gets the functions of other exercises that it calls."""
+    if exercise.name not in ("train", "train_accelerate"):
         return load_program(text)
     others = load_program(solution_text(exercise.lesson), name="other_exercises").names
     module = types.ModuleType("first_try")

@@ -1,4 +1,4 @@
-# mistakes: leftover-divided-by-full, clip-every-micro-batch, unlisted(the update of the short last window is not counted), leaves-gradients
+# mistakes: leftover-divided-by-full, clip-every-micro-batch, leftover-not-counted, leaves-gradients
 # lines: 13, 16, 25, 25
 from torch import nn
 
