@@ -1,11 +1,13 @@
 """`check` and `hint`: what a learner calls in a notebook cell. They work as grading does, without the sandbox."""
 
+import gc
 import inspect
 import linecache
 import re
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from grader.course import CourseError, Exercise
@@ -110,6 +112,7 @@ def judged_here(
     """
     program, origin = _program(exercise, function)
     feedback, trace = played_here(exercise, program, origin, device=device, seconds=seconds)
+    _keep_what_torch_brought()
     if trace is None:
         return feedback
     if not wants_repair(feedback):
@@ -118,6 +121,15 @@ def judged_here(
         return with_repair(
             feedback, exercise, trace.runs, reference(exercise.name, SEED, device), origin, runner
         )
+
+
+@cache
+def _keep_what_torch_brought() -> None:
+    """Once in a kernel: take from the garbage collector what is there by now, torch and its optimizers.
+
+    Nothing of it will be garbage, and to look through it makes the learner wait 0.3 s at a check now and then.
+    """
+    gc.freeze()
 
 
 def _program(exercise: Exercise, function: Callable[..., Any]) -> tuple[Program, Origin]:
