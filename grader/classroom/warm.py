@@ -6,7 +6,7 @@ CUDA is not touched, nor is anything computed that would start threads: a proces
 from contextlib import suppress
 
 from grader.errors import HanstepError
-from grader.importing import uncollected
+from grader.importing import collect_seldom, uncollected
 
 with uncollected():
     import torch
@@ -18,3 +18,5 @@ with uncollected():
     leave_the_compiler_out()
     with suppress(HanstepError):  # told by whoever reads the course in order to use it
         load_course()
+
+collect_seldom()
