@@ -13,6 +13,7 @@ from grader.feedback import ClassResult, Feedback
 from grader.report.class_page import class_page
 from grader.report.gradebook import write_report
 from grader.report.names import file_names
+from grader.report.plain_text import JOINER
 from tests.browser import running_browser
 from tests.report import samples
 
@@ -212,11 +213,13 @@ def test_a_huge_class_comes_in_pages(opened: Opened) -> None:
 
 def test_a_cell_of_the_map_tells_who_and_escape_leads_back(opened: Opened) -> None:
     page = opened()
-    row = page.get_by_role("table", name="레슨 01의 실수").get_by_role("row", name="opt.zero_grad()가 없어요")
+    row = page.get_by_role("table", name="레슨 01의 실수").get_by_role(
+        "row", name=f"opt.zero_grad(){JOINER}가 없어요"
+    )
     cell = row.get_by_role("button", name=f"train_step {STUDENTS // 2}명, 누구인지 보기")
     cell.focus()
     page.keyboard.press("Enter")
-    told = page.get_by_role("dialog", name="opt.zero_grad()가 없어요")
+    told = page.get_by_role("dialog", name=f"opt.zero_grad(){JOINER}가 없어요")
     assert told.is_visible()
     assert told.evaluate("e => e.contains(document.activeElement)")
     assert told.get_by_role("listitem").count() == STUDENTS // 2
