@@ -73,6 +73,20 @@ def _small(stage: Stage) -> None:
     stage.recorder.array("노름이 max_norm을 넘는 그레이디언트가 바뀜", before * changed)
 
 
+@driver.scenario("zero", "모두 0인 그레이디언트", check="small", atol=CLIP_ATOL)
+def _zero(stage: Stage) -> None:
+    """A norm of zero: nothing to divide by. Then a gradient beyond the limit: whoever never changes anything fails."""
+    zeros, beyond = _parameters(stage.env, "zeros"), _parameters(stage.env, "beyond")
+    for parameter in zeros:
+        assert parameter.grad is not None
+        parameter.grad.zero_()
+    before = _gradients(beyond)
+    _clipped(stage, zeros, 1.0)
+    _clipped(stage, beyond, 0.4 * _norm(beyond))
+    changed = bool((before - _gradients(beyond)).ne(0).any())
+    stage.recorder.array("0이던 그레이디언트", _gradients(zeros) + before * changed)
+
+
 @driver.scenario("none", ".grad가 None인 매개변수", atol=CLIP_ATOL)
 def _missing(stage: Stage) -> None:
     """Two parameters without a gradient, one of them first and one of them frozen; compared with what the same function

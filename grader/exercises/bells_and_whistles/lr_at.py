@@ -29,13 +29,13 @@ def _lengths(env: Env) -> tuple[int, int]:
 
 
 def _curve(
-    stage: Stage, name: str, steps: Sequence[int], warmup_steps: int, total_steps: int, **decay: str
+    stage: Stage, name: str, steps: Sequence[int], warmup_steps: int, total_steps: int, **other: Any
 ) -> list[Any]:
     """The rates at `steps` as a compared array; what the function returned is handed back."""
-    rates = _rates(stage.env)
+    asked = {**_rates(stage.env), **other}
     values = [
         stage.recorder.call(
-            stage.student("lr_at"), step, warmup_steps=warmup_steps, total_steps=total_steps, **rates, **decay
+            stage.student("lr_at"), step, warmup_steps=warmup_steps, total_steps=total_steps, **asked
         )
         for step in steps
     ]
@@ -48,6 +48,14 @@ def _ramp(stage: Stage) -> None:
     """From the first step to the peak."""
     warmup, total = _lengths(stage.env)
     _curve(stage, "워밍업의 학습률", range(warmup + 1), warmup, total)
+
+
+@driver.scenario("low-start", "min_lr보다 낮은 initial_lr", check="ramp", atol=FLOAT32_ATOL)
+def _low_start(stage: Stage) -> None:
+    """The ramp begins below the floor of the descent, as it does where training starts from (almost) nothing."""
+    warmup, total = _lengths(stage.env)
+    low = 0.1 * _rates(stage.env)["min_lr"]
+    _curve(stage, "낮은 곳에서 올라가는 학습률", range(warmup + 1), warmup, total, initial_lr=low)
 
 
 @driver.scenario("cosine", "코사인 감쇠", atol=FLOAT32_ATOL)

@@ -120,8 +120,10 @@ def overflowing(batch: Batch) -> Batch:
     return batch[0], batch[1] + _OVERFLOWING
 
 
-def record_scales(stage: Stage, name: str, inputs: Sequence[Sequence[Any]]) -> None:
-    """Call the student's function once for each input, without clipping; the scale is recorded each time."""
+def record_scales(
+    stage: Stage, name: str, inputs: Sequence[Sequence[Any]], *, max_norm: float | None = None
+) -> None:
+    """Call the student's function once for each input; the scale is recorded each time."""
     loss_fn = loss_function(stage.env)
 
     def loss(output: Tensor, target: Tensor) -> Tensor:
@@ -135,7 +137,11 @@ def record_scales(stage: Stage, name: str, inputs: Sequence[Sequence[Any]]) -> N
     scales = []
     for given in inputs:
         stage.recorder.call(
-            stage.student(name), *(model, opt, loss, *given), dtype=torch.float16, scaler=scaler
+            stage.student(name),
+            *(model, opt, loss, *given),
+            dtype=torch.float16,
+            scaler=scaler,
+            max_norm=max_norm,
         )
         scales.append(scaler.get_scale())
     stage.recorder.array("배율", scales)

@@ -23,6 +23,9 @@ from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("amp_accumulate")
 
+_OUT_OF_REACH = 1e6
+"""A limit that no ordinary gradient meets: how it is clipped is asked elsewhere."""
+
 _MICRO = 3
 """Samples in a micro-batch."""
 
@@ -91,6 +94,14 @@ def _infinite_loss(stage: Stage) -> None:
     """One micro-batch's forward pass overflows: the whole window is skipped, and the scale falls."""
     first, second, *_ = _windows(stage.env)
     record_scales(stage, "amp_accumulate", [([first[0], overflowing(first[1]), *first[2:]],), (second,)])
+
+
+@driver.scenario("overflow-clipped", "클리핑을 청했을 때 오버플로가 난 구간", check="overflow", atol=AMP_ATOL)
+def _overflow_clipped(stage: Stage) -> None:
+    """The norm that is measured is infinite: the update is skipped all the same, and nothing is raised."""
+    first, second, *_ = _windows(stage.env)
+    windows = [([first[0], overflowing(first[1]), *first[2:]],), (second,)]
+    record_scales(stage, "amp_accumulate", windows, max_norm=_OUT_OF_REACH)
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)

@@ -34,6 +34,9 @@ from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("amp_step")
 
+_OUT_OF_REACH = 1e6
+"""A limit that no ordinary gradient meets: how it is clipped is asked elsewhere."""
+
 _SIZES = (4, 3, 5, 2, 4)
 """Samples in each batch."""
 
@@ -104,6 +107,13 @@ def _infinite_loss(stage: Stage) -> None:
     """The forward pass overflows. Whoever returns early at such a loss never lowers the scale."""
     first, second = half_step_batches(stage.env, (4, 4))
     record_scales(stage, "amp_step", [overflowing(first), second])
+
+
+@driver.scenario("overflow-clipped", "클리핑을 청했을 때 오버플로가 난 스텝", check="overflow", atol=AMP_ATOL)
+def _overflow_clipped(stage: Stage) -> None:
+    """The norm that is measured is infinite: the update is skipped all the same, and nothing is raised."""
+    first, second = half_step_batches(stage.env, (4, 4))
+    record_scales(stage, "amp_step", [overflowing(first), second], max_norm=_OUT_OF_REACH)
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
