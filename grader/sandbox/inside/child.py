@@ -141,7 +141,7 @@ def _replaced(names: list[str]) -> Failure:
     """The failure of a submission that puts its own in the place of what it is observed with."""
     shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES])
     message = f"라이브러리의 함수와 클래스는 그대로 두고 쓰세요. 실행하는 동안 바뀐 것: {shown}"
-    return Failure("RuntimeError", ("RuntimeError", "Exception", "BaseException"), message, own=True)
+    return Failure("RuntimeError", ("RuntimeError", "Exception", "BaseException"), message)
 
 
 def unreadable_failure() -> Failure:
