@@ -24,8 +24,14 @@ TERMINAL = {
 _NOTHING_TO_DO = (
     "is not trusted",  # a lesson that was not saved yet
     "websocket_ping_timeout",  # Jupyter asks tornado for more than it takes, which is then what is used
+    # A tab of yesterday's server asks today's for its kernel, and is not known here any more:
+    "Kernel does not exist",
+    "404 GET /api/kernels/",
+    "expired login cookie",
+    "403 GET /api/",
+    "wrote error: 'Forbidden'",
 )
-"""Warnings at every start, of which a learner could only guess whether something is wrong."""
+"""Warnings at a start, of which a learner could only guess whether something is wrong; the browser tells the rest."""
 
 
 def main() -> None:
@@ -47,7 +53,8 @@ def in_korean(translate: Callable[[str], str]) -> Callable[[str], str]:
 
 def is_worth_telling(record: logging.LogRecord) -> bool:
     """Whether a line of the log is for a learner's eyes."""
-    return not any(text in str(record.msg) for text in _NOTHING_TO_DO)
+    told = record.getMessage()
+    return not any(text in told for text in _NOTHING_TO_DO)
 
 
 def _encrypted() -> list[str]:
@@ -61,4 +68,7 @@ def _encrypted() -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:  # before Jupyter listens for it: the first seconds are imports
+        raise SystemExit(130) from None

@@ -80,7 +80,7 @@ def open_lab(folder: Path, report: Report = print, *, browser: bool = True) -> N
         return
     command = [*lab_command(folder, course), *([] if browser else ["--no-browser"])]
     os.environ.setdefault("PYTHONSTARTUP", str(asset_path("jupyterlab", "startup.py")))  # kernels inherit it
-    report("JupyterLab을 열어요. 끝내려면 이 창에서 Ctrl-C를 두 번 누르세요.")
+    report("JupyterLab을 열어요. 10초쯤 걸려요. 끝내려면 이 창에서 Ctrl-C를 두 번 누르세요.")
     if sys.platform == "win32":  # there exec returns to the prompt while the server still runs
         raise SystemExit(subprocess.call(command))
     os.execv(command[0], command)

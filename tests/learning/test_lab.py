@@ -1,6 +1,9 @@
 """What a learner reads in the terminal of `grader start`."""
 
 import logging
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,8 +25,6 @@ def test_a_line_takes_what_jupyter_puts_in(theirs: str) -> None:
 
 def test_jupyter_still_says_these_lines() -> None:
     """A new version that words them otherwise would bring English back unseen."""
-    from pathlib import Path
-
     import jupyter_server.serverapp as server
 
     source = Path(server.__file__).read_text(encoding="utf-8")
@@ -43,3 +44,18 @@ def test_other_lines_are_left_to_jupyter() -> None:
 def test_only_real_trouble_is_told(line: str, told: bool) -> None:
     record = logging.LogRecord("ServerApp", logging.WARNING, "", 0, line, ("01.ipynb",), None)
     assert is_worth_telling(record) is told
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
+def test_ctrl_c_while_it_still_starts_ends_it_without_a_word(tmp_path: Path) -> None:
+    """Imports take seconds; a traceback would be the first that a newcomer sees."""
+    code = (
+        "import runpy, signal\n"
+        "signal.signal(signal.SIGALRM, signal.default_int_handler)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.3)\n"
+        "runpy.run_module('grader.learning.lab', run_name='__main__')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, cwd=tmp_path, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -138,3 +138,10 @@ def rgb(color: str) -> tuple[int, ...]:
 
 def without_marks(text: str) -> str:
     return text.replace("`", "").replace("**", "")
+
+
+def test_on_a_narrow_screen_the_lesson_has_the_room(ran: Any) -> None:
+    """Last: JupyterLab's list of files would leave a telephone a strip of it."""
+    ran.set_viewport_size({"width": 390, "height": 844})
+    ran.wait_for_selector("#jp-left-stack", state="hidden")
+    assert ran.locator(".jp-Notebook").bounding_box()["width"] > 250

@@ -1,4 +1,5 @@
-// A prebuilt JupyterLab extension: it brings a style sheet, and shows of a folded cell whether it has run.
+// A prebuilt JupyterLab extension: it brings a style sheet, shows of a folded cell whether it has run, and makes
+// room for the lesson on a narrow screen.
 (() => {
   const sheet = document.createElement("link");
   sheet.rel = "stylesheet";
@@ -31,14 +32,22 @@
     }
   };
 
+  const makeRoom = (app) => {
+    const narrow = matchMedia("(max-width: 760px)");
+    const fold = () => narrow.matches && app.shell.collapseLeft?.(); // its icon brings the list of files back
+    narrow.addEventListener("change", fold);
+    fold();
+  };
+
   const plugin = {
-    id: "hanstep-lessons:folded-cells-that-ran",
+    id: "hanstep-lessons:lessons",
     autoStart: true,
     activate: (app) => {
       // Not returned: JupyterLab is not restored before every plugin is active.
       app.restored.then(() => {
         app.shell.layoutModified?.connect(() => look(app));
         look(app);
+        makeRoom(app);
       });
     },
   };
