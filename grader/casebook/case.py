@@ -203,8 +203,12 @@ def _changed(right: str, broken: str) -> set[int]:
 
 
 def _imports(exercise: Exercise, source: str) -> str | None:
-    """The imports that the program needs, and two empty lines; None where it needs more than imports."""
-    needed = free_names(source) - set(dir(builtins)) - {exercise.name}
+    """The imports that the program needs, and two empty lines; None where it needs more than imports.
+
+    With those of the solution: whoever mends a program would have to guess what is missing above it.
+    """
+    taken = free_names(source) | free_names(exercise_source(exercise))
+    needed = taken - set(dir(builtins)) - {exercise.name}
     lines, bound = {"import torch"}, {"torch"}
     for text, names in _lesson_imports(exercise.lesson):
         if names & needed - bound:

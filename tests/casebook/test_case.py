@@ -135,6 +135,14 @@ def test_every_mistake_of_a_class_can_be_handed_out(name: str) -> None:
             assert not isinstance(node, ast.Name) or node.id != "ValueError" or isinstance(node.ctx, ast.Load)
 
 
+def test_what_mending_needs_is_imported() -> None:
+    """A file that is written over in place needs no `os`; the right one does."""
+    case = draw(load_course().exercise("BestCheckpoint"), ["not-atomic"], random.Random(0))
+    assert case is not None
+    assert "os.replace" not in case.program
+    assert "import os\n" in case.text
+
+
 def test_a_class_has_its_other_name_wherever_code_says_it() -> None:
     source = 'class A(B):\n    """A is good."""\n\n    def f(self):\n        return A(self.A), \'A\'\n'
     told = with_name(source, "A", "A_clinic")
