@@ -95,9 +95,12 @@ def first_norm(case: Case) -> float:
     return norm
 
 
-def record_autocast(stage: Stage, case: Case) -> None:
+_PARTS = ("학습 순전파", "검증 순전파", "역전파")
+
+
+def record_autocast(stage: Stage, case: Case, parts: Sequence[str] = _PARTS) -> None:
     """In which precision autocast let each part be computed."""
-    for name in ("학습 순전파", "검증 순전파", "역전파"):
+    for name in parts:
         stage.recorder.fact(f"{name}의 autocast", case.model.notes.fact(name))
         stage.recorder.array(f"{name}의 autocast", case.model.notes.numbers(name))
 

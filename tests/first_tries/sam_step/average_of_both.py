@@ -1,4 +1,4 @@
-# mistakes: unlisted(returns the mean of the two losses), forces-eval-mode
+# mistakes: returns-mean-loss, forces-eval-mode
 # lines: 17, 8
 import torch
 
