@@ -95,12 +95,9 @@ def first_norm(case: Case) -> float:
     return norm
 
 
-_PARTS = ("학습 순전파", "검증 순전파", "역전파")
-
-
-def record_autocast(stage: Stage, case: Case, parts: Sequence[str] = _PARTS) -> None:
+def record_autocast(stage: Stage, case: Case) -> None:
     """In which precision autocast let each part be computed."""
-    for name in parts:
+    for name in ("학습 순전파", "검증 순전파", "역전파"):
         stage.recorder.fact(f"{name}의 autocast", case.model.notes.fact(name))
         stage.recorder.array(f"{name}의 autocast", case.model.notes.numbers(name))
 

@@ -64,7 +64,5 @@ def _calls(stage: Stage) -> None:
 
 @driver.scenario("bf16", "bfloat16으로 맡긴 학습", check="calls", atol=TRAIN_ATOL)
 def _bf16(stage: Stage) -> None:
-    """Accelerate has its own names for precisions, and stops at any other. Validation's precision is not asked for."""
-    case = training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,))
-    unwatched(stage, _train_accelerate, case)
-    record_autocast(stage, case, ("학습 순전파",))
+    """Accelerate has its own names for precisions, and stops at any other. In which it trains is not asked for."""
+    unwatched(stage, _train_accelerate, training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,)))
