@@ -74,10 +74,10 @@ def test_unusual_mistakes_are_caught_and_pointed_at_quickly() -> None:
 
 @pytest.mark.full
 def test_unusual_mistakes_are_caught_and_pointed_at() -> None:
-    """The bar is what was measured, less two: all of 108 caught; of the 62 without a name 57 pointed at by a repair.
+    """The bar is what was measured, less two: all of 107 caught; of the 62 without a name 57 pointed at by a repair.
 
     (Of the 30 that were kept from view while the search was mended: 16 of 20 without a name, 15 of 19 before.)
     """
     counts = counted(tuple({path.parent.name for path in FILES}))
-    assert counts["caught"] == counts["programs"] == 108, counts
+    assert counts["caught"] == counts["programs"] == 107, counts
     assert counts["unnamed at the line"] >= 0.88 * counts["unnamed"], counts

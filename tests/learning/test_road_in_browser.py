@@ -19,6 +19,7 @@ LESSON = load_course().lessons[0]
 EXERCISE = LESSON.exercises[0]
 ASKED = LESSON.predictions[0]
 MISTAKE = "missing-zero-grad"
+_JOINER = "\u2060?"
 WRONG = """def train_step(model, opt, loss_fn, xb, yb) -> float:
     logits = model(xb)
     loss = loss_fn(logits, yb)
@@ -61,7 +62,8 @@ class Notebook:
 
 def shown(output: Any, text: str) -> None:
     """Wait until a learner reads this in an output, wherever its lines break."""
-    words = [re.escape(word) for word in text.replace("`", "").replace("**", "").split()]
+    # Word joiners keep a particle with the code before it.
+    words = [_JOINER.join(map(re.escape, word)) for word in text.replace("`", "").replace("**", "").split()]
     output.filter(has_text=re.compile(r"\s*".join(words))).first.wait_for(state="attached")
 
 
@@ -110,7 +112,7 @@ def test_from_the_first_prediction_to_the_first_achievement(lab: Started, page: 
     shown(card, "XP")
     for id_ in ("first-pass", "mistake-overcome"):
         shown(card, f"새 업적 「{won[id_].title}」: {won[id_].text}")
-    assert mistake.title.replace("`", "") not in card.inner_text()
+    assert mistake.title.replace("`", "") not in card.inner_text().replace("\u2060", "")
     assert_written(lab.progress)
 
     lesson.write(hinting, "from grader import microscope\nmicroscope(train_step)")
