@@ -15,6 +15,14 @@ def _followed(*owners: object) -> DictVersions:
     return versions
 
 
+def _looked_at(versions: DictVersions) -> list[int]:
+    """What was written to; it is settled then."""
+    written = versions.written()
+    for place in written:
+        versions.settle(place)
+    return written
+
+
 class _Kept:
     attribute = 1
 
@@ -27,17 +35,17 @@ def test_a_write_to_a_module_or_a_class_is_noticed_once(monkeypatch: pytest.Monk
     module = types.ModuleType("kept")
     versions = _followed(module, _Kept, types.ModuleType("untouched"))
     if tells:
-        assert versions.written() == []
+        assert _looked_at(versions) == []
     module.attribute = 2  # type: ignore[attr-defined]
-    assert 0 in versions.written()
+    assert 0 in _looked_at(versions)
     _Kept.attribute = 3
-    assert 1 in versions.written()
+    assert 1 in _looked_at(versions)
     del module.attribute  # type: ignore[attr-defined]
-    assert 0 in versions.written()
+    assert 0 in _looked_at(versions)
     vars(module)["hidden"] = 4
     exec("global_name = 5", vars(module))
-    assert 0 in versions.written()
-    assert versions.written() == ([] if tells else [0, 1, 2])
+    assert 0 in _looked_at(versions)
+    assert _looked_at(versions) == ([] if tells else [0, 1, 2])
 
 
 def test_a_function_that_sets_a_global_is_noticed_when_it_is_called_often() -> None:
@@ -47,11 +55,17 @@ def test_a_function_that_sets_a_global_is_noticed_when_it_is_called_often() -> N
     versions = _followed(module)
     for _ in range(100):
         module.step()
-        assert versions.written() == [0]
+        assert _looked_at(versions) == [0]
 
 
 def test_a_class_attribute_set_in_a_hot_loop_is_noticed() -> None:
     versions = _followed(_Kept)
     for number in range(100):
         _Kept.attribute = number + 1000
-        assert versions.written() == [0]
+        assert _looked_at(versions) == [0]
+
+
+def test_what_nobody_settled_is_told_again() -> None:
+    versions = _followed(_Kept)
+    _Kept.attribute = 2000
+    assert versions.written() == versions.written() == [0]

@@ -16,7 +16,7 @@ _TAG_OFFSET = object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t)
 
 
 class DictVersions:
-    """The version of each dict that is followed; a number that nobody followed is -1."""
+    """The version of each dict that is followed, as it was when somebody last settled what is in it."""
 
     def __init__(self) -> None:
         self._told = _tells_versions()
@@ -30,17 +30,18 @@ class DictVersions:
         self._seen.append(_version(id(held)) if self._told else -1)
 
     def written(self) -> list[int]:
-        """Places (0 is the first that was followed) of those that were written to since the last look; all of them,
+        """Places (0 is the first that was followed) of those that were written to since they were settled; all of them,
         where this Python does not tell."""
         if not self._told:
             return list(range(len(self._addresses)))
-        found = []
-        for place, address in enumerate(self._addresses):
-            version = _version(address)
-            if version != self._seen[place]:
-                self._seen[place] = version
-                found.append(place)
-        return found
+        return [
+            place for place, address in enumerate(self._addresses) if _version(address) != self._seen[place]
+        ]
+
+    def settle(self, place: int) -> None:
+        """What is in this one now is as it should be."""
+        if self._told:
+            self._seen[place] = _version(self._addresses[place])
 
 
 def _version(address: int) -> int:

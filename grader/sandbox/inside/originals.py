@@ -26,7 +26,7 @@ _TORCH = (
     *("torch.utils.data.sampler", "torch.utils.data.dataset", "torch.autograd.grad_mode"),
 )
 _TORCH_FAMILIES = ("torch.nn.modules", "torch.optim")
-_OTHERS = ("builtins", "random", "math", "copy", "numpy", "numpy.random")
+_OTHERS = ("builtins", "random", "math", "copy", "numpy", "numpy.random", "numpy.random.mtrand")
 _CALLED = (
     *(
         "torch._compile",
@@ -101,7 +101,10 @@ class Originals:
 
     def put_back(self) -> list[str]:
         """Make everything as it was; names of what was not."""
-        changed = [name for place in self._versions.written() for name in _put_back(*self._kept[place])]
+        changed: list[str] = []
+        for place in self._versions.written():
+            changed += _put_back(*self._kept[place])
+            self._versions.settle(place)  # not before: what breaks this off leaves it to the next look
         for module, name in self._named:
             if sys.modules.get(name) is not module:
                 changed.append(name)
