@@ -62,6 +62,8 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     """Kind of event whose line feedback points at (`step`, `backward` …), or `def`, `return`, `def METHOD`."""
     near: str = ""
     """The solution's line beside which a tutor would point, where the changed lines themselves do not tell."""
+    only_near: bool = False
+    """Point there even where the learner wrote one of the changed lines word for word."""
     variants: tuple[Edits, ...] = ()
     """Other ways to make it."""
 

@@ -165,7 +165,8 @@ def _named(
             continue
         titles = tuple(reference.exercise.driver[s].title for s in shows)
         runs = [(trace.runs[s], reference.solution(s)) for s in shows]
-        place = _raising_place(way, shows, trace, reference) or _place(way, chosen, runs, reference, source)
+        raising = None if way.mistake.only_near else _raising_place(way, shows, trace, reference)
+        place = raising or _place(way, chosen, runs, reference, source)
         named.append(_joined(mistakes, titles, place))
     return tuple(named)
 
@@ -247,7 +248,15 @@ def _text_place(way: Way, chosen: tuple[Way, ...], reference: Reference, source:
         less, more = _source(others, reference), _source(tuple(together), reference)
         if less and more:
             solution, wrong = less, more
-    return place_of(solution, wrong, source, exercise.name, at=mistake.at, near=mistake.near)
+    return place_of(
+        solution,
+        wrong,
+        source,
+        exercise.name,
+        at=mistake.at,
+        near=mistake.near,
+        only_near=mistake.only_near,
+    )
 
 
 def _joined(mistakes: list[Mistake], scenarios: tuple[str, ...], place: Place | None) -> Named:

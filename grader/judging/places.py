@@ -23,6 +23,7 @@ _LIKE_ENOUGH = 0.25  # below it, no line resembles what the mistake changes
 _THE_SAME = 0.95  # from here on the learner wrote the changed line itself
 _LIKE_A_RETURN = 0.5  # the same for what ends in the returned value: else the return itself is the place
 _BESIDE = 0.15  # what standing beside each other is worth when likeness decides
+_TAKEN = 0.3  # what it costs a line that it is more like another statement, beside which it stands
 _TOP = 2  # statements among which arguments are checked
 
 
@@ -38,7 +39,14 @@ class Place:
 
 
 def place_of(
-    solution: str, wrong: str, learner: str, name: str, *, at: str = "def", near: str = ""
+    solution: str,
+    wrong: str,
+    learner: str,
+    name: str,
+    *,
+    at: str = "def",
+    near: str = "",
+    only_near: bool = False,
 ) -> Place | None:
     """Where the learner's program does what the wrong one does otherwise than the solution.
 
@@ -49,6 +57,7 @@ def place_of(
         name: of the exercise's function or class in it.
         at: what the mistake is about; `return` for the returned value.
         near: the solution's line beside which a tutor would point, where the changed lines do not tell.
+        only_near: point there even where one of the changed lines stands in the learner's program.
 
     Returns:
         None when the learner's program cannot be read, or nothing in it is like the solution.
@@ -62,11 +71,13 @@ def place_of(
     if not near:
         place = beside.place_of_changes(at)
     else:
-        place = beside.place_of_the_same()
+        place = None if only_near else beside.place_of_the_same()
         if place is None:
             in_right_names = statements_of(theirs, _names(theirs, right.definition), written)
             beside_solution = _Beside(right.statements, in_right_names, right.statements)
-            place = beside_solution.place_of_line(near, beside.changed_words(), missing=beside.missing())
+            place = beside_solution.place_of_line(
+                near, beside.changed_words(), missing=beside.missing(), around=beside.first_change()
+            )
     return place and replace(place, likeness=beside.likeness_of_changes())
 
 
@@ -103,13 +114,14 @@ class _Beside:
         counts = Counter(word for statement in (*its, *theirs) for word in statement.words)
         self._rarity = {word: math.log((1 + len(its) + len(theirs)) / n) for word, n in counts.items()}
 
-    def place_of_line(self, line: str, changed: Words, *, missing: int | None) -> Place | None:
+    def place_of_line(self, line: str, changed: Words, *, missing: int | None, around: int) -> Place | None:
         """The learner's line beside the statement that is written so; of several lines the one with changed words.
 
         What is `missing` before the statement is said to belong before it; after it, it is the statement that
         makes the missing one necessary.
         """
-        number = next(i for i, statement in enumerate(self._its) if is_written(statement, line))
+        same = (i for i, statement in enumerate(self._its) if is_written(statement, line))
+        number = min(same, key=lambda i: abs(i - around))
         if number not in self._pairs:
             return self._between(number, number + 1)
         statement = self._theirs[self._pairs[number]]
@@ -120,7 +132,8 @@ class _Beside:
     def place_of_the_same(self) -> Place | None:
         """The learner's line that is one of the changed ones, word for word, if it is there."""
         known = {statement.text for statement in self._solution}
-        for first, last, start, end in self._changes:
+        # a line in the place of another says more than one that was only added
+        for first, last, start, end in sorted(self._changes, key=lambda change: change[0] == change[1]):
             new = [number for number in range(start, end) if self._its[number].text not in known]
             likeness, place = self._like(new, self._solution[first:last])
             if likeness >= _THE_SAME:
@@ -129,13 +142,14 @@ class _Beside:
 
     def place_of_changes(self, at: str) -> Place | None:
         """The place of the most telling change: lines that are there too many, wrong ones, then missing ones."""
-        returns = [s.line for s in self._theirs if s.returns]
         for first, last, start, end in self._changes:
             if first <= _TOP and any(s.refuses for s in self._solution[first : last + 1]):
-                return self._first_check()
+                return self._first_check(self._solution[first].method)
             likeness, place = self._like(range(start, end), self._solution[first:last])
-            if start < end and at == "return" and returns and likeness < _LIKE_A_RETURN:
-                return Place(returns[-1])
+            if start < end and at == "return" and likeness < _LIKE_A_RETURN:
+                returned = self._returned()
+                if returned is not None:
+                    return returned
             if place is None or likeness < _LIKE_ENOUGH:
                 place = self._between(start, end)
             if place is not None:
@@ -155,6 +169,10 @@ class _Beside:
         if any(start != end for _, _, start, end in self._changes):
             return None
         return min(first for first, *_ in self._changes)
+
+    def first_change(self) -> int:
+        """The number of the solution's first statement that is otherwise."""
+        return min((first for first, *_ in self._changes), default=0)
 
     def likeness_of_changes(self) -> float:
         """How like one of the learner's lines what was changed is, at its best."""
@@ -189,6 +207,7 @@ class _Beside:
                     continue
                 likeness = self._likeness(self._its[number].words, other.words, twice=new.keys() - old.keys())
                 beside = _BESIDE * (self._pairs.get(number) == i)
+                beside -= _TAKEN * self._plays_another_part(i, numbers, likeness)
                 found.append((round(likeness + beside, 2), self._weight(other.words & changed), -i))
         if not found:
             return 0.0, None
@@ -202,19 +221,39 @@ class _Beside:
         return -line if most > 0 else statement.line
 
     def _between(self, start: int, end: int) -> Place | None:
-        """Before the line that lies beside what follows; else at the one beside what goes before."""
-        following = [self._pairs[i] for i in range(end, len(self._its)) if i in self._pairs]
-        if following:
-            return Place(self._theirs[following[0]].line, before=True)
-        preceding = [self._pairs[i] for i in range(start) if i in self._pairs]
-        return Place(self._theirs[preceding[-1]].line) if preceding else None
+        """Before the line that lies beside what follows; else at the one beside what goes before.
 
-    def _first_check(self) -> Place | None:
+        What follows is in another method where the last lines of one are missing.
+        """
+        following = [self._pairs[i] for i in range(end, len(self._its)) if i in self._pairs]
+        preceding = [self._pairs[i] for i in range(start) if i in self._pairs]
+        after = self._theirs[following[0]] if following else None
+        before = self._theirs[preceding[-1]] if preceding else None
+        if after is not None and (before is None or not self._opens_another(after, before)):
+            return Place(after.line, before=True)
+        return None if before is None else Place(before.line)
+
+    def _opens_another(self, after: Statement, before: Statement) -> bool:
+        """Whether a method of the class begins after the other's last line."""
+        return before.method != after.method and before.method in self._methods and before.method != ""
+
+    def _returned(self) -> Place | None:
+        """The last return; where it only hands on what the solution computes in its own, the line that computes it."""
+        last = next((i for i in reversed(range(len(self._theirs))) if self._theirs[i].returns), None)
+        if last is None:
+            return None
+        place = self._theirs[last]
+        gave = next((s for s in reversed(self._theirs[:last]) if s.binds & place.hands_on), place)
+        computes = _arithmetic(self._solution[-1]) & _arithmetic(gave)
+        return Place(gave.line if computes else place.line)
+
+    def _first_check(self, method: str) -> Place | None:
         """Where arguments are refused; else the first line, before which they should be."""
-        line = next((s.line for s in self._theirs if s.refuses), None)
+        beside = [s for s in self._theirs if s.method == method] if method in self._methods else self._theirs
+        line = next((s.line for s in beside if s.refuses), None)
         if line is not None:
             return Place(line)
-        first = next((s.line for s in self._theirs if s.kind != "FunctionDef"), None)
+        first = next((s.line for s in beside if s.kind != "FunctionDef"), None)
         return None if first is None else Place(first, before=True)
 
     @cached_property
@@ -229,6 +268,18 @@ class _Beside:
                 for one in self._its
             ]
         )
+
+    def _plays_another_part(self, i: int, numbers: Sequence[int], likeness: float) -> bool:
+        """Whether the learner's i-th statement lies beside one that is none of these, and is more like that."""
+        partner = self._partners.get(i)
+        if partner is None or partner in numbers:
+            return False
+        return self._likeness(self._its[partner].words, self._theirs[i].words) >= likeness
+
+    @cached_property
+    def _partners(self) -> dict[int, int]:
+        """The pairs the other way round."""
+        return {j: i for i, j in self._pairs.items()}
 
     def _parted(self, one: Statement, other: Statement) -> bool:
         """Whether they stand in two methods that both classes have: then they do not do the same."""
@@ -248,6 +299,11 @@ class _Beside:
         return sum(
             self._rarity.get(word, 1.0) * count * (1 + (word in twice)) for word, count in words.items()
         )
+
+
+def _arithmetic(statement: Statement) -> set[str]:
+    """How a statement computes: `/` stands for `/=` too."""
+    return {word.rstrip("=") for word in statement.words} & set("+-*/")
 
 
 _ORDER = {"insert": 0, "replace": 1, "delete": 2}

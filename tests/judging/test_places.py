@@ -88,6 +88,87 @@ def test_the_course_may_say_where_to_look() -> None:
     assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", near="return state") == Place(12)
 
 
+def test_the_course_may_insist_on_where_to_look() -> None:
+    wrong = LOOP.replace("    for xb, yb in batches:\n", "    n = 0\n    for xb, yb in batches[1:]:\n")
+    where = {"near": "return state"}
+    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", **where) == Place(3)
+    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", **where, only_near=True) == Place(12)
+
+
+AVERAGE = """def f(losses, sizes):
+    total = 0.0
+    count = 0
+    for loss, size in zip(losses, sizes):
+        total += loss * size
+        count += size
+    return total / count
+"""
+
+
+def test_what_the_solution_computes_in_its_return_is_where_the_learner_computes_it() -> None:
+    wrong = AVERAGE.replace("loss * size", "loss").replace("count += size", "count += 1")
+    learner = """def f(losses, sizes):
+    average = sum(losses)
+    average /= len(losses)
+    print(average)
+    return average
+"""
+    assert place_of(AVERAGE, wrong, learner, "f", at="return") == Place(3)
+
+
+TWO_WAYS = """class C:
+    def up(self, clear):
+        for p in self.ps:
+            p.add_(p.grad)
+        if clear:
+            self.zero()
+
+    def down(self, clear):
+        for p in self.ps:
+            p.sub_(p.grad)
+        if clear:
+            self.zero()
+"""
+
+
+def test_the_last_lines_of_a_method_are_missing_in_it_and_not_before_the_next() -> None:
+    wrong = TWO_WAYS.replace("        if clear:\n            self.zero()\n\n", "\n")
+    assert place_of(TWO_WAYS, wrong, wrong, "C") == Place(4)
+    assert place_of(TWO_WAYS, wrong, wrong, "C", near="if clear:") == Place(4)
+
+
+def test_a_line_that_plays_another_part_is_left_to_it() -> None:
+    solution = """def f(p, scaled):
+    norm = p.abs() * p.grad if scaled else p.grad
+    step = p.square() * p.grad if scaled else p.grad
+    return norm, step
+"""
+    learner = """def f(p, scaled):
+    length = p.grad.abs() * p.abs() if scaled else p.grad
+    move = p.grad
+    return length, move
+"""
+    wrong = solution.replace("step = p.square() * p.grad if scaled else p.grad", "step = p.grad")
+    assert place_of(solution, wrong, learner, "f") == Place(3)
+
+
+CHECKED = """class C:
+    def start(self, rho):
+        if rho < 0:
+            raise ValueError(rho)
+        self.rho = rho
+
+    def step(self):
+        return self.rho
+"""
+
+
+def test_a_missing_check_belongs_to_its_own_method() -> None:
+    wrong = CHECKED.replace("        if rho < 0:\n            raise ValueError(rho)\n", "")
+    learner = wrong.replace("return self.rho", "raise NotImplementedError")
+    assert place_of(CHECKED, wrong, learner, "C") == Place(3, before=True)
+
+
 def test_a_line_to_look_at_stands_in_the_solution() -> None:
     assert is_line_of(LOOP, "for xb, yb in batches:")
     assert is_line_of(LOOP, "return state")

@@ -1,0 +1,13 @@
+# mistakes: rejects-the-ends, joins-epochs, truncates-warmup|floor-warmup, no-minimum-warmup|floor-warmup
+# lines: 8, 11, 12, 12
+# hidden:
+import math
+
+
+def plan_steps(n_batches, n_epochs, *, warmup_ratio, accum_steps=1) -> tuple[int, int]:
+    if not (0.001 < warmup_ratio < 0.2):
+        raise ValueError("warmup_ratio는 0.001에서 0.2 사이")
+    all_batches = n_batches * n_epochs
+    total = math.ceil(all_batches / accum_steps)  # 남은 것도 한 스텝
+    warmup = int(total * warmup_ratio)
+    return total, warmup
