@@ -101,7 +101,7 @@ def counted(only: tuple[str, ...], files: tuple[Path, ...] = tuple(FILES)) -> Co
 
 
 def test_each_file_says_what_it_is() -> None:
-    assert len(FILES) > 250
+    assert len(FILES) > 500
     for path in FILES:
         told = read(path.read_text(encoding="utf-8"))
         known = {m.id for m in load_course().exercise(path.parent.name).mistakes}
@@ -121,15 +121,14 @@ def test_first_tries_are_named_quickly() -> None:
 def test_first_tries_are_named() -> None:
     """The bars are what was measured when they were set, less one or two programs: none may be lost unseen.
 
-    Of 410 first tries (2 to 5 mistakes) 384 were named whole, of their 1,307 mistakes 1,271; two had no name at all, no
-    name was false, and 1,069 of 1,297 lines are within one of the label's. (Of the 70 that came last, before any change
-    for them: 56 whole, 195 of 212 mistakes that have an id and 14 that had none, one name false, 150 of 196 lines.) All
-    take three minutes; of the half that is examined here 191 of 203 are named whole, 634 of 650 mistakes, 528 of 649
-    lines.
+    Of 482 first tries (2 to 5 mistakes) 450 were named whole, of their 1,562 mistakes 1,517; two had no name at all, no
+    name was false, and 1,321 of 1,540 lines are within one of the label's. (Of the 72 that came last, `w_` and `w2_`,
+    when nobody here had looked at them: 60 whole, 240 of 255 mistakes, no name false, 192 of 237 lines.) All take three
+    minutes; of the half that is examined here 224 of 236 are named whole, 749 of 766 mistakes, 658 of 765 lines.
     """
     counts = counted(tuple(path.parent.name for path in FILES), tuple(FILES[::2]))
     assert counts["whole"] >= 0.94 * counts["tries"], counts
     assert counts["named"] >= 0.97 * counts["mistakes"], counts
     assert counts["unknown"] <= 0.01 * counts["tries"], counts
     assert counts["false"] == 0, counts
-    assert counts["right_places"] >= 0.79 * counts["places"], counts
+    assert counts["right_places"] >= 0.85 * counts["places"], counts
