@@ -11,6 +11,7 @@ from grader.learning.history import ExerciseHistory
 from grader.learning.progress import Progress
 from grader.learning.rewards import Achievement, Standing, load_rewards, standing
 from grader.learning.road import Section, next_exercise, section
+from grader.observe.wording import one_of
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def _mistake_rows(course: Course, learner: Progress) -> Iterator[MistakeRow]:
         titles = {m.id: m.title for m in exercise.mistakes}
         named = [titles[id_] for id_ in made.id.split("|") if id_ in titles]
         if named:
-            yield MistakeRow(" 또는 ".join(named), exercise.title, made.mastered, made.times)
+            yield MistakeRow(one_of(named), exercise.title, made.mastered, made.times)
 
 
 def _achievement_rows(learner: Progress, reached: Standing) -> Iterator[AchievementRow]:

@@ -194,7 +194,7 @@ def _timeline(pairs: Sequence[timeline.Pair], width: int) -> Iterable[str]:
         mine = "-" if pair.yours is None else mark + timeline.moment_name(pair.yours)
         theirs = "-" if pair.right is None else mark + timeline.moment_name(pair.right)
         batch = next((m.batch for m in (pair.yours, pair.right) if m and m.batch is not None), None)
-        line = "" if pair.yours is None or pair.yours.line is None else f"{pair.yours.line}줄"
+        line = "" if pair.yours is None or pair.yours.line is None else f"줄 {pair.yours.line}"
         head = " ".join(part for part in ("" if batch is None else f"배치{batch}", line) if part)
         columns.append((head, mine, theirs))
     names = ("", "내 코드", "정답")

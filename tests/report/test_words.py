@@ -87,7 +87,7 @@ def test_exception_is_shown_once() -> None:
     assert feedback_html(samples.raised()).count("unsupported operand") == 1
     assert " ".join(feedback_text(samples.raised()).split()).count("unsupported operand") == 1
     error = str(samples.raised().error)
-    first = FirstDifference("SGD", "1번째 호출", "예외 없이 끝남", error)
+    first = FirstDifference("SGD", "첫 번째 호출", "예외 없이 끝남", error)
     again = replace(samples.raised(), diagnosis=Diagnosis(first_difference=first))
     assert feedback_html(again).count("unsupported operand") == 1
     other = replace(first, got="0.5")
