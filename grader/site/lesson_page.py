@@ -152,7 +152,7 @@ def _experiment(page: LessonPage, cell: Any, executed: dict[str, Any], lesson: L
         title = cell.source.split("\n", 1)[0].removeprefix("#").strip()
         cell.metadata = {
             "tags": ["experiment", "hide-input"],
-            "mystnb": {"code_prompt_show": f"코드: {title}", "code_prompt_hide": f"코드: {title}"},
+            "mystnb": {"code_prompt_show": f"코드 · {title}", "code_prompt_hide": f"코드 · {title}"},
         }
     return cell
 
