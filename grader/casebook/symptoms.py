@@ -92,7 +92,7 @@ def in_words(first: FirstDifference) -> str:
         return first.what
     if first.what == UPDATES:  # counted by what moved, not by the calls that a learner can see
         moved = "한 번도 움직이지 않아요" if first.got == "0번" else f"{first.got} 움직여요"
-        return f"매개변수가 바른 코드에서는 {first.expected}, 이 코드에서는 {moved}"
+        return f"매개변수가 바른 코드에서는 {first.expected} 움직이는데, 이 코드에서는 {moved}"
     if first.expected == no_error:
         return f"{first.what}에서 예외가 나요 ({first.got.partition(':')[0]})"
     if first.got == no_error:

@@ -24,8 +24,8 @@ from grader.errors import HanstepError
 _LEVEL = re.compile(r"·\s*(★[★☆]{2})")
 _ASKS = re.compile(r"""^\s*predict\(\s*["']([^"']+)["']""", re.MULTILINE)
 _TELLS = re.compile(r"""^\s*reveal\(\s*["']([^"']+)["'].*\n?""", re.MULTILINE)
-_TOPIC = re.compile(r"#{1,6} |\*\*(?:예측|물음) \d")
-"""How a line begins with which the text turns to something else: a heading, or the next question."""
+_TOPIC = re.compile(r"#{1,6} |\*\*(?:(?:예측|물음) \d|여기에서 쉬어도)")
+"""How a line begins with which the text turns to something else: a heading, the next question, a rest."""
 _NOT_YET = "아직 예측을 고르지 않아"
 """How the output of `reveal` begins in a notebook that was run without choosing."""
 _DRAWING = re.compile(r'src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"')

@@ -217,3 +217,13 @@ def test_gradescope_file_adds_up(report: Path) -> None:
     assert document["tests"][0]["name"] == "한 스텝 (train_step)"
     assert "opt.zero_grad()" in document["tests"][0]["output"]
     assert [t["status"] for t in document["tests"]].count("passed") == 1
+
+
+def test_a_note_that_many_cards_would_repeat_stands_once_on_top(tmp_path: Path) -> None:
+    note = "코드 셀 2의 3번째 줄: pandas를 불러오지 못했어요 (No module named 'pandas')"
+    submission = samples.all_of("x", "timeout")
+    told = tuple(replace(feedback, notes=(note,)) for feedback in submission.feedbacks)
+    gradebook.write_student(tmp_path, replace(submission, feedbacks=told), samples.course())
+    page = (tmp_path / "feedback" / "x.html").read_text(encoding="utf-8")
+    assert page.count("pandas를 불러오지") == 1
+    assert page.index("pandas를 불러오지") < page.index("<main>")
