@@ -93,8 +93,10 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     pasted = feedback.diagnosis.pasted
     if pasted is not None:
         yield Text()
-        yield _indented(prose(f"{pasted.title}. {pasted.explain}"))
-        yield _indented(prose(f"→ {pasted.hint}"))
+        untold = not feedback.diagnosis.mistakes or feedback.diagnosis.unexplained  # by the mistakes below
+        yield _indented(prose(f"{pasted.title}. {pasted.explain}" if untold else f"{pasted.title}."))
+        if untold:
+            yield _indented(prose(f"→ {pasted.hint}"))
     mistakes = feedback.diagnosis.mistakes
     for number, named in enumerate(mistakes, start=1):
         yield from _mistake(named, number if len(mistakes) > 1 else None)

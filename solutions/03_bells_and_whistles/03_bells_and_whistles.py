@@ -1284,7 +1284,15 @@ for name, runs in rogue_runs.items():
     losses = [f"{ours[key]:.2f}" if ours[key] < 20 else "발산" for key in ("before", "worst", "end")]
     rows.append([name, f"{ours['norm']:.0f}", *steps, *losses])
 show_table(
-    ["학습", "70번째 노름", "그 스텝의 걸음", "110번째부터의 걸음", "검증 손실: 직전", "가장 높을 때", "끝"],
+    [
+        "학습",
+        "70번째 노름",
+        "그 스텝의 걸음",
+        "110번째부터의 걸음",
+        "검증 손실 (직전)",
+        "검증 손실 (최고)",
+        "검증 손실 (끝)",
+    ],
     rows,
 )
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6))
