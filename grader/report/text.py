@@ -20,6 +20,8 @@ _STYLES = {"passed": "bold green", "failed": "bold red", "error": "bold red", "m
 _LABEL = "dim"
 _INDENT = 2
 _BAR_CELLS = 30
+_PROSE = ("어디   ", "무엇이 ")
+"""Of the first difference, what is in our words; the rest is the learner's."""
 
 
 def feedback_text(feedback: Feedback, width: int = 80, *, standing: Sequence[str] = ()) -> str:
@@ -126,7 +128,7 @@ def _checks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     marked = [f"{words.check_mark(c, feedback)} {c.title}" for c in feedback.checks]
     joined = "  ".join(marked)
     for line in [joined] if cell_len(joined) <= width - _INDENT else marked:
-        yield _indented(Text(line))
+        yield _indented(prose(line))
     cause = words.common_cause(feedback)
     if cause:
         yield _indented(Text(cause, _LABEL))
@@ -165,7 +167,8 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         if first.tensor is not None:
             shown.append(("무엇이 ", f"`{first.tensor}`의 값"))
         for name, value in shown:
-            yield _indented(Text.assemble((f"{name} ", _LABEL), plain_text.one_line(value)), 2)
+            told = plain_text.one_line(value)
+            yield _indented(Text.assemble((f"{name} ", _LABEL), prose(told) if name in _PROSE else told), 2)
     pairs = timeline.align(diagnosis.yours, diagnosis.right)
     if pairs:
         compared = diagnosis.yours and timeline.is_readable(pairs) and any(pair.differs for pair in pairs)
