@@ -73,7 +73,10 @@ def _frame(app: Any, name: str, template: str, context: dict[str, Any], document
     context["in_english"] = facts.language == "en"
     following = context.get("next")
     if following and following["link"].endswith("en.html"):
-        context["next"] = {**following, "title": "In English"}  # as in the side bar, not the page's long heading
+        context["next"] = {
+            **following,
+            "title": "In English",
+        }  # as in the side bar, not the page's long heading
     context["report_link"] = place.report(f"{name}.html")
     context["metatags"] = context.get("metatags", "") + "".join(
         f'\n<meta {kind}="{key}" content="{html.escape(value)}">'
