@@ -25,6 +25,7 @@ from grader.course import (
     Text,
 )
 from grader.exercises import NoDriver, driver_modules, load_driver
+from grader.observe.wording import ordinal
 
 if TYPE_CHECKING:  # it imports torch
     from grader.observe.play import Driver
@@ -260,7 +261,7 @@ _Kind = TypeVar("_Kind", bound=Struct)
 def _entries(documents: Sequence[Mapping[str, Any]], kind: type[_Kind], where: str) -> Iterator[_Kind]:
     """Each entry decoded by itself, so that a message can say by its id which one is wrong."""
     for number, document in enumerate(documents, start=1):
-        which = f"'{document['id']}'" if "id" in document else f"{number}번째"
+        which = f"'{document['id']}'" if "id" in document else ordinal(number)
         yield _decoded(document, kind, f"{where} {which}")
 
 

@@ -32,7 +32,7 @@ class FirstDifference:
     scenario: str
     """Korean title of the scenario: `SGD`, `AdamW`."""
     what: str
-    """Korean: `2번째 업데이트부터 매개변수가 달라요`, `반환값`, `모드`."""
+    """Korean: `두 번째 업데이트부터 매개변수가 달라요`, `반환값`, `모드`."""
     expected: str
     got: str
     update: int | None = None

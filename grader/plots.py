@@ -150,13 +150,13 @@ def show(figure: Figure, description: str) -> None:
 
 
 def unnamed_axes(figure: Figure) -> list[str]:
-    """The axes that show numbers without saying of what, as `"1번째 패널의 x축"`.
+    """The axes that show numbers without saying of what, as `"패널 1의 x축"`.
 
     An axis whose ticks are words, or whose numbers stand at a panel beside it, needs no name.
     """
     figure.canvas.draw()
     return [
-        f"{number}번째 패널의 {way}축"
+        f"패널 {number}의 {way}축"
         for number, panel in enumerate(figure.axes, start=1)
         for way, axis in (("x", panel.xaxis), ("y", panel.yaxis))
         if panel.axison and axis.get_visible() and not axis.get_label_text() and _shows_numbers(axis)

@@ -112,7 +112,8 @@ def _page(visit: Visit, head: list[str]) -> Shown:
     choices: list[str] = []
     if visit.question is not None:
         lines.append(
-            '고치지 않고 짚어도 돼요: `clinic(line=줄 번호, symptom="글자")`. 줄이 빠졌으면 그 앞이나 뒤의 줄을 짚어요.'
+            '고치지 않고 짚어도 돼요: `clinic(line=줄 번호, symptom="글자")`. '
+            "줄이 빠졌으면 그 앞이나 뒤의 줄을 짚으세요."
         )
         lines.append(f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?")
         choices = [f"{letter}: {text}" for letter, text in visit.question.choices.items()]

@@ -91,7 +91,8 @@ def in_words(first: FirstDifference) -> str:
     if first.tensor is not None:
         return first.what
     if first.what == UPDATES:  # counted by what moved, not by the calls that a learner can see
-        return f"매개변수가 움직인 횟수 · 정답은 {first.expected}, 이 코드는 {first.got}"
+        moved = "한 번도 움직이지 않아요" if first.got == "0번" else f"{first.got} 움직여요"
+        return f"매개변수가 바른 코드에서는 {first.expected} 움직이는데, 이 코드에서는 {moved}"
     if first.expected == no_error:
         return f"{first.what}에서 예외가 나요 ({first.got.partition(':')[0]})"
     if first.got == no_error:
@@ -102,7 +103,7 @@ def in_words(first: FirstDifference) -> str:
 def _compared(first: FirstDifference) -> str:
     expected, got = _number(first.expected), _number(first.got)
     if expected is None or got is None or (expected.is_integer() and got.is_integer()):
-        return f"정답은 {first.expected}, 이 코드는 {first.got}"
+        return f"바른 코드는 {first.expected}, 이 코드는 {first.got}"
     if not math.isfinite(got):
         return "NaN이 나와요" if math.isnan(got) else "무한대가 나와요"
     if got == 0:

@@ -180,8 +180,8 @@ def _met(course: Course) -> set[tuple[str, str]]:
 def _of_one(exercise: Exercise, course: Course, chance: random.Random) -> Iterator[Visit]:
     if not is_short(exercise):
         raise CommandError(
-            f"{exercise.name} 코드는 클리닉에서 다루기에는 길어요. 다른 함수를 골라 주세요. "
-            "예: grader clinic accumulate"
+            f"`{exercise.name}` 코드는 클리닉에서 다루기에는 길어요. 다른 함수를 골라 주세요. "
+            '예: 노트북에서는 `clinic("accumulate")`, 터미널에서는 `grader clinic accumulate`'
         )
     drawn = (new_case([exercise], _met(course), chance) for _ in range(_BY_NAME))
     return (Visit(case, chance) for case in drawn if case is not None)

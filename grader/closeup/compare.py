@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from grader.closeup.ingredients import Amounts, Contents, Flow, Key
 from grader.closeup.lens import Moment, Numbers, Recording, Slots, Snapshot
 from grader.judging.alignment import aligned
+from grader.observe.wording import ordinal
 from grader.report.formulas import coefficient, subscript
 from grader.report.plain_text import one_line
 
@@ -161,15 +162,15 @@ def _other_update(
     filled = [i for i in range(mine) if yours.recording.moments[i].kind == "backward"]
     focus = _column_of(table, filled[-1] if filled else mine)
     if got is None or expected is None or mixture(got) == mixture(expected):
-        return Verdict(f"{number}번째 업데이트가 정답과 달라요.", True, focus)
+        return Verdict(f"{ordinal(number)} 업데이트가 정답과 달라요.", True, focus)
     compared = f"내 코드: {mixture(got)}, 정답: {mixture(expected)}"
-    text = f"{number}번째 업데이트의 재료가 달라요. {compared}"
+    text = f"{ordinal(number)} 업데이트의 재료가 달라요. {compared}"
     before = yours.contents(filled[-1] - 1).grad if filled else {}
     wanted = {key_name(key) for key in right.contents(theirs).grad or expected}
     stale = sorted({key_name(key) for key in before or {}} - wanted)
     if stale:
         old = " + ".join(stale)
-        text = f"{number}번째 업데이트: 새 그레이디언트가 지우지 않은 {old}에 더해졌어요. {compared}"
+        text = f"{ordinal(number)} 업데이트: 새 그레이디언트가 지우지 않은 {old}에 더해졌어요. {compared}"
     return Verdict(text, True, focus)
 
 

@@ -15,6 +15,7 @@ from grader.closeup.bench import NAMES
 from grader.closeup.compare import Column, Side, mixture, numbers, term
 from grader.closeup.ingredients import Amounts
 from grader.closeup.look import View
+from grader.observe.wording import ordinal
 from grader.report.plain_text import clean
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -65,7 +66,7 @@ def text_picture(name: str, views: Sequence[View]) -> str:
     for number, column in enumerate(view.columns, start=1):
         yours, right = _static_moment(view, column)[2:]
         lines += [
-            f"{number}. {column.call + 1}번째 호출 · {column.name}",
+            f"{number}. {ordinal(column.call + 1)} 호출 · {column.name}",
             f"   내 코드: {yours.replace('`', '')}",
             f"   정답:    {right.replace('`', '')}",
         ]
@@ -81,7 +82,10 @@ def _view(view: View) -> dict[str, Any]:
         "text": view.verdict.text,
         "wrong": view.verdict.wrong,
         "focus": view.verdict.focus,
-        "columns": [{"name": c.name, "call": c.call + 1, "acts": c.acts} for c in view.columns],
+        "columns": [
+            {"name": c.name, "call": c.call, "when": f"{ordinal(c.call + 1)} 호출", "acts": c.acts}
+            for c in view.columns
+        ],
         "yours": _frames(view.yours, [c.yours for c in view.columns], [c.acts[0] for c in view.columns]),
         "right": _frames(view.right, [c.right for c in view.columns], [c.acts[1] for c in view.columns]),
     }
@@ -158,7 +162,7 @@ def _static_moment(view: View, column: Column) -> tuple[int, str, str, str]:
     yours = view.yours.caption(column.yours) if column.acts[0] else "—"
     right = view.right.caption(column.right) if column.acts[1] else "—"
     if column.acts[0] and (line := view.yours.recording.moments[column.yours].line) is not None:
-        yours = f"{line}줄. {yours}"
+        yours = f"줄 {line}. {yours}"
     return column.call + 1, column.name, yours, right
 
 
@@ -176,13 +180,15 @@ def _number(value: float | None) -> str:
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["ordinal"] = ordinal
+    return made
 
 
 def _read(name: str) -> str:

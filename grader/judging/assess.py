@@ -1,6 +1,7 @@
 """Turns a trace into feedback; a notebook's `check` and `grade` both use it."""
 
 import ast
+import re
 from dataclasses import dataclass, replace
 
 from grader.course import Exercise
@@ -10,6 +11,7 @@ from grader.judging.judge import Verdict, judge
 from grader.judging.parsing import parsed
 from grader.judging.reference import Reference
 from grader.observe.trace import Trace
+from grader.observe.wording import one_of
 from grader.submission.file import Place, SourceFile
 
 
@@ -59,6 +61,7 @@ MESSAGES: dict[Status, str] = {
 
 _LINE_SHOWN = 400
 """Characters of a learner's line that stand beside a mistake."""
+_LINE_OF_NOTE = re.compile(r"(\d{1,6})번째 줄(?=: )")
 _NOT_BEGUN = "아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요."
 
 
@@ -105,11 +108,21 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         file=origin.file,
         error=f"{failure.type}: {failure.message}" if failure else None,
         raised=failure is not None and failure.own,
-        notes=tuple(trace.warnings),
+        notes=tuple(_placed_note(warning, origin) for warning in trace.warnings),
         seconds=trace.seconds,
         kind=exercise.kind,
         because=exercise.because if verdict.status == "passed" else "",
     )
+
+
+def _placed_note(warning: str, origin: Origin) -> str:
+    """`7번째 줄: …` of the program as `코드 셀 2의 3번째 줄: …`."""
+    found = _LINE_OF_NOTE.match(warning)
+    place = origin.place(int(found[1])) if found else None
+    if found is None or place is None:
+        return warning
+    cell = "" if place.cell is None else f"코드 셀 {place.cell}의 "
+    return f"{cell}{place.line}번째 줄{warning[found.end() :]}"
 
 
 def without_trace(
@@ -131,7 +144,8 @@ def without_trace(
 
 def _message(verdict: Verdict, diagnosis: Diagnosis) -> str:
     if diagnosis.mistakes:
-        named = " 그리고 ".join(" 또는 ".join(named.titles) for named in diagnosis.mistakes)
+        each = [named.titles for named in diagnosis.mistakes]
+        named = one_of(each[0]) if len(each) == 1 else " 그리고 ".join(map(_quoted, each))
         return f"{named} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else named
     failure = verdict.failure
     if failure is not None and failure.own and failure.type == "NotImplementedError":
@@ -140,6 +154,10 @@ def _message(verdict: Verdict, diagnosis: Diagnosis) -> str:
         return f"{MESSAGES[verdict.status]} {failure.type}: {failure.message}"
     first = diagnosis.first_difference
     return MESSAGES[verdict.status] if first is None else _in_one_line(first)
+
+
+def _quoted(titles: tuple[str, ...]) -> str:
+    return f"「{titles[0]}」" if len(titles) == 1 else one_of(titles)
 
 
 def unnamed_message(feedback: Feedback) -> str:

@@ -9,6 +9,7 @@ from itertools import pairwise, permutations
 
 from grader.course import CourseError, Edits, Exercise, Mistake
 from grader.course_files import load_course
+from grader.observe.wording import ordinal
 from grader.submission.submission import read_submission
 
 _ORDERS_OF = 3  # up to six orders are tried
@@ -137,7 +138,7 @@ def program_of(exercise: Exercise, way: Way) -> str:
     Raises:
         CourseError: the course file's edits do not fit the solution.
     """
-    which = f"variants의 {way.number}번째" if way.number else "edits"
+    which = f"variants의 {ordinal(way.number)}" if way.number else "edits"
     owner = f"{exercise.name}.toml: 실수 '{way.mistake.id}'의 {which}"
     edited = apply_edits(exercise_source(exercise), way.edits, owner)
     if edited is None:

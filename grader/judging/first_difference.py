@@ -8,6 +8,7 @@ from grader.feedback import FirstDifference
 from grader.judging.judge import Difference
 from grader.observe.play import Scenario
 from grader.observe.trace import Fact, Parameter, Run
+from grader.observe.wording import ordinal, with_ordinals
 
 _LONGEST_SHOWN = 300
 
@@ -60,9 +61,11 @@ def _fact_differs(scenario: Scenario, name: str, got: Fact, expected: Fact) -> F
             break  # shown as a whole
         place = next((i for i, pair in enumerate(zip(got, expected, strict=True)) if pair[0] != pair[1]), 0)
         got, expected = got[place], expected[place]
-        what = f"{name} ({place + 1}번째)" if what == name else what
+        what = f"{name} ({ordinal(place + 1)})" if what == name else what
     modes = "모드" in name
-    return FirstDifference(scenario.title, what, show(expected, modes=modes), show(got, modes=modes))
+    return FirstDifference(
+        scenario.title, with_ordinals(what), show(expected, modes=modes), show(got, modes=modes)
+    )
 
 
 def show(value: Fact, *, modes: bool = False) -> str:
@@ -90,11 +93,11 @@ def _truth(value: bool, modes: bool) -> str:
 
 
 def _truths(values: list[bool], modes: bool) -> str:
-    """`모두 학습`, or which of them are not as the others: `평가 (3개 가운데 2번째만 학습)`."""
+    """`모두 학습`, or which of them are not as the others: `평가 (3개 가운데 두 번째만 학습)`."""
     if len(set(values)) == 1:
         return f"모두 {_truth(values[0], modes)}"
     rare = sum(values) * 2 <= len(values)
-    places = [f"{i + 1}번째" for i, value in enumerate(values) if value == rare]
+    places = [ordinal(i + 1) for i, value in enumerate(values) if value == rare]
     named = ", ".join(places[:4]) + (" …" if len(places) > 4 else "")
     return f"{_truth(not rare, modes)} ({len(values)}개 가운데 {named}만 {_truth(rare, modes)})"
 
@@ -103,7 +106,7 @@ def _failed_differently(scenario: Scenario, run: Run, solution: Run) -> FirstDif
     expected = "예외 없이 끝남" if solution.failure is None else solution.failure.type
     got = "예외 없이 끝남" if run.failure is None else f"{run.failure.type}: {run.failure.message}"
     call = run.failure.call + 1 if run.failure is not None else 1
-    return FirstDifference(scenario.title, f"{call}번째 호출", expected, got)
+    return FirstDifference(scenario.title, f"{ordinal(call)} 호출", expected, got)
 
 
 def _parameters_differ(scenario: Scenario, found: Difference, run: Run, solution: Run) -> FirstDifference:
@@ -115,7 +118,7 @@ def _parameters_differ(scenario: Scenario, found: Difference, run: Run, solution
         return FirstDifference(scenario.title, UPDATES, f"{expected}번", f"{got}번", update=update)
     row, element = found.index
     tensor, position = _locate(run.parameters, element)
-    moment = "시작할 때부터" if row == 0 else f"{row}번째 업데이트부터"
+    moment = "시작할 때부터" if row == 0 else f"{ordinal(row)} 업데이트부터"
     return FirstDifference(
         scenario.title,
         f"{moment} 매개변수가 달라요",
@@ -138,10 +141,10 @@ def _locate(parameters: Sequence[Parameter], element: int) -> tuple[str, int]:
 def _array_title(found: Difference) -> str:
     name = found.name
     if name == "returned":
-        return f"{found.index[0] + 1}번째 반환값" if found.index else "반환값의 개수"
+        return f"{ordinal(found.index[0] + 1)} 반환값" if found.index else "반환값의 개수"
     if name.startswith("buffers"):
         return "배치 정규화의 이동 통계량"
-    return {"rates": "학습률", "gradients": "그레이디언트"}.get(name, name)
+    return {"rates": "학습률", "gradients": "그레이디언트"}.get(name, with_ordinals(name))
 
 
 def _shape(run: Run, name: str) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from grader.course import Exercise
 from grader.learning.progress import Progress
+from grader.observe.wording import one_of
 from grader.report.html import hint_html
 from grader.report.text import hint_text
 
@@ -45,5 +46,5 @@ def _lead(exercise: Exercise, learner: Progress) -> str:
         ids = joined.split("|")
         told = [mistake for mistake in exercise.mistakes if mistake.id in ids]
         if told and told[0].hint:
-            return f"지난 확인: {' 또는 '.join(m.title for m in told)}. {told[0].hint}"
+            return f"지난 확인: {one_of([m.title for m in told])}. {told[0].hint}"
     return ""

@@ -9,8 +9,9 @@ from grader.course_files import load_course
 from grader.learning.facts import in_percent, percent
 from grader.learning.history import ExerciseHistory
 from grader.learning.progress import Progress
-from grader.learning.rewards import Achievement, Standing, load_rewards, standing
+from grader.learning.rewards import Achievement, Standing, load_rewards, standing, won_at
 from grader.learning.road import Section, next_exercise, section
+from grader.observe.wording import one_of
 
 
 @dataclass(frozen=True)
@@ -132,13 +133,14 @@ def _mistake_rows(course: Course, learner: Progress) -> Iterator[MistakeRow]:
         titles = {m.id: m.title for m in exercise.mistakes}
         named = [titles[id_] for id_ in made.id.split("|") if id_ in titles]
         if named:
-            yield MistakeRow(" 또는 ".join(named), exercise.title, made.mastered, made.times)
+            yield MistakeRow(one_of(named), exercise.title, made.mastered, made.times)
 
 
 def _achievement_rows(learner: Progress, reached: Standing) -> Iterator[AchievementRow]:
+    at = won_at(learner.events) if reached.won - learner.history.achievements.keys() else {}
+    at |= learner.history.achievements
     for one in load_rewards().achievements:
-        at = learner.history.achievements.get(one.id)
-        day = "" if at is None else datetime.fromtimestamp(at).date().isoformat()
+        day = datetime.fromtimestamp(at[one.id]).date().isoformat() if one.id in at else ""
         count = ""
         if len(one.when) == 1:
             ((fact, number),) = one.when.items()

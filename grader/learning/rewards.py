@@ -1,7 +1,8 @@
 """XP, levels and achievements as `lessons/rewards.toml` has them, and the evaluator of its rules."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from typing import Annotated
 
@@ -10,8 +11,9 @@ from msgspec import Meta, Struct
 from grader import paths
 from grader.course import CourseError, Text
 from grader.course_files import load_course, read_typed
+from grader.learning.event import Event
 from grader.learning.facts import facts
-from grader.learning.history import History
+from grader.learning.history import History, history
 
 _Positive = Annotated[float, Meta(gt=0)]
 
@@ -115,6 +117,21 @@ def standing(told: History) -> Standing:
     number = sum(level.xp <= xp for level in rewards.levels)
     following = rewards.levels[number] if number < len(rewards.levels) else None
     return Standing(known, frozenset(won), xp, number, rewards.levels[number - 1], following)
+
+
+def won_at(events: Sequence[Event]) -> dict[str, float]:
+    """When each achievement's rule first held at a day's end, by id: for those that no event tells of, as in progress
+    that came from another computer."""
+    found: dict[str, float] = {}
+    for number, event in enumerate(events, start=1):
+        day = datetime.fromtimestamp(event.at).date()
+        if number < len(events) and datetime.fromtimestamp(events[number].at).date() == day:
+            continue
+        known = facts(history(events[:number]), load_course())
+        for one in load_rewards().achievements:
+            if one.is_won(known):
+                found.setdefault(one.id, event.at)
+    return found
 
 
 def _points(rewards: Rewards, known: Mapping[str, float], won: Set[str]) -> int:

@@ -164,11 +164,13 @@ def play(
     started = time.perf_counter()
     trace = Trace()
     trace.load_failure = _load_failure(program, driver.name)
+    loading = list(program.warnings)
     if trace.load_failure is None:
         for scenario in driver.scenarios:
             if only is None or scenario.name in only:
                 trace.runs[scenario.name] = play_scenario(scenario, program, seed=seed, device=device)
-    trace.warnings = list(program.warnings)  # a driver may have added a note
+    trace.warnings = list(program.warnings)
+    program.warnings[:] = loading  # a driver's note is about its own exercise
     trace.seconds = time.perf_counter() - started
     return trace
 

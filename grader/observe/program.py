@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.observe.trace import Failure
+from grader.observe.wording import with_particle
 
 _FUTURE_FLAGS = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 _MESSAGE_LIMIT = 2000
@@ -91,7 +92,10 @@ def _execute(statement: ast.stmt, program: Program, module: types.ModuleType, fl
         for defined in defined_names(statement):
             program.failures[defined] = failure
         if isinstance(statement, ast.Import | ast.ImportFrom) and len(program.warnings) < _MAX_WARNINGS:
-            program.warnings.append(f"{statement.lineno}번째 줄: import에 실패했어요 ({failure.message})")
+            names = [alias.name for alias in statement.names]
+            wanted = ", ".join(names if isinstance(statement, ast.Import) else [statement.module or "."])
+            told = f"{with_particle(wanted, '을/를')} 불러오지 못했어요 ({failure.message})"
+            program.warnings.append(f"{statement.lineno}번째 줄: {told}")
 
 
 def defined_names(statement: ast.stmt) -> list[str]:

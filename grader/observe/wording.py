@@ -1,7 +1,76 @@
-"""Names of facts in Korean that depend on a value."""
+"""Korean words that depend on a value: ordinals, and particles, which follow how a text is read aloud."""
+
+import re
+from collections.abc import Sequence
+
+_COUNTED = ("첫", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열")
+
+
+def ordinal(number: int) -> str:
+    """`첫 번째`, `두 번째`, …, `열 번째`, `11번째`."""
+    return f"{_COUNTED[number - 1]} 번째" if 0 < number <= len(_COUNTED) else f"{number}번째"
+
+
+def with_ordinals(text: str) -> str:
+    """A text with `ordinal` for each `1번째` in it; lines keep their numbers."""
+    return re.sub(r"(?<![\d~.])(\d{1,2})번째(?! 줄)", lambda found: ordinal(int(found[1])), text)
+
+
+def particle(text: str, forms: str) -> str:
+    """The particle that follows a text: of `이/가` the first after a consonant, else the second.
+
+    `으로/로` is `로` after ㄹ too. Names of code are read as Korean speakers read them: `train_gpt` ends in 티,
+    `train_step` in 스텝.
+    """
+    closed, open_ = forms.split("/")
+    end = _end(text)
+    return open_ if not end or (end == "ㄹ" and forms.startswith("으로")) else closed
+
+
+def with_particle(text: str, forms: str) -> str:
+    """`train_step은` of `train_step` and `은/는`."""
+    return text + particle(text, forms)
+
+
+def one_of(titles: Sequence[str]) -> str:
+    """The title; several, which are sentences, as `「…」 또는 「…」`."""
+    return titles[0] if len(titles) == 1 else " 또는 ".join(f"「{title}」" for title in titles)
 
 
 def called_with(argument: str, value: float) -> str:
-    """`accum_steps=0`으로 불렀을 때: the particle follows how the last digit is read (영, 삼, 육: 으로)."""
+    """`accum_steps=0`으로 불렀을 때."""
     text = f"{argument}={value}"
-    return f"`{text}`{'으로' if text[-1] in '036' else '로'} 불렀을 때"
+    return f"`{text}`{particle(text, '으로/로')} 불렀을 때"
+
+
+_DIGITS = dict(zip("0123456789", ("ㅇ", "ㄹ", "", "ㅁ", "", "", "ㄱ", "ㄹ", "ㄹ", ""), strict=True))
+_LETTERS = {"l": "ㄹ", "m": "ㅁ", "n": "ㄴ", "r": "ㄹ"}
+"""Of those whose names end in a consonant."""
+_SPELLED = ("qa", "ema", "api", "cpu", "gpu")
+"""Words with vowels that are read letter by letter; those without any are too."""
+_OTHERWISE = {"epoch": "ㄱ", "back": "ㄱ", "kwargs": "", "iter": ""}
+_ENDINGS = (
+    (r"(?:l|le)", "ㄹ"),  # model, sample
+    (r"(?:m|me|n|ne|ng)", "ㄴ"),  # norm, resume, train, cosine, everything
+    (r"(?:^|[^aeiou])[aeiou][ptk]", "ㅂ"),  # step, at, snapshot; but not update, float
+)
+"""How words end whose reading ends in a consonant; which one matters only for ㄹ."""
+
+
+def _end(text: str) -> str:
+    """The consonant in which a text ends when it is read; empty after a vowel."""
+    words = re.findall(r"[가-힣]+|[A-Z]?[a-z]+|[A-Z]+|\d", text)
+    if not words:
+        return ""
+    last = words[-1]
+    if "가" <= last[-1] <= "힣":
+        place = (ord(last[-1]) - ord("가")) % 28
+        return "" if place == 0 else "ㄹ" if place == 8 else "ㄴ"  # which one matters only for ㄹ
+    word = last.lower()
+    if word in _DIGITS:
+        return _DIGITS[word]
+    if word in _OTHERWISE:
+        return _OTHERWISE[word]
+    if word in _SPELLED or not set(word) & set("aeiouy"):
+        return _LETTERS.get(word[-1], "")
+    return next((end for ending, end in _ENDINGS if re.search(f"{ending}$", word)), "")

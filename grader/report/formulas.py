@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from grader.feedback import Recipe
+from grader.observe.wording import ordinal
 
 RESIDUAL_WORTH_SAYING = 0.01
 _COEFFICIENT_IS_ZERO = 0.005  # of the largest one: below it a bar is a hair and the number says nothing
@@ -80,9 +81,9 @@ def recipe_title(recipe: Recipe) -> str:
 
 
 def recipe_line(recipe: Recipe) -> str:
-    """`2번째 업데이트 = 1.0·g₁ + 1.0·g₂ (정답: 1.0·g₂)`."""
+    """`두 번째 업데이트 = 1.0·g₁ + 1.0·g₂ (정답: 1.0·g₂)`."""
     got, expected = formulas(recipe)
-    return f"{recipe.update}번째 업데이트 = {got} (정답: {expected})"
+    return f"{ordinal(recipe.update)} 업데이트 = {got} (정답: {expected})"
 
 
 def recipe_sentence(recipe: Recipe) -> str:
@@ -147,6 +148,6 @@ def residual_line(recipe: Recipe) -> str:
         return ""
     share = min(100, round(100 * recipe.residual))
     return (
-        f"업데이트의 약 {share}%는 이 그레이디언트들만으로는 설명되지 않아요. "
-        "클리핑이나 다른 손실 함수를 썼거나 가중치를 직접 바꾸지 않았는지 보세요."
+        f"업데이트의 약 {share}%는 배치의 그레이디언트만으로는 설명되지 않아요. "
+        "클리핑을 다르게 하거나, 다른 손실 함수를 쓰거나, 가중치를 직접 바꾸지 않았는지 보세요."
     )

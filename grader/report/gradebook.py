@@ -3,6 +3,7 @@
 import csv
 import io
 import logging
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -146,20 +147,29 @@ def gradescope(submission: SubmissionResult) -> dict[str, Any]:
 def _student_page(submission: SubmissionResult, course: Course) -> str:
     titles = {lesson.id: lesson.title for lesson in course.lessons}
     lessons: dict[str, list[tuple[Feedback, str]]] = {}
+    common = _common_notes(submission)
     told: set[tuple[str, str]] = set()
     for feedback in submission.told:
         # One broken file is the same story for each exercise: told once, with a line for each of the others.
         story = (feedback.status, feedback.message)
         again = feedback.status in ("missing", "unreadable") and story in told
         told.add(story)
-        card = "" if again else _drawn(feedback_html, feedback)
+        own = replace(feedback, notes=tuple(note for note in feedback.notes if note not in common))
+        card = "" if again else _drawn(feedback_html, own)
         lessons.setdefault(feedback.lesson, []).append((feedback, card))
     return page(
         "student.html.j2",
         course=course,
         submission=submission,
+        notes=(*submission.notes, *common),
         lessons=[(key, titles.get(key, ""), cards) for key, cards in lessons.items()],
     )
+
+
+def _common_notes(submission: SubmissionResult) -> list[str]:
+    """Notes that would stand in several cards: what a whole file has, `pandas` that is not there."""
+    times = Counter(note for feedback in submission.told for note in dict.fromkeys(feedback.notes))
+    return [note for note, number in times.items() if number > 1]
 
 
 def _drawn(draw: Callable[[Feedback], str], feedback: Feedback) -> str:

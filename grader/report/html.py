@@ -16,6 +16,7 @@ from typing import Any
 from markupsafe import Markup
 
 from grader.feedback import Feedback, Recipe
+from grader.observe.wording import ordinal
 from grader.report import formulas, plain_text, timeline, words
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -45,7 +46,9 @@ def environment() -> Any:
         one_line=plain_text.one_line,
         coefficient=formulas.coefficient,
     )
-    made.globals.update(words=words, timeline=timeline, formulas=formulas, plain_text=plain_text)
+    made.globals.update(
+        words=words, timeline=timeline, formulas=formulas, plain_text=plain_text, ordinal=ordinal
+    )
     made.globals.update(colors={"green": GREEN, "red": RED, "amber": AMBER, "blue": BLUE, "grey": GREY})
     return made
 

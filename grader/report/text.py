@@ -20,6 +20,8 @@ _STYLES = {"passed": "bold green", "failed": "bold red", "error": "bold red", "m
 _LABEL = "dim"
 _INDENT = 2
 _BAR_CELLS = 30
+_PROSE = ("어디   ", "무엇이 ")
+"""Of the first difference, what is in our words; the rest is the learner's."""
 
 
 def feedback_text(feedback: Feedback, width: int = 80, *, standing: Sequence[str] = ()) -> str:
@@ -93,8 +95,10 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     pasted = feedback.diagnosis.pasted
     if pasted is not None:
         yield Text()
-        yield _indented(prose(f"{pasted.title}. {pasted.explain}"))
-        yield _indented(prose(f"→ {pasted.hint}"))
+        untold = not feedback.diagnosis.mistakes or feedback.diagnosis.unexplained  # by the mistakes below
+        yield _indented(prose(f"{pasted.title}. {pasted.explain}" if untold else f"{pasted.title}."))
+        if untold:
+            yield _indented(prose(f"→ {pasted.hint}"))
     mistakes = feedback.diagnosis.mistakes
     for number, named in enumerate(mistakes, start=1):
         yield from _mistake(named, number if len(mistakes) > 1 else None)
@@ -124,7 +128,7 @@ def _checks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     marked = [f"{words.check_mark(c, feedback)} {c.title}" for c in feedback.checks]
     joined = "  ".join(marked)
     for line in [joined] if cell_len(joined) <= width - _INDENT else marked:
-        yield _indented(Text(line))
+        yield _indented(prose(line))
     cause = words.common_cause(feedback)
     if cause:
         yield _indented(Text(cause, _LABEL))
@@ -163,7 +167,8 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         if first.tensor is not None:
             shown.append(("무엇이 ", f"`{first.tensor}`의 값"))
         for name, value in shown:
-            yield _indented(Text.assemble((f"{name} ", _LABEL), plain_text.one_line(value)), 2)
+            told = plain_text.one_line(value)
+            yield _indented(Text.assemble((f"{name} ", _LABEL), prose(told) if name in _PROSE else told), 2)
     pairs = timeline.align(diagnosis.yours, diagnosis.right)
     if pairs:
         compared = diagnosis.yours and timeline.is_readable(pairs) and any(pair.differs for pair in pairs)
@@ -194,7 +199,7 @@ def _timeline(pairs: Sequence[timeline.Pair], width: int) -> Iterable[str]:
         mine = "-" if pair.yours is None else mark + timeline.moment_name(pair.yours)
         theirs = "-" if pair.right is None else mark + timeline.moment_name(pair.right)
         batch = next((m.batch for m in (pair.yours, pair.right) if m and m.batch is not None), None)
-        line = "" if pair.yours is None or pair.yours.line is None else f"{pair.yours.line}줄"
+        line = "" if pair.yours is None or pair.yours.line is None else f"줄 {pair.yours.line}"
         head = " ".join(part for part in ("" if batch is None else f"배치{batch}", line) if part)
         columns.append((head, mine, theirs))
     names = ("", "내 코드", "정답")

@@ -69,8 +69,8 @@ def moment_name(moment: Moment) -> str:
 
 
 def moment_detail(moment: Moment) -> str:
-    """`3줄`, `배치 2 · 5줄`, or nothing."""
+    """`줄 3`, `배치 2 · 줄 5`, or nothing."""
     parts = [] if moment.batch is None else [f"배치 {moment.batch}"]
     if moment.line is not None:
-        parts.append(f"{moment.line}줄")
+        parts.append(f"줄 {moment.line}")
     return " · ".join(parts)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.feedback import CheckResult, Feedback, FirstDifference, Named, RepairStep, Status
+from grader.observe.wording import one_of, with_particle
 from grader.report.plain_text import clean, one_line, points
 
 MARKS: dict[Status, str] = {
@@ -98,8 +99,9 @@ def headline(feedback: Feedback) -> Headline:
     if feedback.status == "failed":
         told = feedback.diagnosis.first_difference is not None
         return Headline(mark, UNNAMED, "" if told else one_line(feedback.message, 600))
-    first, rest = _sentence(one_line(feedback.message, 600))
-    shown = one_line(feedback.error or "", 600)  # below the headline
+    # The error stands below the headline.
+    first, rest = _sentence(one_line(feedback.message.removesuffix(feedback.error or "").rstrip(), 600))
+    shown = one_line(feedback.error or "", 600)
     rest = "" if shown.startswith(rest) else rest.removesuffix(shown).rstrip()
     return Headline(mark, first or STATUS_NAMES[feedback.status], rest)
 
@@ -144,7 +146,7 @@ def first_difference_to_show(feedback: Feedback) -> FirstDifference | None:
 
 
 def first_place(first: FirstDifference) -> str:
-    """`SGD · 2번째 업데이트부터 매개변수가 달라요`; what says the same twice is said once."""
+    """`SGD · 두 번째 업데이트부터 매개변수가 달라요`; what says the same twice is said once."""
     return first.what if first.what.startswith(first.scenario) else f"{first.scenario} · {first.what}"
 
 
@@ -169,6 +171,8 @@ def _after_exception(error: str | None) -> str:
     kind, _, message = error.partition(":")
     if kind == "TypeError" and _CALLED_OTHERWISE.search(message):
         return "함수의 첫 줄을 처음 그대로 두었는지 보세요. 인자의 이름과 순서는 바꿀 수 없어요."
+    if "라이브러리의 함수와 클래스는 그대로 두고" in message:  # of the sandbox, not of the learner's code
+        return "torch나 NumPy, 채점기의 함수에 다른 것을 넣는 줄을 지우고 다시 내 주세요."
     if "modified by an inplace operation" in message:
         return (
             "역전파가 쓰려고 저장해 둔 값을 제자리에서 바꾼 줄이 있어요. 순전파와 역전파 사이의 줄을 보세요."
@@ -266,13 +270,7 @@ def _line(line: int, cell: int | None) -> str:
 def repair_kind(step: RepairStep) -> str:
     """`한 줄이 빠졌어요. 자리는 이 줄보다 앞이에요.`"""
     where = step.where.removesuffix("에")
-    return f"{step.kind}." + (
-        f" 자리는 {where}{'이에요' if _ends_in_consonant(where) else '예요'}." if where else ""
-    )
-
-
-def _ends_in_consonant(text: str) -> bool:
-    return (ord(text[-1]) - ord("가")) % 28 != 0
+    return f"{step.kind}." + (f" 자리는 {with_particle(where, '이에요/예요')}." if where else "")
 
 
 def near(feedback: Feedback) -> str:
@@ -301,7 +299,7 @@ def summary(feedback: Feedback) -> str:
 
 def either(named: Named) -> str:
     """All titles of one mistake, which cannot be told apart, in a line."""
-    return " 또는 ".join(named.titles)
+    return one_of(named.titles)
 
 
 def _checked(feedback: Feedback) -> str:

@@ -202,6 +202,7 @@ def _run_sphinx(
         "nb_merge_streams": True,
         "nb_ipywidgets_js": {},
         "suppress_warnings": ["myst.header", "config.cache"],
+        "smartquotes": False,  # quotation marks in prose are typed; those of Python's messages stay
         "html_theme": "furo",
         "html_title": title,
         "html_math_renderer": "mathml",

@@ -71,6 +71,12 @@ def _frame(app: Any, name: str, template: str, context: dict[str, Any], document
     facts: PageFacts = app.config.hanstep_facts.get(name) or PageFacts(context.get("title", name), "")
     context["language"] = facts.language
     context["in_english"] = facts.language == "en"
+    following = context.get("next")
+    if following and following["link"].endswith("en.html"):
+        context["next"] = {
+            **following,
+            "title": "In English",
+        }  # as in the side bar, not the page's long heading
     context["report_link"] = place.report(f"{name}.html")
     context["metatags"] = context.get("metatags", "") + "".join(
         f'\n<meta {kind}="{key}" content="{html.escape(value)}">'

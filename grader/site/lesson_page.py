@@ -24,8 +24,8 @@ from grader.errors import HanstepError
 _LEVEL = re.compile(r"·\s*(★[★☆]{2})")
 _ASKS = re.compile(r"""^\s*predict\(\s*["']([^"']+)["']""", re.MULTILINE)
 _TELLS = re.compile(r"""^\s*reveal\(\s*["']([^"']+)["'].*\n?""", re.MULTILINE)
-_TOPIC = re.compile(r"#{1,6} |\*\*(?:예측|물음) \d")
-"""How a line begins with which the text turns to something else: a heading, or the next question."""
+_TOPIC = re.compile(r"#{1,6} |\*\*(?:(?:예측|물음) \d|여기에서 쉬어도)")
+"""How a line begins with which the text turns to something else: a heading, the next question, a rest."""
 _NOT_YET = "아직 예측을 고르지 않아"
 """How the output of `reveal` begins in a notebook that was run without choosing."""
 _DRAWING = re.compile(r'src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"')
@@ -152,7 +152,7 @@ def _experiment(page: LessonPage, cell: Any, executed: dict[str, Any], lesson: L
         title = cell.source.split("\n", 1)[0].removeprefix("#").strip()
         cell.metadata = {
             "tags": ["experiment", "hide-input"],
-            "mystnb": {"code_prompt_show": f"코드: {title}", "code_prompt_hide": f"코드: {title}"},
+            "mystnb": {"code_prompt_show": f"코드 · {title}", "code_prompt_hide": f"코드 · {title}"},
         }
     return cell
 

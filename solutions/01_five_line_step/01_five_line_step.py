@@ -17,7 +17,7 @@ r"""
 
 학습(training)은 같은 다섯 줄의 반복입니다. 이 노트북에서는 그 다섯 줄을 하나하나 뜯어봅니다. 처음 배우는 사람이라면 모두 **5시간쯤** 걸립니다. 읽고 예측하고 실행하는 데 2시간 30분, 연습 7개(함수 8개)를 푸는 데 2시간 20분쯤입니다. 점수에 들어가지 않는 몸풀기 1개(10분)와 보너스 2개(45분)는 따로입니다. PyTorch로 학습해 본 적이 있다면 3시간쯤 잡으면 됩니다. 하루에 다 하지 않아도 됩니다. 4절까지 하고 쉬었다가 5절부터 이어 가면 좋습니다.
 
-제목 아래에는 걸리는 시간과 난도를 적었습니다. 난도는 ★☆☆, ★★☆, ★★★의 차례로 어려워집니다. 절의 시간에는 연습이 들어 있지 않고, 연습의 시간은 따로 적었습니다. 시간은 모두 처음 배우는 사람을 기준으로 어림한 것입니다. 비슷한 코드를 써 보았다면 연습은 그 절반이면 됩니다.
+제목 아래에는 걸리는 시간과 난이도를 적었습니다. 난이도는 ★☆☆, ★★☆, ★★★의 차례로 어려워집니다. 절의 시간에는 연습이 들어 있지 않고, 연습의 시간은 따로 적었습니다. 시간은 모두 처음 배우는 사람을 기준으로 어림한 것입니다. 비슷한 코드를 써 보았다면 연습은 그 절반이면 됩니다.
 
 이 노트북을 마치면 다음을 할 수 있습니다.
 
@@ -36,7 +36,7 @@ r"""
 
 본문의 수치는 모두 이 노트북에서 재고, 결론은 `assert`로 확인합니다. 사실과 다르면 그 셀에서 실행이 멈춥니다. 데이터를 준비하고 표와 그림을 만들고 결론을 확인하는 코드는 접어 두었습니다. 접힌 셀도 순서대로 실행하되, 코드는 궁금할 때 펼쳐 보면 됩니다.
 
-먼저 아래의 접힌 셀 둘을 실행합니다. 첫째 셀은 강의 패키지가 있는지 확인합니다. 둘째 셀은 scikit-learn에 들어 있는 8×8 손글씨 숫자 1,797장을 준비하고, 실험에서 거듭 쓸 함수 셋(모델 만들기 `make_model`, 배치 만들기 `make_batches`, 텐서를 한 줄로 잇기 `flat`)을 정의합니다.
+먼저 아래의 접힌 셀을 모두 실행합니다. scikit-learn에 들어 있는 8×8 손글씨 숫자 1,797장을 준비하고, 실험에서 거듭 쓸 함수 셋(모델 만들기 `make_model`, 배치 만들기 `make_batches`, 텐서를 한 줄로 잇기 `flat`)을 정의합니다.
 """
 
 # %% tags=["folded"]
@@ -1338,8 +1338,7 @@ print("이 컴퓨터의 드롭아웃이 난수를 순서대로 뽑는지:", "예
 
 one_same = cases["드롭아웃 1개, 같은 시드"] < 1e-12
 two_same = cases["드롭아웃 2개, 같은 시드"] < 1e-12
-letter = "c" if two_same else "a" if one_same else "b"
-reveal("01-14", measured=letter)
+reveal("01-14", measured="c" if two_same else "a" if one_same else "b")
 
 # %% tags=["folded"]
 # 확인: 조건마다의 상대 오차
@@ -1428,8 +1427,7 @@ show_table(
 
 # %% tags=["folded"]
 # 답과 확인: 두 배 넘게 차이가 나면 더 큰 쪽이 답입니다
-letter = "a" if right_bf16 > 2 * wrong_fp32 else "b" if wrong_fp32 > 2 * right_bf16 else "c"
-reveal("01-15", measured=letter)
+reveal("01-15", measured="a" if right_bf16 > 2 * wrong_fp32 else "b" if wrong_fp32 > 2 * right_bf16 else "c")
 if on_cpu:
     assert right_bf16 > 5e-4
     assert wrong_fp32 < right_bf16 / 4
@@ -2329,7 +2327,7 @@ def grade_whiteboard(attempt):
         attempt(model, opt, loss_fn, xb, yb)
     result = flat(model.parameters())
     if torch.equal(result, start):
-        return "매개변수가 움직이지 않았습니다. `step()`을 부르지 않았거나, `step()`이 읽을 때 `.grad`가 비어 있었습니다."
+        return "매개변수가 움직이지 않았습니다. step()을 부르지 않았거나, step()이 읽을 때 .grad가 비어 있었습니다."
     if torch.allclose(result, expected, rtol=0, atol=1e-9):
         return "다섯 줄을 바르게 썼습니다. 세 스텝 뒤의 가중치가 손 계산과 같습니다."
     return (

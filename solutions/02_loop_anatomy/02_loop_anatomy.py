@@ -38,7 +38,7 @@ r"""
 
 01과 같은 방법으로 씁니다. 예측을 먼저 고르고 실험을 실행합니다. 연습 문제를 풀고 `check(...)`를 실행합니다. 막히면 `hint("amp_step")`처럼 힌트를 봅니다. 본문의 수치는 여기에서 재고, 결론은 `assert`로 확인합니다. 표와 그림을 그리는 코드는 접어 두었습니다. 펼쳐서 읽어도 좋습니다.
 
-아래의 접힌 셀 둘은 강의 패키지가 있는지 확인하고, 필요한 것을 불러오고, 손글씨 숫자 데이터를 준비합니다.
+아래의 접힌 셀은 필요한 것을 불러오고, 손글씨 숫자 데이터를 준비합니다.
 """
 
 # %% tags=["folded"]
@@ -219,7 +219,7 @@ try:
 except FrozenInstanceError as error:
     frozen_error = str(error)
 print("바꾸려고 하면:", frozen_error)
-print("바꾼 사본:", replace(cfg, lr=0.2).lr, "원래 것:", cfg.lr)
+print("바꾼 복사본:", replace(cfg, lr=0.2).lr, "원래 것:", cfg.lr)
 
 # %% [markdown]
 r"""
@@ -610,7 +610,7 @@ assert {kinds[name].dtype for name in ("가중치", "손실", "그레이디언�
 r"""
 float16은 **정밀하지만 좁고**, bfloat16은 **거칠지만 넓습니다**. bfloat16의 범위는 float32와 거의 같습니다.
 
-`torch.autocast` 블록은 가중치를 바꾸지 않습니다. 행렬 곱을 할 때 16비트 사본을 만들어 계산합니다. 그래서 로짓(logits)은 16비트이고, 손실(loss)과 가중치의 그레이디언트(gradient)와 업데이트는 32비트입니다. 블록은 순전파(forward pass)와 손실까지만 감쌉니다. 역전파(backward pass)는 순전파가 쓴 정밀도를 알아서 따라갑니다.
+`torch.autocast` 블록은 가중치를 바꾸지 않습니다. 행렬 곱을 할 때 16비트 복사본을 만들어 계산합니다. 그래서 로짓(logits)은 16비트이고, 손실(loss)과 가중치의 그레이디언트(gradient)와 업데이트는 32비트입니다. 블록은 순전파(forward pass)와 손실까지만 감쌉니다. 역전파(backward pass)는 순전파가 쓴 정밀도를 알아서 따라갑니다.
 
 **예측 4.** 계층(layer) 24개짜리 모델의 그레이디언트를 float16 autocast로 구합니다. 손실에 아무것도 곱하지 않습니다. 가장 앞 계층의 그레이디언트를 float32로 구한 것과 비교하면 어떨까요?
 
@@ -737,7 +737,7 @@ skipped = [step for step, move in enumerate(moves) if move == 0]
 first = next(step for step, move in enumerate(moves) if move > 0)
 print("건너뛴 스텝:", skipped)
 print(f"첫 업데이트의 학습률: {rates[first]:.4f}, 기다린 루프에서는 {patient_rates[first]:.4f}")
-print("경고:", next(str(w.message) for w in caught if "lr_scheduler" in str(w.message))[:75], "…")
+print("경고:", next(str(w.message) for w in caught if "lr_scheduler" in str(w.message)).split(". ")[0])
 
 figure, axes = plt.subplots(3, 1, figsize=(7.2, 6), sharex=True)
 axes[0].step(range(len(scales)), [math.log2(scale) for scale in scales], where="mid")
@@ -796,7 +796,7 @@ def scaler_log(seed, *, spoil=1.0, factor=1.0, steps=180):
 
 
 # %% tags=["folded"]
-# 표와 확인: 시드 6개의 가운데 것을 보이고, 모든 시드에서 확인합니다
+# 표와 확인: 시드 6개의 중앙값을 보이고, 모든 시드에서 확인합니다
 scaler_logs = {
     "보통 (180스텝)": [scaler_log(seed) for seed in range(6)],
     "손실 × 1,000만 (180스텝)": [scaler_log(seed, factor=1e7) for seed in range(6)],
@@ -831,7 +831,7 @@ r"""
 
 약 15분 · ★★☆
 
-데이터에는 가끔 튀는 배치(outlier)가 섞입니다. 60번째 스텝의 배치 하나만 정규화를 빠뜨려 픽셀 값의 범위가 0에서 1이 아니라 0에서 255라고 하겠습니다. 나머지 119스텝의 배치는 모두 정상입니다.
+데이터에는 가끔 튀는 배치(outlier batch)가 섞입니다. 60번째 스텝의 배치 하나만 정규화를 빠뜨려 픽셀 값의 범위가 0에서 1이 아니라 0에서 255라고 하겠습니다. 나머지 119스텝의 배치는 모두 정상입니다.
 
 **예측 6.** 모멘텀(momentum)이 있는 SGD로 학습합니다. 튀는 배치를 본 다음 정상 배치로 59스텝을 더 학습합니다. 시드를 바꾸어 12번 하면, 검증 손실은 대개 어떻게 될까요?
 
@@ -895,8 +895,7 @@ for (wild, norms), (calm, _) in zip(unclipped, clipped, strict=True):
     assert calm[-1] < 0.4
 assert worse >= 10
 assert median(setbacks) > 2
-letter = "b" if median(setbacks) > 1 else "a"
-reveal("02-6", measured=letter)
+reveal("02-6", measured="b" if median(setbacks) > 1 else "a")
 
 # %% [markdown]
 r"""
@@ -1333,7 +1332,7 @@ def lr_range_test(model, opt, loss_fn, batches, lrs) -> list[float]:
     도중에 예외가 나도 모두 되돌린 다음 그 예외를 그대로 냅니다. 난수의 상태는 되돌리지 않아도 됩니다.
     """
     # BEGIN SOLUTION
-    # state_dict()의 텐서는 사본이 아니므로 깊은 사본을 만듭니다
+    # state_dict()의 텐서는 복사본이 아니므로 깊은 복사본을 만듭니다
     model_state = copy.deepcopy(model.state_dict())
     opt_state = copy.deepcopy(opt.state_dict())
     losses = []
@@ -1493,7 +1492,7 @@ reveal("02-12")
 
 # %% [markdown]
 r"""
-`state_dict()`의 텐서는 사본이 아니라 모델의 텐서입니다. 업데이트하면 함께 바뀝니다. `dict(...)`와 `.copy()`도 소용없습니다. 겉의 dict만 새것이고 텐서는 그대로입니다. 깊은 사본을 만들거나 파일에 씁니다. 파일이 낫습니다. 프로세스가 죽어도 남기 때문입니다. 실제 사례: 공식 튜토리얼에도 있던 버그입니다([tutorials#188](https://github.com/pytorch/tutorials/pull/188), [OpenKE#131](https://github.com/thunlp/OpenKE/pull/131), [PyPOTS#667](https://github.com/WenjieDu/PyPOTS/issues/667)).
+`state_dict()`의 텐서는 복사본이 아니라 모델의 텐서입니다. 업데이트하면 함께 바뀝니다. `dict(...)`와 `.copy()`도 소용없습니다. 겉의 dict만 새것이고 텐서는 그대로입니다. 깊은 복사본을 만들거나 파일에 씁니다. 파일이 낫습니다. 프로세스가 죽어도 남기 때문입니다. 실제 사례: 공식 튜토리얼에도 있던 버그입니다([tutorials#188](https://github.com/pytorch/tutorials/pull/188), [OpenKE#131](https://github.com/thunlp/OpenKE/pull/131), [PyPOTS#667](https://github.com/WenjieDu/PyPOTS/issues/667)).
 
 「더 좋은가」를 비교하는 줄에도 함정이 있습니다. 검증 점수가 NaN이면 어떻게 될까요? NaN과의 비교는 언제나 거짓입니다.
 """
@@ -1519,10 +1518,10 @@ assert kept_score["`not score <= best`"] == 0.8  # NaN이 0.9를 밀어내고, �
 r"""
 ### 저장하다가 죽으면
 
-**예측 13.** `best.pt`에 지난 최고가 있습니다. 새 최고를 같은 이름에 바로 저장하는 도중에 디스크가 찼습니다. `best.pt`에는 무엇이 남을까요?
+**예측 13.** `best.pt`에 지금까지 가장 좋은 모델이 있습니다. 더 좋은 새 모델을 같은 이름에 바로 저장하는 도중에 디스크가 찼습니다. `best.pt`에는 무엇이 남을까요?
 
-- a: 지난 최고가 그대로 남습니다.
-- b: 새 최고 가운데 쓴 데까지 열립니다.
+- a: 예전 모델이 그대로 남습니다.
+- b: 새 모델이 쓰인 데까지만 열립니다.
 - c: 열리지 않는 파일이 남습니다.
 """
 
@@ -1557,7 +1556,7 @@ def save_beside(state, path, opener):
 
 
 # %% tags=["folded"]
-# 표와 확인: 지난 최고(점수 0.9)를 저장하고, 새 최고(0.95)를 저장하다가 죽은 다음 파일을 엽니다
+# 표와 확인: 예전 모델(점수 0.9)을 저장하고, 새 모델(0.95)을 저장하다가 죽은 다음 파일을 엽니다
 def what_is_left(save):
     path = folder / "best.pt"
     weights = make_model(seed=7).state_dict()
@@ -1586,7 +1585,7 @@ r"""
 
 약 40분 · ★★★
 
-점수가 지금까지 가운데 가장 높을 때만 저장하는 클래스입니다. 지금까지 본 것이 모두 들어갑니다. 그 순간의 상태를, 옵티마이저와 스케줄러까지, 설정과 함께, 옆에 쓴 다음 이름을 바꿔서 저장합니다. `score`는 NumPy 값일 수 있으니 평범한 `float`로 바꿉니다.
+점수가 지금까지 나온 것 가운데 가장 높을 때만 저장하는 클래스입니다. 지금까지 본 것이 모두 들어갑니다. 그 순간의 상태를, 옵티마이저와 스케줄러까지, 설정과 함께, 옆에 쓴 다음 이름을 바꿔서 저장합니다. `score`는 NumPy 값일 수 있으니 평범한 `float`로 바꿉니다.
 """
 
 
@@ -2190,7 +2189,7 @@ check(train_accelerate)
 r"""
 ### 네 가지로 쓴 학습
 
-예측 15를 잽니다. 손으로 쓴 루프, Accelerate, Lightning, Transformers의 Trainer 차례이고, 뒤의 둘은 설치한 사람만 실행됩니다. 옵티마이저, 스케줄, 클리핑을 넷 모두에 빠짐없이 적었습니다.
+예측 15를 잽니다. 손으로 쓴 루프, Accelerate, Lightning, Transformers의 Trainer 차례이고, 뒤의 둘은 설치했을 때만 실행됩니다. 옵티마이저, 스케줄, 클리핑을 넷 모두에 빠짐없이 적었습니다.
 
 네 함수는 접어 두었습니다. 앞의 둘은 연습 8, 9에서 쓴 것과 같은 줄입니다. Lightning과 Trainer를 써 본 적이 없다면 펼쳐서, 손으로 쓴 줄이 저마다 어디로 갔는지 찾아보세요.
 """
@@ -2448,8 +2447,7 @@ show(figure, caption)
 for name, gap in gaps.items():
     assert (gap > 0.1) if "없음" in name else (gap < (1e-6 if on_cpu else 1e-2))
 largest_gap = max(gap for name, gap in gaps.items() if "없음" not in name)
-letter = "a" if largest_gap < 1e-6 else "b" if largest_gap < 1e-2 else "c"
-reveal("02-15", measured=letter)
+reveal("02-15", measured="a" if largest_gap < 1e-6 else "b" if largest_gap < 1e-2 else "c")
 
 
 # %% tags=["folded"]
@@ -2634,15 +2632,14 @@ assert without == 0.0 if on_cpu else without < 1e-2
 if on_cpu:
     assert hidden > 0.1
     assert 0 < masked < hidden / 50
-letter = "a" if without == 0.0 else "c"
-reveal("02-bug1", measured=letter)
+reveal("02-bug1", measured="a" if without == 0.0 else "c")
 
 # %% [markdown]
 r"""
 <details>
 <summary>설명</summary>
 
-배율이 2의 거듭제곱이라 곱했다가 나누면 비트까지 돌아옵니다. 쓸모없을 뿐 아니라 해롭습니다. 표의 아래 두 줄을 보세요. `zero_grad()`를 빠뜨린 버그는 스케일러가 없으면 크게 드러납니다. 스케일러가 있으면 남아 있던 그레이디언트가 다음 스텝의 `unscale_`에서 65536으로 한 번 더 나뉘어 거의 사라집니다. **스케일러가 버그를 숨깁니다.** 그래서 이 강의의 채점기는 지우기를 스케일러 없이도 확인합니다.
+배율이 2의 거듭제곱이라 곱했다가 나누면 비트까지 똑같이 돌아옵니다. 쓸모없을 뿐 아니라 해롭습니다. 표의 아래 두 줄을 보세요. `zero_grad()`를 빠뜨린 버그는 스케일러가 없으면 크게 드러납니다. 스케일러가 있으면 남아 있던 그레이디언트가 다음 스텝의 `unscale_`에서 65536으로 한 번 더 나뉘어 거의 사라집니다. **스케일러가 버그를 숨깁니다.** 그래서 이 강의의 채점기는 지우기를 스케일러 없이도 확인합니다.
 
 bfloat16이면 스케일러를 빼거나 `enabled=False`로 둡니다.
 
@@ -2825,8 +2822,7 @@ assert min(by_step) > 1.2  # 10스텝 뒤에도 아직 큽니다
 assert min(full_moves) > 0.95
 assert 0.05 < min(still) < max(still) < 0.3
 first = median(ratio[0] for ratio in ratios)
-letter = "a" if first < 0.9 else "b" if first < 3 else "c"
-reveal("02-bug4", measured=letter)
+reveal("02-bug4", measured="a" if first < 0.9 else "b" if first < 3 else "c")
 
 # %% [markdown]
 r"""
@@ -2964,7 +2960,7 @@ r"""
 | 혼합 정밀도 | 0이 되는 그레이디언트 | float16에는 스케일러, bfloat16에는 없습니다 |
 | 클리핑 | 배치 하나가 망치는 학습 | `unscale_` 다음, `step` 앞입니다 |
 | 스케줄 | 처음의 튐, 끝의 흔들림 | 스텝을 세는지 에폭을 세는지는 부르는 자리가 정합니다 |
-| 검증과 체크포인트 | 과적합, 반쪽 파일, 이어지지 않는 학습 | 그 순간의 사본을 옆에 쓰고 이름을 바꿉니다. 옵티마이저와 스케줄러도 담습니다 |
+| 검증과 체크포인트 | 과적합, 반쪽 파일, 이어지지 않는 학습 | 그 순간의 복사본을 옆에 쓰고 이름을 바꿉니다. 옵티마이저와 스케줄러도 담습니다 |
 
 다섯 가지만 기억하세요.
 

@@ -31,7 +31,7 @@ r"""
 
 앞의 레슨과 같은 방법으로 씁니다. 예측을 먼저 고르고 실험을 실행합니다. 연습 문제의 코드를 쓰고 `check(...)`를 실행합니다. 막히면 `hint("SAM")`처럼 힌트를 봅니다. 본문의 수치는 여기에서 재고, 결론은 `assert`로 확인합니다. 표와 그림을 그리는 셀은 접어 두었습니다. 펼쳐서 읽어도 됩니다.
 
-먼저 아래의 접힌 셀 둘을 실행하세요. 강의 패키지가 있는지 확인하고, 손글씨 숫자 데이터와 작은 모델, 벡터를 다루는 함수 몇 개를 준비합니다.
+먼저 아래의 접힌 셀을 모두 실행하세요. 손글씨 숫자 데이터와 작은 모델, 벡터를 다루는 함수 몇 개를 준비합니다.
 """
 
 # %% tags=["folded"]
@@ -303,7 +303,13 @@ def compare_gradients(size, *, steps=100, rho=0.05, seeds=range(12)):
 SIZES = [1, 2, 4, 8, 16]
 measured = {size: compare_gradients(size) for size in SIZES}
 show_table(
-    ["구간의 길이", "tempting_loop: 상대 오차", "코사인", "보통의 누적: 상대 오차", "코사인"],
+    [
+        "구간의 길이",
+        "tempting_loop: 상대 오차",
+        "tempting_loop: 코사인",
+        "보통의 누적: 상대 오차",
+        "보통의 누적: 코사인",
+    ],
     [[size, *(f"{median(column):.2f}" for column in measured[size])] for size in SIZES],
 )
 
@@ -602,7 +608,7 @@ reveal("04-4")
 r"""
 스케일이 달라지면 SAM의 「거리 $\rho$」는 뜻이 달라집니다. ASAM은 성분마다 가중치의 크기에 맞추어 올라가므로 뜻이 그대로입니다. SAM이 재는 「가파름」에는 함수의 성질과 가중치의 스케일이 섞여 있습니다. 7절에서 첨예도를 비교할 때 이것을 기억하세요.
 
-### 연습 문제 1. `SAM`
+### 연습 1. `SAM`
 
 약 40분 · ★★★
 
@@ -702,7 +708,7 @@ check(SAM)
 
 # %% [markdown]
 r"""
-**학습률 0 시험.** SAM을 직접 만들거나 가져다 쓸 때 가장 먼저 해 볼 시험입니다. 학습률을 0으로 놓고 몇 스텝을 돌립니다. 바른 SAM은 올라갔다가 돌아오므로 가중치가 비트까지 그대로여야 합니다. 되돌리기를 빠뜨린 것도, 되돌릴 값을 사본이 아닌 것으로 적어 둔 것도 여기서 걸립니다.
+**학습률 0 시험.** SAM을 직접 만들거나 가져다 쓸 때 가장 먼저 해 볼 시험입니다. 학습률을 0으로 놓고 몇 스텝을 돌립니다. 바른 SAM은 올라갔다가 돌아오므로 가중치가 비트까지 그대로여야 합니다. 되돌리기를 빠뜨린 것도, 되돌릴 값을 복사본이 아닌 것으로 적어 둔 것도 여기서 걸립니다.
 """
 
 # %%
@@ -750,7 +756,7 @@ try:
     message = None
 except RuntimeError as error:
     message = str(error)
-print((message or "오류 없음").split(".")[0])
+print((message or "오류 없음").split(". ")[0].split(": [")[0])
 
 # %% tags=["folded"]
 # 확인: 나온 메시지
@@ -762,7 +768,7 @@ reveal("04-5")
 r"""
 그래서 두 번째 그레이디언트는 순전파부터 다시 구합니다. 순전파를 두 번 하므로 손실도 둘입니다. 기록할 것은 **첫 번째**입니다. 두 번째는 일부러 나쁜 곳에서 잰 값이라, 검증(validation) 손실이나 다른 옵티마이저의 손실과 견줄 수 없습니다.
 
-### 연습 문제 2. `sam_step`
+### 연습 2. `sam_step`
 
 약 15분 · ★☆☆
 
@@ -1000,11 +1006,11 @@ reveal("04-7")
 
 # %% [markdown]
 r"""
-첫 번째 그레이디언트는 **방향만** 쓰이고, 노름 클리핑은 길이만 줄입니다. 그래서 클리핑은 업데이트가 되는 그레이디언트, 곧 두 번째 패스의 것에 해야 합니다. 첫 번째에만 클리핑하는 코드는 「클리핑을 했다」고 적혀 있지만 튀는 배치(outlier)를 막지 못합니다.
+첫 번째 그레이디언트는 **방향만** 쓰이고, 노름 클리핑은 길이만 줄입니다. 그래서 클리핑은 업데이트가 되는 그레이디언트, 곧 두 번째 패스의 것에 해야 합니다. 첫 번째에만 클리핑하는 코드는 「클리핑을 했다」고 적혀 있지만 튀는 배치(outlier batch)를 막지 못합니다.
 
 값마다 따로 범위를 막는 `clip_grad_value_`는 방향을 바꾸므로 첫 번째 패스에서도 결과가 달라집니다.
 
-### 연습 문제 3. `sam_accumulate`
+### 연습 3. `sam_accumulate`
 
 약 40분 · ★★★
 
@@ -1070,7 +1076,7 @@ r"""
 
 점수에 들어가지 않고, 힌트도 없습니다. 건너뛰어도 뒤의 절은 그대로 이어집니다.
 
-4.1절의 [8, 8, 8, 3]처럼 **크기가 다른** 마이크로 배치를 받는 `sam_accumulate`입니다. 올라갈 방향을 정하는 그레이디언트도, 업데이트에 쓰는 그레이디언트도, 돌려주는 손실도 구간을 이어 붙인 배치의 것과 같아야 합니다. 곧 모든 샘플의 몫이 같아야 합니다. `loss_fn`은 받은 배치의 **샘플 평균**을 돌려줍니다. 나머지 약속은 연습 문제 3과 같습니다. 부르기 전부터 남아 있던 `.grad`는 지우고 시작합니다. 모델의 모드는 받은 그대로 둡니다.
+4.1절의 [8, 8, 8, 3]처럼 **크기가 다른** 마이크로 배치를 받는 `sam_accumulate`입니다. 올라갈 방향을 정하는 그레이디언트도, 업데이트에 쓰는 그레이디언트도, 돌려주는 손실도 구간을 이어 붙인 배치의 것과 같아야 합니다. 곧 모든 샘플의 몫이 같아야 합니다. `loss_fn`은 받은 배치의 **샘플 평균**을 돌려줍니다. 나머지 약속은 연습 3과 같습니다. 부르기 전부터 남아 있던 `.grad`는 지우고 시작합니다. 모델의 모드는 받은 그대로 둡니다.
 """
 
 
@@ -1431,7 +1437,7 @@ reveal("04-11")
 
 # %% [markdown]
 r"""
-스케줄러는 자기에게 준 옵티마이저의 `param_groups`를 고치고, 실제로 스텝을 하는 것은 base 옵티마이저입니다. 그래서 연습 문제 1에서 그룹을 같은 것으로 하라고 했습니다. 그룹을 함께 쓰면 어느 쪽에 걸어도 됩니다. 그래도 **base 옵티마이저에 거는 편**을 권합니다. SAM에 걸면 「`optimizer.step()`보다 먼저 불렀다」는 경고가 나옵니다. SAM은 `step()`이 아니라 `first_step()`과 `second_step()`을 부르기 때문입니다. 앞 레슨의 워밍업(warmup)과 감쇠도 이렇게 걸면 그대로 쓸 수 있습니다. `scheduler.step()`은 패스마다가 아니라 업데이트마다 한 번입니다.
+스케줄러는 자기에게 준 옵티마이저의 `param_groups`를 고치고, 실제로 스텝을 하는 것은 base 옵티마이저입니다. 그래서 연습 1에서 그룹을 같은 것으로 하라고 했습니다. 그룹을 함께 쓰면 어느 쪽에 걸어도 됩니다. 그래도 **base 옵티마이저에 거는 편**을 권합니다. SAM에 걸면 「`optimizer.step()`보다 먼저 불렀다」는 경고가 나옵니다. SAM은 `step()`이 아니라 `first_step()`과 `second_step()`을 부르기 때문입니다. 앞 레슨의 워밍업(warmup)과 감쇠도 이렇게 걸면 그대로 쓸 수 있습니다. `scheduler.step()`은 패스마다가 아니라 업데이트마다 한 번입니다.
 
 ### 5.5 그레이디언트가 None인 매개변수
 
@@ -1503,7 +1509,7 @@ reveal("04-12")
 r"""
 [davda54/sam](https://github.com/davda54/sam)이 이렇게 되돌립니다. 같은 코드는 반대의 경우에도 틀립니다. 첫 번째 패스마다 `None`이던 매개변수에 두 번째 패스에서 처음으로 그레이디언트가 생기면, 적어 둔 값을 찾지 못해 `KeyError: 'old_p'`가 납니다(같은 오류를 만난 이슈: [davda54/sam#51](https://github.com/davda54/sam/issues/51)). 되돌릴 것은 `.grad`가 아니라 **적어 둔 목록**에서 찾습니다.
 
-**여기에서 쉬어도 좋습니다.** SAM과 누적을 만드는 일은 끝났습니다. 다음에 이어서 할 때는 6절의 제목이 있는 이 셀을 고르고, 메뉴에서 「실행」 → 「위의 모든 셀 실행」(Run All Above Selected Cell)을 고르면 됩니다.
+**여기에서 쉬어도 좋습니다.** SAM과 누적을 만드는 일은 끝났습니다. 다음에 이어서 할 때는 6절의 제목이 있는 셀을 고르고, 메뉴에서 「실행」 → 「위의 모든 셀 실행」(Run All Above Selected Cell)을 고르면 됩니다.
 
 ## 6. 비용은 얼마일까요
 
@@ -1606,7 +1612,7 @@ show_table(
             f"{seconds[name] / base_time:.2f}배",
             f"{memory[name] / 2**20:.2f}",
             f"{memory[name] / base_memory:.2f}",
-            f"가중치 사본 {weight_bytes / 2**20:.2f} MiB" if name.startswith("SAM") else "",
+            f"가중치 복사본 {weight_bytes / 2**20:.2f} MiB" if name.startswith("SAM") else "",
         ]
         for name in jobs
     ],
@@ -1637,7 +1643,7 @@ $$ S_\rho(w) = L\!\left(w + \rho \frac{g}{\lVert g \rVert}\right) - L(w) $$
 
 재는 코드는 **아무것도 남기지 말아야 합니다.** 가중치만 되돌리면 될 것 같지만 `.grad`, 모드, 이동 통계량, 난수 상태도 있습니다. 두 손실은 같은 난수 상태에서 재야 합니다. 드롭아웃 마스크가 다르면 5.2절에서 본 것처럼 마스크의 차이를 재게 됩니다.
 
-### 연습 문제 4. `sharpness`
+### 연습 4. `sharpness`
 
 약 30분 · ★★☆
 
@@ -1798,8 +1804,7 @@ def fit_all(settings, methods):
     found = {}
     for name, changed in methods.items():
         found[name] = [fit_digits(seed, **settings | changed) for seed in SEEDS]
-        print(name, end=" · ", flush=True)
-    print("끝")
+        print("학습을 마침:", name, flush=True)
     return found
 
 
@@ -1870,12 +1875,10 @@ assert tested["SAM, ρ = 1"] < 40
 assert abs(clean_gap) < 1
 
 # %%
-letter = "a" if gap < 2 else "b" if gap < 4.5 else "c"
-reveal("04-14", measured=letter)
+reveal("04-14", measured="a" if gap < 2 else "b" if gap < 4.5 else "c")
 
 # %%
-letter = "a" if clean_gap > 3 else "c" if clean_gap < -3 else "b"
-reveal("04-15", measured=letter)
+reveal("04-15", measured="a" if clean_gap > 3 else "c" if clean_gap < -3 else "b")
 
 # %% [markdown]
 r"""
@@ -1888,7 +1891,7 @@ r"""
 
 ### 7.3 같은 해를 여러 방법으로 재기
 
-잡음이 있는 300장에서 학습한 SGD와 SAM($\rho = 0.5$)의 해를 **연습 문제 4의 측정법**으로 재 봅니다.
+잡음이 있는 300장에서 학습한 SGD와 SAM($\rho = 0.5$)의 해를 **연습 4의 측정법**으로 재 봅니다.
 
 **예측 16.** 그레이디언트 방향으로 한 걸음(거리 0.2) 올라갔을 때 손실이 더 크게 오르는 쪽은 어느 해일까요?
 
@@ -2528,7 +2531,7 @@ print(f"학습하기 전: 손실 {untrained[0]:.2f}, EM {untrained[1]:.1f}, F1 {
 
 # %% [markdown]
 r"""
-### 연습 문제 5. `train_qa`
+### 연습 5. `train_qa`
 
 약 75분 · ★★★
 
@@ -2749,8 +2752,7 @@ assert abs(min(entry[1] for entry in adamw) - min(entry[1] for entry in sam_run)
 if on_cpu:
     assert 1.2 < sam_run[-1][-1] / adamw[-1][-1] < 3.5
 closeness = sam_run[-1][0] / adamw[-1][0] - 1
-letter = "a" if closeness > 0.03 else "b" if closeness < -0.03 else "c"
-reveal("04-18", measured=letter)
+reveal("04-18", measured="a" if closeness > 0.03 else "b" if closeness < -0.03 else "c")
 
 # %% [markdown]
 r"""
@@ -2905,8 +2907,8 @@ test_found, test_loss = find_answers(best_reader, test_set)
 test_em, test_f1 = score_pairs(test_found)
 fact_em, fact_f1 = score_facts(test_found)
 print(f"시험 데이터: 손실 {test_loss:.2f}")
-print(f"  질문 {len(test_set)}개마다 EM {test_em:.1f}, F1 {test_f1:.1f}")
-print(f"  사실 {len(set(map(fact, test_set)))}개마다 EM {fact_em:.1f}, F1 {fact_f1:.1f}")
+print(f"  질문별({len(test_set)}개) EM {test_em:.1f}, F1 {test_f1:.1f}")
+print(f"  사실별({len(set(map(fact, test_set)))}개) EM {fact_em:.1f}, F1 {fact_f1:.1f}")
 assert test_f1 > untrained[2] + 10
 assert kinds["template"][1] > kinds["natural"][1] + 0.05
 
@@ -3406,7 +3408,7 @@ def grade_window(attempt):
         attempt(model, sam, loss_fn, window, 0.3)
     result = flat(model.parameters())
     if torch.equal(result, start):
-        return "매개변수가 움직이지 않았습니다. 아직 비어 있거나, `second_step()`을 부르지 않았습니다."
+        return "매개변수가 움직이지 않았습니다. 아직 비어 있거나, second_step()을 부르지 않았습니다."
     if apart(result, expected) < 1e-9:
         return "두 패스가 모두 제자리에 있습니다. 구간 셋을 지난 가중치가 손 계산과 같습니다."
     return (

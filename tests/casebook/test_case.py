@@ -173,7 +173,10 @@ def test_the_right_symptom_is_the_cases_own() -> None:
     assert case is not None
     one = question(case, random.Random(0))
     assert one is not None
-    assert one.choices[one.answer] == "매개변수가 움직인 횟수 · 정답은 5번, 이 코드는 0번"
+    assert (
+        one.choices[one.answer]
+        == "매개변수가 바른 코드에서는 5번 움직이는데, 이 코드에서는 한 번도 움직이지 않아요"
+    )
 
 
 def test_a_question_can_be_answered_by_thinking(drawn: list[Case]) -> None:

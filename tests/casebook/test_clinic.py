@@ -201,7 +201,7 @@ def test_leaving_in_the_middle_keeps_nothing(
         (["train_gpt"], "다루기에는 길어요"),
         (["--real"], "통과한 다음에 나와요"),
         (["lambda_max", "--real"], "아직 없어요"),
-        (["nothing"], "'nothing' 연습 문제는 없어요"),
+        (["nothing"], "'nothing'이라는 연습 문제는 없어요"),
         (["train_step", "--folder", "file"], "폴더가 아니라 파일이에요"),
     ],
     ids=lambda one: "-".join(one) if isinstance(one, list) else "",

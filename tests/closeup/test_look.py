@@ -96,7 +96,7 @@ def test_the_gradient_was_added_to_the_old_one() -> None:
         (("loss.backward()", "(loss / 2).backward()"), "내 코드: 0.5·g₁, 정답: g₁"),
         (
             ("    opt.step()\n", "    opt.step()\n    opt.step()\n"),
-            "2번째 업데이트의 재료가 달라요. 내 코드: g₁, 정답: g₂",
+            "두 번째 업데이트의 재료가 달라요. 내 코드: g₁, 정답: g₂",
         ),
         (
             ("    opt.zero_grad()\n", "    opt.zero_grad()\n    model.eval()\n"),
@@ -104,7 +104,7 @@ def test_the_gradient_was_added_to_the_old_one() -> None:
         ),
         (
             ("    return", "    for group in opt.param_groups:\n        group['lr'] = 1.0\n    return"),
-            "2번째 업데이트",
+            "두 번째 업데이트",
         ),
         (("model(xb)", "modle(xb)"), "3번째 줄에서 예외가 났어요. NameError"),
         (("    opt.step()\n", "    while True:\n        pass\n"), "끝나지 않아 멈췄어요"),

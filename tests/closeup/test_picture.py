@@ -73,7 +73,7 @@ def test_it_opens_where_the_programs_part() -> None:
         "    return", "    if scheduler is not None:\n        scheduler.step()\n    return"
     )
     shown = microscope(loaded(head + stepped, "train_step_extras")[0])
-    assert shown.text.startswith("현미경: train_step_extras (클리핑)\n1번째 업데이트의 재료가 달라요")
+    assert shown.text.startswith("현미경: train_step_extras (클리핑)\n첫 번째 업데이트의 재료가 달라요")
     assert '"first":3' in shown.html
 
 
@@ -93,8 +93,8 @@ def test_what_a_sanitizer_leaves_can_be_read() -> None:
 
 def test_the_words_say_the_same() -> None:
     text = microscope(loaded(FORGETS)[0]).text
-    assert "2번째 업데이트: 새 그레이디언트가 지우지 않은 g₁에 더해졌어요" in text
-    assert "내 코드: 4줄. 이미 있던 .grad에 새 그레이디언트를 더했어요: g₁ + g₂" in text
+    assert "두 번째 업데이트: 새 그레이디언트가 지우지 않은 g₁에 더해졌어요" in text
+    assert "내 코드: 줄 4. 이미 있던 .grad에 새 그레이디언트를 더했어요: g₁ + g₂" in text
     right = microscope(loaded(HEAD + RIGHT)[0]).text
     assert "정답과 똑같이 움직였어요" in right
 
@@ -104,7 +104,7 @@ def test_the_words_say_the_same() -> None:
     [
         (None, "NoneType"),
         ("train_step", "함수를 그대로"),
-        (print, "'print' 연습 문제는 없어요"),
+        (print, "'print'라는 연습 문제는 없어요"),
     ],
 )
 def test_what_is_no_exercise(given: Any, told: str) -> None:

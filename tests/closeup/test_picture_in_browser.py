@@ -62,7 +62,7 @@ def grads(page: Any, who: str) -> list[str]:
 
 def test_it_opens_where_the_old_gradient_is_added_to(opened: Opened) -> None:
     page = opened()
-    assert now(page) == "9/10, 2번째 호출, backward".replace(", backward", " · backward")
+    assert now(page) == "9/10, 두 번째 호출, backward".replace(", backward", " · backward")
     assert "지우지 않은 g₁에 더해졌어요" in page.locator(".hsm-head").inner_text()
     assert page.locator(".hsm-code .hsm-here").inner_text().split() == ["4", "loss.backward()"]
     mine, right = (
@@ -80,17 +80,17 @@ def test_keys_and_buttons_scrub(opened: Opened) -> None:
     page = opened()
     page.locator(".hsm-app input[type=range]").focus()
     page.keyboard.press("Home")
-    assert now(page).startswith("1/10, 1번째 호출")
+    assert now(page).startswith("1/10, 첫 번째 호출")
     assert grads(page, "내 코드") == ["None"] * 4
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    assert now(page).startswith("4/10, 1번째 호출 · backward")
+    assert now(page).startswith("4/10, 첫 번째 호출 · backward")
     assert grads(page, "내 코드") == grads(page, "정답")
     page.get_by_role("button", name="이전 순간").press("Enter")
     assert now(page).startswith("3/10")
     page.keyboard.press("ArrowRight")  # on the button
     page.keyboard.press("End")
-    assert now(page).startswith("10/10, 2번째 호출 · step")
+    assert now(page).startswith("10/10, 두 번째 호출 · step")
     page.keyboard.press("ArrowRight")
     assert now(page).startswith("10/10"), "there is nothing beyond the end"
     page.get_by_role("button", name="갈라지는 곳으로").click()

@@ -172,7 +172,7 @@ def test_a_course_is_what_its_files_say(root: Path) -> None:
         ('at = "return"', 'at = "nowhere"', ["'subtracts'", "at의 값", "'nowhere'", "zero_grad"]),
         ('[["a + b", "a - b"]]', '["a + b", "a - b"]', ["'subtracts'", "edits"]),
         ('id = "subtracts"', 'id = "Sub tracts"', ["'Sub tracts'", "id의 값"]),
-        ('id = "subtracts"\n', "", ["1번째", "빠진", "id"]),
+        ('id = "subtracts"\n', "", ["첫 번째", "빠진", "id"]),
         ('id = "subtracts"', 'id = "first-only"', ["실수나 퍼진 코드의 id가 겹쳐요", "first-only"]),
         ("points = 1", 'points = "one"', ["'small'", "points의 값", "'one'", "0보다 큰 수"]),
         ("points = 1", "points = 0", ["'small'", "points의 값"]),

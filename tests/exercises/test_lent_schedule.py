@@ -33,3 +33,4 @@ def test_train_gpt_passes_whatever_lr_at_is(lr_at: str, noted: bool) -> None:
     assert judge(TRAIN_GPT, trace, reference("train_gpt", 1).solution).status == "passed"
     assert [("lr_at" in warning) for warning in trace.warnings] == [True] * noted
     assert program.names.get("lr_at") is before
+    assert not program.warnings, "the note is about this exercise, and none of the next ones"

@@ -37,7 +37,7 @@ def test_the_best_epoch_is_in_the_middle_whatever_the_seed(solution: Program, se
     scenario = COURSE.exercise("train").driver["checkpoint"]
     run = play_scenario(scenario, solution, seed=seed)
     assert run.failure is None
-    assert run.facts["저장된 가중치"] == "2번째 에폭이 끝났을 때의 것"
+    assert run.facts["저장된 가중치"] == "두 번째 에폭이 끝났을 때의 것"
     assert run.facts["step"] == 4
 
 

@@ -169,4 +169,4 @@ def test_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     right = drilling.drill(names["train_step"])  # type: ignore[arg-type]
     assert right.passed
     assert re.search(r"^1분 \d+\.\d초 걸렸어요. 첫 기록", right.text)
-    assert drilling.drill("no_such").text.startswith("'no_such' 연습 문제는 없어요")
+    assert drilling.drill("no_such").text.startswith("'no_such'라는 연습 문제는 없어요")

@@ -17,7 +17,7 @@ from grader.learning.gain import pass_notes, recorded_check
 from grader.learning.history import AWAY_SECONDS, history
 from grader.learning.orders import order_of_calls
 from grader.learning.progress import Progress
-from grader.learning.rewards import load_rewards, standing
+from grader.learning.rewards import load_rewards, standing, won_at
 from tests.places import ROOT
 
 COURSE = load_course()
@@ -92,6 +92,14 @@ def test_none_is_given_just_below_its_number(id_: str) -> None:
     for fact, number in one.when.items():
         assert not one.is_won({**known, fact: number - 1})
         assert one.way({**known, fact: number - 1}) < 1
+
+
+def test_each_achievement_has_a_day_even_if_no_event_tells_of_it() -> None:
+    """As in progress that came from another computer, or was made before there were achievements."""
+    events = [event for event in exemplary() if event.kind != "achievement"]
+    at = won_at(events)
+    assert at.keys() >= standing(history(events)).won
+    assert at["first-prediction"] < at["seven-days"]
 
 
 def test_nothing_is_given_to_one_who_did_nothing_or_passed_nothing() -> None:

@@ -13,7 +13,8 @@ def test_a_statement_that_fails_costs_only_what_it_defines() -> None:
     assert set(program.failures) == {"no_such_package_anywhere", "BAD"}
     assert program.failures["BAD"].line == 2
     assert callable(program.names["train_step"])
-    assert len(program.warnings) == 1
+    (warning,) = program.warnings
+    assert warning.startswith("1번째 줄: no_such_package_anywhere를 불러오지 못했어요 (No module named")
     program.unload()
 
 

@@ -150,7 +150,7 @@ def test_an_axis_with_numbers_needs_a_name() -> None:
     figure, (left, right) = plt.subplots(1, 2, sharey=True)
     left.plot([1, 2])
     right.bar(["바른 루프", "이 루프"], [1, 2])
-    assert plots.unnamed_axes(figure) == ["1번째 패널의 x축", "1번째 패널의 y축"]
+    assert plots.unnamed_axes(figure) == ["패널 1의 x축", "패널 1의 y축"]
     left.set(xlabel="스텝", ylabel="손실")
     assert plots.unnamed_axes(figure) == []
 
@@ -160,7 +160,7 @@ def test_show_refuses_axes_without_names() -> None:
     plots.use_course_style()
     figure, axes = plt.subplots()
     axes.set_xlabel("스텝")
-    with pytest.raises(ValueError, match="1번째 패널의 y축"):
+    with pytest.raises(ValueError, match="패널 1의 y축"):
         plots.show(figure, "이름이 없는 축입니다.")
     assert plt.get_fignums() == []
 

@@ -73,7 +73,7 @@ def named_mistake() -> Feedback:
         diagnosis=Diagnosis(
             (MISSING_ZERO_GRAD,),
             FirstDifference(
-                "SGD", "2번째 업데이트 뒤의 0.weight[3]", "-0.217431", "-0.351882", 2, "0.weight"
+                "SGD", "두 번째 업데이트 뒤의 0.weight[3]", "-0.217431", "-0.351882", 2, "0.weight"
             ),
             yours=(Moment("forward", 4, 2), Moment("backward", 6), Moment("step", 7)),
             right=(
@@ -109,7 +109,7 @@ def pair() -> Feedback:
         message="손실을 마이크로 배치 수로 나누지 않았어요 그리고 짧은 마지막 구간을 버려요",
         diagnosis=Diagnosis(
             (NO_DIVISION, DROPS_LEFTOVER),
-            FirstDifference("SGD", "1번째 업데이트 뒤의 0.bias[0]", "0.0123", "0.0492", 1, "0.bias"),
+            FirstDifference("SGD", "첫 번째 업데이트 뒤의 0.bias[0]", "0.0123", "0.0492", 1, "0.bias"),
             yours=(Moment("zero_grad", 6), *yours, Moment("step", 12), Moment("zero_grad", 13)),
             right=(*right, Moment("clip", None, None, True), Moment("step", None), Moment("zero_grad", None)),
             recipe=Recipe(1, (1, 2, 3, 4), (1.0, 1.0, 1.0, 1.0), (0.25, 0.25, 0.25, 0.25), 0.0),
@@ -130,10 +130,10 @@ def joined() -> Feedback:
         "클리핑과 스케줄러",
         "failed",
         checks(True, False, True),
-        message="`backward()` 전에 잘라요 또는 자르지 않아요 또는 `step()` 다음에 잘라요",
+        message="「`backward()` 전에 잘라요」 또는 「자르지 않아요」 또는 「`step()` 다음에 잘라요」",
         diagnosis=Diagnosis(
             (CLIP,),
-            FirstDifference("AdamW", "1번째 업데이트 뒤의 2.weight[0]", "0.1", "0.2"),
+            FirstDifference("AdamW", "첫 번째 업데이트 뒤의 2.weight[0]", "0.1", "0.2"),
             same,
             tuple(replace(m, line=None) for m in same),
             Recipe(1, (1,), (1.0,), (0.314,), 0.0),
@@ -152,10 +152,10 @@ def unknown() -> Feedback:
         "에폭 루프",
         "failed",
         checks(False, False, True),
-        message="SGD · 3번째 업데이트 뒤의 0.weight[0] · 내 코드: 0.5 · 정답: 0.25",
+        message="SGD · 세 번째 업데이트 뒤의 0.weight[0] · 내 코드: 0.5 · 정답: 0.25",
         diagnosis=Diagnosis(
             (),
-            FirstDifference("SGD", "3번째 업데이트 뒤의 0.weight[0]", "0.25", "0.5", 3, "0.weight"),
+            FirstDifference("SGD", "세 번째 업데이트 뒤의 0.weight[0]", "0.25", "0.5", 3, "0.weight"),
             yours=(
                 Moment("zero_grad", 5),
                 Moment("backward", 7, None, True),

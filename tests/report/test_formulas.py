@@ -41,7 +41,7 @@ def test_recipe_line_is_the_promised_sentence() -> None:
     """The wrong update beside the right one, with the batches' numbers as subscripts."""
     assert (
         formulas.recipe_line(Recipe(2, (1, 2), (1.0, 1.0), (1e-16, 1.0), 0.0))
-        == "2번째 업데이트 = 1.0·g₁ + 1.0·g₂ (정답: 1.0·g₂)"
+        == "두 번째 업데이트 = 1.0·g₁ + 1.0·g₂ (정답: 1.0·g₂)"
     )
     assert formulas.formula(("g₉", "g₁₀", "g₁₂"), (-0.5, -1e-9, 2), 2) == "−0.5·g₉ + 2.0·g₁₂"
     assert formulas.formula(("g₁", "g₂"), (1.0, -0.5), 1) == "1.0·g₁ − 0.5·g₂"

@@ -102,7 +102,7 @@ def test_what_is_the_same_for_every_exercise_is_told_once(tmp_path: Path) -> Non
     submission = samples.all_of("x", "unreadable")
     gradebook.write_student(tmp_path, submission, samples.course())
     page = (tmp_path / "feedback" / "x.html").read_text(encoding="utf-8")
-    assert page.count("까닭은 위와 같아요") == len(submission.feedbacks) - 1
+    assert page.count("읽을 수 없음 · lesson01.ipynb: JSON이 아니에요") == len(submission.feedbacks) - 1
     assert all(f'id="{f.exercise}"' in page for f in submission.feedbacks)
 
 
@@ -217,3 +217,13 @@ def test_gradescope_file_adds_up(report: Path) -> None:
     assert document["tests"][0]["name"] == "한 스텝 (train_step)"
     assert "opt.zero_grad()" in document["tests"][0]["output"]
     assert [t["status"] for t in document["tests"]].count("passed") == 1
+
+
+def test_a_note_that_many_cards_would_repeat_stands_once_on_top(tmp_path: Path) -> None:
+    note = "코드 셀 2의 3번째 줄: pandas를 불러오지 못했어요 (No module named 'pandas')"
+    submission = samples.all_of("x", "timeout")
+    told = tuple(replace(feedback, notes=(note,)) for feedback in submission.feedbacks)
+    gradebook.write_student(tmp_path, replace(submission, feedbacks=told), samples.course())
+    page = (tmp_path / "feedback" / "x.html").read_text(encoding="utf-8")
+    assert page.count("pandas를 불러오지") == 1
+    assert page.index("pandas를 불러오지") < page.index("<main>")

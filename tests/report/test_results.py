@@ -68,7 +68,7 @@ def test_each_value_of_a_diagnosis_has_a_name() -> None:
     assert list(found["mistakes"][0])[4:] == ["scenarios", "line", "cell", "before", "source_line"]
     assert found["first_difference"] == {
         "scenario": "SGD",
-        "what": "2번째 업데이트 뒤의 0.weight[3]",
+        "what": "두 번째 업데이트 뒤의 0.weight[3]",
         "expected": "-0.217431",
         "got": "-0.351882",
         "update": 2,

@@ -50,9 +50,17 @@ def test_what_could_not_run_says_what_happened_and_what_to_do(status: str) -> No
     assert "SGD 궤적" not in card  # a list of failed checks would say that they had been looked at
 
 
+_LONG = f"RuntimeError: [enforce {'fail ' * 200}]"
+
+
 @pytest.mark.parametrize(
     ("error", "shown"),
-    [("RuntimeError: no memory", "RuntimeError: no memory"), ("MemoryError: ", "MemoryError")],
+    [
+        ("RuntimeError: no memory", "RuntimeError: no memory"),
+        ("MemoryError: ", "MemoryError"),
+        (_LONG, _LONG),
+    ],
+    ids=["short", "no message", "long"],
 )
 def test_an_exception_is_told_once(error: str, shown: str) -> None:
     """It has a place of its own in the card; one without a message ends in no colon."""
@@ -87,7 +95,7 @@ def test_exception_is_shown_once() -> None:
     assert feedback_html(samples.raised()).count("unsupported operand") == 1
     assert " ".join(feedback_text(samples.raised()).split()).count("unsupported operand") == 1
     error = str(samples.raised().error)
-    first = FirstDifference("SGD", "1번째 호출", "예외 없이 끝남", error)
+    first = FirstDifference("SGD", "첫 번째 호출", "예외 없이 끝남", error)
     again = replace(samples.raised(), diagnosis=Diagnosis(first_difference=first))
     assert feedback_html(again).count("unsupported operand") == 1
     other = replace(first, got="0.5")
@@ -108,3 +116,16 @@ def test_named_mistakes_are_said_to_cause_every_failed_check() -> None:
 def test_feedback_samples_cover_every_status() -> None:
     """The tests above speak of every status only as long as the samples have them all."""
     assert {f.status for f in KINDS.values()} == set(get_args(Status))
+
+
+def test_several_titles_that_are_sentences_are_quoted() -> None:
+    said = words.either(samples.CLIP)
+    assert said == " 또는 ".join(f"「{title}」" for title in samples.CLIP.titles)
+
+
+def test_what_the_sandbox_says_of_replaced_functions_is_not_taken_for_a_wrong_value() -> None:
+    error = (
+        "RuntimeError: 라이브러리의 함수와 클래스는 그대로 두고 쓰세요. 실행하는 동안 바뀐 것: `torch.relu`"
+    )
+    raised = replace(samples.raised(), error=error, raised=False)
+    assert "다른 것을 넣는 줄을 지우고" in words.next_step(raised)

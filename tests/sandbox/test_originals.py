@@ -139,3 +139,12 @@ def test_what_sees_every_call_is_left() -> None:
     TorchFunctionMode().__enter__()
     assert kept.put_back() == ["_global_forward_hooks", "TorchFunctionMode"]
     assert kept.put_back() == []
+
+
+def test_what_is_the_graders_own_is_not_named_to_the_learner() -> None:
+    from grader.observe.recorder import Recorder
+    from grader.sandbox.inside.child import _replaced
+
+    told = _replaced([f"{Recorder.__name__}.array", "Recorder.call", "torch.relu"])
+    assert told.message.endswith("실행하는 동안 바뀐 것: 채점기의 코드, `torch.relu`")
+    assert not told.own, "no raise of the learner's"

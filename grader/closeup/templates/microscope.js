@@ -162,7 +162,7 @@
       at = Math.min(Math.max(to, 0), view.columns.length - 1);
       const column = view.columns[at];
       slider.value = String(at);
-      const where = `${column.call}번째 호출 · ${column.name}`;
+      const where = `${column.when} · ${column.name}`;
       slider.setAttribute("aria-valuetext", `${at + 1}/${view.columns.length}, ${where}`);
       now.textContent = `${at + 1}/${view.columns.length} · ${where}`;
       [...strip.children].forEach((chip, i) => chip.classList.toggle("hsm-here", Math.floor(i / 2) === at));

@@ -16,7 +16,7 @@ from grader.observe.values import as_number
 _NAME = "lr_at"
 _MISSING = object()
 _NOTE = (
-    "`train_gpt`이 부르는 `lr_at`이 아직 맞지 않아요. 여기서는 맞는 학습률을 빌려 드려서 `train_gpt`만 채점했어요. "
+    "`train_gpt`가 부르는 `lr_at`이 아직 맞지 않아요. 여기서는 맞는 학습률을 빌려 드려서 `train_gpt`만 채점했어요. "
     "`lr_at`부터 고쳐 보세요."
 )
 _ASKED: dict[str, Any] = {

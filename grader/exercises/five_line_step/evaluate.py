@@ -166,7 +166,7 @@ def _restores(stage: Stage) -> None:
     for mode in ("train", "eval"):
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)
-        after, numbers = f"{mode_words(model)}로 받은 모델의, 함수가 끝난 뒤 모드", []
+        after, numbers = f"{mode_words(model)}인 모델을 주었을 때, 함수가 끝난 뒤의 모드", []
         for _ in range(2):
             marks = ForwardMarks(stage.env, model)
             _evaluate(stage, model)
@@ -183,7 +183,7 @@ def _restores_submodules(stage: Stage) -> None:
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)
         after, marks = (
-            f"{mode_words(model)}로 받은 모델의, 함수가 끝난 뒤 모드",
+            f"{mode_words(model)}인 모델을 주었을 때, 함수가 끝난 뒤의 모드",
             ForwardMarks(stage.env, model),
         )
         _evaluate(stage, model)

@@ -104,7 +104,7 @@ def _modes_after(stage: Stage) -> None:
     ((xb, yb),) = batches(stage.env, (4,))
     loader = SizedLoader([(xb, yb)])
     recorder.call(stage.student("fit"), model, sgd(model), loss_function(stage.env), loader, 1)
-    after = "학습 모드로 받은 모델의, 함수가 끝난 뒤 모드"
+    after = "학습 모드인 모델을 주었을 때, 함수가 끝난 뒤의 모드"
     recorder.fact(after, mode_words(model))
     recorder.array(after, marks.modes_left(model, xb))
 

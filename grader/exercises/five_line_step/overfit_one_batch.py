@@ -167,7 +167,7 @@ def _modes(stage: Stage) -> None:
     for mode in ("train", "eval", "frozen", "top"):
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)
-        after = f"{mode_words(model)}로 받은 모델의, 함수가 끝난 뒤 모드"
+        after = f"{mode_words(model)}인 모델을 주었을 때, 함수가 끝난 뒤의 모드"
         marks = ForwardMarks(stage.env, model)
         stage.recorder.watch(model, states=False)
         _overfit(stage, model, max_steps=2)
@@ -207,7 +207,7 @@ def _fails(stage: Stage) -> None:
         student = stage.student("overfit_one_batch")
         fact = f"{when} 함수에서 나온 예외"
         stage.recorder.expect(exception, fact, student, *given_to_it, target=NEVER, max_steps=4)
-        stage.recorder.fact(f"{given}로 받은 모델의, {when} 뒤 모드", mode_words(model))
+        stage.recorder.fact(f"{given}인 모델을 주었을 때, {when} 뒤의 모드", mode_words(model))
 
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")

@@ -12,6 +12,7 @@ from grader.exercises.loop_anatomy._failing_disk import renaming, second_name
 from grader.exercises.loop_anatomy._training_case import TrainedNet
 from grader.observe.recorder import Recorder
 from grader.observe.trace import Fact
+from grader.observe.wording import ordinal
 
 _KEYS = ("config", "model", "optimizer", "scheduler", "score", "step")
 """Keys that every checkpoint must hold."""
@@ -45,7 +46,7 @@ def whose_epoch(model: TrainedNet, content: Mapping[str, Any]) -> str:
     if isinstance(state, dict):
         state = {str(name).removeprefix("module."): value for name, value in state.items()}
     epoch = whose_weights(state, model, model.at_validation)
-    return "어느 에폭의 것도 아님" if epoch is None else f"{epoch + 1}번째 에폭이 끝났을 때의 것"
+    return "어느 에폭의 것도 아님" if epoch is None else f"{ordinal(epoch + 1)} 에폭이 끝났을 때의 것"
 
 
 def record_score(recorder: Recorder, content: Mapping[str, Any]) -> None:

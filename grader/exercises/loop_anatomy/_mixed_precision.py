@@ -23,6 +23,7 @@ from grader.exercises.fixtures.classifiers import (
     sgd,
 )
 from grader.observe.play import Env, Problem, Stage
+from grader.observe.wording import with_particle
 
 AMP_ATOL = 2e-6
 """Right programs differ by less. Adding in another order in float32 gives 1e-7; a scale that is a power of two
@@ -107,7 +108,7 @@ def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtyp
         call(model, noting_loss(loss_function(env), model.notes), dtype, scaler)
         for what in ("순전파", "손실", "역전파"):
             name = f"{str(dtype).removeprefix('torch.')}{beside}"
-            asked = f"{name}을 청한 {what}의 autocast"
+            asked = f"{with_particle(name, '을/를')} 청한 {what}의 autocast"
             recorder.fact(asked, model.notes.fact(what))
             recorder.array(asked, model.notes.numbers(what))
 

@@ -19,6 +19,7 @@ from grader.exercises.loop_anatomy._failing_disk import full_disk
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.recorder import Recorder
 from grader.observe.trace import Fact
+from grader.observe.wording import ordinal
 
 driver = Driver("BestCheckpoint")
 
@@ -87,21 +88,21 @@ def _record_file(
     content, how = read_checkpoint(path, known=[Settings])
     weights = flat_state(content.get("model"), run.model)
     found = [n for n, moment in enumerate(moments, start=1) if torch.equal(weights, moment)]
-    recorder.fact(f"{name} 파일", how)
+    recorder.fact(f"{name}의 파일", how)
     if content:
-        whose = f"{found[-1]}번째 update 때의 것" if found else "어느 때의 것도 아님"
-        recorder.fact(f"{name} 파일의 가중치", whose)
-        recorder.array(f"{name} 파일의 가중치", weights)
+        whose = f"update()를 {ordinal(found[-1])}로 부를 때의 것" if found else "어느 때의 것도 아님"
+        recorder.fact(f"{name}의 파일에 든 가중치", whose)
+        recorder.array(f"{name}의 파일에 든 가중치", weights)
         if beside:
-            recorder.fact(f"{name} 파일의 score", plain(content.get("score")))
-            recorder.fact(f"{name} 파일의 step", plain(content.get("step")))
+            recorder.fact(f"{name}의 파일에 든 score", plain(content.get("score")))
+            recorder.fact(f"{name}의 파일에 든 step", plain(content.get("step")))
 
 
 def _after_each(stage: Stage, scores: list[Any], *, as_text: bool = False, beside: bool = False) -> None:
     with scratch_folder() as folder:
         path = folder / "best.pt"
         for run, moments in _updates(stage, path, scores, as_text=as_text):
-            name = f"{len(moments)}번째 update 뒤"
+            name = f"{len(moments)}번째 update() 뒤"
             _record_file(stage.recorder, path, run, moments, name, beside=beside)
 
 
@@ -134,7 +135,7 @@ def _again(stage: Stage) -> None:
         path = folder / "best.pt"
         for name, scores in (("앞선 학습: ", [highest]), ("새 학습: ", [middle, low, high])):
             for run, moments in _updates(stage, path, scores):
-                _record_file(stage.recorder, path, run, moments, f"{name}{len(moments)}번째 update 뒤")
+                _record_file(stage.recorder, path, run, moments, f"{name}{len(moments)}번째 update() 뒤")
 
 
 @driver.scenario("ties", "같은 점수")

@@ -74,7 +74,7 @@ def _to_dict(stage: Stage) -> None:
         recorder.fact(f"{number}번째 설정의 to_dict() 타입", "dict" if is_dict else type_name(saved))
         for name in _FIELDS:
             value = plain(saved.get(name, "키가 없음")) if is_dict else None
-            recorder.fact(f"to_dict()[{name!r}] ({number})", value)
+            recorder.fact(f"{number}번째 설정의 to_dict()[{name!r}]", value)
         recorder.fact(f"{number}번째 설정을 저장했다 열기", _round_trip(saved))
 
 
