@@ -15,8 +15,8 @@ from grader.site.terms import glossary, note_first_uses
 
 PICTURES = "_static/pictures"
 _NUMBERED = re.compile(r"id\d+")
-_LONG_CELL = 24
-"""Characters."""
+_LONG_CELLS = {24: "long", 60: "longest"}
+"""More characters than this -> name for the style sheet."""
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -55,8 +55,7 @@ def _name_sections(app: Any, document: nodes.document) -> None:
 def _mark_long_cells(app: Any, document: nodes.document, name: str) -> None:
     """For the style sheet: on a phone a sentence may not be squeezed into a column of one word."""
     for cell in document.findall(nodes.entry):
-        if len(cell.astext()) > _LONG_CELL:
-            cell["classes"].append("long")
+        cell["classes"] += [name for length, name in _LONG_CELLS.items() if len(cell.astext()) > length]
 
 
 def _with_notes(app: Any, document: nodes.document, name: str) -> None:

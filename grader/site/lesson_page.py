@@ -29,6 +29,7 @@ _TOPIC = re.compile(r"#{1,6} |\*\*(?:예측|물음) \d")
 _NOT_YET = "아직 예측을 고르지 않아"
 """How the output of `reveal` begins in a notebook that was run without choosing."""
 _DRAWING = re.compile(r'(<img [^>]*)src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)">')
+_ENLARGE = '<span class="enlarge" aria-hidden="true">누르면 크게 열립니다.</span>'
 _FIGURES_OWN_STYLE = re.compile(r"<style>.*?</style>(?=<figure)", re.DOTALL)
 
 
@@ -172,7 +173,7 @@ def _output(page: LessonPage, output: Any) -> Any:
         name = f"{hashlib.sha256(drawing).hexdigest()[:16]}.svg"
         page.pictures[name] = drawing
         at = f"_static/drawings/{name}"
-        return f'<a href="{at}" title="그림만 크게 보기">{found[1]}loading="lazy" src="{at}"></a>'
+        return f'<a href="{at}" title="그림만 크게 보기">{found[1]}loading="lazy" src="{at}">{_ENLARGE}</a>'
 
     output.data["text/html"] = _DRAWING.sub(put_aside, _FIGURES_OWN_STYLE.sub("", drawn))
     return output
