@@ -152,7 +152,7 @@ def hint_blocks(text: str) -> list[tuple[str, bool]]:
     return blocks
 
 
-_CODE_JOINTS = re.compile(r"(?<=[(\[{,])(?=\S)|(?<=\w)(?=\.[A-Za-z_])")
+_CODE_JOINTS = re.compile(r"(?<=[(\[{,])(?=[^\s)\]}])|(?<=\w)(?=\.[A-Za-z_])")
 _SHORT_CODE = 24
 """Characters that stay on one line: less than half of a phone's."""
 _CODE_STYLE = (
