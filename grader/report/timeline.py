@@ -74,7 +74,7 @@ def _width(pair: Pair) -> float:
     sides = [moment for moment in (pair.yours, pair.right) if moment is not None]
     names = max(7.3 * (len(moment_name(moment)) + 2 * pair.differs) for moment in sides)
     details = max(
-        sum(11 if "가" <= sign <= "힣" else 6.5 for sign in moment_detail(moment)) for moment in sides
+        sum(11 if "가" <= sign <= "힣" else 5 for sign in moment_detail(moment)) for moment in sides
     )
     return max(names, details, 50) + 18
 

@@ -15,6 +15,8 @@ from grader.site.terms import glossary, note_first_uses
 
 PICTURES = "_static/pictures"
 _NUMBERED = re.compile(r"id\d+")
+_BRIEF_CELL = 8
+"""At most so many characters: `756 µs` stays on one line."""
 _LONG_CELLS = {24: "long", 60: "longest"}
 """More characters than this -> name for the style sheet."""
 
@@ -55,7 +57,10 @@ def _name_sections(app: Any, document: nodes.document) -> None:
 def _mark_long_cells(app: Any, document: nodes.document, name: str) -> None:
     """For the style sheet: on a phone a sentence may not be squeezed into a column of one word."""
     for cell in document.findall(nodes.entry):
-        cell["classes"] += [name for length, name in _LONG_CELLS.items() if len(cell.astext()) > length]
+        length = len(cell.astext())
+        cell["classes"] += [name for least, name in _LONG_CELLS.items() if length > least]
+        if length <= _BRIEF_CELL:
+            cell["classes"].append("brief")
 
 
 def _with_notes(app: Any, document: nodes.document, name: str) -> None:

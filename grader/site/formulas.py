@@ -30,6 +30,7 @@ def mathml(formula: str, display: str = "inline") -> str:
         raise SiteError(f"수식을 그릴 수 없어요: {formula}. 다르게 적고 grader build를 실행해 주세요.")
     # Bars are operators to a browser, which sets them apart and stretches one that has an exponent; ours are brackets.
     made = _BAR.sub(r'<mo stretchy="false" lspace="0" rspace="0">&#x\1;</mo>', made)
+    made = made.replace("<mo>&#x0221E;</mo>", "<mi>&#x0221E;</mi>")
     return _FUNCTION_OF.sub(r'\1<mspace width="0.1667em"/>', made)
 
 
