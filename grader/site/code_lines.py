@@ -8,8 +8,8 @@ import re
 
 _BLOCK = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
 _BEFORE = re.compile(r'(<span class="o">\.</span>)')
-_AFTER = re.compile(r'(<span class="p">[^<]*[(\[{,]</span>)(?!\n)')
-"""Where a line of code may be broken though it has no space: before a dot, after a bracket or a comma."""
+_AFTER = re.compile(r'(<span class="p">[^<]*[(\[{,]</span>|<span class="o">=</span>)(?!\n)')
+"""Where a line of code may be broken though it has no space: before a dot; after a bracket, a comma, an equals sign."""
 _TAG = re.compile(r"(</?span\b[^>]*>)")
 _ANY_TAG = re.compile(r"<[^>]+>")
 _INLINE = re.compile(r'<code class="([^"]*\bliteral\b[^"]*)">(.*?)</code>', re.DOTALL)
