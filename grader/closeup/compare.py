@@ -13,7 +13,7 @@ from grader.report.plain_text import one_line
 _RTOL = 2e-6
 """A clip written by hand without torch's 1e-6 in the denominator is as right, and differs by less."""
 _ONE = 1e-6
-_BY_HAND = "직접"
+_BY_HAND = "직접 바꿈"
 _NAMES = {"": _BY_HAND, "scheduler": "scheduler.step", "unscale": "unscale_", "update": "scaler.update"}
 
 

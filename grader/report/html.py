@@ -7,6 +7,7 @@ page it stands on, and every fill is translucent: the same card reads on light a
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +16,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from grader.feedback import Feedback, Recipe
+from grader.feedback import Feedback, Recipe, RepairStep
 from grader.observe.wording import ordinal
 from grader.report import formulas, plain_text, timeline, words
 
@@ -43,6 +44,9 @@ def environment() -> Any:
         prose=prose,
         points=plain_text.points,
         clean=plain_text.clean,
+        code_line=code_line,
+        arrows=arrows,
+        repair_lines=repair_lines,
         one_line=plain_text.one_line,
         coefficient=formulas.coefficient,
     )
@@ -151,6 +155,9 @@ def hint_blocks(text: str) -> list[tuple[str, bool]]:
     return blocks
 
 
+_CODE_JOINTS = re.compile(r"(?<=[(\[{,])(?=[^\s)\]}])|(?<=\w)(?=\.[A-Za-z_])")
+_SHORT_CODE = 24
+"""Characters that stay on one line: less than half of a phone's."""
 _CODE_STYLE = (
     "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:0.92em;padding:1px 4px;border-radius:4px;"
     "background-color:rgba(128,128,128,0.16)"
@@ -163,11 +170,28 @@ def prose(text: str) -> Markup:
     after_code = False
     for piece, is_code in plain_text.split_code(plain_text.clean(text)):
         if is_code:
-            out += Markup('<code style="{}">{}</code>').format(_CODE_STYLE, piece)
+            style = _CODE_STYLE + (";white-space:nowrap" if len(piece) <= _SHORT_CODE else "")
+            out += Markup('<code style="{}">{}</code>').format(style, piece)
         else:
             out += Markup("<br>").join(plain_text.whole_words(piece, after_code).split("\n"))
         after_code = is_code
     return out
+
+
+def code_line(line: str) -> Markup:
+    """A line of code that may also be broken where it has no space: before a dot, after a bracket or a comma."""
+    return Markup("<wbr>").join(_CODE_JOINTS.split(line))
+
+
+def repair_lines(step: RepairStep) -> list[str]:
+    """What goes out and what comes in, as in a diff."""
+    changed = [f"- {text}" for text in step.old] + [f"+ {text}" for text in step.new]
+    return [line for text in changed for line in plain_text.clean(text, 400).splitlines()]
+
+
+def arrows(order: str) -> str:
+    """`a → b → …` in which no line ends with an arrow, or begins with the dots."""
+    return order.replace("→ ", "→\u00a0").replace(" →\u00a0…", "\u00a0→\u00a0…")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,9 @@ from grader.report.plain_text import one_line
 
 _FEW_COLUMNS = 7  # so few can be read whatever they hold
 
+_ROOM = 262.0
+"""Pixels that a card on a phone has for columns."""
+
 MOMENT_NAMES = {"scheduler": "scheduler.step"}
 
 
@@ -50,6 +53,30 @@ def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
             pairs += [Pair(mine, None), Pair(None, theirs)]
             i, j = i + 1, j + 1
     return pairs
+
+
+def rows(pairs: Sequence[Pair]) -> list[list[Pair]]:
+    """The columns in rows that fit a phone beside the names of both programs."""
+    made: list[list[Pair]] = [[]]
+    left = _ROOM
+    for pair in pairs:
+        wide = _width(pair)
+        if made[-1] and wide > left:
+            made.append([])
+            left = _ROOM
+        made[-1].append(pair)
+        left -= wide
+    return [row for row in made if row]
+
+
+def _width(pair: Pair) -> float:
+    """About how many pixels the column takes, with the gap behind it."""
+    sides = [moment for moment in (pair.yours, pair.right) if moment is not None]
+    names = max(7.3 * (len(moment_name(moment)) + 2 * pair.differs) for moment in sides)
+    details = max(
+        sum(11 if "가" <= sign <= "힣" else 5 for sign in moment_detail(moment)) for moment in sides
+    )
+    return max(names, details, 50) + 18
 
 
 def is_readable(pairs: Sequence[Pair]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from grader import paths
 from grader.course import Course, Lesson
+from grader.site.code_lines import with_whole_code
 from grader.site.gallery import PAGE as GALLERY
 from grader.site.gallery import Shown, card_of, entries, gallery_page
 from grader.site.labels import relabelled
@@ -20,6 +21,8 @@ from grader.site.whole_words import with_whole_words
 _HERE = Path(__file__).parent
 _GENERATED = "generated"
 """Below the source: static files that are made anew in every build."""
+_FONT = ("NotoSansMath.woff", "OFL.txt")
+"""Phones and many Linux machines have no font with which a browser can set formulas; and its licence."""
 _MARK = ".hanstep-site"
 """Lies in every folder that a site was built into: only such a folder, or an empty one, is emptied."""
 
@@ -71,6 +74,8 @@ def build_site(
         generated = source / _GENERATED
         generated.mkdir()
         (generated / "terms.js").write_text(notes_script(glossary()), encoding="utf-8")
+        for name in _FONT:
+            shutil.copyfile(paths.asset_path("fonts", name), generated / name)
         for name in ("index", "en"):
             (source / f"{name}.md").write_text(_text(name, course, chosen, place), encoding="utf-8")
         report("페이지를 만들어요 …")
@@ -251,7 +256,7 @@ def _add_files(course: Course, built: Path, facts: dict[str, PageFacts], drawing
     for page in built.glob("*.html"):
         text = page.read_text(encoding="utf-8")
         language = facts[page.stem].language if page.stem in facts else "ko"
-        page.write_text(with_whole_words(relabelled(text, language)), encoding="utf-8")
+        page.write_text(with_whole_code(with_whole_words(relabelled(text, language))), encoding="utf-8")
     shutil.rmtree(built / "_sources", ignore_errors=True)
     for leftover in (".buildinfo", "objects.inv"):
         (built / leftover).unlink(missing_ok=True)

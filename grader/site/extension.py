@@ -15,8 +15,10 @@ from grader.site.terms import glossary, note_first_uses
 
 PICTURES = "_static/pictures"
 _NUMBERED = re.compile(r"id\d+")
-_LONG_CELL = 24
-"""Characters."""
+_BRIEF_CELL = 8
+"""At most so many characters: `756 µs` stays on one line."""
+_LONG_CELLS = {24: "long", 60: "longest"}
+"""More characters than this -> name for the style sheet."""
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -55,8 +57,10 @@ def _name_sections(app: Any, document: nodes.document) -> None:
 def _mark_long_cells(app: Any, document: nodes.document, name: str) -> None:
     """For the style sheet: on a phone a sentence may not be squeezed into a column of one word."""
     for cell in document.findall(nodes.entry):
-        if len(cell.astext()) > _LONG_CELL:
-            cell["classes"].append("long")
+        length = len(cell.astext())
+        cell["classes"] += [name for least, name in _LONG_CELLS.items() if length > least]
+        if length <= _BRIEF_CELL:
+            cell["classes"].append("brief")
 
 
 def _with_notes(app: Any, document: nodes.document, name: str) -> None:
@@ -71,12 +75,11 @@ def _frame(app: Any, name: str, template: str, context: dict[str, Any], document
     facts: PageFacts = app.config.hanstep_facts.get(name) or PageFacts(context.get("title", name), "")
     context["language"] = facts.language
     context["in_english"] = facts.language == "en"
-    following = context.get("next")
-    if following and following["link"].endswith("en.html"):
-        context["next"] = {
-            **following,
-            "title": "In English",
-        }  # as in the side bar, not the page's long heading
+    for link in (context.get("prev"), context.get("next")):
+        if link and link["link"] == "en.html":
+            link["title"] = (
+                "In English"  # as in the sidebar; its own title is long, and the page around is Korean
+            )
     context["report_link"] = place.report(f"{name}.html")
     context["metatags"] = context.get("metatags", "") + "".join(
         f'\n<meta {kind}="{key}" content="{html.escape(value)}">'

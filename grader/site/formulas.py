@@ -6,6 +6,8 @@ import re
 from grader.site.lesson_page import SiteError
 
 _TEXT = re.compile(r"\\text\{([^{}]*)\}")
+_BAR = re.compile(r"<mo[^>]*>&#x(0007C|02016);</mo>")
+_FUNCTION_OF = re.compile(r"(<mi>[a-z]{2,}</mi>)(?=<m[in]>)")
 
 
 def mathml(formula: str, display: str = "inline") -> str:
@@ -26,7 +28,10 @@ def mathml(formula: str, display: str = "inline") -> str:
     made: str = convert(known, display=display)
     if "<mi>&</mi>" in made or "\\" in made:
         raise SiteError(f"수식을 그릴 수 없어요: {formula}. 다르게 적고 grader build를 실행해 주세요.")
-    return made
+    # Bars are operators to a browser, which sets them apart and stretches one that has an exponent; ours are brackets.
+    made = _BAR.sub(r'<mo stretchy="false" lspace="0" rspace="0">&#x\1;</mo>', made)
+    made = made.replace("<mo>&#x0221E;</mo>", "<mi>&#x0221E;</mi>")
+    return _FUNCTION_OF.sub(r'\1<mspace width="0.1667em"/>', made)
 
 
 def readable(formula: str) -> str:

@@ -28,7 +28,8 @@ _TOPIC = re.compile(r"#{1,6} |\*\*(?:(?:예측|물음) \d|여기에서 쉬어도
 """How a line begins with which the text turns to something else: a heading, the next question, a rest."""
 _NOT_YET = "아직 예측을 고르지 않아"
 """How the output of `reveal` begins in a notebook that was run without choosing."""
-_DRAWING = re.compile(r'src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"')
+_DRAWING = re.compile(r'(<img [^>]*)src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)">')
+_ENLARGE = '<span class="enlarge" aria-hidden="true">누르면 크게 열립니다.</span>'
 _FIGURES_OWN_STYLE = re.compile(r"<style>.*?</style>(?=<figure)", re.DOTALL)
 
 
@@ -168,10 +169,11 @@ def _output(page: LessonPage, output: Any) -> Any:
         return output
 
     def put_aside(found: re.Match[str]) -> str:
-        drawing = base64.b64decode(found[1])
+        drawing = base64.b64decode(found[2])
         name = f"{hashlib.sha256(drawing).hexdigest()[:16]}.svg"
         page.pictures[name] = drawing
-        return f'loading="lazy" src="_static/drawings/{name}"'
+        at = f"_static/drawings/{name}"
+        return f'<a href="{at}" title="그림만 크게 보기">{found[1]}loading="lazy" src="{at}">{_ENLARGE}</a>'
 
     output.data["text/html"] = _DRAWING.sub(put_aside, _FIGURES_OWN_STYLE.sub("", drawn))
     return output

@@ -1,14 +1,19 @@
-"""Formulas are drawn as they are meant, or the site is not built."""
+"""Formulas are drawn as they are meant, in a font that has their signs, or the site is not built."""
 
+import html
 import re
 
 import pytest
+from fontTools.ttLib import TTFont
 
 from grader.course_files import load_course
+from grader.paths import asset_path
 from grader.site.lesson_page import SiteError
 
 pytest.importorskip("latex2mathml", reason="선택 설치 site가 없어요: pip install 'hanstep[site]'")
 from grader.site.formulas import mathml, readable
+
+FONT = TTFont(asset_path("fonts", "NotoSansMath.woff")).getBestCmap()
 
 
 def test_aligned_equations_have_columns() -> None:
@@ -23,6 +28,13 @@ def test_aligned_equations_have_columns() -> None:
 
 def test_an_underscore_in_a_text_has_no_backslash() -> None:
     assert "<mtext>weight_decay</mtext>" in mathml(r"1 - \text{weight\_decay}")
+
+
+def test_bars_are_brackets_and_functions_stand_apart() -> None:
+    """Browsers set `| g|` with a space, dropped the second bar of a squared norm below the line, and wrote ln0.2."""
+    squared = mathml(r"\lVert w \rVert^2 / |g|")
+    assert squared.count('<mo stretchy="false" lspace="0" rspace="0">') == 4
+    assert "<mi>ln</mi><mspace" in mathml(r"\ln 0.2")
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
@@ -46,4 +58,7 @@ def test_every_formula_of_a_lesson_can_be_drawn(lesson) -> None:  # type: ignore
     found = re.findall(r"\$\$(.+?)\$\$|(?<!\$)\$([^$\n]+?)\$(?!\$)", prose, flags=re.DOTALL)
     assert len(found) > 3
     for block, inline in found:
-        assert "<math" in mathml((block or inline).strip())
+        made = mathml((block or inline).strip())
+        assert "<math" in made
+        signs = {sign for sign in html.unescape(re.sub(r"<[^>]+>", "", made)) if not "ㄱ" <= sign <= "힣"}
+        assert [sign for sign in signs if ord(sign) not in FONT and not sign.isspace()] == []

@@ -49,6 +49,14 @@
     const labels = make("div");
     labels.append(make("span", "hsm-small", "내 코드"), make("span", "hsm-small", "정답"));
     lanes.append(labels, strip);
+    // It fades out at the side on which there is more.
+    const fade = () => {
+      const after = strip.scrollWidth - strip.clientWidth - strip.scrollLeft;
+      strip.style.setProperty("--hsm-before", strip.scrollLeft > 1 ? 1 : 0);
+      strip.style.setProperty("--hsm-after", after > 1 ? 1 : 0);
+    };
+    strip.addEventListener("scroll", fade, { passive: true });
+    new ResizeObserver(fade).observe(strip);
     app.append(lanes);
 
     const controls = make("div", "hsm-row");
@@ -83,7 +91,10 @@
     for (const [number, text] of data.code) {
       const line = make("li");
       line.dataset.line = number;
-      line.append(make("b", "", number), make("span", "", text || " "));
+      const said = make("span");
+      (text || " ").split(/(?<=[([{,])(?=[^\s)\]}])|(?<=\w)(?=\.[A-Za-z_])/).forEach((part, i) => said.append(...(i ? [make("wbr")] : []), part));
+      said.style.setProperty("--in", text.length - text.trimStart().length);
+      line.append(make("b", "", number), said);
       code.append(line);
     }
     const say = make("div", "hsm-say");
@@ -168,6 +179,7 @@
       [...strip.children].forEach((chip, i) => chip.classList.toggle("hsm-here", Math.floor(i / 2) === at));
       const here = strip.children[2 * at];
       strip.scrollTo({ left: here.offsetLeft - strip.clientWidth / 2, behavior: still() || fresh ? "auto" : "smooth" });
+      fade();
       const pair = [view.yours[at], view.right[at]];
       const scales = { values: reach(view, "values"), grads: reach(view, "grads") };
       pair.forEach((frame, side) => {
@@ -184,7 +196,7 @@
         line.classList.toggle("hsm-here", on);
         if (on) { line.setAttribute("aria-current", "step"); current = line; } else line.removeAttribute("aria-current");
       }
-      if (current) code.scrollTop = current.offsetTop - code.offsetTop - code.clientHeight / 2;
+      if (current) code.scrollTop = current.offsetTop - code.offsetTop - code.clientHeight / 2; // and snaps to a line
     }
     root.querySelector(".hsm-static").hidden = true;
     root.append(app);

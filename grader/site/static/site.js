@@ -86,7 +86,7 @@
     button.className = "copy";
     button.textContent = name;
     button.addEventListener("click", async () => {
-      const done = await copied(code.innerText.replace(/\n$/, ""));
+      const done = await copied(code.textContent.replace(/\n$/, ""));
       button.textContent = done ? (english ? "Copied" : "복사됨") : (english ? "Failed" : "복사 실패");
       setTimeout(() => { button.textContent = name; }, 1600);
     });
@@ -149,7 +149,7 @@
     label.replaceWith(button);
   }
   function reachScrolled() {
-    for (const element of document.querySelectorAll("pre, .table-wrapper, .hanstep-figure, .formula, .cell_output .output")) {
+    for (const element of document.querySelectorAll("pre, .table-wrapper, .formula, .cell_output .output")) {
       const scrolls = element.scrollWidth > element.clientWidth + 1;
       if (scrolls && !element.hasAttribute("tabindex")) element.tabIndex = 0;
     }

@@ -1,0 +1,62 @@
+"""Lines of code that do not fit go on further in than they begin, so that nothing of a page's code is cut off.
+
+A style sheet can indent what is wrapped only where a line is an element of its own, and knows how far in it begins.
+"""
+
+import html
+import re
+
+_BLOCK = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
+_BEFORE = re.compile(r'(<span class="o">\.</span>)')
+_AFTER = re.compile(r'(<span class="p">[^<]*[(\[{,]</span>|<span class="o">=</span>)(?!\n)')
+"""Where a line of code may be broken though it has no space: before a dot; after a bracket, a comma, an equals sign."""
+_TAG = re.compile(r"(</?span\b[^>]*>)")
+_ANY_TAG = re.compile(r"<[^>]+>")
+_INLINE = re.compile(r'<code class="([^"]*\bliteral\b[^"]*)">(.*?)</code>', re.DOTALL)
+_SHORT = 24
+"""Characters of inline code that stay on one line: less than half of a phone's."""
+
+
+def with_whole_code(page: str) -> str:
+    """The page, with every line of its blocks of code an element, and short inline code marked as such."""
+    lined = _BLOCK.sub(lambda block: block[1] + _in_lines(_breakable(block[2])) + block[3], page)
+    return _INLINE.sub(_marked, lined)
+
+
+def _breakable(code: str) -> str:
+    return _AFTER.sub(r"\1<wbr>", _BEFORE.sub(r"<wbr>\1", code))
+
+
+def _in_lines(code: str) -> str:
+    made: list[str] = []
+    line = ""
+    open_tags: list[str] = []
+
+    def end_line() -> None:
+        nonlocal line
+        text = html.unescape(_ANY_TAG.sub("", line))
+        inset = len(text) - len(text.lstrip(" "))
+        style = f' style="--in:{inset}"' if inset else ""
+        made.append(f'<span class="line"{style}>{line}{"</span>" * len(open_tags)}\n</span>')
+        line = "".join(open_tags)
+
+    for part in _TAG.split(code):
+        if part.startswith("</span"):
+            open_tags.pop()
+            line += part
+        elif part.startswith("<span"):
+            open_tags.append(part)
+            line += part
+        else:
+            first, *others = part.split("\n")
+            line += first
+            for other in others:
+                end_line()
+                line += other
+    return "".join(made) + line
+
+
+def _marked(found: re.Match[str]) -> str:
+    names, code = found.groups()
+    is_short = len(html.unescape(_ANY_TAG.sub("", code))) <= _SHORT
+    return f'<code class="{names} short">{code}</code>' if is_short else found[0]
