@@ -18,6 +18,8 @@ _ACTS = {
     *("gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.addaudithook"),
     *("ctypes.dlopen", "ctypes.dlsym", "ctypes.dlsym/handle", "ctypes.cdata", "ctypes.addressof"),
 }
+_TOUCHES = {"object.__getattr__", "object.__setattr__"}
+_WATCHED = _ACTS | _TOUCHES
 _ATTRIBUTES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code", "__code__"}
 _STANDARD = os.path.dirname(os.__file__)
 _ASKS_FOR_ITS_CALLER = os.path.join(_STANDARD, "collections", "__init__.py")
@@ -30,13 +32,10 @@ def watch_for(filename: str, tell: Tell, *, most: int) -> None:
     looking: list[None] = []  # looking at a frame is such an act itself
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if looking or len(told) >= most:
+        if event not in _WATCHED or looking or len(told) >= most:  # first what nearly all are: thousands of `id()`
             return
-        if event in _ACTS:
-            act = event
-        elif event in ("object.__getattr__", "object.__setattr__") and arguments[1] in _ATTRIBUTES:
-            act = arguments[1]
-        else:
+        act = arguments[1] if event in _TOUCHES else event
+        if event in _TOUCHES and act not in _ATTRIBUTES:
             return
         looking.append(None)
         try:
