@@ -132,13 +132,19 @@ class _Beside:
     def place_of_the_same(self) -> Place | None:
         """The learner's line that is one of the changed ones, word for word, if it is there."""
         known = {statement.text for statement in self._solution}
-        # a line in the place of another says more than one that was only added
-        for first, last, start, end in sorted(self._changes, key=lambda change: change[0] == change[1]):
+        for first, last, start, end in sorted(self._changes, key=self._says_less):
             new = [number for number in range(start, end) if self._its[number].text not in known]
             likeness, place = self._like(new, self._solution[first:last])
             if likeness >= _THE_SAME:
                 return place
         return None
+
+    def _says_less(self, change: tuple[int, int, int, int]) -> tuple[int, bool]:
+        """For sorting: first the change with most words that the solution never uses, then lines instead of others."""
+        first, last, start, end = change
+        used = set().union(*(statement.words for statement in self._solution))
+        fresh = set().union(*(statement.words for statement in self._its[start:end])) - used
+        return -len(fresh), first == last
 
     def place_of_changes(self, at: str) -> Place | None:
         """The place of the most telling change: lines that are there too many, wrong ones, then missing ones."""
