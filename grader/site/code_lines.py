@@ -10,9 +10,15 @@ _BLOCK = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
 _BEFORE = re.compile(r'(<span class="o">\.</span>)')
 _AFTER = re.compile(r'(<span class="p">[^<]*[(\[{,]</span>|<span class="o">=</span>)(?!\n)')
 """Where a line of code may be broken though it has no space: before a dot; after a bracket, a comma, an equals sign."""
+_UNBROKEN = re.compile(
+    r'<span class="o">-</span><span class="(?!w")[^"]*">[^<]*</span>|<span class="s[12]">(?=[^<]*-)[^<\s]{1,40}</span>'
+)
+"""What a browser would break after its hyphen: a sign and what it stands before, a short text such as "utf-8"."""
 _TAG = re.compile(r"(</?span\b[^>]*>)")
 _ANY_TAG = re.compile(r"<[^>]+>")
 _INLINE = re.compile(r'<code class="([^"]*\bliteral\b[^"]*)">(.*?)</code>', re.DOTALL)
+_SLASH = re.compile(r"(?<=\w)/(?=\w)")
+"""Where a path in inline code may be broken."""
 _SHORT = 24
 """Characters of inline code that stay on one line: less than half of a phone's."""
 
@@ -24,7 +30,8 @@ def with_whole_code(page: str) -> str:
 
 
 def _breakable(code: str) -> str:
-    return _AFTER.sub(r"\1<wbr>", _BEFORE.sub(r"<wbr>\1", code))
+    kept = _UNBROKEN.sub(r'<span class="whole">\g<0></span>', code)
+    return _AFTER.sub(r"\1<wbr>", _BEFORE.sub(r"<wbr>\1", kept))
 
 
 def _in_lines(code: str) -> str:
@@ -59,4 +66,4 @@ def _in_lines(code: str) -> str:
 def _marked(found: re.Match[str]) -> str:
     names, code = found.groups()
     is_short = len(html.unescape(_ANY_TAG.sub("", code))) <= _SHORT
-    return f'<code class="{names} short">{code}</code>' if is_short else found[0]
+    return f'<code class="{names} short">{code}</code>' if is_short else _SLASH.sub("/<wbr>", found[0])

@@ -31,6 +31,8 @@ def mathml(formula: str, display: str = "inline") -> str:
     # Bars are operators to a browser, which sets them apart and stretches one that has an exponent; ours are brackets.
     made = _BAR.sub(r'<mo stretchy="false" lspace="0" rspace="0">&#x\1;</mo>', made)
     made = made.replace("<mo>&#x0221E;</mo>", "<mi>&#x0221E;</mi>")
+    # As an operator an ellipsis stands apart from the particle that follows.
+    made = made.replace("<mo>&#x02026;</mo>", "<mi>&#x02026;</mi>")
     return _FUNCTION_OF.sub(r'\1<mspace width="0.1667em"/>', made)
 
 

@@ -50,6 +50,22 @@ def test_long_names_break_at_dots_and_brackets() -> None:
     assert 'a<wbr><span class="o">.</span>b<span class="p">(</span><wbr>c' in made
 
 
+def test_a_sign_stays_with_its_value_and_a_short_text_whole() -> None:
+    """A phone broke `[-1]` and "utf-8" after the hyphen."""
+    sign, text = (
+        '<span class="o">-</span><span class="mi">1</span>',
+        '<span class="s2">&quot;utf-8&quot;</span>',
+    )
+    minus = '<span class="o">-</span><span class="w"> </span>'
+    made = with_whole_code(block(f"{sign} {text} {minus}"))
+    assert f'<span class="whole">{sign}</span> <span class="whole">{text}</span> {minus}' in made
+
+
+def test_a_long_path_breaks_after_its_slashes() -> None:
+    path = '<code class="docutils literal"><span class="pre">assets/data/reader_runs/measure.py</span></code>'
+    assert "assets/<wbr>data/<wbr>reader_runs/<wbr>measure.py</span></code>" in with_whole_code(path)
+
+
 def test_short_inline_code_stays_on_one_line() -> None:
     short, long = (
         f'<code class="docutils literal notranslate">{code}</code>' for code in ("n = 4", 25 * "x")

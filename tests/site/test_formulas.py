@@ -37,6 +37,10 @@ def test_bars_are_brackets_and_functions_stand_apart() -> None:
     assert "<mi>ln</mi><mspace" in mathml(r"\ln 0.2")
 
 
+def test_an_ellipsis_stands_close_to_what_follows() -> None:
+    assert "<mi>&#x02026;</mi>" in mathml(r"g_1, g_2, \dots")
+
+
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(SiteError, match="수식"):
         mathml(r"\begin{gathered} a & b \end{gathered}")
