@@ -102,7 +102,9 @@ def test_what_is_the_same_for_every_exercise_is_told_once(tmp_path: Path) -> Non
     submission = samples.all_of("x", "unreadable")
     gradebook.write_student(tmp_path, submission, samples.course())
     page = (tmp_path / "feedback" / "x.html").read_text(encoding="utf-8")
-    reason = '<span class="soft">읽을 수 없음</span> <span class="soft">lesson01.ipynb: JSON이 아니에요</span>'
+    reason = (
+        '<span class="soft">읽을 수 없음</span> <span class="soft">lesson01.ipynb: JSON이 아니에요</span>'
+    )
     assert page.count(reason) == len(submission.feedbacks) - 1
     assert all(f'id="{f.exercise}"' in page for f in submission.feedbacks)
 
