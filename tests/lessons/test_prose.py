@@ -66,7 +66,7 @@ def table_passages(path: Path) -> Iterator[Passage]:
     def walk(value: Any, place: str) -> Iterator[Passage]:
         if isinstance(value, dict):
             for key, entry in value.items():
-                if key not in ("edits", "variants", "program"):  # program text, not prose
+                if key not in ("edits", "variants", "near", "program"):  # program text, not prose
                     yield from walk(entry, f"{place}.{key}")
         elif isinstance(value, list):
             for index, entry in enumerate(value):
