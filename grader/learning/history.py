@@ -3,7 +3,7 @@
 A reset puts an exercise back to its start, and what was learned stays: `passed` is since the reset, the rest is ever.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
@@ -84,7 +84,8 @@ class History:
     @property
     def longest_streak(self) -> int:
         """The most days one after another."""
-        return max((self._streak_to(day) for day in self.days), default=0)
+        ends = (day for day in self.days if day + timedelta(days=1) not in self.days)
+        return max(map(self._streak_to, ends), default=0)
 
     def streak(self, today: date) -> int:
         """Days one after another up to today; today may still come."""
@@ -99,6 +100,11 @@ class History:
 
 def history(events: Iterable[Event]) -> History:
     """Add up events that are in order; kinds that are not known count for nothing."""
+    return [History(), *growing(events)][-1]
+
+
+def growing(events: Iterable[Event]) -> Iterator[History]:
+    """The history after each event: one object that grows."""
     found = History()
     begun: dict[str, float] = {}
     before: float | None = None
@@ -128,7 +134,7 @@ def history(events: Iterable[Event]) -> History:
                 found.achievements.setdefault(event.what, event.at)
             case "clinic":
                 _treated(found, event)
-    return found
+        yield found
 
 
 def _treated(found: History, event: Event) -> None:

@@ -13,7 +13,7 @@ from grader.course import CourseError, Text
 from grader.course_files import load_course, read_typed
 from grader.learning.event import Event
 from grader.learning.facts import facts
-from grader.learning.history import History, history
+from grader.learning.history import History, growing
 
 _Positive = Annotated[float, Meta(gt=0)]
 
@@ -123,11 +123,13 @@ def won_at(events: Sequence[Event]) -> dict[str, float]:
     """When each achievement's rule first held at a day's end, by id: for those that no event tells of, as in progress
     that came from another computer."""
     found: dict[str, float] = {}
-    for number, event in enumerate(events, start=1):
-        day = datetime.fromtimestamp(event.at).date()
-        if number < len(events) and datetime.fromtimestamp(events[number].at).date() == day:
+    days = [datetime.fromtimestamp(event.at).date() for event in events]
+    for event, day, following, until_then in zip(
+        events, days, [*days[1:], None], growing(events), strict=True
+    ):
+        if following == day:
             continue
-        known = facts(history(events[:number]), load_course())
+        known = facts(until_then, load_course())
         for one in load_rewards().achievements:
             if one.is_won(known):
                 found.setdefault(one.id, event.at)
