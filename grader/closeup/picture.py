@@ -16,7 +16,7 @@ from grader.closeup.compare import Column, Side, mixture, numbers, term
 from grader.closeup.ingredients import Amounts
 from grader.closeup.look import View
 from grader.observe.wording import ordinal
-from grader.report.plain_text import clean
+from grader.report.plain_text import clean, code_pieces
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _MOST_CODE_LINES, _LONGEST_LINE = 80, 160
@@ -36,7 +36,7 @@ def html_picture(name: str, views: list[View], code: Code) -> str:
     payload = {
         "name": name,
         "names": NAMES,
-        "code": shown,
+        "code": [(number, code_pieces(line)) for number, line in shown],
         "first": views.index(view),
         "views": [_view(view) for view in views],
     }

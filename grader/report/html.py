@@ -7,7 +7,6 @@ page it stands on, and every fill is translucent: the same card reads on light a
 """
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -155,9 +154,6 @@ def hint_blocks(text: str) -> list[tuple[str, bool]]:
     return blocks
 
 
-_CODE_JOINTS = re.compile(r"(?<=[(\[{,])(?=[^\s)\]}])|(?<=\w)(?=\.[A-Za-z_])")
-_SHORT_CODE = 24
-"""Characters that stay on one line: less than half of a phone's."""
 _CODE_STYLE = (
     "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:0.92em;padding:1px 4px;border-radius:4px;"
     "background-color:rgba(128,128,128,0.16)"
@@ -170,7 +166,7 @@ def prose(text: str) -> Markup:
     after_code = False
     for piece, is_code in plain_text.split_code(plain_text.clean(text)):
         if is_code:
-            style = _CODE_STYLE + (";white-space:nowrap" if len(piece) <= _SHORT_CODE else "")
+            style = _CODE_STYLE + (";white-space:nowrap" if len(piece) <= plain_text.SHORT_CODE else "")
             out += Markup('<code style="{}">{}</code>').format(style, piece)
         else:
             out += Markup("<br>").join(plain_text.whole_words(piece, after_code).split("\n"))
@@ -179,8 +175,8 @@ def prose(text: str) -> Markup:
 
 
 def code_line(line: str) -> Markup:
-    """A line of code that may also be broken where it has no space: before a dot, after a bracket or a comma."""
-    return Markup("<wbr>").join(_CODE_JOINTS.split(line))
+    """A line of code that may also be broken where it has no space."""
+    return Markup("<wbr>").join(plain_text.code_pieces(line))
 
 
 def repair_lines(step: RepairStep) -> list[str]:

@@ -71,6 +71,16 @@ def whole_words(text: str, after_code: bool = False) -> str:
 _CODE = re.compile(r"`([^`\n]+)`")
 
 
+_CODE_JOINTS = re.compile(r"(?<=[(\[{,])(?=[^\s)\]}])|(?<=\w)(?=\.[A-Za-z_])")
+SHORT_CODE = 24
+"""Characters of inline code that stay on one line: less than half of a phone's."""
+
+
+def code_pieces(line: str) -> list[str]:
+    """A line of code, parted where it may be broken without a space: before a dot, after a bracket or a comma."""
+    return _CODE_JOINTS.split(line)
+
+
 def split_code(text: str) -> list[tuple[str, bool]]:
     """Prose and inline code in turn: [(text, is code), …]."""
     pieces = _CODE.split(text)

@@ -6,6 +6,8 @@ A style sheet can indent what is wrapped only where a line is an element of its 
 import html
 import re
 
+from grader.report.plain_text import SHORT_CODE
+
 _BLOCK = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
 _BEFORE = re.compile(r'(<span class="o">\.</span>)')
 _AFTER = re.compile(r'(<span class="p">[^<]*[(\[{,]</span>|<span class="o">=</span>)(?!\n)')
@@ -19,8 +21,6 @@ _ANY_TAG = re.compile(r"<[^>]+>")
 _INLINE = re.compile(r'<code class="([^"]*\bliteral\b[^"]*)">(.*?)</code>', re.DOTALL)
 _SLASH = re.compile(r"(?<=\w)/(?=\w)")
 """Where a path in inline code may be broken."""
-_SHORT = 24
-"""Characters of inline code that stay on one line: less than half of a phone's."""
 
 
 def with_whole_code(page: str) -> str:
@@ -65,5 +65,5 @@ def _in_lines(code: str) -> str:
 
 def _marked(found: re.Match[str]) -> str:
     names, code = found.groups()
-    is_short = len(html.unescape(_ANY_TAG.sub("", code))) <= _SHORT
+    is_short = len(html.unescape(_ANY_TAG.sub("", code))) <= SHORT_CODE
     return f'<code class="{names} short">{code}</code>' if is_short else _SLASH.sub("/<wbr>", found[0])

@@ -88,11 +88,12 @@
     const code = make("ol", "hsm-code hsm-mono");
     code.tabIndex = 0;
     code.setAttribute("aria-label", "내 코드");
-    for (const [number, text] of data.code) {
+    for (const [number, pieces] of data.code) {
+      const text = pieces.join("");
       const line = make("li");
       line.dataset.line = number;
       const said = make("span");
-      (text || " ").split(/(?<=[([{,])(?=[^\s)\]}])|(?<=\w)(?=\.[A-Za-z_])/).forEach((part, i) => said.append(...(i ? [make("wbr")] : []), part));
+      (text ? pieces : [" "]).forEach((part, i) => said.append(...(i ? [make("wbr")] : []), part));
       said.style.setProperty("--in", text.length - text.trimStart().length);
       line.append(make("b", "", number), said);
       code.append(line);
