@@ -142,9 +142,12 @@ class _Beside:
     def _says_less(self, change: tuple[int, int, int, int]) -> tuple[int, bool]:
         """For sorting: first the change with most words that the solution never uses, then lines instead of others."""
         first, last, start, end = change
-        used = set().union(*(statement.words for statement in self._solution))
-        fresh = set().union(*(statement.words for statement in self._its[start:end])) - used
+        fresh = _vocabulary(self._its[start:end]) - self._used
         return -len(fresh), first == last
+
+    @cached_property
+    def _used(self) -> set[str]:
+        return _vocabulary(self._solution)
 
     def place_of_changes(self, at: str) -> Place | None:
         """The place of the most telling change: lines that are there too many, wrong ones, then missing ones."""
@@ -305,6 +308,10 @@ class _Beside:
         return sum(
             self._rarity.get(word, 1.0) * count * (1 + (word in twice)) for word, count in words.items()
         )
+
+
+def _vocabulary(statements: Sequence[Statement]) -> set[str]:
+    return {word for statement in statements for word in statement.words}
 
 
 def _arithmetic(statement: Statement) -> set[str]:

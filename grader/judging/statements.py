@@ -18,7 +18,8 @@ Words = Counter[str]
 class Statement:
     """A statement without its body."""
 
-    line: int
+    node: ast.stmt
+    """In the program's own names."""
     words: Words
     blocks: str
     """The blocks that it stands in."""
@@ -29,10 +30,21 @@ class Statement:
     """Each of its lines and the words on it, where it goes over several."""
     method: str = ""
     """Of a class: in which of its methods it stands."""
-    binds: frozenset[str] = frozenset()
-    """Names that it gives a value or puts something into (`x = `, `x += `, `x.append()`)."""
-    hands_on: frozenset[str] = frozenset()
-    """Of a `return`: names whose values it returns as they are; empty where it computes something."""
+
+    @property
+    def line(self) -> int:
+        """Its first line."""
+        return self.node.lineno
+
+    @property
+    def binds(self) -> set[str]:
+        """Names that it gives a value or puts something into (`x = `, `x += `, `x.append()`), if it is simple."""
+        return _bound(self.node)
+
+    @property
+    def hands_on(self) -> set[str]:
+        """Of a `return`: names whose values it returns as they are; none where it computes something."""
+        return _handed_on(self.node)
 
     def blocks_but(self, others: Set[str]) -> str:
         """The blocks that it stands in, without these."""
@@ -81,19 +93,7 @@ def statements_of(
             text = " ".join(ast.unparse(renamed(part, names)) for part in head(node))
             words = _words(text) + Words([f"<{kind}>", *(f"in {block}" for block in blocks)])
             lines = _lines(node, written)
-            found.append(
-                Statement(
-                    node.lineno,
-                    words,
-                    " ".join(blocks),
-                    f"{kind} {text}",
-                    kind,
-                    lines,
-                    method,
-                    _bound(node),
-                    _handed_on(node),
-                )
-            )
+            found.append(Statement(node, words, " ".join(blocks), f"{kind} {text}", kind, lines, method))
             opens = isinstance(definition, ast.ClassDef) and isinstance(node, ast.FunctionDef) and not blocks
             for block, inner in _blocks(node):
                 visit(inner, (*blocks, block), getattr(node, "name", "") if opens else method)
@@ -121,14 +121,14 @@ def _blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
     return [(type(node).__name__ if key == "body" else key, inner) for key, inner in found if inner]
 
 
-def _bound(node: ast.stmt) -> frozenset[str]:
+def _bound(node: ast.stmt) -> set[str]:
     """Names that a simple statement gives a value or puts something into."""
     if _blocks(node):
-        return frozenset()
+        return set()
     found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     targets = [*getattr(node, "targets", []), getattr(node, "target", None)]
     targets += [n.func for n in ast.walk(node) if isinstance(node, ast.Expr) and isinstance(n, ast.Call)]
-    return frozenset(found | {name for target in targets if (name := _owner(target)) is not None})
+    return found | {name for target in targets if (name := _owner(target)) is not None}
 
 
 def _owner(target: ast.AST | None) -> str | None:
@@ -138,17 +138,17 @@ def _owner(target: ast.AST | None) -> str | None:
     return target.id if isinstance(target, ast.Name) else None
 
 
-def _handed_on(node: ast.stmt) -> frozenset[str]:
+def _handed_on(node: ast.stmt) -> set[str]:
     """Names in a `return` that is made of names alone, in a tuple or a dict at most."""
     if not isinstance(node, ast.Return) or node.value is None:
-        return frozenset()
+        return set()
     inner = list(ast.walk(node.value))
     plain = (ast.Name, ast.Tuple, ast.Dict, ast.Constant, ast.expr_context, ast.keyword)
     made = [n for n in inner if isinstance(n, ast.Call)]
     as_dict = len(made) == 1 and isinstance(made[0].func, ast.Name) and made[0].func.id == "dict"
     if not all(isinstance(n, plain) or (as_dict and n in made) for n in inner):
-        return frozenset()
-    return frozenset(n.id for n in inner if isinstance(n, ast.Name)) - {"dict"}
+        return set()
+    return {n.id for n in inner if isinstance(n, ast.Name)} - {"dict"}
 
 
 def _lines(node: ast.stmt, written: Sequence[str]) -> tuple[tuple[int, Words], ...]:
