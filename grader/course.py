@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from grader import paths
 from grader.errors import HanstepError
-from grader.observe.wording import particle
+from grader.observe.wording import with_particle
 
 if TYPE_CHECKING:  # it imports torch
     from grader.observe.play import Driver
@@ -214,10 +214,8 @@ class Course:
         if name in self.exercises:
             return self.exercises[name]
         meant = _meant(name, self.exercises)
-        raise CourseError(
-            f"'{name}'{particle(name, '이라는/라는')} 연습 문제는 없어요.{meant} "
-            f"있는 연습 문제: {', '.join(self.exercises)}"
-        )
+        asked = with_particle(f"'{name}'", "이라는/라는")
+        raise CourseError(f"{asked} 연습 문제는 없어요.{meant} 있는 연습 문제: {', '.join(self.exercises)}")
 
     def prediction(self, name: str) -> Prediction:
         """The prediction of this id.

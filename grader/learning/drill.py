@@ -18,7 +18,7 @@ from grader.feedback import Feedback
 from grader.learning.best_times import Best, BestTimes
 from grader.learning.notebook import check
 from grader.learning.shown import Shown, message, new_cell
-from grader.observe.wording import particle
+from grader.observe.wording import with_particle
 from grader.report.html import note_html
 
 FIRST = "train_step"
@@ -41,7 +41,7 @@ def head(exercise: Exercise) -> str:
     )
     if isinstance(definition, ast.ClassDef):
         raise CommandError(
-            f"`{exercise.name}`{particle(exercise.name, '은/는')} 클래스라 드릴로 쓰기에는 길어요. "
+            f"{with_particle(f'`{exercise.name}`', '은/는')} 클래스라 드릴로 쓰기에는 길어요. "
             '함수를 하나 골라 주세요. 예: 노트북에서는 `drill("accumulate")`, 터미널에서는 `grader drill accumulate`'
         )
     told = ast.get_docstring(definition) is not None

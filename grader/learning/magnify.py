@@ -12,7 +12,7 @@ from grader.course_files import load_course
 from grader.learning.shown import Shown, message
 from grader.learning.time_limit import time_limit
 from grader.observe.program import Program
-from grader.observe.wording import particle
+from grader.observe.wording import with_particle
 
 _SECONDS = 5.0
 
@@ -36,7 +36,7 @@ def microscope(function: Callable[..., Any] | None = None, *, seconds: float = _
         return message(str(error))
     except NothingToSee:
         return message(
-            f"`{exercise.name}`{particle(exercise.name, '은/는')} 현미경으로 볼 업데이트가 없어요. "
+            f"{with_particle(f'`{exercise.name}`', '은/는')} 현미경으로 볼 업데이트가 없어요. "
             "모델과 옵티마이저를 받아 업데이트하는 함수를 넘겨 주세요. 예: microscope(train_step)"
         )
     return Shown(html_picture(exercise.name, found, code), text_picture(exercise.name, found))

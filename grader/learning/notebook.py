@@ -24,7 +24,7 @@ from grader.learning.missing_names import explain_missing_names
 from grader.learning.progress import Progress
 from grader.learning.shown import Shown, message
 from grader.observe.program import Program
-from grader.observe.wording import particle
+from grader.observe.wording import with_particle
 from grader.repair.hint import wants_repair, with_repair
 from grader.report.html import feedback_html
 from grader.report.text import feedback_text
@@ -88,7 +88,7 @@ def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
         return message('hint에는 연습 이름을 따옴표로 감싸 넘겨 주세요. 예: hint("train_step")')
     if not found.hints:
         return message(
-            f"`{found.name}`{particle(found.name, '은/는')} 보너스 문제라 힌트가 없어요. "
+            f"{with_particle(f'`{found.name}`', '은/는')} 보너스 문제라 힌트가 없어요. "
             "레슨의 본문과 앞의 연습에서 실마리를 찾아보세요."
         )
     hints = next_hints(found)

@@ -24,7 +24,7 @@ from grader.learning import update
 from grader.learning.folder import Copied, Report, StartError, back_up, digest, free_name, load
 from grader.learning.progress import Progress
 from grader.learning.road import next_exercise
-from grader.observe.wording import particle
+from grader.observe.wording import with_particle
 from grader.paths import asset_path, lessons_path
 
 
@@ -221,8 +221,9 @@ def _lesson_key(course: Course, name: str) -> str:
     stem = name.removesuffix(".ipynb")
     if stem in known:
         return stem
+    asked = with_particle(f"'{name}'", "이라는/라는")
     raise StartError(
-        f"'{name}'{particle(name, '이라는/라는')} 연습 문제도 레슨도 없어요. "
+        f"{asked} 연습 문제도 레슨도 없어요. "
         f"연습 문제: {', '.join(course.exercises)} / "
         f"레슨: {', '.join(one.id for one in course.lessons)}"
     )

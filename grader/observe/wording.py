@@ -3,6 +3,9 @@
 import re
 from collections.abc import Sequence
 
+LEAVE_ORIGINALS = "라이브러리의 함수와 클래스는 그대로 두고 쓰세요."
+"""How the exception begins of a submission that replaced some; feedback knows it by this."""
+
 _COUNTED = ("첫", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열")
 
 
@@ -39,8 +42,12 @@ def one_of(titles: Sequence[str]) -> str:
 
 def called_with(argument: str, value: float) -> str:
     """`accum_steps=0`으로 불렀을 때."""
-    text = f"{argument}={value}"
-    return f"`{text}`{particle(text, '으로/로')} 불렀을 때"
+    return f"{with_particle(f'`{argument}={value}`', '으로/로')} 불렀을 때"
+
+
+def left_by(given: str) -> str:
+    """The fact about the modes that a function leaves, by those of the model that it was given: `모두 학습 모드`."""
+    return f"{given}인 모델을 주었을 때, 함수가 끝난 뒤의 모드"
 
 
 _DIGITS = dict(zip("0123456789", ("ㅇ", "ㄹ", "", "ㅁ", "", "", "ㄱ", "ㄹ", "ㄹ", ""), strict=True))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.feedback import CheckResult, Feedback, FirstDifference, Named, RepairStep, Status
-from grader.observe.wording import one_of, with_particle
+from grader.observe.wording import LEAVE_ORIGINALS, one_of, with_particle
 from grader.report.plain_text import clean, one_line, points
 
 MARKS: dict[Status, str] = {
@@ -171,7 +171,7 @@ def _after_exception(error: str | None) -> str:
     kind, _, message = error.partition(":")
     if kind == "TypeError" and _CALLED_OTHERWISE.search(message):
         return "함수의 첫 줄을 처음 그대로 두었는지 보세요. 인자의 이름과 순서는 바꿀 수 없어요."
-    if "라이브러리의 함수와 클래스는 그대로 두고" in message:  # of the sandbox, not of the learner's code
+    if LEAVE_ORIGINALS in message:  # of the sandbox, not of the learner's code
         return "torch나 NumPy, 채점기의 함수에 다른 것을 넣는 줄을 지우고 다시 내 주세요."
     if "modified by an inplace operation" in message:
         return (

@@ -28,6 +28,7 @@ from grader.exercises.fixtures.returned import where_typed
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
+from grader.observe.wording import left_by
 
 driver = Driver("evaluate")
 
@@ -166,7 +167,7 @@ def _restores(stage: Stage) -> None:
     for mode in ("train", "eval"):
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)
-        after, numbers = f"{mode_words(model)}인 모델을 주었을 때, 함수가 끝난 뒤의 모드", []
+        after, numbers = left_by(mode_words(model)), []
         for _ in range(2):
             marks = ForwardMarks(stage.env, model)
             _evaluate(stage, model)
@@ -182,10 +183,7 @@ def _restores_submodules(stage: Stage) -> None:
     for mode in ("frozen", "top"):
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)
-        after, marks = (
-            f"{mode_words(model)}인 모델을 주었을 때, 함수가 끝난 뒤의 모드",
-            ForwardMarks(stage.env, model),
-        )
+        after, marks = left_by(mode_words(model)), ForwardMarks(stage.env, model)
         _evaluate(stage, model)
         stage.recorder.fact(after, mode_words(model))
         stage.recorder.array(after, marks.modes_left(model))

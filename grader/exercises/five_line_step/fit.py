@@ -28,6 +28,7 @@ from grader.exercises.fixtures.precision import record_precision
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
+from grader.observe.wording import left_by
 
 driver = Driver("fit")
 
@@ -104,7 +105,7 @@ def _modes_after(stage: Stage) -> None:
     ((xb, yb),) = batches(stage.env, (4,))
     loader = SizedLoader([(xb, yb)])
     recorder.call(stage.student("fit"), model, sgd(model), loss_function(stage.env), loader, 1)
-    after = "학습 모드인 모델을 주었을 때, 함수가 끝난 뒤의 모드"
+    after = left_by("학습 모드")
     recorder.fact(after, mode_words(model))
     recorder.array(after, marks.modes_left(model, xb))
 

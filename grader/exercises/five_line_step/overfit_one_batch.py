@@ -30,6 +30,7 @@ from grader.exercises.fixtures.precision import record_precision
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Stage
 from grader.observe.values import as_number, items_of, type_name
+from grader.observe.wording import left_by
 
 driver = Driver("overfit_one_batch")
 
@@ -167,7 +168,7 @@ def _modes(stage: Stage) -> None:
     for mode in ("train", "eval", "frozen", "top"):
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)
-        after = f"{mode_words(model)}인 모델을 주었을 때, 함수가 끝난 뒤의 모드"
+        after = left_by(mode_words(model))
         marks = ForwardMarks(stage.env, model)
         stage.recorder.watch(model, states=False)
         _overfit(stage, model, max_steps=2)

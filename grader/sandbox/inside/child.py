@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from grader.observe.play import play
 from grader.observe.program import Program, describe_failure, load_program
 from grader.observe.trace import Failure, Trace, to_bytes
+from grader.observe.wording import LEAVE_ORIGINALS
 from grader.sandbox.inside import frames, isolation
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
@@ -139,9 +140,10 @@ def _limit_processor_time(seconds: float) -> None:
 
 def _replaced(names: list[str]) -> Failure:
     """The failure of a submission that puts its own in the place of what it is observed with."""
-    told = dict.fromkeys("채점기의 코드" if name.split(".")[0] in _ours() else f"`{name}`" for name in names)
+    ours = _ours()
+    told = dict.fromkeys("채점기의 코드" if name.split(".")[0] in ours else f"`{name}`" for name in names)
     shown = ", ".join([*told][:_MOST_NAMES])
-    message = f"라이브러리의 함수와 클래스는 그대로 두고 쓰세요. 실행하는 동안 바뀐 것: {shown}"
+    message = f"{LEAVE_ORIGINALS} 실행하는 동안 바뀐 것: {shown}"
     return Failure("RuntimeError", ("RuntimeError", "Exception", "BaseException"), message)
 
 
