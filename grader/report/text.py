@@ -20,8 +20,6 @@ _STYLES = {"passed": "bold green", "failed": "bold red", "error": "bold red", "m
 _LABEL = "dim"
 _INDENT = 2
 _BAR_CELLS = 30
-_PROSE = ("어디   ", "무엇이 ")
-"""Of the first difference, what is in our words; the rest is the learner's."""
 
 
 def feedback_text(feedback: Feedback, width: int = 80, *, standing: Sequence[str] = ()) -> str:
@@ -163,12 +161,15 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     first = words.first_difference_to_show(feedback)
     if first is not None:
         yield _label("처음 갈라지는 곳")
-        shown = [("어디   ", words.first_place(first)), ("내 코드", first.got), ("정답   ", first.expected)]
+        shown = [  # the place is in our words, the values are the learner's
+            ("어디   ", prose(plain_text.one_line(words.first_place(first)))),
+            ("내 코드", Text(plain_text.one_line(first.got))),
+            ("정답   ", Text(plain_text.one_line(first.expected))),
+        ]
         if first.tensor is not None:
-            shown.append(("무엇이 ", f"`{first.tensor}`의 값"))
+            shown.append(("무엇이 ", prose(plain_text.one_line(f"`{first.tensor}`의 값"))))
         for name, value in shown:
-            told = plain_text.one_line(value)
-            yield _indented(Text.assemble((f"{name} ", _LABEL), prose(told) if name in _PROSE else told), 2)
+            yield _indented(Text.assemble((f"{name} ", _LABEL), value), 2)
     pairs = timeline.align(diagnosis.yours, diagnosis.right)
     if pairs:
         compared = diagnosis.yours and timeline.is_readable(pairs) and any(pair.differs for pair in pairs)

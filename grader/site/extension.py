@@ -77,9 +77,7 @@ def _frame(app: Any, name: str, template: str, context: dict[str, Any], document
     context["in_english"] = facts.language == "en"
     for link in (context.get("prev"), context.get("next")):
         if link and link["link"] == "en.html":
-            link["title"] = (
-                "In English"  # as in the sidebar; its own title is long, and the page around is Korean
-            )
+            link["title"] = "In English"  # as in the sidebar: its own is long, and the page around is Korean
     context["report_link"] = place.report(f"{name}.html")
     context["metatags"] = context.get("metatags", "") + "".join(
         f'\n<meta {kind}="{key}" content="{html.escape(value)}">'

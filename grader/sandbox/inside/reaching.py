@@ -32,9 +32,8 @@ def watch_for(filename: str, tell: Tell, *, most: int) -> None:
     looking: list[None] = []  # looking at a frame is such an act itself
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if (
-            event not in _WATCHED or looking or len(told) >= most
-        ):  # first what nearly all are: thousands of `id()`
+        # First what nearly all events are not: a play calls `id()` some thousand times, and tells of each.
+        if event not in _WATCHED or looking or len(told) >= most:
             return
         act = arguments[1] if event in _TOUCHES else event
         if event in _TOUCHES and act not in _ATTRIBUTES:
