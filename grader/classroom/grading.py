@@ -62,9 +62,9 @@ def _imported(submissions: Collection[Submission]) -> tuple[str, ...]:
 
 def _grade(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
     """What a worker does; it has imported what that needs while its sandbox warmed up."""
-    from grader.classroom.one_submission import grade_in
+    from grader.classroom.one_submission import grade_of_class
 
-    return grade_in(run, submission, sandbox)
+    return grade_of_class(run, submission, sandbox)
 
 
 def _lost(run: GradingRun, submission: Submission) -> SubmissionResult:

@@ -1,11 +1,14 @@
 """Grades one submission: its exercises run in a sandbox, and what comes back is judged outside of it."""
 
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from types import MappingProxyType
 
 from grader.classroom.outcomes import Outcomes, run_submission, sandbox_of
+from grader.classroom.right_programs import RightPrograms, is_right
 from grader.classroom.run import GradingRun
 from grader.course import CourseError, Exercise
 from grader.feedback import Feedback, SubmissionResult
@@ -22,15 +25,45 @@ from grader.judging.reference import Reference, reference
 from grader.observe.trace import Trace
 from grader.repair.hint import wants_repair, with_repair
 from grader.sandbox.endings import WAITED
-from grader.sandbox.sandbox import OVER, Outcome, Sandbox
+from grader.sandbox.sandbox import OVER, Job, Outcome, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
+from grader.submission.parts import Part
 from grader.submission.submission import Submission
 from grader.submission.tamper_scan import reaches_for_the_grader
+
+_right_programs = RightPrograms()
+
+
+def grade_of_class(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
+    """As `grade_in`, but what is known to be right, because the same came before, is not run."""
+    until = time.monotonic() + run.submission_seconds
+    if run.each:
+        return grade_in(run, submission, sandbox)
+
+    def alone(name: str, part: Part) -> Feedback | None:
+        return _right_alone(run, name, part, sandbox, until)
+
+    recalled = _right_programs.recall(run, submission, alone)
+    outcomes = run_submission(run, submission, sandbox, until=until, known=recalled.known)
+    result = assess_submission(run, submission, outcomes, sandbox, recalled.known)
+    _right_programs.notice(recalled, result)
+    return result
 
 
 def grade_in(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
     """Run a submission in the sandbox and judge what comes back."""
-    return assess_submission(run, submission, run_submission(run, submission, sandbox), sandbox)
+    until = time.monotonic() + run.submission_seconds
+    return assess_submission(run, submission, run_submission(run, submission, sandbox, until=until), sandbox)
+
+
+def _right_alone(run: GradingRun, name: str, part: Part, sandbox: Sandbox, until: float) -> Feedback | None:
+    """What is said of an exercise's part of a program that is run alone; None where more than that it is right."""
+    (outcome,) = sandbox.run([Job(part.text, (name,))], run.seed, until=until)
+    if outcome.trace is None or outcome.reached:
+        return None
+    exercise, known = run.course.exercise(name), reference(name, run.seed, run.device)
+    feedback = _assessed(exercise, outcome.trace, known, Origin(None, part.text, 1), None)
+    return replace(feedback, seconds=outcome.seconds) if is_right(feedback) else None
 
 
 def grade_one(
@@ -58,16 +91,23 @@ def _out_of_time(run: GradingRun, outcome: Outcome) -> str:
 
 
 def assess_submission(
-    run: GradingRun, submission: Submission, outcomes: Outcomes, sandbox: Sandbox | None = None
+    run: GradingRun,
+    submission: Submission,
+    outcomes: Outcomes,
+    sandbox: Sandbox | None = None,
+    known: Mapping[str, Feedback] = MappingProxyType({}),
 ) -> SubmissionResult:
     """Judge what came back for each exercise, and say what never ran.
 
-    The sandbox is still at hand: whatever of the learner's code is to be run in order to explain runs there.
+    The sandbox is still at hand: whatever of the learner's code is to be run in order to explain runs there. `known` is
+    what is said already of exercises that were not run.
     """
     feedbacks: list[Feedback] = []
     extras: list[Feedback] = []
     for exercise in run.exercises:
-        feedback = _feedback(run, submission, exercise, outcomes.get(exercise.name), sandbox)
+        feedback = known.get(exercise.name)
+        if feedback is None:
+            feedback = _feedback(run, submission, exercise, outcomes.get(exercise.name), sandbox)
         others = submission.duplicates(exercise.name)
         if others:
             listed = ", ".join(others)
@@ -75,7 +115,7 @@ def assess_submission(
             feedback = replace(feedback, notes=(*feedback.notes, note))
         if exercise.kind == "exercise":
             feedbacks.append(feedback)
-        elif feedback.begun and outcomes.get(exercise.name) is not None:
+        elif exercise.name in known or (feedback.begun and outcomes.get(exercise.name) is not None):
             extras.append(feedback)
     return SubmissionResult(
         student=submission.student,

@@ -26,6 +26,8 @@ class GradingRun:
     """Installed packages, as pip calls them, that submissions may use beside those of the course."""
     ahead: tuple[str, ...] = ()
     """Modules that submissions of this class import: each sandbox does so once, for all of them."""
+    each: bool = False
+    """Whether all programs are run, also one that is the same as a right one that came before."""
     ray: str | None = None
     """Address of a Ray cluster that grades; None: this machine does."""
 

@@ -50,6 +50,10 @@ def grade(
             "--changed-only", help="지난 채점 뒤에 새로 냈거나 바뀐 것만 채점하고 나머지는 그대로 둬요"
         ),
     ] = False,
+    each: Annotated[
+        bool,
+        typer.Option("--each", help="앞에서 맞은 것과 똑같은 프로그램도 제출물마다 다시 실행해요"),
+    ] = False,
     roster: Annotated[Path | None, typer.Option(help="명단(CSV): 학번, 이름, 분반")] = None,
     policy: Annotated[Path | None, typer.Option(help="점수 정책(policy.toml)")] = None,
     override: Annotated[Path | None, typer.Option(help="직접 준 점수(overrides.csv)")] = None,
@@ -103,19 +107,14 @@ def grade(
         sandbox,
         jobs or (_MOST_JOBS if ray not in (None, "local") else os.cpu_count() or 1),
         added=tuple(package or ()),
+        each=each,
         ray=ray,
     )
     walls = "none" if sandbox == "none" else "bwrap"
     journal, run = Journal.open(
         out_dir, run, walls, resume=resume, changed_only=changed_only, seed_given=seed is not None
     )
-    chosen = ["--out", str(out_dir), "--resume", "--device", run.device]
-    chosen += [word for key in lesson or () for word in ("--lesson", key)]
-    chosen += [word for name in package or () for word in ("--package", name)]
-    chosen += ["--sandbox", sandbox] if sandbox != "auto" else []
-    chosen += ["--ray", ray] if ray else []
-    again = shlex.join(["grader", "grade", str(submissions), *chosen])
-    with _told_how_to_go_on(again):
+    with _told_how_to_go_on(_again(submissions, out_dir, run, lesson or ())):
         todo = deque(submission for submission in received.submissions if not journal.has(submission))
         received = replace(received, submissions=())  # their texts are let go as they are graded
         _graded(run, todo, journal, len(students))
@@ -148,6 +147,17 @@ def _checked(sandbox: str, seed: int | None, packages: Sequence[str]) -> int:
                 f"설치되지 않은 패키지예요: '{name}'. 먼저 설치해 주세요: pip install {shlex.quote(name)}"
             )
     return secrets.randbelow(MAX_SEED) if seed is None else seed
+
+
+def _again(submissions: Path, out_dir: Path, run: "GradingRun", lessons: Sequence[str]) -> str:
+    """The command that goes on with this run."""
+    chosen = ["--out", str(out_dir), "--resume", "--device", run.device]
+    chosen += [word for key in lessons for word in ("--lesson", key)]
+    chosen += [word for name in run.added for word in ("--package", name)]
+    chosen += ["--sandbox", run.sandbox] if run.sandbox != "auto" else []
+    chosen += ["--each"] if run.each else []
+    chosen += ["--ray", run.ray] if run.ray else []
+    return shlex.join(["grader", "grade", str(submissions), *chosen])
 
 
 @contextmanager
