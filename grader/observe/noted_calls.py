@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from grader.observe.parameters import identity
+
 _OWN_CLIP = "clip_global_norm"
 Note = Callable[[str, bool], None]
 """Gets the kind of an event, and whether the gradients were handed over (`torch.autograd.grad`)."""
@@ -34,21 +36,21 @@ def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
     inside: list[str] = []
     undo: list[Callable[[], None]] = []
     noted: dict[int, Any] = {}
-    originals = []  # kept alive, so that the ids above stay theirs
+    originals = []  # kept alive, so that the identities above stay theirs
     try:
         for owner, name, kind in targets:
             original = getattr(owner, name)
             originals.append(original)
-            wrapper = noted.setdefault(id(original), _noting(original, kind, note, inside))
+            wrapper = noted.setdefault(identity(original), _noting(original, kind, note, inside))
             setattr(owner, name, wrapper)
             undo.append(lambda o=owner, n=name, f=original: setattr(o, n, f))  # type: ignore[misc]
         namespace = getattr(function, "__globals__", {})
         own = namespace.get(_OWN_CLIP)
         if isinstance(own, types.FunctionType) and own is not function:
-            noted[id(own)] = _noting(own, "clip", note, inside)
+            noted[identity(own)] = _noting(own, "clip", note, inside)
         for name, value in list(namespace.items()):
-            if id(value) in noted:
-                namespace[name] = noted[id(value)]
+            if identity(value) in noted:
+                namespace[name] = noted[identity(value)]
                 undo.append(lambda n=name, f=value: namespace.__setitem__(n, f))  # type: ignore[misc]
         yield
     finally:

@@ -8,6 +8,10 @@ from torch import Tensor, nn
 
 from grader.observe.trace import Array
 
+identity = object.__hash__
+"""Of objects that live at the same time, as `id()`: of a call of that one Python tells every audit hook, and in the
+sandbox there are two."""
+
 
 def modules_of(model: nn.Module) -> list[nn.Module]:
     """`list(model.modules())`, without the names that torch puts together on the way: a tenth of a play's time."""
@@ -15,8 +19,8 @@ def modules_of(model: nn.Module) -> list[nn.Module]:
     waiting: list[nn.Module | None] = [model]
     while waiting:
         module = waiting.pop()
-        if module is not None and id(module) not in found:
-            found[id(module)] = module
+        if module is not None and identity(module) not in found:
+            found[identity(module)] = module
             waiting += reversed(module._modules.values())
     return list(found.values())
 
@@ -27,7 +31,7 @@ def parameters_of(model: nn.Module) -> list[nn.Parameter]:
     for module in modules_of(model):
         for parameter in module._parameters.values():
             if parameter is not None:
-                found.setdefault(id(parameter), parameter)
+                found.setdefault(identity(parameter), parameter)
     return list(found.values())
 
 

@@ -13,7 +13,7 @@ from torch.optim import Optimizer
 from grader.observe.argument_guard import ArgumentGuard
 from grader.observe.forward_notes import ForwardNotes
 from grader.observe.noted_calls import noted_calls, noted_prints, shadow
-from grader.observe.parameters import flattened, parameters_of
+from grader.observe.parameters import flattened, identity, parameters_of
 from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
 from grader.observe.rounding import rounding_of_states
 from grader.observe.trace import MAX_EVENTS, Array, Event, Fact, Parameter, Run
@@ -331,8 +331,8 @@ class Recorder:
         rates: dict[int, float] = {}
         if self._optimizer is not None:
             for group in self._optimizer.param_groups:
-                rates.update(dict.fromkeys(map(id, group["params"]), float(group["lr"])))
-        return np.repeat([rates.get(id(p), 0.0) for p in parameters], [p.numel() for p in parameters])
+                rates.update(dict.fromkeys(map(identity, group["params"]), float(group["lr"])))
+        return np.repeat([rates.get(identity(p), 0.0) for p in parameters], [p.numel() for p in parameters])
 
     def _stepping(self, _: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Note a step where it reads the gradients: after the closure, if it is given one."""

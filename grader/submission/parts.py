@@ -36,6 +36,7 @@ _BINDS = (
     *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If, ast.Try, ast.Pass),
 )
 _DECORATORS = {"torch.no_grad()", "torch.inference_mode()", "torch.enable_grad()"}
+_HARMLESS = {"__class__", "__name__"}
 _NEVER_CERTAIN = (ast.Global, ast.Nonlocal, ast.ClassDef, ast.AsyncFunctionDef, ast.Await, ast.Match)
 
 
@@ -189,7 +190,7 @@ def _is_certain_inside(node: ast.AST) -> bool:
     if isinstance(node, ast.Import | ast.ImportFrom):
         return _is_known_import(node)
     if isinstance(node, ast.Attribute):
-        return not node.attr.startswith("_")
+        return not node.attr.startswith("_") or node.attr in _HARMLESS
     if isinstance(node, ast.Name):
         return node.id not in _LOOKS_AT_NAMES and not node.id.startswith("__")
     if isinstance(node, ast.arguments):

@@ -10,6 +10,9 @@ Each submission is one notebook with two exercises. The cost of one more is the 
 class, so that what is paid once (starting Python, torch and a sandbox) is not counted twice. Otter isolates with
 Docker; without it, as here, it runs one submission at a time (`otter run`), whose whole time is what one more costs.
 
+Ours is measured twice, because right programs that are the same are run once: with a class in which no two programs are
+the same, and with one in which all are. A real class is between the two.
+
 `--classes 100 1000 10000` grades larger and larger classes, for how time and memory grow; `--wrong` hands in wrong
 programs too, from tests/first_tries.
 """
@@ -78,12 +81,15 @@ def cell(source: str, name: str, **marks: bool | int) -> nbformat.NotebookNode:
     return made
 
 
-def notebook(*, with_tests: bool) -> nbformat.NotebookNode:
-    """What a student hands in, or the source of the assignment."""
+def notebook(*, with_tests: bool, number: int | None = None) -> nbformat.NotebookNode:
+    """What a student hands in, or the source of the assignment; with a `number`, of two programs like no others."""
     course = load_course()
     cells = [nbformat.v4.new_code_cell(IMPORTS)]
     for name in EXERCISES:
         lines = exercise_source(course.exercise(name)).splitlines(keepends=True)
+        own = [] if number is None else [f"    number = {number}\n"]
+        body = lines.index("    # BEGIN SOLUTION\n")
+        lines[body:body] = own
         source = "".join(line for line in lines if "SOLUTION" not in line)  # nbgrader has such marks too
         cells.append(cell(source, name, solution=True))
         if with_tests:
@@ -93,13 +99,15 @@ def notebook(*, with_tests: bool) -> nbformat.NotebookNode:
     return made
 
 
-def ours(folder: Path, count: int, jobs: int, *, wrong: bool = False) -> Took:
-    """`grader grade` on so many submissions; `first` is when the first result was there."""
+def ours(folder: Path, count: int, jobs: int, *, alike: bool = False, wrong: bool = False) -> Took:
+    """`grader grade` on so many submissions; `first` is when the first result was there.
+
+    No two of their right programs are the same, unless they are `alike`.
+    """
     submissions, out = folder / "ours", folder / "report"
     for place in (submissions, out):
         shutil.rmtree(place, ignore_errors=True)
     submissions.mkdir()
-    right = nbformat.writes(notebook(with_tests=False))
     tries = [
         path for name in EXERCISES for path in sorted((TESTS_FOLDER / "first_tries" / name).glob("*.py"))
     ]
@@ -107,7 +115,8 @@ def ours(folder: Path, count: int, jobs: int, *, wrong: bool = False) -> Took:
         if wrong and number % 2:
             shutil.copy(tries[number // 2 % len(tries)], submissions / f"s{number:05}.py")
         else:
-            submissions.joinpath(f"s{number:05}.ipynb").write_text(right, encoding="utf-8")
+            right = notebook(with_tests=False, number=None if alike else number)
+            submissions.joinpath(f"s{number:05}.ipynb").write_text(nbformat.writes(right), encoding="utf-8")
     journal = out / "unfinished.jsonl"
 
     def has_a_result() -> bool:
@@ -206,18 +215,25 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="hanstep-bench-") as name:
         folder = Path(name)
         few = max(2, options.submissions // 10)
-        short, long = (ours(folder, count, options.jobs) for count in (few, options.submissions))
         more = options.submissions - few
+        short, long = (ours(folder, count, options.jobs) for count in (few, options.submissions))
         one, cpu = (long.seconds - short.seconds) / more, (long.cpu - short.cpu) / more
+        fewer, all_ = (ours(folder, count, options.jobs, alike=True) for count in (few, options.submissions))
+        same = (all_.seconds - fewer.seconds) / more
         print(f"{options.submissions} submissions, {options.jobs} workers, {os.cpu_count()} processors\n")
-        print("| grader | one more (s) | times ours |\n|---|---|---|")
-        print(f"| hanstep | {one:.3f} | 1 |", flush=True)
+        print("| grader | one more (s) | times hanstep, all different | times hanstep, all the same |")
+        print("|---|---|---|---|")
+        print(f"| hanstep, all different | {one:.3f} | 1 | |")
+        print(f"| hanstep, all the same | {same:.4f} | | 1 |", flush=True)
         if options.nbgrader:
             theirs = (nbgraders(folder, 10, options.nbgrader) - nbgraders(folder, 2, options.nbgrader)) / 8
-            print(f"| nbgrader | {theirs:.2f} | {theirs / one:.0f} |", flush=True)
+            print(f"| nbgrader | {theirs:.2f} | {theirs / one:.0f} | {theirs / same:.0f} |", flush=True)
         if options.otter:
             theirs = otters(folder, 3, options.otter) / 3
-            print(f"| Otter (`otter run`) | {theirs:.2f} | {theirs / one:.0f} |", flush=True)
+            print(
+                f"| Otter (`otter run`) | {theirs:.2f} | {theirs / one:.0f} | {theirs / same:.0f} |",
+                flush=True,
+            )
         print(
             f"\nfirst result after {long.first:.1f} s; processor time of one more: {1000 * cpu:.0f} ms,",
             end=" ",

@@ -1,0 +1,142 @@
+"""Programs of one form do the same, and a part is made only of what does the same wherever it stands."""
+
+from pathlib import Path
+
+import pytest
+
+from grader.course_files import load_course
+from grader.judging.edits import exercise_source
+from grader.submission.parts import MAX_CHARS, parts
+from tests.places import TESTS
+
+STEP = """
+import torch
+
+def train_step(model, opt, loss_fn, xb, yb):
+    opt.zero_grad()
+    logits = model(xb)
+    loss = loss_fn(logits, yb)
+    loss.backward()
+    opt.step()
+    return loss.item()
+"""
+
+
+def form(text: str, name: str = "train_step") -> str:
+    """The form of the exercise's part; it has to have one."""
+    return parts(text, [name])[name].form
+
+
+SAME = {
+    "comments": STEP.replace("    opt.step()", "    # 마지막으로\n    opt.step()  # 움직입니다"),
+    "docstring": STEP.replace("    opt.zero_grad()", '    """한 스텝."""\n    opt.zero_grad()'),
+    "layout": STEP.replace(
+        "loss_fn(logits, yb)", "(\n        loss_fn(\n            logits, yb,\n        )\n    )"
+    ),
+    "names": STEP.replace("logits", "예측").replace("loss =", "L =").replace("loss.", "L."),
+    "others": f"import math\n{STEP}\ndef evaluate(model, loss_fn, loader):\n    return eval('1'), BATCH\nBATCH = 4\n",
+    "place": f"\n\n\nX = 3\n{STEP}",
+}
+
+OTHER = {
+    "swapped names": STEP.replace("loss_fn(logits, yb)", "loss_fn(yb, logits)"),
+    "one name for two": STEP.replace("logits", "loss"),
+    "another argument": STEP.replace("xb", "x"),
+    "order": STEP.replace("    loss.backward()\n    opt.step()", "    opt.step()\n    loss.backward()"),
+    "return": STEP.replace("loss.item()", "float(loss)"),
+    "number": STEP.replace("loss_fn(logits, yb)", "loss_fn(logits, yb) * 1"),
+    "annotation": STEP.replace("yb):", "yb) -> float:"),
+    "default": STEP.replace("yb):", "yb, n=1):"),
+    "what it says": STEP.replace("    opt.step()", '    print(f"{loss=}")\n    opt.step()'),
+    "helper": f"{STEP}\n".replace("loss_fn(logits, yb)", "helper(loss_fn, logits, yb)")
+    + "def helper(loss_fn, logits, yb):\n    return loss_fn(logits, yb)\n",
+}
+
+UNCERTAIN = {
+    "defined twice": f"{STEP}\ndef train_step(model):\n    return 0.0\n",
+    "bound again": f"{STEP}\ntrain_step = 3\n",
+    "bound in a branch": f"{STEP}\nif True:\n    train_step = 3\n",
+    "star import": f"from math import *\n{STEP}",
+    "runs something": f"{STEP}\nprint('hello')\n",
+    "runs it in a default": f"{STEP}\ndef other(x=print('hello')):\n    return x\n",
+    "runs it in a class": f"{STEP}\nclass Other:\n    x = print('hello')\n",
+    "unknown name": STEP.replace("loss_fn(logits, yb)", "criterion(logits, yb)"),
+    "unknown package": f"import shelve\n{STEP}".replace(
+        "logits = model(xb)", "logits = shelve.open(model(xb))"
+    ),
+    "looks at names": STEP.replace("loss.item()", "locals()['loss'].item()"),
+    "looks at code": STEP.replace("loss.item()", "train_step.__code__"),
+    "keeps a list": f"SEEN = []\n{STEP}".replace("loss.item()", "SEEN.append(loss.item()) or SEEN[-1]"),
+    "keeps a default": STEP.replace("yb):", "yb, seen=[]):"),
+    "keeps an attribute": STEP.replace("    opt.step()", "    train_step.calls = 1\n    opt.step()"),
+    "keeps it in torch": STEP.replace("    opt.step()", "    torch.calls = 1\n    opt.step()"),
+    "keeps a global": f"N = 0\n{STEP}".replace(
+        "    opt.zero_grad()", "    global N\n    N += 1\n    opt.zero_grad()"
+    ),
+    "hands itself on": STEP.replace("loss.item()", "[train_step, loss.item()][1]"),
+    "cached": STEP.replace("def train_step", "@functools.cache\ndef train_step").replace(
+        "import torch", "import torch, functools"
+    ),
+    "class": f"class Step:\n    n = 0\n{STEP}".replace("loss.item()", "loss.item() + Step.n"),
+    "too long": STEP + "# \n" * (MAX_CHARS // 3),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_does_not_run_is_not_in_the_form(name):
+    """Two students who differ in comments, layout and names of variables wrote one program."""
+    assert form(SAME[name]) == form(STEP)
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_what_runs_is_in_the_form(name):
+    """Names of arguments too: the caller may say them."""
+    assert form(OTHER[name]) != form(STEP)
+
+
+@pytest.mark.parametrize("name", UNCERTAIN)
+def test_a_part_is_only_what_does_the_same_everywhere(name):
+    """Nothing whose behaviour depends on the rest of the file, on earlier calls or on the names in it."""
+    assert "train_step" not in parts(UNCERTAIN[name], ["train_step"])
+
+
+def test_a_part_holds_what_its_exercise_leans_on_and_no_more():
+    """Helpers, imports and constants stand where they stood."""
+    text = (
+        "import torch\nfrom torch import nn\n\nRATE = 0.5\nOTHER = 1\n\n"
+        "def halved(x):\n    return x * RATE\n\n"
+        "def unused():\n    return OTHER\n\n"
+        "def zero_gradients(params):\n    return torch.zeros(1) + halved(2)\n"
+    )
+    part = parts(text, ["zero_gradients"])["zero_gradients"]
+    kept = part.text.split("\n")
+    assert len(kept) == len(text.split("\n"))
+    assert [line for line in kept if line] == [
+        "import torch",
+        "RATE = 0.5",
+        "def halved(x):",
+        "    return x * RATE",
+        "def zero_gradients(params):",
+        "    return torch.zeros(1) + halved(2)",
+    ]
+
+
+def test_text_that_is_no_program_has_no_parts():
+    """Nor has what is nested too deeply."""
+    assert parts("def f(:\n", ["f"]) == {}
+    assert parts(f"def f():\n    return {'-' * 20_000}1\n", ["f"]) == {}
+
+
+def programs(folder: str, exercise: str) -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in sorted(Path(TESTS, folder, exercise).glob("*.py"))]
+
+
+@pytest.mark.parametrize("exercise", [*load_course().exercises])
+def test_no_right_program_has_the_form_of_a_wrong_one(exercise):
+    """All programs of the tests: right ones, wrong ones, and first tries."""
+    right = [*programs("accepted", exercise), exercise_source(load_course().exercise(exercise))]
+    wrong = [*programs("rejected", exercise), *programs("first_tries", exercise)]
+    forms = [
+        {part.form for text in texts for part in parts(text, [exercise]).values()} for texts in (right, wrong)
+    ]
+    assert not forms[0] & forms[1]
