@@ -17,6 +17,8 @@ from grader.submission.submission import Submission
 
 _MOST = 20_000
 """Forms that a process remembers; most come once, and take 200 bytes."""
+_MOST_CHARS = 150_000
+"""Of a submission's programs: 100,000 hostile ones take a second to look through. Our four lessons have as many."""
 Key = tuple[str, int, str, bytes]
 """Exercise, seed, device, and the form's fingerprint."""
 _Told = TypeVar("_Told")
@@ -77,13 +79,18 @@ def _keep(memory: dict[Key, _Told], key: Key, value: _Told) -> None:
 
 
 def _parts_of(run: GradingRun, submission: Submission) -> Iterator[tuple[str, str, Part]]:
-    """Exercise, name of the file, and part: of all exercises of a submission that have one."""
+    """Exercise, name of the file, and part, of all that have one; none where a file may run what reaches the others."""
     names: dict[str, list[str]] = {}
-    sources = {source.name: source for source in submission.files}
     for exercise in run.exercises:
         source = submission.source_for(exercise.name)
         if source is not None and source.complaint(exercise.name) is None:
             names.setdefault(source.name, []).append(exercise.name)
-    for file, found in names.items():
-        for name, part in parts(sources[file].text, found).items():
+    sources = [source for source in submission.files if source.name in names]
+    if sum(len(source.text) for source in sources) > _MOST_CHARS:
+        return
+    found = [(source.name, parts(source.text, names[source.name])) for source in sources]
+    if any(known is None for _, known in found):
+        return
+    for file, known in found:
+        for name, part in (known or {}).items():
             yield name, file, part

@@ -208,6 +208,7 @@ def _begin_from_a_known_state(env: Env) -> None:
     random.seed(env.number("global"))
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
+    torch.set_autocast_enabled(env.device.type, False)
 
 
 def _load_failure(program: Program, name: str) -> Failure | None:

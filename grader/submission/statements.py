@@ -87,17 +87,6 @@ def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bo
     return kept
 
 
-def bound_by(statement: ast.stmt) -> set[str]:
-    """Names that a top-level statement binds; `*` stands for those of a star import."""
-    return _Uses([statement]).bound
-
-
-def read_by(statement: ast.stmt) -> set[str]:
-    """Names of the top level that a statement reads, at once or when what it defines runs; built-in ones too."""
-    uses = _Uses([statement])
-    return uses.read | _read_inside(uses.scopes)
-
-
 def defined_names(block: Block, kept: Iterable[int]) -> dict[str, int]:
     """Functions, classes and variables that top-level statements bind, with the line of the last one that does."""
     names: dict[str, int] = {}

@@ -6,7 +6,7 @@ import pytest
 
 from grader.course_files import load_course
 from grader.judging.edits import exercise_source
-from grader.submission.parts import MAX_CHARS, parts
+from grader.submission.parts import Part, parts
 from tests.places import TESTS
 
 STEP = """
@@ -22,9 +22,16 @@ def train_step(model, opt, loss_fn, xb, yb):
 """
 
 
-def form(text: str, name: str = "train_step") -> str:
+def part(text: str, name: str = "train_step") -> Part | None:
+    """The exercise's part, if there is one."""
+    return (parts(text, [name]) or {}).get(name)
+
+
+def form(text: str) -> str:
     """The form of the exercise's part; it has to have one."""
-    return parts(text, [name])[name].form
+    found = part(text)
+    assert found is not None
+    return found.form
 
 
 SAME = {
@@ -35,6 +42,10 @@ SAME = {
     ),
     "names": STEP.replace("logits", "예측").replace("loss =", "L =").replace("loss.", "L."),
     "others": f"import math\n{STEP}\ndef evaluate(model, loss_fn, loader):\n    return eval('1'), BATCH\nBATCH = 4\n",
+    "imports": STEP.replace("import torch", "import torch, math\nfrom torch import nn\nimport torch"),
+    "check": STEP.replace("import torch", "import torch\nfrom grader import check") + "check(train_step)\n",
+    "strings": STEP.replace("    opt.step()", "    '마지막으로'\n    opt.step()\n    pass"),
+    "annotated variable": STEP.replace("loss =", "loss: float ="),
     "place": f"\n\n\nX = 3\n{STEP}",
 }
 
@@ -52,19 +63,37 @@ OTHER = {
     + "def helper(loss_fn, logits, yb):\n    return loss_fn(logits, yb)\n",
 }
 
+HALF = STEP.replace("loss_fn(logits, yb)", "loss_fn(logits, yb) * HALF")
 UNCERTAIN = {
     "defined twice": f"{STEP}\ndef train_step(model):\n    return 0.0\n",
     "bound again": f"{STEP}\ntrain_step = 3\n",
     "bound in a branch": f"{STEP}\nif True:\n    train_step = 3\n",
+    "bound by a loop": f"{STEP}\nfor train_step in (): pass\n",
+    "bound by a walrus": f"{STEP}\nA = [[train_step for train_step in ()], (train_step := None)]\n",
+    "bound by match": f"{STEP}\nif True:\n    match None:\n        case train_step: pass\n",
+    "bound in a class body": f"{STEP}\nclass A:\n    global train_step\n    train_step = None\n",
+    "bound by a decorator": f"{STEP}\ndef f(g):\n    return g\n@f\ndef h():\n    pass\n",
+    "bound by a hook": f"{STEP}\nclass A:\n    def __class_getitem__(cls, k):\n        pass\nB = A[0]\n",
+    "unbound by a handler": f"HALF = 1\n{HALF}\ntry:\n    import nope\nexcept ImportError as HALF:\n    pass\n",
+    "changed by another": f"HALF = 1\n{HALF}\ndef f():\n    global HALF\n    HALF = 2\n",
+    "needs what comes later": STEP.replace("import torch", "").replace("model,", "model: torch.nn.Module,")
+    + "\nimport torch\n",
+    "decorated too early": STEP.replace("import torch", "").replace("def", "@torch.no_grad()\ndef")
+    + "\nimport torch\n",
+    "constant that comes later": STEP.replace("yb):", "yb, n=math.pi):") + "\nimport math\n",
     "star import": f"from math import *\n{STEP}",
+    "one name for two": f"import math as torch\n{STEP}".replace("loss.item()", "torch.exp(loss)"),
     "runs something": f"{STEP}\nprint('hello')\n",
     "runs it in a default": f"{STEP}\ndef other(x=print('hello')):\n    return x\n",
     "runs it in a class": f"{STEP}\nclass Other:\n    x = print('hello')\n",
+    "takes its time": f"{STEP}\nA = 9 ** 9 ** 9\n",
+    "writes into a module": f"import itertools\n{STEP}\nitertools.islice = None\n",
     "unknown name": STEP.replace("loss_fn(logits, yb)", "criterion(logits, yb)"),
     "unknown package": f"import shelve\n{STEP}".replace(
         "logits = model(xb)", "logits = shelve.open(model(xb))"
     ),
     "looks at names": STEP.replace("loss.item()", "locals()['loss'].item()"),
+    "looks at them by way of torch": STEP.replace("loss.item()", "torch.builtins.locals()['loss']"),
     "looks at code": STEP.replace("loss.item()", "train_step.__code__"),
     "keeps a list": f"SEEN = []\n{STEP}".replace("loss.item()", "SEEN.append(loss.item()) or SEEN[-1]"),
     "keeps a default": STEP.replace("yb):", "yb, seen=[]):"),
@@ -78,7 +107,6 @@ UNCERTAIN = {
         "import torch", "import torch, functools"
     ),
     "class": f"class Step:\n    n = 0\n{STEP}".replace("loss.item()", "loss.item() + Step.n"),
-    "too long": STEP + "# \n" * (MAX_CHARS // 3),
 }
 
 
@@ -97,7 +125,7 @@ def test_what_runs_is_in_the_form(name):
 @pytest.mark.parametrize("name", UNCERTAIN)
 def test_a_part_is_only_what_does_the_same_everywhere(name):
     """Nothing whose behaviour depends on the rest of the file, on earlier calls or on the names in it."""
-    assert "train_step" not in parts(UNCERTAIN[name], ["train_step"])
+    assert part(UNCERTAIN[name]) is None
 
 
 def test_a_part_holds_what_its_exercise_leans_on_and_no_more():
@@ -108,11 +136,13 @@ def test_a_part_holds_what_its_exercise_leans_on_and_no_more():
         "def unused():\n    return OTHER\n\n"
         "def zero_gradients(params):\n    return torch.zeros(1) + halved(2)\n"
     )
-    part = parts(text, ["zero_gradients"])["zero_gradients"]
-    kept = part.text.split("\n")
+    found = part(text, "zero_gradients")
+    assert found is not None
+    kept = found.text.split("\n")
     assert len(kept) == len(text.split("\n"))
     assert [line for line in kept if line] == [
         "import torch",
+        "from torch import nn",
         "RATE = 0.5",
         "def halved(x):",
         "    return x * RATE",
@@ -123,8 +153,31 @@ def test_a_part_holds_what_its_exercise_leans_on_and_no_more():
 
 def test_text_that_is_no_program_has_no_parts():
     """Nor has what is nested too deeply."""
-    assert parts("def f(:\n", ["f"]) == {}
-    assert parts(f"def f():\n    return {'-' * 20_000}1\n", ["f"]) == {}
+    assert parts("def f(:\n", ["f"]) is None
+    assert parts(f"def f():\n    return {'-' * 20_000}1\n", ["f"]) is None
+
+
+def test_an_import_that_may_fail_is_in_the_form():
+    """A note is told of one that does."""
+    assert form(f"import torchvision\n{STEP}") != form(STEP)
+    assert form(f"from torch import nothing\n{STEP}") != form(STEP)
+
+
+def test_variables_keep_their_names_where_a_message_may_say_them():
+    """`str(error)` of a NameError names one."""
+    guarded = STEP.replace(
+        "    opt.step()\n", "    try:\n        opt.step()\n    except NameError as e:\n        print(e)\n"
+    )
+    assert form(guarded) != form(guarded.replace("logits", "prediction"))
+
+
+def test_what_a_local_variable_hides_is_not_needed():
+    """A notebook has `losses` at its top level, and a function its own."""
+    assert form(f"losses = []\n{STEP}".replace("logits", "losses")) != ""
+    shadowed = "from math import prod as sum\n" + STEP.replace(
+        "loss.item()", "sum([1.0] + [sum for sum in ()])"
+    )
+    assert form(shadowed) != form(shadowed.replace("from math import prod as sum\n", ""))
 
 
 def programs(folder: str, exercise: str) -> list[str]:
@@ -137,6 +190,7 @@ def test_no_right_program_has_the_form_of_a_wrong_one(exercise):
     right = [*programs("accepted", exercise), exercise_source(load_course().exercise(exercise))]
     wrong = [*programs("rejected", exercise), *programs("first_tries", exercise)]
     forms = [
-        {part.form for text in texts for part in parts(text, [exercise]).values()} for texts in (right, wrong)
+        {part.form for text in texts for part in (parts(text, [exercise]) or {}).values()}
+        for texts in (right, wrong)
     ]
     assert not forms[0] & forms[1]

@@ -190,7 +190,7 @@ def _read(pipe: int, what: struct.Struct) -> tuple[Any, ...] | None:
 
 
 # ---- the keeper: outside the new PID namespace, so that it can tell how the child ended ------------
-# A fork (6 ms of a submission's 150), and needed: a process that has unshared its PID namespace once may do so again only
+# A fork (6 ms of a submission's 150), and needed: a process that has unshared its PID namespace may do so again only
 # after `setns` to the one before, which `--disable-userns` refuses the server.
 
 
