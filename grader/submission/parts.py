@@ -107,7 +107,7 @@ class _Program:
             read = frozenset() if place is None else self._read_at(place)
             if read is None or needed in self._unclear:
                 return None
-            if place is None and self._imports[needed][0].partition(".")[0] not in _KNOWN_PACKAGES:
+            if place is None and not _is_known(self._imports[needed][0]):
                 return None
             order += sorted(read - reached)
             reached |= read
@@ -157,10 +157,7 @@ class _Program:
     def _is_certain(self, node: ast.AST, own: Collection[str]) -> bool:
         """Whether a node of a function does the same everywhere, and keeps nothing; `own`: the function's arguments."""
         if isinstance(node, ast.Import | ast.ImportFrom):
-            return all(
-                target.partition(".")[0] in _KNOWN_PACKAGES and _LEADS_AWAY.isdisjoint(target.split("."))
-                for _, target in imported(node)
-            )
+            return all(_is_known(target) for _, target in imported(node))
         if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
             root = _root(node)
             if isinstance(root, ast.Name) and root.id in self._bound and root.id not in own:
@@ -200,6 +197,12 @@ class _Program:
         others |= {name for n in nodes for name, _ in imported(n)}
         others |= {name for n in nodes if isinstance(n, ast.Nonlocal) for name in n.names}
         return {name for name in stored - others - _BUILT_IN if name not in self._bound}
+
+
+def _is_known(target: str) -> bool:
+    """Whether what is imported tells a program nothing of the names in it."""
+    package, *path = target.split(".")
+    return package in _KNOWN_PACKAGES and _LEADS_AWAY.isdisjoint(path)
 
 
 def _unsure(body: Iterable[ast.stmt]) -> Iterator[str]:

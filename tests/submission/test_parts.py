@@ -94,6 +94,7 @@ UNCERTAIN = {
     ),
     "looks at names": STEP.replace("loss.item()", "locals()['loss'].item()"),
     "looks at them by way of torch": STEP.replace("loss.item()", "torch.builtins.locals()['loss']"),
+    "takes them from torch": f"from torch import sys\n{STEP}".replace("loss.item()", "sys.exc_info()"),
     "looks at code": STEP.replace("loss.item()", "train_step.__code__"),
     "keeps a list": f"SEEN = []\n{STEP}".replace("loss.item()", "SEEN.append(loss.item()) or SEEN[-1]"),
     "keeps a default": STEP.replace("yb):", "yb, seen=[]):"),
