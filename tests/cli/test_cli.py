@@ -163,6 +163,28 @@ def test_ctrl_c_tells_the_command_that_resumes(tmp_path: Path) -> None:
     assert not journal.exists()
 
 
+def test_the_command_that_resumes_asks_for_the_same(
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that decides how a class is graded, and nothing that the first run did not say."""
+    runs: list[GradingRun] = []
+
+    def grade(run: GradingRun, *_: object) -> NoReturn:
+        runs.append(run)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(grading, "grade_class", grade)
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "kim.py").write_text(RIGHT, encoding="utf-8")
+    for out, options in (("a", "--sandbox none"), ("b", "--sandbox none --lesson 01 --package numpy --each")):
+        words = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / out), "--device", "cpu"]
+        words += [*options.split(), "--resume"]
+        status, said = ended(*words)
+        assert status == 130
+        assert sorted(said.split("이어서 하려면: ")[1].split()[1:]) == sorted(words)
+    assert [run.each for run in runs] == [False, True]
+
+
 def test_only_what_has_changed_is_graded(
     ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
