@@ -40,7 +40,7 @@ class RightPrograms:
     """The memory of one process."""
 
     def __init__(self) -> None:
-        self._passed_once: dict[Key, None] = {}
+        self._passed_once: dict[Key, None] = {}  # a set that knows which came first
         self._alone: dict[Key, Feedback | None] = {}
         """What came of those that were run alone; None where they were not right."""
 
@@ -51,7 +51,8 @@ class RightPrograms:
         for name, file, part in _parts_of(run, submission):
             form = hashlib.sha256(part.form.encode("utf-8", "surrogatepass")).digest()
             key = name, run.seed, run.device, form
-            if self._passed_once.pop(key, key) is None:
+            if key in self._passed_once:
+                del self._passed_once[key]
                 _keep(self._alone, key, alone(name, part))
             feedback = self._alone.get(key)
             if feedback is not None:
@@ -79,7 +80,10 @@ def _keep(memory: dict[Key, _Told], key: Key, value: _Told) -> None:
 
 
 def _parts_of(run: GradingRun, submission: Submission) -> Iterator[tuple[str, str, Part]]:
-    """Exercise, name of the file, and part, of all that have one; none where a file may run what reaches the others."""
+    """Exercise, name of the file, and part, of all that have one.
+
+    None at all, if any of the files that are run is not plain: they run in one process.
+    """
     names: dict[str, list[str]] = {}
     for exercise in run.exercises:
         source = submission.source_for(exercise.name)

@@ -3,9 +3,10 @@
 Parts of one form do the same. A class of a thousand writes the same five lines again and again, with other comments and
 other names for what is computed on the way.
 
-A part is made only where it does the same alone as in its program. So the program must be plain, one that only imports
-and defines; and the part must consist of functions and constants that keep nothing from one call to the next, and look
-at no names. (Who hides such a look well enough gains what a copy of a right program would give him.)
+That holds for a part that does the same alone as in its program. Of a program that is not plain (`plain.py`) nothing is
+known, for what it runs while it is loaded may reach everything. In a plain one, an exercise has a part if all that it
+leans on is pure: functions and constants that keep nothing from one call to the next, and look at no names or lines.
+(Who hides such a look well enough gains what a copy of a right program would give.)
 """
 
 import ast
@@ -17,29 +18,44 @@ import grader
 from grader.submission.plain import bindings, imported, is_plain
 from grader.submission.statements import Block, ParseError, parse, without_others
 
-_KNOWN_PACKAGES = {
+_PURE_PACKAGES = {
     *("torch", "numpy", "math", "random", "copy", "itertools", "functools", "collections"),
-    *("typing", "contextlib", "statistics", "warnings"),
+    *("typing", "contextlib", "statistics"),
 }
-_SURE = {
+_IMPORTED_FOR_CERTAIN = {
     *("torch.nn", "torch.optim", "torch.nn.functional", "torch.Tensor", "torch.no_grad", "torch.utils.data"),
     *("torch.utils.data.DataLoader", "torch.utils.data.TensorDataset", "torch.utils.data.Dataset"),
     *("torch.optim.Optimizer", "torch.nn.utils.clip_grad_norm_", "typing.Any", "collections.abc.Iterable"),
     *("dataclasses.dataclass", "itertools.islice", "pathlib.Path"),
+    *(f"grader.{name}" for name in grader.__all__),
+    *_PURE_PACKAGES,
 }
-_SURE |= {f"grader.{name}" for name in grader.__all__}
-"""What can be imported for certain; an import of anything else may fail, of which a note is told."""
-_LOOKS_AT_NAMES = {
+"""An import of anything else may fail, of which the learner is told: such imports belong to the form."""
+_LOOKS = {
     *("eval", "exec", "compile", "locals", "globals", "vars", "dir"),
     *("getattr", "setattr", "delattr", "hasattr", "input", "open", "breakpoint", "help"),
 }
+"""Built-in functions that look at names, or at more than they are given."""
 _LEADS_AWAY = {
-    *("builtins", "sys", "os", "inspect", "importlib", "traceback", "gc", "types", "operator", "jit", "fx"),
+    *("builtins", "sys", "os", "inspect", "importlib", "traceback", "linecache", "warnings", "operator"),
+    *(
+        "gc",
+        "types",
+        "ctypes",
+        "threading",
+        "jit",
+        "fx",
+        "lineno",
+        "tb_lineno",
+        "tb_frame",
+        "push",
+        "ExitStack",
+    ),
 }
-"""Attributes by which torch's modules lead to others that look at names: `torch.sys`."""
+"""Attributes that lead to such looks: `torch.sys`. There are others; these are the short ways."""
 _HARMLESS = {"__class__", "__name__"}
+_NEVER_PURE = (ast.ClassDef, ast.AsyncFunctionDef, ast.Await, ast.Match)
 _BUILT_IN = {*dir(builtins)}
-_NEVER_CERTAIN = (ast.ClassDef, ast.AsyncFunctionDef, ast.Await, ast.Match)
 _SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -69,7 +85,12 @@ def parts(text: str, exercises: Collection[str]) -> dict[str, Part] | None:
             return None
         program = _Program(text, body)
         found = {name: program.part(name) for name in exercises}
-    except (ParseError, RecursionError):
+    except (
+        ParseError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ):  # `ast.dump` refuses a number of 5,000 digits
         return None
     return {name: part for name, part in found.items() if part is not None}
 
@@ -78,174 +99,145 @@ class _Program:
     """A plain program, whose statements are found by the names that they bind."""
 
     def __init__(self, text: str, body: Sequence[ast.stmt]) -> None:
-        self._block = Block(tuple(text.split("\n")), tuple(body), frozenset())
+        self._lines, self._body = tuple(text.split("\n")), tuple(body)
         self._imports: dict[str, tuple[str, int]] = {}
         """For each name what was imported, and where first."""
         self._places: dict[str, int] = {}
         """Where each of the other names is bound."""
-        self._unclear: set[str] = set()
-        """Names that mean one thing first and another later."""
+        self._bound_again: set[str] = set()
+        """Names that stand for one thing first and for another later."""
         for place, statement in enumerate(body):
             for name, target in imported(statement):
                 if self._imports.setdefault(name, (target, place))[0] != target:
-                    self._unclear.add(name)
+                    self._bound_again.add(name)
             for name in bindings(statement):
                 if self._places.setdefault(name, place) != place:
-                    self._unclear.add(name)
-        self._unclear |= self._imports.keys() & self._places.keys()
+                    self._bound_again.add(name)
+        self._bound_again |= self._imports.keys() & self._places.keys()
         self._bound = self._imports.keys() | self._places.keys()
-        self._may_fail = sorted({*_unsure(body)})
         self._functions = {s.name for s in body if isinstance(s, ast.FunctionDef)}
-        self._read: dict[int, frozenset[str] | None] = {}
+        self._doubtful_imports = sorted({*_doubtful_imports(body)})
+        self._second = parse(text)
+        """Another tree, which forms are made of."""
+        self._needs: dict[int, frozenset[str] | None] = {}
         self._forms: dict[int, str] = {}
 
     def part(self, name: str) -> Part | None:
         """What this name needs; None where that does not do the same alone."""
         reached, order = {name}, [name]
         for needed in order:  # grows on the way
-            place = self._places.get(needed)
-            read = frozenset() if place is None else self._read_at(place)
-            if read is None or needed in self._unclear:
+            needs = self._needs_of(needed)
+            if needs is None:
                 return None
-            if place is None and not _is_known(self._imports[needed][0]):
-                return None
-            order += sorted(read - reached)
-            reached |= read
-        imports = [f"{n} = {self._imports[n][0]}" for n in order if n in self._imports]
+            order += sorted(needs - reached)
+            reached |= needs
+        imports = sorted(f"{n} = {self._imports[n][0]}" for n in order if n in self._imports)
         places = dict.fromkeys(self._places[n] for n in order if n in self._places)
-        form = [*self._may_fail, *sorted(imports), *map(self._form_of, places)]
-        kept = {
-            *places,
-            *(p for p, s in enumerate(self._block.body) if isinstance(s, ast.Import | ast.ImportFrom)),
-        }
-        return Part("\n".join(form), "\n".join(without_others(self._block, sorted(kept))))
+        form = [*self._doubtful_imports, *imports, *map(self._form_at, places)]
+        loaded = {p for p, s in enumerate(self._body) if isinstance(s, ast.Import | ast.ImportFrom)}
+        block = Block(self._lines, self._body, frozenset())
+        return Part("\n".join(form), "\n".join(without_others(block, sorted(loaded | places.keys()))))
 
-    def _read_at(self, place: int) -> frozenset[str] | None:
-        """Names of the top level that a statement needs; None where it does not do the same everywhere."""
-        if place not in self._read:
-            self._read[place] = self._reads(self._block.body[place], place)
-        return self._read[place]
-
-    def _reads(self, statement: ast.stmt, place: int) -> frozenset[str] | None:
-        if isinstance(statement, ast.FunctionDef):
-            arguments, inside = statement.args, statement.body
-            own = {argument.arg for argument in _each(arguments)} | _stored(inside)
-            at_load = [
-                *statement.decorator_list,
-                arguments,
-                *([statement.returns] if statement.returns else []),
-            ]
-            defaults = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
-            certain = all(self._is_certain(node, own) for node in _walked([statement]))
-            certain = certain and all(map(_is_fixed, defaults)) and self._only_calls(inside)
-        elif isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
-            own, inside, at_load = set(), [], [statement.value]
-            certain = _is_fixed(statement.value)
-        else:
+    def _needs_of(self, name: str) -> frozenset[str] | None:
+        """Names of the top level that this one needs; None where it is not pure."""
+        if name in self._bound_again or name not in self._bound:
             return None
-        early = _names(_walked(at_load))
-        named = _names(_walked(inside)) - own  # also those that mean something else in a function inside
-        unknown = (early | (named - _made(inside))) - self._bound - _BUILT_IN
-        if not certain or unknown or any(self._place(name) >= place for name in early & self._bound):
+        if name in self._imports:
+            return frozenset() if _is_pure_import(self._imports[name][0]) else None
+        place = self._places[name]
+        if place not in self._needs:
+            match self._body[place]:
+                case ast.FunctionDef() as function:
+                    self._needs[place] = self._needs_of_function(function, place)
+                case ast.Assign(value=ast.expr() as value) | ast.AnnAssign(value=ast.expr() as value):
+                    self._needs[place] = self._at_load([value], place) if _is_constant(value) else None
+                case _:
+                    self._needs[place] = None
+        return self._needs[place]
+
+    def _needs_of_function(self, function: ast.FunctionDef, place: int) -> frozenset[str] | None:
+        arguments = function.args
+        own = {argument.arg for argument in _each(arguments)} | _own_variables(function.body)
+        nodes = [*ast.walk(function)]
+        defaults = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
+        if not (
+            all(map(_is_constant, defaults))
+            and all(self._is_pure(node, own) for node in nodes)
+            and self._only_calls(nodes)
+        ):
             return None
-        return frozenset((named | early) & self._bound)
+        header = [*function.decorator_list, arguments, *([function.returns] if function.returns else [])]
+        at_load = self._at_load(header, place)
+        # Also those that mean something else in a function inside: too much rather than too little.
+        named = _names(inner for statement in function.body for inner in ast.walk(statement)) - own
+        if at_load is None or named - self._bound - _BUILT_IN - _bound_inside(nodes):
+            return None
+        return at_load | (named & self._bound)
 
-    def _place(self, name: str) -> int:
-        """Where it is bound first."""
-        return self._imports[name][1] if name in self._imports else self._places[name]
+    def _at_load(self, nodes: Iterable[ast.AST], place: int) -> frozenset[str] | None:
+        """Names that are read while the statement at this place is loaded; None where one is not there yet."""
+        named = _names(inner for node in nodes for inner in ast.walk(node))
+        needed = named & self._bound
+        first = {n: self._imports[n][1] if n in self._imports else self._places[n] for n in needed}
+        if named - self._bound - _BUILT_IN or any(at >= place for at in first.values()):
+            return None
+        return frozenset(needed)
 
-    def _is_certain(self, node: ast.AST, own: Collection[str]) -> bool:
-        """Whether a node of a function does the same everywhere, and keeps nothing; `own`: the function's arguments."""
+    def _is_pure(self, node: ast.AST, own: Collection[str]) -> bool:
+        """Whether a node of a function does the same everywhere, and keeps nothing; `own`: the function's variables."""
         if isinstance(node, ast.Import | ast.ImportFrom):
-            return all(_is_known(target) for _, target in imported(node))
+            return all(_is_pure_import(target) for _, target in imported(node))
+        if isinstance(node, ast.Name):
+            return node.id not in _LOOKS and not node.id.startswith("__")
         if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            root = _root(node)
+            root = _root(node)  # `torch.calls = 1` keeps something
             if isinstance(root, ast.Name) and root.id in self._bound and root.id not in own:
                 return False
         if isinstance(node, ast.Attribute):
             return node.attr not in _LEADS_AWAY and (not node.attr.startswith("_") or node.attr in _HARMLESS)
-        if isinstance(node, ast.Name):
-            return node.id not in _LOOKS_AT_NAMES and not node.id.startswith("__")
-        return not isinstance(node, _NEVER_CERTAIN)
+        return not isinstance(node, _NEVER_PURE)
 
-    def _only_calls(self, body: Iterable[ast.stmt]) -> bool:
+    def _only_calls(self, nodes: Sequence[ast.AST]) -> bool:
         """Whether the program's functions are only called there, not handed on or written to: `f.calls`, `g = f`."""
-        nodes = [*_walked(body)]
         called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
         return not any(
             isinstance(node, ast.Name) and node.id in self._functions and id(node) not in called
             for node in nodes
         )
 
-    def _form_of(self, place: int) -> str:
-        """What a statement does, as text. It is changed on the way: what it reads is known by now."""
+    def _form_at(self, place: int) -> str:
+        """What the statement at this place does, as text."""
         if place not in self._forms:
-            statement = self._block.body[place]
+            statement = self._second[place]
             if isinstance(statement, ast.FunctionDef):
-                _Bare(self._variables(statement)).visit(statement)
+                _Bare(_renamed(statement) - self._bound).visit(statement)
             self._forms[place] = ast.dump(statement)
         return self._forms[place]
 
-    def _variables(self, function: ast.FunctionDef) -> set[str]:
-        """Names that it gives to what it computes. Those of arguments stay: who calls it may say them."""
-        nodes = [*ast.walk(function)]
-        if any(isinstance(node, ast.ExceptHandler) and node.name for node in nodes):
-            return set()  # a message may name a variable
-        stored = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-        others = {n.arg for n in nodes if isinstance(n, ast.arg)}
-        others |= {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
-        others |= {name for n in nodes for name, _ in imported(n)}
-        others |= {name for n in nodes if isinstance(n, ast.Nonlocal) for name in n.names}
-        return {name for name in stored - others - _BUILT_IN if name not in self._bound}
 
-
-def _is_known(target: str) -> bool:
-    """Whether what is imported tells a program nothing of the names in it."""
-    package, *path = target.split(".")
-    return package in _KNOWN_PACKAGES and _LEADS_AWAY.isdisjoint(path)
-
-
-def _unsure(body: Iterable[ast.stmt]) -> Iterator[str]:
-    """Imports of which it is not certain that they load without a word."""
+def _doubtful_imports(body: Iterable[ast.stmt]) -> Iterator[str]:
     for statement in body:
         for name, target in imported(statement):
-            if target not in _SURE and target not in _KNOWN_PACKAGES:
+            if target not in _IMPORTED_FOR_CERTAIN:
                 yield f"{name} = {target}"
         if isinstance(statement, ast.Import):  # `import torch.x` binds `torch`
-            yield from (
-                a.name for a in statement.names if a.name not in _SURE and a.name not in _KNOWN_PACKAGES
-            )
+            yield from (alias.name for alias in statement.names if alias.name not in _IMPORTED_FOR_CERTAIN)
 
 
-def _walked(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    for node in nodes:
-        yield from ast.walk(node)
+def _is_pure_import(target: str) -> bool:
+    package, *path = target.split(".")
+    return package in _PURE_PACKAGES and _LEADS_AWAY.isdisjoint(path)
 
 
-def _names(nodes: Iterable[ast.AST]) -> set[str]:
-    return {node.id for node in nodes if isinstance(node, ast.Name)}
-
-
-def _made(body: Iterable[ast.stmt]) -> set[str]:
-    """Names that are bound somewhere inside a function."""
-    nodes = [*_walked(body)]
-    made = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    made |= {n.arg for n in nodes if isinstance(n, ast.arg)}
-    made |= {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ExceptHandler) and n.name}
-    return made | {name for n in nodes for name, _ in imported(n)}
-
-
-def _stored(body: Iterable[ast.stmt]) -> set[str]:
-    """Variables of the function itself, which hide what the top level calls so: not those of what is defined in it."""
-    found: set[str] = set()
-    waiting: list[ast.AST] = [*body]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        if not isinstance(node, _SCOPES):
-            waiting += ast.iter_child_nodes(node)
-    return found
+def _is_constant(value: ast.expr) -> bool:
+    """Whether it is a value that nothing changes: a number, a text, `torch.float32`."""
+    if isinstance(value, ast.UnaryOp):
+        return _is_constant(value.operand)
+    if isinstance(value, ast.Tuple):
+        return all(map(_is_constant, value.elts))
+    if isinstance(value, ast.Attribute):
+        return isinstance(value.value, ast.Name) and value.value.id in _PURE_PACKAGES
+    return isinstance(value, ast.Constant)
 
 
 def _each(arguments: ast.arguments) -> Iterator[ast.arg]:
@@ -259,15 +251,46 @@ def _root(node: ast.expr) -> ast.expr:
     return node
 
 
-def _is_fixed(value: ast.expr) -> bool:
-    """Whether it is a value that nothing changes: a number, a text, `torch.float32`."""
-    if isinstance(value, ast.UnaryOp):
-        return _is_fixed(value.operand)
-    if isinstance(value, ast.Tuple):
-        return all(map(_is_fixed, value.elts))
-    if isinstance(value, ast.Attribute):
-        return isinstance(value.value, ast.Name) and value.value.id in _KNOWN_PACKAGES
-    return isinstance(value, ast.Constant)
+def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    return {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
+def _assigned(nodes: Iterable[ast.AST]) -> set[str]:
+    return {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+
+
+def _bound_otherwise(nodes: Sequence[ast.AST]) -> set[str]:
+    """Names in a function that are bound, but not by an assignment: arguments, functions, imports."""
+    found = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    found |= {
+        node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ExceptHandler) and node.name
+    }
+    return found | {name for node in nodes for name, _ in imported(node)}
+
+
+def _bound_inside(nodes: Sequence[ast.AST]) -> set[str]:
+    return _assigned(nodes) | _bound_otherwise(nodes)
+
+
+def _own_variables(body: Iterable[ast.stmt]) -> set[str]:
+    """Variables of the function itself, which hide what the top level calls so: not those of what is defined in it."""
+    found: list[ast.AST] = []
+    waiting: list[ast.AST] = [*body]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if not isinstance(node, _SCOPES):
+            waiting += ast.iter_child_nodes(node)
+    return _assigned(found)
+
+
+def _renamed(function: ast.FunctionDef) -> set[str]:
+    """Variables whose names say nothing. Those of arguments stay: who calls it may say them."""
+    nodes = [*ast.walk(function)]
+    if any(isinstance(node, ast.ExceptHandler) and node.name for node in nodes):
+        return set()  # the text of an error may say one
+    shared = {name for node in nodes if isinstance(node, ast.Nonlocal) for name in node.names}
+    return _assigned(nodes) - _bound_otherwise(nodes) - shared - _BUILT_IN
 
 
 class _Bare(ast.NodeTransformer):
@@ -287,7 +310,7 @@ class _Bare(ast.NodeTransformer):
             return self.generic_visit(node)
         return self.generic_visit(
             ast.Assign([node.target], node.value)
-        )  # what a variable is said to be is not read
+        )  # a variable's annotation is not computed
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.body = [statement for statement in node.body if not _does_nothing(statement)] or [ast.Pass()]

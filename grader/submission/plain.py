@@ -4,17 +4,20 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 _DECORATORS = {
-    *("torch.no_grad", "torch.no_grad()", "torch.inference_mode()", "torch.enable_grad()", "no_grad()"),
+    *("torch.no_grad", "torch.inference_mode", "torch.enable_grad", "no_grad"),
     *("staticmethod", "classmethod", "property", "contextmanager", "contextlib.contextmanager"),
-    *("dataclass", "dataclasses.dataclass", "dataclass(frozen=True)", "dataclasses.dataclass(frozen=True)"),
+    *("dataclass", "dataclasses.dataclass"),
 }
 _CALLS = {"field", "dataclasses.field"}
-_LONGEST_RANGE = 1_000_000
+_BASES = {"object", "Exception", "ValueError", "RuntimeError", "Optimizer", "Dataset", "Module", "NamedTuple"}
+_BASES_FROM = {"torch", "nn", "optim", "io"}
+_NEVER_ITS_OWN = {name.partition(".")[0] for name in (*_DECORATORS, *_CALLS, *_BASES, *_BASES_FROM, "range")}
+"""A program that gives one of these names to something of its own is not plain."""
 _METHODS = {
     *("__init__", "__post_init__", "__call__", "__repr__", "__str__", "__len__", "__iter__", "__next__"),
     *("__enter__", "__exit__", "__eq__", "__getitem__", "__deepcopy__"),
 }
-"""Methods with such names that no class statement calls."""
+"""Methods with such names that no class statement with such bases calls, as that of an `Enum` calls `__init__`."""
 _VALUES = (
     *(
         ast.Constant,
@@ -33,14 +36,18 @@ _VALUES = (
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.comprehension),
 )
 """No powers and no products: `9 ** 9 ** 9` is a constant too."""
+_LONGEST_RANGE = 1_000
 
 
 def is_plain(body: Iterable[ast.stmt]) -> bool:
     """Whether these statements of a program's top level only import and define."""
     statements = [*body]
-    asked = {name for s in statements for name, target in imported(s) if target.partition(".")[0] == "grader"}
-    return all(_only_binds(statement, asked) for statement in statements) and not any(
-        isinstance(node, ast.Global) for statement in statements for node in ast.walk(statement)
+    own = {name for statement in statements for name in bindings(statement)}
+    course = {name for s in statements for name, target in imported(s) if target.startswith("grader.")}
+    return (
+        own.isdisjoint(_NEVER_ITS_OWN)
+        and all(_is_plain(statement, course, own) for statement in statements)
+        and not any(isinstance(node, ast.Global) for statement in statements for node in ast.walk(statement))
     )
 
 
@@ -56,52 +63,51 @@ def imported(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def bindings(statement: ast.stmt) -> set[str]:
-    """Names that another statement of a plain program binds."""
+    """Names that a statement of a plain program binds, imports left out."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return {statement.name}
-    nodes = ast.walk(statement)
-    return {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
 
 
-def _only_binds(statement: ast.stmt, asked: Collection[str]) -> bool:
+def _is_plain(statement: ast.stmt, course: Collection[str], own: Collection[str]) -> bool:
+    """`course`: names that stand for `check` and the like; `own`: the program's."""
     match statement:
         case ast.Expr(value):
-            return isinstance(value, ast.Constant) or _asks_the_course(value, asked)
+            return isinstance(value, ast.Constant) or _asks_the_course(value, course)
         case ast.ImportFrom(level=level, names=names):
             return not level and all(alias.name != "*" for alias in names)
         case ast.FunctionDef():
-            return _defines(statement)
+            return _is_plain_function(statement)
         case ast.ClassDef():
-            return _defines_class(statement)
+            return _is_plain_class(statement, own)
         case ast.If(test, body, orelse):
             return _is_value(test) and all(map(_assigns, (*body, *orelse)))
     return isinstance(statement, ast.Import) or _assigns(statement)
 
 
-def _asks_the_course(value: ast.expr, asked: Collection[str]) -> bool:
-    """`check(train_step)`, which does nothing while it is graded."""
+def _asks_the_course(value: ast.expr, course: Collection[str]) -> bool:
+    """`check(train_step)` below an exercise in its cell: it does nothing while a class is graded."""
     return (
         isinstance(value, ast.Call)
         and isinstance(value.func, ast.Name)
-        and value.func.id in asked
+        and value.func.id in course
         and all(isinstance(argument, ast.Name | ast.Constant) for argument in value.args)
         and all(isinstance(keyword.value, ast.Constant) for keyword in value.keywords)
     )
 
 
 def _assigns(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.Pass):
-        return True
-    if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        return False
-    targets: Sequence[ast.expr] = (
-        statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    )
-    if isinstance(statement, ast.AugAssign) and not isinstance(statement.op, _VALUES):
-        return False
-    said = [statement.annotation] if isinstance(statement, ast.AnnAssign) else []
-    value = [] if statement.value is None else [statement.value]
-    return all(map(_is_name, targets)) and all(map(_is_value, (*said, *value)))
+    """Whether it gives names to values, or does nothing."""
+    match statement:
+        case ast.Pass():
+            return True
+        case ast.Assign(targets, value):
+            return all(map(_is_name, targets)) and _is_value(value)
+        case ast.AnnAssign(target, annotation, value):
+            return _is_name(target) and _is_value(annotation) and (value is None or _is_value(value))
+        case ast.AugAssign(target, operator, value):
+            return _is_name(target) and isinstance(operator, _VALUES) and _is_value(value)
+    return False
 
 
 def _is_name(target: ast.expr) -> bool:
@@ -109,53 +115,72 @@ def _is_name(target: ast.expr) -> bool:
     return isinstance(target, ast.Name) or (isinstance(target, ast.Tuple) and all(map(_is_name, target.elts)))
 
 
-def _defines(function: ast.FunctionDef) -> bool:
+def _is_plain_function(function: ast.FunctionDef) -> bool:
     arguments = function.args
-    own = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-    said = [argument.annotation for argument in own if argument is not None]
-    values = [*said, function.returns, *arguments.defaults, *arguments.kw_defaults]
-    return _is_decorated_plainly(function) and all(_is_value(value) for value in values if value is not None)
+    each = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    annotations = [argument.annotation for argument in each if argument is not None]
+    values = [*annotations, function.returns, *arguments.defaults, *arguments.kw_defaults]
+    return all(map(_is_plain_decorator, function.decorator_list)) and all(
+        _is_value(value) for value in values if value is not None
+    )
 
 
-def _defines_class(cls: ast.ClassDef) -> bool:
+def _is_plain_class(cls: ast.ClassDef, own: Collection[str]) -> bool:
+    bases = {dotted(base) for base in cls.bases}
     return (
-        _is_decorated_plainly(cls)
-        and not cls.keywords
-        and all(map(_is_value, cls.bases))
+        not cls.keywords
+        and all(base in _BASES or base in own or base.partition(".")[0] in _BASES_FROM for base in bases)
+        and all(map(_is_plain_decorator, cls.decorator_list))
         and all(map(_is_plain_member, cls.body))
     )
 
 
 def _is_plain_member(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.FunctionDef):
-        return _defines(statement) and (not statement.name.startswith("__") or statement.name in _METHODS)
+        name = statement.name
+        return _is_plain_function(statement) and (not name.startswith("__") or name in _METHODS)
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant)
     return _assigns(statement)
 
 
-def _is_decorated_plainly(definition: ast.FunctionDef | ast.ClassDef) -> bool:
-    return {ast.unparse(decorator) for decorator in definition.decorator_list} <= _DECORATORS
+def _is_plain_decorator(decorator: ast.expr) -> bool:
+    """`@torch.no_grad()`, `@dataclass(frozen=True)`."""
+    if isinstance(decorator, ast.Call):
+        said: Sequence[ast.expr] = [*decorator.args, *(keyword.value for keyword in decorator.keywords)]
+        return (
+            all(isinstance(value, ast.Constant) for value in said) and dotted(decorator.func) in _DECORATORS
+        )
+    return dotted(decorator) in _DECORATORS
+
+
+def dotted(node: ast.expr) -> str:
+    """`torch.nn.Module`; empty where it is no such chain of names."""
+    if isinstance(node, ast.Attribute):
+        before = dotted(node.value)
+        return f"{before}.{node.attr}" if before else ""
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_value(value: ast.expr) -> bool:
-    """Whether to compute it runs nothing of the program's, and takes no time."""
+    """Whether to compute it runs nothing of the program's, and takes no time: one loop at most, and a short one."""
+    loops = 0
     waiting: list[ast.AST] = [value]
     while waiting:
         node = waiting.pop()
+        loops += isinstance(node, ast.comprehension)
         if isinstance(node, ast.Lambda):  # what is in it does not run
             waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
         elif isinstance(node, _VALUES) or (isinstance(node, ast.Call) and _is_harmless(node)):
             waiting += ast.iter_child_nodes(node)
         else:
             return False
-    return True
+    return loops <= 1
 
 
 def _is_harmless(call: ast.Call) -> bool:
-    if isinstance(call.func, ast.Name) and call.func.id == "range":
-        numbers = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
-        return len(numbers) == len(call.args) and all(
-            isinstance(number, int) and number <= _LONGEST_RANGE for number in numbers
-        )
-    return ast.unparse(call.func) in _CALLS
+    name = dotted(call.func)
+    if name != "range":
+        return name in _CALLS
+    ends = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
+    return len(ends) == len(call.args) and all(isinstance(n, int) and n <= _LONGEST_RANGE for n in ends)

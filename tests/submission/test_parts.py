@@ -46,6 +46,8 @@ SAME = {
     "check": STEP.replace("import torch", "import torch\nfrom grader import check") + "check(train_step)\n",
     "strings": STEP.replace("    opt.step()", "    '마지막으로'\n    opt.step()\n    pass"),
     "annotated variable": STEP.replace("loss =", "loss: float ="),
+    "dataclass": STEP.replace("import torch", "import torch\nfrom dataclasses import dataclass")
+    + "\n@dataclass(frozen=True, slots=True)\nclass A:\n    b: int = 1\n",
     "place": f"\n\n\nX = 3\n{STEP}",
 }
 
@@ -83,6 +85,13 @@ UNCERTAIN = {
     "constant that comes later": STEP.replace("yb):", "yb, n=math.pi):") + "\nimport math\n",
     "star import": f"from math import *\n{STEP}",
     "one name for two": f"import math as torch\n{STEP}".replace("loss.item()", "torch.exp(loss)"),
+    "defines a decorator": f"{STEP}\ndef dataclass(c):\n    return c\n@dataclass\nclass A:\n    pass\n",
+    "enumerates": f"from enum import Enum\n{STEP}\nclass A(Enum):\n    B = 1\n    def __init__(self):\n        pass\n",
+    "takes its time in loops": f"{STEP}\nclass A:\n    X = [0 for i in range(999) for j in range(999)]\n",
+    "takes its time in a range": f"{STEP}\nX = [0 for i in range(10000000)]\n",
+    "a number too long to print": STEP.replace("loss.item()", f"loss.item() + 0x{'f' * 5000}"),
+    "a space that is none": f"{STEP}\ndef show(title=f\"{{'에폭\u3000손실'}}\".strip()):\n    print(title)\n",
+    "looks at lines": STEP.replace("loss.item()", "loss.lineno"),
     "runs something": f"{STEP}\nprint('hello')\n",
     "runs it in a default": f"{STEP}\ndef other(x=print('hello')):\n    return x\n",
     "runs it in a class": f"{STEP}\nclass Other:\n    x = print('hello')\n",
