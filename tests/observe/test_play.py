@@ -69,6 +69,16 @@ def test_playing_leaves_the_process_as_it_was() -> None:
     assert torch.is_grad_enabled()
 
 
+def test_autocast_that_was_left_on_reaches_no_scenario() -> None:
+    """An exercise does not pay for what the one before it left."""
+    torch.set_autocast_enabled("cpu", True)
+    try:
+        found = traced(RIGHT).runs["float32"].facts
+    finally:
+        torch.set_autocast_enabled("cpu", False)
+    assert found == traced(RIGHT).runs["float32"].facts
+
+
 @pytest.mark.cuda
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_the_solution_behaves_the_same_on_a_gpu(exercise: str) -> None:

@@ -91,6 +91,9 @@ UNCERTAIN = {
     "takes its time in a range": f"{STEP}\nX = [0 for i in range(10000000)]\n",
     "a number too long to print": STEP.replace("loss.item()", f"loss.item() + 0x{'f' * 5000}"),
     "a space that is none": f"{STEP}\ndef show(title=f\"{{'에폭\u3000손실'}}\".strip()):\n    print(title)\n",
+    "looks at errors": f"import contextlib\n{STEP}".replace(
+        "    opt.step()", "    contextlib.ExitStack()\n    opt.step()"
+    ),
     "looks at lines": STEP.replace("loss.item()", "loss.lineno"),
     "runs something": f"{STEP}\nprint('hello')\n",
     "runs it in a default": f"{STEP}\ndef other(x=print('hello')):\n    return x\n",
