@@ -159,7 +159,7 @@ def play(
 ) -> Trace:
     """Run the driver's scenarios (those in `only`, when given) with the program's functions.
 
-    Afterwards the process's own random state, default dtype and gradient mode are as before.
+    Afterwards the process's own random state, default dtype, gradient mode and autocast are as before.
     """
     started = time.perf_counter()
     trace = Trace()
@@ -208,7 +208,8 @@ def _begin_from_a_known_state(env: Env) -> None:
     random.seed(env.number("global"))
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
-    torch.set_autocast_enabled(env.device.type, False)
+    for kind in _AUTOCAST:
+        torch.set_autocast_enabled(kind, False)
 
 
 def _load_failure(program: Program, name: str) -> Failure | None:
@@ -219,17 +220,19 @@ def _load_failure(program: Program, name: str) -> Failure | None:
     return program.failures.get(name) or Failure("NameError", ("NameError",), f"`{name}` 정의가 없어요")
 
 
+_AUTOCAST = ("cpu", "cuda")
 _SPARE: list[np.random.MT19937] = []
 """Generators for NumPy to draw from meanwhile: lending one is 300 times quicker than saving and restoring its own."""
 
 
 @contextmanager
 def untouched_process() -> Iterator[None]:
-    """Put random states, default dtype and gradient mode back as they were, whatever is done to them inside."""
+    """Put random states, default dtype, gradient mode and autocast back as they were, whatever is done inside."""
     python_state, numpy_generator = random.getstate(), mtrand.get_bit_generator()
     ours = _SPARE.pop() if _SPARE else np.random.MT19937(0)
     mtrand.set_bit_generator(ours)
     dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
+    autocast = {kind: torch.is_autocast_enabled(kind) for kind in _AUTOCAST}
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         try:
             yield
@@ -239,3 +242,5 @@ def untouched_process() -> Iterator[None]:
             _SPARE.append(ours)
             torch.set_default_dtype(dtype)
             torch.set_grad_enabled(grad)
+            for kind, was_on in autocast.items():
+                torch.set_autocast_enabled(kind, was_on)

@@ -74,6 +74,7 @@ def test_autocast_that_was_left_on_reaches_no_scenario() -> None:
     torch.set_autocast_enabled("cpu", True)
     try:
         found = traced(RIGHT).runs["float32"].facts
+        assert torch.is_autocast_enabled("cpu"), "and it is on as before"
     finally:
         torch.set_autocast_enabled("cpu", False)
     assert found == traced(RIGHT).runs["float32"].facts
