@@ -10,6 +10,7 @@ import tokenize
 from collections.abc import Iterator
 
 from grader.judging.roles import own_names, renamed
+from grader.submission.statements import fixed_names
 
 _OTHER_NAMES = {
     "logits": ("out", "output", "scores", "preds"),
@@ -133,17 +134,10 @@ def _every_name(tree: ast.AST) -> Iterator[str]:
 
 
 def _fixed(tree: ast.AST) -> Iterator[str]:
-    """Names that stand for something outside, or that stand somewhere as plain text: parameters, imports …"""
+    """Names that another may not take the place of: a class's fields, too, are called by name."""
+    yield from fixed_names(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.Global | ast.Nonlocal):
-            yield from node.names
-        elif isinstance(node, ast.ExceptHandler | ast.FunctionDef | ast.ClassDef):
-            yield node.name or ""
-        elif isinstance(node, ast.alias):
-            yield (node.asname or node.name).partition(".")[0]
-        if isinstance(node, ast.ClassDef):  # its fields are called by name
+        if isinstance(node, ast.ClassDef):
             yield from (name for statement in node.body for name in _assigned(statement))
 
 

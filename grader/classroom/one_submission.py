@@ -36,9 +36,9 @@ _right_programs = RightPrograms()
 
 def grade_of_class(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
     """As `grade_in`, but what is known to be right, because the same came before, is not run."""
-    until = time.monotonic() + run.submission_seconds
     if run.each:
         return grade_in(run, submission, sandbox)
+    until = time.monotonic() + run.submission_seconds
 
     def alone(name: str, part: Part) -> Feedback | None:
         return _right_alone(run, name, part, sandbox, until)

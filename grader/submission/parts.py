@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import grader
 from grader.submission.plain import bindings, imported, is_plain
-from grader.submission.statements import Block, parse, without_others
+from grader.submission.statements import Block, arguments_of, fixed_names, parse, without_others
 
 _PURE_PACKAGES = {
     *("torch", "numpy", "math", "random", "copy", "itertools", "functools", "collections"),
@@ -38,19 +38,8 @@ _LOOKS = {
 """Built-in functions that look at names, or at more than they are given."""
 _LEADS_AWAY = {
     *("builtins", "sys", "os", "inspect", "importlib", "traceback", "linecache", "warnings", "operator"),
-    *(
-        "gc",
-        "types",
-        "ctypes",
-        "threading",
-        "jit",
-        "fx",
-        "lineno",
-        "tb_lineno",
-        "tb_frame",
-        "push",
-        "ExitStack",
-    ),
+    *("gc", "types", "ctypes", "threading", "jit", "fx"),
+    *("lineno", "tb_lineno", "tb_frame", "push", "ExitStack"),
 }
 """Attributes that lead to such looks: `torch.sys`. There are others; these are the short ways."""
 _HARMLESS = {"__class__", "__name__"}
@@ -152,7 +141,7 @@ class _Program:
 
     def _needs_of_function(self, function: ast.FunctionDef, place: int) -> frozenset[str] | None:
         arguments = function.args
-        own = {argument.arg for argument in _each(arguments)} | _own_variables(function.body)
+        own = {argument.arg for argument in arguments_of(arguments)} | _own_variables(function.body)
         nodes = [*ast.walk(function)]
         defaults = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
         if not (
@@ -165,7 +154,7 @@ class _Program:
         at_load = self._at_load(header, place)
         # Also those that mean something else in a function inside: too much rather than too little.
         named = _names(inner for statement in function.body for inner in ast.walk(statement)) - own
-        if at_load is None or named - self._bound - _BUILT_IN - _bound_inside(nodes):
+        if at_load is None or named - self._bound - _BUILT_IN - _assigned(nodes) - {*fixed_names(function)}:
             return None
         return at_load | (named & self._bound)
 
@@ -235,11 +224,6 @@ def _is_constant(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant)
 
 
-def _each(arguments: ast.arguments) -> Iterator[ast.arg]:
-    yield from (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    yield from filter(None, (arguments.vararg, arguments.kwarg))
-
-
 def _root(node: ast.expr) -> ast.expr:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
@@ -252,19 +236,6 @@ def _names(nodes: Iterable[ast.AST]) -> set[str]:
 
 def _assigned(nodes: Iterable[ast.AST]) -> set[str]:
     return {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-
-
-def _bound_otherwise(nodes: Sequence[ast.AST]) -> set[str]:
-    """Names in a function that are bound, but not by an assignment: arguments, functions, imports."""
-    found = {node.arg for node in nodes if isinstance(node, ast.arg)}
-    found |= {
-        node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ExceptHandler) and node.name
-    }
-    return found | {name for node in nodes for name, _ in imported(node)}
-
-
-def _bound_inside(nodes: Sequence[ast.AST]) -> set[str]:
-    return _assigned(nodes) | _bound_otherwise(nodes)
 
 
 def _own_variables(body: Iterable[ast.stmt]) -> set[str]:
@@ -284,8 +255,7 @@ def _renamed(function: ast.FunctionDef) -> set[str]:
     nodes = [*ast.walk(function)]
     if any(isinstance(node, ast.ExceptHandler) and node.name for node in nodes):
         return set()  # the text of an error may say one
-    shared = {name for node in nodes if isinstance(node, ast.Nonlocal) for name in node.names}
-    return _assigned(nodes) - _bound_otherwise(nodes) - shared - _BUILT_IN
+    return _assigned(nodes) - {*fixed_names(function)} - _BUILT_IN
 
 
 class _Bare(ast.NodeTransformer):
@@ -301,11 +271,10 @@ class _Bare(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """What a variable is said to be is not computed in a function."""
         if node.value is None or not isinstance(node.target, ast.Name):
             return self.generic_visit(node)
-        return self.generic_visit(
-            ast.Assign([node.target], node.value)
-        )  # a variable's annotation is not computed
+        return self.generic_visit(ast.Assign([node.target], node.value))
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.body = [statement for statement in node.body if not _does_nothing(statement)] or [ast.Pass()]

@@ -1,7 +1,9 @@
 """Whether a program only imports and defines: loading it runs nothing of its own, and names stay what they are."""
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
+
+from grader.submission.statements import arguments_of
 
 _DECORATORS = {
     *("torch.no_grad", "torch.inference_mode", "torch.enable_grad", "no_grad"),
@@ -19,23 +21,15 @@ _METHODS = {
 }
 """Methods with such names that no class statement with such bases calls, as that of an `Enum` calls `__init__`."""
 _VALUES = (
-    *(
-        ast.Constant,
-        ast.Name,
-        ast.Attribute,
-        ast.Subscript,
-        ast.Slice,
-        ast.Tuple,
-        ast.List,
-        ast.Dict,
-        ast.Set,
-    ),
-    *(ast.UnaryOp, ast.unaryop, ast.BinOp, ast.BoolOp, ast.boolop, ast.Compare, ast.cmpop, ast.IfExp),
+    *(ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.UnaryOp, ast.unaryop),
+    *(ast.Tuple, ast.List, ast.Dict, ast.Set, ast.BoolOp, ast.boolop, ast.Compare, ast.cmpop, ast.IfExp),
     *(ast.JoinedStr, ast.FormattedValue, ast.keyword, ast.expr_context),
-    *(ast.Add, ast.Sub, ast.Div, ast.FloorDiv, ast.BitOr),
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.comprehension),
 )
+_OPERATORS = (ast.Sub, ast.Div, ast.FloorDiv, ast.BitOr)
 """No powers and no products: `9 ** 9 ** 9` is a constant too."""
+_SUMMANDS = (ast.Constant, ast.JoinedStr, ast.UnaryOp, ast.BinOp, ast.Attribute)
+"""No names: `a = b + b` thirty times over fills the memory."""
 _LONGEST_RANGE = 1_000
 
 
@@ -106,7 +100,7 @@ def _assigns(statement: ast.stmt) -> bool:
         case ast.AnnAssign(target, annotation, value):
             return _is_name(target) and _is_value(annotation) and (value is None or _is_value(value))
         case ast.AugAssign(target, operator, value):
-            return _is_name(target) and isinstance(operator, _VALUES) and _is_value(value)
+            return _is_name(target) and _is_computed_quickly(operator, value) and _is_value(value)
     return False
 
 
@@ -117,8 +111,7 @@ def _is_name(target: ast.expr) -> bool:
 
 def _is_plain_function(function: ast.FunctionDef) -> bool:
     arguments = function.args
-    each = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-    annotations = [argument.annotation for argument in each if argument is not None]
+    annotations = [argument.annotation for argument in arguments_of(arguments)]
     values = [*annotations, function.returns, *arguments.defaults, *arguments.kw_defaults]
     return all(map(_is_plain_decorator, function.decorator_list)) and all(
         _is_value(value) for value in values if value is not None
@@ -126,7 +119,7 @@ def _is_plain_function(function: ast.FunctionDef) -> bool:
 
 
 def _is_plain_class(cls: ast.ClassDef, own: Collection[str]) -> bool:
-    bases = {dotted(base) for base in cls.bases}
+    bases = {_dotted(base) for base in cls.bases}
     return (
         not cls.keywords
         and all(base in _BASES or base in own or base.partition(".")[0] in _BASES_FROM for base in bases)
@@ -147,17 +140,16 @@ def _is_plain_member(statement: ast.stmt) -> bool:
 def _is_plain_decorator(decorator: ast.expr) -> bool:
     """`@torch.no_grad()`, `@dataclass(frozen=True)`."""
     if isinstance(decorator, ast.Call):
-        said: Sequence[ast.expr] = [*decorator.args, *(keyword.value for keyword in decorator.keywords)]
-        return (
-            all(isinstance(value, ast.Constant) for value in said) and dotted(decorator.func) in _DECORATORS
-        )
-    return dotted(decorator) in _DECORATORS
+        said = [*decorator.args, *(keyword.value for keyword in decorator.keywords)]
+        fixed = all(isinstance(value, ast.Constant) for value in said)
+        return fixed and _dotted(decorator.func) in _DECORATORS
+    return _dotted(decorator) in _DECORATORS
 
 
-def dotted(node: ast.expr) -> str:
+def _dotted(node: ast.expr) -> str:
     """`torch.nn.Module`; empty where it is no such chain of names."""
     if isinstance(node, ast.Attribute):
-        before = dotted(node.value)
+        before = _dotted(node.value)
         return f"{before}.{node.attr}" if before else ""
     return node.id if isinstance(node, ast.Name) else ""
 
@@ -171,6 +163,8 @@ def _is_value(value: ast.expr) -> bool:
         loops += isinstance(node, ast.comprehension)
         if isinstance(node, ast.Lambda):  # what is in it does not run
             waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+        elif isinstance(node, ast.BinOp) and _is_computed_quickly(node.op, node.left, node.right):
+            waiting += [node.left, node.right]
         elif isinstance(node, _VALUES) or (isinstance(node, ast.Call) and _is_harmless(node)):
             waiting += ast.iter_child_nodes(node)
         else:
@@ -178,8 +172,15 @@ def _is_value(value: ast.expr) -> bool:
     return loops <= 1
 
 
+def _is_computed_quickly(operator: ast.operator, *values: ast.expr) -> bool:
+    """`0.5 + 1`, `best - worst`, and `Tensor | None` in an annotation."""
+    return isinstance(operator, _OPERATORS) or (
+        isinstance(operator, ast.Add) and all(isinstance(value, _SUMMANDS) for value in values)
+    )
+
+
 def _is_harmless(call: ast.Call) -> bool:
-    name = dotted(call.func)
+    name = _dotted(call.func)
     if name != "range":
         return name in _CALLS
     ends = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]

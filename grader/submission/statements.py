@@ -226,7 +226,7 @@ def _read_inside(scopes: Iterable["_Scope"]) -> set[str]:
         uses = _Uses([scope.body] if isinstance(scope, ast.Lambda) else scope.body)
         own = uses.bound
         if not isinstance(scope, ast.ClassDef):
-            own |= {argument.arg for argument in _arguments(scope.args)}
+            own |= {argument.arg for argument in arguments_of(scope.args)}
         free |= {name for name in uses.read - own if not outer[name]}
         free |= uses.declared_global
         if not isinstance(
@@ -238,9 +238,23 @@ def _read_inside(scopes: Iterable["_Scope"]) -> set[str]:
     return free
 
 
-def _arguments(arguments: ast.arguments) -> Iterator[ast.arg]:
+def arguments_of(arguments: ast.arguments) -> Iterator[ast.arg]:
+    """All of a function's or a lambda's arguments."""
     yield from arguments.posonlyargs + arguments.args + arguments.kwonlyargs
     yield from filter(None, (arguments.vararg, arguments.kwarg))
+
+
+def fixed_names(tree: ast.AST) -> Iterator[str]:
+    """Names that stand for something outside, or that stand somewhere as plain text: parameters, imports …"""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            yield from node.names
+        elif isinstance(node, ast.ExceptHandler | ast.FunctionDef | ast.ClassDef):
+            yield node.name or ""
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
 
 
 class _Uses:

@@ -16,18 +16,11 @@ from grader.feedback import CheckResult, Feedback, SubmissionResult
 from grader.sandbox.sandbox import Job, Outcome, Sandbox
 from grader.submission.submission import Submission, read_submission
 from tests.classroom.timeless import timeless
+from tests.observe.five_lines import RIGHT
 
 COURSE = load_course()
 RUN = GradingRun(COURSE, (COURSE.lesson("01"),), seed=11, sandbox="none")
-STEP = """
-def train_step(model, opt, loss_fn, xb, yb):
-    opt.zero_grad()
-    loss = loss_fn(model(xb), yb)
-    loss.backward()
-    opt.step()
-    return loss.item()
-"""
-RIGHT = Feedback(
+PASSED = Feedback(
     "01", "train_step", "", "passed", (CheckResult("", 1.0, passed=True),), "통과했어요.", seconds=0.5
 )
 
@@ -68,16 +61,16 @@ def came(
 
 def test_it_is_run_in_the_first_submission_alone_for_the_second_and_not_for_the_third(submission):
     """The second time shows that it comes again; what is remembered is told with the name of each one's own file."""
-    memory, alone = RightPrograms(), Asked(RIGHT)
+    memory, alone = RightPrograms(), Asked(PASSED)
     first, second, third = (
-        submission(STEP, "a.py"),
-        submission(f"# 나\n{STEP}", "b.py"),
-        submission(STEP, "c.py"),
+        submission(RIGHT, "a.py"),
+        submission(f"# 나\n{RIGHT}", "b.py"),
+        submission(RIGHT, "c.py"),
     )
-    assert came(memory, first, alone, RIGHT).known == {}
+    assert came(memory, first, alone, PASSED).known == {}
     assert alone.times == 0
-    assert came(memory, second, alone, RIGHT).known == {"train_step": replace(RIGHT, file="b.py")}
-    assert came(memory, third, alone, RIGHT).known == {"train_step": replace(RIGHT, file="c.py")}
+    assert came(memory, second, alone, PASSED).known == {"train_step": replace(PASSED, file="b.py")}
+    assert came(memory, third, alone, PASSED).known == {"train_step": replace(PASSED, file="c.py")}
     assert alone.times == 1
 
 
@@ -85,39 +78,39 @@ def test_what_is_not_right_alone_is_run_in_each_submission(submission):
     """A submission that makes its own wrong program pass does not make the next one's pass; it is tried once."""
     memory, alone = RightPrograms(), Asked(None)
     for _ in range(4):
-        assert came(memory, submission(STEP), alone, RIGHT).known == {}
+        assert came(memory, submission(RIGHT), alone, PASSED).known == {}
     assert alone.times == 1
 
 
 @pytest.mark.parametrize(
-    "feedback", [replace(RIGHT, status="failed"), replace(RIGHT, notes=("3번째 줄: …",))]
+    "feedback", [replace(PASSED, status="failed"), replace(PASSED, notes=("3번째 줄: …",))]
 )
 def test_what_is_told_of_the_learners_own_lines_is_not_remembered(submission, feedback):
     """Neither a wrong program nor one with a note."""
-    memory, alone = RightPrograms(), Asked(RIGHT)
+    memory, alone = RightPrograms(), Asked(PASSED)
     for _ in range(3):
-        assert came(memory, submission(STEP), alone, feedback).known == {}
+        assert came(memory, submission(RIGHT), alone, feedback).known == {}
     assert alone.times == 0
 
 
 def test_another_seed_or_device_is_another_question(submission):
     """A process may grade more than one run."""
-    memory, alone = RightPrograms(), Asked(RIGHT)
+    memory, alone = RightPrograms(), Asked(PASSED)
     for run in (RUN, RUN):
-        came(memory, submission(STEP), alone, RIGHT, run)
+        came(memory, submission(RIGHT), alone, PASSED, run)
     for run in (replace(RUN, seed=12), replace(RUN, device="cuda")):
-        assert came(memory, submission(STEP), alone, RIGHT, run).known == {}
+        assert came(memory, submission(RIGHT), alone, PASSED, run).known == {}
 
 
 def test_no_more_than_so_many_are_remembered(submission, monkeypatch):
     """Of a class of hundreds of thousands the oldest are forgotten."""
     monkeypatch.setattr(right_programs, "_MOST", 3)
-    memory, alone = RightPrograms(), Asked(RIGHT)
+    memory, alone = RightPrograms(), Asked(PASSED)
     for number in range(5):
-        came(memory, submission(STEP.replace("model(xb)", f"model(xb) * {number}")), alone, RIGHT)
-    assert came(memory, submission(STEP.replace("model(xb)", "model(xb) * 0")), alone, RIGHT).known == {}
+        came(memory, submission(RIGHT.replace("model(xb)", f"model(xb) * {number}")), alone, PASSED)
+    assert came(memory, submission(RIGHT.replace("model(xb)", "model(xb) * 0")), alone, PASSED).known == {}
     assert alone.times == 0
-    came(memory, submission(STEP.replace("model(xb)", "model(xb) * 4")), alone, RIGHT)
+    came(memory, submission(RIGHT.replace("model(xb)", "model(xb) * 4")), alone, PASSED)
     assert alone.times == 1
 
 
@@ -138,14 +131,14 @@ class Counting:
 
 ZERO = "\ndef zero_gradients(params):\n    for {p} in params:\n        {p}.grad = None\n"
 CLASS = (
-    STEP + ZERO.format(p="p"),
-    "# 둘째\n" + STEP.replace("loss", "손실").replace("손실_fn", "loss_fn") + ZERO.format(p="q"),
-    STEP.replace("    opt.zero_grad()\n", "") + ZERO.format(p="p"),
-    STEP + ZERO.format(p="p") + "\ntrain_step = train_step\n",
-    "print('시작')\n" + STEP,
-    STEP + ZERO.format(p="parameter"),
-    "def train_step(model, opt, loss_fn, xb, yb):\n" + STEP,
-    STEP + ZERO.format(p="p") + "\ndef train_step(model):\n    return 1\n",
+    RIGHT + ZERO.format(p="p"),
+    "# 둘째\n" + RIGHT.replace("loss", "손실").replace("손실_fn", "loss_fn") + ZERO.format(p="q"),
+    RIGHT.replace("    opt.zero_grad()\n", "") + ZERO.format(p="p"),
+    RIGHT + ZERO.format(p="p") + "\ntrain_step = train_step\n",
+    "print('시작')\n" + RIGHT,
+    RIGHT + ZERO.format(p="parameter"),
+    "def train_step(model, opt, loss_fn, xb, yb):\n" + RIGHT,
+    RIGHT + ZERO.format(p="p") + "\ndef train_step(model):\n    return 1\n",
 )
 
 

@@ -88,6 +88,8 @@ UNCERTAIN = {
     "defines a decorator": f"{STEP}\ndef dataclass(c):\n    return c\n@dataclass\nclass A:\n    pass\n",
     "enumerates": f"from enum import Enum\n{STEP}\nclass A(Enum):\n    B = 1\n    def __init__(self):\n        pass\n",
     "takes its time in loops": f"{STEP}\nclass A:\n    X = [0 for i in range(999) for j in range(999)]\n",
+    "takes the memory": f"A0 = [0, 0]\nA1 = A0 + A0\n{STEP}",
+    "takes the memory in place": f"A = [0, 0]\nif A:\n    A += A\n{STEP}",
     "takes its time in a range": f"{STEP}\nX = [0 for i in range(10000000)]\n",
     "a number too long to print": STEP.replace("loss.item()", f"loss.item() + 0x{'f' * 5000}"),
     "a space that is none": f"{STEP}\ndef show(title=f\"{{'에폭\u3000손실'}}\".strip()):\n    print(title)\n",
