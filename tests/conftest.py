@@ -13,6 +13,12 @@ from tests.places import ROOT
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.setdefault("MPLBACKEND", "agg")
 
+# `HANSTEP_FAKE_CUDA=1 pytest -m cuda`: the tests that need a GPU run on a pretended one, in a run of its own.
+if os.environ.get("HANSTEP_FAKE_CUDA") == "1":
+    from tests import fake_device
+
+    fake_device.install(share_random=True)
+
 # `pytest --hypothesis-profile=ci`, as .ci/run does. No deadlines: the machine may be busy.
 settings.register_profile("dev", max_examples=20, deadline=None)
 settings.register_profile("ci", max_examples=100, deadline=None)

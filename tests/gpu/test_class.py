@@ -1,0 +1,79 @@
+"""A class is graded on a GPU machine as on any other."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.classroom.one_submission import grade_in
+from grader.classroom.outcomes import sandbox_of
+from grader.classroom.run import GradingRun
+from grader.course_files import load_course
+from grader.feedback import SubmissionResult
+from grader.submission.submission import Submission, read_submission
+from tests.gpu.processes import said
+from tests.places import TESTS
+
+pytestmark = [pytest.mark.cuda, pytest.mark.usefixtures("gpu_in_servers")]
+
+COURSE = load_course()
+LESSON = COURSE.lesson("01")
+RUN = GradingRun(COURSE, (LESSON,), seed=7)
+FIRST_TRIES = TESTS / "first_tries"
+UNLISTED = TESTS / "unlisted" / "train_step"
+KINDS = ("none", pytest.param("bwrap", marks=pytest.mark.sandbox))
+
+
+def submissions() -> list[Submission]:
+    """A right one, a few with several mistakes each, and one that only a repair explains."""
+    wrong = [
+        sorted((FIRST_TRIES / exercise).glob("*.py"))[0]
+        for exercise in ("train_step", "accumulate", "evaluate")
+    ]
+    files = [LESSON.solution, *wrong, UNLISTED / "rounded.py"]
+    return [read_submission(file, tuple(COURSE.exercises)) for file in files]
+
+
+def told(result: SubmissionResult) -> list[tuple[object, ...]]:
+    """What is said of each exercise, and pointed at."""
+    return [
+        (f.exercise, f.status, f.score, f.mistake_ids, f.line, f.diagnosis.repair) for f in result.feedbacks
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_sandbox_gives_on_a_gpu_what_it_gives_on_the_cpu(kind: str) -> None:
+    results = {}
+    for device in ("cpu", "cuda"):
+        run = replace(RUN, device=device, sandbox=kind)
+        with sandbox_of(run) as sandbox:
+            results[device] = [told(grade_in(run, submission, sandbox)) for submission in submissions()]
+    assert results["cuda"] == results["cpu"]
+    assert {status for _, status, *_ in results["cpu"][0]} == {"passed"}
+    assert any(repair for *_, repair in results["cpu"][-1]), "a repair is among what is compared"
+
+
+AGAIN = """
+from grader.classroom.one_submission import grade_in
+from grader.classroom import warm
+from grader.classroom.outcomes import sandbox_of
+from grader.classroom.run import GradingRun
+from grader.course_files import load_course
+from grader.submission.submission import read_submission
+from pathlib import Path
+
+course = load_course()
+lesson = course.lesson("01")
+run = GradingRun(course, (lesson,), seed=7, sandbox="none")
+submission = read_submission(Path({solution!r}), tuple(course.exercises))
+with sandbox_of(run, once=True) as sandbox:
+    print(grade_in(run, submission, sandbox).score)
+    sandbox.close()  # as where an attempt took the server with it
+    print(grade_in(run, submission, sandbox).score)
+"""
+
+
+def test_a_server_is_begun_again_after_this_process_has_judged(tmp_path: Path) -> None:
+    """On a GPU machine whoever has run a backward pass can fork nobody who runs one, on the CPU neither."""
+    points = f"{sum(exercise.max_score for exercise in LESSON.exercises if exercise.kind == 'exercise')}"
+    assert said(AGAIN.format(solution=str(LESSON.solution))).split() == [points, points]

@@ -1,0 +1,67 @@
+"""Right programs on a GPU: those of the course, and those that others write."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader.course import Exercise
+from grader.course_files import load_course
+from grader.judging.edits import solution_text
+from grader.judging.judge import judge
+from grader.judging.reference import reference
+from grader.observe.play import play
+from grader.observe.program import Program, load_program
+from grader.observe.trace import Trace
+from grader.submission.submission import read_submission
+from tests.exercises.test_accepted import ACCEPTED
+from tests.gpu.processes import PRETENDED
+
+pytestmark = pytest.mark.cuda
+
+COURSE = load_course()
+OF_THE_DEVICE = {"seed_everything", "Snapshot"}
+"""They read the random state of every device there is: on a GPU there is more of it to see."""
+OF_THE_CPU_ALONE: dict[str, str] = {}
+"""Accepted programs that are right on the CPU only, and why. The grader grades on the CPU unless told otherwise."""
+
+
+def traced(program: Program, exercise: Exercise, device: str) -> Trace:
+    return play(exercise.driver, program, seed=1, device=device)
+
+
+@pytest.mark.skipif(not PRETENDED, reason="a real GPU rounds otherwise")
+@pytest.mark.parametrize("name", sorted(set(COURSE.exercises) - OF_THE_DEVICE))
+def test_a_solution_does_on_the_pretended_gpu_what_it_does_on_the_cpu_to_the_bit(name: str) -> None:
+    """States, facts and events, with the line of each: also of gradients, which come from another thread there."""
+    exercise = COURSE.exercise(name)
+    program = load_program(solution_text(exercise.lesson), name=f"solution_of_{name}")
+    try:
+        on_cpu, on_gpu = (traced(program, exercise, device) for device in ("cpu", "cuda"))
+    finally:
+        program.unload()
+    assert on_gpu.runs.keys() == on_cpu.runs.keys()
+    for scenario, run in on_cpu.runs.items():
+        found = on_gpu.runs[scenario]
+        assert found.failure == run.failure, scenario
+        assert found.facts == run.facts, scenario
+        assert found.arrays.keys() == run.arrays.keys(), scenario
+        for key, value in run.arrays.items():
+            assert np.array_equal(found.arrays[key], value, equal_nan=True), (scenario, key)
+        assert found.events == run.events, scenario
+
+
+@pytest.mark.parametrize("path", ACCEPTED, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_right_program_is_right_on_a_gpu_unless_it_is_named(path: Path) -> None:
+    exercise = COURSE.exercise(path.parent.name)
+    source = read_submission(path, tuple(COURSE.exercises)).source_for(exercise.name)
+    assert source is not None
+    program = load_program(source.text, name=f"style_{path.stem}_on_a_gpu")
+    try:
+        verdict = judge(
+            exercise, traced(program, exercise, "cuda"), reference(exercise.name, 1, "cuda").solution
+        )
+    finally:
+        program.unload()
+    alone = f"{path.parent.name}/{path.name}" in OF_THE_CPU_ALONE
+    assert (verdict.status == "passed") is not alone, (verdict.differences, verdict.failure)
