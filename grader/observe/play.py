@@ -40,12 +40,12 @@ class Env:
         return (zlib.crc32(f"{self.scenario}/{salt}".encode()) ^ (self.seed * 0x9E3779B1)) & 0x7FFFFFFF
 
     def set_random_state(self, salt: str) -> None:
-        """Let torch's random numbers follow from this salt, on every device.
+        """Let torch's random numbers follow from this salt, on the CPU and on every GPU in use.
 
         (A function that takes a seed would be an answer to `seed_everything`, in the process of the submission.)
         """
         seed = self.number(salt)
-        if torch.cuda.is_available():
+        if _gpus_in_use(self.device):
             torch.manual_seed(seed)
         else:  # without its stack trace for each kind of device that is not there: a tenth of a short play's time
             torch.default_generator.manual_seed(seed)
@@ -181,7 +181,7 @@ def play_scenario(
     """Run one scenario; with `against`, stop at the first state that differs from that run's."""
     env = Env(seed, torch.device(device), scenario.name)
     recorder = Recorder(program, against=against, atol=scenario.atol)
-    with untouched_process():
+    with untouched_process(env.device):
         _begin_from_a_known_state(env)
         try:
             scenario.play(Stage(program, recorder, env))
@@ -220,20 +220,31 @@ def _load_failure(program: Program, name: str) -> Failure | None:
     return program.failures.get(name) or Failure("NameError", ("NameError",), f"`{name}` 정의가 없어요")
 
 
+_CPU = torch.device("cpu")
 _AUTOCAST = ("cpu", "cuda")
 _SPARE: list[np.random.MT19937] = []
 """Generators for NumPy to draw from meanwhile: lending one is 300 times quicker than saving and restoring its own."""
 
 
+def _gpus_in_use(device: torch.device) -> Sequence[int]:
+    """All GPUs, where the play or this process uses them. To look at one's random state begins CUDA, for good."""
+    if device.type == "cuda" or torch.cuda.is_initialized():
+        return range(torch.cuda.device_count())
+    return ()
+
+
 @contextmanager
-def untouched_process() -> Iterator[None]:
-    """Put random states, default dtype, gradient mode and autocast back as they were, whatever is done inside."""
+def untouched_process(device: torch.device = _CPU) -> Iterator[None]:
+    """Put random states, default dtype, gradient mode and autocast back as they were, whatever is done inside.
+
+    `device`: where it is done. Random states of GPUs are put back if that is one, or if GPUs are in use already.
+    """
     python_state, numpy_generator = random.getstate(), mtrand.get_bit_generator()
     ours = _SPARE.pop() if _SPARE else np.random.MT19937(0)
     mtrand.set_bit_generator(ours)
     dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
     autocast = {kind: torch.is_autocast_enabled(kind) for kind in _AUTOCAST}
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+    with torch.random.fork_rng(devices=_gpus_in_use(device)):
         try:
             yield
         finally:

@@ -18,8 +18,21 @@ from grader.sandbox import bubblewrap
 
 
 def can_fork(device: str) -> bool:
-    """Whether this process can be forked safely: nobody else's lock is held, and CUDA was not begun here."""
-    return sys.platform == "linux" and device == "cpu" and threading.active_count() == 1
+    """Whether a fork of this process can serve: nobody else's lock is held, and no GPU is in sight.
+
+    Where one is, a process that has run a backward pass, on the CPU too, cannot fork one that runs another.
+    """
+    single = sys.platform == "linux" and device == "cpu" and threading.active_count() == 1
+    return single and not _sees_a_gpu()
+
+
+def _sees_a_gpu() -> bool:
+    """Whether torch, if it is imported here, finds a GPU of any kind; false in a process that hides them."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return False
+    accelerator = getattr(torch, "accelerator", torch.cuda)  # from torch 2.6 on
+    return bool(accelerator.is_available())
 
 
 class ForkedServer:

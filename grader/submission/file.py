@@ -17,6 +17,7 @@ from grader.submission.statements import (
     ParseError,
     bound_names,
     defined_names,
+    leant_on,
     parse,
     select,
     without_others,
@@ -171,6 +172,17 @@ def carried_names(cells: Sequence[Cell], exercises: Collection[str]) -> set[str]
     blocks = [_unit(cell).block for cell in cells]
     kept = select(blocks, exercises, is_module=False)
     return set().union(*map(bound_names, blocks, kept))
+
+
+def surroundings(cell: Cell, name: str, others: Sequence[Cell], exercises: Collection[str]) -> str:
+    """What the definition of `name` in `cell` leans on in the other cells, as far as grading takes it from there."""
+    blocks = [_unit(other).block for other in others]
+    needed = leant_on([*blocks, _unit(cell).block], (name,))
+    lines: list[str] = []
+    for block, kept in zip(blocks, select(blocks, exercises, is_module=False), strict=True):
+        chosen = [index for index in kept if block.uses[index].bound & {*needed, "*"}]
+        lines += without_others(block, chosen) if chosen else ()
+    return "".join(f"{line}\n" for line in lines)
 
 
 @dataclass(frozen=True)

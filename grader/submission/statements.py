@@ -75,7 +75,7 @@ def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bo
     assignment that calls something is kept as well if an exercise needs its name; in a notebook such an assignment
     is a demo and is dropped.
     """
-    wanted = _leant_on(blocks, exercises) if is_module else frozenset()
+    wanted = leant_on(blocks, exercises) if is_module else frozenset()
     known = {*dir(builtins), "__name__", "__file__", "__doc__"}
     kept: list[list[int]] = []
     for block in blocks:
@@ -190,7 +190,7 @@ def _is_main_guard(test: ast.expr) -> bool:
     return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
-def _leant_on(blocks: Sequence[Block], exercises: Iterable[str]) -> frozenset[str]:
+def leant_on(blocks: Sequence[Block], exercises: Iterable[str]) -> frozenset[str]:
     """Names that the exercises need, directly or through other names.
 
     Names that only other definitions need are left out, although these definitions are kept. If such a definition

@@ -93,4 +93,5 @@ def test_the_solution_behaves_the_same_on_a_gpu(exercise: str) -> None:
         if name in ("modes", "eval-mode") and "theta" in run.arrays and exercise in ("train_step", "fit"):
             continue  # dropout draws other masks on a GPU
         for key, value in run.arrays.items():
-            assert np.allclose(on_gpu.runs[name].arrays[key], value, rtol=0, atol=1e-9), (name, key)
+            found = on_gpu.runs[name].arrays[key]
+            assert np.allclose(found, value, rtol=0, atol=1e-9, equal_nan=True), (name, key)
