@@ -1,6 +1,7 @@
 """What every test stands on: one thread, no trace in the user's own folders, skips that say their reason."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,16 @@ LONGEST = (
 
 
 _NO_SEED = 1_000  # after those of one seed, whose results some of the others add up
+
+
+@pytest.fixture(autouse=True)
+def _gpus_stay_in_sight() -> Iterator[None]:
+    """A command that is run on the CPU hides the GPUs from its process; here that would be every later test's."""
+    before = os.environ.get("CUDA_VISIBLE_DEVICES")
+    yield
+    os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+    if before is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = before
 
 
 @pytest.fixture(autouse=True)

@@ -12,12 +12,13 @@ As CUDA does it:
     `.to`, factories, deepcopy, `torch.save`, `torch.load` with `map_location`;
     `foreach` and `fused` optimizers, `GradScaler`, autocast with the commonest operations of CUDA's lists;
     hooks of tensors run in another thread, and no backward in a forked child after one in its parent;
-    `torch.cuda.get_rng_state` begins CUDA.
+    `torch.cuda.get_rng_state` begins CUDA, and so does an Adam step (in torch 2.13); a forked child of a process that
+    has begun it cannot use it.
 
 Not emulated:
     CUDA's rounding, random numbers, kernels, TF32, streams, memory and its limits, pinning, `torch.compile`, autocast's
     cache, several GPUs, forward-mode AD (`torch.func.jvp`), inference tensors, operations that reshape in place, CPU
-    operations given a CUDA generator, CUDA's own refusal to start in a forked child.
+    operations given a CUDA generator.
 """
 
 import contextlib
@@ -104,8 +105,20 @@ class State:
     own_random = True
     begun = False
     """Whether the process has begun to use CUDA."""
+    in_bad_fork = False
+    """Whether this process was forked from one that had begun to."""
     map_location: torch.device | None = None
     """Of the `torch.load` that is going on."""
+
+
+def _begin() -> None:
+    if State.in_bad_fork:
+        raise RuntimeError("Cannot re-initialize CUDA in forked subprocess.")
+    State.begun = True
+
+
+def _note_a_fork() -> None:
+    State.in_bad_fork = State.in_bad_fork or State.begun
 
 
 @contextlib.contextmanager
@@ -128,9 +141,10 @@ class FakeCuda(torch.Tensor):
 
     @staticmethod
     def __new__(cls, raw: torch.Tensor) -> "FakeCuda":
+        _begin()
         layout = raw.shape, raw.stride(), raw.storage_offset()
         made = torch.Tensor._make_wrapper_subclass(cls, *layout, dtype=raw.dtype, device="fake:0")
-        made.raw, State.begun = raw, True
+        made.raw = raw
         return made
 
     @classmethod
@@ -288,7 +302,7 @@ class _Cuda:
 
     @staticmethod
     def init() -> None:
-        State.begun = True
+        _begin()
 
     _lazy_init = init
 
@@ -298,7 +312,7 @@ class _Cuda:
 
     @staticmethod
     def _is_in_bad_fork() -> bool:
-        return False
+        return State.in_bad_fork
 
     @staticmethod
     def _nothing(*_: Any) -> None:
@@ -336,7 +350,7 @@ class _Cuda:
 
     @staticmethod
     def get_rng_state(*_: Any) -> torch.Tensor:
-        State.begun = True
+        _begin()
         return State.random.get_state()
 
     @staticmethod
@@ -413,6 +427,7 @@ def install(*, share_random: bool = False) -> None:
     if os.environ.get("CUDA_VISIBLE_DEVICES") == "":
         return
     State.own_random = not share_random
+    os.register_at_fork(after_in_child=_note_a_fork)
     backend_registration._setup_privateuseone_for_python_backend("fake", backend_module=_Cuda)
     _install_operations()
     for name in (name for name in vars(_Cuda) if not name.startswith("__")):

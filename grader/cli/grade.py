@@ -36,7 +36,9 @@ def grade(
     jobs: Annotated[
         int | None, typer.Option(help="동시에 채점할 제출물 수. 주지 않으면 CPU 코어 수", min=1)
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "auto",
+    device: Annotated[
+        str, typer.Option(help="cpu, cuda, auto(GPU가 있으면 cuda). cpu의 결과는 어느 컴퓨터에서나 같아요")
+    ] = "cpu",
     sandbox: Annotated[str, typer.Option(help="auto, bwrap, none")] = "auto",
     package: Annotated[
         list[str] | None,
@@ -67,6 +69,7 @@ def grade(
             f"이 운영 체제({sys.platform})에서는 반을 채점할 수 없어요. Linux나 WSL 2에서 실행해 주세요. "
             "내 파일 하나는 여기서도 확인할 수 있어요: grader check 내파일.ipynb"
         )
+    chosen_device = device_for(device)  # before anything is started that would see a GPU
     from grader.classroom import workers
 
     if ray in (None, "local") and os.name == "posix":  # elsewhere Ray looks there for its cluster
@@ -103,7 +106,7 @@ def grade(
         course,
         lessons or course.lessons,
         chosen_seed,
-        device_for(device),
+        chosen_device,
         sandbox,
         jobs or (_MOST_JOBS if ray not in (None, "local") else os.cpu_count() or 1),
         added=tuple(package or ()),

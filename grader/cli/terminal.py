@@ -1,6 +1,7 @@
 """What all commands share: where they print, and which device they were asked for."""
 
 import importlib.util
+import os
 import runpy
 from pathlib import Path
 
@@ -25,6 +26,8 @@ def complain(line: str) -> None:
 def device(wanted: str) -> str:
     """The device to use: `cpu` or `cuda`. `auto` becomes one of the two.
 
+    With `cpu`, this process and all that it starts see no GPU: then they do what they do on a machine without one.
+
     Raises:
         CommandError: there is no such device, or not here.
     """
@@ -33,6 +36,8 @@ def device(wanted: str) -> str:
     there = wanted != "cpu" and _has_cuda()
     if wanted == "cuda" and not there:
         raise CommandError("CUDA를 쓸 수 없어요. `grader doctor`로 확인하거나 --device cpu로 채점해 주세요.")
+    if not there:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     return "cuda" if there else "cpu"
 
 

@@ -16,20 +16,20 @@ from grader.feedback import Feedback
 from grader.judging.assess import Origin
 from grader.judging.reference import reference
 from grader.learning import SEED
-from grader.learning.child_process import ChildProcess
 from grader.learning.gain import describe, pass_notes, recorded_check
 from grader.learning.here import SECONDS, KernelIsBroken, played_here
 from grader.learning.hinting import next_hints
 from grader.learning.missing_names import explain_missing_names
 from grader.learning.progress import Progress
 from grader.learning.shown import Shown, message
+from grader.learning.variants import variants, warm_up
 from grader.observe.program import Program
 from grader.observe.wording import with_particle
 from grader.repair.hint import wants_repair, with_repair
 from grader.report.html import feedback_html
 from grader.report.text import feedback_text
-from grader.submission.cells import Cell
-from grader.submission.file import carried_names
+from grader.submission.cells import Cell, as_python
+from grader.submission.file import carried_names, surroundings
 
 explain_missing_names()  # each lesson's first cell imports this module
 
@@ -112,17 +112,17 @@ def judged_here(
     Raises:
         KernelIsBroken: the solution does not run here either.
     """
+    warm_up(exercise, device)  # while the function is played here
     program, origin = _program(exercise, function)
     feedback, trace = played_here(exercise, program, origin, device=device, seconds=seconds)
     _keep_what_torch_brought()
-    if trace is None:
+    if trace is None or not wants_repair(feedback):
         return feedback
-    if not wants_repair(feedback):
-        return feedback
-    with ChildProcess(exercise, function, program.filename, seed=SEED) as runner:
-        return with_repair(
-            feedback, exercise, trace.runs, reference(exercise.name, SEED, device), origin, runner
-        )
+    known = reference(exercise.name, SEED, device)
+    with variants(exercise, _surroundings(exercise, function, origin.source), device) as runner:
+        if runner is None:
+            return feedback
+        return with_repair(feedback, exercise, trace.runs, known, origin, runner)
 
 
 @cache
@@ -178,13 +178,28 @@ def _carried_names(function: Callable[..., Any]) -> set[str]:
     """Names that grading would keep from the cells run so far; `*` when the cells are not known."""
     code = _code(function)
     own = "".join(linecache.getlines(code.co_filename)).strip() if code is not None else ""
-    ran = getattr(function, "__globals__", {}).get("In")  # IPython's history
-    if not isinstance(ran, list) or not own:
+    ran = _cells_run(function)
+    if ran is None or not own:
         return {"*"}
     exercises = tuple(load_course().exercises)
-    texts = [text.strip() for text in ran if isinstance(text, str)]
-    cells = [Cell(None, 1, text, exercises[:1] if text == own else ()) for text in texts]
+    cells = [Cell(None, 1, text, exercises[:1] if text == own else ()) for text in ran]
     return carried_names(cells, exercises)
+
+
+def _surroundings(exercise: Exercise, function: Callable[..., Any], own: str) -> str | None:
+    """What the function's cell, whose text is `own`, leans on in the cells run before; None if it is no cell."""
+    ran = _cells_run(function)
+    if ran is None:
+        return None
+    exercises = tuple(load_course().exercises)
+    others = [Cell(None, 1, as_python(text), ()) for text in ran if text != own.strip()]
+    return surroundings(Cell(None, 1, own, exercises[:1]), exercise.name, others, exercises)
+
+
+def _cells_run(function: Callable[..., Any]) -> list[str] | None:
+    """Texts of the notebook's cells in the order they were run; None outside of a notebook."""
+    ran = getattr(inspect.unwrap(function), "__globals__", {}).get("In")  # IPython's history
+    return [text.strip() for text in ran if isinstance(text, str)] if isinstance(ran, list) else None
 
 
 def _global_reads(function: Any, visited: set[int]) -> Iterator[str]:

@@ -67,7 +67,6 @@ class Recorder:
         self._returned: list[float] = []
         self._return_types: list[Fact] = []
         self._recording = False
-        self._backward_line: int | None = None
         self._hooks: list[Any] = []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Recorder":
@@ -281,11 +280,10 @@ class Recorder:
 
     def _event(self, kind: str, **details: Any) -> None:
         if self._recording and len(self.run.events) < MAX_EVENTS:
-            state, line = len(self._states) - 1, self._line()
-            if kind == "backward":
-                self._backward_line = line
-            elif kind == "gradient" and line is None:
-                line = self._backward_line  # on a GPU, hooks run in a thread of autograd's own
+            line = self._line()
+            if kind == "gradient" and line is None:  # on a GPU, hooks run in a thread of autograd's own
+                line = next((e.line for e in reversed(self.run.events) if e.kind == "backward"), None)
+            state = len(self._states) - 1
             self.run.events.append(Event(kind, line, self.calls, state=state, **details))
 
     def _note_call(self, kind: str, by_hand: bool) -> None:

@@ -185,6 +185,11 @@ def surroundings(cell: Cell, name: str, others: Sequence[Cell], exercises: Colle
     return "".join(f"{line}\n" for line in lines)
 
 
+def graded_text(module: str, exercises: Collection[str]) -> str:
+    """What grading runs of a `.py` file's text, each line where it was: no demos."""
+    return _read(Path("module.py"), "module.py", module, exercises).text
+
+
 @dataclass(frozen=True)
 class _Unit:
     """What is parsed as one."""

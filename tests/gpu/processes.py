@@ -10,6 +10,13 @@ from tests.places import ROOT
 PRETENDED = os.environ.get("HANSTEP_FAKE_CUDA") == "1"
 
 
+_IN_SERVERS = """
+from grader.sandbox import server_process
+from tests import fake_device
+server_process._MAIN = fake_device.code_that_installs() + server_process._MAIN
+"""
+
+
 def said(code: str, *, gpu: bool = True) -> str:
     """What `code` prints in a process of its own, on a machine with a GPU or without.
 
@@ -18,7 +25,7 @@ def said(code: str, *, gpu: bool = True) -> str:
     """
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     environment |= {} if gpu else {"CUDA_VISIBLE_DEVICES": ""}
-    begun = fake_device.code_that_installs() if PRETENDED else ""
+    begun = f"{fake_device.code_that_installs()}\n{_IN_SERVERS}" if PRETENDED else ""
     done = subprocess.run(
         [sys.executable, "-c", f"{begun}\n{code}"],
         env=environment,

@@ -18,9 +18,9 @@ from grader.feedback import Feedback
 from grader.judging.assess import Origin, assess
 from grader.judging.reference import reference
 from grader.learning import SEED
-from grader.learning.child_process import Bounds, ChildProcess
 from grader.observe.play import play
 from grader.repair.hint import wants_repair, with_repair
+from grader.sandbox.sandbox import Sandbox
 from tests.judging.test_first_tries import program_of
 from tests.places import TESTS
 
@@ -39,10 +39,14 @@ def told(path: Path) -> Feedback:
         feedback = assess(exercise, trace, its, origin)
         if not wants_repair(feedback):
             return feedback
-        function = program.names[exercise.name]
-        patient = Bounds(seconds=300.0)  # on a busy machine too, all plays of the budget are played
-        with ChildProcess(exercise, function, program.filename, seed=SEED, bounds=patient) as runner:
+        with _sandbox(exercise.lesson).attempts(SEED) as attempts:
+            runner = attempts.of(exercise.name)
             return with_repair(feedback, exercise, trace.runs, its, origin, runner)
+
+
+@cache
+def _sandbox(lesson: str) -> Sandbox:
+    return Sandbox("none", lessons=(load_course().lesson(lesson).module,))
 
 
 def lines(feedback: Feedback) -> list[int | None]:
