@@ -217,7 +217,9 @@ def test_a_drill_has_a_function_of_its_own(shell: InteractiveShell, monkeypatch:
     assert not Progress.load().passed, "the exercise has not been answered"
 
 
-@pytest.mark.parametrize("call", ["drill(train_step)", "clinic(train_step)", "check(train_step)\ndrill(train_step)"])
+@pytest.mark.parametrize(
+    "call", ["drill(train_step)", "clinic(train_step)", "check(train_step)\ndrill(train_step)"]
+)
 def test_an_old_drill_cell_leaves_the_answer(shell: InteractiveShell, call: str) -> None:
     """It defines the function under the exercise's own name. Once it has run, that is the learner's own again."""
     ran(shell, ANSWER)

@@ -52,9 +52,7 @@ def test_each_cell_goes_its_own_way() -> None:
 
 def test_many_drills_do_not_make_it_another_notebook() -> None:
     """The front end gives their cells ids that the course does not know."""
-    drills = [
-        cell(f"drill{n}", "def add():\n    pass\n\n\ndrill(add)") for n in range(5)
-    ]
+    drills = [cell(f"drill{n}", "def add():\n    pass\n\n\ndrill(add)") for n in range(5)]
     mine = edition(TEXT, TRY, ANSWER, *drills)
     assert can_merge(mine, FIRST)
     cells, _ = merged(mine, FIRST)

@@ -1,6 +1,7 @@
 """Drill and clinic cells are practice: whatever stands in them, the submission reads as if they were not there."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from grader.submission.file import SourceFile
 from grader.submission.submission import read_submission
 from tests.submission.samples import EXERCISES, code, kept, notebook, read
 
-STUB = 'def train_step(model):\n    """One step."""\n    # 여기에 코드를 쓰세요\n    raise NotImplementedError\n'
+STUB = (
+    'def train_step(model):\n    """One step."""\n    # 여기에 코드를 쓰세요\n    raise NotImplementedError\n'
+)
 ANSWER = "def train_step(model):\n    return 'the answer'\n"
 BLANK_DRILL = f"import torch\n\n\n{STUB}\n\ndrill(train_step)"
 FILLED_DRILL = "import torch\n\n\ndef train_step(model):\n    return 'a drill'\n\n\ndrill(train_step)"
@@ -181,11 +184,16 @@ OWN = st.sampled_from(
         code("class Net:\n    pass\n\n\nLR = 0.1"),
         code("check(train_step)", "check"),
         code("drill()"),
+        code("def accumulate(model:\n    pass"),
         code("note = '''\n# %%\ndrill(train_step)\n# In[3]:\n'''"),
     ]
 )
-BODY = st.sampled_from(["return 1", "raise NotImplementedError", "pass\n\n    return [\n        2,\n    ]", "return ("])
-HEAD = st.sampled_from(["import torch\n\n\n", "", "import torch\nfrom torch import nn\n\n\n", "# 다시 써 보기\n"])
+BODY = st.sampled_from(
+    ["return 1", "raise NotImplementedError", "pass\n\n    return [\n        2,\n    ]", "return ("]
+)
+HEAD = st.sampled_from(
+    ["import torch\n\n\n", "", "import torch\nfrom torch import nn\n\n\n", "# 다시 써 보기\n"]
+)
 CALL = st.sampled_from(["{0}({1})", "{0}({1})\n", "grader.{0}({1})", "{0}({1}); check({1})"])
 
 
@@ -205,7 +213,7 @@ class Seen:
 
     lines: tuple[str, ...]
     defines: dict[str, str]
-    problems: tuple[tuple[str, str], ...]
+    problems: tuple[tuple[str, ...], ...]
     ends: tuple[int | None, ...]
 
     @classmethod
@@ -215,9 +223,14 @@ class Seen:
         return cls(
             tuple(lines[n - 1] for n in full),
             {name: lines[n - 1] for name, n in file.defines.items()},
-            tuple((p.message, p.text) for p in file.problems),
+            tuple((re.sub(r"line \d+", "", p.message), *cls._code(p.text)) for p in file.problems),
             tuple((numbers or {}).get(c, c) if (c := file.place(n).cell) else None for n in full),
         )
+
+    @staticmethod
+    def _code(text: str) -> list[str]:
+        """A whole script may be what cannot be read."""
+        return [line for line in text.split("\n") if line and not line.startswith(("# In[", "# %%"))]
 
 
 @given(st.lists(st.tuples(st.booleans(), OWN, practice()), max_size=8), st.sampled_from(sorted(FORMS)))
