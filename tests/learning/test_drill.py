@@ -231,7 +231,19 @@ def test_an_old_drill_cell_is_still_a_drill(shell: InteractiveShell) -> None:
     ran(shell, "drill()")
     right = drilling.with_body(load_course().exercise("train_step"), CLEARING_AT_THE_END)
     assert ran(shell, f"{right}\n\ndrill(train_step)").passed
-    assert "train_step" not in shell.user_ns, "there was no answer, and there is none"
+    assert "답으로 세지 않아요" in ran(shell, "check(train_step)").text
+    assert not Progress.load().passed
+
+
+def test_an_answer_that_drills_itself_can_be_changed(shell: InteractiveShell) -> None:
+    """To run the cell again must not bring its first version back."""
+    for value in (1, 2):
+        ran(shell, OLD_DRILL.replace("pass", f"return {value}").format("drill(train_step)"))
+        assert ran(shell, "train_step(1, 2, 3, 4, 5)") == value
+    ran(shell, ANSWER)
+    cell = OLD_DRILL.format("drill(train_step)")
+    shell.run_cell(cell, store_history=True, cell_id="exercise-train_step")
+    assert ran(shell, "train_step(1, 2, 3, 4, 5)") is None, "the lesson's own cell holds an answer"
 
 
 def test_a_drill_that_failed_leaves_the_answer_too(shell: InteractiveShell) -> None:
@@ -242,7 +254,7 @@ def test_a_drill_that_failed_leaves_the_answer_too(shell: InteractiveShell) -> N
 
 @pytest.mark.parametrize("name", ["train_step", "train_step_drill", "train_step_clinic"])
 def test_check_counts_no_drill(shell: InteractiveShell, name: str) -> None:
-    tool = name.removeprefix("train_step_") if "_" in name.removeprefix("train_") else "drill"
+    tool = "clinic" if name.endswith("clinic") else "drill"
     right = drilling.with_body(load_course().exercise("train_step"), CLEARING_AT_THE_END)
     cell = right.replace("def train_step(", f"def {name}(")
     shown = ran(shell, f"{cell}\n\n{tool}({name})\ncheck({name})")
@@ -256,3 +268,13 @@ def test_an_answer_that_leans_on_a_drills_import_is_told(shell: InteractiveShell
     ran(shell, "import math\n\n\ndef train_step_drill():\n    pass\n\n\ndrill(train_step_drill)")
     shown = ran(shell, ANSWER.replace("return", "math.pi\n    return") + "\n\ncheck(train_step)")
     assert "`math`" in shown.text
+
+
+@pytest.mark.parametrize("answer", ["", "def train_step(*_):\n    raise NotImplementedError\n"])
+def test_a_file_with_its_answer_in_a_drill_cell_is_told(
+    answer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "hw.py").write_text(f"# %%\n{answer}# %%\n{OLD_DRILL.format('drill(train_step)')}\n")
+    assert run(["check", str(tmp_path / "hw.py")]) != 0
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "`train_step`은 드릴 셀에만 쓰여 있어요" in said
