@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from grader.intake.agreement import agree, is_group
 
 from grader.export.moodle import moodle_csv, moodle_filled
 from grader.export.rows import Row
 from grader.feedback import Person
+from grader.intake.agreement import agree, is_group
 from grader.intake.receive import Received, receive
 from grader.intake.roster import read_roster
 from tests.intake.downloads import CODE, packed, write
@@ -64,8 +64,8 @@ def test_a_group_with_any_name_is_no_participant(tmp_path: Path) -> None:
     found = received(tmp_path, moodle("불꽃_5004", "Team Seven_5007"))
     assert set(numbers(found).values()) == {("", "", "")}
     said = "\n".join(found.notes)
-    assert "불꽃 (5004, 명단에는 남궁민수)" in said
-    assert "Team Seven (5007, 명단에는 Ha-neul Lee)" in said
+    assert "불꽃 (5004, 명단에는 남궁민수 5004)" in said
+    assert "Team Seven (5007, 명단에는 Ha-neul Lee 5007)" in said
     assert [p.name for p in found.absent] == ["김하늘"], "of the others nobody knows"
 
 
@@ -99,8 +99,8 @@ def test_a_number_and_another_students_name_are_nobodys(tmp_path: Path) -> None:
         "an export would bring the marks to a stranger"
     )
     said = "\n".join(found.notes)
-    assert "남궁민수 (5000, 명단에는 김하늘)" in said
-    assert "김하늘 (9999, 명단에는 5000)" in said
+    assert "남궁민수 (5000, 명단에는 김하늘 5000)" in said
+    assert "김하늘 (9999, 명단에는 김하늘 5000)" in said
 
 
 @pytest.mark.parametrize(

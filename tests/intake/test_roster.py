@@ -58,23 +58,3 @@ def test_a_name_is_known_in_every_order() -> None:
     assert name_keys("김 하늘") & name_keys("김하늘")
     assert name_keys("김하늘") & name_keys("\u1100\u1175\u11b7하늘"), "decomposed by macOS"
     assert not name_keys("김하늘") & name_keys("김하늬")
-
-
-@pytest.mark.parametrize(
-    "at", ["2026-03-28 0:30", "2026-03-28 00:30", "2026-03-28T00:30:00+09:00", "2026-3-28 0:30:05"]
-)
-def test_times_are_read(at: str, tmp_path: Path) -> None:
-    (tmp_path / "roster.csv").write_text(f"학번,이름,제출 시각\n1,김,{at}\n2,이,\n", encoding="utf-8")
-    assert read_roster(tmp_path / "roster.csv").handed_in == {"1": at}
-
-
-def test_a_time_that_cannot_be_read_is_told_with_its_row(tmp_path: Path) -> None:
-    """Counted as in time, it would give marks away; the grading would take an hour before that is seen."""
-    text = "학번,이름,제출 시각\n1,김,2026-03-28 00:30\n2,이,오전 1시\n"
-    (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
-    with pytest.raises(TableError) as error:
-        read_roster(tmp_path / "roster.csv")
-    said = str(error.value)
-    assert "3번째 줄" in said
-    assert "오전 1시" in said
-    assert said.endswith("주세요.")
