@@ -14,6 +14,11 @@ _SHORTEST_NUMBER = 4
 """A student's number that is looked for in file names has at least as many characters."""
 _HOW_TO_MARK_A_GROUP = "모둠원의 점수는 --override 파일에 학생마다 적어 주세요."
 
+_ABSENT_OR_IN_A_GROUP = (
+    "제출물이 없거나 모둠으로 낸 학생: {}. "
+    '정책에 missing = "zero"가 있으면 모둠원도 0점이 되니 점수를 먼저 적어 주세요.'
+)
+
 
 @dataclass(frozen=True)
 class Matched:
@@ -92,7 +97,9 @@ def _named(handover: Handover, roster: Roster) -> _Found:
     named = roster.named(handover.name)
     known = [person for person in named if not _has_another_number(person, handover)]
     if not named:
-        return _written_in(handover.name, roster)
+        written_in = _written_in(handover.name, roster)
+        others = [person for person in written_in.people if _has_another_number(person, handover)]
+        return _Found(contradicted=tuple(others)) if others else written_in
     if not known:
         return _Found(contradicted=tuple(named))
     if len(known) == 1:
@@ -105,7 +112,9 @@ def _named(handover: Handover, roster: Roster) -> _Found:
 def _may_be(person: Person, name: str, roster: Roster) -> bool:
     """Whether somebody whose number is known may be called this; where no name is told, the number is enough."""
     names = roster.names_of(person)
-    return names_nobody(name) or not names or any(agree(name, one) for one in names)
+    if not names or names_nobody(name):
+        return person in (_by_number(name, roster) or [person])
+    return any(agree(name, one) for one in names)
 
 
 def _has_another_number(person: Person, handover: Handover) -> bool:
@@ -170,9 +179,9 @@ def _settled(
     notes += _contradictions(found, shown, told)
     notes += _group_notes(found, shown)
     if absent:
+        names = listed([f"{p.id} {p.name}" for p in absent])
         groups = any(one.is_group for one in found.values())
-        who = "제출물이 없거나 모둠으로 낸 학생" if groups else "제출물이 없는 학생"
-        notes.append(f"{who}: {listed([f'{p.id} {p.name}' for p in absent])}")
+        notes.append(_ABSENT_OR_IN_A_GROUP.format(names) if groups else f"제출물이 없는 학생: {names}")
     known = {key: person for key, person in told.items() if key not in people}
     return Matched({**known, **people}, absent, tuple(notes))
 

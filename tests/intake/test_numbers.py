@@ -3,13 +3,17 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grader.export.moodle import moodle_csv, moodle_filled
 from grader.export.rows import Row
 from grader.feedback import Person
-from grader.intake.agreement import agree, is_group
+from grader.intake.agreement import agree, is_group, names_nobody
+from grader.intake.handover import Handover
+from grader.intake.match import match
 from grader.intake.receive import Received, receive
-from grader.intake.roster import read_roster
+from grader.intake.roster import Roster, read_roster
 from tests.intake.downloads import CODE, packed, write
 
 WORKSHEET = """Identifier,Full name,ID number,Email address,Status,Grade
@@ -204,3 +208,41 @@ def test_letters() -> None:
     assert not agree("정민", "Team 1")
     assert not agree("김하늘", "Haneul Park")
     assert not agree("Robert Kim", "Minsu Kim")
+
+
+# ---- whatever the names and numbers ------------------------------------------------------------------
+
+PEOPLE = (
+    Person("20191234", "김하늘", canvas_id="101", moodle_id="5000"),
+    Person("20191235", "이서준", canvas_id="102", moodle_id="5004"),
+    Person("20191236", "김하늘", canvas_id="103"),
+    Person("20191237", "Lee, Ha-neul"),
+    Person("20191238", "", moodle_id="5007"),
+)
+NAME = st.sampled_from(
+    ["김하늘", "하늘 김", "이서준", "Haneul Kim", "Ha-neul Lee", "1조", "불꽃", "Team B", "Participant", "20191235",
+     "김하늘 20191235", "20191234 이서준", "5004"]
+)  # fmt: skip
+SYSTEMS = ("canvas_id", "moodle_id")
+NUMBER = st.sampled_from(["", "101", "102", "103", "5000", "5004", "5007", "9999"])
+
+
+@given(st.lists(st.tuples(NAME, st.sampled_from(SYSTEMS), NUMBER, st.booleans()), max_size=5))
+def test_who_is_matched_has_that_name_and_no_other_number(drawn: list[tuple[str, str, str, bool]]) -> None:
+    handovers = [
+        Handover(str(n), name, (), is_group=group, **{system: number})  # type: ignore[arg-type]
+        for n, (name, system, number, group) in enumerate(drawn)
+    ]
+    matched = match(handovers, Roster(PEOPLE, {}))
+    for handover, (name, system, number, is_group) in zip(handovers, drawn, strict=True):
+        person = matched.people[handover.key]
+        if person.id:
+            own = next(getattr(one, system) for one in PEOPLE if one.id == person.id)
+            assert not is_group
+            assert not (own and number) or own == number
+            assert not person.name or names_nobody(name) or agree(name, person.name) or person.id in name
+        elif not is_group and number:
+            assert getattr(person, system) in ("", number)
+    named = {p.moodle_id: p.name for p in PEOPLE if p.name and p.moodle_id}
+    left = [p for p in matched.people.values() if not p.id and p.moodle_id in named]
+    assert all(names_nobody(p.name) or agree(p.name, named[p.moodle_id]) for p in left), "a stranger's marks"
