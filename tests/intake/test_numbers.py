@@ -234,14 +234,14 @@ def test_who_is_matched_has_that_name_and_no_other_number(drawn: list[tuple[str,
         for n, (name, system, number, group) in enumerate(drawn)
     ]
     matched = match(handovers, Roster(PEOPLE, {}))
-    for handover, (name, system, number, is_group) in zip(handovers, drawn, strict=True):
+    for handover, (name, system, number, by_group) in zip(handovers, drawn, strict=True):
         person = matched.people[handover.key]
         if person.id:
             own = next(getattr(one, system) for one in PEOPLE if one.id == person.id)
-            assert not is_group
+            assert not by_group
             assert not (own and number) or own == number
             assert not person.name or names_nobody(name) or agree(name, person.name) or person.id in name
-        elif not is_group and number:
+        elif not by_group and number:
             assert getattr(person, system) in ("", number)
     named = {p.moodle_id: p.name for p in PEOPLE if p.name and p.moodle_id}
     left = [p for p in matched.people.values() if not p.id and p.moodle_id in named]
