@@ -24,6 +24,7 @@ from grader.observe.wording import with_particle
 from grader.report.html import feedback_html, note_html
 from grader.report.text import feedback_text
 from grader.submission.practice import exercise_meant, own_name
+from grader.submission.practice_files import marked, unmarked
 
 FIRST = "train_step"
 """What is drilled when nothing else is asked for."""
@@ -54,8 +55,18 @@ def head(exercise: Exercise) -> str:
 
 
 def blank(exercise: Exercise) -> str:
-    """A file to be filled in: the imports, the head and nothing else."""
+    """What is to be filled in: the imports, the head and nothing else."""
     return with_body(exercise, _TO_DO)
+
+
+def blank_file(exercise: Exercise) -> str:
+    """The same, as it is written for an editor."""
+    return marked(blank(exercise), "drill")
+
+
+def is_blank_file(exercise: Exercise, text: str) -> bool:
+    """Whether a file is as `blank_file` made it, in this version or an earlier one."""
+    return unmarked(text).rstrip() == blank(exercise).rstrip()
 
 
 def with_body(exercise: Exercise, body: str) -> str:
@@ -74,7 +85,7 @@ def judged(exercise: Exercise, source: str) -> Feedback | None:
 
     with tempfile.TemporaryDirectory(prefix="hanstep-") as folder:
         file = Path(folder) / f"{exercise.name}.py"
-        file.write_bytes(source.encode("utf-8", "replace"))
+        file.write_bytes(unmarked(source).encode("utf-8", "replace"))
         try:
             own = OwnFile(file, load_course())
         except NothingToCheck:

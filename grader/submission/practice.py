@@ -31,7 +31,7 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 @dataclass(frozen=True)
 class Practice:
-    """A definition in a drill or clinic cell that could be taken for an answer."""
+    """A definition in a drill's cell or file that could be taken for an answer."""
 
     exercise: str
     cell: int | None
@@ -105,7 +105,14 @@ def script_without_practice(text: str, exercises: Collection[str]) -> tuple[str,
 def is_unwritten(text: str, name: str) -> bool:
     """Whether the last definition of a name in a program is as it was handed out: nothing but a `raise`."""
     definitions = [s for s in parse(text) if isinstance(s, _Definition) and s.name == name]
-    return bool(definitions) and _is_blank(definitions[-1])
+    return bool(definitions) and is_blank(definitions[-1])
+
+
+def is_blank(definition: _Definition) -> bool:
+    """Whether nothing but a docstring and `raise NotImplementedError` stands in it."""
+    told = ast.get_docstring(definition, clean=False) is not None
+    rest = definition.body[1:] if told else definition.body
+    return len(rest) == 1 and isinstance(rest[0], ast.Raise) and _raised(rest[0]) == "NotImplementedError"
 
 
 class _Reading:
@@ -162,8 +169,8 @@ class _Reading:
             for name in _bound(statement):
                 if exercise := self._meant(name):
                     self.defined.append((exercise, statement.lineno))
-                    is_blank = isinstance(statement, _Definition) and _is_blank(statement)
-                    if is_blank or name == own_name(exercise, "clinic"):
+                    blank = isinstance(statement, _Definition) and is_blank(statement)
+                    if blank or name == own_name(exercise, "clinic"):
                         self.no_answers.add(statement.lineno)
         self._glue(body, called)
 
@@ -257,13 +264,6 @@ def _bound(statement: ast.stmt) -> list[str]:
 def _first_line(statement: ast.stmt) -> int:
     decorators = statement.decorator_list if isinstance(statement, _Definition) else []
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
-
-
-def _is_blank(definition: _Definition) -> bool:
-    """Whether nothing but a docstring and `raise NotImplementedError` stands in it."""
-    told = ast.get_docstring(definition, clean=False) is not None
-    rest = definition.body[1:] if told else definition.body
-    return len(rest) == 1 and isinstance(rest[0], ast.Raise) and _raised(rest[0]) == "NotImplementedError"
 
 
 def _raised(statement: ast.Raise) -> str:

@@ -115,13 +115,13 @@ def read_files(
 
 
 def _practised_only(files: Sequence[SourceFile], exercise_names: Collection[str]) -> Iterator[str]:
-    """A Korean line on each exercise that was written in a drill or clinic cell and nowhere else."""
+    """A Korean line on each exercise that was written in a drill and nowhere else."""
     for name in exercise_names:
         places = [_where(file, p) for file in files for p in file.practice if p.exercise == name]
         if places and all(_leaves_unwritten(file, name) for file in files):
             yield (
-                f"{with_particle(f'`{name}`', '은/는')} 드릴 셀에만 쓰여 있어요: {listed(places)}. "
-                "드릴 셀은 답으로 세지 않아요. 답이라면 그 코드를 연습 셀에 옮겨 주세요."
+                f"{with_particle(f'`{name}`', '은/는')} 드릴에만 쓰여 있어요: {listed(places)}. "
+                "드릴에 쓴 것은 답으로 세지 않아요. 답이라면 그 코드를 연습 셀에 옮겨 주세요."
             )
 
 

@@ -86,6 +86,7 @@ def test_a_blank_is_a_file_to_fill_in(name: str, tmp_path: Path, capsys: pytest.
     (_, definition) = ast.parse(file.read_text(encoding="utf-8")).body
     assert isinstance(definition, ast.FunctionDef)
     assert definition.name == name
+    assert "답으로 세지 않아요" in file.read_text(encoding="utf-8")
     assert len(definition.body) == 2, "a docstring and `raise NotImplementedError`"
     capsys.readouterr()
     file.write_text("mine", encoding="utf-8")
@@ -277,4 +278,4 @@ def test_a_file_with_its_answer_in_a_drill_cell_is_told(
     (tmp_path / "hw.py").write_text(f"# %%\n{answer}# %%\n{OLD_DRILL.format('drill(train_step)')}\n")
     assert run(["check", str(tmp_path / "hw.py")]) != 0
     said = " ".join("".join(capsys.readouterr()).split())
-    assert "`train_step`은 드릴 셀에만 쓰여 있어요" in said
+    assert "`train_step`은 드릴에만 쓰여 있어요" in said
