@@ -11,6 +11,7 @@ from grader.errors import HanstepError
 from grader.learning.notebook import judged_here
 from grader.learning.shown import Shown, new_cell
 from grader.report.html import note_html
+from grader.submission.practice import own_name
 
 
 @dataclass
@@ -67,8 +68,7 @@ def _whole(line: object) -> int:
 
 
 def _name(visit: Visit) -> str:
-    """A name of its own: the learner's own function, which later cells call, stays what it is."""
-    return f"{visit.case.exercise.name}_clinic"
+    return own_name(visit.case.exercise.name, "clinic")
 
 
 def _handed_out(exercise: str | None, real: bool, more: bool) -> Shown:

@@ -91,13 +91,14 @@ def _hand_out(visit: "Visit", folder: Path) -> Path:
     from rich.syntax import Syntax
 
     from grader.files import write_whole
+    from grader.submission.practice_files import marked
 
     if folder.is_file():
         raise CommandError(f"폴더가 아니라 파일이에요: {folder}. 고칠 파일을 둘 폴더를 주세요: --folder 폴더")
     name, number = visit.case.exercise.name, 1
     while (file := folder / f"{name}{'' if number == 1 else f'_{number}'}.py").exists():
         number += 1
-    write_whole(file, visit.case.text)
+    write_whole(file, marked(visit.case.text, "clinic"))
     for line in visit.introduction:
         _tell(line)
     shown = Syntax(
@@ -111,12 +112,13 @@ def _hand_out(visit: "Visit", folder: Path) -> Path:
 def _judged(visit: "Visit", file: Path) -> "Answer":
     from grader.casebook.visit import Answer
     from grader.learning.drill import judged
+    from grader.submission.practice_files import unmarked
 
     try:
         source = text_of(file)
     except CommandError as error:
         return Answer((str(error),), over=False)
-    if source == visit.case.text:
+    if unmarked(source).rstrip() == visit.case.text.rstrip():
         return Answer((f"아직 그대로예요. 고치고 저장했는지 확인해 보세요: {file}",), over=False)
     with out.status("확인하는 중이에요"):
         feedback = judged(visit.case.exercise, source)

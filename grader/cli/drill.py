@@ -32,13 +32,13 @@ def drill(
     exercise = load_course().exercise(name)
     template = drilling.blank(exercise)
     if blank is not None:
-        _write_blank(blank, template)
+        _write_blank(blank, drilling.blank_file(exercise))
         say(f"빈 틀을 만들었어요: {blank}")
         say(f"시간을 재며 채우려면: grader drill {name} --file {blank}")
         return
     if file is not None and not file.exists():
-        _write_blank(file, template)
-    if file is not None and text_of(file) != template:
+        _write_blank(file, drilling.blank_file(exercise))
+    if file is not None and not drilling.is_blank_file(exercise, text_of(file)):
         raise CommandError(
             f"{file}은 {name}의 빈 틀이 아니에요. 빈 틀에서 시작해야 시간을 잴 수 있어요. "
             f"새 파일로 해 보세요: grader drill {name} --file drill_{name}.py"

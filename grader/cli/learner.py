@@ -65,7 +65,8 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> boo
     own = OwnFile(file, course)
     if wanted is not None and wanted not in own.exercises:
         found = ", ".join(one.name for one in own.exercises)
-        raise NothingToCheck(f"{file}에는 {exercise} 함수가 없어요. 들어 있는 연습 문제: {found}")
+        where = " ".join((f"{file}에는 {exercise} 함수가 없어요.", *own.notes))
+        raise NothingToCheck(f"{where} 들어 있는 연습 문제: {found}")
     told = own.check(
         own.exercises if wanted is None else (wanted,),
         seed=seed,
@@ -73,13 +74,14 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> boo
         meanwhile=lambda: out.status("확인하는 중이에요"),
     )
     if not told:  # warm-ups and bonus tasks that were not begun
-        raise NothingToCheck(f"{file}의 연습 문제는 아직 비어 있어요. 채운 다음 다시 확인해 보세요.")
+        empty = f"{file}의 연습 문제는 아직 비어 있어요. 채운 다음 다시 확인해 보세요."
+        raise NothingToCheck(" ".join((*own.notes, empty)))
     learner = Progress.load()
     for feedback in told:
         gain = recorded_check(learner, feedback, own.source(feedback.exercise))
         print_feedback(out, feedback)
         print_standing(out, gain.lines)
-    for notice in learner.take_notices():
+    for notice in (*own.notes, *learner.take_notices()):
         say(notice)
     return all(feedback.status == "passed" for feedback in told)
 

@@ -7,7 +7,7 @@ downloaded files do.
 
 from pathlib import Path
 
-from grader.export.rows import ExportError, Row, column_asked_for, filled
+from grader.export.rows import ExportError, Row, column_asked_for, filled, may_be
 from grader.report.plain_text import points
 from grader.report.spreadsheet import cell
 from grader.submission.names import listed
@@ -56,7 +56,8 @@ def canvas_filled(rows: list[Row], path: Path, column: str | None) -> tuple[str,
     table = read_table(path, "Canvas 성적표")
     id_at, sis_at = table.column("id"), table.column("sis user id")
     login_at = table.column("sis login id")
-    if id_at is None or table.column("student") is None:
+    name_at = table.column("student")
+    if id_at is None or name_at is None:
         raise ExportError(
             f"Canvas의 성적표가 아니에요: {path} (Student, ID 열이 없어요). 성적표에서 내보낸 CSV를 알려 주세요."
         )
@@ -73,7 +74,7 @@ def canvas_filled(rows: list[Row], path: Path, column: str | None) -> tuple[str,
             or (by_sis.get(line[sis_at]) if sis_at is not None else None)
             or (by_login.get(line[login_at]) if login_at is not None else None)
         )
-        if row is None:
+        if row is None or not may_be(row, line[name_at]):
             continue
         found.add(id(row))
         if row.score is not None:

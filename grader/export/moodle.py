@@ -8,7 +8,7 @@ import re
 from html import escape
 from pathlib import Path
 
-from grader.export.rows import ExportError, Row, column_asked_for, filled
+from grader.export.rows import ExportError, Row, column_asked_for, filled, may_be
 from grader.report.plain_text import points
 from grader.report.spreadsheet import cell
 from grader.tables import csv_text, read_table
@@ -29,14 +29,19 @@ _GRADE = ("grade", "성적", "점수")
 _MAXIMUM = ("maximum grade", "최대 성적", "최고 성적", "만점")
 _IDENTIFIER = ("identifier", "식별자")
 _EMAIL = ("email address", "이메일 주소", "email", "이메일")
+_NAME = ("full name", "전체 이름", "성명", "이름")
 _FEEDBACK = ("feedback comments", "피드백 댓글", "피드백 의견")
 _NUMBER = re.compile(r"\d+$")
 
 
 def moodle_csv(rows: list[Row]) -> tuple[str, tuple[str, ...]]:
-    """A worksheet in English, and who is not in it because Moodle could not find them."""
+    """A worksheet in English, and who is not in it because Moodle could not find them.
+
+    Where there is a roster, the number of somebody who is not in it may be a group's, and Moodle looks at no name.
+    """
     lines = [list(HEADER)]
-    known = [row for row in rows if row.person.moodle_id]
+    has_roster = any(row.person.id for row in rows)
+    known = [row for row in rows if row.person.moodle_id and (row.person.id or not has_roster)]
     for row in known:
         person = row.person
         status = "Submitted for grading" if row.student else "No submission"
@@ -62,6 +67,7 @@ def moodle_filled(rows: list[Row], path: Path, column: str | None) -> tuple[str,
             f"(있는 열: {', '.join(table.header)}). 성적을 적을 열의 이름을 --column에 적어 주세요."
         )
     most_at, comment_at, email_at = (table.column(*names) for names in (_MAXIMUM, _FEEDBACK, _EMAIL))
+    name_at = table.column(*_NAME)
     by_number = {row.person.moodle_id: row for row in rows if row.person.moodle_id}
     by_email = {row.person.email.casefold(): row for row in rows if row.person.email}
     grades: dict[int, dict[int, str]] = {}
@@ -69,6 +75,8 @@ def moodle_filled(rows: list[Row], path: Path, column: str | None) -> tuple[str,
     for index, line in enumerate(table.rows):
         number = _NUMBER.search(line[id_at])
         row = by_number.get(number.group()) if number else None
+        if row is not None and name_at is not None and not may_be(row, line[name_at]):
+            row = None
         if row is None and email_at is not None:
             row = by_email.get(line[email_at].casefold())
         if row is None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from grader.errors import HanstepError
 from grader.feedback import ClassResult, Person, SubmissionResult
+from grader.intake.agreement import agree, names_nobody
 from grader.report.plain_text import points
 from grader.tables import Table
 
@@ -30,6 +31,15 @@ class Row:
     def shown_score(self) -> str:
         """As people and systems write it; empty without a mark."""
         return "" if self.score is None else points(self.score)
+
+
+def may_be(row: Row, name: str) -> bool:
+    """Whether a row whose number a system's file has is the student who is called this there.
+
+    The roster's numbers were compared with names before. Of others the number may be a group's.
+    """
+    known = bool(row.person.id) or not name or names_nobody(row.person.name)
+    return known or agree(row.person.name, name)
 
 
 def rows(result: ClassResult) -> list[Row]:

@@ -31,6 +31,8 @@ class Handover:
     moodle_id: str = ""
     late: bool = False
     handed_in: str = ""
+    is_group: bool = False
+    """Whether several students handed it in together; the system's number is then the group's."""
     earlier: tuple[Path, ...] = ()
     """Files that the student handed in again."""
 

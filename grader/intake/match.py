@@ -1,16 +1,23 @@
 """Handovers and a roster -> who handed in what. In doubt nobody is taken for somebody else: the instructor is told."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.feedback import Person
+from grader.intake.agreement import agree, is_group, names_nobody
 from grader.intake.handover import Handover
 from grader.intake.roster import Roster, words_of
 from grader.submission.names import listed, natural
 
 _SHORTEST_NUMBER = 4
 """A student's number that is looked for in file names has at least as many characters."""
+_HOW_TO_MARK_A_GROUP = "모둠원의 점수는 --override 파일에 학생마다 적어 주세요."
+
+_ABSENT_OR_IN_A_GROUP = (
+    "제출물이 없거나 모둠으로 낸 학생: {}. "
+    '정책에 missing = "zero"가 있으면 모둠원도 0점이 되니 점수를 먼저 적어 주세요.'
+)
 
 
 @dataclass(frozen=True)
@@ -23,22 +30,25 @@ class Matched:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class _Found:
+    """Whom the roster may mean by one handover."""
+
+    people: tuple[Person, ...] = ()
+    contradicted: tuple[Person, ...] = ()
+    """Whom its number or its name means, while the other does not agree: then it is nobody's."""
+    is_group: bool = False
+
+
 def match(handovers: Sequence[Handover], roster: Roster | None) -> Matched:
     """The person of each handover; somebody who is in no roster is known by what the system says."""
-    told = {
-        h.key: Person(
-            name=h.name,
-            canvas_id=h.canvas_id,
-            moodle_id=h.moodle_id,
-            email=next((value for value in h.ids if "@" in value), ""),
-        )
-        for h in handovers
-    }
+    found = {h.key: _found(h, roster) for h in handovers}
+    told = {h.key: _told(h, found[h.key]) for h in handovers}
+    shown = {h.key: f"{h.name} ({h.number})" if h.number else h.name for h in handovers}
     if roster is None:
         ids = {h.key: next((value for value in h.ids if value.isdigit()), "") for h in handovers}
-        return Matched({key: replace(told[key], id=ids[key]) for key in told}, (), ())
-    found = {h.key: _candidates(h, roster) for h in handovers}
-    shown = {h.key: f"{h.name} ({h.number})" if h.number else h.name for h in handovers}
+        people = {key: replace(person, id=ids[key]) for key, person in told.items()}
+        return Matched(people, (), tuple(_group_notes(found, shown)))
     return _settled(found, told, shown, roster)
 
 
@@ -46,28 +56,86 @@ def matched_by_label(labels: Sequence[str], roster: Roster | None) -> Matched:
     """The person of each entry of a plain class folder, by the number or the name that its own name holds."""
     if roster is None:
         return Matched({}, (), ())
-    found = {
-        label: _by_number(label, roster, "login", "github") or _by_name(label, roster) for label in labels
-    }
+    found = {}
+    for label in labels:
+        found[label] = _written_in(label, roster, "login", "github")
+        if found[label] == _Found():
+            found[label] = _Found(tuple(_by_name(label, roster)))
     return _settled(found, {}, {label: label for label in labels}, roster)
 
 
-def _candidates(handover: Handover, roster: Roster) -> list[Person]:
+def _told(handover: Handover, found: _Found) -> Person:
+    """What the system says of a handover. A number in doubt is left out: an export would bring it to a stranger."""
+    is_sure = not found.is_group and not found.contradicted
+    return Person(
+        name=handover.name,
+        canvas_id=handover.canvas_id if is_sure else "",
+        moodle_id=handover.moodle_id if is_sure else "",
+        email=next((value for value in handover.ids if "@" in value), ""),
+    )
+
+
+def _found(handover: Handover, roster: Roster | None) -> _Found:
     """Whom the roster may mean, by the surest thing that tells anybody."""
-    known = roster.known_as(handover.canvas_id, "canvas_id") or roster.known_as(
+    looks_like_group = is_group(handover.name) and not handover.ids
+    if roster is None or handover.is_group or (looks_like_group and not roster.named(handover.name)):
+        return _Found(is_group=handover.is_group or looks_like_group)
+    numbered = roster.known_as(handover.canvas_id, "canvas_id") or roster.known_as(
         handover.moodle_id, "moodle_id"
     )
-    if known:
-        return known
+    if numbered:
+        sure = tuple(person for person in numbered if _may_be(person, handover.name, roster))
+        return _Found(sure) if sure else _Found(contradicted=tuple(numbered))
     for value in handover.ids:
         if known := roster.known_as(value, "id", "login", "email", "github"):
-            return known
-    known = roster.named(handover.name) or _by_number(handover.name, roster)
-    if len(known) < 2:
-        return known
+            return _Found(tuple(known))
+    return _named(handover, roster)
+
+
+def _named(handover: Handover, roster: Roster) -> _Found:
+    """Whom its name means, or a number in that; nobody who is known to have another number of the system's."""
+    named = roster.named(handover.name)
+    known = [person for person in named if not _has_another_number(person, handover)]
+    if not named:
+        written_in = _written_in(handover.name, roster)
+        others = [person for person in written_in.people if _has_another_number(person, handover)]
+        return _Found(contradicted=tuple(others)) if others else written_in
+    if not known:
+        return _Found(contradicted=tuple(named))
+    if len(known) == 1:
+        return _Found(tuple(known))
     # Twins: the files' own names may hold a number.
     written = {person for name, _ in handover.parts for person in _by_number(name, roster)}
-    return [person for person in known if person in written] or known
+    return _Found(tuple([person for person in known if person in written] or known))
+
+
+def _may_be(person: Person, name: str, roster: Roster) -> bool:
+    """Whether somebody whose number is known may be called this; where no name is told, the number is enough."""
+    names = roster.names_of(person)
+    if not names or names_nobody(name):
+        return person in (_by_number(name, roster) or [person])
+    return any(agree(name, one) for one in names)
+
+
+def _has_another_number(person: Person, handover: Handover) -> bool:
+    return any(
+        own and own != told
+        for own, told in (
+            (person.canvas_id, handover.canvas_id or person.canvas_id),
+            (person.moodle_id, handover.moodle_id or person.moodle_id),
+        )
+    )
+
+
+def _written_in(name: str, roster: Roster, *fields: str) -> _Found:
+    """Whose number stands in a name, unless the name beside it is another student's or a group's."""
+    numbered = _by_number(name, roster, *fields)
+    named = _by_name(name, roster)
+    if not numbered or not named:
+        group = bool(numbered) and any(is_group(word) for word in words_of(name))
+        return _Found(is_group=True) if group else _Found(tuple(numbered))
+    both = tuple(person for person in numbered if person in named)
+    return _Found(both) if both else _Found(contradicted=(*numbered, *named))
 
 
 def _by_number(name: str, roster: Roster, *fields: str) -> list[Person]:
@@ -86,16 +154,16 @@ def _by_name(label: str, roster: Roster) -> list[Person]:
 
 
 def _settled(
-    found: Mapping[str, list[Person]], told: Mapping[str, Person], shown: Mapping[str, str], roster: Roster
+    found: Mapping[str, _Found], told: Mapping[str, Person], shown: Mapping[str, str], roster: Roster
 ) -> Matched:
-    sure = {key: candidates[0] for key, candidates in found.items() if len(candidates) == 1}
+    sure = {key: one.people[0] for key, one in found.items() if len(one.people) == 1}
     times = Counter(person.id for person in sure.values())
     people = {key: person for key, person in sure.items() if times[person.id] == 1}
     people = {key: _with_numbers(person, told.get(key, Person())) for key, person in people.items()}
-    several = [key for key, candidates in found.items() if len(candidates) > 1]
+    several = [key for key, one in found.items() if len(one.people) > 1]
     doubled = [key for key in sure if key not in people]
-    nobody = [key for key, candidates in found.items() if not candidates]
-    possible = {p.id for candidates in found.values() for p in candidates}
+    nobody = [key for key, one in found.items() if one == _Found()]
+    possible = {p.id for one in found.values() for p in (*one.people, *one.contradicted)}
     absent = tuple(p for p in roster.people if p.id not in possible)
     notes = [f"명단과 짝지은 학생: {len(people):,}명 / 명단 {len(roster.people):,}명"]
     for keys, line in (
@@ -108,10 +176,43 @@ def _settled(
     ):
         if keys:
             notes.append(line.format(_names(keys, shown), "canvas id나 moodle id 열을 더해 주세요."))
+    notes += _contradictions(found, shown, told)
+    notes += _group_notes(found, shown)
     if absent:
-        notes.append(f"제출물이 없는 학생: {listed([f'{p.id} {p.name}' for p in absent])}")
+        names = listed([f"{p.id} {p.name}" for p in absent])
+        groups = any(one.is_group for one in found.values())
+        notes.append(_ABSENT_OR_IN_A_GROUP.format(names) if groups else f"제출물이 없는 학생: {names}")
     known = {key: person for key, person in told.items() if key not in people}
     return Matched({**known, **people}, absent, tuple(notes))
+
+
+def _contradictions(
+    found: Mapping[str, _Found], shown: Mapping[str, str], told: Mapping[str, Person]
+) -> Iterable[str]:
+    """A line on those whose number and name mean different people, with both."""
+    doubtful = {key: one.contradicted for key, one in found.items() if one.contradicted}
+    if doubtful:
+        both = sorted((_beside(shown[key], people) for key, people in doubtful.items()), key=natural)
+        way_out = (
+            f"같은 사람이면 명단에 '시스템 이름' 열을 더해 왼쪽 이름을 적어 주세요. 모둠이면 {_HOW_TO_MARK_A_GROUP}"
+            if told
+            else "맞는 학번과 이름만 남겨 주세요."
+        )
+        yield f"번호와 이름이 서로 달라서 누구와도 짝짓지 않은 제출물: {listed(both)}. {way_out}"
+
+
+def _beside(shown: str, people: Iterable[Person]) -> str:
+    roster = ", ".join(f"{p.name} {p.canvas_id or p.moodle_id or p.id}" for p in people)
+    return (
+        f"{shown.removesuffix(')')}, 명단에는 {roster})"
+        if shown.endswith(")")
+        else f"{shown} (명단에는 {roster})"
+    )
+
+
+def _group_notes(found: Mapping[str, _Found], shown: Mapping[str, str]) -> Iterable[str]:
+    if groups := [key for key, one in found.items() if one.is_group]:
+        yield f"모둠이 낸 것이라 누구와도 짝짓지 않은 제출물: {_names(groups, shown)}. {_HOW_TO_MARK_A_GROUP}"
 
 
 def _with_numbers(person: Person, told: Person) -> Person:

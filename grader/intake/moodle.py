@@ -1,6 +1,7 @@
 """Moodle's "Download all submissions": a folder `Name_12345_assignsubmission_file` for each student, or loose files.
 
 The names are those that `mod_assign\\downloader` writes; the number is the one after `Participant` in the worksheet.
+Where groups hand in, name and number are the group's, and those who are in no group share a folder without a number.
 """
 
 import re
@@ -9,28 +10,37 @@ from pathlib import Path
 
 from grader.intake.handover import Entry, Handover, mostly
 
-_NAME = re.compile(
-    r"(?P<name>.+)_(?P<user>\d+)_assignsubmission_(?P<kind>file|onlinetext)(?:_(?P<file>.+)|_)?", re.DOTALL
-)
+_REST = r"_assignsubmission_(?P<kind>file|onlinetext)(?:_(?P<file>.+)|_)?"
+_NAME = re.compile(rf"(?P<name>.+)_(?P<user>\d+){_REST}", re.DOTALL)
+_DEFAULT_GROUP = re.compile(rf"(?P<name>[^_]+)(?P<user>){_REST}", re.DOTALL)
+"""Moodle writes spaces for all `_` in names."""
 
 
 def read(folder: Path, found: list[Entry]) -> list[Handover]:
     """Students of a Moodle download; nobody where it is none."""
-    named = [(entry, match) for entry in found if (match := _NAME.fullmatch(entry.name))]
+    named = [
+        (entry, match)
+        for entry in found
+        if (match := _NAME.fullmatch(entry.name) or _DEFAULT_GROUP.fullmatch(entry.name))
+    ]
     if not mostly(len(named), found):
         return []
+    by_groups = any(
+        not match["user"] for _, match in named
+    )  # an assignment is for groups or for single students
     students: dict[str, list[tuple[Entry, re.Match[str]]]] = defaultdict(list)
     for entry, match in named:
-        students[match["user"]].append((entry, match))
+        students[match["user"] or f"group {match['name']}"].append((entry, match))
     return [
         Handover(
-            key=user,
+            key=key,
             name=parts[0][1]["name"],
             parts=tuple(
                 ("" if entry.is_folder else match["file"] or f"{match['kind']}.html", entry.path)
                 for entry, match in parts
             ),
-            moodle_id=user,
+            moodle_id=parts[0][1]["user"],
+            is_group=by_groups,
         )
-        for user, parts in students.items()
+        for key, parts in students.items()
     ]

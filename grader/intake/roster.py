@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +16,15 @@ from grader.tables import Table, TableError, read_table
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("sis user id", "학번", "student id", "student number", "id number", "sid", "identifier", "id"),
     "name": ("name", "이름", "성명", "student name", "full name", "student"),
+    "system_name": (
+        "시스템 이름",
+        "system name",
+        "lms name",
+        "lms 이름",
+        "영문 이름",
+        "영어 이름",
+        "english name",
+    ),
     "section": ("section", "분반", "반"),
     "login": ("sis login id", "login", "username", "아이디"),
     "email": ("email", "이메일", "email address", "이메일 주소"),
@@ -36,6 +45,8 @@ class Roster:
     people: tuple[Person, ...]
     handed_in: Mapping[str, str]
     """When somebody handed in, by their id, where the roster says so."""
+    system_names: Mapping[str, str] = field(default_factory=dict)
+    """What the learning system calls somebody, by their id, where that is another name than the roster's."""
 
     def known_as(self, key: str, *fields: str) -> list[Person]:
         """Those who have this id, login, address …, whatever its case."""
@@ -47,20 +58,24 @@ class Roster:
         found = (person for key in name_keys(name) for person in self._by_name.get(key, ()))
         return list(dict.fromkeys(found))
 
+    def names_of(self, person: Person) -> tuple[str, ...]:
+        """All that a person of the roster is called."""
+        return tuple(filter(None, (person.name, self.system_names.get(person.id, ""))))
+
     @cached_property
     def _by_value(self) -> dict[str, list[tuple[str, Person]]]:
         found: dict[str, list[tuple[str, Person]]] = defaultdict(list)
         for person in self.people:
-            for field in ("id", "login", "email", "github", "canvas_id", "moodle_id"):
-                if value := getattr(person, field).casefold():
-                    found[value].append((field, person))
+            for name in ("id", "login", "email", "github", "canvas_id", "moodle_id"):
+                if value := getattr(person, name).casefold():
+                    found[value].append((name, person))
         return found
 
     @cached_property
     def _by_name(self) -> dict[str, list[Person]]:
         found: dict[str, list[Person]] = defaultdict(list)
         for person in self.people:
-            for key in name_keys(person.name):
+            for key in frozenset().union(*map(name_keys, self.names_of(person))):
                 found[key].append(person)
         return found
 
@@ -70,10 +85,15 @@ def name_keys(name: str) -> frozenset[str]:
 
     Systems write one name in several ways; Canvas' file names keep only its letters.
     """
-    words = [word for part in _composed(name).split(",") for word in part.split()]
-    plain = ["".join(_WORD.findall(word)) for word in words]
+    plain = name_words(name)
     turns = (plain, plain[1:] + plain[:1], plain[-1:] + plain[:-1])
     return frozenset("".join(turn) for turn in turns) - {""}
+
+
+def name_words(name: str) -> list[str]:
+    """The words of a name in lower case, letters and digits alone: `kim`, `haneul` of `Kim, Ha-neul`."""
+    words = [word for part in _composed(name).split(",") for word in part.split()]
+    return [plain for word in words if (plain := "".join(_WORD.findall(word)))]
 
 
 def words_of(text: str) -> list[str]:
@@ -108,14 +128,14 @@ def read_roster(path: Path) -> Roster:
             f"명단에 {', '.join(missing)} 열이 없어요: {path} (있는 열: {listed(table.header)}). "
             "첫 줄을 이렇게 적어 주세요: 학번,이름,분반"
         )
-    people, times = [], {}
+    people, times, system_names = [], {}, {}
     rows: dict[str, list[int]] = {}
     for number, row in zip(table.numbers, table.rows, strict=True):
         cells = {field: "" if at is None else one_line(row[at], 200) for field, at in places.items()}
         if worksheet:
             found = _NUMBER.search(cells["moodle_id"])
             cells["moodle_id"] = found.group() if found else ""
-        handed_in = cells.pop("handed_in")
+        handed_in, system_name = cells.pop("handed_in"), cells.pop("system_name")
         cells["id"] = cells["id"] or cells["login"] or cells["canvas_id"] or cells["moodle_id"]
         if not cells["id"] or cells["name"].casefold() in ("points possible", "student, test"):
             continue  # rows that Canvas writes below its header
@@ -123,6 +143,8 @@ def read_roster(path: Path) -> Roster:
         rows.setdefault(cells["id"], []).append(number)
         if handed_in:
             times[cells["id"]] = handed_in
+        if system_name:
+            system_names[cells["id"]] = system_name
     doubled = [
         f"{key} ({', '.join(map(str, lines))}번째 줄)" for key, lines in rows.items() if len(lines) > 1
     ]
@@ -130,7 +152,7 @@ def read_roster(path: Path) -> Roster:
         raise TableError(f"명단에 학번이 겹쳐요: {path}: {listed(doubled)}. 학생마다 한 줄만 남겨 주세요.")
     if not people:
         raise TableError(f"명단에 학생이 없어요: {path}. 학번이 빈 줄은 세지 않아요.")
-    return Roster(tuple(people), times)
+    return Roster(tuple(people), times, system_names)
 
 
 def _is_worksheet(table: Table) -> bool:

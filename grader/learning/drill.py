@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import tempfile
 import textwrap
 import time
@@ -16,10 +17,14 @@ from grader.course_files import load_course
 from grader.errors import CommandError, HanstepError, NothingToCheck
 from grader.feedback import Feedback
 from grader.learning.best_times import Best, BestTimes
-from grader.learning.notebook import check
+from grader.learning.notebook import judged_here
+from grader.learning.progress import Progress
 from grader.learning.shown import Shown, message, new_cell
 from grader.observe.wording import with_particle
-from grader.report.html import note_html
+from grader.report.html import feedback_html, note_html
+from grader.report.text import feedback_text
+from grader.submission.practice import exercise_meant, own_name
+from grader.submission.practice_files import marked, unmarked
 
 FIRST = "train_step"
 """What is drilled when nothing else is asked for."""
@@ -50,8 +55,18 @@ def head(exercise: Exercise) -> str:
 
 
 def blank(exercise: Exercise) -> str:
-    """A file to be filled in: the imports, the head and nothing else."""
+    """What is to be filled in: the imports, the head and nothing else."""
     return with_body(exercise, _TO_DO)
+
+
+def blank_file(exercise: Exercise) -> str:
+    """The same, as it is written for an editor."""
+    return marked(blank(exercise), "drill")
+
+
+def is_blank_file(exercise: Exercise, text: str) -> bool:
+    """Whether a file is as `blank_file` made it, in this version or an earlier one."""
+    return unmarked(text).rstrip() == blank(exercise).rstrip()
 
 
 def with_body(exercise: Exercise, body: str) -> str:
@@ -70,7 +85,7 @@ def judged(exercise: Exercise, source: str) -> Feedback | None:
 
     with tempfile.TemporaryDirectory(prefix="hanstep-") as folder:
         file = Path(folder) / f"{exercise.name}.py"
-        file.write_bytes(source.encode("utf-8", "replace"))
+        file.write_bytes(unmarked(source).encode("utf-8", "replace"))
         try:
             own = OwnFile(file, load_course())
         except NothingToCheck:
@@ -110,7 +125,7 @@ _started: dict[str, float] = {}
 
 
 def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
-    """Start the clock for an exercise, or hand in what was written.
+    """Start the clock for an exercise, or hand in what was written. Nothing of it counts as an answer.
 
     Args:
         exercise: its name, to start the clock; the function itself, to stop it. A wrong function gets the usual
@@ -120,13 +135,16 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
     try:
         if isinstance(exercise, str):
             return _begin(load_course().exercise(exercise), now)
-        name = str(getattr(exercise, "__name__", type(exercise).__name__))
-        load_course().exercise(name)
+        written = str(getattr(exercise, "__name__", type(exercise).__name__))
+        name = exercise_meant(written, load_course().exercises) or written
+        drilled = load_course().exercise(name)
+        if name not in _started:
+            return message(f'시계가 아직 멈춰 있어요. 먼저 새 셀에서 drill("{name}")을 실행해 주세요.')
+        feedback = judged_here(drilled, exercise)
     except HanstepError as error:
         return message(str(error))
-    if name not in _started:
-        return message(f'시계가 아직 멈춰 있어요. 먼저 새 셀에서 drill("{name}")을 실행해 주세요.')
-    shown = check(exercise)
+    left = len(drilled.hints) - Progress.load().history.exercise(name).hints
+    shown = Shown(feedback_html(feedback, total_hints=left), feedback_text(feedback), feedback)
     if not shown.passed:
         return _under("시계는 계속 가고 있어요. 고쳐서 다시 실행해 보세요.", shown)
     seconds = now - _started.pop(name)
@@ -136,12 +154,14 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
 
 
 def _begin(exercise: Exercise, now: float) -> Shown:
-    template = blank(exercise)
+    name = own_name(exercise.name, "drill")
+    template = re.sub(rf"(?m)^def {exercise.name}\b", f"def {name}", blank(exercise))
     _started[exercise.name] = now
-    new_cell(f"{template.rstrip()}\n\n\ndrill({exercise.name})")
+    new_cell(f"{template.rstrip()}\n\n\ndrill({name})")
     told = (
-        f"아래에 생긴 셀에 `{exercise.name}` 함수를 기억만으로 쓰고 그 셀을 실행하세요. "
-        f"셀이 생기지 않았으면 새 셀에 쓰고 `drill({exercise.name})`을 실행하세요.",
+        f"아래에 생긴 셀에 `{name}` 함수를 기억만으로 쓰고 그 셀을 실행하세요. "
+        f"이름이 달라서 내 답 `{exercise.name}`은 그대로 남아요. "
+        f"셀이 생기지 않았으면 새 셀에 쓰고 `drill({name})`을 실행하세요.",
         _best_line(exercise.name),
     )
     title, lines = "시계가 가고 있어요", [*filter(None, told)]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.cell_tags import exercise_of
+from grader.submission.practice import practised
 
 Digests = dict[str, str]
 """By cell id the SHA-256 of its source."""
@@ -35,8 +36,13 @@ def digests(notebook: Any) -> Digests:
 
 def can_merge(mine: Any, new: Any) -> bool:
     """Whether the learner's cells can be told by their ids: some editors drop them, or make them anew."""
-    ids = [cell.get("id") for cell in mine.cells]
     known = {cell.id for cell in new.cells}
+    exercises = {name for cell in new.cells if (name := exercise_of(cell)) is not None}
+    ids = [
+        cell.get("id")
+        for cell in mine.cells
+        if cell.get("id") in known or cell.cell_type != "code" or not practised(cell.source, exercises)
+    ]  # drills and the clinic bring cells that no edition has
     return None not in ids and len(set(ids)) == len(ids) and 2 * sum(i in known for i in ids) >= len(ids)
 
 

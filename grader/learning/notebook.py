@@ -19,7 +19,9 @@ from grader.learning import SEED
 from grader.learning.gain import describe, pass_notes, recorded_check
 from grader.learning.here import SECONDS, KernelIsBroken, played_here
 from grader.learning.hinting import next_hints
+from grader.learning.kept_answers import keep_answers
 from grader.learning.missing_names import explain_missing_names
+from grader.learning.own_cell import code_of, is_practice, own_cell
 from grader.learning.progress import Progress
 from grader.learning.shown import Shown, message
 from grader.learning.variants import variants, warm_up
@@ -30,8 +32,10 @@ from grader.report.html import feedback_html
 from grader.report.text import feedback_text
 from grader.submission.cells import Cell, as_python
 from grader.submission.file import carried_names, surroundings
+from grader.submission.practice import without_practice
 
 explain_missing_names()  # each lesson's first cell imports this module
+keep_answers()
 
 
 def check(
@@ -45,7 +49,10 @@ def check(
         seconds: after this time the check is stopped.
     """
     try:
-        exercise = load_course().exercise(_name(function))
+        name = _name(function)
+        if is_practice(function):
+            return message(_NO_ANSWER)
+        exercise = load_course().exercise(name)
     except CourseError as error:
         return message(str(error))
     except TypeError:
@@ -73,6 +80,12 @@ def check(
         feedback_text(feedback, standing=told.lines),
         feedback,
     )
+
+
+_NO_ANSWER = (
+    "드릴이나 클리닉 셀의 함수는 답으로 세지 않아요. 답은 연습 셀에 쓰고, 그 셀을 실행한 다음 확인하세요. "
+    "이 셀이 답이라면 `drill`이나 `clinic`을 부르는 줄을 지우고 다시 실행하세요."
+)
 
 
 def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
@@ -135,7 +148,7 @@ def _keep_what_torch_brought() -> None:
 
 
 def _program(exercise: Exercise, function: Callable[..., Any]) -> tuple[Program, Origin]:
-    code = _code(function)
+    code = code_of(function)
     filename = code.co_filename if code is not None else "<?>"
     source = "".join(linecache.getlines(filename))
     name = getattr(function, "__name__", exercise.name)
@@ -148,16 +161,6 @@ def _name(function: Any) -> str:
     if not callable(function):
         raise TypeError(f"함수가 아니에요: {function!r}")
     return str(getattr(function, "__name__", type(function).__name__))
-
-
-def _code(function: Any) -> types.CodeType | None:
-    """The code of a function, through decorators; for a class, of its first method."""
-    function = inspect.unwrap(function)
-    if inspect.isclass(function):
-        methods = [m for m in vars(function).values() if isinstance(m, types.FunctionType)]
-        return methods[0].__code__ if methods else None
-    code = getattr(function, "__code__", None)
-    return code if isinstance(code, types.CodeType) else None
 
 
 def _leaning_notes(function: Callable[..., Any]) -> Iterator[str]:
@@ -176,14 +179,13 @@ def _leaning_notes(function: Callable[..., Any]) -> Iterator[str]:
 
 def _carried_names(function: Callable[..., Any]) -> set[str]:
     """Names that grading would keep from the cells run so far; `*` when the cells are not known."""
-    code = _code(function)
-    own = "".join(linecache.getlines(code.co_filename)).strip() if code is not None else ""
+    own = own_cell(function).strip()
     ran = _cells_run(function)
     if ran is None or not own:
         return {"*"}
     exercises = tuple(load_course().exercises)
     cells = [Cell(None, 1, text, exercises[:1] if text == own else ()) for text in ran]
-    return carried_names(cells, exercises)
+    return carried_names(without_practice(cells, exercises)[0], exercises)
 
 
 def _surroundings(exercise: Exercise, function: Callable[..., Any], own: str) -> str | None:
@@ -193,7 +195,8 @@ def _surroundings(exercise: Exercise, function: Callable[..., Any], own: str) ->
         return None
     exercises = tuple(load_course().exercises)
     others = [Cell(None, 1, as_python(text), ()) for text in ran if text != own.strip()]
-    return surroundings(Cell(None, 1, own, exercises[:1]), exercise.name, others, exercises)
+    kept, _ = without_practice(others, exercises)
+    return surroundings(Cell(None, 1, own, exercises[:1]), exercise.name, kept, exercises)
 
 
 def _cells_run(function: Callable[..., Any]) -> list[str] | None:

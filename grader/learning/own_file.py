@@ -46,8 +46,14 @@ class OwnFile:
         """Those that it holds, in the course's order."""
         if not self.exercises:
             listed = ", ".join(course.exercises)
-            raise NothingToCheck(f"{file}에서 연습 문제를 찾지 못했어요. 있는 연습 문제: {listed}")
+            where = " ".join((f"{file}에서 연습 문제를 찾지 못했어요.", *self.notes))
+            raise NothingToCheck(f"{where} 있는 연습 문제: {listed}")
         self._course = course
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Korean lines on what was passed over: answers that stand in drill cells."""
+        return self.submission.notes
 
     def source(self, exercise: str) -> str:
         """The text in which the exercise is defined; empty where it is not there."""

@@ -109,6 +109,8 @@ class Watch:
         self._praise, self._below = [], []
         if not self._read():
             return
+        assert self._own is not None
+        self._below += self._own.notes
         if self._current is None:
             self._passed = {}
         self._go_on(self._current)

@@ -8,6 +8,7 @@ from math import ceil
 from grader.feedback import ClassResult, ExerciseMark, Mark, SubmissionResult
 from grader.marks.overrides import Override, OverrideError, by_student
 from grader.marks.policy import Lateness, Policy, check_names
+from grader.marks.times import read_time, refuse_unread
 from grader.report.plain_text import points
 
 _DAY = timedelta(days=1)
@@ -34,12 +35,14 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
     Raises:
         PolicyError: the policy names what does not exist.
         OverrideError: a mark by hand belongs to nobody or is larger than it can be.
+        TimeError: there is a deadline, and a time that cannot be read.
     """
     lesson_of = {f.exercise: f.lesson for s in result.submissions for f in s.feedbacks}
     policy = rules.policy or Policy()
     check_names(policy, lesson_of, known, rules.policy_path)
     by_hand = by_student(rules.overrides, _known_as(result), list(lesson_of), rules.overrides_path)
     told = rules.policy is not None or bool(rules.overrides)
+    refuse_unread(s for s in result.submissions if policy.lateness(_section(s)).deadline is not None)
     submissions = []
     for submission in result.submissions:
         mark = _mark(submission, policy, by_hand.get(_key(submission), ()), rules) if told else None
@@ -155,7 +158,7 @@ def _summed(
 
 def _late_penalty(submission: SubmissionResult, policy: Policy) -> tuple[float, str]:
     """Percent that being late costs, and the line that says so; nothing where it is in time."""
-    rule = policy.lateness(submission.person.section if submission.person else "")
+    rule = policy.lateness(_section(submission))
     over = _over(submission, rule, policy)
     if over is None:
         if not submission.late:
@@ -171,14 +174,16 @@ def _late_penalty(submission: SubmissionResult, policy: Policy) -> tuple[float, 
     return percent, f"마감보다 {days}일 늦게 냈어요: {points(percent)}%를 뺐어요." if percent else ""
 
 
+def _section(submission: SubmissionResult) -> str:
+    return submission.person.section if submission.person else ""
+
+
 def _over(submission: SubmissionResult, rule: Lateness, policy: Policy) -> timedelta | None:
     """How much later than the deadline it came; None where either is unknown."""
-    if rule.deadline is None or not submission.handed_in:
+    if rule.deadline is None or not submission.handed_in.strip():
         return None
-    try:
-        came = datetime.fromisoformat(submission.handed_in)
-    except ValueError:
-        return None
+    came = read_time(submission.handed_in)
+    assert came is not None  # `marked` has refused others
     return _aware(came, policy) - _aware(rule.deadline, policy)
 
 

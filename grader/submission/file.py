@@ -12,6 +12,8 @@ from pathlib import Path
 
 from grader.submission.cells import Cell, notebook_cells, percent_cells, without_magics
 from grader.submission.decoding import read_text
+from grader.submission.practice import Practice, script_without_practice, without_practice
+from grader.submission.practice_files import practices, tool_of
 from grader.submission.statements import (
     Block,
     ParseError,
@@ -76,6 +78,8 @@ class SourceFile:
     problems: tuple[Problem, ...]
     size: int
     """Characters of code in the file, kept or not."""
+    practice: tuple[Practice, ...] = ()
+    """What stands in drill cells or a drill's file, of which nothing is in `text`."""
 
     def place(self, line: int) -> Place:
         """Where the learner finds a line of `text`; a line outside it counts as the nearest one."""
@@ -143,6 +147,11 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
     is_module = path.suffix.lower() != ".ipynb"
     cells = percent_cells(text) if is_module else notebook_cells(text)
     size = sum(len(cell.text) for cell in cells)
+    if is_module:
+        whole, (text, practice) = text, _answers_of_script(name, text, exercises)
+        cells = cells if text == whole else percent_cells(text)
+    else:
+        cells, practice = without_practice(cells, exercises)
     units = _module(text, cells) if is_module else [_unit(cell) for cell in cells]
     kept = select([unit.block for unit in units], exercises, is_module=is_module)
 
@@ -158,7 +167,14 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
         lines += without_others(unit.block, statements)
         places += [_place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
     text = "".join(f"{line}\n" for line in lines)
-    return SourceFile(path, name, text, tuple(places), defines, tuple(problems), size)
+    return SourceFile(path, name, text, tuple(places), defines, tuple(problems), size, practice)
+
+
+def _answers_of_script(name: str, text: str, exercises: Collection[str]) -> tuple[str, tuple[Practice, ...]]:
+    tool = tool_of(name, text, exercises)
+    if tool is None:
+        return script_without_practice(text, exercises)
+    return "\n" * text.count("\n"), practices(text, exercises) if tool == "drill" else ()
 
 
 @lru_cache(maxsize=10_000)

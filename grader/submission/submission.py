@@ -2,14 +2,16 @@
 
 import hashlib
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.observe.wording import with_particle
 from grader.submission.cells import MAX_CODE_CHARS
 from grader.submission.decoding import MAX_FILE_BYTES, ReadError, display_name, escaped, shown_name
 from grader.submission.file import SourceFile, read_source
-from grader.submission.names import LISTED, natural, short, unique
+from grader.submission.names import LISTED, listed, natural, short, unique
+from grader.submission.practice import Practice, is_unwritten
 from grader.submission.search import SUFFIXES, Found, Unreadable
 
 MAX_STUDENT_CHARS = 5 * MAX_CODE_CHARS
@@ -108,7 +110,29 @@ def read_files(
             files.append(source)
             budget -= source.size
     unreadable = tuple(Unreadable(short(u.name), u.message) for u in found.unreadable)
-    return Submission(student, tuple(files), unreadable, tuple(found.notes()))
+    notes = (*found.notes(), *_practised_only(files, exercise_names))
+    return Submission(student, tuple(files), unreadable, notes)
+
+
+def _practised_only(files: Sequence[SourceFile], exercise_names: Collection[str]) -> Iterator[str]:
+    """A Korean line on each exercise that was written in a drill and nowhere else."""
+    for name in exercise_names:
+        places = [_where(file, p) for file in files for p in file.practice if p.exercise == name]
+        if places and all(_leaves_unwritten(file, name) for file in files):
+            yield (
+                f"{with_particle(f'`{name}`', '은/는')} 드릴에만 쓰여 있어요: {listed(places)}. "
+                "드릴에 쓴 것은 답으로 세지 않아요. 답이라면 그 코드를 연습 셀에 옮겨 주세요."
+            )
+
+
+def _leaves_unwritten(file: SourceFile, name: str) -> bool:
+    return not file.tries_to_define(name) or (name in file.defines and is_unwritten(file.text, name))
+
+
+def _where(file: SourceFile, practice: Practice) -> str:
+    if practice.cell is None:
+        return f"{file.name} {practice.line}번째 줄"
+    return f"{file.name} 셀 {practice.cell}"
 
 
 def _size(file: Path) -> int:

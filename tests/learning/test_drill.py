@@ -6,15 +6,21 @@ import json
 import os
 import re
 import sys
+import textwrap
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 from grader.cli.main import run
 from grader.course_files import load_course
 from grader.learning import drill as drilling
+from grader.learning import kept_answers
 from grader.learning.best_times import BestTimes
+from grader.learning.progress import Progress
 
 WITHOUT_CLEARING = """\
 loss = loss_fn(model(xb), yb)
@@ -80,6 +86,7 @@ def test_a_blank_is_a_file_to_fill_in(name: str, tmp_path: Path, capsys: pytest.
     (_, definition) = ast.parse(file.read_text(encoding="utf-8")).body
     assert isinstance(definition, ast.FunctionDef)
     assert definition.name == name
+    assert "답으로 세지 않아요" in file.read_text(encoding="utf-8")
     assert len(definition.body) == 2, "a docstring and `raise NotImplementedError`"
     capsys.readouterr()
     file.write_text("mine", encoding="utf-8")
@@ -157,7 +164,7 @@ def test_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     exec("def train_step(model, opt, loss_fn, xb, yb):\n    pass\n", names)
     assert "시계가 아직" in drilling.drill(names["train_step"]).text  # type: ignore[arg-type]
     begun = drilling.drill()
-    assert "def train_step(" in begun.text
+    assert "def train_step_drill(" in begun.text
     assert "raise NotImplementedError" in begun.html
     wrong = drilling.drill(names["train_step"])  # type: ignore[arg-type]
     assert not wrong.passed
@@ -170,3 +177,105 @@ def test_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     assert right.passed
     assert re.search(r"^1분 \d+\.\d초 걸렸어요. 첫 기록", right.text)
     assert drilling.drill("no_such").text.startswith("'no_such'라는 연습 문제는 없어요")
+
+
+# ---- the learner's own function beside it ----------------------------------------------------------------
+
+ANSWER = "def train_step(model, opt, loss_fn, xb, yb):\n    return 'the answer'\n"
+OLD_DRILL = "import torch\n\n\ndef train_step(model, opt, loss_fn, xb, yb):\n    pass\n\n\n{}"
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    """A kernel in which the lesson's first cell has run."""
+    InteractiveShell.clear_instance()
+    kernel = InteractiveShell.instance()
+    kernel.history_manager.enabled = False
+    kept_answers.keep_answers()
+    ran(kernel, "from grader import check, clinic, drill")
+    yield kernel
+    InteractiveShell.clear_instance()
+
+
+def ran(kernel: InteractiveShell, source: str) -> Any:
+    result = kernel.run_cell(source, store_history=True)
+    assert result.success, result.error_in_exec
+    return result.result
+
+
+def test_a_drill_has_a_function_of_its_own(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells: list[str] = []
+    monkeypatch.setattr(drilling, "new_cell", cells.append)
+    ran(shell, ANSWER)
+    ran(shell, "drill()")
+    (text,) = cells
+    assert text.endswith("\n\n\ndrill(train_step_drill)")
+    body = textwrap.indent(CLEARING_AT_THE_END, "    ")
+    done = ran(shell, re.sub(r"    # 여기에.*\n    raise NotImplementedError\n", lambda _: body, text))
+    assert done.passed
+    assert "첫 기록" in done.text
+    assert ran(shell, "train_step(1, 2, 3, 4, 5)") == "the answer"
+    assert not Progress.load().passed, "the exercise has not been answered"
+
+
+@pytest.mark.parametrize(
+    "call", ["drill(train_step)", "clinic(train_step)", "check(train_step)\ndrill(train_step)"]
+)
+def test_an_old_drill_cell_leaves_the_answer(shell: InteractiveShell, call: str) -> None:
+    """It defines the function under the exercise's own name. Once it has run, that is the learner's own again."""
+    ran(shell, ANSWER)
+    ran(shell, OLD_DRILL.format(call))
+    assert ran(shell, "train_step(1, 2, 3, 4, 5)") == "the answer"
+
+
+def test_an_old_drill_cell_is_still_a_drill(shell: InteractiveShell) -> None:
+    ran(shell, "drill()")
+    right = drilling.with_body(load_course().exercise("train_step"), CLEARING_AT_THE_END)
+    assert ran(shell, f"{right}\n\ndrill(train_step)").passed
+    assert "답으로 세지 않아요" in ran(shell, "check(train_step)").text
+    assert not Progress.load().passed
+
+
+def test_an_answer_that_drills_itself_can_be_changed(shell: InteractiveShell) -> None:
+    """To run the cell again must not bring its first version back."""
+    for value in (1, 2):
+        ran(shell, OLD_DRILL.replace("pass", f"return {value}").format("drill(train_step)"))
+        assert ran(shell, "train_step(1, 2, 3, 4, 5)") == value
+    ran(shell, ANSWER)
+    cell = OLD_DRILL.format("drill(train_step)")
+    shell.run_cell(cell, store_history=True, cell_id="exercise-train_step")
+    assert ran(shell, "train_step(1, 2, 3, 4, 5)") is None, "the lesson's own cell holds an answer"
+
+
+def test_a_drill_that_failed_leaves_the_answer_too(shell: InteractiveShell) -> None:
+    ran(shell, ANSWER)
+    shell.run_cell(OLD_DRILL.format("1 / 0\ndrill(train_step)"), store_history=True)
+    assert ran(shell, "train_step(1, 2, 3, 4, 5)") == "the answer"
+
+
+@pytest.mark.parametrize("name", ["train_step", "train_step_drill", "train_step_clinic"])
+def test_check_counts_no_drill(shell: InteractiveShell, name: str) -> None:
+    tool = "clinic" if name.endswith("clinic") else "drill"
+    right = drilling.with_body(load_course().exercise("train_step"), CLEARING_AT_THE_END)
+    cell = right.replace("def train_step(", f"def {name}(")
+    shown = ran(shell, f"{cell}\n\n{tool}({name})\ncheck({name})")
+    assert not shown.passed
+    assert "답으로 세지 않아요" in shown.text
+    assert not Progress.load().passed
+
+
+def test_an_answer_that_leans_on_a_drills_import_is_told(shell: InteractiveShell) -> None:
+    """When it is graded, the drill is not there."""
+    ran(shell, "import math\n\n\ndef train_step_drill():\n    pass\n\n\ndrill(train_step_drill)")
+    shown = ran(shell, ANSWER.replace("return", "math.pi\n    return") + "\n\ncheck(train_step)")
+    assert "`math`" in shown.text
+
+
+@pytest.mark.parametrize("answer", ["", "def train_step(*_):\n    raise NotImplementedError\n"])
+def test_a_file_with_its_answer_in_a_drill_cell_is_told(
+    answer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "hw.py").write_text(f"# %%\n{answer}# %%\n{OLD_DRILL.format('drill(train_step)')}\n")
+    assert run(["check", str(tmp_path / "hw.py")]) != 0
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "`train_step`은 드릴에만 쓰여 있어요" in said

@@ -50,6 +50,15 @@ def test_each_cell_goes_its_own_way() -> None:
     assert (found.kept, found.renewed, found.behind) == (2, 1, ("try",))
 
 
+def test_many_drills_do_not_make_it_another_notebook() -> None:
+    """The front end gives their cells ids that the course does not know."""
+    drills = [cell(f"drill{n}", "def add():\n    pass\n\n\ndrill(add)") for n in range(5)]
+    mine = edition(TEXT, TRY, ANSWER, *drills)
+    assert can_merge(mine, FIRST)
+    cells, _ = merged(mine, FIRST)
+    assert [name for name, _ in cells] == ["text", "try", "answer", *(d.id for d in drills)]
+
+
 def test_outputs_and_new_tags_come_along() -> None:
     mine = edition(TEXT, TRY, ANSWER)
     mine.cells[1].outputs = [nbformat.v4.new_output("stream", text="1")]

@@ -83,7 +83,7 @@ def test_a_late_mark_of_the_system_costs_what_the_policy_says(tmp_path: Path) ->
         ("2026-03-26T12:00:00", "B", 15),  # a day late, at 25 % a day
         ("2026-04-01T12:00:00", "A", 12),  # at most 40 %
         ("2026-05-01T12:00:00", "A", 0),
-        ("no time", "A", 20),
+        ("2026-03-22 0:00", "A", 16),  # as spreadsheets write it
     ],
 )
 def test_lateness_by_deadline_and_section(at: str, section: str, score: float, tmp_path: Path) -> None:
@@ -101,6 +101,22 @@ per_day = 25
     one = graded.student("s", (4, 6, 10), Person("1", "s", section), at=at)
     result = replace(graded.a_class(), submissions=(one,))
     assert mark(result, rules(tmp_path, policy)).score == score
+
+
+@pytest.mark.parametrize(
+    "at", ["no time", "3/22/2026 0:30", "2026-13-40 00:00", "Friday, 20 March 2026, 11:50 PM"]
+)
+def test_a_time_that_cannot_be_read_is_not_taken_for_in_time(at: str, tmp_path: Path) -> None:
+    one = graded.student("s", (4, 6, 10), Person("20240001", "s", "A"), at=at)
+    result = replace(graded.a_class(), submissions=(one,))
+    policy = "[late]\ndeadline = 2026-03-20T23:59:00\nper_day = 10\n"
+    with pytest.raises(HanstepError) as error:
+        marked(result, rules(tmp_path, policy), graded.KNOWN)
+    said = str(error.value)
+    assert at in said
+    assert "20240001" in said
+    assert "2026-03-20 23:50" in said, "it says what to write"
+    assert marked(result, rules(tmp_path, ""), graded.KNOWN), "without a deadline it tells nothing"
 
 
 def test_marks_by_hand_come_with_their_reason(tmp_path: Path) -> None:
