@@ -18,7 +18,8 @@ os.environ.setdefault("MPLBACKEND", "agg")
 if os.environ.get("HANSTEP_FAKE_CUDA") == "1":
     from tests import fake_device
 
-    fake_device.install(share_random=True)
+    if not fake_device.missing():
+        fake_device.install(share_random=True)
 
 # `pytest --hypothesis-profile=ci`, as .ci/run does. No deadlines: the machine may be busy.
 settings.register_profile("dev", max_examples=20, deadline=None)
@@ -110,7 +111,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def _no_cuda() -> str:
     import torch
 
-    return "" if torch.cuda.is_available() else "no GPU here"
+    from tests import fake_device
+
+    if torch.cuda.is_available():
+        return ""
+    pretend = os.environ.get("HANSTEP_FAKE_CUDA") == "1"
+    return (pretend and fake_device.missing()) or "no GPU here"
 
 
 def _no_sandbox() -> str:

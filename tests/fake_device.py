@@ -184,6 +184,12 @@ class FakeCuda(torch.Tensor):
             raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() first.")
         return self.detach().cpu().numpy()
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return self.numpy()
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item() if self.dim() == 0 else repr(self), spec)
+
     def __repr__(self, **_: Any) -> str:
         return repr(self.raw)[:-1] + ", device='cuda:0')"
 

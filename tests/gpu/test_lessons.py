@@ -1,0 +1,24 @@
+"""Lessons on a GPU machine: their cells take the GPU where there is one."""
+
+import nbformat
+import pytest
+
+from grader.authoring import build as building
+from grader.authoring.execute import execute
+from grader.course import Lesson
+from grader.course_files import load_course
+from tests import fake_device
+from tests.gpu.processes import PRETENDED
+
+pytestmark = [pytest.mark.cuda, pytest.mark.notebook]
+
+LESSONS = [pytest.param(lesson, id=lesson.name) for lesson in load_course().lessons]
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_the_solution_runs_on_a_gpu(lesson: Lesson) -> None:
+    """Raises at the first error; claims are asserts in the notebook."""
+    notebook = building.solution_notebook(lesson)
+    if PRETENDED:
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(fake_device.code_that_installs()))
+    execute(notebook)
