@@ -232,6 +232,10 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any], *, factory: bool = False)
         result = func(*args_, **kwargs_)
     if target != CUDA:
         return result
+    for schema, value in zip(func._schema.arguments, args, strict=False):
+        # Of a list, torch's own kernels for foreign devices do not tell autograd that it was written to.
+        if isinstance(value, (list, tuple)) and schema.alias_info is not None and schema.alias_info.is_write:
+            torch.autograd.graph.increment_version([one for one in value if isinstance(one, FakeCuda)])
     known = {id(value.raw): value for value in here}
 
     def placed(value: torch.Tensor) -> FakeCuda:
