@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from grader.removal import remove_tree, temporary_folder
 
+from grader.removal import remove_tree, temporary_folder
 from tests.intake.hostile import deep_folder
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="paths that long exist there only")

@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from grader.removal import remove_tree
 
 from grader.intake.receive import Received, receive
 from grader.intake.roster import read_roster
+from grader.removal import remove_tree
 from tests.intake import downloads, hostile
 from tests.places import ROOT
 
@@ -117,19 +117,25 @@ def test_what_a_class_archive_cannot_give_is_said_of_whom_it_belongs_to(wrapper:
     assert "겹보다 깊어요" in said_of_the_bad_one(received(path, tmp_path))
 
 
-def test_one_student_does_not_use_up_the_whole_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("names", "content", "what"),
+    [
+        ([f"{number}.py" for number in range(30)], b"#" * (19 * 2**20), "MB"),
+        ([f"{number}.txt" for number in range(21_000)], b"", "너무 많아요"),
+    ],
+    ids=["bytes", "entries"],
+)
+def test_one_student_does_not_use_up_the_whole_class(
+    names: list[str], content: bytes, what: str, tmp_path: Path
+) -> None:
     """In the archive of a class each has a share of bytes and of entries."""
     path = tmp_path / "submissions.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for number in range(30):
-            archive.writestr(f"나쁜이_20009_assignsubmission_file/{number}.py", b"#" * (19 * 2**20))
-        for number in range(21_000):
-            archive.writestr(f"나쁜이_20009_assignsubmission_file/{number}.txt", b"")
+        for name in names:
+            archive.writestr(f"나쁜이_20009_assignsubmission_file/{name}", content)
         archive.writestr("김하늘_20001_assignsubmission_file/hw.py", HONEST)
         archive.writestr("이서준_20002_assignsubmission_file/hw.py", HONEST)
-    said = said_of_the_bad_one(received(path, tmp_path))
-    assert "MB" in said
-    assert "너무 많아요" in said
+    assert what in said_of_the_bad_one(received(path, tmp_path))
 
 
 # ---- the whole way -------------------------------------------------------------------------------
