@@ -40,8 +40,8 @@ _START = "import sys; sys.path.insert(0, sys.argv[2]); from grader.intake.apart 
 class Bounds:
     """How long one call may take."""
 
-    cpu_seconds: int = 20
-    seconds: float = 45.0
+    cpu_seconds: int = 25
+    seconds: float = 50.0
     """By the clock on the wall: the child may have to wait for a disk."""
 
 

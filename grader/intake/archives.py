@@ -79,6 +79,16 @@ class Unpacked:
         """What was left out, each thing once."""
         return tuple(self._unreadable)
 
+    @property
+    def said(self) -> int:
+        """How many things were left out."""
+        return len(self._unreadable)
+
+    @property
+    def last(self) -> Unreadable:
+        """What was left out last."""
+        return next(reversed(self._unreadable))
+
     def refuse(self, name: str, message: str) -> None:
         """Say once that something could not be read."""
         self._unreadable[Unreadable(short(name), message)] = None

@@ -62,7 +62,7 @@ def _unpack(
     for item in found:
         key = item.parts[: levels + 1]
         share = shares.setdefault(key, Unpacked(Limits(MAX_STUDENT_BYTES)))
-        told, broken = len(share.unreadable), len(share.broken)
+        told, broken = share.said, len(share.broken)
         if entries[key] > MAX_ENTRIES or limits.entries_left <= 0:
             share.refuse("/".join((name, *key)), TOO_MANY)
         else:
@@ -70,8 +70,8 @@ def _unpack(
             before = share.limits.bytes_left = min(share.limits.bytes_left, limits.bytes_left)
             share.take(opened, item, into, name, _OF_A_CLASS)
             limits.bytes_left -= before - share.limits.bytes_left
-        if len(share.unreadable) > told and len(share.broken) == broken and len(item.parts) > len(key):
-            _mark(into.joinpath(*key), share.unreadable[-1].message, done.broken)
+        if share.said > told and len(share.broken) == broken and len(item.parts) > len(key):
+            _mark(into.joinpath(*key), share.last.message, done.broken)
     for share in shares.values():
         done.broken.update(share.broken)
         done.refused.extend(share.unreadable)

@@ -1,7 +1,7 @@
 """Where uploads are received, in a child process: what cannot be read is said of its student and costs no other."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -26,7 +26,8 @@ class Desk:
 
     def __init__(self) -> None:
         self._apart = Apart()
-        self._broken: Mapping[Path, str] = {}
+        self._broken: dict[Path, dict[Path, str]] = {}
+        """Below each file and folder of a class' archive what is not whole, itself too."""
 
     def __enter__(self) -> Self:
         return self
@@ -49,7 +50,11 @@ class Desk:
             raise IntakeError(
                 f"압축 파일을 풀지 못했어요: {archive}. {ended.what} 풀어서 폴더를 알려 주세요."
             ) from ended
-        self._broken = found.broken
+        for at, message in found.broken.items():
+            for above in (at, *at.parents):
+                if above == into:
+                    break
+                self._broken.setdefault(above, {})[at] = message
         if not any(into.iterdir()):
             reason = f" {found.refused[0].message}" if found.refused else ""
             raise IntakeError(
@@ -83,8 +88,4 @@ class Desk:
 
     def _broken_in(self, paths: Sequence[Path]) -> dict[Path, str]:
         """What is known to be broken of these files and folders."""
-        return {
-            at: message
-            for at, message in self._broken.items()
-            if any(at == path or at.is_relative_to(path) for path in paths)
-        }
+        return {at: message for path in paths for at, message in self._broken.get(path, {}).items()}
