@@ -78,12 +78,8 @@ def _read(made: classes.Made) -> str:
     except HanstepError:
         roster = None
     received = receive(made.source, roster, tuple(course.exercises))
-    if made.whole:
-        honest = [s for s in received.submissions if s.source_for("zero_gradients") and not s.unreadable]
-        known = [f"{s.student} {received.people[s.student].name if s.student in received.people else ''}"
-                 for s in honest]  # fmt: skip
-        if not classes.found_twice(known):
-            raise Finding(f"an honest student was not read: {[s.student for s in received.submissions]}")
+    if made.whole and not classes.all_honest_are_whole(received.submissions):
+        raise Finding(f"an honest student was not read: {[s.student for s in received.submissions]}")
     if rules is None:
         return f"read ({refused})"
     exercise = course.exercise("zero_gradients")

@@ -9,12 +9,15 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
+from grader.submission.submission import Submission
 from tests.fuzz import mutations
 from tests.intake.hostile import deep_folder
 from tests.places import ROOT
 
 HONEST = b"def zero_gradients(model):\n    for p in model.parameters():\n        p.grad = None\n"
 NAMES = ("김하늘", "이서준")
+_MARK = "HONEST = {}\n"
+"""Stands in the program of each honest student, whatever a broken roster calls them."""
 ROSTER = "학번,이름,분반,github,제출 시각\n" + "".join(
     f"2024000{n},{name},A,login{n},2026-03-2{n}T10:00:00\n"
     for n, name in enumerate((*NAMES, "박지우", "최수아"))
@@ -88,7 +91,10 @@ def _name(form: str, name: str, number: int) -> str:
 
 
 def _honest(form: str) -> dict[str, bytes]:
-    files = {_file(form, name, number, "hw.py"): HONEST for number, name in enumerate(NAMES)}
+    files = {
+        _file(form, name, number, "hw.py"): HONEST + _MARK.format(number).encode()
+        for number, name in enumerate(NAMES)
+    }
     if form == "gradescope":
         people = [f"submission_{n}:\n  :submitters:\n  - :name: {name}\n    :sid: '2024000{n}'\n"
                   for n, name in enumerate((*NAMES, *(f"나쁜이{n}" for n in range(4))))]  # fmt: skip
@@ -141,14 +147,10 @@ def _packed(random: Random, path: Path, files: Mapping[str, bytes]) -> bool:
     return whole
 
 
-def found_twice(names: Sequence[str]) -> bool:
-    """Whether both honest students are among these: Gradescope and GitHub know them by what else they are called."""
-    return (
-        len(
-            [n for n in names if any(name in n for name in NAMES) or n.strip().endswith(("login0", "login1"))]
-        )
-        >= 2
-    )
+def all_honest_are_whole(submissions: Sequence[Submission]) -> bool:
+    """Whether every honest student is among these, with all that they handed in and nothing else."""
+    whole = [s.files[0].text for s in submissions if len(s.files) == 1 and not s.unreadable]
+    return all(any(_MARK.format(number) in text for text in whole) for number in range(len(NAMES)))
 
 
 def entries(folder: Path) -> list[str]:
