@@ -27,6 +27,8 @@ from grader.errors import HanstepError
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
+_LIMITS = os.name == "posix"
+"""Whether a child can be limited here."""
 MEMORY_BYTES = 2 * 2**30
 """Of addresses; the largest notebook that is read takes a fifth of it."""
 _FILE_BYTES = 2**29
@@ -101,7 +103,7 @@ class Apart:
         raise Ended(_message(answer[0], answer[1]))
 
     def _answer(self, function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[str, Any]:
-        if os.name != "posix":
+        if not _LIMITS:
             return _called(function, args, kwargs)
         if self._connection is None:
             self._begin()
@@ -117,12 +119,15 @@ class Apart:
         return answer
 
     def _how_it_died(self) -> tuple[str, Any]:
+        code = self._exit_code()
+        return ("time", None) if code == -signal.SIGXCPU else ("died", code)
+
+    def _exit_code(self) -> int | None:
+        """Of a child that has closed its end; its death may be seen a moment later."""
         assert self._process is not None
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
-        if self._process.returncode == -signal.SIGXCPU:
-            return "time", None
-        return "died", self._process.returncode
+        return self._process.returncode
 
     def _begin(self) -> None:
         from multiprocessing import Pipe
@@ -147,7 +152,7 @@ class Apart:
                 return
         except (OSError, EOFError):
             pass
-        code = self._process.poll()
+        code = self._exit_code()
         self.end()
         raise CannotRead(
             f"제출물을 읽는 프로세스를 시작하지 못했어요 (종료 코드 {code}). "

@@ -142,7 +142,7 @@ class Unpacked:
                 self._write(opened, item.info, self.free(target), name, MAX_FILE_BYTES)
             else:
                 self.free(target).touch(exist_ok=False)
-        except (OSError, ValueError) as error:
+        except Exception as error:
             self.refuse(name, f"풀 수 없어요({why_not(error)}). 이름을 짧게 바꿔 주세요.")
 
     def _nested(
@@ -201,7 +201,8 @@ def _blocks(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
 def opened_archive(archive: Path, most: int) -> Iterator[zipfile.ZipFile | None]:
     """The archive, or None where its directory has more bytes than `most`."""
     with archive.open("rb") as file:
-        end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # where ZipFile reads it, before it does
+        # Read as ZipFile reads it, before it does; where Python has no such function, memory is the limit.
+        end = getattr(zipfile, "_EndRecData", lambda _: None)(file)
         if end and end[_DIRECTORY_BYTES] > most:
             yield None
             return

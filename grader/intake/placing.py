@@ -67,7 +67,7 @@ def _place(source: Path, target: Path, unpacked: Unpacked, name: str, depth: int
             unpacked.refuse(name, "보통 파일이 아니에요(파이프, 장치). 파일 자체를 내 주세요.")
         else:
             target.touch(exist_ok=False)
-    except (OSError, ValueError) as error:
+    except Exception as error:
         unpacked.refuse(name, f"열 수 없어요({why_not(error)}). 파일을 다시 받아 주세요.")
 
 

@@ -83,6 +83,17 @@ def test_what_is_the_machines_or_can_be_mended_is_raised() -> None:
             child.call(apart_calls.complains)
 
 
+def test_without_limits_the_function_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Windows; what it raises is told in the same way."""
+    monkeypatch.setattr(apart, "_LIMITS", False)
+    with Apart() as child:
+        assert child.call(apart_calls.pid) == os.getpid()
+        with pytest.raises(Ended, match="RecursionError"):
+            child.call(apart_calls.recurses)
+        with pytest.raises(CommandError, match="고칠 수"):
+            child.call(apart_calls.complains)
+
+
 def test_a_child_that_does_not_start_ends_the_run_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a whole class would be unreadable, in silence."""
     monkeypatch.setattr(apart, "_START", "raise SystemExit(7)")
