@@ -3,6 +3,7 @@
 This process does neither: it is ready at once, because it does not import torch.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable, Collection, Generator
 from contextlib import closing
@@ -11,6 +12,7 @@ from dataclasses import replace
 from grader.classroom.outcomes import Outcomes
 from grader.classroom.run import GradingRun
 from grader.classroom.workers import results_here
+from grader.errors import HanstepError
 from grader.feedback import SubmissionResult
 from grader.sandbox.sandbox import Outcome, Sandbox
 from grader.submission.submission import Submission
@@ -61,17 +63,27 @@ def _imported(submissions: Collection[Submission]) -> tuple[str, ...]:
 
 
 def _grade(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
-    """What a worker does; it has imported what that needs while its sandbox warmed up."""
+    """What a worker does; it has imported what that needs while its sandbox warmed up.
+
+    An error that nobody foresaw costs the submission that met it: else the class would end there at each try.
+    """
     from grader.classroom.one_submission import grade_of_class
 
-    return grade_of_class(run, submission, sandbox)
+    try:
+        return grade_of_class(run, submission, sandbox)
+    except (HanstepError, OSError, EOFError, MemoryError):  # the course's or the machine's, and no student's
+        raise
+    except Exception as error:
+        logging.getLogger(__name__).exception("grading %s", submission.student)
+        return _lost(run, submission, f"채점하다가 오류가 났어요: {type(error).__name__}")
 
 
-def _lost(run: GradingRun, submission: Submission) -> SubmissionResult:
-    """The result of a submission of which two workers died: every exercise in it crashed."""
+def _lost(
+    run: GradingRun, submission: Submission, detail: str = "채점하던 프로세스가 두 번 죽었어요"
+) -> SubmissionResult:
+    """The result of a submission that could not be graded: every exercise in it crashed."""
     from grader.classroom.one_submission import assess_submission
 
     found = [e.name for e in run.exercises if submission.source_for(e.name) is not None]
-    detail = "채점하던 프로세스가 두 번 죽었어요"
     outcomes: Outcomes = {name: Outcome(name, "crashed", None, 0.0, detail) for name in found}
     return assess_submission(run, submission, outcomes)

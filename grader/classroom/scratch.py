@@ -7,13 +7,14 @@
 import functools
 import os
 import re
-import shutil
 import stat
 import tempfile
 import time
 from contextlib import suppress
 from multiprocessing.util import Finalize
 from pathlib import Path
+
+from grader.removal import remove_tree
 
 _LOCKED, _UNLOCKED = "hanstep.", "hanstep-"
 _NAME = re.compile(r"hanstep[.-][a-z0-9_]{8}")
@@ -42,13 +43,7 @@ def own_temporary_folder() -> Path:
     folder = tempfile.mkdtemp(prefix=_LOCKED, dir=base)
     _locked(os.open(folder, os.O_RDONLY))  # until the process ends
     os.environ["TMPDIR"] = tempfile.tempdir = folder
-    Finalize(
-        None,
-        shutil.rmtree,
-        args=(folder,),
-        kwargs={"ignore_errors": True},
-        exitpriority=_AFTER_MULTIPROCESSING,
-    )
+    Finalize(None, remove_tree, args=(folder,), exitpriority=_AFTER_MULTIPROCESSING)
     return Path(folder)
 
 
@@ -69,7 +64,7 @@ def _remove_if_left(folder: Path) -> None:
         old = age > _OLD_SECONDS[folder.name[: len(_LOCKED)]]
         ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
         if old and ours and _locked(opened):
-            shutil.rmtree(folder, ignore_errors=True)  # which follows no links
+            remove_tree(folder)
     finally:
         os.close(opened)
 

@@ -84,6 +84,7 @@ def grade(
         workers.get_ready()  # while this process reads what was handed in
     with uncollected():
         from grader.classroom.journal import Journal, refuse_inside
+        from grader.classroom.lock import alone_in
         from grader.classroom.run import GradingRun
         from grader.cli.marks import receive_class, tell_marks
         from grader.course_files import load_course
@@ -98,37 +99,38 @@ def grade(
     chosen_seed = _checked(sandbox, seed, package or ())
     lessons = tuple(course.lesson(key) for key in lesson or ())
     refuse_inside(out_dir, submissions)
-    received, rules = receive_class(
-        submissions, out_dir, {ROSTER: roster, POLICY: policy, OVERRIDES: override}, lessons, course
-    )
-    students = [submission.student for submission in received.submissions]
-    run = GradingRun(
-        course,
-        lessons or course.lessons,
-        chosen_seed,
-        chosen_device,
-        sandbox,
-        jobs or (_MOST_JOBS if ray not in (None, "local") else os.cpu_count() or 1),
-        added=tuple(package or ()),
-        each=each,
-        ray=ray,
-    )
-    walls = "none" if sandbox == "none" else "bwrap"
-    journal, run = Journal.open(
-        out_dir, run, walls, resume=resume, changed_only=changed_only, seed_given=seed is not None
-    )
-    with _told_how_to_go_on(_again(submissions, out_dir, run, lesson or ())):
-        todo = deque(submission for submission in received.submissions if not journal.has(submission))
-        received = replace(received, submissions=())  # their texts are let go as they are graded
-        _graded(run, todo, journal, len(students))
-        result = marked(enrolled(journal.result(students), received), rules, tuple(course.exercises))
-        write_report(out_dir, result, course)
-        journal.close()
-    out.print(class_table(result, width=out.width))
-    if unread := passed_over(submissions):
-        say(unread)
-    tell_marks(result)
-    say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")
+    with alone_in(out_dir, "끝나기를 기다리거나, --out으로 다른 폴더를 알려 주세요."):
+        received, rules = receive_class(
+            submissions, out_dir, {ROSTER: roster, POLICY: policy, OVERRIDES: override}, lessons, course
+        )
+        students = [submission.student for submission in received.submissions]
+        run = GradingRun(
+            course,
+            lessons or course.lessons,
+            chosen_seed,
+            chosen_device,
+            sandbox,
+            jobs or (_MOST_JOBS if ray not in (None, "local") else os.cpu_count() or 1),
+            added=tuple(package or ()),
+            each=each,
+            ray=ray,
+        )
+        walls = "none" if sandbox == "none" else "bwrap"
+        journal, run = Journal.open(
+            out_dir, run, walls, resume=resume, changed_only=changed_only, seed_given=seed is not None
+        )
+        with _told_how_to_go_on(_again(submissions, out_dir, run, lesson or ())):
+            todo = deque(submission for submission in received.submissions if not journal.has(submission))
+            received = replace(received, submissions=())  # their texts are let go as they are graded
+            _graded(run, todo, journal, len(students))
+            result = marked(enrolled(journal.result(students), received), rules, tuple(course.exercises))
+            write_report(out_dir, result, course)
+            journal.close()
+        out.print(class_table(result, width=out.width))
+        if unread := passed_over(submissions):
+            say(unread)
+        tell_marks(result)
+        say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")
 
 
 def _checked(sandbox: str, seed: int | None, packages: Sequence[str]) -> int:

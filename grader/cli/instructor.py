@@ -28,6 +28,7 @@ def mark(
     override: Annotated[Path | None, typer.Option(help="직접 준 점수(overrides.csv)")] = None,
 ) -> None:
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
+    from grader.classroom.lock import alone_in
     from grader.cli.marks import read_rules, tell_kept, tell_marks
     from grader.course_files import load_course
     from grader.marks.kept import OVERRIDES, POLICY, chosen, keep
@@ -35,13 +36,15 @@ def mark(
     from grader.report.gradebook import write_report
 
     course = load_course()
-    result = _read_result(report)
-    given = {POLICY: policy, OVERRIDES: override}
-    used = chosen(report, given)
-    tell_kept(given, used)
-    result = marked(result, read_rules(used[POLICY], used[OVERRIDES]), tuple(course.exercises))
-    write_report(report, result, course)
-    keep(report, used)
+    _read_result(report)  # before a folder is locked that has none
+    with alone_in(report, "끝난 다음 다시 실행해 주세요."):
+        result = _read_result(report)
+        given = {POLICY: policy, OVERRIDES: override}
+        used = chosen(report, given)
+        tell_kept(given, used)
+        result = marked(result, read_rules(used[POLICY], used[OVERRIDES]), tuple(course.exercises))
+        write_report(report, result, course)
+        keep(report, used)
     tell_marks(result)
     say(f"결과: {report / 'index.html'}")
 

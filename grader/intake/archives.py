@@ -2,42 +2,66 @@
 
 import os
 import re
-import shutil
 import stat
 import zipfile
-import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
+from grader.intake.apart import is_of_the_machine
 from grader.intake.handover import is_nobodys
 from grader.submission.decoding import MAX_FILE_BYTES, display_name
-from grader.submission.search import MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
+from grader.submission.names import short
+from grader.submission.search import MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
 from grader.submission.submission import MAX_STUDENT_BYTES
 
 MAX_ARCHIVE_BYTES = 100 * 2**20
 """Largest archive within an archive."""
 MAX_NESTED = 3
 """Archives within archives of one student."""
-MAX_CLASS_ENTRIES = 400_000
-MAX_CLASS_BYTES = 16 * 2**30
+MAX_DIRECTORY_BYTES = 16 * 2**20
+"""Largest directory of an archive: what is read, and kept in memory, before anything can be counted."""
+TOO_MANY = "압축 파일에 든 것이 너무 많아요. 낼 파일만 압축해 주세요."
 _ABOUT = ("submission_metadata.yml",)
 """What a system says about a class."""
 _BLOCK = 2**20
+_DIRECTORY_BYTES = 5  # place in what zipfile reads of an archive's end
 _DRIVE = re.compile("[A-Za-z]:")
 _TOO_LARGE = "풀면 {:.0f} MB가 넘어서 읽지 않았어요. 출력을 지우고 낼 파일만 내 주세요."
 
 
 @dataclass
 class Limits:
-    """What may still be written and looked at for one student, or for a class."""
+    """What may still be written and looked at for one student."""
 
     bytes_left: int = MAX_STUDENT_BYTES
     entries_left: int = MAX_ENTRIES
 
-    @classmethod
-    def of_class(cls) -> "Limits":
-        """For the archive that holds a whole class."""
-        return cls(MAX_CLASS_BYTES, MAX_CLASS_ENTRIES)
+
+class _Broken(Exception):
+    """What an archive holds cannot be decoded."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something in an archive that may be written."""
+
+    info: zipfile.ZipInfo
+    shown: str
+    parts: tuple[str, ...]
+
+    @property
+    def refused(self) -> str:
+        """Korean: why nothing is made of it; empty where something may be."""
+        if self.shown.startswith(("/", "\\")) or ".." in self.parts or _DRIVE.match(self.parts[0]):
+            return "폴더 밖으로 나가는 경로라서 풀지 않았어요. 파일만 다시 압축해 주세요."
+        if len(self.parts) - 1 > MAX_DEPTH:
+            return f"폴더가 {MAX_DEPTH}겹보다 깊어요. 나머지는 읽지 않았어요. 낼 파일만 다시 압축해 주세요."
+        if stat.S_ISLNK(self.info.external_attr >> 16):
+            return "링크라서 풀지 않았어요. 링크 대신 파일 자체를 압축해 주세요."
+        return ""
 
 
 @dataclass
@@ -45,67 +69,81 @@ class Unpacked:
     """What unpacking wrote and what it left out."""
 
     limits: Limits = field(default_factory=Limits)
-    unreadable: list[Unreadable] = field(default_factory=list)
     broken: dict[Path, str] = field(default_factory=dict)
-    """Files that stand where an archive held something broken, and what is to be said of them."""
+    """Files that stand where an archive held something broken, folders that lack something, and what is to be said."""
+    _unreadable: dict[Unreadable, None] = field(default_factory=dict)
+    _numbers: dict[Path, Iterator[int]] = field(default_factory=dict)
+
+    @property
+    def unreadable(self) -> tuple[Unreadable, ...]:
+        """What was left out, each thing once."""
+        return tuple(self._unreadable)
+
+    @property
+    def said(self) -> int:
+        """How many things were left out."""
+        return len(self._unreadable)
+
+    @property
+    def last(self) -> Unreadable:
+        """What was left out last."""
+        return next(reversed(self._unreadable))
 
     def refuse(self, name: str, message: str) -> None:
         """Say once that something could not be read."""
-        problem = Unreadable(name, message)
-        if problem not in self.unreadable:
-            self.unreadable.append(problem)
+        self._unreadable[Unreadable(short(name), message)] = None
+
+    def free(self, path: Path) -> Path:
+        """The path, numbered where something is there already. Each number is tried once: there can be thousands."""
+        candidate = path
+        while os.path.lexists(candidate):
+            number = next(self._numbers.setdefault(path, count(2)))
+            candidate = path.with_name(f"{path.stem} ({number}){path.suffix}")
+        return candidate
 
     def unpack(self, archive: Path, into: Path, name: str, *, nested: int = 0) -> None:
-        """Write what an archive holds below `into`. Never raises for what is in the archive: that is in `unreadable`.
+        """Write what an archive holds below `into`; what is wrong with it is in `unreadable`.
 
-        Of files that are not graded only the name is written, so that they are listed like any other.
+        Of files that are not graded only the name is written, so that they are listed like any other. An archive of
+        more entries than are left is refused as a whole.
+
+        Raises:
+            OSError: the machine is at fault.
         """
         try:
-            with zipfile.ZipFile(archive) as opened:
-                for info in opened.infolist():
-                    self.limits.entries_left -= 1
-                    if self.limits.entries_left < 0:
-                        self.refuse(name, "압축 파일에 든 것이 너무 많아요. 낼 파일만 압축해 주세요.")
-                        return
-                    self._take(opened, info, into, name, nested)
-        except (
-            zipfile.BadZipFile,
-            zipfile.LargeZipFile,
-            EOFError,
-            ValueError,
-            OSError,
-            NotImplementedError,
-        ) as error:
-            self.refuse(name, f"압축 파일을 열 수 없어요({type(error).__name__}). 다시 압축해서 내 주세요.")
+            with opened_archive(archive, MAX_DIRECTORY_BYTES) as opened:
+                found = None if opened is None else items(opened, nested)
+                if opened is None or found is None or len(found) > self.limits.entries_left:
+                    self.refuse(name, TOO_MANY)
+                    return
+                self.limits.entries_left -= len(found)
+                for item in found:
+                    self.take(opened, item, into, name, nested)
+        except Exception as error:  # each decoder has errors of its own
+            self.refuse(name, f"압축 파일을 열 수 없어요({why_not(error)}). 다시 압축해서 내 주세요.")
 
-    def _take(
-        self, opened: zipfile.ZipFile, info: zipfile.ZipInfo, into: Path, archive: str, nested: int
-    ) -> None:
-        shown = _shown(info)
-        parts = [part for part in shown.replace("\\", "/").split("/") if part not in ("", ".")]
-        if info.is_dir() or not parts or _left_out(parts, nested):
+    def take(self, opened: zipfile.ZipFile, item: Item, into: Path, archive: str, nested: int) -> None:
+        """Write one thing that an archive holds, or say why not.
+
+        Raises:
+            OSError: the machine is at fault.
+        """
+        name = f"{archive}/{item.shown}"
+        if refused := item.refused:
+            self.refuse(name, refused)
             return
-        name = f"{archive}/{shown}"
-        if shown.startswith(("/", "\\")) or ".." in parts or _DRIVE.match(parts[0]):
-            self.refuse(name, "폴더 밖으로 나가는 경로라서 풀지 않았어요. 파일만 다시 압축해 주세요.")
-            return
-        if stat.S_ISLNK(info.external_attr >> 16):
-            self.refuse(name, "링크라서 풀지 않았어요. 링크 대신 파일 자체를 압축해 주세요.")
-            return
-        lower = parts[-1].lower()
-        target = into.joinpath(*parts)
+        lower = item.parts[-1].lower()
+        target = into.joinpath(*item.parts)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             if lower.endswith(".zip"):
-                self._nested(opened, info, target, name, nested)
+                self._nested(opened, item.info, target, name, nested)
             elif lower.endswith(SUFFIXES) or (nested < 0 and lower in _ABOUT):
-                self._write(opened, info, _free(target), name, MAX_FILE_BYTES)
+                self._write(opened, item.info, self.free(target), name, MAX_FILE_BYTES)
             else:
-                _free(target).touch(exist_ok=False)
-        except OSError as error:
-            self.refuse(
-                name, f"풀 수 없어요({error.strerror or type(error).__name__}). 이름을 짧게 바꿔 주세요."
-            )
+                self.free(target).touch(exist_ok=False)
+        except Exception as error:
+            self.refuse(name, f"풀 수 없어요({why_not(error)}). 이름을 짧게 바꿔 주세요.")
 
     def _nested(
         self, opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, name: str, nested: int
@@ -113,9 +151,9 @@ class Unpacked:
         if nested >= MAX_NESTED:
             self.refuse(name, f"압축 파일이 {MAX_NESTED}겹보다 깊어요. 한 번만 압축해 주세요.")
             return
-        inner = _free(target)
+        inner = self.free(target)
         if self._write(opened, info, inner, name, MAX_ARCHIVE_BYTES) and nested >= 0:
-            folder = _free(target.with_suffix(""))
+            folder = self.free(target.with_suffix(""))
             folder.mkdir()
             self.unpack(inner, folder, name, nested=nested + 1)
             inner.unlink()
@@ -127,100 +165,66 @@ class Unpacked:
         allowed = min(most, self.limits.bytes_left)
         written = 0
         try:
-            with opened.open(info) as source, target.open("xb") as file:
-                while written <= allowed and (block := source.read(_BLOCK)):
+            with target.open("xb") as file:
+                for block in _blocks(opened, info):
                     file.write(block)
                     written += len(block)
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-            locked = isinstance(error, RuntimeError) and "password" in str(error)
-            message = f"{'암호가 걸려 있어요. 암호 없이' if locked else '내용이 깨졌어요.'} 다시 압축해서 내 주세요."
-            self.refuse(name, message)
-            target.write_bytes(b"")
-            self.broken[target] = message
+                    if written > allowed:
+                        break
+        except _Broken as error:
+            locked = isinstance(error.__cause__, RuntimeError) and "password" in str(error.__cause__)
+            what = "암호가 걸려 있어요. 암호 없이" if locked else "내용이 깨졌어요."
+            self._stands_broken(target, name, f"{what} 다시 압축해서 내 주세요.")
             return False
-        self.limits.bytes_left -= min(written, allowed)
+        finally:
+            self.limits.bytes_left -= min(written, allowed)
         if written > allowed:
-            target.write_bytes(b"")
-            self.broken[target] = _TOO_LARGE.format(allowed / 2**20)
-            self.refuse(
-                name,
-                f"풀면 {allowed / 2**20:.0f} MB가 넘어서 읽지 않았어요. 출력을 지우고 낼 파일만 내 주세요.",
-            )
+            self._stands_broken(target, name, _TOO_LARGE.format(allowed / 2**20))
         return written <= allowed
 
+    def _stands_broken(self, target: Path, name: str, message: str) -> None:
+        target.write_bytes(b"")
+        self.broken[target] = message
+        self.refuse(name, message)
 
-def place(source: Path, target: Path, unpacked: Unpacked, name: str) -> None:
-    """Put what somebody handed in at `target`: a folder's content, a file, or what an archive holds.
 
-    Links stay links: whether they lead outside is judged where they are read. Of what is not graded only the name is
-    put there.
-    """
-    lower = name.lower()
+def _blocks(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
     try:
-        kind = source.lstat().st_mode
-        if stat.S_ISDIR(kind):
-            target.mkdir(parents=True, exist_ok=True)
-            _place_folder(source, target, unpacked, name)
+        with opened.open(info) as source:
+            while block := source.read(_BLOCK):
+                yield block
+    except Exception as error:
+        raise _Broken from error
+
+
+@contextmanager
+def opened_archive(archive: Path, most: int) -> Iterator[zipfile.ZipFile | None]:
+    """The archive, or None where its directory has more bytes than `most`."""
+    with archive.open("rb") as file:
+        # Read as ZipFile reads it, before it does; where Python has no such function, memory is the limit.
+        end = getattr(zipfile, "_EndRecData", lambda _: None)(file)
+        if end and end[_DIRECTORY_BYTES] > most:
+            yield None
             return
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target = _free(target)
-        if stat.S_ISLNK(kind):
-            os.symlink(os.readlink(source), target)
-        elif source in unpacked.broken:
-            unpacked.refuse(name, unpacked.broken[source])
-        elif lower.endswith(".zip") and stat.S_ISREG(kind):
-            folder = _free(target.with_suffix(""))
-            folder.mkdir()
-            unpacked.unpack(source, folder, name)
-        elif lower.endswith(SUFFIXES) and stat.S_ISREG(kind):
-            _copy(source, target, unpacked, name)
-        elif lower.endswith(SUFFIXES):
-            unpacked.refuse(name, "보통 파일이 아니에요(파이프, 장치). 파일 자체를 내 주세요.")
-        else:
-            target.touch(exist_ok=False)
-    except OSError as error:
-        unpacked.refuse(
-            name, f"열 수 없어요({error.strerror or type(error).__name__}). 파일을 다시 받아 주세요."
-        )
+        with zipfile.ZipFile(file) as opened:
+            yield opened
 
 
-def _place_folder(source: Path, target: Path, unpacked: Unpacked, name: str) -> None:
-    with os.scandir(source) as listing:
-        for entry in sorted(listing, key=lambda e: e.name):
-            unpacked.limits.entries_left -= 1
-            if unpacked.limits.entries_left < 0:
-                unpacked.refuse(
-                    name or "./", f"파일과 폴더가 {MAX_ENTRIES:,}개 넘게 있어요. 낼 파일만 남겨 주세요."
-                )
-                return
-            if is_skipped(entry.name) and not entry.name.lower().endswith(SUFFIXES):
-                continue
-            inner = f"{name}/{display_name(entry.name)}".removeprefix("/")
-            place(Path(entry.path), target / entry.name, unpacked, inner)
+def items(opened: zipfile.ZipFile, nested: int) -> list[Item]:
+    """What an archive holds, without folders, what is hidden, and what programs make."""
+    found = []
+    for info in opened.infolist():
+        shown = _shown(info)
+        parts = tuple(part for part in shown.replace("\\", "/").split("/") if part not in ("", "."))
+        if parts and not info.is_dir() and not _left_out(parts, nested):
+            found.append(Item(info, shown, parts))
+    return found
 
 
-def _copy(source: Path, target: Path, unpacked: Unpacked, name: str) -> None:
-    size = source.lstat().st_size
-    if size > unpacked.limits.bytes_left:
-        unpacked.refuse(name, "앞의 파일들이 너무 커서 읽지 않았어요. 출력을 지우고 낼 파일만 내 주세요.")
-        return
-    unpacked.limits.bytes_left -= size
-    shutil.copyfile(source, target, follow_symlinks=False)
-
-
-def _left_out(parts: list[str], nested: int) -> bool:
+def _left_out(parts: tuple[str, ...], nested: int) -> bool:
     """Whether an entry is hidden, or no student's. In a class' own archive the first part may be a student's name."""
     hidden = map(is_skipped, parts[1:] if nested < 0 else parts)
     return ".." not in parts and (any(hidden) or is_nobodys(parts[0]))
-
-
-def _free(path: Path) -> Path:
-    """The path, numbered where something is there already."""
-    candidate, number = path, 1
-    while os.path.lexists(candidate):
-        number += 1
-        candidate = path.with_name(f"{path.stem} ({number}){path.suffix}")
-    return candidate
 
 
 def _shown(info: zipfile.ZipInfo) -> str:
@@ -231,3 +235,14 @@ def _shown(info: zipfile.ZipInfo) -> str:
         return display_name(os.fsdecode(info.orig_filename.encode("cp437")))
     except UnicodeEncodeError:
         return display_name(info.filename)
+
+
+def why_not(error: Exception) -> str:
+    """An error in few words.
+
+    Raises:
+        OSError: this one, where the machine is at fault.
+    """
+    if is_of_the_machine(error):
+        raise error
+    return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__

@@ -3,6 +3,7 @@
 Nothing of git is run here: what a repository's own settings say could be run with it.
 """
 
+import os
 from itertools import takewhile
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
     clones = [
         entry
         for entry in found
-        if entry.is_folder and (entry.name.startswith(homework) or (entry.path / ".git").exists())
+        if entry.is_folder and (entry.name.startswith(homework) or os.path.exists(entry.path / ".git"))
     ]
     if not mostly(len(clones), found):
         return []

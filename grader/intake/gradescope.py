@@ -11,6 +11,8 @@ from grader.report.plain_text import one_line
 from grader.submission.decoding import ReadError, read_text
 
 _METADATA = "submission_metadata.yml"
+_LONGEST_NUMBER = 600
+"""Bits: some two hundred digits."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -37,7 +39,7 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
     folders = {entry.name: entry for entry in found if entry.is_folder}
     handovers = []
     for key, about in _metadata(folder / _METADATA).items():
-        entry = folders.get(str(key))
+        entry = folders.get(_text(key))
         if entry is None or not isinstance(about, dict):
             continue
         members = about.get(":submitters")
@@ -60,6 +62,8 @@ def _handover(entry: Entry, member: dict[Any, Any], created: object) -> Handover
 
 def _text(value: object) -> str:
     """Students write their names themselves: what could steer a terminal is escaped."""
+    if isinstance(value, int) and value.bit_length() > _LONGEST_NUMBER:
+        return ""  # Python writes none of more than 4,300 digits
     return one_line(str(value), 200) if isinstance(value, str | int | float | date) else ""
 
 

@@ -1,21 +1,21 @@
 """A download, or a plain class folder, and a roster -> the students' submissions, each with who handed it in."""
 
-import tempfile
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.feedback import Absent, ClassResult, Person
-from grader.intake.archives import Limits, Unpacked, place
-from grader.intake.handover import Handover, IntakeError, entries
+from grader.intake.desk import Desk
+from grader.intake.handover import Handover, entries
 from grader.intake.match import match, matched_by_label
 from grader.intake.roster import Roster
 from grader.intake.systems import recognise
+from grader.removal import temporary_folder
 from grader.report.names import safe_filename
 from grader.submission.class_folder import read_class
 from grader.submission.decoding import shown_name
 from grader.submission.names import listed
-from grader.submission.search import Unreadable, is_skipped
+from grader.submission.search import MAX_DEPTH, Unreadable, is_skipped
 from grader.submission.submission import Submission
 
 
@@ -44,15 +44,13 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
         ClassFolderError: there is no such folder, or no student is in it.
         OSError: there is no place to unpack to.
     """
-    with tempfile.TemporaryDirectory(prefix="hanstep-") as temporary:
-        workplace = Path(temporary)
+    with temporary_folder() as workplace, Desk() as desk:
         packed = source.suffix.lower() == ".zip" and source.is_file()
-        folder, broken, refused = (
-            _unpacked_class(source, workplace / "download") if packed else (source, {}, ())
-        )
+        folder = workplace / "download" if packed else source
+        refused = desk.unpack(source, folder) if packed else ()
         download = recognise(folder) if folder.is_dir() else None
         if download is None:
-            plain = _plain(_only_folder(folder) if packed else folder, roster, exercise_names)
+            plain = _plain(_only_folder(folder) if packed else folder, roster, exercise_names, desk)
             return replace(plain, notes=(*refused, *plain.notes))
         found = [
             *refused,
@@ -63,7 +61,7 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
         matched = match(download.handovers, roster)
         by_label: dict[str, Handover] = {}
         taken: set[str] = set()
-        problems: dict[str, list[Unreadable]] = {}
+        problems: dict[str, tuple[Unreadable, ...]] = {}
         for handover in download.handovers:
             person = matched.people[handover.key]
             label = _label(person)
@@ -71,12 +69,8 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
                 label = safe_filename(label, by_label)
             taken.add(label.casefold())
             by_label[label] = handover
-            unpacked = Unpacked(broken=broken)
-            (workplace / "class" / label).mkdir(parents=True)
-            for name, path in handover.parts:
-                place(path, workplace / "class" / label / name, unpacked, name)
-            problems[label] = unpacked.unreadable
-        read = read_class(workplace / "class", exercise_names)
+            problems[label] = desk.place(handover.parts, workplace / "class" / label)
+        read = read_class(workplace / "class", exercise_names, desk.read)
         return Received(
             tuple(_with_notes(s, by_label[s.student].notes, problems[s.student]) for s in read),
             {label: matched.people[handover.key] for label, handover in by_label.items()},
@@ -116,8 +110,8 @@ def _with_notes(submission: Submission, notes: Iterable[str], problems: Iterable
     )
 
 
-def _plain(folder: Path, roster: Roster | None, exercise_names: Collection[str]) -> Received:
-    submissions = tuple(read_class(folder, exercise_names))
+def _plain(folder: Path, roster: Roster | None, exercise_names: Collection[str], desk: Desk) -> Received:
+    submissions = tuple(read_class(folder, exercise_names, desk.read))
     matched = matched_by_label([submission.student for submission in submissions], roster)
     times = _times(roster, {label: (person, "") for label, person in matched.people.items()})
     return Received(submissions, matched.people, frozenset(), times, matched.absent, matched.notes)
@@ -130,24 +124,9 @@ def _times(roster: Roster | None, of: Mapping[str, tuple[Person, str]]) -> dict[
     return {label: time for label, time in told.items() if time}
 
 
-def _unpacked_class(archive: Path, into: Path) -> tuple[Path, dict[Path, str], tuple[str, ...]]:
-    """The folder with what the archive holds, which of its files are broken, and lines on what was left out."""
-    unpacked = Unpacked(Limits.of_class())
-    into.mkdir()
-    unpacked.unpack(archive, into, archive.name, nested=-1)
-    if not any(into.iterdir()):
-        reason = f" {unpacked.unreadable[0].message}" if unpacked.unreadable else ""
-        raise IntakeError(
-            f"압축 파일에서 꺼낼 것이 없어요: {archive}.{reason} 다시 내려받거나, 풀어서 폴더를 알려 주세요."
-        )
-    refused = [f"{problem.name}: {problem.message}" for problem in unpacked.unreadable]
-    lines = (f"압축 파일에서 읽지 못한 것: {listed(refused)}",) if refused else ()
-    return into, unpacked.broken, lines
-
-
 def _only_folder(folder: Path) -> Path:
     """The folder that holds the class: archives often hold one folder that holds the rest."""
-    while True:
+    for _ in range(MAX_DEPTH):
         seen = [entry for entry in entries(folder) if not is_skipped(entry.name)]
         if len(seen) != 1 or not seen[0].is_folder:
             return folder
@@ -155,3 +134,4 @@ def _only_folder(folder: Path) -> Path:
         if not any(entry.is_folder for entry in inside):
             return folder
         folder = seen[0].path
+    return folder

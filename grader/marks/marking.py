@@ -188,7 +188,11 @@ def _over(submission: SubmissionResult, rule: Lateness, policy: Policy) -> timed
 
 
 def _aware(when: datetime, policy: Policy) -> datetime:
-    return (when if when.tzinfo is not None else when.replace(tzinfo=policy.zone)).astimezone(UTC)
+    known = when if when.tzinfo is not None else when.replace(tzinfo=policy.zone)
+    try:
+        return known.astimezone(UTC)
+    except OverflowError:  # on the first or the last day that there is
+        return when.replace(tzinfo=UTC)
 
 
 def _absent_mark(policy: Policy, full: float, by_hand: Sequence[Override], rules: Rules) -> Mark | None:

@@ -12,8 +12,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from grader.errors import HanstepError
+from grader.report.plain_text import one_line
 from grader.submission.decoding import ReadError, read_text
-from grader.submission.names import listed
+from grader.submission.names import listed, short
 from grader.tables import why_unread
 
 _Points = Annotated[float, Meta(ge=0, le=1_000_000)]
@@ -89,6 +90,9 @@ _RULES = {
     "late": "수는 0에서 100까지의 퍼센트로 적어 주세요: per_day = 10, most = 50",
 }
 _PLACE = re.compile(r"[\w.-]+")
+_DIGITS = re.compile(r"[\d_]+")
+_SHOWN = 120
+"""Characters of a value that are shown."""
 
 
 def read_policy(path: Path) -> Policy:
@@ -98,40 +102,53 @@ def read_policy(path: Path) -> Policy:
         PolicyError: the file cannot be read, is no TOML, or says something that cannot be meant.
     """
     try:
-        document = tomllib.loads(read_text(path))
+        document = _document(read_text(path), path)
     except ReadError as error:
         raise PolicyError(f"정책 파일을 읽을 수 없어요: {path}. {why_unread(error)}") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise PolicyError(f"{path}: TOML 문법이 틀렸어요 ({error}). 그 줄을 고쳐 주세요.") from error
     policy = _decoded(document, path)
     for name, section in policy.late.sections.items():
         unknown = [key for key in section if key not in Lateness.__struct_fields__ or key == "sections"]
         if unknown:
             raise PolicyError(
-                f'{path}: [late.sections."{name}"]에 모르는 키가 있어요: {listed(unknown)}. '
+                f'{path}: [late.sections."{short(name)}"]에 모르는 키가 있어요: {listed(unknown)}. '
                 f"쓸 수 있는 키: {', '.join(f for f in Lateness.__struct_fields__ if f != 'sections')}"
             )
         try:
             policy.lateness(name)
-        except msgspec.ValidationError as error:
-            raise PolicyError(f'{path}: [late.sections."{name}"]: {_said(error, section)}') from error
+        except (msgspec.ValidationError, OverflowError) as error:
+            raise PolicyError(f'{path}: [late.sections."{short(name)}"]: {_said(error, section)}') from error
     if policy.missing not in ("zero", "blank"):
-        raise PolicyError(f"{path}: missing의 값이 맞지 않아요: {policy.missing!r}. {_RULES['missing']}")
+        shown = one_line(policy.missing, _SHOWN)
+        raise PolicyError(f"{path}: missing의 값이 맞지 않아요: '{shown}'. {_RULES['missing']}")
     try:
         _ = policy.zone
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise PolicyError(f"{path}: 모르는 시간대예요: {policy.timezone!r}. {_RULES['timezone']}") from error
+        shown = one_line(policy.timezone, _SHOWN)
+        raise PolicyError(f"{path}: 모르는 시간대예요: '{shown}'. {_RULES['timezone']}") from error
     return policy
+
+
+def _document(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        what = one_line(str(error), _SHOWN)
+        raise PolicyError(f"{path}: TOML 문법이 틀렸어요 ({what}). 그 줄을 고쳐 주세요.") from error
+    except ValueError as error:  # Python reads no number of more than 4,300 digits
+        found = max(_DIGITS.findall(text), key=len, default="")
+        raise PolicyError(
+            f"{path}: 수가 너무 길어요: {found[:10]}… ({len(found):,}자리). 짧은 수로 고쳐 주세요."
+        ) from error
 
 
 def _decoded(document: dict[str, Any], path: Path) -> Policy:
     try:
         return msgspec.convert(document, Policy)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, OverflowError) as error:  # a whole number that no float holds
         raise PolicyError(f"{path}: {_said(error, document)}") from error
 
 
-def _said(error: msgspec.ValidationError, document: Mapping[str, Any]) -> str:
+def _said(error: Exception, document: Mapping[str, Any]) -> str:
     """Only places and keys are taken from msgspec's own message."""
     what, _, place = str(error).partition(" - at ")
     keys = _PLACE.findall(place.strip("`").removeprefix("$"))
@@ -140,10 +157,11 @@ def _said(error: msgspec.ValidationError, document: Mapping[str, Any]) -> str:
     if unknown:
         kind = {"late": Lateness, "drop": Drops}.get(names[0] if names else "", Policy)
         known = ", ".join(kind.__struct_fields__)
-        return f"모르는 키예요: {'.'.join([*names, unknown[1]])}. 쓸 수 있는 키: {known}"
+        key = short(".".join([*names, unknown[1]]))
+        return f"모르는 키예요: {key}. 쓸 수 있는 키: {known}"
     where = names or [next(iter(document), "")]
     rule = next((_RULES[name] for name in reversed(where) if name in _RULES), _RULES["late"])
-    return f"{'.'.join(where)}의 값이 맞지 않아요. {rule}"
+    return f"{short('.'.join(where))}의 값이 맞지 않아요. {rule}"
 
 
 def check_names(policy: Policy, lesson_of: Mapping[str, str], known: Sequence[str], path: str) -> None:

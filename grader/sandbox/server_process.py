@@ -9,6 +9,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict
 
 from grader.errors import HanstepError
+from grader.removal import temporary_folder
 from grader.sandbox import bubblewrap, cgroups
 from grader.sandbox.forked import ForkedServer
 from grader.sandbox.inside import frames
@@ -41,7 +42,7 @@ class Server:
         self._warm = False
         with ExitStack() as stack:
             # Inside bubblewrap /tmp is the server's own.
-            home = "/tmp" if isolate else stack.enter_context(tempfile.TemporaryDirectory(prefix="hanstep-"))
+            home = "/tmp" if isolate else str(stack.enter_context(temporary_folder()))
             self._errors = stack.enter_context(tempfile.TemporaryFile())
             self.control, inside = socket.socketpair()
             stack.callback(self.control.close)

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +11,9 @@ from grader.submission.decoding import display_name, escaped, shown_name
 from grader.submission.names import listed, natural, unique
 from grader.submission.search import LINK_MESSAGE, SUFFIXES, Unreadable, is_skipped, link_target
 from grader.submission.submission import Submission, read_files
+
+Reader = Callable[[Path, str, Collection[str], Path], Submission]
+"""Reads one student's folder or file, as `read_files` does."""
 
 _MAX_HOPS = 40
 """Links that lead to links: Linux follows no more."""
@@ -23,10 +26,17 @@ class ClassFolderError(HanstepError):
     """The folder to grade holds no class."""
 
 
-def read_class(folder: Path, exercise_names: Collection[str]) -> list[Submission]:
+def read_class(
+    folder: Path, exercise_names: Collection[str], read_one: Reader = read_files
+) -> list[Submission]:
     """Read every student of a class: each folder and each `.py` or `.ipynb` file directly under `folder`.
 
     Whatever is wrong with one student's files is said in that student's submission and costs no other.
+
+    Args:
+        folder: of the class.
+        exercise_names: those of the course.
+        read_one: reads a student's folder or file.
 
     Raises:
         ClassFolderError: there is no such folder, it cannot be listed, or no student is in it.
@@ -57,7 +67,7 @@ def read_class(folder: Path, exercise_names: Collection[str]) -> list[Submission
     root = os.path.realpath(folder)
     submissions = []
     for named in sorted(_named(students), key=lambda named: natural(named.student)):
-        read = _read_student(named.entry, named.student, root, exercise_names)
+        read = _read_student(named.entry, named.student, root, exercise_names, read_one)
         submissions.append(replace(read, notes=(*named.notes, *read.notes)))
     return _with_shared_files_noted(submissions)
 
@@ -78,7 +88,7 @@ def passed_over(folder: Path) -> str:
 
 
 def _read_student(
-    entry: "os.DirEntry[str]", student: str, root: str, exercise_names: Collection[str]
+    entry: "os.DirEntry[str]", student: str, root: str, exercise_names: Collection[str], read_one: Reader
 ) -> Submission:
     path = Path(root, entry.name)
     if os.path.islink(path):
@@ -90,7 +100,7 @@ def _read_student(
             message = _LINK_TO_OTHER.format(display_name(other))
             return Submission(student, (), (Unreadable(display_name(entry.name), message),))
         path = target
-    return read_files(path, student, exercise_names, Path(root))
+    return read_one(path, student, exercise_names, Path(root))
 
 
 def _is_student(entry: "os.DirEntry[str]") -> bool:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 from grader.submission.cells import Cell, notebook_cells, percent_cells, without_magics
 from grader.submission.decoding import read_text
@@ -37,6 +38,10 @@ class Place:
     """From 1 among the code cells that are not blank, as `[n]` counts them; None in a `.py` file."""
     line: int
     """From 1, within the cell or the `.py` file."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The same object for all files in the process that it comes to, too."""
+        return _place, (self.cell, self.line)
 
 
 @dataclass(frozen=True)

@@ -145,6 +145,12 @@ def is_skipped(name: str) -> bool:
 
 def link_target(link: Path, root: str) -> Path | None:
     """Where a link leads, if this exists inside `root`. Whether something outside exists is not even tested."""
-    target = os.path.realpath(link)
+    try:
+        target = os.path.realpath(link)
+    except (
+        OSError,
+        RecursionError,
+    ):  # of links that lead to links, Python 3.11 follows each within the other
+        return None
     inside = target == root or target.startswith(root.rstrip(os.sep) + os.sep)
     return Path(target) if inside and os.path.lexists(target) and not os.path.islink(target) else None

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from grader.classroom.scratch import remove_left_behind
+from tests.intake.hostile import deep_folder
 from tests.places import ROOT
 
 WEEK = 7 * 86_400
@@ -102,3 +103,12 @@ def test_grading_leaves_nothing_even_after_it_was_killed(
     (tmp_path / "class" / "kim.py").write_text("def zero_gradients(model):\n    pass\n")
     subprocess.run(command, cwd=tmp_path, env=own, check=True, capture_output=True)
     assert list(temporary.iterdir()) == []
+
+
+def test_a_deep_folder_that_was_left_ends_no_later_run(tmp_path: Path) -> None:
+    """Of 1,200 levels Python 3.11's own remover dies, and with it each later run."""
+    folder = left(tmp_path, "hanstep.abcdefgh")
+    deep_folder(folder / "deep", 1_200)
+    os.utime(folder, (time.time() - WEEK,) * 2)
+    remove_left_behind(tmp_path)
+    assert os.listdir(tmp_path) == []

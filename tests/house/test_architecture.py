@@ -13,7 +13,7 @@ from tests.places import ROOT
 
 # A folder (or a module that stands outside the folders) imports only what stands before it here.
 ROOMS = (
-    *("cell_tags", "errors", "files", "importing", "paths", "plots"),
+    *("cell_tags", "errors", "files", "importing", "paths", "plots", "removal"),
     *("observe", "exercises"),
     *("course", "course_files", "feedback"),
     *("submission", "tables", "sandbox", "judging", "repair", "report", "closeup"),

@@ -58,3 +58,16 @@ def test_a_name_is_known_in_every_order() -> None:
     assert name_keys("김 하늘") & name_keys("김하늘")
     assert name_keys("김하늘") & name_keys("\u1100\u1175\u11b7하늘"), "decomposed by macOS"
     assert not name_keys("김하늘") & name_keys("김하늬")
+
+
+def test_numbers_of_thousands_of_digits_are_only_long_names(tmp_path: Path) -> None:
+    """Python reads no number of more than 4,300 digits; here none is read as one."""
+    long = "9" * 5_000
+    for header in ("학번,이름,제출 시각", "Identifier,Full name,Email address", "학번,이름,분반"):
+        path = tmp_path / "roster.csv"
+        path.write_text(f"{header}\n{long},{long},{long}\nParticipant {long},b,c\n")
+        assert all(len(person.id) < 300 for person in read_roster(path).people)
+    path.write_text(f"{long},이름\n1,a\n")
+    with pytest.raises(TableError) as error:
+        read_roster(path)
+    assert len(str(error.value)) < 600

@@ -14,6 +14,9 @@ from grader.report.results import from_json, to_json
 from tests.marks import graded
 from tests.places import ROOT
 
+LONG = "9" * 5_000
+"""Python reads no number of more than 4,300 digits."""
+
 
 def rules(tmp_path: Path, policy: str | None = None, overrides: str | None = None) -> Rules:
     for name, text in (("policy.toml", policy), ("overrides.csv", overrides)):
@@ -175,12 +178,31 @@ def test_nothing_handed_in_is_zero_only_where_the_policy_says_so(tmp_path: Path)
         ('timezone = "../etc"', "모르는 시간대예요"),
         ("= 3", "TOML 문법이 틀렸어요"),
         ("x = " + "[" * 5000, "TOML 문법이 틀렸어요"),
+        pytest.param(f"out_of = {LONG}", "수가 너무 길어요: 9999999999… (5,000자리)", id="long"),
+        pytest.param(f"out_of = {LONG[:4000]}", "out_of의 값이 맞지 않아요", id="no float"),
+        pytest.param(f"[late.sections.A]\nper_day = {LONG[:4000]}", "per_day의 값이", id="no float within"),
+        pytest.param(f"timezone = '{LONG}'", "모르는 시간대예요: '999", id="long zone"),
+        pytest.param(f"missing = '{LONG}'", "missing의 값이 맞지 않아요: '999", id="long missing"),
+        pytest.param(f"{LONG} = 1", "모르는 키예요: 999", id="long key"),
+        pytest.param(f"[drop]\nexercises = ['{LONG}']", "없는 연습 문제예요: 999", id="long exercise"),
     ],
 )
 def test_a_policy_that_cannot_be_meant_is_said(policy: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(HanstepError) as error:
         marked(graded.a_class(), rules(tmp_path, policy), graded.KNOWN)
     assert said in str(error.value)
+    assert len(str(error.value)) < 600
+
+
+@pytest.mark.parametrize("when", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
+def test_the_first_and_the_last_day_that_there_is_end_nothing(when: str, tmp_path: Path) -> None:
+    """Neither is within what Python can turn into UTC."""
+    result = graded.a_class()
+    first = replace(result.submissions[0], handed_in=when)
+    found = mark(
+        replace(result, submissions=(first,)), rules(tmp_path, f"[late]\nper_day = 10\ndeadline = {when}")
+    )
+    assert found.score == 15
 
 
 @pytest.mark.parametrize(
@@ -195,6 +217,10 @@ def test_a_policy_that_cannot_be_meant_is_said(policy: str, said: str, tmp_path:
         ("20240001,전체,21,x", "만점 20점보다 커요"),
         ("20240001,train,1,", "까닭이 비어 있어요"),
         ("20240003,train,1,x", "'전체' 점수만 줄 수 있어요"),
+        pytest.param(f"20240001,train,{LONG},x", "0 이상의 수가 아니에요: '999", id="long score"),
+        pytest.param(f"{LONG},train,1,x", "학생을 찾지 못했어요: '999", id="long number"),
+        pytest.param(f"20240001,{LONG},1,x", "채점한 연습 문제가 아니에요: '999", id="long exercise"),
+        pytest.param("20240001,train,1e300,x", "만점 10점보다 커요", id="large score"),
     ],
 )
 def test_a_mark_by_hand_that_cannot_be_meant_is_said_with_its_line(
@@ -204,6 +230,7 @@ def test_a_mark_by_hand_that_cannot_be_meant_is_said_with_its_line(
         marked(graded.a_class(), rules(tmp_path, None, f"학번,연습,점수,까닭\n{line}\n"), graded.KNOWN)
     assert said in str(error.value)
     assert "2번째 줄" in str(error.value)
+    assert len(str(error.value)) < 600
 
 
 def test_two_marks_for_one_thing_and_two_students_of_one_name(tmp_path: Path) -> None:

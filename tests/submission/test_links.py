@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -119,3 +120,17 @@ def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(tmp_path, monkey
     (unreadable,) = kim.unreadable
     assert unreadable.name == ("deep/" if moment == "listing" else "deep/hw.py")
     assert "열 수 없어요" in unreadable.message
+
+
+def test_a_link_that_leads_through_thousands_ends_nothing(tmp_path: Path) -> None:
+    """Python 3.11 follows each within the other."""
+    folder = tmp_path / "class" / "kim"
+    folder.mkdir(parents=True)
+    (folder / "hw.py").write_text("def train_step(): ...\n")
+    for number in range(2_000):
+        (folder / f"{number}.py").symlink_to(f"{number + 1}.py")
+    (tmp_path / "class" / "lee.py").symlink_to("kim/0.py")
+    kim, lee = read_class(tmp_path / "class", EXERCISES)
+    assert [file.name for file in kim.files] == ["hw.py"]
+    assert not lee.files
+    assert lee.unreadable

@@ -1,0 +1,101 @@
+"""The zip file that holds a whole class -> its files in a folder; what one student put into it costs no other."""
+
+import zipfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grader.intake.archives import TOO_MANY, Item, Limits, Unpacked, items, opened_archive, why_not
+from grader.removal import remove_tree
+from grader.submission.search import MAX_DEPTH, MAX_ENTRIES, Unreadable, is_skipped
+from grader.submission.submission import MAX_STUDENT_BYTES
+
+MAX_CLASS_ENTRIES = 400_000
+MAX_CLASS_BYTES = 16 * 2**30
+_MAX_DIRECTORY_BYTES = 2**28
+_OF_A_CLASS = -1
+"""How deep what is in it lies among a student's archives."""
+
+
+@dataclass
+class ClassArchive:
+    """What was unpacked."""
+
+    broken: dict[Path, str] = field(default_factory=dict)
+    """Files and folders that are not whole, and what is to be said of them."""
+    refused: list[Unreadable] = field(default_factory=list)
+    """All that was left out."""
+
+
+def unpack_class(archive: Path, into: Path, limits: Limits | None = None) -> ClassArchive:
+    """Write what an archive holds below `into`, which is made anew.
+
+    Each folder or file of the class has its own share of bytes and entries, as a student has, so that none uses up
+    those of the others. A folder of which something cannot be made is made all the same, and is `broken`: a student is
+    graded as unreadable, not forgotten.
+
+    Raises:
+        OSError: the machine is at fault.
+    """
+    remove_tree(into)
+    into.mkdir(parents=True)
+    done = ClassArchive()
+    limits = limits or Limits(MAX_CLASS_BYTES, MAX_CLASS_ENTRIES)
+    try:
+        with opened_archive(archive, _MAX_DIRECTORY_BYTES) as opened:
+            if opened is None:
+                done.refused.append(Unreadable(archive.name, TOO_MANY))
+            else:
+                _unpack(opened, items(opened, _OF_A_CLASS), into, archive.name, limits, done)
+    except Exception as error:
+        message = f"압축 파일을 열 수 없어요({why_not(error)}). 다시 압축해서 내 주세요."
+        done.refused.append(Unreadable(archive.name, message))
+    return done
+
+
+def _unpack(
+    opened: zipfile.ZipFile, found: list[Item], into: Path, name: str, limits: Limits, done: ClassArchive
+) -> None:
+    levels = _levels_above_the_class(found)
+    entries = Counter(item.parts[: levels + 1] for item in found)
+    shares: dict[tuple[str, ...], Unpacked] = {}
+    for item in found:
+        key = item.parts[: levels + 1]
+        share = shares.setdefault(key, Unpacked(Limits(MAX_STUDENT_BYTES)))
+        told, broken = share.said, len(share.broken)
+        if entries[key] > MAX_ENTRIES or limits.entries_left <= 0:
+            share.refuse("/".join((name, *key)), TOO_MANY)
+        else:
+            limits.entries_left -= 1
+            before = share.limits.bytes_left = min(share.limits.bytes_left, limits.bytes_left)
+            share.take(opened, item, into, name, _OF_A_CLASS)
+            limits.bytes_left -= before - share.limits.bytes_left
+        if share.said > told and len(share.broken) == broken and len(item.parts) > len(key):
+            _mark(into.joinpath(*key), share.last.message, done.broken)
+    for share in shares.values():
+        done.broken.update(share.broken)
+        done.refused.extend(share.unreadable)
+
+
+def _mark(folder: Path, message: str, broken: dict[Path, str]) -> None:
+    """Have the folder stand, and say of it what it lacks."""
+    if ".." in folder.parts:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:  # its name is too long: no system would have written it
+        why_not(error)
+        return
+    before = broken.get(folder, "")
+    if message not in before:
+        broken[folder] = f"{before} {message}".strip()
+
+
+def _levels_above_the_class(found: list[Item]) -> int:
+    """How many folders hold nothing but the next, as archives often do; below the last are the students."""
+    ways = [item.parts for item in found if not item.refused]
+    for level in range(MAX_DEPTH):
+        below = {way[level] for way in ways if len(way) > level and not is_skipped(way[level])}
+        if len(below) != 1 or any(len(way) == level + 1 for way in ways):
+            return level
+    return 0

@@ -1,0 +1,98 @@
+"""What one student handed in -> a folder of that student: files copied, archives unpacked, within limits."""
+
+import os
+import shutil
+import stat
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+from grader.intake.archives import Unpacked, why_not
+from grader.removal import remove_tree
+from grader.submission.decoding import display_name
+from grader.submission.search import MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
+
+_TOO_DEEP = f"폴더가 {MAX_DEPTH}겹보다 깊어요. 나머지는 읽지 않았어요. 낼 파일만 남겨 주세요."
+
+
+def placed(
+    parts: Sequence[tuple[str, Path]], folder: Path, broken: Mapping[Path, str]
+) -> tuple[Unreadable, ...]:
+    """Put all that a student handed in into a folder of its own, and say what could not be read.
+
+    Args:
+        parts: name within the folder (empty: the folder's content itself) and place of each.
+        folder: is made anew.
+        broken: files and folders of a class' archive that are not whole, and what is to be said of them.
+
+    Raises:
+        OSError: the machine is at fault.
+    """
+    remove_tree(folder)
+    folder.mkdir(parents=True)
+    unpacked = Unpacked(broken=dict(broken))
+    for name, path in parts:
+        _place(path, folder / name, unpacked, name, 0)
+    return unpacked.unreadable
+
+
+def _place(source: Path, target: Path, unpacked: Unpacked, name: str, depth: int) -> None:
+    """Put a folder's content, a file, or what an archive holds at `target`.
+
+    Links stay links: whether they lead outside is judged where they are read. Of what is not graded only the name is
+    put there.
+    """
+    lower = name.lower()
+    try:
+        kind = source.lstat().st_mode
+        if source in unpacked.broken:
+            unpacked.refuse(name or "./", unpacked.broken[source])
+        if stat.S_ISDIR(kind):
+            target.mkdir(parents=True, exist_ok=True)
+            _place_folder(source, target, unpacked, name, depth)
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target = unpacked.free(target)
+        if stat.S_ISLNK(kind):
+            os.symlink(os.readlink(source), target)
+        elif source in unpacked.broken:
+            return
+        elif lower.endswith(".zip") and stat.S_ISREG(kind):
+            folder = unpacked.free(target.with_suffix(""))
+            folder.mkdir()
+            unpacked.unpack(source, folder, name)
+        elif lower.endswith(SUFFIXES) and stat.S_ISREG(kind):
+            _copy(source, target, unpacked, name)
+        elif lower.endswith(SUFFIXES):
+            unpacked.refuse(name, "보통 파일이 아니에요(파이프, 장치). 파일 자체를 내 주세요.")
+        else:
+            target.touch(exist_ok=False)
+    except Exception as error:
+        unpacked.refuse(name, f"열 수 없어요({why_not(error)}). 파일을 다시 받아 주세요.")
+
+
+def _place_folder(source: Path, target: Path, unpacked: Unpacked, name: str, depth: int) -> None:
+    with os.scandir(source) as listing:
+        found = sorted(islice(listing, unpacked.limits.entries_left + 1), key=lambda e: e.name)
+    for entry in found:
+        unpacked.limits.entries_left -= 1
+        if unpacked.limits.entries_left < 0:
+            message = f"파일과 폴더가 {MAX_ENTRIES:,}개 넘게 있어요. 낼 파일만 남겨 주세요."
+            unpacked.refuse(name or "./", message)
+            return
+        if is_skipped(entry.name) and not entry.name.lower().endswith(SUFFIXES):
+            continue
+        inner = f"{name}/{display_name(entry.name)}".removeprefix("/")
+        if depth >= MAX_DEPTH and entry.is_dir(follow_symlinks=False):
+            unpacked.refuse(f"{inner}/", _TOO_DEEP)
+            continue
+        _place(Path(entry.path), target / entry.name, unpacked, inner, depth + 1)
+
+
+def _copy(source: Path, target: Path, unpacked: Unpacked, name: str) -> None:
+    size = source.lstat().st_size
+    if size > unpacked.limits.bytes_left:
+        unpacked.refuse(name, "앞의 파일들이 너무 커서 읽지 않았어요. 출력을 지우고 낼 파일만 내 주세요.")
+        return
+    unpacked.limits.bytes_left -= size
+    shutil.copyfile(source, target, follow_symlinks=False)
