@@ -17,11 +17,14 @@ LESSONS = [
     for lesson in load_course().lessons
 ]
 """One quickly: on the pretended GPU a lesson takes three times as long as on the CPU."""
+LARGER_ON_A_GPU = {"03": "where there is a GPU it trains a larger model for longer"}
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_the_solution_runs_on_a_gpu(lesson: Lesson) -> None:
     """Raises at the first error; claims are asserts in the notebook."""
+    if PRETENDED and lesson.id in LARGER_ON_A_GPU:
+        pytest.skip(f"too long for the pretended GPU: {LARGER_ON_A_GPU[lesson.id]}")
     notebook = building.solution_notebook(lesson)
     if PRETENDED:
         notebook.cells.insert(0, nbformat.v4.new_code_cell(fake_device.code_that_installs()))
