@@ -4,7 +4,7 @@ import os
 import sysconfig
 from pathlib import Path
 
-from grader.errors import HanstepError
+from grader.base.errors import HanstepError
 
 _CHECKOUT = Path(__file__).resolve().parent.parent
 _INSTALLED = tuple(

@@ -1,6 +1,6 @@
 """What lessons show: plots with Hangul that hold in light and dark notebooks, tables.
 
-Stands outside the grading flow: lessons import it, and `grader.learning.predictions` for what it shows in a cell.
+Stands outside the grading flow: lessons import it, and `grader.notebook.predictions` for what it shows in a cell.
 """
 
 import base64

@@ -10,15 +10,15 @@ from typing import Any
 
 from grader import paths
 from grader.authoring import first_cell
-from grader.authoring.behaviours import table_text
 from grader.authoring.check_predictions import check_predictions
 from grader.authoring.execute import NotebookFailed, error_outputs, execute
+from grader.authoring.measured_behaviour import table_text
 from grader.authoring.strip_solutions import PLACEHOLDER, BuildError, starter_text
-from grader.cell_tags import exercise_of
-from grader.course import Course, CourseError, Lesson
-from grader.files import write_whole
+from grader.base.files import write_whole
+from grader.course.cell_tags import exercise_of
+from grader.course.course import Course, CourseError, Lesson
 from grader.judging.edits import exercise_source, program_of, ways
-from grader.judging.places import is_line_of
+from grader.judging.locate import is_line_of
 
 HINT_COMMENT = "# 막히면 아래 줄의 #을 지우고 실행하세요"
 

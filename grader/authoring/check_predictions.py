@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from grader.authoring.strip_solutions import BuildError
-from grader.course import Lesson
+from grader.course.course import Lesson
 
 _CHOICE = re.compile(r"^- ([a-d]): ", re.MULTILINE)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import grader
+from grader.base import package
 
 PER_CELL = 240.0
 """Seconds a single cell may take."""
@@ -98,7 +98,7 @@ def _kernel_environment(folder: str) -> Any:
 
     Kernels inherit this process's environment; nbclient's own `env` argument would replace it.
     """
-    package_home = str(Path(grader.__file__).resolve().parent.parent)
+    package_home = str(package.FOLDER.parent)
     inherited = os.environ.get("PYTHONPATH")
     return patch.dict(
         os.environ,
@@ -125,7 +125,7 @@ def _neutral(text: str) -> str:
     libraries = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     for path in sorted(libraries, key=len, reverse=True):
         text = text.replace(path, "site-packages")
-    for path in (str(Path(grader.__file__).resolve().parent.parent), sys.base_prefix, str(Path.home())):
+    for path in (str(package.FOLDER.parent), sys.base_prefix, str(Path.home())):
         if len(path) > 1:
             text = text.replace(path, "…")
     return text

@@ -7,7 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.errors import HanstepError
+from grader.base.errors import HanstepError
 
 PLACEHOLDER = "# 여기에 코드를 쓰세요"
 

@@ -12,11 +12,11 @@ from collections import deque
 from collections.abc import Generator
 from typing import Any
 
-from grader.classroom.outcomes import sandbox_of
-from grader.classroom.run import GradingRun
+from grader.base.errors import HanstepError
 from grader.classroom.workers import Work
-from grader.errors import HanstepError
-from grader.feedback import SubmissionResult
+from grader.course.feedback import SubmissionResult
+from grader.grading.grading_run import GradingRun
+from grader.grading.run_submission import sandbox_of
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.submission import Submission
 
@@ -39,7 +39,7 @@ class _Worker:
     def __init__(self, run: GradingRun, work: Work) -> None:
         self._grading, self._work = run, work
         self._sandbox = sandbox_of(run)
-        from grader.classroom import warm  # noqa: F401  (the sandbox warms up at the same time)
+        from grader.grading import warm  # noqa: F401  (the sandbox warms up at the same time)
 
     def run(self, submission: Submission) -> SubmissionResult:
         return self._work(self._grading, submission, self._sandbox)

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from grader import __version__, exercises
-from grader.classroom.alike import Alike
-from grader.classroom.run import GradingRun
-from grader.classroom.seal import Seal
-from grader.errors import HanstepError
-from grader.feedback import ClassResult, SubmissionResult
-from grader.files import NotRegular, open_regular, write_whole
+from grader import exercises
+from grader.base.errors import HanstepError
+from grader.base.files import NotRegular, open_regular, write_whole
+from grader.base.package import VERSION
+from grader.classroom.shared_results import Alike
+from grader.classroom.signature import Seal
+from grader.course.feedback import ClassResult, SubmissionResult
+from grader.grading.grading_run import GradingRun
 from grader.report.results import SCHEMA, ResultsError, submission_from_document, submission_to_document
 from grader.submission.submission import Submission
 
@@ -187,7 +188,7 @@ def _setup(run: GradingRun, sandbox: str) -> dict[str, Any]:
 
 def _course(run: GradingRun) -> str:
     """Fingerprint of what the class is graded by: this version, its drivers, solutions, known mistakes and points."""
-    state = hashlib.sha256(__version__.encode())
+    state = hashlib.sha256(VERSION.encode())
     for path in sorted(_DRIVERS.rglob("*.py")):
         state.update(f"\0{path.relative_to(_DRIVERS)}\0".encode() + path.read_bytes())
     for lesson in run.lessons:

@@ -22,19 +22,19 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from grader.errors import HanstepError
-from grader.importing import uncollected
+from grader.base.errors import HanstepError
+from grader.base.importing import uncollected
 from grader.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:  # `get_ready` is called before anything else is imported
-    from grader.classroom.run import GradingRun
-    from grader.feedback import SubmissionResult
+    from grader.course.feedback import SubmissionResult
+    from grader.grading.grading_run import GradingRun
     from grader.submission.submission import Submission
 
 Work = Callable[["GradingRun", "Submission", Sandbox], "SubmissionResult"]
 """What is done with each submission: a function at the top of a module, so that a worker finds it there."""
 
-_PRELOADED = ("grader.classroom.outcomes",)
+_PRELOADED = ("grader.grading.run_submission",)
 """What is imported before workers are forked, while the parent reads what was handed in."""
 _MOST_MEMORY = 3 * 2**29
 """A worker that has come to hold more (1.5 GiB) is replaced, by one that has to play the mistakes anew."""
@@ -228,11 +228,11 @@ def _serve(connection: Connection, run: "GradingRun", work: Work) -> None:
 
 def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
     try:
-        from grader.classroom.outcomes import sandbox_of
+        from grader.grading.run_submission import sandbox_of
 
         with sandbox_of(run) as sandbox:
             with uncollected():  # while the sandbox warms up
-                from grader.classroom import one_submission, warm  # noqa: F401
+                from grader.grading import warm  # noqa: F401
 
             sandbox.wait_until_warm()
             connection.send(("started", None, 0, False))

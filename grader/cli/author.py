@@ -20,7 +20,7 @@ def build(
 ) -> None:
     """solutions/에서 lessons/의 노트북을 만들어요."""
     from grader.authoring.build import build_all, build_behaviours
-    from grader.course_files import load_course
+    from grader.course.reading import load_course
 
     course = load_course()
     only = [course.lesson(key) for key in lesson or ()]
@@ -34,7 +34,7 @@ def build(
 
 def doctor() -> None:
     """이 컴퓨터에서 무엇이 되는지 확인해요."""
-    from grader.doctor import diagnose_machine, render
+    from grader.cli.doctor import diagnose_machine, render
 
     findings = diagnose_machine()
     out.print(render(findings))

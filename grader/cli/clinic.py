@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from grader.base.errors import CommandError
 from grader.cli.drill import text_of
-from grader.cli.road import DataDir
+from grader.cli.progress import DataDir
 from grader.cli.terminal import out, say
-from grader.errors import CommandError
 
 if TYPE_CHECKING:
-    from grader.casebook.visit import Answer, Visit
+    from grader.practice.visit import Answer, Visit
 
 
 def clinic(
@@ -31,7 +31,7 @@ def clinic(
     data_dir: DataDir = None,
 ) -> None:
     """틀린 함수를 찾아 고쳐요. 내가 했던 실수는 며칠 뒤에 다시 나와요."""
-    from grader.casebook.visit import closing, opening, visits
+    from grader.practice.visit import closing, opening, visits
 
     today = date.today()
     began = time.monotonic()
@@ -90,7 +90,7 @@ def _hand_out(visit: "Visit", folder: Path) -> Path:
     from rich.panel import Panel
     from rich.syntax import Syntax
 
-    from grader.files import write_whole
+    from grader.base.files import write_whole
     from grader.submission.practice_files import marked
 
     if folder.is_file():
@@ -110,8 +110,8 @@ def _hand_out(visit: "Visit", folder: Path) -> Path:
 
 
 def _judged(visit: "Visit", file: Path) -> "Answer":
-    from grader.casebook.visit import Answer
-    from grader.learning.drill import judged
+    from grader.practice.drill import judged
+    from grader.practice.visit import Answer
     from grader.submission.practice_files import unmarked
 
     try:
@@ -129,7 +129,7 @@ def _judged(visit: "Visit", file: Path) -> "Answer":
 
 
 def _marked(visit: "Visit") -> "Answer":
-    from grader.casebook.visit import Answer
+    from grader.practice.visit import Answer
 
     assert visit.question is not None  # the key is offered only then
     line = _ask("틀린 줄의 번호 (빠진 줄이 있으면 그 앞이나 뒤의 줄): ") or ""
@@ -145,7 +145,7 @@ def _marked(visit: "Visit") -> "Answer":
 
 
 def _wants_another(seconds: float) -> bool:
-    from grader.learning.drill import in_words
+    from grader.practice.drill import in_words
 
     answered = _ask(f"지금까지 {in_words(seconds)}. 다음으로 가려면 Enter, 그만두려면 q: ")
     return answered is not None and answered != "q"

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from grader.base.errors import CommandError
 from grader.cli.terminal import out, say
-from grader.errors import CommandError
-from grader.learning.best_times import BestTimes
+from grader.practice.best_times import BestTimes
 
 _FIRST = "train_step"
 
@@ -26,8 +26,8 @@ def drill(
     ] = None,
 ) -> None:
     """기억만으로 함수를 쓰고 시간을 재요. 순서가 달라도 바르면 통과예요."""
-    from grader.course_files import load_course
-    from grader.learning import drill as drilling
+    from grader.course.reading import load_course
+    from grader.practice import drill as drilling
 
     exercise = load_course().exercise(name)
     template = drilling.blank(exercise)
@@ -72,7 +72,7 @@ def drill(
 
 
 def _write_blank(path: Path, template: str) -> None:
-    from grader.files import write_whole
+    from grader.base.files import write_whole
 
     if path.exists():
         raise CommandError(f"이미 있는 파일이에요: {path}. 덮어쓰지 않아요. 다른 이름을 주세요.")
@@ -99,7 +99,7 @@ def _introduce(name: str, template: str, times: BestTimes) -> None:
     from rich.panel import Panel
     from rich.syntax import Syntax
 
-    from grader.learning.drill import in_words, set_aside_note
+    from grader.practice.drill import in_words, set_aside_note
 
     if note := set_aside_note(times):
         say(note)
@@ -143,7 +143,7 @@ def _from_editor(file: Path) -> Callable[[], str | None]:
 def _table(times: BestTimes) -> None:
     from rich.table import Table
 
-    from grader.learning.drill import in_words
+    from grader.practice.drill import in_words
 
     table = Table(title="드릴 기록", title_justify="left")
     for column in ("연습 문제", "가장 빠른 기록", "날짜", "바르게 쓴 횟수"):

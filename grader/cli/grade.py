@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from grader.base.errors import CommandError
+from grader.base.importing import uncollected
 from grader.cli.terminal import complain, err, out, say
 from grader.cli.terminal import device as device_for
-from grader.errors import CommandError
-from grader.importing import uncollected
 
 if TYPE_CHECKING:
     from grader.classroom.journal import Journal
-    from grader.classroom.run import GradingRun
+    from grader.grading.grading_run import GradingRun
     from grader.submission.submission import Submission
 
 _MOST_JOBS = 10_000  # "as many as the cluster has processors"
@@ -73,7 +73,7 @@ def grade(
     from grader.classroom import workers
 
     if ray in (None, "local") and os.name == "posix":  # elsewhere Ray looks there for its cluster
-        from grader.classroom.scratch import own_temporary_folder
+        from grader.classroom.temporary_folder import own_temporary_folder
 
         own_temporary_folder()
     if ray is None and sandbox != "none":
@@ -83,16 +83,16 @@ def grade(
     if ray is None:
         workers.get_ready()  # while this process reads what was handed in
     with uncollected():
+        from grader.classroom.folder_lock import alone_in
         from grader.classroom.journal import Journal, refuse_inside
-        from grader.classroom.lock import alone_in
-        from grader.classroom.run import GradingRun
-        from grader.cli.marks import receive_class, tell_marks
-        from grader.course_files import load_course
+        from grader.cli.marking import receive_class, tell_marks
+        from grader.course.reading import load_course
+        from grader.gradebook.kept_files import OVERRIDES, POLICY, ROSTER
+        from grader.gradebook.marking import marked
+        from grader.grading.grading_run import GradingRun
         from grader.intake.receive import enrolled
-        from grader.marks.kept import OVERRIDES, POLICY, ROSTER
-        from grader.marks.marking import marked
         from grader.report.class_table import class_table
-        from grader.report.gradebook import write_report
+        from grader.report.write_report import write_report
         from grader.submission.class_folder import passed_over
 
         course = load_course()
@@ -139,7 +139,7 @@ def _checked(sandbox: str, seed: int | None, packages: Sequence[str]) -> int:
     Raises:
         CommandError: an option has a value that there is not.
     """
-    from grader.classroom.grading import MAX_SEED
+    from grader.classroom.grade_class import MAX_SEED
     from grader.sandbox.packages import is_installed
 
     if sandbox not in ("auto", "bwrap", "none"):
@@ -185,7 +185,7 @@ def _graded(run: "GradingRun", todo: "deque[Submission]", journal: "Journal", to
     """Grade what the journal does not hold yet, with a bar that shows how far it is of `total`."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from grader.classroom.grading import grade_class
+    from grader.classroom.grade_class import grade_class
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True) as bar, _told_at_once():

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from grader.base.errors import CommandError
 from grader.cli.terminal import complain, say
-from grader.errors import CommandError
 
 if TYPE_CHECKING:
-    from grader.course import Course
-    from grader.feedback import ClassResult
+    from grader.course.course import Course
+    from grader.course.feedback import ClassResult
 
 _REPORT = typer.Argument(help="grader grade가 결과를 쓴 폴더")
 _LESSON = typer.Option(help="이 레슨만 (여러 번 쓸 수 있어요)")
@@ -28,12 +28,12 @@ def mark(
     override: Annotated[Path | None, typer.Option(help="직접 준 점수(overrides.csv)")] = None,
 ) -> None:
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
-    from grader.classroom.lock import alone_in
-    from grader.cli.marks import read_rules, tell_kept, tell_marks
-    from grader.course_files import load_course
-    from grader.marks.kept import OVERRIDES, POLICY, chosen, keep
-    from grader.marks.marking import marked
-    from grader.report.gradebook import write_report
+    from grader.classroom.folder_lock import alone_in
+    from grader.cli.marking import read_rules, tell_kept, tell_marks
+    from grader.course.reading import load_course
+    from grader.gradebook.kept_files import OVERRIDES, POLICY, chosen, keep
+    from grader.gradebook.marking import marked
+    from grader.report.write_report import write_report
 
     course = load_course()
     _read_result(report)  # before a folder is locked that has none
@@ -60,10 +60,10 @@ def export(
     file: Annotated[Path | None, typer.Option(help="쓸 파일. 주지 않으면 결과 폴더 안")] = None,
 ) -> None:
     """결과를 Canvas, Moodle, JUnit, GitHub가 읽는 파일로 바꿔요."""
-    from grader.course_files import load_course
-    from grader.export.github import classroom_notices, step_summary
-    from grader.export.junit import junit_xml
-    from grader.files import write_whole
+    from grader.base.files import write_whole
+    from grader.course.reading import load_course
+    from grader.gradebook.export.github import classroom_notices, step_summary
+    from grader.gradebook.export.junit import junit_xml
 
     if to not in _DEFAULT_FILES:
         raise CommandError(f"--to에는 {', '.join(_DEFAULT_FILES)} 가운데 하나를 주세요. 받은 값: '{to}'")
@@ -88,7 +88,7 @@ def export(
         text, left_out = _table(result, to, template, column, title)
         write_whole(target, text.encode("utf-8", "replace"))
         if left_out:
-            from grader.submission.names import listed
+            from grader.base.listing import listed
 
             complain(
                 f"{to.capitalize()}에서 찾을 수 있는 번호가 없어서 파일에 넣지 못한 학생: {listed(left_out)}. "
@@ -100,9 +100,9 @@ def export(
 def _table(
     result: "ClassResult", to: str, template: Path | None, column: str | None, title: str
 ) -> tuple[str, tuple[str, ...]]:
-    from grader.export.canvas import canvas_csv, canvas_filled
-    from grader.export.moodle import moodle_csv, moodle_filled
-    from grader.export.rows import rows
+    from grader.gradebook.export.canvas import canvas_csv, canvas_filled
+    from grader.gradebook.export.moodle import moodle_csv, moodle_filled
+    from grader.gradebook.export.rows import rows
 
     found = rows(result)
     if to == "canvas":
@@ -123,9 +123,9 @@ def autograder(
     install: Annotated[str | None, typer.Option(help="github: pip이 설치할 것")] = None,
 ) -> None:
     """Gradescope에 올릴 autograder.zip이나 GitHub의 워크플로를 만들어요."""
-    from grader.course_files import load_course
-    from grader.export.autograder import classroom_workflow, default_install, gradescope_zip
-    from grader.files import write_whole
+    from grader.base.files import write_whole
+    from grader.course.reading import load_course
+    from grader.gradebook.export.autograder import classroom_workflow, default_install, gradescope_zip
 
     if system not in ("gradescope", "github"):
         raise CommandError(f"gradescope나 github를 적어 주세요. 받은 값: '{system}'")
@@ -153,8 +153,8 @@ def similar(
     file: Annotated[Path, typer.Option("--out", help="쓸 파일")] = Path("similar.html"),
 ) -> None:
     """이름만 바꾼 것처럼 닮은 제출물을 찾아요. 판정이 아니라 살펴볼 곳이에요."""
-    from grader.course_files import load_course
-    from grader.files import write_whole
+    from grader.base.files import write_whole
+    from grader.course.reading import load_course
     from grader.intake.receive import receive
     from grader.intake.roster import read_roster
     from grader.similarity.fingerprints import similar_pairs

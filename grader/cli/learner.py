@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from grader.cli.road import DataDir
+from grader.base.errors import NothingToCheck
+from grader.base.importing import uncollected
+from grader.cli.progress import DataDir
 from grader.cli.terminal import device as device_for
 from grader.cli.terminal import out, say
-from grader.errors import NothingToCheck
-from grader.importing import uncollected
-from grader.learning import SEED
+from grader.grading import SEED
 
 
 def start(
@@ -21,7 +21,7 @@ def start(
     data_dir: DataDir = None,
 ) -> None:
     """레슨을 폴더에 복사하고 JupyterLab을 열어요."""
-    from grader.learning.start import open_lab, prepare
+    from grader.workspace.start import open_lab, prepare
 
     prepare(folder, say)
     open_lab(folder, say, browser=browser)
@@ -47,17 +47,17 @@ def watch(
     data_dir: DataDir = None,
 ) -> None:
     """저장할 때마다 지금 풀 연습 문제 하나를 다시 확인해요. 통과하면 다음으로 넘어가요."""
-    from grader.learning.watching import watch_file
+    from grader.notebook.watch import watch_file
 
     watch_file(file, out)
 
 
 def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> bool:
     with uncollected():
-        from grader.course_files import load_course
-        from grader.learning.gain import recorded_check
-        from grader.learning.own_file import OwnFile
-        from grader.learning.progress import Progress
+        from grader.course.reading import load_course
+        from grader.grading.own_file import OwnFile
+        from grader.learner.earned import recorded_check
+        from grader.learner.progress import Progress
         from grader.report.text import print_feedback, print_standing
 
         course = load_course()
@@ -88,17 +88,17 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> boo
 
 def hint(name: Annotated[str, typer.Argument(help="연습 문제 이름")], data_dir: DataDir = None) -> None:
     """다음 힌트를 하나 보여 줘요. 마지막 힌트가 정답이에요."""
-    from grader.course_files import load_course
-    from grader.learning import notebook
+    from grader.course.reading import load_course
+    from grader.notebook import check
     from grader.report.text import print_indented
 
     load_course().exercise(name)
-    print_indented(out, notebook.hint(name).text)
+    print_indented(out, check.hint(name).text)
 
 
 def update(folder: Annotated[Path, typer.Argument(help="레슨이 있는 폴더")] = Path("hanstep")) -> None:
     """강의의 새 판을 내 노트북에 합쳐요. 내가 쓴 셀은 그대로 남아요."""
-    from grader.learning.update import update as merge_new_editions
+    from grader.workspace.update import update as merge_new_editions
 
     merge_new_editions(folder, say)
 
@@ -109,6 +109,6 @@ def reset(
     data_dir: DataDir = None,
 ) -> None:
     """연습 문제나 레슨을 처음 상태로 되돌려요. 쓰던 것은 백업으로 남겨요."""
-    from grader.learning import start as starting
+    from grader.workspace import start as starting
 
     starting.reset(folder, name, say)

@@ -10,10 +10,10 @@ from typing import Any
 
 import typer
 
-from grader.cli import author, clinic, drill, grade, instructor, learner, road, site
+from grader.base.errors import HanstepError
+from grader.cli import author, clinic, drill, grade, instructor, learner, progress, site
 from grader.cli.help import KoreanCommand, KoreanGroup
 from grader.cli.terminal import complain
-from grader.errors import HanstepError
 
 app = typer.Typer(
     add_completion=False,
@@ -27,13 +27,13 @@ app = typer.Typer(
 _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "배우는 사람": (
         learner.start,
-        road.next_,
+        progress.next_,
         learner.check,
         learner.watch,
         learner.hint,
         learner.reset,
         learner.update,
-        road.progress,
+        progress.progress,
         drill.drill,
         clinic.clinic,
         author.doctor,

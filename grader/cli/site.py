@@ -22,7 +22,7 @@ def site(
     url: Annotated[str, typer.Option("--url", help="사이트가 놓일 주소. 공유할 때 보이는 그림에 써요")] = "",
 ) -> None:
     """레슨과 용어집과 유명한 실수를 정적인 사이트로 만들어요."""
-    from grader.course_files import load_course
+    from grader.course.reading import load_course
     from grader.site.build import build_site
     from grader.site.settings import Place
 

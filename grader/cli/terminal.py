@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from grader.errors import CommandError
+from grader.base.errors import CommandError
 
 out = Console()
 err = Console(stderr=True)

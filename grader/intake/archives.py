@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from grader.intake.apart import is_of_the_machine
+from grader.base.decoding import MAX_FILE_BYTES, display_name
+from grader.base.listing import short
+from grader.intake.child_process import is_of_the_machine
 from grader.intake.handover import is_nobodys
-from grader.submission.decoding import MAX_FILE_BYTES, display_name
-from grader.submission.names import short
-from grader.submission.search import MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
+from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
 from grader.submission.submission import MAX_STUDENT_BYTES
 
 MAX_ARCHIVE_BYTES = 100 * 2**20

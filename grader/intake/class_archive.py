@@ -5,9 +5,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader.base.removal import remove_tree
 from grader.intake.archives import TOO_MANY, Item, Limits, Unpacked, items, opened_archive, why_not
-from grader.removal import remove_tree
-from grader.submission.search import MAX_DEPTH, MAX_ENTRIES, Unreadable, is_skipped
+from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, Unreadable, is_skipped
 from grader.submission.submission import MAX_STUDENT_BYTES
 
 MAX_CLASS_ENTRIES = 400_000

@@ -4,8 +4,8 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+from grader.base.listing import natural
 from grader.intake.handover import Entry, Handover, mostly
-from grader.submission.names import natural
 
 _NAME = re.compile(r"(?P<name>\S(?:.*?\S)?) - (?P<file>.+)", re.DOTALL)
 _AGAIN = re.compile(r"(?P<stem>.+?) ?\((?P<number>\d+)\)(?P<suffix>\.\w+)", re.DOTALL)

@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
+from grader.base.decoding import ReadError, read_text
 from grader.intake.handover import Entry, Handover, IntakeError
 from grader.report.plain_text import one_line
-from grader.submission.decoding import ReadError, read_text
 
 _METADATA = "submission_metadata.yml"
 _LONGEST_NUMBER = 600

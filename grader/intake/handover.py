@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.errors import HanstepError
-from grader.submission.decoding import display_name
-from grader.submission.names import listed
-from grader.submission.search import SUFFIXES, is_skipped
+from grader.base.decoding import display_name
+from grader.base.errors import HanstepError
+from grader.base.listing import listed
+from grader.submission.find_files import SUFFIXES, is_skipped
 
 
 class IntakeError(HanstepError):

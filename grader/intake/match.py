@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grader.feedback import Person
+from grader.base.listing import listed, natural
+from grader.course.feedback import Person
 from grader.intake.agreement import agree, is_group, names_nobody
 from grader.intake.handover import Handover
 from grader.intake.roster import Roster, words_of
-from grader.submission.names import listed, natural
 
 _SHORTEST_NUMBER = 4
 """A student's number that is looked for in file names has at least as many characters."""

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
+from grader.base.decoding import display_name
+from grader.base.removal import remove_tree
 from grader.intake.archives import Unpacked, why_not
-from grader.removal import remove_tree
-from grader.submission.decoding import display_name
-from grader.submission.search import MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
+from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
 
 _TOO_DEEP = f"폴더가 {MAX_DEPTH}겹보다 깊어요. 나머지는 읽지 않았어요. 낼 파일만 남겨 주세요."
 

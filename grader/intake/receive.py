@@ -4,18 +4,18 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.feedback import Absent, ClassResult, Person
-from grader.intake.desk import Desk
+from grader.base.decoding import shown_name
+from grader.base.file_names import safe_filename
+from grader.base.listing import listed
+from grader.base.removal import temporary_folder
+from grader.course.feedback import Absent, ClassResult, Person
 from grader.intake.handover import Handover, entries
 from grader.intake.match import match, matched_by_label
+from grader.intake.receiving import Desk
 from grader.intake.roster import Roster
 from grader.intake.systems import recognise
-from grader.removal import temporary_folder
-from grader.report.names import safe_filename
 from grader.submission.class_folder import read_class
-from grader.submission.decoding import shown_name
-from grader.submission.names import listed
-from grader.submission.search import MAX_DEPTH, Unreadable, is_skipped
+from grader.submission.find_files import MAX_DEPTH, Unreadable, is_skipped
 from grader.submission.submission import Submission
 
 

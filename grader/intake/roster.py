@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from grader.feedback import Person
+from grader.base.listing import listed
+from grader.base.tables import Table, TableError, read_table
+from grader.course.feedback import Person
 from grader.report.plain_text import one_line
-from grader.submission.names import listed
-from grader.tables import Table, TableError, read_table
 
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("sis user id", "학번", "student id", "student number", "id number", "sid", "identifier", "id"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from grader.intake import canvas, github_classroom, google_classroom, gradescope, moodle
 from grader.intake.handover import Entry, Handover, Reader, entries
-from grader.submission.search import is_skipped
+from grader.submission.find_files import is_skipped
 
 _DEEPEST = 3
 """Archives often hold one folder that holds the rest."""

@@ -4,15 +4,15 @@ import ast
 import re
 from dataclasses import dataclass, replace
 
-from grader.course import Exercise
-from grader.feedback import CheckResult, Diagnosis, Feedback, FirstDifference, Moment, Named, Status
+from grader.course.course import Exercise
+from grader.course.feedback import CheckResult, Diagnosis, Feedback, FirstDifference, Moment, Named, Status
 from grader.judging.diagnose import diagnose
 from grader.judging.judge import Verdict, judge
 from grader.judging.parsing import parsed
 from grader.judging.reference import Reference
 from grader.observe.trace import Trace
 from grader.observe.wording import one_of
-from grader.submission.file import Place, SourceFile
+from grader.submission.source_file import Place, SourceFile
 
 
 @dataclass(frozen=True)

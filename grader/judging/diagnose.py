@@ -7,18 +7,18 @@ from functools import partial
 import numpy as np
 import torch
 
-from grader.course import Exercise, Mistake
-from grader.feedback import Diagnosis, Moment, Named, Pasted, Recipe
+from grader.course.course import Exercise, Mistake
+from grader.course.feedback import Diagnosis, Moment, Named, Pasted, Recipe
 from grader.judging.edits import Way, exercise_source
+from grader.judging.event_orders import differing, timelines
 from grader.judging.explain import Explanation, explain
 from grader.judging.first_difference import describe_first_difference, update_of
 from grader.judging.judge import Verdict, differing_fields, has_same_cause
-from grader.judging.manner import closest
-from grader.judging.nearest import nearest
-from grader.judging.places import Place, place_of
+from grader.judging.locate import Place, place_of
+from grader.judging.nearest_mistake import nearest
 from grader.judging.recipe import recover_recipe
 from grader.judging.reference import Reference
-from grader.judging.timelines import differing, timelines
+from grader.judging.tie_break import closest
 from grader.observe.play import Env
 from grader.observe.trace import Run, Trace
 

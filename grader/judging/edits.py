@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise, permutations
 
-from grader.course import CourseError, Edits, Exercise, Mistake
-from grader.course_files import load_course
+from grader.course.course import CourseError, Edits, Exercise, Mistake
+from grader.course.reading import load_course
 from grader.observe.wording import ordinal
 from grader.submission.submission import read_submission
 

@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import combinations
 
 from grader.judging.edits import Way
-from grader.judging.plays import Plays, Ways
 from grader.judging.reference import Reference
+from grader.judging.trials import Plays, Ways
 from grader.observe.trace import Run
 
 _BEAM = 32

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from grader.feedback import FirstDifference
+from grader.course.feedback import FirstDifference
 from grader.judging.judge import Difference
 from grader.observe.play import Scenario
 from grader.observe.trace import Fact, Parameter, Run

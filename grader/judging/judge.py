@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.course import Exercise
-from grader.feedback import CheckResult, Status
+from grader.course.course import Exercise
+from grader.course.feedback import CheckResult, Status
 from grader.observe.rounding import rounding_of_states, rounding_of_values
 from grader.observe.trace import Array, Failure, Run, Trace
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from grader.feedback import Recipe
+from grader.course.feedback import Recipe
 from grader.observe.play import Env, Problem, Scenario
 from grader.observe.trace import Array, Event, Run
 

@@ -5,9 +5,9 @@ import types
 from collections import OrderedDict
 from functools import cached_property, lru_cache
 
-from grader.course import Exercise
-from grader.course_files import load_course
-from grader.judging.behaviours import behaviours_of
+from grader.course.course import Exercise
+from grader.course.reading import load_course
+from grader.judging.behaviour_table import behaviours_of
 from grader.judging.edits import Way, program_of, program_of_all, program_text, ways
 from grader.judging.judge import difference, follows, has_same_cause
 from grader.observe.play import Scenario, play_scenario

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from grader.course import Course
-from grader.feedback import Feedback, SubmissionResult
+from grader.course.course import Course
+from grader.course.feedback import Feedback, SubmissionResult
 from grader.report import words
 
 _BINS = 10

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from grader.course import Course
-from grader.feedback import ClassResult, Feedback, Status, SubmissionResult
+from grader.course.course import Course
+from grader.course.feedback import ClassResult, Feedback, Status, SubmissionResult
 from grader.report import words
 from grader.report.class_facts import (
     LessonFacts,

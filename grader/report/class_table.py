@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from grader.feedback import ClassResult, Feedback, SubmissionResult
+from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.report import plain_text, words
 from grader.report.class_facts import count_mistakes, most_telling, tried
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from grader.feedback import Recipe
+from grader.course.feedback import Recipe
 from grader.observe.wording import ordinal
 
 RESIDUAL_WORTH_SAYING = 0.01

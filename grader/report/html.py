@@ -15,7 +15,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from grader.feedback import Feedback, Recipe, RepairStep
+from grader.course.feedback import Feedback, Recipe, RepairStep
 from grader.observe.wording import ordinal
 from grader.report import formulas, plain_text, timeline, words
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from grader.feedback import Feedback, SubmissionResult
+from grader.course.feedback import Feedback, SubmissionResult
 from grader.report import words
 from grader.report.class_facts import LessonFacts, tried
 from grader.report.plain_text import one_line

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from grader.errors import HanstepError
-from grader.feedback import ClassResult, Diagnosis, Feedback, Recipe, SubmissionResult
-from grader.files import write_whole
+from grader.base.errors import HanstepError
+from grader.base.files import write_whole
+from grader.course.feedback import ClassResult, Diagnosis, Feedback, Recipe, SubmissionResult
 from grader.report.plain_text import points
 
 SCHEMA = "hanstep.results/2"

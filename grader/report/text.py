@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from grader.feedback import Feedback, Named, Recipe
+from grader.course.feedback import Feedback, Named, Recipe
 from grader.report import formulas, plain_text, timeline, words
 from grader.report.class_table import class_table
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.feedback import Moment
+from grader.course.feedback import Moment
 from grader.report.plain_text import one_line
 
 _FEW_COLUMNS = 7  # so few can be read whatever they hold

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.feedback import CheckResult, Feedback, FirstDifference, Named, RepairStep, Status
+from grader.course.feedback import CheckResult, Feedback, FirstDifference, Named, RepairStep, Status
 from grader.observe.wording import LEAVE_ORIGINALS, one_of, with_particle
 from grader.report.plain_text import clean, one_line, points
 

@@ -34,7 +34,7 @@ class AttemptLimits:
 
 
 class Attempts:
-    """A context manager; `of(exercise)` is a `grader.repair.search.Runner`."""
+    """A context manager; `of(exercise)` is a `grader.judging.repair.search.Runner`."""
 
     def __init__(
         self,

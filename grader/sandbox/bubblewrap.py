@@ -18,6 +18,11 @@ from grader.sandbox.packages import undeclared
 
 PACKAGE = Path(__file__).resolve().parent.parent
 _INSIDE = Path("/hanstep")
+_PARTS_INSIDE = (
+    *("__init__.py", "base/__init__.py", "base/package.py"),
+    *("observe", "sandbox/__init__.py", "sandbox/inside"),
+)
+"""What of the grader stands in the sandbox: nothing that knows answers."""
 _IMPORTED = ("torch", "numpy", "safetensors", "msgspec")
 
 _CAPABILITIES = ("--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN")
@@ -75,7 +80,7 @@ def isolated(device: str = "cpu", added: Sequence[str] = ()) -> list[str]:
     absent = asset_path("absent_package")
     for path in (path for folder in _site_directories() for path in undeclared(folder, added)):
         arguments += ["--ro-bind", str(absent if path.is_dir() else absent / "__init__.py"), str(path)]
-    for part in ("__init__.py", "observe", "sandbox/__init__.py", "sandbox/inside"):
+    for part in _PARTS_INSIDE:
         arguments += ["--ro-bind", str(PACKAGE / part), str(_INSIDE / "grader" / part)]
     if device != "cpu":
         for node in (*sorted(Path("/dev").glob("nvidia*")), *Path("/dev").glob("dxg")):  # dxg: under WSL

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 
-from grader.errors import HanstepError
-from grader.removal import temporary_folder
+from grader.base.errors import HanstepError
+from grader.base.removal import temporary_folder
 from grader.sandbox import bubblewrap, cgroups
 from grader.sandbox.forked import ForkedServer
 from grader.sandbox.inside import frames

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.errors import HanstepError
+from grader.base.errors import HanstepError
 
 Hashes = NDArray[np.int64]
 _SMALLEST = 30

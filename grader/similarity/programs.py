@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from grader import paths
-from grader.course import Course
+from grader.base.decoding import ReadError
+from grader.course.course import Course
 from grader.report.html import hint_blocks
 from grader.similarity.fingerprints import Program
-from grader.submission.decoding import ReadError
-from grader.submission.file import SourceFile, read_source
+from grader.submission.source_file import SourceFile, read_source
 from grader.submission.submission import Submission
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import paths
-from grader.course import Course, Lesson
+from grader.course.course import Course, Lesson
 from grader.site.code_lines import with_whole_code
 from grader.site.gallery import PAGE as GALLERY
 from grader.site.gallery import Shown, card_of, entries, gallery_page

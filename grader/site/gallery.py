@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
-from grader.course import Course, CourseError, Exercise, Mistake
-from grader.course_files import read_typed
+from grader.course.course import Course, CourseError, Exercise, Mistake
+from grader.course.reading import read_typed
+from grader.grading import SEED
 from grader.judging.assess import Origin, assess
 from grader.judging.reference import reference
-from grader.learning import SEED
 from grader.observe.trace import Trace
 from grader.paths import asset_path
 from grader.report.html import feedback_html

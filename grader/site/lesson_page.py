@@ -18,8 +18,8 @@ from typing import Any
 
 from grader.authoring import first_cell
 from grader.authoring.build import FOLDED
-from grader.course import Lesson, Prediction
-from grader.errors import HanstepError
+from grader.base.errors import HanstepError
+from grader.course.course import Lesson, Prediction
 
 _LEVEL = re.compile(r"·\s*(★[★☆]{2})")
 _ASKS = re.compile(r"""^\s*predict\(\s*["']([^"']+)["']""", re.MULTILINE)

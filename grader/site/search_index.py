@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from docutils import nodes
 from msgspec import Struct
 
-from grader.course_files import read_typed
+from grader.course.reading import read_typed
 from grader.paths import asset_path
 from grader.site.formulas import readable
 from grader.site.terms import Term

@@ -8,7 +8,7 @@ from functools import cache
 from docutils import nodes
 from msgspec import Struct
 
-from grader.course_files import read_typed
+from grader.course.reading import read_typed
 from grader.paths import asset_path
 
 PAGE = "glossary"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from grader.submission.decoding import ReadError, unix_lines
+from grader.base.decoding import ReadError, unix_lines
 
 MAX_CODE_CHARS = 300_000
 """Code of one file, outputs and prose of a notebook not counted: five times our longest lesson. Parsing this

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.errors import HanstepError
-from grader.submission.decoding import display_name, escaped, shown_name
-from grader.submission.names import listed, natural, unique
-from grader.submission.search import LINK_MESSAGE, SUFFIXES, Unreadable, is_skipped, link_target
+from grader.base.decoding import display_name, escaped, shown_name
+from grader.base.errors import HanstepError
+from grader.base.listing import listed, natural, unique
+from grader.submission.find_files import LINK_MESSAGE, SUFFIXES, Unreadable, is_skipped, link_target
 from grader.submission.submission import Submission, read_files
 
 Reader = Callable[[Path, str, Collection[str], Path], Submission]

@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Collection
 
-from grader.submission.practice import Practice, is_blank
+from grader.submission.practice_cells import Practice, is_blank
 from grader.submission.statements import ParseError, parse
 
 _MARK = "# grader {}: 이 파일은 답으로 세지 않아요"

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.base.decoding import MAX_FILE_BYTES, ReadError, display_name, escaped, shown_name
+from grader.base.listing import LISTED, listed, natural, short, unique
 from grader.observe.wording import with_particle
 from grader.submission.cells import MAX_CODE_CHARS
-from grader.submission.decoding import MAX_FILE_BYTES, ReadError, display_name, escaped, shown_name
-from grader.submission.file import SourceFile, read_source
-from grader.submission.names import LISTED, listed, natural, short, unique
-from grader.submission.practice import Practice, is_unwritten
-from grader.submission.search import SUFFIXES, Found, Unreadable
+from grader.submission.find_files import SUFFIXES, Found, Unreadable
+from grader.submission.practice_cells import Practice, is_unwritten
+from grader.submission.source_file import SourceFile, read_source
 
 MAX_STUDENT_CHARS = 5 * MAX_CODE_CHARS
 """Largest number of characters of code read for one student. It limits the time that a student's folder can take."""

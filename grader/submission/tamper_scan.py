@@ -8,7 +8,7 @@ Neither costs points (a debugger does it too), but the instructor is told.
 import re
 from collections.abc import Mapping, Sequence
 
-from grader.submission.file import SourceFile
+from grader.submission.source_file import SourceFile
 from grader.submission.submission import Submission
 
 _REACHING = re.compile(

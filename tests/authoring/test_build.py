@@ -13,7 +13,7 @@ from grader.authoring import build as building
 from grader.authoring.build import BuildError, build, build_all, learner_notebook, solution_notebook
 from grader.authoring.execute import NotebookFailed, execute
 from grader.authoring.strip_solutions import starter_text
-from grader.course import Course, Exercise, Lesson
+from grader.course.course import Course, Exercise, Lesson
 from grader.observe.play import Driver
 
 SOURCE = '''\

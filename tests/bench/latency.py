@@ -29,11 +29,11 @@ from statistics import median
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from grader.course import Exercise
-from grader.course_files import load_course
+from grader.course.course import Exercise
+from grader.course.reading import load_course
 from grader.judging.edits import exercise_source, program_of, program_of_all, solution_text, ways
 from grader.judging.reference import reference
-from grader.learning.notebook import check
+from grader.notebook.check import check
 from grader.observe.program import load_program
 from grader.submission.submission import read_submission
 from tests.places import ROOT, TESTS

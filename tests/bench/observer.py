@@ -21,7 +21,7 @@ from safetensors.torch import load, save
 from torch import nn
 from torch.nn import functional as F
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.judging.edits import program_text
 from grader.observe.program import load_program
 

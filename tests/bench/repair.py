@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from statistics import median
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
+from grader.grading.time_limit import time_limit
 from grader.judging.reference import Reference, reference
-from grader.learning.time_limit import time_limit
+from grader.judging.repair.search import Repair, search
 from grader.observe.play import TimeLimit, play, play_scenario
 from grader.observe.program import load_program
 from grader.observe.trace import Run
-from grader.repair.search import Repair, search
 from grader.submission.submission import read_submission
 from tests.places import TESTS
 

@@ -13,7 +13,7 @@ from statistics import median
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.judging.edits import solution_text
 from grader.sandbox.sandbox import Job, Sandbox
 
@@ -22,7 +22,7 @@ PER_ROUND = 10
 EXERCISES = ("train_step", "accumulate")
 
 COLD = """
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.judging.edits import solution_text
 from grader.observe.play import play
 from grader.observe.program import load_program

@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import nbformat
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.judging.edits import exercise_source
 from grader.observe.play import play
 from grader.observe.program import load_program

@@ -3,9 +3,9 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from grader.classroom.grading import grade_class
-from grader.classroom.run import GradingRun
-from grader.feedback import SubmissionResult
+from grader.classroom.grade_class import grade_class
+from grader.course.feedback import SubmissionResult
+from grader.grading.grading_run import GradingRun
 from grader.submission.submission import Submission
 
 

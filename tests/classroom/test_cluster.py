@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from grader.classroom.cluster import ClusterError
-from grader.classroom.run import GradingRun
-from grader.course_files import load_course
-from grader.feedback import SubmissionResult
+from grader.course.feedback import SubmissionResult
+from grader.course.reading import load_course
+from grader.grading.grading_run import GradingRun
 from grader.submission.submission import Submission, read_submission
 from tests.classroom.graded import graded
 from tests.classroom.timeless import timeless

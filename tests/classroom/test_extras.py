@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.classroom.one_submission import grade_one
-from grader.classroom.run import GradingRun
-from grader.course_files import load_course
-from grader.feedback import ClassResult, SubmissionResult
+from grader.course.feedback import ClassResult, SubmissionResult
+from grader.course.reading import load_course
+from grader.grading.grade_submission import grade_one
+from grader.grading.grading_run import GradingRun
 from grader.judging.edits import exercise_source
-from grader.report.gradebook import gradebook_csv, write_report
 from grader.report.results import from_json, to_json
+from grader.report.write_report import gradebook_csv, write_report
 from grader.submission.submission import read_submission
 
 COURSE = load_course()

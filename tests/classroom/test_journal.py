@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from grader.classroom.journal import Journal, JournalError, refuse_inside
-from grader.classroom.run import GradingRun
-from grader.classroom.seal import Seal
-from grader.feedback import SubmissionResult
+from grader.classroom.signature import Seal
+from grader.course.feedback import SubmissionResult
+from grader.grading.grading_run import GradingRun
 from grader.report.results import SCHEMA, submission_to_document, to_json
 from grader.submission.submission import Submission, read_submission
 from tests.report import samples
@@ -291,7 +291,7 @@ def test_what_was_graded_by_another_course_is_not_kept(
 ) -> None:
     """A version with other answers, mistakes or points would grade one half of the class by each."""
     complete(tmp_path, submissions)
-    monkeypatch.setattr("grader.classroom.journal.__version__", "0.0.1")
+    monkeypatch.setattr("grader.classroom.journal.VERSION", "0.0.1")
     with pytest.raises(JournalError, match=r"정답, 채점 기준이 바뀌어서.*--seed 7"):
         opened(tmp_path, changed_only=True)
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.classroom.lock import NAME, Busy, alone_in
+from grader.classroom.folder_lock import NAME, Busy, alone_in
 from tests.places import ROOT
 
 ADVICE = "끝난 다음 다시 실행해 주세요."
 HOLDS = (
-    "import sys, time; from pathlib import Path; from grader.classroom.lock import alone_in\n"
+    "import sys, time; from pathlib import Path; from grader.classroom.folder_lock import alone_in\n"
     "with alone_in(Path(sys.argv[1]), ''): print('has it', flush=True); time.sleep(60)\n"
 )
 
@@ -65,7 +65,7 @@ def test_a_folder_that_stayed_empty_goes_again(tmp_path: Path) -> None:
 def test_many_at_once_have_it_one_after_another(tmp_path: Path) -> None:
     """The file is removed at the end of each, and none takes a removed one for the lock."""
     code = (
-        "import sys, os, time; from pathlib import Path; from grader.classroom.lock import Busy, alone_in\n"
+        "import sys, os, time; from pathlib import Path; from grader.classroom.folder_lock import Busy, alone_in\n"
         "out, done = Path(sys.argv[1]), 0\n"
         "while done < 40:\n"
         "    try:\n"

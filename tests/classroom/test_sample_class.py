@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from tests.places import ROOT
 
 CLASS = ROOT / "assets" / "sample_class"

@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from grader.classroom.one_submission import grade_one
-from grader.classroom.run import GradingRun
-from grader.course import Course, Lesson
-from grader.course_files import load_course
+from grader.course.course import Course, Lesson
+from grader.course.reading import load_course
+from grader.grading.grade_submission import grade_one
+from grader.grading.grading_run import GradingRun
 from grader.submission.submission import read_submission
 
 COURSE: Course = load_course()

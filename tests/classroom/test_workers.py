@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 import torch
 
-from grader.classroom import grading, one_submission, workers
-from grader.classroom.run import GradingRun
+from grader.classroom import grade_class, workers
 from grader.classroom.workers import WorkerDied, results_here
-from grader.course_files import load_course
+from grader.course.reading import load_course
+from grader.grading import grade_submission
+from grader.grading.grading_run import GradingRun
 from grader.sandbox.sandbox import Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.submission import Submission, read_submission
@@ -67,7 +68,7 @@ def names_and(results: Any) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def _warm_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What each worker imports while its sandbox warms up: a dozen of workers would take half a minute for it."""
-    monkeypatch.setattr(workers, "_PRELOADED", ("grader.classroom.warm", *workers._PRELOADED))
+    monkeypatch.setattr(workers, "_PRELOADED", ("grader.grading.warm", *workers._PRELOADED))
 
 
 # ---- what workers do here: by the student's name, which is also the path of a file that remembers -------
@@ -133,7 +134,9 @@ def test_one_killed_from_outside_is_replaced(handed_in: Class) -> None:
 def test_who_is_lost_is_told_so_and_keeps_no_points(
     handed_in: Class, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grading, "results_here", lambda run, handed_in, work: ((s, None) for s in handed_in))
+    monkeypatch.setattr(
+        grade_class, "results_here", lambda run, handed_in, work: ((s, None) for s in handed_in)
+    )
     (result,) = graded(RUN, handed_in("a"))
     step = next(f for f in result.feedbacks if f.exercise == "train_step")
     assert (step.status, step.file) == ("crashed", "a.py")
@@ -255,7 +258,7 @@ def test_results_do_not_depend_on_who_is_first(handed_in: Class) -> None:
         *handed_in("broken", text="def train_step(:\n"),
     ]
     told: list[str] = []
-    here = one_submission.grade_one(RUN, submissions[1])
+    here = grade_submission.grade_one(RUN, submissions[1])
     two = graded(RUN, submissions, lambda result: told.append(result.student))
     one = graded(replace(RUN, jobs=1), submissions[::-1])
     assert timeless(two) == timeless(one[::-1])

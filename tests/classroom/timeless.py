@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grader.feedback import Feedback, SubmissionResult
+from grader.course.feedback import Feedback, SubmissionResult
 
 
 def timeless(results: Sequence[SubmissionResult]) -> list[SubmissionResult]:

@@ -17,13 +17,13 @@ from typing import NoReturn
 import pytest
 
 import grader
-from grader import course_files
-from grader.classroom import grading, one_submission
-from grader.classroom.run import GradingRun
+from grader.base.errors import CommandError, HanstepError, NothingToCheck
+from grader.classroom import grade_class
 from grader.cli.main import app, run
-from grader.course_files import load_course
-from grader.errors import CommandError, HanstepError, NothingToCheck
-from grader.learning import SEED
+from grader.course import reading
+from grader.course.reading import load_course
+from grader.grading import SEED, grade_submission
+from grader.grading.grading_run import GradingRun
 from grader.submission.submission import Submission
 from tests.observe.five_lines import RIGHT
 from tests.places import ROOT
@@ -99,7 +99,7 @@ def test_a_check_uses_the_seed_it_is_given(
 ) -> None:
     """Zero is a seed like any other; without one a file meets the same numbers as a notebook's cell."""
     runs: list[GradingRun] = []
-    monkeypatch.setattr(one_submission, "grade_one", stopping(runs))
+    monkeypatch.setattr(grade_submission, "grade_one", stopping(runs))
     (tmp_path / "hw.py").write_text(RIGHT, encoding="utf-8")
     assert ended("check", str(tmp_path / "hw.py"), *chosen) == (2, "여기까지\n")
     assert [run.seed for run in runs] == [seed]
@@ -110,7 +110,7 @@ def test_a_class_is_graded_with_the_seed_that_is_given(
 ) -> None:
     """Zero too: it is not taken for none, which draws one."""
     runs: list[GradingRun] = []
-    monkeypatch.setattr(grading, "grade_class", stopping(runs))
+    monkeypatch.setattr(grade_class, "grade_class", stopping(runs))
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "kim.py").write_text(RIGHT, encoding="utf-8")
     arguments = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--seed", "0"]
@@ -173,7 +173,7 @@ def test_the_command_that_resumes_asks_for_the_same(
         runs.append(run)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(grading, "grade_class", grade)
+    monkeypatch.setattr(grade_class, "grade_class", grade)
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "kim.py").write_text(RIGHT, encoding="utf-8")
     for out, options in (("a", "--sandbox none"), ("b", "--sandbox none --lesson 01 --package numpy --each")):
@@ -194,9 +194,9 @@ def test_only_what_has_changed_is_graded(
     def grade(run: GradingRun, handed_in: list[Submission], finished: Callable[..., None]) -> None:
         for submission in handed_in:
             graded.append(submission.student)
-            finished(one_submission.assess_submission(run, submission, {}))
+            finished(grade_submission.assess_submission(run, submission, {}))
 
-    monkeypatch.setattr(grading, "grade_class", grade)
+    monkeypatch.setattr(grade_class, "grade_class", grade)
     for name in ("kim", "lee"):
         (tmp_path / "class").mkdir(exist_ok=True)
         (tmp_path / "class" / f"{name}.py").write_text(RIGHT, encoding="utf-8")
@@ -219,7 +219,7 @@ def test_a_full_disk_ends_in_the_command_that_resumes(
     def full(*_: object) -> NoReturn:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(grading, "grade_class", full)
+    monkeypatch.setattr(grade_class, "grade_class", full)
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "kim.py").write_text(RIGHT, encoding="utf-8")
     command = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--sandbox", "none"]
@@ -329,7 +329,7 @@ def test_every_error_ends_in_a_line_and_its_status(
     kinds = {kind.__name__: kind for kind in kinds_of_error(HanstepError)}
     assert kinds.keys() >= {"BuildError", "CommandError", "CourseError", "NothingToCheck", "StartError"}
     for kind in kinds.values():
-        monkeypatch.setattr(course_files, "load_course", failing(kind(long)))
+        monkeypatch.setattr(reading, "load_course", failing(kind(long)))
         assert run(["hint", "train_step"]) == kind.status, kind
         said = capsys.readouterr()
         assert (said.out, said.err) == ("", f"{long}\n"), kind
@@ -340,7 +340,7 @@ def test_every_error_ends_in_a_line_and_its_status(
 
 def test_a_slip_of_ours_is_not_hidden_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody but us can mend it, and for that we need the traceback."""
-    monkeypatch.setattr(course_files, "load_course", failing(ValueError("우리 탓")))
+    monkeypatch.setattr(reading, "load_course", failing(ValueError("우리 탓")))
     with pytest.raises(ValueError, match="우리 탓"):
         run(["hint", "train_step"])
 
@@ -403,7 +403,7 @@ def test_next_opens_the_lessons_wherever_they_are(
     ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     """And copies them only where there are none, so that no folder of lessons grows inside another."""
-    from grader.learning import start
+    from grader.workspace import start
 
     opened: list[Path] = []
     monkeypatch.setattr(start, "open_lab", lambda folder, report, browser: opened.append(folder.resolve()))

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from grader import doctor, paths
-from grader.doctor import Finding, diagnose_machine, render
+from grader import paths
+from grader.cli import doctor
+from grader.cli.doctor import Finding, diagnose_machine, render
 from grader.sandbox import bubblewrap
 from grader.sandbox.bubblewrap import Probe
 

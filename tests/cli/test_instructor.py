@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from grader.cli.main import run
-from grader.report.gradebook import write_report
 from grader.report.results import from_json
+from grader.report.write_report import write_report
+from tests.gradebook import graded
 from tests.intake import downloads
-from tests.marks import graded
 from tests.places import ROOT
 from tests.report import samples
 

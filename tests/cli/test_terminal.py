@@ -6,10 +6,10 @@ import os
 import pytest
 import torch
 
+from grader.base.errors import CommandError
 from grader.cli import terminal
 from grader.cli.grade import grade
 from grader.cli.learner import check
-from grader.errors import CommandError
 
 
 @pytest.mark.parametrize("command", [grade, check])

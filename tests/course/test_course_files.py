@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from grader import course_files, exercises, paths
-from grader.course import CourseError
-from grader.course_files import load_course
+from grader import exercises, paths
+from grader.course import reading
+from grader.course.course import CourseError
+from grader.course.reading import load_course
 from grader.observe.play import Driver
 
 COURSE, SHARED = "lessons/course.toml", "solutions/shared_mistakes.toml"
@@ -117,7 +118,7 @@ def forget() -> None:
     """Whatever has been read of this or another course is read again."""
     importlib.invalidate_caches()
     load_course.cache_clear()
-    course_files._shared_texts.cache_clear()
+    reading._shared_texts.cache_clear()
     for name in [name for name in sys.modules if name.startswith("grader.exercises.sums")]:
         del sys.modules[name]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.judging.judge import judge
 from grader.judging.reference import reference
 from grader.observe.play import play

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.judging.edits import exercise_source
 from grader.judging.judge import judge
 from grader.judging.reference import reference

@@ -14,7 +14,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 from torch.utils.data import DataLoader, TensorDataset
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.exercises.fixtures.checkpoints import read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import Net
 from grader.exercises.fixtures.training import Settings, epoch_loader, settings_for

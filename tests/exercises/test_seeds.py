@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.course import Exercise
+from grader.course.course import Exercise
 from grader.judging.judge import judge
 from grader.judging.reference import reference
 from grader.observe.trace import Trace

@@ -18,14 +18,14 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from grader.cli.marks import read_rules
-from grader.course_files import load_course
-from grader.errors import HanstepError
-from grader.feedback import CheckResult, ClassResult, Feedback, SubmissionResult
+from grader.base.errors import HanstepError
+from grader.base.removal import remove_tree
+from grader.cli.marking import read_rules
+from grader.course.feedback import CheckResult, ClassResult, Feedback, SubmissionResult
+from grader.course.reading import load_course
+from grader.gradebook.marking import marked
 from grader.intake.receive import enrolled, receive
 from grader.intake.roster import read_roster
-from grader.marks.marking import marked
-from grader.removal import remove_tree
 from tests.fuzz import classes
 from tests.places import ROOT
 

@@ -2,8 +2,8 @@
 
 import sys
 
-from grader.course_files import load_course
-from grader.errors import HanstepError
+from grader.base.errors import HanstepError
+from grader.course.reading import load_course
 from tests.golden.transcripts import write
 
 try:

@@ -8,10 +8,10 @@ makes the files anew; `git diff` then shows what a change of course, grader or w
 import re
 from collections.abc import Iterator
 
-from grader.course import Exercise
+from grader.course.course import Exercise
+from grader.grading import SEED
 from grader.judging.assess import Origin, assess
 from grader.judging.reference import reference
-from grader.learning import SEED
 from grader.observe.trace import Trace
 from grader.report.text import feedback_text
 from tests.places import TESTS

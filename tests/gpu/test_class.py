@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.classroom.one_submission import grade_in
-from grader.classroom.outcomes import sandbox_of
-from grader.classroom.run import GradingRun
-from grader.course_files import load_course
-from grader.feedback import SubmissionResult
+from grader.course.feedback import SubmissionResult
+from grader.course.reading import load_course
+from grader.grading.grade_submission import grade_in
+from grader.grading.grading_run import GradingRun
+from grader.grading.run_submission import sandbox_of
 from grader.submission.submission import Submission, read_submission
 from tests.gpu.processes import said
 from tests.places import TESTS
@@ -54,11 +54,11 @@ def test_the_sandbox_gives_on_a_gpu_what_it_gives_on_the_cpu(kind: str) -> None:
 
 
 AGAIN = """
-from grader.classroom.one_submission import grade_in
-from grader.classroom import warm
-from grader.classroom.outcomes import sandbox_of
-from grader.classroom.run import GradingRun
-from grader.course_files import load_course
+from grader.grading.grade_submission import grade_in
+from grader.grading import warm
+from grader.grading.run_submission import sandbox_of
+from grader.grading.grading_run import GradingRun
+from grader.course.reading import load_course
 from grader.submission.submission import read_submission
 from pathlib import Path
 

@@ -5,8 +5,8 @@ import pytest
 
 from grader.authoring import build as building
 from grader.authoring.execute import execute
-from grader.course import Lesson
-from grader.course_files import load_course
+from grader.course.course import Lesson
+from grader.course.reading import load_course
 from tests import fake_device
 from tests.gpu.processes import PRETENDED
 

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.cuda
 UNLISTED = TESTS / "unlisted" / "train_step" / "rounded.py"
 CHECK = """
 import json, linecache, torch
-from grader.course_files import load_course
-from grader.learning.notebook import judged_here
+from grader.course.reading import load_course
+from grader.notebook.check import judged_here
 
 name = "/tmp/ipykernel_1/1.py"
 linecache.cache[name] = (len(source), None, source.splitlines(True), name)

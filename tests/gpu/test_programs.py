@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.course import Exercise
-from grader.course_files import load_course
+from grader.course.course import Exercise
+from grader.course.reading import load_course
 from grader.judging.edits import solution_text
 from grader.judging.judge import judge
 from grader.judging.reference import reference

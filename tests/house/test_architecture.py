@@ -9,20 +9,24 @@ from statistics import median
 
 import pytest
 
+import grader
+from grader.base.package import NOTEBOOK_FUNCTIONS
 from tests.places import ROOT
 
 # A folder (or a module that stands outside the folders) imports only what stands before it here.
 ROOMS = (
-    *("cell_tags", "errors", "files", "importing", "paths", "plots", "removal"),
-    *("observe", "exercises"),
-    *("course", "course_files", "feedback"),
-    *("submission", "tables", "sandbox", "judging", "repair", "report", "closeup"),
-    *("intake", "marks", "export", "similarity"),
-    *("classroom", "learning", "casebook", "authoring", "site"),
-    *("doctor", "cli", "__main__"),
+    *("base", "paths", "plots"),
+    *("observe", "exercises", "course"),
+    *("submission", "sandbox", "judging", "report"),
+    *("intake", "gradebook", "similarity"),
+    *("grading", "classroom"),
+    *("learner", "microscopy", "workspace", "notebook", "practice"),
+    *("authoring", "site", "learning", "cli", "__main__"),
 )
+"""In the order in which they may be imported: each only from those before it."""
+MOST_ROOMS = 25
 
-INSIDE = ("observe", "exercises", "sandbox.inside")
+INSIDE = ("observe", "exercises", "sandbox.inside", "base.package")
 """What goes into the sandbox."""
 
 MOST_LINES = 350
@@ -67,6 +71,24 @@ def is_inside(name: str) -> bool:
 
 def test_every_room_has_its_place() -> None:
     assert {room(name) for name in modules() if name} == set(ROOMS)
+    assert len(ROOMS) <= MOST_ROOMS
+
+
+def test_no_room_hides_a_function_of_notebooks() -> None:
+    """A module that is imported becomes an attribute of its package: `from grader import drill` would be that."""
+    assert not {room(name) for name in modules()} & set(NOTEBOOK_FUNCTIONS)
+    assert set(grader.__all__) == set(NOTEBOOK_FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", [n for n in modules() if n and not n.startswith("sandbox.inside")])
+def test_nobody_inside_imports_from_the_package_itself(name: str) -> None:
+    """Its functions are for notebooks. (In the sandbox stand-ins are put in their place.)"""
+    for node in ast.walk(modules()[name]):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+        if isinstance(node, ast.Import):
+            assert "grader" not in names
+        elif isinstance(node, ast.ImportFrom) and node.module == "grader":
+            assert set(names) <= set(ROOMS)
 
 
 @pytest.mark.parametrize("name", [n for n in modules() if n])
@@ -94,7 +116,7 @@ def test_the_package_itself_imports_nothing() -> None:
     """It stands inside the sandbox too: `check` and `hint` are fetched only when asked for."""
     code = "import sys, grader; print([m for m in sys.modules if m.startswith('grader.') or m == 'torch'])"
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == "[]"
+    assert said.stdout.strip() == "['grader.base', 'grader.base.package']"
 
 
 def test_what_enters_the_sandbox_knows_no_answers() -> None:
@@ -108,8 +130,9 @@ def test_what_enters_the_sandbox_knows_no_answers() -> None:
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = [name.removeprefix("grader.") for name in said.stdout.split()]
     assert loaded
-    assert all(is_inside(name) or name == "sandbox" for name in loaded), loaded
-    assert not modules()["sandbox"].body[1:], "the package's own file is bound too, and holds nothing"
+    assert all(is_inside(name) or name in ("base", "sandbox") for name in loaded), loaded
+    for package in ("base", "sandbox"):
+        assert not modules()[package].body[1:], "the package's own file is bound too, and holds nothing"
 
 
 def lines(name: str) -> int:

@@ -165,7 +165,7 @@ def test_an_exercise_joins_an_existing_lesson(tmp_path: Path) -> None:
             (copy / name).write_text(text, encoding="utf-8")
     ran(copy, "-m", "tests.golden", EXERCISE)
     # Of the notebooks the learner's alone: to run all of lesson 01 would show what its own tests show.
-    build = "from grader.authoring import build as b; from grader.course_files import load_course; "
+    build = "from grader.authoring import build as b; from grader.course.reading import load_course; "
     build += (
         "l = load_course().lesson('01'); l.notebook.write_text(b.to_json(b.learner_notebook(l)), 'utf-8')"
     )

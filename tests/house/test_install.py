@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from tests.places import ROOT
 
 
@@ -111,7 +111,7 @@ def test_every_template_is_in_the_wheel(wheel: Path) -> None:
 def test_an_installed_course_starts_checks_and_grades(installed: Path, tmp_path: Path) -> None:
     """From a folder that is no checkout: lessons out of the package, an untouched exercise fails, a class is graded."""
     code = (
-        "from pathlib import Path; from grader import paths; from grader.learning import start; "
+        "from pathlib import Path; from grader import paths; from grader.workspace import start; "
         "print(paths.course_root()); start.prepare(Path('mine'))"
     )
     said = subprocess.run(

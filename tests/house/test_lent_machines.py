@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from tests.places import ROOT
 
 BINDER = ROOT / ".binder"

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-import grader.errors
+import grader.base.errors
 
 
 def pid() -> int:
@@ -51,7 +51,7 @@ def recurses() -> None:
 
 
 def complains() -> None:
-    raise grader.errors.CommandError("고칠 수 있어요.")
+    raise grader.base.errors.CommandError("고칠 수 있어요.")
 
 
 def fills_the_disk() -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from grader.base.removal import remove_tree
 from grader.intake.receive import Received, receive
 from grader.intake.roster import read_roster
-from grader.removal import remove_tree
 from tests.intake import downloads, hostile
 from tests.places import ROOT
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.export.moodle import moodle_csv, moodle_filled
-from grader.export.rows import Row
-from grader.feedback import Person
+from grader.course.feedback import Person
+from grader.gradebook.export.moodle import moodle_csv, moodle_filled
+from grader.gradebook.export.rows import Row
 from grader.intake.agreement import agree, is_group, names_nobody
 from grader.intake.handover import Handover
 from grader.intake.match import match

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.base.tables import TableError
 from grader.intake.roster import name_keys, read_roster
-from grader.tables import TableError
 
 TEXT = "학번,이름,분반\r\n20240001,김하늘,A\r\n"
 

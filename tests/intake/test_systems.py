@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.feedback import Person
+from grader.course.feedback import Person
 from grader.intake.handover import IntakeError
 from grader.intake.receive import Received, receive
 from grader.intake.roster import read_roster
 from grader.intake.systems import recognise
-from grader.submission.search import is_skipped
+from grader.submission.find_files import is_skipped
 from tests.intake import downloads
 from tests.places import ROOT
 

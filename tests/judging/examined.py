@@ -2,8 +2,8 @@
 
 import pytest
 
-from grader.course_files import load_course
-from grader.feedback import Diagnosis
+from grader.course.feedback import Diagnosis
+from grader.course.reading import load_course
 from grader.judging.diagnose import diagnose
 from grader.judging.judge import Verdict, judge
 from grader.judging.reference import Reference

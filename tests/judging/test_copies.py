@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.course import Copy, Exercise
+from grader.course.course import Copy, Exercise
 from grader.judging.assess import Origin, assess
 from grader.judging.reference import reference
 from grader.observe.play import play

@@ -3,7 +3,7 @@
 import pytest
 
 from grader.judging import explain as explaining
-from grader.judging import plays
+from grader.judging import trials
 from grader.judging.edits import exercise_source, solution_text
 from grader.judging.explain import explain
 from grader.judging.judge import judge
@@ -67,8 +67,8 @@ def test_the_answer_does_not_depend_on_what_was_played_before() -> None:
 
 
 def test_the_budget_bounds_the_plays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plays, "_PLAYS", 60)
-    monkeypatch.setattr(plays, "_FOR_THE_END", 20)
+    monkeypatch.setattr(trials, "_PLAYS", 60)
+    monkeypatch.setattr(trials, "_FOR_THE_END", 20)
     its = Reference(COURSE.exercise("accumulate"), 5)
     runs, differ = wrong(PLAIN.format(scale=" * 1.5"), its)
     before = its.plays

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.course import Exercise
-from grader.course_files import load_course
+from grader.course.course import Exercise
+from grader.course.reading import load_course
+from grader.grading import SEED
 from grader.judging.assess import Origin, assess
 from grader.judging.edits import solution_text
 from grader.judging.reference import reference
-from grader.learning import SEED
 from grader.observe.play import play
 from grader.observe.program import Program, load_program
 from tests.places import TESTS

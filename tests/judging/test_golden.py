@@ -2,8 +2,8 @@
 
 import pytest
 
-from grader.course import Exercise
-from grader.course_files import load_course
+from grader.course.course import Exercise
+from grader.course.reading import load_course
 from tests.golden.transcripts import kept, transcript, wording
 from tests.places import TESTS
 

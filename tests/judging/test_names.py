@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from grader.authoring import behaviours
-from grader.course import Exercise
-from grader.judging.behaviours import behaviours_of
+from grader.authoring import measured_behaviour
+from grader.course.course import Exercise
+from grader.judging.behaviour_table import behaviours_of
 from grader.judging.edits import exercise_source
 from grader.judging.judge import has_same_cause, judge, tolerances
 from grader.judging.reference import Reference, reference
@@ -49,7 +49,7 @@ def test_every_mistake_fails_and_gets_its_own_name(exercise: Exercise, seed: int
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_the_table_that_guides_the_search_is_what_is_measured(exercise: Exercise) -> None:
     """As `grader build --check` says, which plays everything anew: here it has been played."""
-    measured = behaviours.measure(exercise, reference(exercise.name, behaviours.SEED))
+    measured = measured_behaviour.measure(exercise, reference(exercise.name, measured_behaviour.SEED))
     assert measured == behaviours_of(exercise), "grader build --tables"
 
 

@@ -1,11 +1,11 @@
 """A note that names a line of the program names the learner's cell and line in the feedback."""
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.judging.assess import Origin, assess
 from grader.judging.edits import exercise_source
 from grader.judging.reference import reference
 from grader.observe.trace import Trace
-from grader.submission.file import Place
+from grader.submission.source_file import Place
 
 
 def test_a_failed_import_is_said_of_its_cell() -> None:

@@ -4,9 +4,9 @@ import ast
 
 import pytest
 
-from grader.classroom.one_submission import grade_one
-from grader.classroom.run import GradingRun
-from grader.course_files import load_course
+from grader.course.reading import load_course
+from grader.grading.grade_submission import grade_one
+from grader.grading.grading_run import GradingRun
 from grader.judging.parsing import parsed
 from grader.submission.submission import read_submission
 

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from grader.course import Exercise
+from grader.course.course import Exercise
 from grader.judging.edits import exercise_source
-from grader.judging.places import is_line_of
+from grader.judging.locate import is_line_of
 from grader.judging.reference import reference
 from tests.judging.examined import COURSE, EXERCISES
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.judging.judge import follows
 from grader.judging.reference import Reference
 

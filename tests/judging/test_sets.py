@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from grader.course import Exercise
+from grader.course.course import Exercise
 from grader.judging.edits import Way
 from grader.judging.reference import Reference, reference
 from grader.observe.trace import Trace

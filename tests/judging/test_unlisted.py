@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.course_files import load_course
-from grader.feedback import Feedback
+from grader.course.feedback import Feedback
+from grader.course.reading import load_course
+from grader.grading import SEED
 from grader.judging.assess import Origin, assess
 from grader.judging.reference import reference
-from grader.learning import SEED
+from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.play import play
-from grader.repair.hint import wants_repair, with_repair
 from grader.sandbox.sandbox import Sandbox
 from tests.judging.test_first_tries import program_of
 from tests.places import TESTS

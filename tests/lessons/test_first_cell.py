@@ -10,9 +10,9 @@ import nbformat
 import pytest
 
 from grader.authoring import first_cell
-from grader.course import Lesson
-from grader.course_files import load_course
-from grader.submission.file import read_source
+from grader.course.course import Lesson
+from grader.course.reading import load_course
+from grader.submission.source_file import read_source
 
 LESSONS = [pytest.param(lesson, id=lesson.name) for lesson in load_course().lessons]
 MENDS = "%pip install hanstep"

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.judging.edits import solution_text
 from grader.observe.program import load_program
 from grader.paths import lessons_path

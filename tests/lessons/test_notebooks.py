@@ -9,8 +9,8 @@ import pytest
 from grader import paths
 from grader.authoring import build as building
 from grader.authoring.execute import error_outputs, execute
-from grader.course import Course, Lesson
-from grader.course_files import load_course
+from grader.course.course import Course, Lesson
+from grader.course.reading import load_course
 
 COURSE: Course = load_course()
 LESSONS = [pytest.param(lesson, id=lesson.name) for lesson in COURSE.lessons]

@@ -15,8 +15,8 @@ import pytest
 import torch
 
 from grader.authoring.build import solution_notebook
-from grader.course import Lesson
-from grader.course_files import load_course
+from grader.course.course import Lesson
+from grader.course.reading import load_course
 from tests.places import ROOT
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # whatever asks for the network is a mistake

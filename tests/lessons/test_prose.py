@@ -16,7 +16,7 @@ import jupytext
 import pytest
 from markdown_it import MarkdownIt
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from tests.places import ROOT
 
 LESSONS = sorted((ROOT / "solutions").glob("*/*.py"))

@@ -9,8 +9,8 @@ import pytest
 
 from grader.authoring.build import BuildError, solution_notebook
 from grader.authoring.check_predictions import check_predictions
-from grader.course import Course, Lesson, Prediction
-from grader.course_files import load_course
+from grader.course.course import Course, Lesson, Prediction
+from grader.course.reading import load_course
 from tests.lessons.test_prose import texts
 
 COURSE: Course = load_course()

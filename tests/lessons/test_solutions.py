@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.course import Course, Exercise
-from grader.course_files import load_course
-from grader.feedback import Feedback
+from grader.course.course import Course, Exercise
+from grader.course.feedback import Feedback
+from grader.course.reading import load_course
 from grader.judging.assess import Origin, assess
 from grader.judging.reference import reference
 from grader.observe.play import play

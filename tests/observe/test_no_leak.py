@@ -5,11 +5,11 @@ import gc
 
 import pytest
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.judging.assess import Origin, assess
 from grader.judging.edits import solution_text
 from grader.judging.reference import Reference
-from grader.learning.notebook import check
+from grader.notebook.check import check
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.recorder import Recorder

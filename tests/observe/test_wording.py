@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.observe.wording import called_with, one_of, ordinal, particle, with_ordinals, with_particle
 
 CLOSED = """

@@ -20,8 +20,8 @@ from matplotlib.ft2font import FT2Font
 from torch import nn
 
 from grader import plots
-from grader.course import Lesson
-from grader.course_files import load_course
+from grader.course.course import Lesson
+from grader.course.reading import load_course
 from grader.paths import CourseNotFound, asset_path
 
 SYLLABLES = range(0xAC00, 0xD7A4)

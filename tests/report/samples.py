@@ -3,8 +3,8 @@
 from dataclasses import replace
 from functools import partial
 
-from grader.course import Course, Exercise, Lesson
-from grader.feedback import (
+from grader.course.course import Course, Exercise, Lesson
+from grader.course.feedback import (
     CheckResult,
     ClassResult,
     Diagnosis,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.feedback import SubmissionResult
+from grader.course.feedback import SubmissionResult
 from grader.report.class_facts import (
     ExerciseFacts,
     count_mistakes,

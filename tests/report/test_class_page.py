@@ -8,9 +8,9 @@ from datetime import datetime
 
 import pytest
 
-from grader.feedback import Absent, ClassResult, Diagnosis, Mark, Person, SubmissionResult
+from grader.base.file_names import file_names
+from grader.course.feedback import Absent, ClassResult, Diagnosis, Mark, Person, SubmissionResult
 from grader.report.class_page import class_page
-from grader.report.names import file_names
 from tests.report import samples
 from tests.report.parsed import Parsed
 

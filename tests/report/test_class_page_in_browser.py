@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from grader.feedback import ClassResult, Feedback
+from grader.base.file_names import file_names
+from grader.course.feedback import ClassResult, Feedback
 from grader.report.class_page import class_page
-from grader.report.gradebook import write_report
-from grader.report.names import file_names
 from grader.report.plain_text import JOINER
+from grader.report.write_report import write_report
 from tests.browser import running_browser
 from tests.report import samples
 

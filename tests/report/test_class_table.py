@@ -6,7 +6,7 @@ from dataclasses import replace
 from rich.cells import cell_len
 from rich.console import Console
 
-from grader.feedback import ClassResult, SubmissionResult
+from grader.course.feedback import ClassResult, SubmissionResult
 from grader.report.class_table import class_table
 from tests.report import samples
 

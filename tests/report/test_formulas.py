@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader.feedback import Diagnosis, Recipe
+from grader.course.feedback import Diagnosis, Recipe
 from grader.report import formulas
 from grader.report.html import feedback_html
 from grader.report.text import feedback_text

@@ -11,8 +11,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from grader.feedback import ClassResult, Feedback, SubmissionResult
-from grader.report import gradebook
+from grader.course.feedback import ClassResult, Feedback, SubmissionResult
+from grader.report import write_report
 from grader.report.html import feedback_html
 from grader.report.results import to_json
 from tests.report import samples
@@ -24,7 +24,7 @@ WHEN = datetime(2026, 3, 2, 9, 30)
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("report")
-    gradebook.write_report(out, samples.small_class(), samples.course(), when=WHEN)
+    write_report.write_report(out, samples.small_class(), samples.course(), when=WHEN)
     return out
 
 
@@ -100,7 +100,7 @@ def test_class_page_says_how_it_was_graded(report: Path) -> None:
 def test_what_is_the_same_for_every_exercise_is_told_once(tmp_path: Path) -> None:
     """A file that cannot be read, and nine exercises in it: one card, and a line for each of the others."""
     submission = samples.all_of("x", "unreadable")
-    gradebook.write_student(tmp_path, submission, samples.course())
+    write_report.write_student(tmp_path, submission, samples.course())
     page = (tmp_path / "feedback" / "x.html").read_text(encoding="utf-8")
     reason = (
         '<span class="soft">읽을 수 없음</span> <span class="soft">lesson01.ipynb: JSON이 아니에요</span>'
@@ -112,15 +112,15 @@ def test_what_is_the_same_for_every_exercise_is_told_once(tmp_path: Path) -> Non
 def test_a_card_that_cannot_be_drawn_costs_only_its_diagnosis(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn = gradebook.feedback_html
+    drawn = write_report.feedback_html
 
     def fails(feedback: Feedback) -> str:
         if feedback.diagnosis.mistakes:
             raise ZeroDivisionError
         return drawn(feedback)
 
-    monkeypatch.setattr(gradebook, "feedback_html", fails)
-    gradebook.write_report(tmp_path, samples.small_class(), samples.course())
+    monkeypatch.setattr(write_report, "feedback_html", fails)
+    write_report.write_report(tmp_path, samples.small_class(), samples.course())
     assert (tmp_path / "results.json").is_file()
     page = (tmp_path / "feedback" / "이서준.html").read_text(encoding="utf-8")
     assert samples.named_mistake().exercise in page
@@ -137,7 +137,7 @@ def test_student_page_has_every_exercise(report: Path) -> None:
 def test_one_student_can_be_written_alone(report: Path, tmp_path: Path) -> None:
     """A killed run keeps the pages it wrote: the same bytes as the whole report writes."""
     for submission in samples.small_class().submissions:
-        gradebook.write_student(tmp_path, submission, samples.course())
+        write_report.write_student(tmp_path, submission, samples.course())
     for part in ("feedback", "gradescope"):
         made = {p.relative_to(tmp_path): p.read_bytes() for p in (tmp_path / part).rglob("*") if p.is_file()}
         whole = {p.relative_to(report): p.read_bytes() for p in (report / part).rglob("*") if p.is_file()}
@@ -146,7 +146,7 @@ def test_one_student_can_be_written_alone(report: Path, tmp_path: Path) -> None:
 
 
 def test_empty_class_has_a_page(tmp_path: Path) -> None:
-    gradebook.write_report(tmp_path, ClassResult(1, "cpu", "none", ()), samples.course(), when=WHEN)
+    write_report.write_report(tmp_path, ClassResult(1, "cpu", "none", ()), samples.course(), when=WHEN)
     index = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "채점한 학생이 없어요" in index
     assert "격리 없음" in index
@@ -157,7 +157,7 @@ def test_exercises_the_course_no_longer_has_are_still_shown(tmp_path: Path) -> N
     """--resume after a lesson changed: points do not vanish from the table."""
     feedback = replace(samples.passed(), lesson="09", exercise="gone", title="사라진 문제")
     result = ClassResult(1, "cpu", "none", (SubmissionResult("x", (feedback, samples.passed())),))
-    gradebook.write_report(tmp_path, result, samples.course(), when=WHEN)
+    write_report.write_report(tmp_path, result, samples.course(), when=WHEN)
     assert "사라진 문제" in (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "09_gone" in (tmp_path / "gradebook.csv").read_text(encoding="utf-8-sig")
 
@@ -189,7 +189,7 @@ def test_csv_opens_in_korean_excel(report: Path) -> None:
 @pytest.mark.parametrize("name", ["=1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "＝1"])
 def test_no_cell_becomes_a_formula(name: str) -> None:
     result = ClassResult(1, "cpu", "none", (replace(samples.passed_all(name), student=name),))
-    rows = list(csv.reader(io.StringIO(gradebook.gradebook_csv(result, samples.course()), newline="")))
+    rows = list(csv.reader(io.StringIO(write_report.gradebook_csv(result, samples.course()), newline="")))
     assert rows[1][0].startswith("'")
     assert rows[1][0].endswith("1") or "SUM" in rows[1][0]
 
@@ -197,7 +197,7 @@ def test_no_cell_becomes_a_formula(name: str) -> None:
 def test_no_part_of_a_cell_becomes_a_formula() -> None:
     """Where `;` parts columns, as in a German or Russian Excel."""
     result = ClassResult(1, "cpu", "none", (replace(samples.passed_all("x"), student="a;=1+1"),))
-    table = gradebook.gradebook_csv(result, samples.course())
+    table = write_report.gradebook_csv(result, samples.course())
     rows = list(csv.reader(io.StringIO(table, newline=""), delimiter=";"))
     assert not any(cell.startswith("=") for row in rows for cell in row)
 
@@ -205,7 +205,7 @@ def test_no_part_of_a_cell_becomes_a_formula() -> None:
 def test_a_quoted_formula_is_another_name() -> None:
     """What keeps `=1` from being calculated must not make it the name of the student called `'=1`."""
     students = tuple(replace(samples.passed_all("x"), student=name) for name in ("=1", "'=1"))
-    table = gradebook.gradebook_csv(ClassResult(1, "cpu", "none", students), samples.course())
+    table = write_report.gradebook_csv(ClassResult(1, "cpu", "none", students), samples.course())
     rows = list(csv.reader(io.StringIO(table, newline="")))
     assert rows[1][0] != rows[2][0]
 
@@ -226,7 +226,7 @@ def test_a_note_that_many_cards_would_repeat_stands_once_on_top(tmp_path: Path) 
     note = "코드 셀 2의 3번째 줄: pandas를 불러오지 못했어요 (No module named 'pandas')"
     submission = samples.all_of("x", "timeout")
     told = tuple(replace(feedback, notes=(note,)) for feedback in submission.feedbacks)
-    gradebook.write_student(tmp_path, replace(submission, feedbacks=told), samples.course())
+    write_report.write_student(tmp_path, replace(submission, feedbacks=told), samples.course())
     page = (tmp_path / "feedback" / "x.html").read_text(encoding="utf-8")
     assert page.count("pandas를 불러오지") == 1
     assert page.index("pandas를 불러오지") < page.index("<main>")

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from grader.feedback import SubmissionResult
-from grader.report import gradebook
+from grader.course.feedback import SubmissionResult
+from grader.report import write_report
 from grader.report.html import TEMPLATES, environment, feedback_html, hint_html, note_html, prose
 from grader.report.plain_text import JOINER
 from grader.report.text import feedback_text, hint_text
@@ -113,7 +113,7 @@ def test_titles_with_code_show_no_backticks() -> None:
     submission = SubmissionResult("x", (feedback,))
     assert f"zero_grad()</code>{JOINER}를 손으로" in feedback_html(feedback)
     assert "zero_grad()를 손으로 (evaluate)" in feedback_text(feedback)
-    assert gradebook.gradescope(submission)["tests"][0]["name"] == "zero_grad()를 손으로 (evaluate)"
+    assert write_report.gradescope(submission)["tests"][0]["name"] == "zero_grad()를 손으로 (evaluate)"
 
 
 def test_hint_card_keeps_code_as_code() -> None:

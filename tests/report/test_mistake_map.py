@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from grader.feedback import Feedback, SubmissionResult
+from grader.course.feedback import Feedback, SubmissionResult
 from grader.report.class_facts import exercises_of, lessons_of
 from grader.report.mistake_map import RAISED, STOPPED, LessonMap, mistake_maps
 from tests.report import samples

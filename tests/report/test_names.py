@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.report.names import file_names, safe_filename
+from grader.base.file_names import file_names, safe_filename
 from tests.report.samples import NASTY
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from grader.report.gradebook import write_report
 from grader.report.html import feedback_html
+from grader.report.write_report import write_report
 from tests.browser import running_browser, running_lab
 from tests.report import samples
 

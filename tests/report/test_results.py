@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.feedback import (
+from grader.course.feedback import (
     CheckResult,
     ClassResult,
     Diagnosis,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from grader.feedback import Moment
+from grader.course.feedback import Moment
 from grader.report import timeline, words
 from grader.report.html import feedback_html
 from grader.report.text import feedback_text

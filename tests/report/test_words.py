@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from grader.feedback import Diagnosis, FirstDifference, Status
+from grader.course.feedback import Diagnosis, FirstDifference, Status
 from grader.judging import assess
 from grader.report import words
 from grader.report.html import feedback_html

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader import doctor
+from grader.cli import doctor
 from grader.sandbox import cgroups
 from grader.sandbox.cgroups import Found, Group, divide, own_group, place_for_sandboxes
 from grader.sandbox.sandbox import Sandbox

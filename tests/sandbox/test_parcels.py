@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from grader.course import Exercise
-from grader.course_files import load_course
+from grader.course.course import Exercise
+from grader.course.reading import load_course
 from grader.judging.edits import program_text
 from grader.judging.judge import difference
 from grader.judging.reference import reference

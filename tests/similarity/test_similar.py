@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.similarity.fingerprints import NotInstalled, Program, similar_pairs
 from grader.similarity.page import similar_page
 from grader.similarity.programs import known_texts, program

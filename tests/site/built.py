@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from grader.course import Course
-from grader.course_files import load_course
+from grader.course.course import Course
+from grader.course.reading import load_course
 from grader.report.plain_text import JOINER
 from grader.site.gallery import Shown, entries
 from grader.site.settings import Place

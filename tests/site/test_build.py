@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from grader.cli.main import run
-from grader.course import Lesson
+from grader.course.course import Lesson
 from grader.site import build, lesson_page
 from grader.site.lesson_page import SiteError, levels
 from grader.site.settings import Place
@@ -104,7 +104,7 @@ def test_levels_run_from_easy_to_hard() -> None:
 
 
 def test_a_mistake_that_the_course_does_not_know_is_named() -> None:
-    from grader.course import CourseError
+    from grader.course.course import CourseError
     from grader.site.gallery import Shown, gallery_page
 
     with pytest.raises(CourseError, match="no-such-mistake"):

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from grader.course import Lesson
-from grader.course_files import load_course
+from grader.course.course import Lesson
+from grader.course.reading import load_course
 from grader.site.lesson_page import lesson_page
 
 CURTAIN = '<details class="experiment" data-after="'

@@ -6,7 +6,7 @@ import re
 import pytest
 from fontTools.ttLib import TTFont
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.paths import asset_path
 from grader.site.lesson_page import SiteError
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.course import Lesson
-from grader.course_files import load_course
+from grader.course.course import Lesson
+from grader.course.reading import load_course
 from tests.site.built import PLACE, SHOWN, Page, the_course
 
 pytestmark = pytest.mark.xdist_group("site")

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from grader.submission.file import SourceFile
+from grader.submission.source_file import SourceFile
 from grader.submission.submission import Submission, read_submission
 
 EXERCISES = ("train_step", "accumulate")

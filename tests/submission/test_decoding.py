@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from grader.submission.decoding import MAX_FILE_BYTES, read_text
+from grader.base.decoding import MAX_FILE_BYTES, read_text
 from grader.submission.submission import read_submission
 from tests.submission.samples import EXERCISES, STEP, code, kept, notebook, read
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from grader.submission.file import Place
+from grader.submission.source_file import Place
 from grader.submission.submission import read_submission
 from tests.places import ROOT
 from tests.submission.samples import EXERCISES, STEP, code, kept, markdown, notebook

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.submission import decoding, search
+from grader.base import decoding
+from grader.submission import find_files
 from grader.submission.class_folder import read_class
 from tests.submission.samples import EXERCISES, STEP, make, names
 
@@ -114,7 +115,7 @@ def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(tmp_path, monkey
 
         monkeypatch.setattr(module, "open_folder_below", swap)
 
-    exchanged(search if moment == "listing" else decoding)
+    exchanged(find_files if moment == "listing" else decoding)
     kim, lee = read_class(tmp_path / "class", EXERCISES)
     assert (kim.files, len(lee.files)) == ((), 1)
     (unreadable,) = kim.unreadable

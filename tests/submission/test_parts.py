@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.course_files import load_course
+from grader.course.reading import load_course
 from grader.judging.edits import exercise_source
-from grader.submission.parts import Part, parts
+from grader.submission.exercise_parts import Part, parts
 from tests.places import TESTS
 
 STEP = """

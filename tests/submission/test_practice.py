@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.submission.file import SourceFile
+from grader.submission.source_file import SourceFile
 from grader.submission.submission import read_submission
 from tests.submission.samples import EXERCISES, code, kept, notebook, read
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from grader.submission import search
+from grader.submission import find_files
 from grader.submission.class_folder import read_class
 from grader.submission.submission import read_submission
 from tests.submission.samples import EXERCISES, code, make, names, notebook
@@ -56,9 +56,9 @@ def test_a_pipe_is_not_waited_for(tmp_path):
 
 def test_limits_on_files_entries_and_depth(tmp_path, monkeypatch):
     """An endless heap of files or folders is cut off, the rest is read, and the message says so."""
-    monkeypatch.setattr(search, "MAX_FILES", 3)
-    monkeypatch.setattr(search, "MAX_ENTRIES", 50)
-    monkeypatch.setattr(search, "MAX_DEPTH", 2)
+    monkeypatch.setattr(find_files, "MAX_FILES", 3)
+    monkeypatch.setattr(find_files, "MAX_ENTRIES", 50)
+    monkeypatch.setattr(find_files, "MAX_DEPTH", 2)
     make(tmp_path, *(f"files/{i}.py" for i in (1, 2, 3, 4, 5)), "depth/a/b/c/x.py", "depth/a/y.py")
     make(tmp_path, *(f"entries/{i}.txt" for i in range(60)))
     depth, entries, files = read_class(tmp_path, EXERCISES)

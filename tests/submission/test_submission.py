@@ -5,13 +5,13 @@ import unicodedata
 
 import pytest
 
-from grader.classroom.one_submission import assess_submission
-from grader.classroom.run import GradingRun
-from grader.course_files import load_course
+from grader.base.decoding import MAX_FILE_BYTES
+from grader.course.reading import load_course
+from grader.grading.grade_submission import assess_submission
+from grader.grading.grading_run import GradingRun
 from grader.submission import submission as reader
 from grader.submission.cells import MAX_CELLS
 from grader.submission.class_folder import read_class
-from grader.submission.decoding import MAX_FILE_BYTES
 from grader.submission.submission import read_submission
 from tests.submission.samples import EXERCISES, make, names
 

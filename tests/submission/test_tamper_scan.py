@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.course_files import load_course
-from grader.feedback import ClassResult, SubmissionResult
-from grader.report.gradebook import write_report
+from grader.course.feedback import ClassResult, SubmissionResult
+from grader.course.reading import load_course
 from grader.report.results import from_json, to_json
+from grader.report.write_report import write_report
 from grader.submission.submission import read_submission
 from grader.submission.tamper_scan import reaches_for_the_grader
 from tests.places import ROOT, TESTS

@@ -96,7 +96,7 @@ def _warm(setting: Setting) -> Prepared:
     modules = Modules()
     gc.freeze()  # a child's collector must not touch, and so copy, every page of torch
     gc.enable()
-    gc.set_threshold(20_000)  # as `grader.importing`, which is not in here
+    gc.set_threshold(20_000)  # as `grader.base.importing`, which is not in here
     return Prepared(modules, originals)
 
 

@@ -6,7 +6,7 @@ import types
 from typing import Any
 
 _OURS = "grader"
-_HIDDEN = tuple(f"{_OURS}.{name}" for name in ("observe", "exercises", "sandbox"))
+_HIDDEN = tuple(f"{_OURS}.{name}" for name in ("base", "observe", "exercises", "sandbox"))
 
 
 class Modules:

@@ -1,0 +1,186 @@
+"""Bytes of a handed-in file -> text: where a submission enters, and the only place that opens its files."""
+
+import codecs
+import os
+import re
+import shlex
+import unicodedata
+from pathlib import Path
+
+from grader.base.files import NotRegular, open_folder_below, open_regular
+
+MAX_FILE_BYTES = 20 * 1024 * 1024
+"""A notebook with many plots stays below this; what is larger holds data, not an exercise."""
+
+_BOMS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+# Python's own name of every codec a cookie may ask for: some others (punycode, unicode_escape) are no
+# encodings of a text file, and slow on large ones.
+_COOKIE_CODECS = frozenset(
+    ("utf-8", "ascii", "iso8859-1", "cp1252", "cp949", "euc_kr", "johab", "iso2022_kr", "euc_jp", "gbk")
+)
+# Korean Windows saves cp949, which contains euc-kr.
+_GUESSES = ("utf-8", "cp949")
+_NOT_REGULAR = "보통 파일이 아니에요(링크, 파이프, 장치). 파일 자체를 내 주세요."
+# Letters, marks, symbols and unassigned characters that show nothing; Unicode calls most "default ignorable".
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U0001d159\U000e0000-\U000e0fff]"
+)
+_PLAIN = re.compile("[ -\\[\\]-~가-힣]")
+_LONGEST_SHOWN = 200
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class ReadError(ValueError):
+    """A handed-in file that cannot be read; its text is Korean and ends with what mends it."""
+
+
+def read_text(path: Path, root: Path | None = None) -> str:
+    r"""Read a text file with whatever encoding it has; lines end in `\n`, there is no byte order mark.
+
+    A byte order mark decides first, then a PEP 263 cookie (`.py` only), then UTF-8 and cp949 are tried.
+    A cookie that contradicts the bytes is ignored. Links are not followed, and only a regular file is read: a pipe
+    could make us wait for ever.
+
+    Args:
+        path: the file.
+        root: a folder above it; no link below this folder is followed either.
+
+    Raises:
+        ReadError: it cannot be opened, is no regular file, is larger than `MAX_FILE_BYTES`, or is not text.
+    """
+    text = _decoded(_bytes(path, root), has_cookie=path.suffix.lower() != ".ipynb")
+    if "\0" in text:
+        raise ReadError("텍스트 파일이 아니에요(NUL 문자가 있어요). 파일을 열어 UTF-8로 다시 저장해 주세요.")
+    return unix_lines(text)
+
+
+def unix_lines(text: str) -> str:
+    """The text as Python's own reader sees its lines, and without halves of surrogate pairs.
+
+    Such halves can stand in JSON; no file can be written with one of them in it.
+    """
+    return _SURROGATES.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def display_name(name: str) -> str:
+    r"""A file name as it can be printed and written to any file.
+
+    Names that a Korean Windows packed as cp949 are decoded, macOS's decomposed Hangul is composed, control
+    characters and undecodable bytes become escapes such as `\n` and `\xff`.
+    """
+    data = os.fsencode(name)
+    text = data.decode("utf-8", "backslashreplace")
+    for encoding in _GUESSES:
+        try:
+            text = data.decode(encoding)
+            break
+        except UnicodeDecodeError:
+            continue
+    return "".join(map(_printable, unicodedata.normalize("NFC", text)))
+
+
+def shown_name(name: str) -> str:
+    """`display_name` as a reader sees it: without invisible characters, and with one space for each run of white space.
+
+    Empty if nothing would be visible; cut if it is too long for any table.
+    """
+    visible = _INVISIBLE.sub("", display_name(name))
+    shown = " ".join(unicodedata.normalize("NFC", visible).split())
+    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
+
+
+def escaped(name: str) -> str:
+    """A file name in which nothing can hide: all but visible ASCII and Hangul syllables is escaped."""
+    text = "".join(c if _PLAIN.match(c) else ascii(c)[1:-1] for c in name)
+    return text.replace(" ", r"\x20")
+
+
+def _printable(character: str) -> str:
+    # Control, format (bidirectional overrides) and surrogate characters, line and paragraph separators.
+    if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+        return character.encode("unicode_escape").decode("ascii")
+    return character
+
+
+def _bytes(path: Path, root: Path | None) -> bytes:
+    try:
+        with os.fdopen(_opened(path, root), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > MAX_FILE_BYTES:
+                raise ReadError(_too_large(path, size))
+            data = file.read(MAX_FILE_BYTES + 1)
+    except NotRegular as error:
+        raise ReadError(_NOT_REGULAR) from error
+    except OSError as error:
+        raise ReadError(_cannot_open(path, error)) from error
+    if len(data) > MAX_FILE_BYTES:
+        raise ReadError(_too_large(path, len(data)))
+    return data
+
+
+def _opened(path: Path, root: Path | None) -> int:
+    if root is None or os.open not in os.supports_dir_fd:  # Windows: one's own file there, no class
+        return open_regular(path)
+    folder = open_folder_below(root, path.parent)
+    try:
+        return open_regular(path.name, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _decoded(data: bytes, *, has_cookie: bool) -> str:
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            try:
+                return data[len(mark) :].decode(encoding)
+            except UnicodeDecodeError as error:
+                raise ReadError(
+                    f"{encoding.upper()} 표시(BOM)로 시작하지만 내용이 달라요. UTF-8로 다시 저장해 주세요."
+                ) from error
+    for encoding in (*(_cookie(data) if has_cookie else ()), *_GUESSES):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise ReadError(
+        "글자를 읽을 수 없어요(UTF-8도 cp949도 아니에요). 편집기에서 UTF-8로 다시 저장해 주세요."
+        " VS Code라면 아래 줄의 인코딩 이름 → 'Save with Encoding' → 'UTF-8'이에요."
+    )
+
+
+def _cookie(data: bytes) -> tuple[str, ...]:
+    for line in data.split(b"\n", 2)[:2]:
+        found = _COOKIE.match(line)
+        if found:
+            try:
+                codec = codecs.lookup(found[1].decode("ascii", "replace")).name
+            except (LookupError, ValueError):
+                return ()
+            return (codec,) if codec in _COOKIE_CODECS else ()
+    return ()
+
+
+def _too_large(path: Path, size: int) -> str:
+    mebibyte = 1024 * 1024
+    message = f"너무 커요: {size / mebibyte:.1f} MB예요. {MAX_FILE_BYTES // mebibyte} MB까지 읽어요."
+    if path.suffix.lower() == ".ipynb":
+        name = shlex.quote(display_name(path.name))
+        return f"{message} 출력을 지우고 다시 내 주세요: jupyter nbconvert --clear-output --inplace {name}"
+    return f"{message} 데이터는 빼고 코드만 내 주세요."
+
+
+def _cannot_open(path: Path, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "파일이 없어요. 경로를 확인해 주세요."
+    if isinstance(error, PermissionError):
+        name = shlex.quote(display_name(path.name))
+        return f"읽을 권한이 없어요. 권한을 준 다음 다시 해 주세요: chmod u+r {name}"
+    return f"열 수 없어요({error.strerror or type(error).__name__}). 파일을 다시 받아 주세요."

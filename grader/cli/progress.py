@@ -1,0 +1,88 @@
+"""Commands about a learner's way through the course: how far it is, what comes next, one exercise at a time."""
+
+import os
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grader.base.errors import CommandError
+from grader.cli.terminal import out, say
+
+
+def _use(folder: Path | None) -> Path | None:
+    if folder is not None:
+        if folder.is_file():
+            raise CommandError(
+                f"폴더가 아니라 파일이에요: {folder}. 진도를 둘 폴더를 주세요: --data-dir 폴더"
+            )
+        os.environ["HANSTEP_HOME"] = str(folder.absolute())  # JupyterLab and its kernels inherit it
+    return folder
+
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="진도를 둘 폴더 (환경 변수 HANSTEP_HOME과 같아요)", callback=_use),
+]
+"""An option of every command that reads or writes progress."""
+
+
+def progress(
+    export: Annotated[Path | None, typer.Option("--export", help="진도를 파일로 내보내요")] = None,
+    import_: Annotated[
+        Path | None, typer.Option("--import", help="다른 컴퓨터에서 내보낸 진도를 합쳐요")
+    ] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """어디까지 왔는지 보여 줘요. 레벨, 레슨, 다음에 할 것, 실수, 업적."""
+    from grader.course.reading import load_course
+    from grader.learner.exchange import export_progress, import_progress
+    from grader.learner.overview import overview
+    from grader.learner.progress import Progress
+    from grader.notebook.progress_page import print_progress
+    from grader.practice.today import today
+
+    if import_ is not None:
+        new = import_progress(import_)
+        say(f"새 기록 {new:,}개를 합쳤어요: {import_}" if new else f"이미 모두 들어 있어요: {import_}")
+    if export is not None:
+        say(f"기록 {export_progress(export):,}개를 내보냈어요: {export}")
+        say(f"다른 컴퓨터에서 합치는 명령: grader progress --import {export.name}")
+    if export is None and import_ is None:
+        print_progress(out, overview(Progress.load()))
+        if due := today(Progress.load(), load_course(), date.today()).due:
+            say(f"오늘 다시 볼 실수가 {len(due)}개 있어요: grader clinic")
+
+
+def next_(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="레슨이 있는 폴더. 주지 않으면 hanstep이나 지금 폴더", show_default=False),
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="브라우저를 열어요. 열지 않으면 주소만 알려 줘요")
+    ] = True,
+    data_dir: DataDir = None,
+) -> None:
+    """다음에 할 것을 열어요. 아직 통과하지 못한 첫 연습 문제가 있는 레슨이에요."""
+    from grader.course.reading import load_course
+    from grader.learner.earned import describe
+    from grader.learner.next_section import next_exercise
+    from grader.learner.overview import next_thing
+    from grader.learner.progress import Progress
+    from grader.workspace.start import open_lab, prepare
+
+    course = load_course()
+    following = next_exercise(course, Progress.load().passed)
+    if following is None:
+        say("모든 연습 문제를 통과했어요. 첫 레슨을 열어요.")
+    else:
+        say(f"다음: {describe(next_thing(course, following))}")
+    wanted = course.lessons[0] if following is None else course.lesson(following.lesson)
+    places = (Path("hanstep"), Path()) if folder is None else (folder,)
+    place = next((p for p in places if (p / wanted.notebook.name).is_file()), None)
+    if place is None:
+        place = places[0]
+        prepare(place, say)
+    open_lab(place, say, browser=browser)

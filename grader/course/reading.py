@@ -1,0 +1,325 @@
+"""Reads the course: `lessons/course.toml`, and `solutions/`: a folder for each lesson, a file for each exercise."""
+
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from grader import paths
+from grader.course.course import (
+    Check,
+    Copy,
+    Course,
+    CourseError,
+    Exercise,
+    Kind,
+    Lesson,
+    Mistake,
+    Prediction,
+    SharedTexts,
+    Text,
+)
+from grader.exercises import NoDriver, driver_modules, load_driver
+from grader.observe.wording import ordinal
+
+if TYPE_CHECKING:  # it imports torch
+    from grader.observe.play import Driver
+
+
+class _LessonEntry(Struct, frozen=True, forbid_unknown_fields=True):
+    id: Text
+    name: Text
+    module: Text
+    title: Text
+    minutes: Annotated[int, Meta(ge=1)]
+    needs: tuple[Text, ...] = ()
+    english: str = ""
+
+
+class _CourseFile(Struct, frozen=True, forbid_unknown_fields=True):
+    title: Text
+    tagline: Text
+    lessons: tuple[dict[str, Any], ...]
+
+
+class _ExerciseFile(Struct, frozen=True, forbid_unknown_fields=True):
+    title: Text
+    because: Text
+    checks: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    kind: Kind = "exercise"
+    hints: tuple[Text, ...] = ()
+    mistakes: tuple[dict[str, Any], ...] = ()
+    copies: tuple[dict[str, Any], ...] = ()
+
+
+class _PredictionsFile(Struct, frozen=True, forbid_unknown_fields=True):
+    predictions: tuple[dict[str, Any], ...] = ()
+
+
+_PREDICTIONS = "predictions.toml"
+
+_RULES = {
+    "answer": "a, b, c, d 가운데 하나를 적어 주세요.",
+    "wrong": '정답이 아닌 글자마다 까닭을 적어 주세요: a = "…"',
+    "predictions": "[[predictions]] 표로 적어 주세요.",
+    "id": "소문자와 숫자를 붙임표(-)로 이어 적어 주세요.",
+    "points": "0보다 큰 수로 적어 주세요.",
+    "minutes": "1 이상의 정수로 적어 주세요.",
+    "at": "쓸 수 있는 것: zero_grad, forward, backward, clip, first_step, step, scheduler, return, def, def 메서드이름",
+    "edits": '[["바꿀 글", "새 글"], …]처럼 적어 주세요.',
+    "variants": '[[["바꿀 글", "새 글"]], …]처럼 적어 주세요.',
+    "kind": "exercise, warmup, bonus 가운데 하나를 적어 주세요.",
+    "hints": "글의 목록으로 적어 주세요. 마지막이 정답이에요.",
+    "checks": "[[checks]] 표로 하나 이상 적어 주세요.",
+    "mistakes": "[[mistakes]] 표로 적어 주세요.",
+    "copies": "[[copies]] 표로 적어 주세요.",
+    "lessons": "[[lessons]] 표로 적어 주세요.",
+}
+"""What a key's value has to be like; all others are texts."""
+
+
+@cache
+def load_course() -> Course:
+    """The course as its files describe it. Drivers are read when an exercise's is first asked for.
+
+    Raises:
+        CourseError: a file contradicts itself or another.
+        CourseNotFound: there are no such files.
+    """
+    path = paths.lessons_path("course.toml")
+    document = _decoded(_read_toml(path), _CourseFile, str(path))
+    entries = tuple(_entries(document.lessons, _LessonEntry, f"{path}: 레슨"))
+    lessons = tuple(_lesson(entry) for entry in entries)
+    _demand_order(entries, path)
+    for name in _doubled([e.name for lesson in lessons for e in lesson.exercises]):
+        where = ", ".join(lesson.name for lesson in lessons for e in lesson.exercises if e.name == name)
+        raise CourseError(f"연습 문제 이름이 겹쳐요: {name} ({where}). 하나의 이름을 바꿔 주세요.")
+    return Course(document.title, document.tagline, lessons)
+
+
+def _demand_order(entries: Sequence[_LessonEntry], path: Path) -> None:
+    """Raise `CourseError` where a lesson needs one that does not stand before it."""
+    for place, entry in enumerate(entries):
+        earlier = [before.id for before in entries[:place]]
+        odd = [needed for needed in entry.needs if needed not in earlier]
+        if odd:
+            raise CourseError(
+                f"{path}: 레슨 {entry.id}의 needs에 그보다 앞에 없는 레슨이 있어요: {odd[0]!r}. "
+                f"앞의 레슨 가운데에서 적어 주세요: {', '.join(earlier) or '없음'}"
+            )
+
+
+def _lesson(entry: _LessonEntry) -> Lesson:
+    folder = paths.solutions_path(entry.name)
+    source = folder / f"{entry.name}.py"
+    tagged = _TAG.findall(_read(source))
+    described = {path.stem: path for path in folder.glob("*.toml") if path.name != _PREDICTIONS}
+    drivers = _driven(entry.name, entry.module)
+    places: Mapping[str, Collection[str]] = {
+        f"{source}의 exercise 셀": tagged,
+        f"{folder}의 TOML 파일": described,
+        f"grader/exercises/{entry.module}의 드라이버": drivers,
+    }
+    odd = [
+        f"{name}: {place}에 없어요"
+        for name in sorted({name for names in places.values() for name in names})
+        for place, names in places.items()
+        if name not in names
+    ]
+    if odd:
+        raise CourseError(f"연습 문제 이름이 서로 달라요. {'. '.join(odd)}. 이름을 맞춰 주세요.")
+    exercises = tuple(_exercise(name, entry.id, described[name], drivers[name]) for name in tagged)
+    predictions = _predictions(folder / _PREDICTIONS, entry.id)
+    return Lesson(
+        entry.id,
+        entry.name,
+        entry.module,
+        entry.title,
+        entry.minutes,
+        exercises,
+        predictions,
+        entry.needs,
+        entry.english,
+    )
+
+
+def _predictions(path: Path, lesson: str) -> tuple[Prediction, ...]:
+    if not path.is_file():  # a lesson may ask nothing
+        return ()
+    document = _decoded(_read_toml(path), _PredictionsFile, str(path))
+    found = tuple(_entries(document.predictions, Prediction, f"{path}: 예측(predictions)"))
+    for one in found:
+        if not one.id.startswith(f"{lesson}-"):
+            raise CourseError(f"{path}: 예측의 id는 레슨의 번호로 시작해야 해요: {one.id}. 예: {lesson}-3")
+        if one.answer in one.wrong or len(one.choices) < 3:
+            raise CourseError(
+                f"{path}: 예측 {one.id}의 wrong에는 정답({one.answer})이 아닌 글자가 둘 이상 있어야 해요: "
+                f"{', '.join(sorted(one.wrong)) or '없음'}. 글자마다 까닭을 적어 주세요."
+            )
+    if _doubled([one.id for one in found]):
+        raise CourseError(f"{path}: 예측의 id가 겹쳐요: {', '.join(_doubled([one.id for one in found]))}")
+    return found
+
+
+_TAG = re.compile(r'^# %%.*"exercise:(\w+)"', re.MULTILINE)
+"""The notebook's order is the course's order."""
+
+
+def _driven(lesson: str, module: str) -> Mapping[str, str]:
+    """The module of each exercise that has a driver."""
+    where = f"grader/exercises/{module}"
+    try:
+        return driver_modules(module)
+    except ModuleNotFoundError as error:
+        if error.name != f"grader.exercises.{module}":
+            raise  # the driver's own import
+        raise CourseError(f"레슨 {lesson}의 드라이버 폴더가 없어요: {where}/. 만들어 주세요.") from error
+    except NoDriver as error:
+        raise CourseError(
+            f'{where}/{error}.py: driver가 없어요. driver = Driver("연습 이름")을 적어 주세요.'
+        ) from error
+
+
+def _exercise(name: str, lesson: str, path: Path, driver: str) -> Exercise:
+    document = _decoded(_read_toml(path), _ExerciseFile, str(path))
+    if (document.kind == "bonus") == bool(document.hints):
+        rule = "보너스 문제에는 힌트가 없어야 해요" if document.hints else "힌트가 하나도 없어요"
+        raise CourseError(
+            f"{path}: {rule}. hints를 고치거나, kind를 고쳐 주세요. 지금 kind는 {document.kind}예요."
+        )
+    checks = tuple(_entries(document.checks, Check, f"{path}: 채점 항목(checks)"))
+    told = [_with_shared_texts(entry) for entry in document.mistakes]
+    mistakes = tuple(_entries(told, Mistake, f"{path}: 실수(mistakes)"))
+    copies = tuple(_entries(document.copies, Copy, f"{path}: 퍼진 코드(copies)"))
+    for kind, ids in (
+        ("채점 항목", [c.id for c in checks]),
+        ("실수나 퍼진 코드", [*(m.id for m in mistakes), *(c.id for c in copies)]),
+    ):
+        if _doubled(ids):
+            raise CourseError(
+                f"{path}: {kind}의 id가 겹쳐요: {', '.join(_doubled(ids))}. 하나를 바꿔 주세요."
+            )
+    return Exercise(
+        name,
+        lesson,
+        document.title,
+        checks,
+        document.hints,
+        mistakes,
+        partial(_driver, driver, path, checks),
+        document.because,
+        copies,
+        document.kind,
+    )
+
+
+def _driver(module: str, path: Path, checks: Sequence[Check]) -> "Driver":
+    driver = load_driver(module)
+    _match_scenarios(path, checks, driver)
+    return driver
+
+
+def _match_scenarios(path: Path, checks: Sequence[Check], driver: "Driver") -> None:
+    ids = {check.id for check in checks}
+    for scenario in driver.scenarios:
+        if scenario.check not in ids:
+            raise CourseError(
+                f"{path}: 드라이버의 시나리오 '{scenario.name}'이 정하는 채점 항목 '{scenario.check}'이 없어요. "
+                f"있는 항목: {', '.join(sorted(ids))}. [[checks]]를 더하거나 드라이버의 check를 고쳐 주세요."
+            )
+    idle = ids - {scenario.check for scenario in driver.scenarios}
+    if idle:
+        raise CourseError(
+            f"{path}: 어느 시나리오도 정하지 않는 채점 항목이 있어요: {', '.join(sorted(idle))}. "
+            "지우거나, 드라이버의 시나리오에 check를 적어 주세요."
+        )
+
+
+def _with_shared_texts(entry: Mapping[str, Any]) -> dict[str, Any]:
+    shared = _shared_texts().get(str(entry.get("id")))
+    return {**({} if shared is None else msgspec.structs.asdict(shared)), **entry}
+
+
+@cache
+def _shared_texts() -> Mapping[str, SharedTexts]:
+    path = paths.solutions_path("shared_mistakes.toml")
+    return {
+        key: _decoded(value, SharedTexts, f"{path}: 실수 '{key}'") for key, value in _read_toml(path).items()
+    }
+
+
+# ---- decoding ------------------------------------------------------------------------------------
+
+_Kind = TypeVar("_Kind", bound=Struct)
+
+
+def _entries(documents: Sequence[Mapping[str, Any]], kind: type[_Kind], where: str) -> Iterator[_Kind]:
+    """Each entry decoded by itself, so that a message can say by its id which one is wrong."""
+    for number, document in enumerate(documents, start=1):
+        which = f"'{document['id']}'" if "id" in document else ordinal(number)
+        yield _decoded(document, kind, f"{where} {which}")
+
+
+def read_typed(path: Path, kind: type[_Kind]) -> _Kind:
+    """A TOML file that stands beside the course's description: rewards, real bugs, the gallery, the glossary.
+
+    Raises:
+        CourseError: it cannot be read, or is not what it should be.
+    """
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        raise CourseError(f"{path}: 파일을 읽지 못했어요 ({error.strerror}). 다시 설치해 주세요.") from error
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise CourseError(f"{path}: 내용이 맞지 않아요 ({error}). 그 자리를 고쳐 주세요.") from error
+
+
+def _decoded(document: object, kind: type[_Kind], where: str) -> _Kind:
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise CourseError(f"{where}: {_in_korean(str(error), document, kind)}") from error
+
+
+def _in_korean(said: str, document: object, kind: type[Struct]) -> str:
+    """Say what is wrong to the author of a course file. Only the key is taken from msgspec's own message."""
+    if not isinstance(document, Mapping):
+        return f"표가 아니에요: {document!r}. 키와 값을 적어 주세요: {', '.join(kind.__struct_fields__)}"
+    what, _, place = said.partition(" - at ")
+    name = re.search("`([^`]+)`", what)
+    if name is not None and what.startswith("Object contains unknown field"):
+        return f"모르는 키예요: {name[1]}. 쓸 수 있는 키: {', '.join(kind.__struct_fields__)}"
+    if name is not None and what.startswith("Object missing required field"):
+        shared = name[1] in SharedTexts.__struct_fields__ and kind is Mistake
+        elsewhere = (
+            " 여러 연습에 같은 글이면 solutions/shared_mistakes.toml에 한 번만 적어도 돼요." if shared else ""
+        )
+        return f"빠진 키가 있어요: {name[1]}. 적어 주세요.{elsewhere}"
+    key = re.split(r"[.\[`]", place.strip("`").removeprefix("$."))[0]
+    rule = _RULES.get(key, "비어 있지 않은 글로 적어 주세요.")
+    return f"{key}의 값이 맞지 않아요: {document.get(key)!r}. {rule}"
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_read(path))
+    except tomllib.TOMLDecodeError as error:
+        raise CourseError(f"{path}: TOML 문법이 틀렸어요 ({error}). 그 줄을 고쳐 주세요.") from error
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise CourseError(f"{path}: 파일이 없어요. 만들어 주세요.") from error
+    except UnicodeDecodeError as error:
+        raise CourseError(f"{path}: UTF-8이 아니에요. UTF-8로 다시 저장해 주세요.") from error
+
+
+def _doubled(names: Sequence[str]) -> list[str]:
+    return sorted({name for name in names if names.count(name) > 1})

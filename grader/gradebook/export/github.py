@@ -1,0 +1,80 @@
+"""Results for GitHub: a step summary in Markdown, and the two notices from which GitHub Classroom takes the points."""
+
+import json
+import re
+
+from grader.course.feedback import ClassResult, SubmissionResult
+from grader.report import words
+from grader.report.plain_text import one_line, points, without_code_marks
+
+_MOST_STUDENTS = 200
+_MOST_BYTES = 900_000
+"""GitHub refuses a step's summary of more than 1 MiB."""
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@:-])")
+
+
+def step_summary(result: ClassResult) -> str:
+    """Markdown for `$GITHUB_STEP_SUMMARY`: a table of exercises for one student, of students for a class."""
+    if len(result.submissions) == 1:
+        return _student(result.submissions[0])
+    lines = ["## 채점 결과", "", "| 학생 | 점수 | 통과한 연습 | 까닭 |", "|---|---:|---:|---|"]
+    size = 0
+    for count, submission in enumerate(result.submissions):
+        passed = sum(f.status == "passed" for f in submission.feedbacks)
+        line = (
+            f"| {_cell(submission.student)} | {_score(submission)} "
+            f"| {passed}/{len(submission.feedbacks)} | {_cell(' / '.join(_reasons(submission)))} |"
+        )
+        size += len(line.encode())
+        if count == _MOST_STUDENTS or size > _MOST_BYTES:
+            lines += ["", f"이 밖에 {len(result.submissions) - count:,}명이 더 있어요."]
+            break
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _student(submission: SubmissionResult) -> str:
+    lines = [f"## {_score(submission)}점", ""]
+    lines += [f"- {_cell(reason)}" for reason in _reasons(submission)]
+    lines += ["", "| | 연습 | 점수 | 먼저 볼 것 |", "|---|---|---:|---|"]
+    for f in submission.feedbacks:
+        telling = "" if f.status == "passed" else without_code_marks(words.summary(f))
+        mark = f"{words.MARKS[f.status]} {words.STATUS_NAMES[f.status]}"
+        lines.append(
+            f"| {mark} | {_cell(f.title)} `{f.exercise}` | {points(f.score)}/{points(f.max_score)} | {_cell(telling)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def classroom_notices(result: ClassResult) -> str:
+    """Workflow commands with the points of all exercises: what GitHub Classroom's own reporter prints."""
+    totals = [
+        (s.score, s.max_score) if s.mark is None else (s.mark.score, s.mark.max_score)
+        for s in result.submissions
+    ]
+    got, most = (round(sum(numbers), 2) for numbers in zip(*totals, strict=True)) if totals else (0.0, 0.0)
+    report = json.dumps({"totalPoints": _plain(got), "maxPoints": _plain(most)}, separators=(",", ":"))
+    return (
+        f"::notice title=Autograding complete::Points {points(got)}/{points(most)}\n"
+        f"::notice title=Autograding report::{report}\n"
+    )
+
+
+def _plain(number: float) -> float | int:
+    return int(number) if number == int(number) else number
+
+
+def _score(submission: SubmissionResult) -> str:
+    mark = submission.mark
+    if mark is None:
+        return f"{points(submission.score)}/{points(submission.max_score)}"
+    return f"{points(mark.score)}/{points(mark.max_score)}"
+
+
+def _reasons(submission: SubmissionResult) -> tuple[str, ...]:
+    return () if submission.mark is None else submission.mark.reasons
+
+
+def _cell(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    return _MARKDOWN.sub(r"\\\1", one_line(text))

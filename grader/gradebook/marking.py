@@ -1,0 +1,212 @@
+"""Results, a policy and marks by hand -> the mark of each student. The results themselves stay what was measured."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from math import ceil
+
+from grader.course.feedback import ClassResult, ExerciseMark, Mark, SubmissionResult
+from grader.gradebook.overrides import Override, OverrideError, by_student
+from grader.gradebook.policy import Lateness, Policy, check_names
+from grader.gradebook.submission_times import read_time, refuse_unread
+from grader.report.plain_text import points
+
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What marks are made with, and where it was read, for messages."""
+
+    policy: Policy | None = None
+    overrides: tuple[Override, ...] = ()
+    policy_path: str = "policy.toml"
+    overrides_path: str = "overrides.csv"
+
+
+def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResult:
+    """The class with a mark for each student; without a policy and marks by hand, with none.
+
+    Args:
+        result: a class; marks that it has already are forgotten.
+        rules: policy and marks by hand.
+        known: every exercise of the course.
+
+    Raises:
+        PolicyError: the policy names what does not exist.
+        OverrideError: a mark by hand belongs to nobody or is larger than it can be.
+        TimeError: there is a deadline, and a time that cannot be read.
+    """
+    lesson_of = {f.exercise: f.lesson for s in result.submissions for f in s.feedbacks}
+    policy = rules.policy or Policy()
+    check_names(policy, lesson_of, known, rules.policy_path)
+    by_hand = by_student(rules.overrides, _known_as(result), list(lesson_of), rules.overrides_path)
+    told = rules.policy is not None or bool(rules.overrides)
+    refuse_unread(s for s in result.submissions if policy.lateness(_section(s)).deadline is not None)
+    submissions = []
+    for submission in result.submissions:
+        mark = _mark(submission, policy, by_hand.get(_key(submission), ()), rules) if told else None
+        submissions.append(replace(submission, mark=mark))
+    full = max((s.mark.max_score for s in submissions if s.mark is not None), default=0.0)
+    absent = [
+        replace(one, mark=_absent_mark(policy, full, by_hand.get(f"absent {one.person.id}", ()), rules))
+        for one in result.absent
+    ]
+    return replace(result, submissions=tuple(submissions), absent=tuple(absent))
+
+
+def _key(submission: SubmissionResult) -> str:
+    return f"student {submission.student}"
+
+
+def _known_as(result: ClassResult) -> dict[str, list[str]]:
+    """Who is meant by each number and name; a number wins over a name that reads like it."""
+    numbers: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
+    for submission in result.submissions:
+        names.setdefault(submission.student.casefold(), []).append(_key(submission))
+        person = submission.person
+        if person is not None:
+            numbers.setdefault(person.id.casefold(), []).append(_key(submission))
+            names.setdefault(person.name.casefold(), []).append(_key(submission))
+    for absent in result.absent:
+        key = f"absent {absent.person.id}"
+        numbers.setdefault(absent.person.id.casefold(), []).append(key)
+        names.setdefault(absent.person.name.casefold(), []).append(key)
+    found = {**{name: list(dict.fromkeys(keys)) for name, keys in names.items()}, **numbers}
+    return {name: keys for name, keys in found.items() if name}
+
+
+def _mark(submission: SubmissionResult, policy: Policy, by_hand: Sequence[Override], rules: Rules) -> Mark:
+    given = {one.exercise: one for one in by_hand}
+    reasons: list[str] = []
+    exercises = _exercises(submission, policy, given, rules)
+    for one in by_hand:
+        if one.exercise:
+            own = next(e for e in exercises if e.exercise == one.exercise)
+            reasons.append(
+                f"{one.exercise}: {points(own.score)}/{points(own.max_score)}점을 직접 주었어요. {one.reason}"
+            )
+    exercises, dropped = _dropped(exercises, policy)
+    reasons += [f"세지 않은 연습: {', '.join(dropped)}"] if dropped else []
+    lesson_of = {f.exercise: f.lesson for f in submission.feedbacks}
+    # The full mark is the same for all, also where each student's lowest exercises are others.
+    _, full = _summed([e for e in exercises if e.exercise not in policy.drop.exercises], lesson_of, policy)
+    score, reachable = _summed([e for e in exercises if not e.dropped], lesson_of, policy)
+    score = score / reachable * full if reachable else 0.0
+    if policy.out_of is not None:
+        score, full = (score / full * policy.out_of if full else 0.0), policy.out_of
+    percent, why = _late_penalty(submission, policy)
+    if why:
+        score *= 1 - percent / 100
+        reasons.append(why)
+    whole = given.get("")
+    if whole is not None:
+        score = _within(whole, full, rules)
+        reasons.append(f"전체 {points(score)}점을 직접 주었어요. {whole.reason}")
+    return Mark(_rounded(score), _rounded(full), tuple(exercises), tuple(reasons))
+
+
+def _exercises(
+    submission: SubmissionResult, policy: Policy, given: Mapping[str, Override], rules: Rules
+) -> list[ExerciseMark]:
+    found = []
+    for feedback in submission.feedbacks:
+        full = policy.points.get(feedback.exercise, feedback.max_score)
+        share = feedback.score / feedback.max_score if feedback.max_score else 0.0
+        one = given.get(feedback.exercise)
+        score = share * full if one is None else _within(one, full, rules)
+        reason = "" if one is None else one.reason
+        found.append(ExerciseMark(feedback.exercise, _rounded(score), _rounded(full), reason=reason))
+    return found
+
+
+def _within(one: Override, full: float, rules: Rules) -> float:
+    if one.score > full + 1e-9:
+        raise OverrideError(
+            f"{rules.overrides_path} {one.line}번째 줄: {points(one.score)}점은 만점 {points(full)}점보다 커요. "
+            "점수를 확인해 주세요."
+        )
+    return one.score
+
+
+def _dropped(exercises: Sequence[ExerciseMark], policy: Policy) -> tuple[list[ExerciseMark], list[str]]:
+    out = {e.exercise for e in exercises if e.exercise in policy.drop.exercises}
+    left = [e for e in exercises if e.exercise not in out and e.max_score > 0]
+    # At least one stays. Of equally bad ones the largest goes: that is best for the student.
+    worst = sorted(left, key=lambda e: (e.score / e.max_score, -e.max_score))
+    lowest = worst[: min(policy.drop.lowest, max(0, len(left) - 1))]
+    out |= {e.exercise for e in lowest}
+    marked = [replace(e, dropped=True) if e.exercise in out else e for e in exercises]
+    return marked, [e.exercise for e in marked if e.dropped]
+
+
+def _summed(
+    exercises: Sequence[ExerciseMark], lesson_of: Mapping[str, str], policy: Policy
+) -> tuple[float, float]:
+    if not policy.weights:
+        return sum(e.score for e in exercises), sum(e.max_score for e in exercises)
+    score = full = 0.0
+    for lesson in dict.fromkeys(lesson_of[e.exercise] for e in exercises):
+        own = [e for e in exercises if lesson_of[e.exercise] == lesson]
+        most = sum(e.max_score for e in own)
+        if most > 0:
+            full += policy.weights[lesson]
+            score += policy.weights[lesson] * sum(e.score for e in own) / most
+    return score, full
+
+
+def _late_penalty(submission: SubmissionResult, policy: Policy) -> tuple[float, str]:
+    """Percent that being late costs, and the line that says so; nothing where it is in time."""
+    rule = policy.lateness(_section(submission))
+    over = _over(submission, rule, policy)
+    if over is None:
+        if not submission.late:
+            return 0.0, ""
+        percent = min(rule.per_day if rule.marked is None else rule.marked, rule.most)
+        return percent, f"늦게 냈어요: {points(percent)}%를 뺐어요." if percent else ""
+    if over <= timedelta(minutes=rule.grace_minutes):
+        return 0.0, ""
+    if rule.closed_after_days is not None and over > rule.closed_after_days * _DAY:
+        return 100.0, f"마감보다 {points(rule.closed_after_days)}일 넘게 늦어서 받지 않아요."
+    days = ceil(over / _DAY)
+    percent = min(days * rule.per_day, rule.most)
+    return percent, f"마감보다 {days}일 늦게 냈어요: {points(percent)}%를 뺐어요." if percent else ""
+
+
+def _section(submission: SubmissionResult) -> str:
+    return submission.person.section if submission.person else ""
+
+
+def _over(submission: SubmissionResult, rule: Lateness, policy: Policy) -> timedelta | None:
+    """How much later than the deadline it came; None where either is unknown."""
+    if rule.deadline is None or not submission.handed_in.strip():
+        return None
+    came = read_time(submission.handed_in)
+    assert came is not None  # `marked` has refused others
+    return _aware(came, policy) - _aware(rule.deadline, policy)
+
+
+def _aware(when: datetime, policy: Policy) -> datetime:
+    known = when if when.tzinfo is not None else when.replace(tzinfo=policy.zone)
+    try:
+        return known.astimezone(UTC)
+    except OverflowError:  # on the first or the last day that there is
+        return when.replace(tzinfo=UTC)
+
+
+def _absent_mark(policy: Policy, full: float, by_hand: Sequence[Override], rules: Rules) -> Mark | None:
+    part = next((one for one in by_hand if one.exercise), None)
+    if part is not None:
+        raise OverrideError(
+            f"{rules.overrides_path} {part.line}번째 줄: 낸 것이 없는 학생에게는 '전체' 점수만 줄 수 있어요."
+        )
+    if by_hand:
+        score = _within(by_hand[0], full, rules)
+        reason = f"전체 {points(score)}점을 직접 주었어요. {by_hand[0].reason}"
+        return Mark(_rounded(score), full, reasons=(reason,))
+    return Mark(0.0, full, reasons=("낸 것이 없어요.",)) if policy.missing == "zero" else None
+
+
+def _rounded(value: float) -> float:
+    return round(value, 4)

@@ -1,0 +1,183 @@
+"""Grades one submission: its exercises run in a sandbox, and what comes back is judged outside of it."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from types import MappingProxyType
+
+from grader.course.course import CourseError, Exercise
+from grader.course.feedback import Feedback, SubmissionResult
+from grader.grading.grading_run import GradingRun
+from grader.grading.right_programs import RightPrograms, is_right
+from grader.grading.run_submission import Outcomes, run_submission, sandbox_of
+from grader.judging.assess import (
+    MESSAGES,
+    Origin,
+    assess,
+    kept_waiting,
+    not_begun_in_time,
+    out_of_time,
+    without_trace,
+)
+from grader.judging.reference import Reference, reference
+from grader.judging.repair.add_repair import wants_repair, with_repair
+from grader.observe.trace import Trace
+from grader.sandbox.endings import WAITED
+from grader.sandbox.sandbox import OVER, Job, Outcome, Sandbox
+from grader.sandbox.server_process import SandboxUnavailable
+from grader.submission.exercise_parts import Part
+from grader.submission.submission import Submission
+from grader.submission.tamper_scan import reaches_for_the_grader
+
+_right_programs = RightPrograms()
+
+
+def grade_of_class(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
+    """As `grade_in`, but what is known to be right, because the same came before, is not run."""
+    if run.each:
+        return grade_in(run, submission, sandbox)
+    until = time.monotonic() + run.submission_seconds
+
+    def alone(name: str, part: Part) -> Feedback | None:
+        return _right_alone(run, name, part, sandbox, until)
+
+    recalled = _right_programs.recall(run, submission, alone)
+    outcomes = run_submission(run, submission, sandbox, until=until, known=recalled.known)
+    result = assess_submission(run, submission, outcomes, sandbox, recalled.known)
+    _right_programs.notice(recalled, result)
+    return result
+
+
+def grade_in(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
+    """Run a submission in the sandbox and judge what comes back."""
+    until = time.monotonic() + run.submission_seconds
+    return assess_submission(run, submission, run_submission(run, submission, sandbox, until=until), sandbox)
+
+
+def _right_alone(run: GradingRun, name: str, part: Part, sandbox: Sandbox, until: float) -> Feedback | None:
+    """What is said of an exercise's part of a program that is run alone; None where more than that it is right."""
+    (outcome,) = sandbox.run([Job(part.text, (name,))], run.seed, until=until)
+    if outcome.trace is None or outcome.reached:
+        return None
+    exercise, known = run.course.exercise(name), reference(name, run.seed, run.device)
+    feedback = _assessed(exercise, outcome.trace, known, Origin(None, part.text, 1), None)
+    return replace(feedback, seconds=outcome.seconds) if is_right(feedback) else None
+
+
+def grade_one(
+    run: GradingRun,
+    submission: Submission,
+    meanwhile: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> SubmissionResult:
+    """Grade a single submission in this process, which saves the start of another.
+
+    `meanwhile` is entered when the sandbox has started: it may begin a thread, say to show that something is going on.
+    """
+    from grader.grading import warm  # noqa: F401  (before the sandbox, which may be a fork of this process)
+
+    sandbox = sandbox_of(run, once=True)
+    with sandbox, meanwhile():
+        return grade_in(run, submission, sandbox)
+
+
+def _out_of_time(run: GradingRun, outcome: Outcome) -> str:
+    if outcome.detail == WAITED:
+        return kept_waiting(run.limits.seconds)
+    if outcome.detail == OVER:
+        return not_begun_in_time(run.submission_seconds)
+    return out_of_time(run.limits.cpu_seconds)
+
+
+def assess_submission(
+    run: GradingRun,
+    submission: Submission,
+    outcomes: Outcomes,
+    sandbox: Sandbox | None = None,
+    known: Mapping[str, Feedback] = MappingProxyType({}),
+) -> SubmissionResult:
+    """Judge what came back for each exercise, and say what never ran.
+
+    The sandbox is still at hand: whatever of the learner's code is to be run in order to explain runs there. `known` is
+    what is said already of exercises that were not run.
+    """
+    feedbacks: list[Feedback] = []
+    extras: list[Feedback] = []
+    for exercise in run.exercises:
+        feedback = known.get(exercise.name)
+        if feedback is None:
+            feedback = _feedback(run, submission, exercise, outcomes.get(exercise.name), sandbox)
+        others = submission.duplicates(exercise.name)
+        if others:
+            listed = ", ".join(others)
+            note = f"`{exercise.name}` 정의가 여러 파일에 있어요: {listed}. 마지막 파일 {others[-1]}의 것을 채점했어요."
+            feedback = replace(feedback, notes=(*feedback.notes, note))
+        if exercise.kind == "exercise":
+            feedbacks.append(feedback)
+        elif exercise.name in known or (feedback.begun and outcomes.get(exercise.name) is not None):
+            extras.append(feedback)
+    return SubmissionResult(
+        student=submission.student,
+        feedbacks=tuple(feedbacks),
+        notes=tuple(submission.notes),
+        scrutiny=reaches_for_the_grader(submission, _reached(submission, outcomes)),
+        digest=submission.digest,
+        extras=tuple(extras),
+    )
+
+
+def _reached(submission: Submission, outcomes: Outcomes) -> dict[str, tuple[tuple[str, int], ...]]:
+    """What was seen to be reached for while the code ran, by file."""
+    found: dict[str, tuple[tuple[str, int], ...]] = {}
+    for exercise, outcome in outcomes.items():
+        source = submission.source_for(exercise)
+        if isinstance(outcome, Outcome) and outcome.reached and source is not None:
+            found[source.name] = (*found.get(source.name, ()), *outcome.reached)
+    return found
+
+
+def _assessed(
+    exercise: Exercise, trace: Trace, known: Reference, origin: Origin, sandbox: Sandbox | None
+) -> Feedback:
+    """Assess a trace. If a forged trace makes the grader itself fail, only this exercise loses its points."""
+    try:
+        feedback = assess(exercise, trace, known, origin)
+        if sandbox is None or not wants_repair(feedback):
+            return feedback
+        with sandbox.attempts(known.seed) as attempts:
+            runner = attempts.of(exercise.name)
+            return with_repair(feedback, exercise, trace.runs, known, origin, runner)
+    except (CourseError, SandboxUnavailable):  # the author's slip or the machine's, and no student's
+        raise
+    except Exception:
+        logging.getLogger(__name__).exception("assessing %s of %s", exercise.name, origin.file)
+        message = f"{MESSAGES['crashed']} (읽을 수 없는 기록)"
+        return without_trace(exercise, "crashed", message=message, file=origin.file)
+
+
+def _feedback(
+    run: GradingRun,
+    submission: Submission,
+    exercise: Exercise,
+    outcome: Outcome | str | None,
+    sandbox: Sandbox | None,
+) -> Feedback:
+    source = submission.source_for(exercise.name)
+    name = source.name if source is not None else None
+    if isinstance(outcome, str):
+        return without_trace(exercise, "error", message=outcome, file=name)
+    if outcome is None or source is None:
+        if submission.unreadable and source is None:
+            return without_trace(exercise, "unreadable", message=submission.unreadable_message())
+        return without_trace(exercise, "missing")
+    if outcome.trace is None:
+        status = "crashed" if outcome.status == "ran" else outcome.status
+        message = MESSAGES[status] if not outcome.detail else f"{MESSAGES[status]} ({outcome.detail})"
+        if status == "timeout":
+            message = _out_of_time(run, outcome)
+        feedback = without_trace(exercise, status, message=message, file=name)
+    else:
+        known = reference(exercise.name, run.seed, run.device)
+        feedback = _assessed(exercise, outcome.trace, known, Origin.of_file(source), sandbox)
+    return replace(feedback, seconds=outcome.seconds)

@@ -1,0 +1,247 @@
+"""Reads uploads in a child process with limits: whatever an upload does there, this process goes on.
+
+    this process ── function, arguments ──▶ child: unpacks, copies, parses, one upload after another
+                 ◀──────── answer ─────────┘
+
+The child imports only what reading needs, no torch: its start costs a tenth of a second, once for a class. One that
+died, or that may have come to hold too much, is replaced. On Windows, where no such limits are, the function runs here.
+"""
+
+import errno
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ParamSpec, Self, TypeVar
+
+from grader.base.errors import HanstepError
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+_LIMITS = os.name == "posix"
+"""Whether a child can be limited here."""
+MEMORY_BYTES = 2 * 2**30
+"""Of addresses; the largest notebook that is read takes a fifth of it."""
+_FILE_BYTES = 2**29
+_START_SECONDS, _END_SECONDS = 120.0, 10.0
+_OF_THE_MACHINE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE))
+"""What no upload can be blamed for, and what the next one would meet too."""
+_START = (
+    "import sys; sys.path.insert(0, sys.argv[2]); "
+    "from grader.intake.child_process import serve; serve(int(sys.argv[1]))"
+)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How long one call may take."""
+
+    cpu_seconds: int = 25
+    seconds: float = 50.0
+    """By the clock on the wall: the child may have to wait for a disk."""
+
+
+class CannotRead(HanstepError):
+    """The child does not even start."""
+
+
+class Ended(Exception):
+    """A call came to no end; its text is Korean, for the student too."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} 낼 파일(.ipynb나 .py)만 다시 내 주세요.")
+        self.what = what
+        """Without what the student can do."""
+
+
+class Apart:
+    """Calls functions in the child; it starts at the first call."""
+
+    def __init__(self, bounds: Bounds | None = None) -> None:
+        self._bounds = bounds or Bounds()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection[Any, Any] | None = None
+        self._calls = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    def call(
+        self,
+        function: Callable[_Parameters, _Result],
+        *args: _Parameters.args,
+        **kwargs: _Parameters.kwargs,
+    ) -> _Result:
+        """What a function at the top of a module returns there. It may be begun a second time.
+
+        Raises:
+            Ended: it raised, died, or took more time or memory than it may.
+            HanstepError: what it raised of that kind, or the child does not start.
+            OSError: the machine is at fault, say with a full disk.
+        """
+        answer = self._answer(function, args, kwargs)
+        if answer[0] in ("died", "memory") and self._calls > 1:  # those before may have left too little
+            self.end()
+            answer = self._answer(function, args, kwargs)
+        if answer[0] == "value":
+            result: _Result = answer[1]
+            return result
+        if answer[0] == "raised":
+            raise answer[1]
+        self.end()
+        raise Ended(_message(answer[0], answer[1]))
+
+    def _answer(self, function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[str, Any]:
+        if not _LIMITS:
+            return _called(function, args, kwargs)
+        if self._connection is None:
+            self._begin()
+        assert self._connection is not None
+        self._calls += 1
+        try:
+            self._connection.send((function, args, kwargs, self._bounds.cpu_seconds))
+            if not self._connection.poll(self._bounds.seconds):
+                return "time", None
+            answer: tuple[str, Any] = self._connection.recv()
+        except (OSError, EOFError, pickle.UnpicklingError):
+            return self._how_it_died()
+        return answer
+
+    def _how_it_died(self) -> tuple[str, Any]:
+        code = self._exit_code()
+        return ("time", None) if code == -signal.SIGXCPU else ("died", code)
+
+    def _exit_code(self) -> int | None:
+        """Of a child that has closed its end; its death may be seen a moment later."""
+        assert self._process is not None
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+        return self._process.returncode
+
+    def _begin(self) -> None:
+        from multiprocessing import Pipe
+
+        self._connection, inside = Pipe()
+        with inside:
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-I", "-S"),  # no module beside the uploads is taken for Python's own
+                    *(("-X", "utf8") if sys.flags.utf8_mode else ()),
+                    *("-c", _START, str(inside.fileno()), str(Path(__file__).resolve().parents[2])),
+                ],
+                pass_fds=(inside.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        self._calls = 0
+        try:
+            if self._connection.poll(_START_SECONDS):
+                self._connection.recv()  # it is there
+                return
+        except (OSError, EOFError):
+            pass
+        code = self._exit_code()
+        self.end()
+        raise CannotRead(
+            f"제출물을 읽는 프로세스를 시작하지 못했어요 (종료 코드 {code}). "
+            "남은 메모리(free -h)를 확인하고 다시 채점해 주세요."
+        )
+
+    def end(self) -> None:
+        """End the child; the next call would start another."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+def _message(what: str, detail: Any) -> str:
+    if what == "time":
+        return "읽는 데 너무 오래 걸려서 멈췄어요."
+    if what == "memory":
+        return "읽는 데 메모리가 너무 많이 들어서 멈췄어요."
+    if what == "died":
+        return f"읽던 프로세스가 죽었어요(종료 코드 {detail})."
+    return f"읽다가 오류가 났어요({detail})."
+
+
+def is_of_the_machine(error: BaseException) -> bool:
+    """Whether nobody's upload is to blame: a full disk, too many open files."""
+    return isinstance(error, OSError) and error.errno in _OF_THE_MACHINE
+
+
+def _called(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[str, Any]:
+    try:
+        return "value", function(*args, **kwargs)
+    except MemoryError:
+        return "memory", None
+    except HanstepError as error:
+        return "raised", error
+    except Exception as error:
+        return ("raised", error) if is_of_the_machine(error) else ("failed", type(error).__name__)
+
+
+# ---- inside the child ------------------------------------------------------------------------------
+
+
+def serve(fileno: int) -> None:
+    """Answer calls until nobody is there any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches us too; what follows the parent says
+    connection: Connection[Any, Any] = Connection(fileno)
+    _limit_memory()
+    connection.send(None)
+    with suppress(EOFError, OSError):
+        while True:
+            function, args, kwargs, cpu_seconds = connection.recv()
+            _limit_time(cpu_seconds)
+            connection.send_bytes(_pickled(_called(function, args, kwargs)))
+
+
+def _pickled(answer: tuple[str, Any]) -> bytes:
+    try:
+        return pickle.dumps(answer)
+    except MemoryError:
+        return pickle.dumps(("memory", None))
+    except Exception as error:
+        return pickle.dumps(("failed", type(error).__name__))
+
+
+def _limit_memory() -> None:
+    import resource
+
+    for kind, most in (
+        (resource.RLIMIT_AS, MEMORY_BYTES),
+        (resource.RLIMIT_FSIZE, _FILE_BYTES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(kind)
+        with suppress(OSError, ValueError):  # macOS has no limit of addresses
+            resource.setrlimit(kind, (most if hard < 0 else min(most, hard), hard))
+
+
+def _limit_time(cpu_seconds: int) -> None:
+    """From now on. The default action of the signal ends the process, also in the middle of a decoder written in C."""
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    most = int(time.process_time()) + 1 + cpu_seconds
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CPU, (most if hard < 0 else min(most, hard), hard))

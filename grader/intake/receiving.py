@@ -1,0 +1,91 @@
+"""Where uploads are received, in a child process: what cannot be read is said of its student and costs no other."""
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from grader.base.decoding import display_name
+from grader.base.listing import listed
+from grader.base.removal import remove_tree
+from grader.intake.child_process import Apart, Bounds, Ended
+from grader.intake.class_archive import unpack_class
+from grader.intake.handover import IntakeError
+from grader.intake.placing import placed
+from grader.submission.find_files import Unreadable
+from grader.submission.submission import Submission, read_files
+
+_OF_A_CLASS = Bounds(cpu_seconds=1_800, seconds=7_200)
+"""For the archive of a whole class: 16 GiB take minutes."""
+
+
+class Desk:
+    """Receives one class."""
+
+    def __init__(self) -> None:
+        self._apart = Apart()
+        self._broken: dict[Path, dict[Path, str]] = {}
+        """Below each file and folder of a class' archive what is not whole, itself too."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._apart.end()
+
+    def unpack(self, archive: Path, into: Path) -> tuple[str, ...]:
+        """Unpack the archive of a whole class; Korean lines on what was left out.
+
+        Raises:
+            IntakeError: nothing is in it, or it cannot be unpacked.
+        """
+        try:
+            with Apart(_OF_A_CLASS) as apart:
+                found = apart.call(unpack_class, archive, into)
+        except Ended as ended:
+            raise IntakeError(
+                f"압축 파일을 풀지 못했어요: {archive}. {ended.what} 풀어서 폴더를 알려 주세요."
+            ) from ended
+        for at, message in found.broken.items():
+            for above in (at, *at.parents):
+                if above == into:
+                    break
+                self._broken.setdefault(above, {})[at] = message
+        if not any(into.iterdir()):
+            reason = f" {found.refused[0].message}" if found.refused else ""
+            raise IntakeError(
+                f"압축 파일에서 꺼낼 것이 없어요: {archive}.{reason} 다시 내려받거나, 풀어서 폴더를 알려 주세요."
+            )
+        refused = [f"{problem.name}: {problem.message}" for problem in found.refused]
+        return (f"압축 파일에서 읽지 못한 것: {listed(refused)}",) if refused else ()
+
+    def place(self, parts: Sequence[tuple[str, Path]], folder: Path) -> tuple[Unreadable, ...]:
+        """Put what one student handed in into a folder of its own, and say what could not be read."""
+        try:
+            return self._apart.call(placed, parts, folder, self._broken_in([path for _, path in parts]))
+        except Ended as ended:
+            remove_tree(folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            return (Unreadable(parts[0][0] or "./", str(ended)),)
+
+    def read(
+        self, path: Path, student: str, exercise_names: Collection[str], root: Path | None = None
+    ) -> Submission:
+        """As `read_files`."""
+        try:
+            read = self._apart.call(read_files, path, student, exercise_names, root)
+        except Ended as ended:
+            return Submission(student, (), (Unreadable(display_name(path.name), str(ended)),))
+        lacking = tuple(
+            Unreadable(display_name(os.path.relpath(at, path) if at != path else path.name), message)
+            for at, message in self._broken_in([path]).items()
+        )
+        return replace(read, unreadable=(*read.unreadable, *lacking)) if lacking else read
+
+    def _broken_in(self, paths: Sequence[Path]) -> dict[Path, str]:
+        """What is known to be broken of these files and folders."""
+        return {at: message for path in paths for at, message in self._broken.get(path, {}).items()}

@@ -1,0 +1,107 @@
+"""A learner's function with the helper functions that it calls written into it, so that its lines can be compared."""
+
+import ast
+import copy
+from collections.abc import Iterator, Sequence
+
+from grader.judging.variable_roles import renamed
+
+_Helpers = dict[str, ast.FunctionDef]
+
+
+def inlined(function: ast.FunctionDef, module: ast.Module) -> ast.FunctionDef:
+    """A copy in which the body of each helper stands beside the statement that calls it first, lines as they were.
+
+    Parameters get the names of the arguments, and what a helper returns is assigned where its call is. It is for
+    reading only: the copy need not run.
+    """
+    helpers = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+    helpers.pop(function.name, None)
+    result = copy.deepcopy(function)
+    result.body = _Inliner(helpers | _nested(function)).body(result.body)
+    return result
+
+
+def head(node: ast.stmt) -> list[ast.AST]:
+    """What a statement says itself, without the statements in it."""
+    match node:
+        case ast.For() | ast.AsyncFor():
+            return [node.target, node.iter]
+        case ast.If() | ast.While():
+            return [node.test]
+        case ast.With() | ast.AsyncWith():
+            return list(node.items)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            return [node.args]
+        case ast.Try() | ast.ClassDef() | ast.Match():
+            return []
+    return [node]
+
+
+def _nested(function: ast.FunctionDef) -> _Helpers:
+    return {n.name: n for n in ast.walk(function) if isinstance(n, ast.FunctionDef) and n is not function}
+
+
+class _Inliner:
+    def __init__(self, helpers: _Helpers) -> None:
+        self._helpers = helpers
+        self._used: set[str] = set()
+
+    def body(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """With the helpers that are called here; their definitions are left out."""
+        found: list[ast.stmt] = []
+        for statement in statements:
+            if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+                found.append(statement)  # its body counts where it is called
+                continue
+            written_out: list[ast.stmt] = []
+            for call, helper in self._calls(statement):
+                self._used.add(helper.name)
+                written_out += self.body(_written_out(call, helper, statement))
+            simple = not hasattr(statement, "body")
+            if simple:  # what is missing before the call is missing in the caller
+                found.append(statement)
+            found += written_out
+            for block in ("body", "orelse", "finalbody"):
+                if isinstance(getattr(statement, block, None), list):
+                    setattr(statement, block, self.body(getattr(statement, block)))
+            for handler in getattr(statement, "handlers", []):
+                handler.body = self.body(handler.body)
+            if not simple:
+                found.append(statement)
+        return [s for s in found if not (isinstance(s, ast.FunctionDef) and s.name in self._used)]
+
+    def _calls(self, statement: ast.stmt) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
+        """Calls of helpers in the statement itself, not in the statements in it."""
+        for part in head(statement):
+            for node in ast.walk(part):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                    helper = self._helpers.get(node.func.id)
+                    if helper is not None and helper.name not in self._used:
+                        yield node, helper
+
+
+def _written_out(call: ast.Call, helper: ast.FunctionDef, statement: ast.stmt) -> list[ast.stmt]:
+    """The helper's body as it runs for this call."""
+    names = [a.arg for a in (*helper.args.posonlyargs, *helper.args.args)]
+    given = dict(zip(names, call.args, strict=False))
+    given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    to = {name: value.id for name, value in given.items() if isinstance(value, ast.Name)}
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
+    body = [renamed(node, to) for node in helper.body]
+    return [_Returning(target).visit(node) for node in body]
+
+
+class _Returning(ast.NodeTransformer):
+    """What is returned is assigned to the call's target; without one it is only said."""
+
+    def __init__(self, target: ast.expr | None) -> None:
+        self._target = target
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        value = node.value or ast.Constant(None)
+        said = ast.Expr(value) if self._target is None else ast.Assign([self._target], value)
+        return ast.copy_location(said, node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        return node  # its returns are its own

@@ -1,0 +1,271 @@
+"""Edits inside a line: what its partner in the solution says differently, and what beginners get wrong anywhere."""
+
+import ast
+from collections.abc import Iterator
+
+from grader.judging.repair.definition import Definition, Statement, header, is_compound
+from grader.judging.repair.edit_candidates import Draft, Kind
+from grader.judging.repair.mutations import mutations
+from grader.judging.repair.names_in_reach import Scope, is_quotient
+from grader.judging.repair.solution_statements import Donors
+from grader.judging.variable_roles import key_of
+
+_SIMPLE = ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript
+
+
+def expression_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]:
+    """All edits inside lines."""
+    scope = Scope(definition, donors)
+    for statement in definition.statements:
+        donor = donors.partners.get(statement)
+        known = donor.likeness if donor is not None else 0.5
+        if (donor is not None and donor.likeness < 1.0) or (
+            donor is not None and is_compound(statement.node)
+        ):
+            yield from _as_partner(definition, donors, statement)
+        elif donor is None:
+            yield from _as_others(definition, donors, statement)
+        cost = 3.0 + 1.5 * (known == 1.0)
+        for part in header(statement.node):
+            functions = [n.func for n in ast.walk(part) if isinstance(n, ast.Call)]
+            for node in ast.walk(part):
+                if isinstance(node, ast.expr) and not _in_text(part, node):
+                    if not (isinstance(node, ast.Name) and node in functions):
+                        for extra, kind, new in mutations(node, scope):
+                            yield _replaced(definition, node, new, cost + extra, kind)
+                    for size, new in _around(node, donors):
+                        yield _replaced(definition, node, new, 1.6 + 0.04 * size, "expression")
+        yield from _whole(definition, statement, scope, cost)
+
+
+def _other_exception(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+    """Its message is nobody's business."""
+    assert isinstance(statement.node, ast.Raise)
+    raised = statement.node.exc
+    own = raised.func if isinstance(raised, ast.Call) else raised
+    kinds = dict.fromkeys(
+        n.func.id
+        for d in donors.donors
+        for n in (getattr(d.theirs.node, "exc", None),)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    )
+    if isinstance(own, ast.Name):
+        for name in kinds:
+            yield _replaced(definition, own, ast.Name(name, ast.Load()), 1.5, "name")
+
+
+# ---- what the partner says -------------------------------------------------------------------------
+
+
+def _as_partner(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+    donor = donors.partners[statement]
+    for number, version in enumerate(donor.versions):
+        pairs = list(_differing(statement.node, version))
+        for depth, (old, new) in enumerate(pairs):
+            size = sum(1 for _ in ast.walk(new))
+            cost = 1.0 + 0.25 * depth + 0.04 * size + 1.0 * number
+            if isinstance(old, ast.expr) and isinstance(new, ast.expr):
+                yield _replaced(definition, old, new, cost, _kind_of(old, new, statement))
+                made = definition.assigned_once.get(old.id) if isinstance(old, ast.Name) else None
+                if made is not None:  # where the variable gets its value, a tutor would point
+                    yield _replaced(
+                        definition, made.value, new, cost - 0.05, _kind_of(made.value, new, statement)
+                    )
+        if not is_compound(statement.node) and statement.alone:
+            yield _rewritten(definition, statement, version, 2.2 + 2 * (1 - donor.likeness) + number)
+
+
+def _as_others(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+    """A line that has no partner becomes one of the solution's of its kind that have none either."""
+    for donor in donors.donors:
+        version = donor.versions[0]
+        if donor.partner is None and type(version) is type(statement.node) and not is_compound(version):
+            if statement.alone:
+                yield _rewritten(definition, statement, version, 3.0)
+        elif donor.partner is None and isinstance(version, ast.If) and isinstance(statement.node, ast.If):
+            yield _replaced(definition, statement.node.test, version.test, 3.0, "condition")
+
+
+def _around(node: ast.expr, donors: Donors) -> Iterator[tuple[int, ast.expr]]:
+    """What the solution has around the same expression, with the number of its parts."""
+    if not isinstance(node, ast.BinOp | ast.Call):
+        return
+    yield from donors.around_expressions.get(ast.dump(node), ())
+
+
+def _differing(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """Pairs of expressions in which two trees differ, the smallest first."""
+    if ast.dump(old) == ast.dump(new) or _same_function(old, new) or isinstance(old, ast.JoinedStr):
+        return
+    ours, others = _children(old), _children(new)
+    if type(old) is type(new) and len(ours) == len(others):
+        for left, right in zip(ours, others, strict=True):
+            yield from _differing(left, right)
+    elif isinstance(old, ast.stmt) and isinstance(new, ast.stmt):
+        left_value, right_value = getattr(old, "value", None), getattr(new, "value", None)
+        if isinstance(left_value, ast.AST) and isinstance(right_value, ast.AST):
+            yield from _differing(left_value, right_value)
+    else:  # one side has something around it
+        for child in ours:
+            if others and type(child) is type(new) and len(_children(child)) == len(others):
+                yield from _differing(child, new)
+    if isinstance(old, ast.expr) and isinstance(new, ast.expr):
+        yield old, new
+
+
+def _same_function(old: ast.AST, new: ast.AST) -> bool:
+    """`clip_grad_norm_` and `torch.nn.utils.clip_grad_norm_`."""
+    last = [
+        n.attr if isinstance(n, ast.Attribute) else n.id if isinstance(n, ast.Name) else ""
+        for n in (old, new)
+    ]
+    return type(old) is not type(new) and last[0] == last[1] != ""
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """Expressions directly inside: operators and contexts are told by their parents."""
+    if isinstance(node, ast.stmt):
+        return [n for n in header(node) if isinstance(n, ast.expr | ast.withitem | ast.arguments)]
+    found = []
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.keyword | ast.comprehension | ast.withitem):
+            found += _children(child)
+        elif isinstance(child, ast.expr | ast.arguments):
+            found.append(child)
+    return found
+
+
+def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
+    """What a learner is told of an expression that becomes another one."""
+    kind: Kind = "expression"
+    if isinstance(old, ast.Call) and ast.dump(new) in [ast.dump(argument) for argument in old.args]:
+        kind = "wrapped"
+    elif isinstance(old, ast.Constant) and isinstance(new, ast.Constant):
+        kind = "value"
+    elif isinstance(old, ast.Name) and isinstance(new, ast.Name):
+        kind = "name"
+    elif (isinstance(new, ast.BinOp) and isinstance(new.op, ast.Div)) or is_quotient(old):
+        kind = "divisor"
+    elif (
+        isinstance(old, ast.Compare)
+        and isinstance(new, ast.Compare)
+        and type(old.ops[0]) is not type(new.ops[0])
+    ):
+        kind = "compare"
+    elif isinstance(statement.node, ast.If | ast.While):
+        kind = "condition"
+    elif isinstance(old, ast.Call) and isinstance(new, ast.Call):
+        kind = "argument" if ast.dump(old.func) == ast.dump(new.func) else "method"
+    elif isinstance(statement.node, ast.Return):
+        kind = "returned"
+    return kind
+
+
+# ---- around a whole value -----------------------------------------------------------------------------
+
+
+def _whole(definition: Definition, statement: Statement, scope: Scope, cost: float) -> Iterator[Draft]:
+    """Something more around the value of a statement, or around what `backward` is called on."""
+    node = statement.node
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute):
+        yield _replaced(definition, node.value, ast.Call(node.value, [], []), 0.2, "not-called")
+    values = [n for n in (getattr(node, "value", None),) if isinstance(n, ast.expr)]
+    values = [] if isinstance(node, ast.Expr) else values
+    for call in (n for part in header(node) for n in ast.walk(part) if isinstance(n, ast.Call)):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in (
+            "backward",
+            "append",
+            "add_",
+            "sub_",
+            "mul_",
+        ):
+            values = [call.func.value] if call.func.attr == "backward" else [*call.args[:1]]
+    if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
+        values = [*node.value.elts]
+    for value in values:
+        if isinstance(value, ast.Constant | ast.List | ast.Dict | ast.Lambda):
+            continue
+        calculated = isinstance(node, ast.AugAssign | ast.Assign | ast.Return | ast.Expr)
+        for number, divisor in enumerate(scope.divisors if calculated else ()):
+            extra = 0.3 + 0.15 * number + 0.6 * isinstance(node, ast.Assign)
+            extra -= 2.0 * (isinstance(divisor, ast.Name) and divisor.id in scope.unused)
+            yield _replaced(definition, value, ast.BinOp(value, ast.Div(), divisor), cost + extra, "divisor")
+            times = ast.BinOp(value, ast.Mult(), divisor)
+            yield _replaced(definition, value, times, cost + extra + 0.2, "operator")
+        late = isinstance(node, ast.AugAssign | ast.Return) or value is not getattr(node, "value", None)
+        for name in ("item", "detach"):
+            called = ast.Call(ast.Attribute(value, name, ast.Load()), [], [])
+            extra = (0.2 if late else 0.9) + 0.3 * (name == "detach")
+            yield _replaced(definition, value, called, cost + extra, "tensor-or-number")
+    test = getattr(node, "test", None)
+    if isinstance(test, ast.expr) and not isinstance(node, ast.While):
+        yield _replaced(definition, test, ast.UnaryOp(ast.Not(), test), cost + 0.6, "condition")
+    if isinstance(node, ast.AugAssign) and statement.alone:
+        plain = ast.Assign([node.target], node.value)
+        yield _rewritten(definition, statement, ast.fix_missing_locations(plain), cost + 0.4, "operator")
+    elif isinstance(node, ast.Assign) and statement.alone and statement.block.loops:
+        target = node.targets[0]
+        if isinstance(target, ast.Name | ast.Attribute) and key_of(target) is not None:
+            added = ast.AugAssign(target, ast.Add(), node.value)
+            extra = -1.6 if _lost_in_loop(definition, statement, target) else 0.6
+            yield _rewritten(
+                definition, statement, ast.fix_missing_locations(added), cost + extra, "operator"
+            )
+
+
+def _lost_in_loop(definition: Definition, statement: Statement, target: ast.expr) -> bool:
+    """Whether a variable that has a value before the loop gets a new one in each round, and no round reads it."""
+    key = key_of(target)
+    loops = [n for n in ast.walk(definition.node) if isinstance(n, ast.For | ast.While)]
+    around = [n for n in loops if n.lineno < statement.first and statement.last <= (n.end_lineno or 0)]
+    inside = [n for n in ast.walk(around[-1]) if key_of(n) == key] if around else []
+    before = {
+        key_of(n)
+        for s in definition.statements
+        if s.block.loops < statement.block.loops
+        and s.last < statement.first
+        and isinstance(s.node, ast.Assign)
+        for n in ast.walk(s.node)
+    }
+    return len(inside) == 1 and key in before
+
+
+# ---- into text -------------------------------------------------------------------------------------
+
+
+def _replaced(definition: Definition, old: ast.expr, new: ast.expr, cost: float, kind: Kind) -> Draft:
+    text = ast.unparse(new)
+    if not isinstance(new, _SIMPLE) and not _stands_free(definition, old):
+        text = f"({text})"
+    first, last, lines = definition.spliced(old, text)
+    return Draft(cost, kind, first, last, lines, old.lineno)
+
+
+def _stands_free(definition: Definition, node: ast.expr) -> bool:
+    """Whether an operator may stand there without parentheses: nothing but brackets, commas or `=` around it."""
+    line, end = definition.lines[node.lineno - 1], definition.lines[(node.end_lineno or node.lineno) - 1]
+    before = line.encode()[: node.col_offset].decode().rstrip()
+    after = end.encode()[node.end_col_offset or 0 :].decode().lstrip()
+    opened = before.endswith(("(", "[", ",", "=", "return", "if", "while")) and not before.endswith("==")
+    return (
+        opened and (not after or after.startswith((")", "]", ",", ":", "#"))) and not after.startswith(").")
+    )
+
+
+def _rewritten(
+    definition: Definition, statement: Statement, node: ast.stmt, cost: float, kind: Kind = "expression"
+) -> Draft:
+    lines = [statement.block.indent + line for line in ast.unparse(node).split("\n")]
+    return Draft(
+        cost, kind, statement.first - 1, statement.last, lines, statement.first, words="\n".join(lines)
+    )
+
+
+def _in_text(part: ast.AST, node: ast.expr) -> bool:
+    """Whether it stands inside an f-string, whose parts have no positions to rely on."""
+    return any(
+        node is inner
+        for text in ast.walk(part)
+        if isinstance(text, ast.JoinedStr)
+        for inner in ast.walk(text)
+    )

@@ -1,0 +1,314 @@
+"""Edits of whole lines: insert what the solution has, delete, move, swap, guard, and take out of a guard."""
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from grader.judging.repair.definition import Block, Definition, Place, Statement, is_compound, reindented
+from grader.judging.repair.edit_candidates import Draft, Kind, Where
+from grader.judging.repair.solution_statements import Donor, Donors, header_text
+
+_STEP = "    "
+_RANGE = 4
+"""How many statements a guard may be put around."""
+_OVERWRITES = 1.5
+"""What a line costs that gives a variable of theirs another value: the line that gives the first is the place."""
+
+
+def line_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]:
+    """All edits of whole lines."""
+    yield from _insertions(definition, donors)
+    yield from _guards(definition, donors)
+    yield from _repetitions(definition, donors)
+    for statement in definition.statements:
+        if statement.alone:
+            yield from _deletion(definition, donors, statement)
+            yield from _unwrapping(definition, donors, statement)
+            yield from _moves(definition, donors, statement)
+    yield from _decorators(definition, donors)
+
+
+# ---- insert ----------------------------------------------------------------------------------------
+
+
+def _insertions(definition: Definition, donors: Donors) -> Iterator[Draft]:
+    for donor in donors.donors:
+        if not donor.short or (donor.likeness == 1.0 and not is_compound(donor.theirs.node)):
+            continue
+        if isinstance(donor.theirs.node, ast.Import | ast.ImportFrom):
+            continue  # it comes with nothing; where a name is needed, its line says so
+        if isinstance(donor.theirs.node, ast.FunctionDef):
+            places = [p for p in definition.places if isinstance(p.block.owner, ast.ClassDef)][-1:]
+        else:
+            places = [p for p in definition.places if not isinstance(p.block.owner, ast.ClassDef)]
+            places = _of_method(places, donor.theirs.block.method)
+        for number, version in enumerate(donor.versions):
+            made = _names_made(version)
+            if made and not made & definition.read:
+                continue  # nothing would come of it
+            text = ast.unparse(version).split("\n")
+            base = 1.5 + 2.5 * donor.likeness + 1.5 * number + 0.3 * (len(text) - 1)
+            again = bool(made & definition.made) and not _starts_anew(version)
+            for place in places:
+                if isinstance(version, ast.Return) and _returns(place.before):
+                    continue  # that one is to be rewritten
+                extra = _OVERWRITES * (again and not place.block.loops)  # in a loop, the next round wants it
+                yield _inserted(place, text, base + extra + _unlikely(donors, donor, place))
+
+
+def _returns(statement: Statement | None) -> bool:
+    return statement is not None and isinstance(statement.node, ast.Return)
+
+
+def _of_method(places: list[Place], method: str) -> list[Place]:
+    """Those in the method of this name, if theirs has one: what it does is no other method's business."""
+    return [place for place in places if place.block.method == method] or places
+
+
+def _names_made(node: ast.stmt) -> set[str]:
+    """Variables that an assignment makes, if that is all it does."""
+    if not isinstance(node, ast.Assign) or not all(isinstance(t, ast.Name) for t in node.targets):
+        return set()
+    return {t.id for t in node.targets if isinstance(t, ast.Name)}
+
+
+def _starts_anew(node: ast.stmt) -> bool:
+    """Whether a variable is set to nothing: `total = 0.0`, `window = []`."""
+    value = node.value if isinstance(node, ast.Assign) else None
+    return isinstance(value, ast.Constant) or (isinstance(value, ast.List | ast.Dict) and not _inside(value))
+
+
+def _inside(value: ast.List | ast.Dict) -> list[ast.expr]:
+    return value.elts if isinstance(value, ast.List) else value.values
+
+
+def _unlikely(donors: Donors, donor: Donor, place: Place) -> float:
+    """How far a place is from where the solution's neighbouring statements say that the donor belongs."""
+    before, after = donors.around(donor)
+    home = donors.home(donor)
+    same = home is not None and place.block.owner is home.node
+    function = isinstance(donor.theirs.block.owner, ast.FunctionDef)
+    same = same or (function and isinstance(place.block.owner, ast.FunctionDef))
+    beside = (before is not None and place.after is before) + (after is not None and place.before is after)
+    if beside:
+        return 0.0 if beside == 2 or before is None or after is None else 0.4
+    if same:
+        return 0.8 if before is None and after is None else 1.2
+    return 1.8 + 0.7 * (place.block.loops != donor.theirs.block.loops)
+
+
+def _inserted(place: Place, text: Sequence[str], cost: float) -> Draft:
+    new = [place.block.indent + line for line in text]
+    line, where = _told(place)
+    return Draft(cost, "missing", place.at, place.at, new, line, where, words="\n".join(text))
+
+
+def _told(place: Place) -> tuple[int, Where]:
+    if place.before is not None:
+        return place.before.first, "before"
+    assert place.after is not None
+    return place.after.first, "end" if is_compound(place.after.node) else "after"
+
+
+def _repetitions(definition: Definition, donors: Donors) -> Iterator[Draft]:
+    """Their own statement once more elsewhere: a step that is needed twice, a rest after the loop."""
+    for statement in definition.statements:
+        if statement.alone and _starts_anew(statement.node):
+            text = reindented(definition.source(statement), statement.block.indent, "")
+            for place in definition.places:
+                if place.block.loops > statement.block.loops and statement not in (place.before, place.after):
+                    # Directly in a loop, the line that is there already can move into it.
+                    cost = 4.4 if isinstance(place.block.owner, ast.For | ast.While) else 3.2
+                    yield _inserted(place, text, cost + 0.3 * (place.before is not None))
+            continue
+        if not statement.alone or isinstance(
+            statement.node, ast.Return | ast.Assign | ast.AnnAssign | ast.Raise
+        ):
+            continue
+        source = definition.source(statement)
+        if isinstance(statement.node, ast.Expr) and isinstance(statement.node.value, ast.Call):
+            text = reindented(source, statement.block.indent, "")
+            for place in definition.places:
+                if not isinstance(place.block.owner, ast.ClassDef) and statement not in (
+                    place.before,
+                    place.after,
+                ):
+                    cost = 3.8 + 0.5 * abs(place.block.loops - statement.block.loops)
+                    yield _inserted(place, text, cost)
+        if isinstance(statement.node, ast.If) and statement.block.loops and not statement.node.orelse:
+            yield from _rest(definition, statement)
+
+
+def _rest(definition: Definition, statement: Statement) -> Iterator[Draft]:
+    """After the loop, what is done in it only now and then: if its condition did not hold at the end."""
+    loop = _owner(definition, statement.block)
+    while loop is not None:
+        body = next((b for b in definition.blocks if b.owner is statement.node), None)
+        assert isinstance(statement.node, ast.If)
+        if body is not None and loop.alone:
+            inner = [line for s in body.statements for line in definition.source(s)]
+            test = ast.unparse(ast.UnaryOp(ast.Not(), statement.node.test))
+            text = [f"if {test}:", *reindented(inner, body.indent, _STEP)]
+            place = Place(loop.last, loop.block, loop.next, loop)
+            yield _inserted(place, text, 3.2)
+        loop = _owner(definition, loop.block)
+
+
+# ---- delete ----------------------------------------------------------------------------------------
+
+
+def _deletion(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+    lines = definition.source(statement)
+    if len(lines) > 8 or isinstance(statement.node, ast.Pass):
+        return
+    only = len(statement.block.statements) == 1
+    new = [statement.block.indent + "pass"] if only else []
+    donor = donors.partners.get(statement)
+    cost = 2.0 + (2.5 * donor.likeness if donor else 0.0) + 0.2 * (len(lines) - 1)
+    text = "\n".join(lines)
+    yield Draft(cost, "superfluous", statement.first - 1, statement.last, new, statement.first, words=text)
+
+
+def _unwrapping(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+    """The body without the `if`, `with`, `for` or `try` around it."""
+    node = statement.node
+    if not isinstance(node, ast.If | ast.With | ast.For | ast.While | ast.Try):
+        return
+    donor = donors.partners.get(statement)
+    for name in ("body", "orelse"):
+        body = next(
+            (b for b in definition.blocks if b.statements[0].node in getattr(node, name, [])[:1]), None
+        )
+        if body is None or not all(s.alone for s in body.statements):
+            continue
+        first, last = body.statements[0].first, body.statements[-1].last
+        inner = reindented(definition.lines[first - 1 : last], body.indent, statement.block.indent)
+        cost = 2.6 + (1.5 * donor.likeness if donor else 0.0) + (name == "orelse")
+        kind: Kind = "no-condition" if isinstance(node, ast.If | ast.While) else "superfluous"
+        old = definition.lines[statement.first - 1 : first - 1]
+        yield Draft(cost, kind, statement.first - 1, statement.last, inner, statement.first, "", old, ())
+
+
+# ---- guard -----------------------------------------------------------------------------------------
+
+
+def _guards(definition: Definition, donors: Donors) -> Iterator[Draft]:
+    """A line of the solution's that ends with a colon, around one or a few of their statements."""
+    for donor in donors.donors:
+        if not isinstance(donor.theirs.node, ast.If | ast.With | ast.For) or donor.likeness == 1.0:
+            continue
+        inside = {d.partner for d in donors.donors if d.theirs.block.owner is donor.theirs.node}
+        for number, version in enumerate(donor.versions):
+            head = header_text(version)
+            methods = {block.method for block in definition.blocks}
+            own = donor.theirs.block.method
+            for run in _runs(definition):
+                if own in methods and run[0].block.method != own:
+                    continue
+                covered = inside.intersection(run)
+                cost = 2.4 + 2.0 * donor.likeness + 1.5 * number
+                cost += (
+                    0.0
+                    if covered and len(covered) == len(run) == len(inside - {None})
+                    else 1.0
+                    if covered
+                    else 2.2
+                )
+                yield _guarded(definition, run, head, cost)
+
+
+def _runs(definition: Definition) -> Iterator[list[Statement]]:
+    for block in definition.blocks:
+        if isinstance(block.owner, ast.ClassDef) or not all(s.alone for s in block.statements):
+            continue
+        count = len(block.statements)
+        for start in range(count):
+            for end in range(start + 1, count + 1):
+                if end - start <= _RANGE or end == count:
+                    yield block.statements[start:end]
+
+
+def _guarded(definition: Definition, run: list[Statement], head: str, cost: float) -> Draft:
+    first, last, indent = run[0].first, run[-1].last, run[0].block.indent
+    inner = reindented(definition.lines[first - 1 : last], indent, indent + _STEP)
+    return Draft(
+        cost, "guard", first - 1, last, [indent + head, *inner], first, "before", (), (indent + head,), head
+    )
+
+
+# ---- move ------------------------------------------------------------------------------------------
+
+
+def _moves(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+    if isinstance(statement.node, ast.FunctionDef) or len(statement.block.statements) == 1:
+        return
+    donor = donors.partners.get(statement)
+    for place in definition.places:
+        if statement in (place.before, place.after) or isinstance(place.block.owner, ast.ClassDef):
+            continue
+        if statement.first <= place.at < statement.last:  # inside itself
+            continue
+        same = place.block is statement.block
+        steps = abs(_position(place) - statement.position) if same else 0
+        if not same and not _near(definition, place, statement) and donor is None:
+            continue
+        cost = 2.6 + (0.25 * min(steps, 6) if same else 0.6)
+        cost += _unlikely(donors, donor, place) if donor else 0.8
+        cost += 0.8 * is_compound(statement.node)
+        yield _moved(definition, statement, place, cost)
+
+
+def _position(place: Place) -> int:
+    return place.before.position if place.before is not None else len(place.block.statements)
+
+
+def _near(definition: Definition, place: Place, statement: Statement) -> bool:
+    """Whether the place is just outside the block that the statement stands in, or just inside one beside it."""
+    owner = _owner(definition, statement.block)
+    outside = owner is not None and owner in (place.before, place.after)
+    return outside or _owner(definition, place.block) in (statement.next, statement.previous)
+
+
+def _owner(definition: Definition, block: Block) -> Statement | None:
+    return next((s for s in definition.statements if s.node is block.owner), None)
+
+
+def _moved(definition: Definition, statement: Statement, place: Place, cost: float) -> Draft:
+    source = definition.source(statement)
+    moved = reindented(source, statement.block.indent, place.block.indent)
+    if place.at < statement.first:
+        first, last = place.at, statement.last
+        new = [*moved, *definition.lines[place.at : statement.first - 1]]
+    else:
+        first, last = statement.first - 1, place.at
+        new = [*definition.lines[statement.last : place.at], *moved]
+    # Shown where it stands now: that is the line to look at; the place it belongs comes with the last hint.
+    line, where = _told(place)
+    near = place.block is statement.block
+    kind: Kind = "order" if near else "place"
+    text = f"{''.join(source)}"
+    return Draft(cost, kind, first, last, new, statement.first, where, source, moved, f"{text}#{line}")
+
+
+# ---- decorators ------------------------------------------------------------------------------------
+
+
+def _decorators(definition: Definition, donors: Donors) -> Iterator[Draft]:
+    """Those of the solution's methods (and of the whole definition) that theirs lack, and those too many."""
+    right = {
+        d.theirs.node.name: d.theirs.node for d in donors.donors if isinstance(d.theirs.node, ast.FunctionDef)
+    }
+    functions = [s.node for s in definition.statements if isinstance(s.node, ast.FunctionDef)]
+    for node in (definition.node, *functions):
+        indent = definition.lines[node.lineno - 1][: node.col_offset]
+        own = {ast.unparse(d): d for d in node.decorator_list}
+        solution = right.get(node.name)
+        wanted = [ast.unparse(d) for d in solution.decorator_list] if solution is not None else []
+        for text in wanted:
+            if text not in own:
+                first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
+                new = [f"{indent}@{text}"]
+                yield Draft(2.0, "missing", first, first, new, first + 1, "before", words=text)
+        for text, decorator in own.items():
+            if text not in wanted:
+                line = decorator.lineno
+                yield Draft(4.0, "superfluous", line - 1, decorator.end_lineno or line, [], line, words=text)

@@ -1,0 +1,274 @@
+"""Search for the small edits that make a learner's own program right; its budget is plays, so it never depends on
+how busy the machine is."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import Protocol
+
+import numpy as np
+
+from grader.course.course import Exercise
+from grader.judging.edits import exercise_source, solution_text
+from grader.judging.judge import Difference, difference
+from grader.judging.repair.imports_and_helpers import imports_of
+from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
+from grader.observe.trace import Event, Run
+
+_WORD = re.compile(r"[a-z_]{3,}")
+_MOST_EDITS = 4
+_LEVEL = 120
+"""Plays after which an edit is taken that only brings its scenario nearer, where none repairs it."""
+_PATIENCE = 40
+"""Plays that are spent on a better edit after one that repairs some scenarios and breaks none."""
+
+
+class Runner(Protocol):
+    """Plays variants of the learner's program somewhere where they can do no harm."""
+
+    def run(self, text: str, scenario: str) -> Run | None:
+        """The run of one scenario of the exercise; None when it did not come to an end."""
+
+
+@dataclass(frozen=True)
+class Repair:
+    """Edits that make the program better, in the order in which they were found."""
+
+    edits: tuple[SmallEdit, ...]
+    """Their lines are those of the program as the learner wrote it; their `text` has the edits before it too."""
+    plays: int
+    """How many were needed."""
+    mended: tuple[str, ...] = ()
+    """Scenarios that agree with the solution's only now."""
+    left: tuple[str, ...] = ()
+    """Scenarios that still differ."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the program is right with all of the edits made."""
+        return not self.left
+
+
+def search(
+    exercise: Exercise,
+    source: str,
+    runs: Mapping[str, Run],
+    solution: Callable[[str], Run],
+    runner: Runner,
+    *,
+    budget: int = 200,
+) -> Repair | None:
+    """Edits that make all scenarios agree with the solution's, or at least one more of them; None without any.
+
+    Args:
+        exercise: whose definition is edited.
+        source: the learner's program.
+        runs: its runs of all scenarios.
+        solution: the solution's run of a scenario.
+        runner: plays the variants.
+        budget: the most plays.
+    """
+    return _Search(exercise, solution, runner, budget).search(source, dict(runs))
+
+
+class _OutOfPlays(Exception):
+    """The budget is spent."""
+
+
+@dataclass(frozen=True)
+class _Step:
+    """An edit that repairs its target scenario and breaks none."""
+
+    edit: SmallEdit
+    runs: dict[str, Run]
+    """Of all scenarios that were played with it."""
+    repaired: int
+    progress: tuple[float, ...] = ()
+    """How near its target scenario is to the solution's, where it is not repaired."""
+
+
+class _Search:
+    def __init__(
+        self, exercise: Exercise, solution: Callable[[str], Run], runner: Runner, budget: int
+    ) -> None:
+        self._exercise, self._solution, self._runner = exercise, solution, runner
+        self._budget = budget
+        self._plays = 0
+        self._pieces = exercise_source(exercise)
+        self._imports = imports_of(solution_text(exercise.lesson))
+
+    def search(self, source: str, runs: dict[str, Run]) -> Repair | None:
+        text, edits = source, list[SmallEdit]()
+        failing = self._failing(runs)
+        wrong, left, kept = tuple(failing), tuple(failing), 0
+        try:
+            while failing and len(edits) < _MOST_EDITS:
+                step = self._step(text, runs, failing)
+                if step is None:
+                    break
+                edits.append(replace(step.edit, line=_line_before(source, text, step.edit.line)))
+                text, runs = step.edit.text, runs | step.runs
+                failing = self._failing(runs)
+                if len(failing) < len(left):
+                    left, kept = tuple(failing), len(edits)
+        except _OutOfPlays:
+            pass
+        # Edits that only brought a scenario nearer are kept where a later one repaired it.
+        mended = tuple(name for name in wrong if name not in left)
+        return Repair(tuple(edits[:kept]), self._plays, mended, left) if kept else None
+
+    def _failing(self, runs: Mapping[str, Run]) -> dict[str, Difference]:
+        found = {}
+        for scenario in self._exercise.driver.scenarios:
+            run = runs.get(scenario.name)
+            differs = Difference("failure") if run is None else self._difference(run, scenario.name)
+            if differs is not None:
+                found[scenario.name] = differs
+        return found
+
+    def _difference(self, run: Run, scenario: str) -> Difference | None:
+        return difference(run, self._solution(scenario), self._exercise.driver[scenario].atol)
+
+    def _step(self, text: str, runs: Mapping[str, Run], failing: Mapping[str, Difference]) -> _Step | None:
+        """The first edit that repairs everything, or the best of the first ones that repair something."""
+        order = self._order(failing)
+        target = order[0]
+        best: _Step | None = None
+        nearer: _Step | None = None
+        start = self._progress(runs.get(target), target)
+        last = self._budget
+        enough = self._plays + _LEVEL
+        for edit in self._edits(text, runs.get(target), target):
+            try:
+                step = self._tried(edit, order, failing)
+            except _OutOfPlays:
+                if best is None and nearer is None:
+                    raise
+                return best or nearer
+            if step is not None and not step.repaired:
+                if step.progress > max(start, nearer.progress if nearer else start):
+                    nearer = step
+                step = None
+            if step is not None and (best is None or step.repaired > best.repaired):
+                last = min(last, self._plays + _PATIENCE) if best is None else last
+                best = step
+                if step.repaired == len(failing):
+                    return step
+            if best is not None and self._plays >= last:
+                break
+            if best is None and nearer is not None and self._plays >= enough:
+                break
+        return best or nearer if best or nearer is None or self._harmless(nearer, failing) else None
+
+    def _order(self, failing: Mapping[str, Difference]) -> list[str]:
+        """Failing scenarios, the shortest first."""
+        return sorted(failing, key=lambda name: len(self._solution(name).events))
+
+    def _edits(self, text: str, run: Run | None, target: str) -> Iterator[SmallEdit]:
+        focus = focus_of(run, self._solution(target), self._exercise.driver[target].atol)
+        return small_edits(text, self._exercise.name, self._pieces, focus, self._imports)
+
+    def _tried(self, edit: SmallEdit, order: list[str], failing: Mapping[str, Difference]) -> _Step | None:
+        """Play the target; only where that is repaired the other failing scenarios, and then those that pass."""
+        runs: dict[str, Run] = {}
+        repaired = 0
+        for name in order:
+            run = self._play(edit.text, name)
+            good = run is not None and self._difference(run, name) is None
+            if name == order[0] and not good:
+                return _Step(edit, {name: run}, 0, self._progress(run, name)) if run is not None else None
+            if run is not None:
+                runs[name] = run
+            repaired += good
+        for scenario in self._exercise.driver.scenarios:
+            if scenario.name not in failing:
+                run = self._play(edit.text, scenario.name)
+                if run is None or self._difference(run, scenario.name) is not None:
+                    return None
+                runs[scenario.name] = run
+        return _Step(edit, runs, repaired)
+
+    def _harmless(self, step: _Step, failing: Mapping[str, Difference]) -> bool:
+        """Whether what passed still passes; its runs are completed on the way."""
+        for scenario in self._exercise.driver.scenarios:
+            if scenario.name in step.runs:
+                continue
+            run = self._play(step.edit.text, scenario.name)
+            if run is not None:
+                step.runs[scenario.name] = run
+            if scenario.name not in failing and (run is None or self._difference(run, scenario.name)):
+                return False
+        return True
+
+    def _progress(self, run: Run | None, scenario: str) -> tuple[float, ...]:
+        """How far a run goes as the solution's does: no wrong exception, right updates, their number, other fields."""
+        right = self._solution(scenario)
+        if run is None:
+            return (-1.0,)
+        differs = self._difference(run, scenario)
+        if differs is None:
+            return (2.0,)
+        if differs.kind == "failure":
+            return (0.0, float(len(run.arrays.get("theta", ()))))
+        theta, other = run.arrays.get("theta"), right.arrays.get("theta")
+        if theta is None or other is None or theta.shape[1:] != other.shape[1:]:
+            same, gap = 0, 0
+        else:
+            first = differs.index[:1] if differs.name == "theta" else ()
+            same = first[0] if first else min(len(theta), len(other))
+            gap = abs(len(theta) - len(other))
+        atol = self._exercise.driver[scenario].atol
+        agree = sum(
+            name in run.arrays
+            and run.arrays[name].shape == value.shape
+            and np.allclose(run.arrays[name], value, rtol=0.0, atol=atol, equal_nan=True)
+            for name, value in right.arrays.items()
+        )
+        agree += sum(run.facts.get(name, "") == value for name, value in right.facts.items())
+        return (1.0, float(same), -float(gap), float(agree))
+
+    def _play(self, text: str, scenario: str) -> Run | None:
+        if self._plays >= self._budget:
+            raise _OutOfPlays
+        self._plays += 1
+        return self._runner.run(text, scenario)
+
+
+def focus_of(run: Run | None, right: Run, atol: float) -> Focus:
+    """What a run that differs says of where to look."""
+    if run is None:
+        return Focus()
+    differs = difference(run, right, atol)
+    lines = set() if run.failure is None or run.failure.line is None else {run.failure.line}
+    ours, theirs = [_key(e) for e in run.events], [_key(e) for e in right.events]
+    if len(ours) < 500 and len(theirs) < 500:
+        for kind, start, end, _, _ in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+            if kind != "equal":
+                around = run.events[start:end] or run.events[max(0, start - 1) : start + 1]
+                lines |= {e.line for e in around if e.line is not None}
+                break
+    had, wanted = Counter(e.kind for e in run.events), Counter(e.kind for e in right.events)
+    return Focus(
+        frozenset(lines),
+        missing=frozenset((wanted - had).keys()),
+        extra=frozenset((had - wanted).keys()),
+        only_returned=differs is not None and "return" in differs.name,
+        fields=frozenset(_WORD.findall(differs.name)) - {"theta", "returned"} if differs else frozenset(),
+    )
+
+
+def _key(event: Event) -> tuple[object, ...]:
+    return event.kind, event.batch, event.call
+
+
+def _line_before(source: str, text: str, line: int) -> int:
+    """The line of `source` that a line of the edited text was, or the line that stands at its place."""
+    before, after = source.split("\n"), text.split("\n")
+    for kind, first, last, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if start < line <= end:
+            return (
+                first + line - start if kind == "equal" else min(first + line - start, max(last, first + 1))
+            )
+    return min(line, len(before))

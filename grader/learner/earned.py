@@ -1,0 +1,116 @@
+"""What a check or prediction has brought the learner: XP, a level, achievements, the time, and where to go on."""
+
+from dataclasses import dataclass
+
+from grader.course.course import Course, Exercise
+from grader.course.feedback import Feedback
+from grader.learner.call_orders import order_of_calls
+from grader.learner.next_section import next_exercise
+from grader.learner.overview import NextThing, duration, next_thing
+from grader.learner.progress import Progress
+from grader.learner.rewards import Achievement, Standing, load_rewards, standing
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Of one check, one case of the clinic or one prediction."""
+
+    first: bool
+    """Whether it is the exercise's first pass."""
+    xp: int = 0
+    level: Standing | None = None
+    """With the new level, where it brought one."""
+    achievements: tuple[Achievement, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Korean sentences."""
+        found = [f"+{self.xp} XP"] if self.xp else []
+        if self.level is not None:
+            found.append(f"레벨 {self.level.number} 「{self.level.level.name}」에 올랐어요.")
+        found += [f"새 업적 「{one.title}」: {one.text}" for one in self.achievements]
+        return tuple(found)
+
+
+def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
+    """Record a check and say what it has brought. A function that is still empty was not tried yet.
+
+    Args:
+        learner: gets the check.
+        feedback: what was said of it.
+        source: of the learner's file or cell.
+    """
+    if not feedback.begun:
+        return Gain(False)
+    name, passed = feedback.exercise, feedback.status == "passed"
+    before, earlier = standing(learner.history), learner.history.exercise(name).ever_passed
+    calls = load_rewards().orders.get(name, ()) if passed else ()
+    order = order_of_calls(source, name, calls) if calls else ""
+    learner.record_check(name, passed, feedback.mistake_ids, order)
+    if not passed:
+        return Gain(False)
+    return brought(learner, before, first=not earlier)
+
+
+def brought(learner: Progress, before: Standing, *, first: bool) -> Gain:
+    """What the learner has now and had not before; new achievements are recorded as told."""
+    after = standing(learner.history)
+    untold = (
+        after.won - learner.history.achievements.keys()
+    )  # those won by predictions since the last pass, too
+    new = tuple(a for a in load_rewards().achievements if a.id in untold)
+    learner.record_achievements(a.id for a in new)
+    level = after if after.number > before.number else None
+    return Gain(first, after.xp - before.xp, level, new)
+
+
+@dataclass(frozen=True)
+class PassNotes:
+    """What is told below a pass, beside the reason why it passed."""
+
+    lesson: str
+    """How far the learner is in the lesson."""
+    time: str
+    """From the first check to this first pass; empty at a later one."""
+    gain: tuple[str, ...]
+    following: NextThing | None
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Plain text."""
+        onward = "" if self.following is None else f"다음: {describe(self.following)}"
+        return tuple(filter(None, (self.lesson, *self.brought, onward)))
+
+    @property
+    def brought(self) -> tuple[str, ...]:
+        """XP and time in one line, then a new level and achievements."""
+        first = " · ".join(filter(None, (*self.gain[:1], self.time)))
+        return tuple(filter(None, (first, *self.gain[1:])))
+
+
+def pass_notes(course: Course, exercise: Exercise, learner: Progress, gain: Gain) -> PassNotes:
+    """What to tell of a pass that was just recorded."""
+    lesson = course.lesson(exercise.lesson)
+    done = sum(e.name in learner.passed for e in lesson.counted)
+    every = len(lesson.counted)
+    following = next_exercise(course, learner.passed)
+    onward = None if following is None else next_thing(course, following)
+    if done < every:
+        standing_ = f"레슨 {lesson.id}의 연습 함수 {every}개 가운데 {done}개를 통과했어요."
+    else:
+        standing_ = f"레슨 {lesson.id}의 연습 함수 {every}개를 모두 통과했어요."
+    told = learner.history.exercise(exercise.name)
+    time = ""
+    if gain.first:
+        time = (
+            "첫 확인에서 바로 통과"
+            if told.tries == 1
+            else f"첫 확인부터 {duration(told.minutes)}, 확인 {told.tries}번 만에 통과"
+        )
+    return PassNotes(standing_, time, gain.lines, onward)
+
+
+def describe(following: NextThing) -> str:
+    """`연습 2. train_step_extras (레슨 01 한 train step, 약 15분)`."""
+    minutes = "" if following.section.minutes is None else f", 약 {following.section.minutes}분"
+    return f"{following.section.heading} (레슨 {following.lesson.id} {following.lesson.title}{minutes})"

@@ -1,0 +1,149 @@
+"""What the page of progress says, as one object that the notebook and the terminal draw."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from grader.course.course import Course, Exercise, Lesson
+from grader.course.reading import load_course
+from grader.learner.history import ExerciseHistory
+from grader.learner.next_section import Section, next_exercise, section
+from grader.learner.progress import Progress
+from grader.learner.reward_facts import in_percent, percent
+from grader.learner.rewards import Achievement, Standing, load_rewards, standing, won_at
+from grader.observe.wording import one_of
+
+
+@dataclass(frozen=True)
+class NextThing:
+    """What comes next."""
+
+    exercise: Exercise
+    lesson: Lesson
+    section: Section
+
+
+@dataclass(frozen=True)
+class LessonRow:
+    """One lesson."""
+
+    lesson: Lesson
+    percent: int
+    exercises: tuple[tuple[Exercise, ExerciseHistory], ...]
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything of it was checked."""
+        return any(told.checks or told.hints for _, told in self.exercises)
+
+
+@dataclass(frozen=True)
+class MistakeRow:
+    """One mistake that was made."""
+
+    title: str
+    exercise: str
+    """Title of the exercise."""
+    mastered: bool
+    times: int
+
+
+@dataclass(frozen=True)
+class AchievementRow:
+    """One achievement, won or not."""
+
+    achievement: Achievement
+    won: bool
+    on: str
+    """The day, `2026-11-23`; empty where that is not known."""
+    way: float
+    """0 to 1."""
+    count: str
+    """`3/10`, `62%`; empty where the rule is about several facts."""
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Everything on the page."""
+
+    course: Course
+    standing: Standing
+    following: NextThing | None
+    lessons: tuple[LessonRow, ...]
+    mistakes: tuple[MistakeRow, ...]
+    """Those still open first, the latest first."""
+    achievements: tuple[AchievementRow, ...]
+    """Won ones first; of the others the nearest first."""
+    streak: int
+    days: int
+    minutes: int
+    predictions: int
+    right: int
+    notices: tuple[str, ...]
+
+
+def overview(learner: Progress) -> Overview:
+    """The page of this learner.
+
+    Raises:
+        CourseError: a course file says what cannot be.
+    """
+    course, told = load_course(), learner.history
+    reached = standing(told)
+    exercise = next_exercise(course, learner.passed)
+    return Overview(
+        course,
+        reached,
+        None if exercise is None else next_thing(course, exercise),
+        tuple(_lesson_row(lesson, learner) for lesson in course.lessons),
+        tuple(sorted(_mistake_rows(course, learner), key=lambda row: row.mastered)),
+        tuple(sorted(_achievement_rows(learner, reached), key=lambda row: (not row.won, -row.way))),
+        learner.streak(),
+        len(told.days),
+        round(told.seconds / 60),
+        len(told.verdicts),
+        sum(told.verdicts.values()),
+        learner.take_notices(),
+    )
+
+
+def next_thing(course: Course, exercise: Exercise) -> NextThing:
+    """The exercise with the place where it stands."""
+    lesson = course.lesson(exercise.lesson)
+    return NextThing(exercise, lesson, section(lesson, exercise.name))
+
+
+def duration(minutes: float) -> str:
+    """`1분도 안 되어` is no number: at least a minute. `1시간 5분`."""
+    hours, left = divmod(max(1, round(minutes)), 60)
+    return " ".join(part for part in (f"{hours}시간" if hours else "", f"{left}분" if left else "") if part)
+
+
+def _lesson_row(lesson: Lesson, learner: Progress) -> LessonRow:
+    passed = [e for e in lesson.exercises if e.name in learner.passed]
+    entries = tuple((e, learner.history.exercise(e.name)) for e in lesson.exercises)
+    return LessonRow(lesson, percent(lesson.counted, passed), entries)
+
+
+def _mistake_rows(course: Course, learner: Progress) -> Iterator[MistakeRow]:
+    for made in reversed(learner.history.mistakes.values()):
+        exercise = course.exercises.get(made.exercise)
+        if exercise is None:  # of another edition
+            continue
+        titles = {m.id: m.title for m in exercise.mistakes}
+        named = [titles[id_] for id_ in made.id.split("|") if id_ in titles]
+        if named:
+            yield MistakeRow(one_of(named), exercise.title, made.mastered, made.times)
+
+
+def _achievement_rows(learner: Progress, reached: Standing) -> Iterator[AchievementRow]:
+    at = won_at(learner.events) if reached.won - learner.history.achievements.keys() else {}
+    at |= learner.history.achievements
+    for one in load_rewards().achievements:
+        day = datetime.fromtimestamp(at[one.id]).date().isoformat() if one.id in at else ""
+        count = ""
+        if len(one.when) == 1:
+            ((fact, number),) = one.when.items()
+            so_far = min(reached.known[fact], number)
+            count = f"{so_far:g}%" if in_percent(fact) else f"{so_far:g}/{number:g}"
+        yield AchievementRow(one, one.id in reached.won, day, one.way(reached.known), count)

@@ -1,0 +1,62 @@
+"""The numbers that rules of `lessons/rewards.toml` are about, by name: from a learner's history and the course."""
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from grader.course.course import Course, Exercise
+from grader.learner.history import History
+
+
+def facts(told: History, course: Course) -> dict[str, float]:
+    """Every fact.
+
+    Returns:
+        `passed`, `passed_warmup`, `passed_bonus`: how many of each kind have ever passed. Of all kinds together:
+        `passed_first_try`, `passed_without_hints` (bonus tasks have none, and do not count), `most_tries` (checks until
+        a pass). `course`, `bonus`, `lesson.01` …: percent of their exercises that have passed. `lessons_without_hints`.
+        `predictions` (of which the answer was told after the choice), `predictions_right`, `predictions_in_a_row`.
+        `mistakes_met`, `mistakes_mastered`. `clinic_mended`, `clinic_real`: mistakes and real bugs found in the clinic.
+        `days`, `longest_streak`, `minutes`. `orders.NAME`: in how many orders of its calls the exercise has passed.
+    """
+    every = list(course.exercises.values())
+    passed = [e for e in every if told.exercise(e.name).ever_passed]
+    counted = [e for lesson in course.lessons for e in lesson.counted]
+    kinds = {kind: [e for e in passed if e.kind == kind] for kind in ("exercise", "warmup", "bonus")}
+    alone = [e for e in passed if e.hints and not told.exercise(e.name).hints_used]
+    found: dict[str, float] = {
+        "passed": len(kinds["exercise"]),
+        "passed_warmup": len(kinds["warmup"]),
+        "passed_bonus": len(kinds["bonus"]),
+        "passed_first_try": sum(told.exercise(e.name).tries == 1 for e in passed),
+        "passed_without_hints": len(alone),
+        "most_tries": max((told.exercise(e.name).tries for e in passed), default=0),
+        "course": percent(counted, passed),
+        "bonus": percent([e for e in every if e.kind == "bonus"], passed),
+        "lessons_without_hints": sum(percent(lesson.counted, alone) == 100 for lesson in course.lessons),
+        "predictions": len(told.verdicts),
+        "predictions_right": sum(told.verdicts.values()),
+        "predictions_in_a_row": max(
+            (len(list(run)) for right, run in groupby(told.verdicts.values()) if right), default=0
+        ),
+        "mistakes_met": len(told.mistakes),
+        "mistakes_mastered": sum(mistake.once_mastered for mistake in told.mistakes.values()),
+        "clinic_mended": len(told.mended),
+        "clinic_real": len(told.real_bugs),
+        "days": len(told.days),
+        "longest_streak": told.longest_streak,
+        "minutes": told.seconds / 60,
+    }
+    found |= {f"lesson.{lesson.id}": percent(lesson.counted, passed) for lesson in course.lessons}
+    found |= {f"orders.{e.name}": len(told.exercise(e.name).orders) for e in every}
+    return found
+
+
+def in_percent(fact: str) -> bool:
+    """Whether a fact is a share of the course."""
+    return fact in ("course", "bonus") or fact.startswith("lesson.")
+
+
+def percent(exercises: Iterable[Exercise], passed: Iterable[Exercise]) -> int:
+    """How many of them are among those that passed, in whole percent, downwards; of none at all, 0."""
+    names, done = {e.name for e in exercises}, {e.name for e in passed}
+    return 100 * len(names & done) // len(names) if names else 0

@@ -1,0 +1,218 @@
+"""Where progress lies: one SQLite file of events that are only ever added, so that no crash and no merge loses any.
+
+    write: one transaction, on the disk when `add` returns     disk trouble: kept in memory, written with the next
+    older file, progress.json: brought up to date at opening   broken file: set aside, what can be read is taken over
+
+Nothing here raises for what the disk does: a lesson goes on without tick marks.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from grader.learner.event import Event, events_of_json, in_order
+
+FILE = "progress.sqlite3"
+_LEGACY = "progress.json"
+_BUSY_SECONDS = 5.0
+"""How long a notebook waits for others that write; each takes milliseconds, on a slow disk tenths of a second."""
+
+# Each brings the file from the version of its number (SQLite's `user_version`) to the next. One that was released is
+# never changed: a new one is put behind it.
+MIGRATIONS: tuple[str, ...] = (
+    """CREATE TABLE events (
+        id TEXT PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL, detail TEXT NOT NULL
+    )""",
+)
+_ALL = "SELECT id, at, kind, what, detail FROM events"
+_ONE_MORE = "INSERT OR IGNORE INTO events (id, at, kind, what, detail) VALUES (?, ?, ?, ?, ?)"
+
+_UNSAVED: dict[Path, dict[str, Event]] = {}
+"""What the disk refused, by file, as long as this process lives."""
+
+_NOTICES: dict[Path, list[str]] = {}
+"""By file: the call that meets the trouble, say a prediction, may have no place to tell of it."""
+
+_Result = TypeVar("_Result")
+
+
+class _NewerFile(Exception):
+    """A later version of this package wrote the file."""
+
+
+class Store:
+    """The events in one folder. Each call opens the file anew: notebooks fork, and several are open at once."""
+
+    def __init__(self, folder: Path) -> None:
+        """Nothing is opened yet."""
+        self.path = folder / FILE
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the disk has taken everything."""
+        return self.path not in _UNSAVED
+
+    @property
+    def notices(self) -> list[str]:
+        """Korean lines on what is wrong with the file, which nobody has shown to the learner yet."""
+        return _NOTICES.setdefault(self.path, [])
+
+    def take_notices(self) -> list[str]:
+        """The notices, to be shown now."""
+        return _NOTICES.pop(self.path, [])
+
+    def read(self) -> list[Event]:
+        """All events, in order; those too that could not be written."""
+        found = self._on_disk(_read_all) or {}
+        return in_order(found | _UNSAVED.get(self.path, {}))
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Keep events. Those that are there already change nothing."""
+        waiting = _UNSAVED.pop(self.path, {}) | {event.id: event for event in events}
+
+        def write(connection: sqlite3.Connection) -> bool:
+            with _transaction(connection):
+                _insert(connection, waiting.values())
+            return True
+
+        if waiting and not self._on_disk(write):
+            _UNSAVED[self.path] = waiting
+
+    def _on_disk(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result | None:
+        """Do something with the open file; None where that is not possible, and a notice why."""
+        for again in (True, False):
+            try:
+                with self._open() as connection:
+                    return work(connection)
+            except _NewerFile:
+                self._tell(
+                    f"더 새로운 버전의 hanstep이 쓴 진도 파일이라 건드리지 않았어요: {self.path}. "
+                    "업데이트해 주세요: pip install --upgrade hanstep"
+                )
+                return None
+            except (sqlite3.Error, OSError) as error:
+                if not (again and _is_broken(error) and self._set_aside()):
+                    self._tell(
+                        f"진도 파일에 쓰거나 읽지 못했어요: {self.path} ({error}). "
+                        "그동안의 진도는 이 창이 열려 있는 동안만 남아요. 까닭은 grader doctor로 볼 수 있어요."
+                    )
+                    return None
+        return None
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        # A rollback journal, not WAL: home may be on a network drive, and one file can be copied as it is.
+        connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+        try:
+            connection.execute("PRAGMA synchronous = FULL")
+            if _version(connection) != len(MIGRATIONS):
+                self._migrate(connection)
+            yield connection
+        finally:
+            connection.close()
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        with _transaction(connection):
+            version = _version(connection)  # another process may just have done it
+            if version > len(MIGRATIONS):
+                raise _NewerFile
+            for number in range(version, len(MIGRATIONS)):
+                connection.execute(MIGRATIONS[number])
+            if version == 0:
+                _insert(connection, self._legacy())
+            connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+    def _legacy(self) -> list[Event]:
+        path = self.path.with_name(_LEGACY)
+        try:
+            return events_of_json(path.read_bytes(), path.stat().st_mtime)
+        except OSError:
+            return []
+
+    def _set_aside(self) -> bool:
+        """Put the broken file (and its journal) under another name, and take over what can be read of it."""
+        aside = self.path.with_name(
+            f"{self.path.stem}-깨짐-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns()}"
+        )
+        with suppress(OSError):
+            journal = self.path.with_name(f"{FILE}-journal")
+            journal.rename(aside.with_name(f"{aside.name}{self.path.suffix}-journal"))
+        aside = aside.with_name(aside.name + self.path.suffix)
+        try:
+            self.path.rename(aside)
+        except FileNotFoundError:  # another process was quicker
+            return True
+        except OSError:
+            return False
+        saved = _salvaged(aside)
+        _UNSAVED[self.path] = _UNSAVED.get(self.path, {}) | saved
+        self.add(())
+        self._tell(
+            f"진도 파일이 깨져 있어 옆으로 옮겼어요: {aside}. "
+            + (f"읽을 수 있던 기록 {len(saved):,}개는 되살렸어요." if saved else "새 파일로 다시 시작해요.")
+        )
+        return True
+
+    def _tell(self, line: str) -> None:
+        if line not in self.notices:
+            self.notices.append(line)
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _insert(connection: sqlite3.Connection, events: Iterable[Event]) -> None:
+    rows = ((e.id, e.at, e.kind, e.what, msgspec.json.encode(e.detail).decode()) for e in events)
+    connection.executemany(_ONE_MORE, rows)
+
+
+def _read_all(connection: sqlite3.Connection) -> dict[str, Event]:
+    return dict(_events(connection.execute(_ALL)))
+
+
+def _events(rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[str, Event]]:
+    """Rows that are events; another, written by hand, counts as none."""
+    for id_, at, kind, what, detail in rows:
+        try:
+            told = msgspec.json.decode(str(detail))
+            event = msgspec.convert(
+                {"id": id_, "at": at, "kind": kind, "what": what, "detail": told}, type=Event
+            )
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            continue
+        yield event.id, event
+
+
+def _salvaged(path: Path) -> dict[str, Event]:
+    """The events of a broken file: from its start up to where it breaks off, and from its end back to there."""
+    found: dict[str, Event] = {}
+    for direction in ("ASC", "DESC"):
+        with suppress(sqlite3.Error, OSError), closing(sqlite3.connect(path)) as connection:
+            for id_, event in _events(connection.execute(f"{_ALL} ORDER BY rowid {direction}")):
+                found[id_] = event
+    return found
+
+
+def _is_broken(error: Exception) -> bool:
+    """Whether it is the file's content that is wrong, not the disk, a lock or a permission."""
+    broken = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH)
+    return getattr(error, "sqlite_errorcode", -1) & 0xFF in broken

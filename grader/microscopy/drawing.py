@@ -1,0 +1,195 @@
+"""Draws what the microscope saw: one piece of HTML with everything in it, and the same in plain text.
+
+Without scripts, or where a notebook's sanitizer takes scripts and styles away, the tables that are in the HTML from the
+start remain: inline styles only. The script puts the picture in their place.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from grader.microscopy.compare import Column, Side, mixture, numbers, term
+from grader.microscopy.gradient_shares import Amounts
+from grader.microscopy.look import View
+from grader.microscopy.situations import NAMES
+from grader.observe.wording import ordinal
+from grader.report.plain_text import clean, code_pieces
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_MOST_CODE_LINES, _LONGEST_LINE = 80, 160
+Code = Sequence[tuple[int, str]]
+"""The learner's lines with their numbers."""
+
+
+def telling(views: Sequence[View]) -> View:
+    """The first situation in which the programs part; the plainest one where they never do."""
+    return next((view for view in views if view.verdict.wrong), views[0])
+
+
+def html_picture(name: str, views: list[View], code: Code) -> str:
+    """The interactive picture of an exercise's function, and the tables behind it."""
+    view = telling(views)
+    shown = [(number, clean(text, _LONGEST_LINE)) for number, text in code[:_MOST_CODE_LINES]]
+    payload = {
+        "name": name,
+        "names": NAMES,
+        "code": [(number, code_pieces(line)) for number, line in shown],
+        "first": views.index(view),
+        "views": [_view(view) for view in views],
+    }
+    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    identity = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+    values = {
+        "name": name,
+        "identity": identity,
+        "view": view,
+        "rows": _static_rows(view),
+        "moments": [_static_moment(view, column) for column in view.columns],
+        "focus": view.columns[view.verdict.focus] if view.columns else None,
+        "holds": _holds,
+        "payload": text,
+        "css": _read("microscope.css"),
+        "js": _read("microscope.js"),
+    }
+    made: str = _environment().get_template("microscope.html.j2").render(**values)
+    return made.encode("utf-8", "replace").decode("utf-8")
+
+
+def text_picture(name: str, views: Sequence[View]) -> str:
+    """What happened, moment by moment, in the situation that tells most."""
+    view = telling(views)
+    lines = [f"현미경: {name} ({view.name})", view.verdict.text.replace("`", ""), ""]
+    for number, column in enumerate(view.columns, start=1):
+        yours, right = _static_moment(view, column)[2:]
+        lines += [
+            f"{number}. {ordinal(column.call + 1)} 호출 · {column.name}",
+            f"   내 코드: {yours.replace('`', '')}",
+            f"   정답:    {right.replace('`', '')}",
+        ]
+    return "\n".join(lines)
+
+
+# ---- for the script --------------------------------------------------------------------------------------
+
+
+def _view(view: View) -> dict[str, Any]:
+    return {
+        "name": view.name,
+        "text": view.verdict.text,
+        "wrong": view.verdict.wrong,
+        "focus": view.verdict.focus,
+        "columns": [
+            {"name": c.name, "call": c.call, "when": f"{ordinal(c.call + 1)} 호출", "acts": c.acts}
+            for c in view.columns
+        ],
+        "yours": _frames(view.yours, [c.yours for c in view.columns], [c.acts[0] for c in view.columns]),
+        "right": _frames(view.right, [c.right for c in view.columns], [c.acts[1] for c in view.columns]),
+    }
+
+
+def _frames(side: Side, indices: Sequence[int], acts: Sequence[bool]) -> list[dict[str, Any]]:
+    updates = _updates(side)
+    return [_frame(side, index, acting, updates) for index, acting in zip(indices, acts, strict=True)]
+
+
+def _updates(side: Side) -> list[int]:
+    """For each moment, how many updates were made up to it."""
+    made, counts = 0, []
+    for contents in side.flow.contents:
+        made += contents.updated
+        counts.append(made)
+    return counts
+
+
+def _frame(side: Side, index: int, acting: bool, updates: Sequence[int]) -> dict[str, Any]:
+    snapshot, contents = side.snapshot(index), side.contents(index)
+    moment = side.recording.moments[index] if index >= 0 else None
+    last = next((i for i in range(index, -1, -1) if side.contents(i).updated), None)
+    return {
+        "caption": side.caption(index) if acting else "",
+        "line": moment.line if moment is not None and acting else None,
+        "batches": [b + 1 for b in moment.batches] if moment is not None and acting else [],
+        "values": numbers(snapshot.values),
+        "grads": numbers(snapshot.grads),
+        "state": {key: numbers(slots) for key, slots in snapshot.state.items()},
+        "parts": _parts(side, contents.grad),
+        "update": None if last is None else _parts(side, side.contents(last).update),
+        "updates": updates[index] if index >= 0 else 0,
+        "moved": contents.updated and acting,
+        "mode": snapshot.mode,
+        "rate": f"{snapshot.rate:.4g}",
+        "loss": None if snapshot.loss is None else f"{snapshot.loss:.4g}",
+        "scale": None if snapshot.scale is None else f"{snapshot.scale:.4g}",
+    }
+
+
+def _parts(side: Side, amounts: Amounts | None) -> list[dict[str, Any]] | None:
+    """Each batch's share: its number, its name with the amount, and its numbers. None: no mixture of batches."""
+    if amounts is None:
+        return None
+    ordered = sorted(amounts.items(), key=lambda one: (one[0].update, one[0]))
+    return [
+        {
+            "batch": key.batch + 1,
+            "away": key.away,
+            "text": term(key, amount),
+            "numbers": numbers(tuple(amount * g for g in side.flow.gradients[key])),
+        }
+        for key, amount in ordered
+    ]
+
+
+# ---- without scripts -------------------------------------------------------------------------------------
+
+
+def _static_rows(view: View) -> list[tuple[str, list[str]]]:
+    """The state where it tells most: name, then value and gradient of both sides."""
+    if not view.columns:
+        return []
+    column = view.columns[view.verdict.focus]
+    mine, theirs = view.yours.snapshot(column.yours), view.right.snapshot(column.right)
+    return [
+        (name, [_number(row[i]) for row in (mine.values, theirs.values, mine.grads, theirs.grads)])
+        for i, name in enumerate(NAMES)
+    ]
+
+
+def _static_moment(view: View, column: Column) -> tuple[int, str, str, str]:
+    yours = view.yours.caption(column.yours) if column.acts[0] else "—"
+    right = view.right.caption(column.right) if column.acts[1] else "—"
+    if column.acts[0] and (line := view.yours.recording.moments[column.yours].line) is not None:
+        yours = f"줄 {line}. {yours}"
+    return column.call + 1, column.name, yours, right
+
+
+def _holds(side: Side, index: int) -> str:
+    """What is in `.grad`, as a sum of the batches' gradients."""
+    amounts = side.contents(index).grad
+    return "섞인 것을 나눌 수 없음" if amounts is None else mixture(amounts) if amounts else "비어 있음"
+
+
+def _number(value: float | None) -> str:
+    return "None" if value is None else f"{value:.4g}".replace("-", "−")
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals["ordinal"] = ordinal
+    return made
+
+
+def _read(name: str) -> str:
+    return (_TEMPLATES / name).read_text(encoding="utf-8")

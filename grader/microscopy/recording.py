@@ -1,0 +1,258 @@
+"""Watches one program at the bench and writes down the whole state after everything it does, line by line."""
+
+import inspect
+import io
+import random
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from grader.microscopy.situations import NAMES, SEED, Bench, mean_square
+from grader.observe.noted_calls import noted_calls, shadow
+from grader.observe.play import TimeLimit, untouched_process
+from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
+from grader.observe.trace import Failure
+
+MOST_MOMENTS = 120
+"""A right program makes a tenth of them; more could not be scrubbed through."""
+_MOST_LINES = 5_000
+Numbers = tuple[float, ...]
+Slots = tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything that a step may change."""
+
+    values: Numbers
+    grads: Slots
+    """None where `.grad` is None."""
+    state: dict[str, Slots]
+    """The optimizer's, by the name of the entry."""
+    rate: float
+    mode: str
+    loss: float | None
+    """The last one that was computed."""
+    scale: float | None
+    """The GradScaler's."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Something that was done."""
+
+    kind: str
+    """zero_grad, forward, loss, backward, clip, step, …; empty for a line that changed something by hand."""
+    line: int | None
+    call: int
+    """From 0."""
+    batches: tuple[int, ...]
+    """For a forward: which batches went in, from 0."""
+    after: Snapshot
+
+
+@dataclass
+class Recording:
+    """All that one program did."""
+
+    start: Snapshot
+    moments: list[Moment] = field(default_factory=list)
+    failure: Failure | None = None
+    stopped: str = ""
+    """`lines`, `seconds` or `moments`, where it was stopped; `crashed` where it left Python's ways."""
+
+
+class _Nowhere(io.TextIOBase):
+    """What the program prints: `check` shows it."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+class Lens:
+    """Records one program on one bench. What it has seen is in `recording`, also when the program never ends."""
+
+    def __init__(self, function: Callable[..., Any], program: Program, bench: Bench) -> None:
+        self._function, self._program, self._bench = function, program, bench
+        self._globals = getattr(inspect.unwrap(function), "__globals__", None)
+        self._parameters = list(bench.model.parameters())
+        self._sizes = [p.numel() for p in self._parameters]
+        self._call = self._lines = 0
+        self._loss: float | None = None
+        self._open: tuple[str, int | None, tuple[int, ...]] | None = None
+        self.recording = Recording(self._snapshot())
+        self._last = self.recording.start
+        bench.model.observer = self._forward
+        bench.wrap_loss(self._loss_fn)
+        for owner, method, kind in bench.noted:
+            shadow(owner, method, lambda kind=kind: self._begin(kind))  # type: ignore[misc]
+        # Before: what led to it is over. After: what has changed since is the step's, a closure's lines apart.
+        bench.optimizer.register_step_pre_hook(lambda *_: self._settle())
+        bench.optimizer.register_step_post_hook(lambda *_: self._stepped())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Lens":
+        return self  # a program may copy the model
+
+    def record(self) -> Recording:
+        """Make all calls. Errors of the program are in the recording.
+
+        Raises:
+            TimeLimit: from a time limit outside; the recording is there all the same.
+        """
+        try:
+            with untouched_process(), redirect_stdout(_Nowhere()), self._tracing():
+                _begin_from_a_known_state()
+                for number, (positional, keywords) in enumerate(self._bench.calls):
+                    self._call = number
+                    with noted_calls(self._function, self._noted):
+                        self._function(*positional, **keywords)
+                    self._settle()
+        except STUDENT_ERRORS as error:
+            self.recording.failure = describe_failure(error, self._program, self._call)
+        except TimeLimit:
+            self.recording.stopped = self.recording.stopped or "seconds"
+            if self._lines <= _MOST_LINES:
+                raise
+        finally:
+            self._settle()
+        return self.recording
+
+    # ---- what is seen --------------------------------------------------------------------------------
+
+    @contextmanager
+    def _tracing(self) -> Iterator[None]:
+        before = sys.gettrace()
+        sys.settrace(self._enter)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield
+        finally:
+            sys.settrace(before)
+
+    def _enter(self, frame: types.FrameType, _event: str, _arg: Any) -> Any:
+        return self._step if self._owns(frame) else None
+
+    def _step(self, frame: types.FrameType, event: str, _arg: Any) -> Any:
+        if event == "line":
+            self._lines += 1
+            if self._lines > _MOST_LINES:
+                self.recording.stopped = "lines"
+                raise TimeLimit
+            self._begin("", frame.f_lineno)
+        elif event == "return":
+            self._settle()
+        return self._step
+
+    def _noted(self, kind: str, by_hand: bool) -> None:
+        if kind != "gradient":  # tells only where the gradients of a backward are handed over
+            self._begin(kind)
+
+    def _forward(self, inputs: Tensor) -> None:
+        self._begin("forward", None, self._batches_in(inputs))
+
+    def _loss_fn(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        self._begin("loss")
+        loss = mean_square(outputs, targets)
+        self._loss = float(loss.detach())
+        return loss
+
+    def _stepped(self) -> None:
+        self._open = ("step", self._line(), ())
+        self._settle()
+
+    def _begin(self, kind: str, line: int | None = None, batches: tuple[int, ...] = ()) -> None:
+        self._settle()
+        self._open = (kind, self._line() if line is None else line, batches)
+
+    def _settle(self) -> None:
+        """What was going on is over: keep it, unless it was a line that changed nothing."""
+        if self._open is None:
+            return
+        (kind, line, batches), self._open = self._open, None
+        after = self._snapshot()
+        if not kind and after == self._last:
+            return
+        self._last = after
+        if len(self.recording.moments) >= MOST_MOMENTS:
+            self.recording.stopped = self.recording.stopped or "moments"
+            return
+        self.recording.moments.append(Moment(kind, line, self._call, batches, after))
+
+    def _line(self) -> int | None:
+        frame: types.FrameType | None = sys._getframe(2)
+        while frame is not None:
+            if self._owns(frame):
+                return frame.f_lineno
+            frame = frame.f_back
+        return None
+
+    def _owns(self, frame: types.FrameType) -> bool:
+        """By the file's name, and by its globals: several files may be called `<string>`."""
+        return frame.f_globals is self._globals and self._program.owns(frame.f_code.co_filename)
+
+    def _batches_in(self, inputs: Tensor) -> tuple[int, ...]:
+        rows = inputs.detach().double()
+        if rows.ndim != 2 or rows.shape[1] != self._bench.batches[0][0].shape[1]:
+            return ()
+        there = [bool((row == rows).all(1).any()) for xb, _ in self._bench.batches for row in xb]
+        sizes = [len(xb) for xb, _ in self._bench.batches]
+        starts = [sum(sizes[:number]) for number in range(len(sizes))]
+        return tuple(
+            n
+            for n, (start, size) in enumerate(zip(starts, sizes, strict=True))
+            if all(there[start : start + size])
+        )
+
+    # ---- the state -----------------------------------------------------------------------------------
+
+    def _snapshot(self) -> Snapshot:
+        bench = self._bench
+        values = tuple(v for p, n in zip(self._parameters, self._sizes, strict=True) for v in _flat(p, n))
+        grads: Slots = tuple(
+            g for p, n in zip(self._parameters, self._sizes, strict=True) for g in _flat(p.grad, n)
+        )
+        modes = {module.training for module in bench.model.modules()}
+        return Snapshot(
+            tuple(float("nan") if v is None else v for v in values),
+            grads,
+            self._state(),
+            float(bench.optimizer.param_groups[0]["lr"]),
+            "섞임" if len(modes) > 1 else ("학습" if modes == {True} else "평가"),
+            self._loss,
+            None if bench.scaler is None else float(bench.scaler.get_scale()),
+        )
+
+    def _state(self) -> dict[str, Slots]:
+        """Entries that have a number for each number of a parameter (not the count of steps)."""
+        found: dict[str, list[float | None]] = {}
+        for index, parameter in enumerate(self._parameters):
+            entries = self._bench.optimizer.state.get(parameter, {})
+            for key, entry in entries.items():
+                if isinstance(entry, Tensor) and entry.shape == parameter.shape:
+                    slots = found.setdefault(str(key), [None] * len(NAMES))
+                    first = sum(self._sizes[:index])
+                    slots[first : first + self._sizes[index]] = _flat(entry, self._sizes[index])
+        return {key: tuple(slots) for key, slots in found.items()}
+
+
+def _flat(tensor: Tensor | None, size: int) -> list[float | None]:
+    """Its numbers; None for each where there is none, or where it has lost its size."""
+    if tensor is None or tensor.numel() != size:
+        return [None] * size
+    return [float(v) for v in tensor.detach().double().flatten().tolist()]
+
+
+def _begin_from_a_known_state() -> None:
+    torch.manual_seed(SEED)
+    random.seed(SEED)
+    np.random.seed(SEED)
+    torch.set_grad_enabled(True)

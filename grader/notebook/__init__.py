@@ -1,0 +1,1 @@
+"""What a learner calls in a notebook or watches in a terminal: check, hint, predict, progress, microscope, watch."""

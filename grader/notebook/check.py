@@ -1,0 +1,241 @@
+"""`check` and `hint`: what a learner calls in a notebook cell. They work as grading does, without the sandbox."""
+
+import gc
+import inspect
+import linecache
+import re
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from grader.course.course import CourseError, Exercise
+from grader.course.feedback import Feedback
+from grader.course.reading import load_course
+from grader.grading import SEED
+from grader.grading.in_process import SECONDS, KernelIsBroken, played_here
+from grader.judging.assess import Origin
+from grader.judging.reference import reference
+from grader.judging.repair.add_repair import wants_repair, with_repair
+from grader.learner.earned import describe, pass_notes, recorded_check
+from grader.learner.progress import Progress
+from grader.notebook.hints import next_hints
+from grader.notebook.kept_answers import keep_answers
+from grader.notebook.missing_names import explain_missing_names
+from grader.notebook.own_cell import code_of, is_practice, own_cell
+from grader.notebook.shown import Shown, message
+from grader.notebook.variants import variants, warm_up
+from grader.observe.program import Program
+from grader.observe.wording import with_particle
+from grader.report.html import feedback_html
+from grader.report.text import feedback_text
+from grader.submission.cells import Cell, as_python
+from grader.submission.practice_cells import without_practice
+from grader.submission.source_file import carried_names, surroundings
+
+explain_missing_names()  # each lesson's first cell imports this module
+keep_answers()
+
+
+def check(
+    function: Callable[..., Any] | None = None, *, device: str = "cpu", seconds: float = SECONDS
+) -> Shown:
+    """Run a graded function on small models of the checker's own and say what it does right and wrong.
+
+    Args:
+        function: the function (or class) with the exercise's name.
+        device: `cpu` or `cuda`.
+        seconds: after this time the check is stopped.
+    """
+    try:
+        name = _name(function)
+        if is_practice(function):
+            return message(_NO_ANSWER)
+        exercise = load_course().exercise(name)
+    except CourseError as error:
+        return message(str(error))
+    except TypeError:
+        return message(
+            f"check에는 함수를 그대로 넘겨 주세요 (받은 값의 타입: {type(function).__name__}). "
+            "예: check(train_step)"
+        )
+    assert function is not None  # it has an exercise's name
+    try:
+        feedback = judged_here(exercise, function, device, seconds)
+    except KernelIsBroken as error:
+        return message(str(error))
+    learner = Progress.load()
+    gain = recorded_check(learner, feedback, _program(exercise, function)[1].source)
+    notes = (*feedback.notes, *_leaning_notes(function), *learner.take_notices())
+    feedback = replace(feedback, notes=notes)
+    left = len(exercise.hints) - learner.history.exercise(exercise.name).hints
+    if feedback.status != "passed":
+        return Shown(feedback_html(feedback, total_hints=left), feedback_text(feedback), feedback)
+    told = pass_notes(load_course(), exercise, learner, gain)
+    following = told.following
+    onward = None if following is None else (describe(following), following.section.link)
+    return Shown(
+        feedback_html(feedback, standing=(told.lesson, *told.brought), onward=onward),
+        feedback_text(feedback, standing=told.lines),
+        feedback,
+    )
+
+
+_NO_ANSWER = (
+    "드릴이나 클리닉 셀의 함수는 답으로 세지 않아요. 답은 연습 셀에 쓰고, 그 셀을 실행한 다음 확인하세요. "
+    "이 셀이 답이라면 `drill`이나 `clinic`을 부르는 줄을 지우고 다시 실행하세요."
+)
+
+
+def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
+    """Show the exercise's next hint, and those shown before; the last one is the answer.
+
+    Where the last check named a mistake, the hint begins with where to look for that one.
+    """
+    try:
+        found = load_course().exercise(exercise if isinstance(exercise, str) else _name(exercise))
+    except CourseError as error:
+        return message(str(error))
+    except TypeError:
+        return message('hint에는 연습 이름을 따옴표로 감싸 넘겨 주세요. 예: hint("train_step")')
+    if not found.hints:
+        return message(
+            f"{with_particle(f'`{found.name}`', '은/는')} 보너스 문제라 힌트가 없어요. "
+            "레슨의 본문과 앞의 연습에서 실마리를 찾아보세요."
+        )
+    hints = next_hints(found)
+    return Shown(hints.html, hints.text)
+
+
+def judged_here(
+    exercise: Exercise,
+    function: Callable[..., Any],
+    device: str = "cpu",
+    seconds: float = SECONDS,
+) -> Feedback:
+    """What there is to say of a function in this process; nothing is recorded.
+
+    Args:
+        exercise: what the function is to do, whatever its own name is.
+        function: the learner's.
+        device: `cpu` or `cuda`.
+        seconds: after this time it is stopped.
+
+    Raises:
+        KernelIsBroken: the solution does not run here either.
+    """
+    warm_up(exercise, device)  # while the function is played here
+    program, origin = _program(exercise, function)
+    feedback, trace = played_here(exercise, program, origin, device=device, seconds=seconds)
+    _keep_what_torch_brought()
+    if trace is None or not wants_repair(feedback):
+        return feedback
+    known = reference(exercise.name, SEED, device)
+    with variants(exercise, _surroundings(exercise, function, origin.source), device) as runner:
+        if runner is None:
+            return feedback
+        return with_repair(feedback, exercise, trace.runs, known, origin, runner)
+
+
+@cache
+def _keep_what_torch_brought() -> None:
+    """Once in a kernel: take from the garbage collector what is there by now, torch and its optimizers.
+
+    Nothing of it will be garbage, and to look through it makes the learner wait 0.3 s at a check now and then.
+    """
+    gc.freeze()
+
+
+def _program(exercise: Exercise, function: Callable[..., Any]) -> tuple[Program, Origin]:
+    code = code_of(function)
+    filename = code.co_filename if code is not None else "<?>"
+    source = "".join(linecache.getlines(filename))
+    name = getattr(function, "__name__", exercise.name)
+    if name != exercise.name:  # the clinic's, beside the learner's own: it is found under the exercise's name
+        source = re.sub(rf"(?m)^(def|class) {re.escape(name)}\b", rf"\1 {exercise.name}", source)
+    return Program(names={exercise.name: function}, filename=filename), Origin(None, source, 1)
+
+
+def _name(function: Any) -> str:
+    if not callable(function):
+        raise TypeError(f"함수가 아니에요: {function!r}")
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _leaning_notes(function: Callable[..., Any]) -> Iterator[str]:
+    """A warning for each variable that will not be there when the function is graded."""
+    function = inspect.unwrap(function)
+    carried = _carried_names(function)
+    if "*" in carried:
+        return
+    for name in sorted(set(_global_reads(function, set()))):
+        if name not in carried:
+            yield (
+                f"이 함수는 연습 셀 밖에서 계산한 변수 `{name}`에 기대고 있어요. 셀 밖에서는 함수와 클래스의 정의, "
+                "import, `N = 4` 같은 상수만 가져가서 채점해요. 함수 안이나 연습 셀 안에서 만들어 주세요."
+            )
+
+
+def _carried_names(function: Callable[..., Any]) -> set[str]:
+    """Names that grading would keep from the cells run so far; `*` when the cells are not known."""
+    own = own_cell(function).strip()
+    ran = _cells_run(function)
+    if ran is None or not own:
+        return {"*"}
+    exercises = tuple(load_course().exercises)
+    cells = [Cell(None, 1, text, exercises[:1] if text == own else ()) for text in ran]
+    return carried_names(without_practice(cells, exercises)[0], exercises)
+
+
+def _surroundings(exercise: Exercise, function: Callable[..., Any], own: str) -> str | None:
+    """What the function's cell, whose text is `own`, leans on in the cells run before; None if it is no cell."""
+    ran = _cells_run(function)
+    if ran is None:
+        return None
+    exercises = tuple(load_course().exercises)
+    others = [Cell(None, 1, as_python(text), ()) for text in ran if text != own.strip()]
+    kept, _ = without_practice(others, exercises)
+    return surroundings(Cell(None, 1, own, exercises[:1]), exercise.name, kept, exercises)
+
+
+def _cells_run(function: Callable[..., Any]) -> list[str] | None:
+    """Texts of the notebook's cells in the order they were run; None outside of a notebook."""
+    ran = getattr(inspect.unwrap(function), "__globals__", {}).get("In")  # IPython's history
+    return [text.strip() for text in ran if isinstance(text, str)] if isinstance(ran, list) else None
+
+
+def _global_reads(function: Any, visited: set[int]) -> Iterator[str]:
+    """Names from the notebook that a function, or a helper of it in the notebook, reads when it runs."""
+    if id(function) in visited:
+        return
+    visited.add(id(function))
+    functions = (
+        [m for m in vars(function).values() if isinstance(m, types.FunctionType)]
+        if inspect.isclass(function)
+        else [function]
+    )
+    for one in functions:
+        namespace, code = getattr(one, "__globals__", {}), getattr(one, "__code__", None)
+        for name in _global_names(code) if code is not None else ():
+            if name not in namespace:  # built in, or a NameError of its own
+                continue
+            yield name
+            value = namespace[name]
+            if isinstance(value, types.FunctionType | type) and _is_notebooks_own(value, namespace):
+                yield from _global_reads(value, visited)
+
+
+def _is_notebooks_own(value: Any, namespace: Mapping[str, Any]) -> bool:
+    return getattr(value, "__module__", None) == namespace.get("__name__")
+
+
+def _global_names(code: types.CodeType) -> Iterator[str]:
+    import dis
+
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_GLOBAL":
+            yield str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _global_names(constant)

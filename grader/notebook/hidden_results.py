@@ -1,0 +1,120 @@
+"""An experiment that is run before its prediction is made says so first, and keeps its results behind one click.
+
+Which cells those are is read from the course's own notebooks: from `predict("01-3")` to the cell with its `reveal`. The
+experiment always runs. JupyterLab hides what it shows below a line that can be opened; elsewhere the line stands alone.
+A choice lifts the veil, and so does an error, which nobody should have to look for.
+"""
+
+import ast
+import json
+import re
+import sys
+from contextlib import suppress
+from functools import cache
+from itertools import count
+from typing import Any
+
+from grader.base.errors import HanstepError
+from grader.course.reading import load_course
+from grader.learner.progress import Progress
+from grader.plots import publish
+
+_ASKED = re.compile(r"""^predict\(\s*["']([\w-]+)["']\s*\)""", re.MULTILINE)
+_TOLD = re.compile(r"""\breveal\(\s*["']([\w-]+)["']""")
+_FIRST = "위에서 예측을 먼저 골라 보세요."
+_VEIL = f"""<style>
+.jp-OutputArea-child:has(details.hanstep-veil:not([open])) ~ .jp-OutputArea-child {{ display: none }}
+.jp-OutputArea-child .hanstep-veiled {{ display: inline !important }}
+</style>
+<details class="hanstep-veil" lang="ko"><summary style="cursor:pointer">{_FIRST}
+<span class="hanstep-veiled" style="display:none">실험은 실행하고, 결과는 고를 때까지 가려 둡니다.
+그냥 보려면 이 줄을 누르세요.</span></summary></details>"""
+
+_numbers = count()
+_hung: dict[str, set[str]] = {}
+"""Veils of this kernel, by the name of their output: the predictions that are still to be made."""
+_of_this_cell: list[str] = []
+"""Name of the veil that was hung before the cell that is running."""
+
+
+def hang_veils() -> None:
+    """From now on, in a notebook whose cells somebody runs by hand; nothing happens elsewhere."""
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None:
+        shell.events.register("pre_run_cell", _before)
+        shell.events.register("post_run_cell", _after)
+
+
+def lift(prediction: str) -> None:
+    """A choice was made: show the results that waited for it alone."""
+    for name, waiting in list(_hung.items()):
+        waiting.discard(prediction)
+        if not waiting:
+            _take_down(name)
+
+
+def _before(info: Any) -> None:
+    _of_this_cell.clear()
+    # Without a front end that can be asked for input nobody is there to predict: a build, a server, a test.
+    kernel = getattr(sys.modules["IPython"].get_ipython(), "kernel", None)
+    if not getattr(kernel, "_allow_stdin", False):
+        return
+    waiting: set[str] = set()
+    with suppress(HanstepError, OSError, ValueError, LookupError):  # no experiment fails for a veil's sake
+        waiting = unpredicted(str(info.raw_cell))
+    if waiting:
+        name = f"hanstep-veil-{next(_numbers)}"
+        _hung[name] = waiting
+        _of_this_cell.append(name)
+        publish({"text/html": _VEIL, "text/plain": _FIRST}, {}, name=name)
+
+
+def _after(result: Any) -> None:
+    if not result.success:
+        for name in _of_this_cell:
+            _take_down(name)
+
+
+def _take_down(name: str) -> None:
+    _hung.pop(name, None)
+    publish({"text/html": "", "text/plain": ""}, {}, name=name, update=True)
+
+
+def unpredicted(source: str) -> set[str]:
+    """Ids of the predictions that a cell's results would answer and that have not been made."""
+    asked = set(_experiments().get(source.strip(), ())) | set(_TOLD.findall(source))
+    known = {one.id for lesson in load_course().lessons for one in lesson.predictions} if asked else set()
+    asked &= known
+    return asked - Progress.load().predictions.keys() if asked and _shows_something(source) else set()
+
+
+@cache
+def _experiments() -> dict[str, frozenset[str]]:
+    """Cells of the lessons that stand between a prediction and its answer -> the predictions' ids."""
+    found: dict[str, frozenset[str]] = {}
+    for lesson in load_course().lessons:
+        waiting: set[str] = set()
+        for cell in json.loads(lesson.notebook.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] != "code":
+                continue
+            source = "".join(cell["source"])
+            if waiting and set(cell["metadata"].get("tags", ())) <= {"folded"}:
+                found[source.strip()] = frozenset(waiting)
+            waiting |= set(_ASKED.findall(source))
+            waiting -= set(_TOLD.findall(source))
+    return found
+
+
+def _shows_something(source: str) -> bool:
+    """Whether a cell does more than define, import and assign."""
+    try:
+        open_: list[ast.AST] = [ast.parse(source)]
+    except SyntaxError:  # a magic, or an error that IPython is about to tell
+        return True
+    while open_:
+        node = open_.pop()
+        if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            open_ += ast.iter_child_nodes(node)
+    return False

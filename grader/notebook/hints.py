@@ -1,0 +1,50 @@
+"""The next hint of an exercise: what the last check named comes first, so that a hint leads on from a diagnosis."""
+
+from dataclasses import dataclass
+
+from grader.course.course import Exercise
+from grader.learner.progress import Progress
+from grader.observe.wording import one_of
+from grader.report.html import hint_html
+from grader.report.text import hint_text
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What is shown of an exercise's hints now."""
+
+    title: str
+    """The exercise's."""
+    seen: tuple[str, ...]
+    """The newest comes last."""
+    total: int
+    lead: str = ""
+    """Where to look for the mistake that the last check named; empty where it named none."""
+
+    @property
+    def html(self) -> str:
+        """As a card."""
+        return hint_html(self.title, self.seen, self.total, lead=self.lead)
+
+    @property
+    def text(self) -> str:
+        """As plain text."""
+        return hint_text(self.title, self.seen, self.total, lead=self.lead)
+
+
+def next_hints(exercise: Exercise) -> Hints:
+    """Take the exercise's next hint, which is recorded; it must have some."""
+    learner, total = Progress.load(), len(exercise.hints)
+    lead = _lead(exercise, learner)
+    seen = exercise.hints[: learner.next_hint(exercise.name, total)]
+    return Hints(exercise.title, seen, total, lead)
+
+
+def _lead(exercise: Exercise, learner: Progress) -> str:
+    """The hint of the first mistake that the last check named, with its name. No mistake's hint tells the answer."""
+    for joined in learner.history.exercise(exercise.name).last_mistakes[:1]:
+        ids = joined.split("|")
+        told = [mistake for mistake in exercise.mistakes if mistake.id in ids]
+        if told and told[0].hint:
+            return f"지난 확인: {one_of([m.title for m in told])}. {told[0].hint}"
+    return ""

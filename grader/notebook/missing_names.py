@@ -1,0 +1,91 @@
+"""A `NameError` in a lesson, in Korean: which cell has not run yet.
+
+After a break the kernel is new, and whoever goes on where they stopped runs `check(train_step)` first. Explained is
+what a cell itself asks for and some lesson makes; a name that is missing inside a function stays Python's to tell.
+"""
+
+import ast
+import json
+import sys
+from collections.abc import Iterator
+from functools import cache
+from traceback import walk_tb
+from types import TracebackType
+from typing import Any
+
+from grader.base.package import NOTEBOOK_FUNCTIONS
+from grader.course.reading import load_course
+from grader.paths import lessons_path
+from grader.submission.cells import without_magics
+
+
+def explain_missing_names() -> None:
+    """From now on, in a notebook; nothing happens elsewhere, or where somebody else shows errors in a way of their own.
+
+    IPython still counts the cell as failed, so that "run all" stops there.
+    """
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None and not shell.custom_exceptions:
+        shell.set_custom_exc((NameError,), _show)
+
+
+def why_missing(name: str) -> str | None:
+    """A Korean line on what to run first; None for a name that no lesson makes."""
+    if name in load_course().exercises:
+        return f"아직 없는 함수예요: {name}. 그 함수를 쓴 셀을 먼저 실행하세요 (셀을 누르고 Shift+Enter)."
+    if name in NOTEBOOK_FUNCTIONS:
+        return (
+            f"아직 없는 이름이에요: {name}. 강의 패키지에 있어요. "
+            f"레슨의 맨 위 셀들을 먼저 실행하고, 그래도 없으면 새 셀에서 실행하세요: from grader import {name}"
+        )
+    if name in _made_in_lessons():
+        return (
+            f"아직 없는 이름이에요: {name}. 레슨의 셀이 만드는 이름이니, "
+            "위의 셀을 먼저 실행하세요 (메뉴 실행 → 위의 모든 셀 실행)."
+        )
+    return None
+
+
+def _show(
+    shell: Any,
+    kind: type[NameError],
+    error: NameError,
+    traceback: TracebackType | None,
+    tb_offset: int | None = None,
+) -> None:
+    inmost = list(walk_tb(traceback))[-1:]
+    in_cell = any(frame.f_code.co_name == "<module>" for frame, _ in inmost)
+    said = why_missing(error.name) if in_cell and isinstance(error.name, str) else None
+    if said is not None:
+        lines = [f"NameError: {error}", said]
+        error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]  # IPython asks for it
+    shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+
+
+@cache
+def _made_in_lessons() -> frozenset[str]:
+    """What the lessons' cells import, assign or define at their top."""
+    return frozenset(name for code in _code_cells() for name in _bound(code))
+
+
+def _code_cells() -> Iterator[str]:
+    for path in sorted(lessons_path().glob("*.ipynb")):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "code":
+                yield "".join(cell["source"])
+
+
+def _bound(code: str) -> Iterator[str]:
+    try:
+        statements = ast.parse(without_magics(code)).body
+    except SyntaxError:
+        return
+    for statement in statements:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            yield statement.name
+        elif isinstance(statement, ast.Import | ast.ImportFrom):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in statement.names)
+        else:
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    yield node.id

@@ -1,0 +1,155 @@
+"""`predict` and `reveal`: a learner commits to an answer before an experiment, and reads the reason after it.
+
+Answers and reasons stand in the lesson's `predictions.toml`, never in a notebook. Nothing of them is shown before a
+choice is made, so a notebook that is run whole, by CI or by an impatient learner, keeps its secrets.
+"""
+
+import html
+import re
+
+from grader.course.course import CourseError, Prediction
+from grader.course.reading import load_course
+from grader.learner.earned import brought
+from grader.learner.progress import Progress
+from grader.learner.rewards import standing
+from grader.notebook.hidden_results import hang_veils, lift
+from grader.plots import publish
+
+hang_veils()  # each lesson's first cell imports this module
+
+_TOLD: dict[str, str | None] = {}
+"""What has been revealed in this kernel, by id, with what was measured: a later choice is told of there."""
+
+
+def predict(prediction: str, choice: str | None = None) -> None:
+    """Let the learner choose: with buttons, or by `predict("01-3", "b")`, which works everywhere.
+
+    Args:
+        prediction: the prediction's id.
+        choice: the letter; None shows the buttons.
+    """
+    try:
+        asked = load_course().prediction(prediction)
+    except CourseError as error:
+        _say(str(error))
+        return
+    if choice is not None:
+        _say(_chosen(asked, choice))
+        return
+    earlier = _earlier(asked)
+    if not _show_buttons(asked, earlier):
+        _say(_standing(asked, earlier))
+
+
+def reveal(prediction: str, *, measured: str | None = None) -> None:
+    """After the experiment: whether the choice was right, and why; without a choice, how to make one.
+
+    Args:
+        prediction: the prediction's id.
+        measured: the letter that this run measured, where machines may differ.
+    """
+    try:
+        asked = load_course().prediction(prediction)
+    except CourseError as error:
+        _say(str(error))
+        return
+    _TOLD[asked.id] = measured
+    _say(_verdict(asked, measured), place=asked.id)
+
+
+def _chosen(asked: Prediction, choice: object) -> str:
+    """Keep a choice; what to say of it. Where the experiment has been run already, its verdict is told anew."""
+    letter = str(choice).strip().strip("\"'").lower()
+    if letter not in asked.choices:
+        return f"고를 수 있는 것은 {_letters(asked)}입니다. 받은 값: {choice!r}. 예: {_example(asked)}"
+    Progress.load().record_prediction(asked.id, letter)
+    lift(asked.id)
+    if asked.id in _TOLD:
+        _say(_verdict(asked, _TOLD[asked.id]), place=asked.id, again=True)
+        return f"**{letter}**를 골랐습니다. 까닭은 실험 결과 아래에 있습니다."
+    return f"**{letter}**를 골랐습니다. 이제 아래 셀을 실행해 확인합니다."
+
+
+def _standing(asked: Prediction, earlier: str | None) -> str:
+    how = f"{_example(asked)}처럼 적고 실행하면 고를 수 있습니다."
+    if earlier is None:
+        return f"{_letters(asked)} 가운데 하나를 고르세요. {how}"
+    return f"지난번에 **{earlier}**를 골랐습니다. 다시 고르려면 {how}"
+
+
+def _verdict(asked: Prediction, measured: str | None) -> str:
+    answer = measured or asked.answer
+    chosen = _earlier(asked)
+    if chosen is None:
+        return (
+            "아직 예측을 고르지 않아 까닭을 보여 주지 않습니다. "
+            f"위에서 고르거나 {_example(asked)}처럼 적어 실행하세요."
+        )
+    learner = Progress.load()
+    before = standing(learner.history)
+    learner.record_verdict(asked.id, chosen, answer)
+    gain = " · ".join(brought(learner, before, first=False).lines)
+    other = f" 강의를 만든 컴퓨터에서는 {asked.answer}였습니다." if answer != asked.answer else ""
+    if chosen == answer:
+        told = f"**예측 {chosen}, 결과 {answer}. 맞았습니다.**{other} {asked.because}"
+    else:
+        reason = asked.wrong.get(chosen, "")
+        told = f"**예측 {chosen}, 결과 {answer}.**{other} {reason}".rstrip() + f"\n\n{asked.because}"
+    return f"{told}\n\n{gain}".rstrip()
+
+
+def _earlier(asked: Prediction) -> str | None:
+    """The letter that is kept, unless an edition had other choices or the file was written by hand."""
+    letter = Progress.load().predictions.get(asked.id)
+    return letter if letter in asked.choices else None
+
+
+def _example(asked: Prediction) -> str:
+    return f'`predict("{asked.id}", "{asked.choices[0]}")`'
+
+
+def _letters(asked: Prediction) -> str:
+    return ", ".join(asked.choices)
+
+
+def _say(text: str, *, place: str | None = None, again: bool = False) -> None:
+    """Show Markdown, in a terminal without its marks; what has a `place` can be brought up to date there."""
+    plain = _plain(text)
+    bundle = {"text/markdown": text, "text/plain": plain}
+    name = None if place is None else f"hanstep-reveal-{place}"
+    if not publish(bundle, {}, name=name, update=again) and not again:
+        print(plain)
+
+
+def _show_buttons(asked: Prediction, earlier: str | None) -> bool:
+    """Display the letters as buttons; return whether there is a notebook with widgets to show them in."""
+    try:
+        import ipywidgets
+    except ImportError:
+        return False
+    before = (
+        "하나를 고른 다음 아래 셀을 실행합니다."
+        if earlier is None
+        else f"지난번에 **{earlier}**를 골랐습니다."
+    )
+    said = ipywidgets.HTML(_html(before))
+    buttons = ipywidgets.ToggleButtons(
+        options=asked.choices, value=earlier, tooltips=[f"예측 {letter}" for letter in asked.choices]
+    )
+    buttons.observe(
+        lambda change: setattr(said, "value", _html(_chosen(asked, change["new"]))), names="value"
+    )
+    # Not its own `_repr_mimebundle_`: ipywidgets 7, which Colab has, displays itself and has none.
+    view = {"version_major": 2, "version_minor": 0, "model_id": ipywidgets.VBox([buttons, said]).model_id}
+    standing = _plain(_standing(asked, earlier))
+    return publish({"application/vnd.jupyter.widget-view+json": view, "text/plain": standing}, {})
+
+
+def _plain(text: str) -> str:
+    return text.replace("**", "").replace("`", "")
+
+
+def _html(text: str) -> str:
+    """Of Markdown only what stands in these sentences: bold and code."""
+    bold = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(text))
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", bold)

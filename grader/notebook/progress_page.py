@@ -1,0 +1,160 @@
+"""Draws a learner's progress: `progress()` in a notebook, `grader progress` in a terminal."""
+
+import io
+from collections.abc import Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from grader.learner.earned import describe
+from grader.learner.overview import Overview, duration, overview
+from grader.learner.progress import Progress
+from grader.notebook.shown import Shown
+from grader.report.html import page
+from grader.report.plain_text import without_code_marks
+from grader.report.words import KIND_NAMES
+
+_MOST_MISTAKES = 8
+_MOST_LOCKED = 4
+_WIDEST = 90
+
+
+def progress() -> Shown:
+    """Show how far you have come: level, lessons, what comes next, mistakes, achievements."""
+    told = overview(Progress.load())
+    return Shown(progress_html(told), progress_text(told))
+
+
+def progress_html(told: Overview, *, links: bool = True) -> str:
+    """The page as HTML; `links` lead to the lesson beside the notebook that shows it."""
+    return page(
+        "progress.html.j2",
+        o=told,
+        links=links,
+        kinds=KIND_NAMES,
+        most=_MOST_MISTAKES,
+        time=duration(told.minutes) if told.minutes else "",
+        won=sum(row.won for row in told.achievements),
+    )
+
+
+def progress_text(told: Overview, width: int = 80) -> str:
+    """The page as plain text."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_jupyter=False)
+    with console.capture() as captured:
+        print_progress(console, told)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def print_progress(console: Console, told: Overview) -> None:
+    """Print the page on a terminal."""
+    width = min(console.width, _WIDEST)
+    console.print(Group(*_blocks(told, width)), width=width, highlight=False)
+
+
+def _blocks(told: Overview, width: int) -> Iterator[RenderableType]:
+    for notice in told.notices:
+        yield Text(f"! {notice}", "yellow")
+    yield from _level(told, width)
+    yield Text()
+    if told.following is None:
+        yield Text("모든 연습 문제를 통과했어요. 여기까지 온 것을 축하해요!", "bold green")
+    else:
+        yield Text.assemble(("다음 ", "dim"), (without_code_marks(told.following.exercise.title), "bold"))
+        yield Padding(Text(describe(told.following)), (0, 0, 0, 5))
+        yield Padding(Text("여는 명령: grader next", "dim"), (0, 0, 0, 5))
+    yield Text()
+    yield _lessons(told, width)
+    yield from _mistakes(told)
+    yield from _achievements(told)
+
+
+def _level(told: Overview, width: int) -> Iterator[RenderableType]:
+    reached = told.standing
+    head = Table.grid(expand=True)
+    head.add_column()
+    head.add_column(justify="right")
+    name = Text.assemble((f"레벨 {reached.number} ", "dim"), (reached.level.name, "bold cyan"))
+    head.add_row(name, Text(f"{reached.xp:,} XP", "bold"))
+    yield head
+    yield _bar(reached.share, width, "cyan")
+    onward = reached.following
+    yield Text(
+        "마지막 레벨이에요."
+        if onward is None
+        else f"다음 레벨 「{onward.name}」까지 {onward.xp - reached.xp:,} XP",
+        "dim",
+    )
+    facts = [f"{told.streak}일 이어서 공부 (모두 {told.days}일)"] if told.days else []
+    facts += [f"확인하고 예측하며 {duration(told.minutes)}"] if told.minutes else []
+    facts += [f"예측 {told.predictions}개 가운데 {told.right}개 맞음"] if told.predictions else []
+    if facts:
+        yield Text(" · ".join(facts))
+
+
+def _bar(share: float, width: int, style: str) -> Text:
+    full = int(share * width)
+    return Text.assemble(("━" * full, style), ("─" * (width - full), "dim"))
+
+
+def _lessons(told: Overview, width: int) -> RenderableType:
+    table = Table.grid(padding=(0, 1), expand=True)
+    for ratio in (None, 1, None, None):
+        table.add_column(ratio=ratio, no_wrap=ratio is None)
+    for row in told.lessons:
+        bar = _bar(row.percent / 100, max(6, width // 5), "green")
+        table.add_row(row.lesson.id, Text(row.lesson.title, "bold"), bar, f"{row.percent:>3}%")
+        finished = all(e.name in _passed(told) for e in row.lesson.counted)
+        if not row.begun or finished:
+            continue
+        for exercise, done in row.exercises:
+            title = " ".join(
+                filter(None, (KIND_NAMES.get(exercise.kind), without_code_marks(exercise.title)))
+            )
+            counts = [
+                f"확인 {done.checks}" if done.checks else "",
+                f"힌트 {done.hints}" if done.hints else "",
+            ]
+            mark, style = ("✓", "green") if done.passed else ("·", "dim")
+            line = Text.assemble((f"{mark} ", style), title, (f" ({exercise.name})", "dim"))
+            table.add_row("", line, Text(" ".join(filter(None, counts)), "dim"), "")
+    return table
+
+
+def _passed(told: Overview) -> set[str]:
+    return {e.name for row in told.lessons for e, done in row.exercises if done.passed}
+
+
+def _mistakes(told: Overview) -> Iterator[RenderableType]:
+    if not told.mistakes:
+        return
+    mastered = sum(row.mastered for row in told.mistakes)
+    yield Text()
+    yield Text(f"만난 실수 {len(told.mistakes)}개 · 넘어선 실수 {mastered}개", "bold")
+    for row in told.mistakes[:_MOST_MISTAKES]:
+        mark = ("✓ ", "green") if row.mastered else ("· ", "dim")
+        where = f" {without_code_marks(row.exercise)}" + (f" · {row.times}번" if row.times > 1 else "")
+        yield Padding(Text.assemble(mark, without_code_marks(row.title), (where, "dim")), (0, 0, 0, 2))
+    if len(told.mistakes) > _MOST_MISTAKES:
+        yield Padding(Text(f"그 밖에 {len(told.mistakes) - _MOST_MISTAKES}개", "dim"), (0, 0, 0, 4))
+
+
+def _achievements(told: Overview) -> Iterator[RenderableType]:
+    won = [row for row in told.achievements if row.won]
+    locked = [row for row in told.achievements if not row.won]
+    yield Text()
+    yield Text(f"업적 {len(won)}/{len(told.achievements)}", "bold")
+    for row in (*won, *locked[:_MOST_LOCKED]):
+        mark, style = ("★", "yellow") if row.won else ("☆", "dim")
+        beside = row.on if row.won else row.count
+        text = Text.assemble(
+            (f"{mark} ", style),
+            (row.achievement.title, "bold" if row.won else ""),
+            (f" {without_code_marks(row.achievement.text)}", "dim"),
+            (f" {beside}" if beside else "", "dim"),
+        )
+        yield Padding(text, (0, 0, 0, 2))
+    if len(locked) > _MOST_LOCKED:
+        yield Padding(Text(f"그 밖에 {len(locked) - _MOST_LOCKED}개", "dim"), (0, 0, 0, 4))

@@ -1,0 +1,239 @@
+"""`grader watch`: one exercise at a time. A save checks it, a pass says why it passed and goes on to the next.
+
+The current exercise is the first of the file that does not pass; whoever wants another one first skips it with a key.
+"""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from rich.console import Console
+from rich.text import Text
+
+from grader.base.errors import CommandError, NothingToCheck
+from grader.course.course import Course, Exercise
+from grader.course.feedback import Feedback
+from grader.course.reading import load_course
+from grader.grading.own_file import OwnFile, refuse_no_file
+from grader.learner.earned import PassNotes, pass_notes, recorded_check
+from grader.learner.progress import Progress
+from grader.notebook.hints import next_hints
+from grader.notebook.terminal_keys import pressed_keys
+from grader.report.plain_text import without_code_marks
+from grader.report.text import print_feedback, print_indented, print_standing
+
+_LOOK_EVERY = 100
+"""Milliseconds until a key or a save is noticed."""
+_KEYS = (("n", "다음 문제"), ("h", "힌트"), ("r", "다시 확인"), ("q", "끝내기"))
+
+
+def watch_file(file: Path, console: Console) -> None:
+    """Check the file until the learner quits.
+
+    Raises:
+        CommandError: there is no such file.
+    """
+    refuse_no_file(file)
+    watch = Watch(file, load_course(), console)
+    with _interruptible() as interrupted, pressed_keys() as pressed:
+        watch.look()
+        for _ in _ticks(file, interrupted):
+            for key in pressed():
+                if key == "q":
+                    return
+                watch.press(key)
+            watch.look_if_saved()
+    if interrupted.is_set():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """Set at Ctrl-C, which also raises as always. Alone that is not enough: Python drops what is raised while an object
+    is being cleared up, and the learner's one Ctrl-C would do nothing."""
+    happened = threading.Event()
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        happened.set()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield happened
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _ticks(file: Path, stop: threading.Event) -> Iterator[object]:
+    from watchfiles import watch
+
+    # The folder, not the file: most editors save a new file under the old name. A tick comes without a change too.
+    return watch(
+        file.resolve().parent,
+        recursive=False,
+        debounce=200,
+        step=_LOOK_EVERY // 2,
+        rust_timeout=_LOOK_EVERY,
+        yield_on_timeout=True,
+        stop_event=stop,
+    )
+
+
+class Watch:
+    """What is shown now, and how a save or a key changes it."""
+
+    def __init__(self, file: Path, course: Course, console: Console) -> None:
+        """Nothing is read or shown yet."""
+        self._file, self._course, self._console = file, course, console
+        self._seen: bytes | None = None
+        self._own: OwnFile | None = None
+        self._current: Exercise | None = None
+        self._told: Feedback | None = None
+        self._passed: dict[str, None] = {}
+        """Names of those that have passed, in this order; looked at again once all have."""
+        self._praise: list[tuple[Feedback, PassNotes]] = []
+        self._below: list[str] = []
+
+    def look_if_saved(self) -> None:
+        """Check again if the content has changed."""
+        now = _content(self._file)
+        if now is not None and now != self._seen:
+            self.look()
+
+    def look(self) -> None:
+        """Read the file, check the current exercise and, where it passes, go on to the first that does not."""
+        self._praise, self._below = [], []
+        if not self._read():
+            return
+        assert self._own is not None
+        self._below += self._own.notes
+        if self._current is None:
+            self._passed = {}
+        self._go_on(self._current)
+
+    def press(self, key: str) -> None:
+        """Do what a key is for; any other does nothing."""
+        if key == "r":
+            self.look()
+        elif key == "n" and self._own is not None:
+            self._praise, self._below = [], []
+            self._skip()
+        elif key == "h" and self._current is not None:
+            self._below = [self._hint(self._current)]
+            self._draw()
+
+    def _read(self) -> bool:
+        """Whether there is anything to check; where not, that is shown, and the next save may mend it."""
+        self._seen = _content(self._file)
+        try:
+            self._own = OwnFile(self._file, self._course)
+        except (NothingToCheck, CommandError) as error:
+            self._own = self._current = self._told = None
+            self._below = [str(error)]
+            self._draw()
+            return False
+        if self._current not in self._own.exercises:
+            self._current = None
+        return True
+
+    def _go_on(self, first: Exercise | None) -> None:
+        """Check the current exercise, then the others in order, up to the first that does not pass."""
+        assert self._own is not None
+        others = [e for e in self._own.exercises if e.name not in self._passed and e is not first]
+        for exercise in ([first] if first is not None else []) + others:
+            if not self._passes(exercise):
+                break
+            if self._praise and exercise is first and self._console.is_terminal:
+                self._told = None  # checking the next one may take a second: the praise does not wait for it
+                self._draw(finished=False)
+        else:
+            self._current = self._told = None
+        self._draw()
+
+    def _skip(self) -> None:
+        """The next one that does not pass, from the current one on and around."""
+        assert self._own is not None
+        every = self._own.exercises
+        start = 0 if self._current is None else every.index(self._current) + 1
+        before = self._current
+        for exercise in (*every[start:], *every[:start]):
+            if exercise is before:
+                self._below = ["남은 문제는 이것뿐이에요."]
+                break
+            if exercise.name not in self._passed and not self._passes(exercise):
+                break
+        self._draw()
+
+    def _passes(self, exercise: Exercise) -> bool:
+        """Check one; whether to go on to the next. One that does not pass becomes the current one."""
+        assert self._own is not None
+        told = self._own.check((exercise,), meanwhile=lambda: self._console.status("확인하는 중이에요"))
+        if not told:  # a warm-up or bonus task that was not begun
+            return True
+        (feedback,) = told
+        learner = Progress.load()
+        gain = recorded_check(learner, feedback, self._own.source(exercise.name))
+        self._below += learner.take_notices()
+        if feedback.status != "passed":
+            self._current, self._told = exercise, feedback
+            return False
+        if gain.first or exercise is self._current:
+            self._praise.append((feedback, pass_notes(self._course, exercise, learner, gain)))
+        self._passed[exercise.name] = None
+        return True
+
+    def _hint(self, exercise: Exercise) -> str:
+        return next_hints(exercise).text if exercise.hints else "보너스 문제라 힌트가 없어요."
+
+    # ---- what is seen ----------------------------------------------------------------------------
+
+    def _draw(self, *, finished: bool = True) -> None:
+        """Draw everything anew; unless finished, up to the place where the next exercise will stand."""
+        console = self._console
+        if console.is_terminal:
+            console.clear()
+        else:
+            console.rule()
+        self._draw_head()
+        for feedback, notes in self._praise:
+            console.print(Text(f"✓ {without_code_marks(feedback.title)} 통과", "bold green"))
+            print_standing(console, (feedback.because, *notes.brought))
+            console.print()
+        if self._told is not None:
+            print_feedback(console, self._told)
+        elif not finished:
+            return
+        elif self._own is not None:
+            console.print(Text("이 파일의 연습 문제를 모두 통과했어요.", "bold green"))
+            console.print()
+        for text in self._below:
+            print_indented(console, text, by=2)
+            console.print()
+        if console.is_terminal:
+            keys = "  ".join(f"{key} {name}" for key, name in _KEYS)
+            console.print(Text(f"{keys}  · 저장하면 다시 확인해요", "dim"))
+
+    def _draw_head(self) -> None:
+        if self._own is None:
+            return
+        scored = {
+            e.name for e in self._own.exercises if e.kind == "exercise"
+        }  # as the lesson and progress count
+        place = f"{self._file.name} · {len(scored)}문제 가운데 {len(scored & self._passed.keys())}문제 통과"
+        if self._current is not None:
+            lesson = self._course.lesson(self._current.lesson)
+            place += f" · 레슨 {lesson.id} {lesson.title}"
+        self._console.print(Text(place, "dim"))
+        self._console.print()
+
+
+def _content(file: Path) -> bytes | None:
+    """The file's content; None while an editor is replacing it."""
+    try:
+        return file.read_bytes()
+    except OSError:
+        return None

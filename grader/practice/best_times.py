@@ -1,0 +1,81 @@
+"""The drill's best times: one small JSON file in the user's data folder, apart from the progress."""
+
+import os
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from grader.base.files import open_regular, write_whole
+from grader.paths import user_folder
+
+_MOST_BYTES = 2**20
+_DAY = 86_400.0
+
+
+class Best(Struct, frozen=True):
+    """The fastest right answer to one exercise."""
+
+    seconds: float
+    on: date
+    tries: int = 1
+    """How often it was written right so far, the slower ones too."""
+
+
+class BestTimes:
+    """All exercises that were ever drilled to a right answer. No error here stops a drill."""
+
+    def __init__(self) -> None:
+        """Read what is on the disk. A file that cannot be read is set aside, not overwritten."""
+        self.set_aside: Path | None = None
+        """Where an unreadable file lies now."""
+        self.of: dict[str, Best] = {}
+        path = self.path()
+        try:
+            self.of = _read(path)
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
+            self.set_aside = _put_aside(path)
+
+    @staticmethod
+    def path() -> Path:
+        """The file."""
+        return user_folder() / "drill.json"
+
+    def record(self, exercise: str, seconds: float) -> Best | None:
+        """Keep the time of a right answer, if it is the best.
+
+        Returns:
+            The best before this one; None at the first.
+        """
+        before = self.of.get(exercise)
+        if before is None:
+            self.of[exercise] = Best(seconds, date.today())
+        else:
+            fastest = Best(seconds, date.today()) if seconds < before.seconds else before
+            self.of[exercise] = msgspec.structs.replace(fastest, tries=before.tries + 1)
+        with suppress(OSError):  # a read-only home: the drill goes on without a record
+            write_whole(self.path(), msgspec.json.encode(self.of))
+        return before
+
+
+def _read(path: Path) -> dict[str, Best]:
+    with os.fdopen(open_regular(path), "rb") as file:
+        found = msgspec.json.decode(file.read(_MOST_BYTES + 1), type=dict[str, Best])
+    for name, best in found.items():
+        if not 0 < best.seconds < 365 * _DAY or best.tries < 1:
+            raise ValueError(f"no time of a drill: {name!r}, {best}")
+    return found
+
+
+def _put_aside(path: Path) -> Path | None:
+    number = 1
+    while (aside := path.with_name(f"drill.unreadable-{number}.json")).exists():
+        number += 1
+    try:
+        return path.rename(aside)
+    except OSError:
+        return None

@@ -1,0 +1,229 @@
+"""A broken function or class, drawn from a known mistake or a pair, and proved when drawn to fail as they do."""
+
+import ast
+import builtins
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cache
+
+from grader.course.course import Exercise, Mistake
+from grader.grading import SEED
+from grader.judging.edits import Way, exercise_source, program_text, ways
+from grader.judging.reference import Reference, reference
+from grader.practice.disguise import disguised, free_names, other_names, with_name
+
+_MOST_LINES = 24
+"""Of a function that is handed out, its docstring not counted: one that can be read in a minute."""
+_MOST_LINES_OF_CLASS = 50
+"""Of a class, whose methods are read one by one; each is as short as a function."""
+_TRIES = 12
+"""Draws until one holds. Nearly all hold at once."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is handed out."""
+
+    exercise: Exercise
+    mistakes: tuple[Mistake, ...]
+    """One, or two at once."""
+    text: str
+    """A whole file: the imports, then the function."""
+    lines: frozenset[int] = frozenset()
+    """Of the text, from 1: a learner who points at one of these has found it."""
+    scenario: str = ""
+    """The first one in which it shows."""
+    program: str = ""
+    """The function alone."""
+
+    def named(self, name: str) -> str:
+        """The text with the function under another name."""
+        return with_name(self.text, self.exercise.name, name)
+
+    @property
+    def is_class(self) -> bool:
+        """Whether a class is handed out, not a function."""
+        return isinstance(_definition(self.program), ast.ClassDef)
+
+
+def as_file(exercise: Exercise, source: str) -> str | None:
+    """The function with the imports that it needs; None where it needs more than its lesson's imports."""
+    imports = _imports(exercise, source)
+    return None if imports is None else imports + source
+
+
+@cache
+def is_short(exercise: Exercise) -> bool:
+    """Whether it can be handed out: a short function or class that needs nothing else of the course."""
+    source = exercise_source(exercise)
+    definition = _definition(source)
+    functions = [node for node in ast.walk(definition) if isinstance(node, ast.FunctionDef)]
+    most = _MOST_LINES_OF_CLASS if isinstance(definition, ast.ClassDef) else _MOST_LINES
+    return (
+        _length(definition) <= most
+        and all(_length(function) <= _MOST_LINES for function in functions)
+        and _imports(exercise, source) is not None
+    )
+
+
+def _definition(source: str) -> ast.FunctionDef | ast.ClassDef:
+    (definition,) = ast.parse(source).body
+    assert isinstance(definition, ast.FunctionDef | ast.ClassDef)  # what an exercise is
+    return definition
+
+
+def _length(definition: ast.FunctionDef | ast.ClassDef) -> int:
+    """Lines without docstrings."""
+    told = [
+        ast.get_docstring(node, clean=False) or ""
+        for node in ast.walk(definition)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    ]
+    return len(ast.unparse(definition).splitlines()) - sum(len(text.splitlines()) for text in told)
+
+
+def draw(exercise: Exercise, ids: Sequence[str], chance: random.Random) -> Case | None:
+    """A program that makes these mistakes, with other names.
+
+    Args:
+        exercise: whose.
+        ids: of its mistakes: one, or two that are made at once.
+        chance: draws the way each is made, and the names.
+
+    Returns:
+        None where the function is too long, and where no such program could be proved to be wrong: the edits do not go
+        together, or hide each other.
+    """
+    if not is_short(exercise):
+        return None
+    known = reference(exercise.name, SEED)
+    every = {
+        id_: [way for way in ways(exercise) if way.mistake.id == id_ and not _brings_another(exercise, way)]
+        for id_ in ids
+    }
+    if not all(every.values()):
+        return None
+    for _ in range(_TRIES):
+        chosen = tuple(chance.choice(found) for found in every.values())
+        case = _drawn(known, chosen, chance)
+        if case is not None:
+            return case
+    return None
+
+
+def draw_pair(exercise: Exercise, chance: random.Random) -> Case | None:
+    """Two of the exercise's mistakes at once; None where those that were drawn do not go together."""
+    ids = [mistake.id for mistake in exercise.mistakes]
+    return draw(exercise, chance.sample(ids, 2), chance) if len(ids) > 1 else None
+
+
+def _brings_another(exercise: Exercise, way: Way) -> bool:
+    """Whether it makes another mistake of the exercise besides, of which the learner would not be told.
+
+    The usual way never counts: to move a line is to leave it out and to put it elsewhere.
+    """
+    edits = set(way.edits)
+    others = (other for other in exercise.mistakes if other.id != way.mistake.id)
+    return way.number > 0 and any(set(other.edits) < edits for other in others)
+
+
+def _drawn(known: Reference, chosen: tuple[Way, ...], chance: random.Random) -> Case | None:
+    exercise = known.exercise
+    raw = known.program_of_all(chosen)
+    if raw is None:
+        return None
+    solution = exercise_source(exercise)
+    names = other_names((solution, raw), chance)
+    broken, right = disguised(raw, names), disguised(solution, names)
+    imports = _imports(exercise, broken)
+    if broken == right or imports is None or free_names(broken) != free_names(disguised(raw, {})):
+        return None
+    scenario = _telling(known, chosen, raw, broken)
+    if scenario is None:
+        return None
+    offset = imports.count("\n")
+    lines = frozenset(line + offset for line in _changed(right, broken))
+    return Case(exercise, tuple(way.mistake for way in chosen), imports + broken, lines, scenario, broken)
+
+
+def _telling(known: Reference, chosen: tuple[Way, ...], raw: str, broken: str) -> str | None:
+    """The first scenario in which the program goes wrong, where it does just what it did under its old names.
+
+    Every mistake of a pair must change something there or elsewhere even beside the other one.
+    """
+    found = None
+    for scenario in (s.name for s in known.exercise.driver.scenarios):
+        if all(known.behaviour(way, scenario) == 0 for way in chosen):
+            continue
+        if not known.agrees(broken, scenario, known.run(raw, scenario)):
+            return None
+        if not known.agrees(broken, scenario, known.solution(scenario)):
+            found = scenario
+            break
+    if found is None or len(chosen) == 1:
+        return found
+    return found if all(_adds(known, way, chosen, raw) for way in chosen) else None
+
+
+def _adds(known: Reference, way: Way, chosen: tuple[Way, ...], raw: str) -> bool:
+    """Whether the pair does something else than it would without this one."""
+    others = tuple(other for other in chosen if other != way)
+    rest = known.program_of_all(others)
+    if rest is None:
+        return False
+    acting = (s.name for s in known.exercise.driver.scenarios if known.behaviour(way, s.name) != 0)
+    return any(not known.agrees(raw, name, known.run(rest, name)) for name in acting)
+
+
+def _changed(right: str, broken: str) -> set[int]:
+    """Lines of the broken program that are not the right one's; where something is missing, those on both sides."""
+    one, other = right.splitlines(), broken.splitlines()
+    # A block that only moved in or out is not wrong line by line, unless that is all there is.
+    bare, its_bare = [line.strip() for line in one], [line.strip() for line in other]
+    if bare != its_bare:
+        one, other = bare, its_bare
+    found: set[int] = set()
+    for kind, _, _, start, end in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if kind == "delete":
+            found |= {start, start + 1}
+        elif kind != "equal":
+            found |= set(range(start + 1, end + 1))
+    for step in (-1, 1):  # of two same lines one after the other, either is the one too many
+        for line in sorted(found, reverse=step < 0):
+            beside = line + step
+            if (
+                min(line, beside) > 0
+                and max(line, beside) <= len(other)
+                and other[line - 1] == other[beside - 1]
+            ):
+                found.add(beside)
+    return found & set(range(1, len(other) + 1))
+
+
+def _imports(exercise: Exercise, source: str) -> str | None:
+    """The imports that the program needs, and two empty lines; None where it needs more than imports.
+
+    With those of the solution: whoever mends a program would have to guess what is missing above it.
+    """
+    taken = free_names(source) | free_names(exercise_source(exercise))
+    needed = taken - set(dir(builtins)) - {exercise.name}
+    lines, bound = {"import torch"}, {"torch"}
+    for text, names in _lesson_imports(exercise.lesson):
+        if names & needed - bound:
+            lines.add(text)
+            bound |= names
+    return "\n".join(sorted(lines)) + "\n\n\n" if needed <= bound else None
+
+
+@cache
+def _lesson_imports(lesson: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Each import of the lesson's solution, and the names that it binds."""
+    found = [
+        node for node in ast.parse(program_text(lesson)).body if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    return tuple(
+        (ast.unparse(node), frozenset((a.asname or a.name).partition(".")[0] for a in node.names))
+        for node in found
+    )

@@ -1,0 +1,132 @@
+"""`clinic` in a notebook: a broken function comes as a cell below, and goes back as a function."""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from grader.base.errors import HanstepError
+from grader.notebook.check import judged_here
+from grader.notebook.shown import Shown, new_cell
+from grader.practice.visit import Visit, closing, opening, visits
+from grader.report.html import note_html
+from grader.submission.practice_cells import own_name
+
+
+@dataclass
+class _Desk:
+    """What is going on in this notebook."""
+
+    coming: Iterator[Visit] | None = None
+    open: Visit | None = None
+
+
+_desk = _Desk()
+
+
+def clinic(
+    mended: Callable[..., Any] | str | None = None,
+    *,
+    line: int | None = None,
+    symptom: str = "",
+    answer: bool = False,
+    real: bool = False,
+    more: bool = False,
+) -> Shown:
+    """Get a broken function, hand it back mended, or point at what is wrong with it.
+
+    Args:
+        mended: the function, when it is mended; or an exercise's name, to get cases of that one.
+        line: instead of mending: number of the wrong line.
+        symptom: letter of the symptom that it has.
+        answer: show the answer; the mistake then comes back soon.
+        real: bugs of public repositories.
+        more: new ones also where today's have been seen.
+    """
+    try:
+        if callable(mended):
+            return _handed_back(mended)
+        if answer or line is not None:
+            visit = _desk.open
+            if visit is None:
+                return _said(_NOTHING_OPEN)
+            said = visit.given_up() if answer else visit.marked(_whole(line), str(symptom))
+            return _after(said.lines, said.over)
+        if mended is not None and not isinstance(mended, str):
+            return _said("clinic에는 고친 함수를 그대로 넘겨 주세요. 예: clinic(train_step_clinic)")
+        return _handed_out(mended, real, more)
+    except HanstepError as error:
+        return _said(str(error))
+
+
+_NOTHING_OPEN = "지금 받아 둔 코드가 없어요. 새 셀에서 clinic()을 실행해 주세요."
+
+
+def _whole(line: object) -> int:
+    return line if isinstance(line, int) else -1
+
+
+def _name(visit: Visit) -> str:
+    return own_name(visit.case.exercise.name, "clinic")
+
+
+def _handed_out(exercise: str | None, real: bool, more: bool) -> Shown:
+    head: list[str] = []
+    if exercise is not None or real or more or _desk.coming is None:
+        _desk.open = None
+        _desk.coming = visits(date.today(), random.Random(), exercise=exercise, real=real, more=more)
+        head = [] if real or exercise else [opening(date.today())]
+    if _desk.open is None:
+        _desk.open = next(_desk.coming, None)
+        if _desk.open is None:
+            _desk.coming = None
+            return _said(*closing(date.today(), "clinic()", "clinic(more=True)"))
+        name = _name(_desk.open)
+        new_cell(f"{_desk.open.case.named(name).rstrip()}\n\n\nclinic({name})")
+    return _page(_desk.open, head)
+
+
+def _handed_back(function: Callable[..., Any]) -> Shown:
+    visit = _desk.open
+    if visit is None:
+        return _said(_NOTHING_OPEN)
+    names = (_name(visit), visit.case.exercise.name)
+    if getattr(function, "__name__", "") not in names:
+        return _said(f"지금 받아 둔 코드는 {names[0]}예요. clinic({names[0]})을 실행해 주세요.")
+    said = visit.mended(judged_here(visit.case.exercise, function))
+    return _after(said.lines, said.over)
+
+
+def _after(lines: tuple[str, ...], over: bool) -> Shown:
+    if over:
+        _desk.open = None
+        lines = (*lines, "다음 코드를 받으려면 `clinic()`을 실행하세요.")
+    return Shown(note_html(lines[1:], title=lines[0]), "\n".join(lines))
+
+
+def _page(visit: Visit, head: list[str]) -> Shown:
+    name, code = _name(visit), visit.case.named(_name(visit))
+    title, *lines = visit.introduction
+    lines = [*filter(None, head), *lines, f"아래에 생긴 셀에서 고쳐 실행하세요. {_WITHOUT_CELL.format(name)}"]
+    choices: list[str] = []
+    if visit.question is not None:
+        lines.append(
+            '고치지 않고 짚어도 돼요: `clinic(line=줄 번호, symptom="글자")`. '
+            "줄이 빠졌으면 그 앞이나 뒤의 줄을 짚으세요."
+        )
+        lines.append(f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?")
+        choices = [f"{letter}: {text}" for letter, text in visit.question.choices.items()]
+    numbered = "\n".join(f"{n:>3}  {text}" for n, text in enumerate(code.splitlines(), start=1))
+    page = note_html(lines, title=title, choices=choices, code=code, numbered=True)
+    return Shown(page, "\n".join([title, *lines, *choices, "", numbered]))
+
+
+_WITHOUT_CELL = (
+    "셀이 생기지 않았으면 코드를 새 셀에 옮겨 고친 다음 `clinic({})`을 실행하세요. "
+    "답을 보려면 `clinic(answer=True)`를 실행하세요."
+)
+
+
+def _said(*lines: str) -> Shown:
+    return Shown(note_html(lines), "\n".join(lines))

@@ -1,0 +1,184 @@
+"""The drill: write an exercise's function from memory, against the clock. Judged as `grader check` judges a file."""
+
+import ast
+import json
+import re
+import tempfile
+import textwrap
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from grader.base.errors import CommandError, HanstepError, NothingToCheck
+from grader.course.cell_tags import exercise_of
+from grader.course.course import Course, Exercise
+from grader.course.feedback import Feedback
+from grader.course.reading import load_course
+from grader.learner.progress import Progress
+from grader.notebook.check import judged_here
+from grader.notebook.shown import Shown, message, new_cell
+from grader.observe.wording import with_particle
+from grader.practice.best_times import Best, BestTimes
+from grader.report.html import feedback_html, note_html
+from grader.report.text import feedback_text
+from grader.submission.practice_cells import exercise_meant, own_name
+from grader.submission.practice_files import marked, unmarked
+
+FIRST = "train_step"
+"""What is drilled when nothing else is asked for."""
+_IMPORTS = "import torch\n\n\n"
+_TO_DO = "# 여기에 코드를 쓰세요\nraise NotImplementedError\n"
+
+
+def head(exercise: Exercise) -> str:
+    """The function's first lines as the lesson hands them out: its signature and docstring.
+
+    Raises:
+        CommandError: the exercise is a class, which is not written in one breath.
+    """
+    starter = _starter(load_course(), exercise)
+    (definition,) = (
+        node
+        for node in ast.parse(starter).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == exercise.name
+    )
+    if isinstance(definition, ast.ClassDef):
+        raise CommandError(
+            f"{with_particle(f'`{exercise.name}`', '은/는')} 클래스라 드릴로 쓰기에는 길어요. "
+            '함수를 하나 골라 주세요. 예: 노트북에서는 `drill("accumulate")`, 터미널에서는 `grader drill accumulate`'
+        )
+    told = ast.get_docstring(definition) is not None
+    last = definition.body[0].end_lineno if told else definition.body[0].lineno - 1
+    return "\n".join(starter.splitlines()[definition.lineno - 1 : last]) + "\n"
+
+
+def blank(exercise: Exercise) -> str:
+    """What is to be filled in: the imports, the head and nothing else."""
+    return with_body(exercise, _TO_DO)
+
+
+def blank_file(exercise: Exercise) -> str:
+    """The same, as it is written for an editor."""
+    return marked(blank(exercise), "drill")
+
+
+def is_blank_file(exercise: Exercise, text: str) -> bool:
+    """Whether a file is as `blank_file` made it, in this version or an earlier one."""
+    return unmarked(text).rstrip() == blank(exercise).rstrip()
+
+
+def with_body(exercise: Exercise, body: str) -> str:
+    """A file whose function has this body, indented or not."""
+    dedented = textwrap.dedent(body.expandtabs(4))
+    return _IMPORTS + head(exercise) + textwrap.indent(dedented, "    ")
+
+
+def judged(exercise: Exercise, source: str) -> Feedback | None:
+    """What `grader check` says of a file with this text, run in a process of its own as there.
+
+    Returns:
+        None where the text does not define the function.
+    """
+    from grader.grading.own_file import OwnFile
+
+    with tempfile.TemporaryDirectory(prefix="hanstep-") as folder:
+        file = Path(folder) / f"{exercise.name}.py"
+        file.write_bytes(unmarked(source).encode("utf-8", "replace"))
+        try:
+            own = OwnFile(file, load_course())
+        except NothingToCheck:
+            return None
+        told = own.check((exercise,)) if own.source(exercise.name) else ()
+    return next(iter(told), None)
+
+
+def in_words(seconds: float) -> str:
+    """`42.3초`, `1분 5.0초`."""
+    tenths = round(10 * seconds)
+    minutes, rest = divmod(tenths, 600)
+    return f"{minutes}분 {rest / 10:.1f}초" if minutes else f"{rest / 10:.1f}초"
+
+
+def result(seconds: float, before: Best | None) -> str:
+    """What to say of a right answer that took this long."""
+    if before is None:
+        return f"{in_words(seconds)} 걸렸어요. 첫 기록이에요."
+    if seconds < before.seconds:
+        faster = in_words(before.seconds - seconds)
+        return f"{in_words(seconds)} 걸렸어요. 가장 빠른 기록보다 {faster} 더 빨라요. 새 기록이에요!"
+    return f"{in_words(seconds)} 걸렸어요. 가장 빠른 기록은 {in_words(before.seconds)}예요."
+
+
+def set_aside_note(times: BestTimes) -> str:
+    """What to say where the kept times could not be read; else nothing."""
+    if times.set_aside is None:
+        return ""
+    return f"지난 드릴 기록을 읽을 수 없어 옆에 치워 두었어요: {times.set_aside}. 기록은 처음부터 다시 재요."
+
+
+# ---- in a notebook ---------------------------------------------------------------------------------------
+
+_started: dict[str, float] = {}
+"""When the clock of each exercise was started."""
+
+
+def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
+    """Start the clock for an exercise, or hand in what was written. Nothing of it counts as an answer.
+
+    Args:
+        exercise: its name, to start the clock; the function itself, to stop it. A wrong function gets the usual
+            feedback while the clock goes on.
+    """
+    now = time.monotonic()
+    try:
+        if isinstance(exercise, str):
+            return _begin(load_course().exercise(exercise), now)
+        written = str(getattr(exercise, "__name__", type(exercise).__name__))
+        name = exercise_meant(written, load_course().exercises) or written
+        drilled = load_course().exercise(name)
+        if name not in _started:
+            return message(f'시계가 아직 멈춰 있어요. 먼저 새 셀에서 drill("{name}")을 실행해 주세요.')
+        feedback = judged_here(drilled, exercise)
+    except HanstepError as error:
+        return message(str(error))
+    left = len(drilled.hints) - Progress.load().history.exercise(name).hints
+    shown = Shown(feedback_html(feedback, total_hints=left), feedback_text(feedback), feedback)
+    if not shown.passed:
+        return _under("시계는 계속 가고 있어요. 고쳐서 다시 실행해 보세요.", shown)
+    seconds = now - _started.pop(name)
+    times = BestTimes()
+    before = times.record(name, seconds)
+    return _under(" ".join(filter(None, (result(seconds, before), set_aside_note(times)))), shown)
+
+
+def _begin(exercise: Exercise, now: float) -> Shown:
+    name = own_name(exercise.name, "drill")
+    template = re.sub(rf"(?m)^def {exercise.name}\b", f"def {name}", blank(exercise))
+    _started[exercise.name] = now
+    new_cell(f"{template.rstrip()}\n\n\ndrill({name})")
+    told = (
+        f"아래에 생긴 셀에 `{name}` 함수를 기억만으로 쓰고 그 셀을 실행하세요. "
+        f"이름이 달라서 내 답 `{exercise.name}`은 그대로 남아요. "
+        f"셀이 생기지 않았으면 새 셀에 쓰고 `drill({name})`을 실행하세요.",
+        _best_line(exercise.name),
+    )
+    title, lines = "시계가 가고 있어요", [*filter(None, told)]
+    return Shown(note_html(lines, title=title, code=template), "\n".join([f"{title}.", *lines, "", template]))
+
+
+def _best_line(name: str) -> str:
+    best = BestTimes().of.get(name)
+    return "" if best is None else f"가장 빠른 기록: {in_words(best.seconds)} ({best.on})"
+
+
+def _under(line: str, shown: Shown) -> Shown:
+    """The line over what `check` shows."""
+    return replace(shown, html=f"{note_html([line])}{shown.html}", text=f"{line}\n{shown.text}")
+
+
+def _starter(course: Course, exercise: Exercise) -> str:
+    """The exercise's cell in the learner's notebook, as it is handed out."""
+    cells = json.loads(course.lesson(exercise.lesson).notebook.read_text(encoding="utf-8"))["cells"]
+    return next("".join(cell["source"]) for cell in cells if exercise_of(cell) == exercise.name)

@@ -1,0 +1,73 @@
+"""실제로 있었던 버그: the entries of `solutions/real_bugs.toml`, each as a case."""
+
+from functools import cache
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from grader import paths
+from grader.course.course import Course, CourseError, Exercise, Text
+from grader.course.reading import load_course, read_typed
+from grader.practice.case import Case, as_file
+
+
+class RealBug(Struct, frozen=True, forbid_unknown_fields=True):
+    """One that was reported in public."""
+
+    id: Annotated[str, Meta(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
+    link: Annotated[str, Meta(pattern="^https://github.com/[^ ]+/(issues|pull)/[0-9]+$")]
+    where: Text
+    """What the repository is: a Korean noun phrase."""
+    year: Annotated[int, Meta(ge=2015)]
+    exercise: Text
+    mistakes: Annotated[tuple[Text, ...], Meta(min_length=1)]
+    """Ids in the exercise's file."""
+    story: Text
+    """What was seen, told before it is mended: it does not say which line."""
+    cost: Text
+    """What it cost, told afterwards."""
+    program: Text
+    """Our own code that makes the same mistake."""
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    bugs: tuple[RealBug, ...]
+
+
+@cache
+def load_real_bugs() -> tuple[RealBug, ...]:
+    """All of them, in the order of the course.
+
+    Raises:
+        CourseError: the file cannot be read, or is about exercises or mistakes that there are not.
+    """
+    path = paths.solutions_path("real_bugs.toml")
+    found = read_typed(path, _File).bugs
+    course = load_course()
+    for bug in found:
+        known = {mistake.id for mistake in course.exercise(bug.exercise).mistakes}
+        if strange := set(bug.mistakes) - known:
+            raise CourseError(
+                f"{path}: '{bug.id}'의 실수가 {bug.exercise}에 없어요: {', '.join(sorted(strange))}. id를 고쳐 주세요."
+            )
+    ids = [bug.id for bug in found]
+    if len(set(ids)) < len(ids):
+        raise CourseError(f"{path}: 버그의 id가 겹쳐요. 하나를 바꿔 주세요: {', '.join(sorted(ids))}")
+    order = list(course.exercises)
+    return tuple(sorted(found, key=lambda bug: order.index(bug.exercise)))
+
+
+def case_of(bug: RealBug, course: Course) -> Case:
+    """The bug as it is handed out.
+
+    Raises:
+        CourseError: its program needs what its lesson does not import.
+    """
+    exercise: Exercise = course.exercise(bug.exercise)
+    text = as_file(exercise, bug.program.lstrip("\n"))
+    if text is None:
+        raise CourseError(
+            f"solutions/real_bugs.toml: '{bug.id}'의 program이 레슨에서 import하지 않는 이름을 써요. 고쳐 주세요."
+        )
+    mistakes = tuple(mistake for mistake in exercise.mistakes if mistake.id in bug.mistakes)
+    return Case(exercise, mistakes, text, program=bug.program.lstrip("\n"))

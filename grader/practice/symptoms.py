@@ -1,0 +1,118 @@
+"""The question beside a broken function: which symptom does it have? Every answer was measured on a wrong program."""
+
+import math
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.course.feedback import FirstDifference
+from grader.grading import SEED
+from grader.judging.first_difference import UPDATES, describe_first_difference
+from grader.judging.judge import difference
+from grader.judging.reference import Reference, reference
+from grader.practice.case import Case
+
+_CHOICES = 4
+_FEWEST = 3
+_MOST_PLAYS = 16
+
+
+@dataclass(frozen=True)
+class Question:
+    """One right answer among those of programs that behave otherwise in the same scenario."""
+
+    scenario: str
+    """Korean title."""
+    choices: dict[str, str]
+    """Letter -> symptom."""
+    answer: str
+
+
+def question(case: Case, chance: random.Random) -> Question | None:
+    """The question on a case.
+
+    Args:
+        case: what was drawn.
+        chance: draws the wrong answers and the order.
+
+    Returns:
+        None for a pair, whose symptoms mix, and where too few other programs show anything else there.
+    """
+    if len(case.mistakes) > 1 or not case.scenario:
+        return None
+    known = reference(case.exercise.name, SEED)
+    right = _symptom(known, case.program, case.scenario)
+    if right is None:
+        return None
+    others: list[str] = []
+    for other in _others(known, case, chance):
+        if _thinkable(other) != _thinkable(right) and other not in others:
+            others.append(other)
+        if len(others) == _CHOICES - 1:
+            break
+    if len(others) < _FEWEST - 1:
+        return None
+    texts = [right, *others]
+    chance.shuffle(texts)
+    choices = dict(zip("abcd", texts, strict=False))
+    answer = next(letter for letter, text in choices.items() if text == right)
+    return Question(case.exercise.driver[case.scenario].title, choices, answer)
+
+
+def _thinkable(symptom: str) -> str:
+    """What can be told of it without running anything: not which of two exceptions it is."""
+    return re.sub(r" \(\w+\)$", "", symptom)
+
+
+def _others(known: Reference, case: Case, chance: random.Random) -> Iterator[str]:
+    """Symptoms of other mistakes in the case's scenario; one program for each way to behave there."""
+    found = {
+        known.behaviour(way, case.scenario): way for way in known.ways if way.mistake not in case.mistakes
+    }
+    mine = {known.behaviour(way, case.scenario) for way in known.ways if way.mistake in case.mistakes}
+    programs = [way for number, way in sorted(found.items()) if number != 0 and number not in mine]
+    for way in chance.sample(programs, min(len(programs), _MOST_PLAYS)):
+        symptom = _symptom(known, known.sources[way.name], case.scenario)
+        if symptom is not None:
+            yield symptom
+
+
+def _symptom(known: Reference, program: str, name: str) -> str | None:
+    scenario, solution = known.exercise.driver[name], known.solution(name)
+    run = known.run(program, name)
+    found = difference(run, solution, scenario.atol)
+    return None if found is None else in_words(describe_first_difference(scenario, found, run, solution))
+
+
+def in_words(first: FirstDifference) -> str:
+    """One Korean sentence. Numbers that nobody can work out in the head, nor which is larger, are only others."""
+    no_error = "예외 없이 끝남"
+    if first.tensor is not None:
+        return first.what
+    if first.what == UPDATES:  # counted by what moved, not by the calls that a learner can see
+        moved = "한 번도 움직이지 않아요" if first.got == "0번" else f"{first.got} 움직여요"
+        return f"매개변수가 바른 코드에서는 {first.expected} 움직이는데, 이 코드에서는 {moved}"
+    if first.expected == no_error:
+        return f"{first.what}에서 예외가 나요 ({first.got.partition(':')[0]})"
+    if first.got == no_error:
+        return f"{first.what}에서 예외({first.expected})가 나야 하는데 그냥 끝나요"
+    return f"{first.what} · {_compared(first)}"
+
+
+def _compared(first: FirstDifference) -> str:
+    expected, got = _number(first.expected), _number(first.got)
+    if expected is None or got is None or (expected.is_integer() and got.is_integer()):
+        return f"바른 코드는 {first.expected}, 이 코드는 {first.got}"
+    if not math.isfinite(got):
+        return "NaN이 나와요" if math.isnan(got) else "무한대가 나와요"
+    if got == 0:
+        return "0이 나와요"
+    return "정답과 다른 수가 나와요"
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

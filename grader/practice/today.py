@@ -1,0 +1,94 @@
+"""What the clinic has for today: mistakes that are due, then new ones, for five minutes a day.
+
+A case is nearly the answer, so cases come only from exercises that have passed; or from one that is asked for by name.
+"""
+
+import random
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import date
+
+from grader.course.course import Course, Exercise
+from grader.learner.progress import Progress
+from grader.practice.case import Case, draw, draw_pair, is_short
+from grader.practice.schedule import Appointment, appointments
+
+MINUTES = 5
+_PER_DAY = 3
+"""New ones and due ones together; more only where more are due."""
+_MOST_DUE = 5
+_PAIRS = 0.25
+"""Of the new cases."""
+
+
+@dataclass(frozen=True)
+class Today:
+    """The list for one day."""
+
+    due: tuple[Appointment, ...]
+    """Those of exercises that can be handed out, the longest overdue first."""
+    fresh: int
+    """How many new cases there are room for."""
+    following: date | None
+    """The next day after today on which something is due."""
+    coming: int
+    """How much is due on that day."""
+    waiting: int
+    """Mistakes that were made in exercises that have not passed yet."""
+
+
+def today(learner: Progress, course: Course, on: date, *, more: bool = False) -> Today:
+    """Today's list.
+
+    Args:
+        learner: whose.
+        course: with its exercises.
+        on: the day.
+        more: as if nothing new had been seen today.
+    """
+    every = appointments(learner.events, course)
+    open_ = {exercise.name for exercise in candidates(learner, course)}
+    mine = [one for one in every if one.exercise in open_]
+    due = [one for one in mine if one.due <= on]
+    later = [one.due for one in mine if one.due > on]
+    seen = 0 if more else sum(one.last == on for one in mine)
+    return Today(
+        tuple(due[:_MOST_DUE]),
+        max(0, _PER_DAY - len(due) - seen) if open_ else 0,
+        min(later, default=None),
+        later.count(min(later, default=on)),
+        sum(one.exercise not in open_ and is_short(course.exercise(one.exercise)) for one in every),
+    )
+
+
+def candidates(learner: Progress, course: Course) -> list[Exercise]:
+    """Exercises from which cases may be drawn."""
+    passed = {name for name, told in learner.history.exercises.items() if told.ever_passed}
+    return [e for e in course.exercises.values() if e.name in passed and is_short(e)]
+
+
+def returning(one: Appointment, course: Course, chance: random.Random) -> Case | None:
+    """A new draw of a mistake that is due."""
+    return draw(course.exercise(one.exercise), [one.mistake], chance)
+
+
+def new_case(
+    among: list[Exercise], met: Collection[tuple[str, str]], chance: random.Random, *, pairs: bool = True
+) -> Case | None:
+    """A case of a mistake that was not met yet, or of any where all were; None where nothing can be drawn.
+
+    Args:
+        among: exercises to draw from.
+        met: exercise and id of the mistakes that have their days already.
+        chance: draws.
+        pairs: whether some have two mistakes at once.
+    """
+    for exercise in chance.sample(among, len(among)):
+        if pairs and chance.random() < _PAIRS and (case := draw_pair(exercise, chance)) is not None:
+            return case
+        ids = [mistake.id for mistake in exercise.mistakes]
+        unmet = [id_ for id_ in ids if (exercise.name, id_) not in met]
+        for id_ in chance.sample(unmet or ids, len(unmet or ids)):
+            if (case := draw(exercise, [id_], chance)) is not None:
+                return case
+    return None

@@ -1,0 +1,249 @@
+"""One case from when it is handed out until it is found: the answers that may be given, what is said, what is kept."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from grader.base.errors import CommandError
+from grader.course.course import Course, Exercise
+from grader.course.feedback import Feedback
+from grader.course.reading import load_course
+from grader.learner.earned import brought
+from grader.learner.event import happened
+from grader.learner.progress import Progress
+from grader.learner.rewards import standing
+from grader.practice.case import Case, is_short
+from grader.practice.real_bugs import RealBug, case_of, load_real_bugs
+from grader.practice.schedule import appointments
+from grader.practice.symptoms import Question, question
+from grader.practice.today import MINUTES, Today, candidates, new_case, returning, today
+
+_ASKED, _AFTER_TRIES, _AT_ONCE = 1, 2, 3
+"""Ratings, as FSRS has them: again, hard, good."""
+_BY_NAME = 3
+"""Cases, where an exercise is asked for by name."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is said to what the learner did."""
+
+    lines: tuple[str, ...]
+    over: bool
+    """Whether the case is closed."""
+
+
+class Visit:
+    """One case and one learner."""
+
+    def __init__(
+        self, case: Case, chance: random.Random, *, bug: RealBug | None = None, met: bool = False
+    ) -> None:
+        """Nothing is kept before the case is closed.
+
+        Args:
+            case: what is handed out.
+            chance: draws the question on it.
+            bug: the real one that it tells again.
+            met: whether it is a mistake that comes back.
+        """
+        self.case, self.bug = case, bug
+        self.question: Question | None = question(case, chance)
+        self._wrong = 0
+        self._met = met
+
+    @property
+    def introduction(self) -> tuple[str, ...]:
+        """What is said before the code is shown."""
+        exercise, bug = self.case.exercise, self.bug
+        if bug is not None:
+            return (f"실제로 있었던 버그 · {bug.where} ({bug.year}년) · {exercise.name}", bug.story)
+        kind = "다시 만난 실수" if self._met else "새 코드"
+        count = "둘" if len(self.case.mistakes) > 1 else "하나"
+        what = "클래스" if self.case.is_class else "함수"
+        return (f"{kind} · {exercise.name} ({exercise.title})", f"이 {what}에는 실수가 {count} 있어요.")
+
+    def mended(self, feedback: Feedback) -> Answer:
+        """The learner changed the code; `feedback` is what the checks say of it."""
+        if feedback.status == "passed":
+            return self._closed(_AFTER_TRIES if self._wrong else _AT_ONCE, "mend", "고쳤어요!")
+        self._wrong += 1
+        return Answer(still_wrong(feedback), over=False)
+
+    def marked(self, line: int, letter: str) -> Answer:
+        """The learner points at a line and chooses a symptom."""
+        if self.question is None:
+            return Answer(("이 코드는 줄을 고르는 문제가 아니에요. 코드를 고쳐 주세요.",), over=False)
+        right_line, right_symptom = line in self.case.lines, letter.strip().lower() == self.question.answer
+        if right_line and right_symptom:
+            return self._closed(_AFTER_TRIES if self._wrong else _AT_ONCE, "mark", "찾았어요!")
+        self._wrong += 1
+        if right_line:
+            return Answer(("줄은 맞았어요. 증상은 다른 것이에요.",), over=False)
+        if right_symptom:
+            return Answer((f"증상은 맞았어요. 그런데 {line}번째 줄 때문은 아니에요.",), over=False)
+        return Answer((f"{line}번째 줄도 아니고, 그 증상도 아니에요.",), over=False)
+
+    def given_up(self) -> Answer:
+        """The learner wants to be told."""
+        at = _ranges(sorted(self.case.lines))
+        return self._closed(_ASKED, "answer", f"볼 곳은 {at} 줄이에요." if at else "이런 실수였어요.")
+
+    def _closed(self, rating: int, how: str, first: str) -> Answer:
+        learner = Progress.load()
+        before = standing(learner.history)
+        detail = {"rating": rating, "how": how} | ({} if self.bug is None else {"real": self.bug.id})
+        name = self.case.exercise.name
+        learner.record([happened("clinic", f"{name}/{m.id}", **detail) for m in self.case.mistakes])
+        lines = [first, *(f"{m.title}. {m.explain}" for m in self.case.mistakes)]
+        if self.bug is not None:
+            lines += [f"실제로는: {self.bug.cost}", self.bug.link]
+        lines += brought(learner, before, first=False).lines
+        ids = {(name, mistake.id) for mistake in self.case.mistakes}
+        due = [a.due for a in appointments(learner.events, load_course()) if (a.exercise, a.mistake) in ids]
+        if due:
+            lines.append(f"{on_day(min(due))}에 다시 나와요.")
+        return Answer((*lines, *learner.take_notices()), over=True)
+
+
+def _ranges(lines: list[int]) -> str:
+    """`5~6번째, 10번째`."""
+    parts: list[list[int]] = []
+    for line in lines:
+        if parts and parts[-1][-1] == line - 1:
+            parts[-1].append(line)
+        else:
+            parts.append([line])
+    return ", ".join(f"{p[0]}번째" if len(p) == 1 else f"{p[0]}~{p[-1]}번째" for p in parts)
+
+
+def still_wrong(feedback: Feedback) -> tuple[str, ...]:
+    """What a wrong try is told: what can be seen from outside, and neither the mistake's name nor its line."""
+    failed = [check.title for check in feedback.checks if not check.passed]
+    first = feedback.diagnosis.first_difference
+    if feedback.error is not None:
+        return (f"아직이에요. 예외가 났어요: {feedback.error}",)
+    if feedback.status != "failed":
+        return (f"아직이에요. {feedback.message}",)
+    lines = [f"아직이에요. 통과하지 못한 항목: {' / '.join(failed)}"]
+    if first is not None:
+        what = first.what if first.tensor is None else f"{first.what} · {first.tensor}"
+        lines.append(
+            f"처음 갈라지는 곳: {first.scenario} · {what} · 내 코드 {first.got} · 정답 {first.expected}"
+        )
+    return tuple(lines)
+
+
+def visits(
+    on: date,
+    chance: random.Random,
+    *,
+    exercise: str | None = None,
+    real: bool = False,
+    more: bool = False,
+) -> Iterator[Visit]:
+    """Today's cases, each drawn when the one before it is done with.
+
+    Args:
+        on: the day.
+        chance: draws.
+        exercise: cases of this one only, whether it has passed or not.
+        real: real bugs instead, those first that were not found yet.
+        more: also where the day's new ones have been seen.
+
+    Raises:
+        CourseError: there is no such exercise, or a course file is broken.
+        CommandError: the exercise has nothing that could be handed out.
+    """
+    course = load_course()
+    if real:
+        return _real(_open_bugs(course, exercise), course, chance)
+    if exercise is not None:
+        return _of_one(course.exercise(exercise), course, chance)
+    return _todays(today(Progress.load(), course, on, more=more), course, chance)
+
+
+def _todays(plan: Today, course: Course, chance: random.Random) -> Iterator[Visit]:
+    for one in plan.due:
+        if (case := returning(one, course, chance)) is not None:
+            yield Visit(case, chance, met=True)
+    for _ in range(plan.fresh):
+        if (case := new_case(candidates(Progress.load(), course), _met(course), chance)) is not None:
+            yield Visit(case, chance)
+
+
+def _met(course: Course) -> set[tuple[str, str]]:
+    return {(one.exercise, one.mistake) for one in appointments(Progress.load().events, course)}
+
+
+def _of_one(exercise: Exercise, course: Course, chance: random.Random) -> Iterator[Visit]:
+    if not is_short(exercise):
+        raise CommandError(
+            f"`{exercise.name}` 코드는 클리닉에서 다루기에는 길어요. 다른 함수를 골라 주세요. "
+            '예: 노트북에서는 `clinic("accumulate")`, 터미널에서는 `grader clinic accumulate`'
+        )
+    drawn = (new_case([exercise], _met(course), chance) for _ in range(_BY_NAME))
+    return (Visit(case, chance) for case in drawn if case is not None)
+
+
+def _open_bugs(course: Course, exercise: str | None) -> list[RealBug]:
+    """Those of exercises that have passed, or of the one that is asked for; what was not found yet comes first."""
+    learner = Progress.load()
+    open_ = [e.name for e in candidates(learner, course)]
+    if exercise is not None:
+        open_ = [course.exercise(exercise).name]
+    bugs = [bug for bug in load_real_bugs() if bug.exercise in open_]
+    if not bugs and exercise is not None:
+        known = ", ".join(dict.fromkeys(bug.exercise for bug in load_real_bugs()))
+        raise CommandError(f"{exercise}에는 실제로 있었던 버그가 아직 없어요. 있는 연습 문제: {known}")
+    if not bugs:
+        raise CommandError(
+            "실제로 있었던 버그는 그 연습 문제를 통과한 다음에 나와요. 먼저 하나를 통과해 보세요: `grader next`"
+        )
+    return sorted(bugs, key=lambda bug: bug.id in learner.history.real_bugs)
+
+
+def _real(bugs: list[RealBug], course: Course, chance: random.Random) -> Iterator[Visit]:
+    return (Visit(case_of(bug, course), chance, bug=bug) for bug in bugs)
+
+
+def opening(on: date) -> str:
+    """One line on what there is today."""
+    plan = today(Progress.load(), load_course(), on)
+    parts = [f"다시 볼 실수 {len(plan.due)}개"] if plan.due else []
+    parts += [f"새 코드 {plan.fresh}개"] if plan.fresh else []
+    return f"오늘의 클리닉: {', '.join(parts)} (약 {MINUTES}분)" if parts else ""
+
+
+def closing(on: date, again: str = "grader clinic", more: str = "grader clinic --more") -> tuple[str, ...]:
+    """What is said at the end: what is left for today, and when the next comes.
+
+    Args:
+        on: today.
+        again: what brings the rest of today's.
+        more: what brings new ones beyond today's.
+    """
+    learner, course = Progress.load(), load_course()
+    plan = today(learner, course, on)
+    lines = []
+    if not candidates(learner, course):
+        lines.append(
+            "클리닉의 코드는 정답과 거의 같아서, 통과한 연습 문제에서만 꺼내요. "
+            "먼저 하나를 통과해 보세요: `grader next`"
+        )
+    elif plan.due or plan.fresh:
+        lines.append(f"오늘 볼 것이 {len(plan.due) + plan.fresh}개 남았어요. 이어서 하려면: {again}")
+    else:
+        lines.append(f"오늘 볼 것은 다 봤어요. 더 하려면: {more}")
+    if plan.following is not None:
+        lines.append(f"다음은 {on_day(plan.following)}에 {plan.coming}개예요.")
+    if plan.waiting:
+        lines.append(f"아직 통과하지 않은 연습 문제의 실수 {plan.waiting}개는 통과한 다음에 나와요.")
+    return tuple(lines)
+
+
+def on_day(day: date) -> str:
+    """`11월 24일`; with the year where it is another one."""
+    text = f"{day.month}월 {day.day}일"
+    return text if day.year == date.today().year else f"{day.year}년 {text}"

@@ -1,0 +1,187 @@
+"""Writes what an instructor opens: pages of the class and of each student, CSV, JSON, Gradescope files."""
+
+import csv
+import io
+import logging
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from grader.base.file_names import file_names, safe_filename
+from grader.base.files import write_whole
+from grader.course.course import Course
+from grader.course.feedback import ClassResult, Diagnosis, Feedback, Mark, Person, SubmissionResult
+from grader.report import plain_text, words
+from grader.report.class_facts import exercises_of
+from grader.report.class_page import class_page
+from grader.report.html import feedback_html, page
+from grader.report.results import dump, write_results
+from grader.report.spreadsheet import cell
+from grader.report.text import feedback_text
+
+
+def write_report(out: Path, result: ClassResult, course: Course, *, when: datetime | None = None) -> None:
+    """Write the whole report of a class into `out`.
+
+    Args:
+        out: folder; made when it is not there, files of earlier runs are overwritten.
+        result: the class.
+        course: gives the order and the titles of lessons and exercises.
+        when: the time shown in `index.html`; now, when not given.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    names = file_names([s.student for s in result.submissions])
+    for submission, name in zip(result.submissions, names, strict=True):
+        write_student(out, submission, course, name=name)
+    write_whole(out / "gradebook.csv", gradebook_csv(result, course).encode("utf-8-sig"))
+    write_whole(out / "index.html", class_page(result, course, names, when or datetime.now()))
+    write_results(out / "results.json", result)  # last: it says that everything else is there
+
+
+def write_student(
+    out: Path, submission: SubmissionResult, course: Course, *, name: str | None = None
+) -> None:
+    """Write one student's feedback page and Gradescope file, so that a killed run keeps them.
+
+    Args:
+        out: the report's folder.
+        submission: the student's result.
+        course: gives the order and the titles of lessons and exercises.
+        name: the student's file name where the class has been named by `file_names`.
+    """
+    name = safe_filename(submission.student) if name is None else name
+    write_whole(out / "feedback" / f"{name}.html", _student_page(submission, course))
+    write_whole(out / "gradescope" / name / "results.json", dump(gradescope(submission)) + "\n")
+
+
+# ---- for other programs -------------------------------------------------------------------------------
+
+
+def gradebook_csv(result: ClassResult, course: Course) -> str:
+    """A line for each student: points in all and for each exercise, then statuses and mistakes.
+
+    Where a roster or a policy says more, that follows: who it is, the mark that counts, and why it does.
+    """
+    exercises = exercises_of(result.submissions, course)
+    file = io.StringIO()
+    # All are quoted: a spreadsheet that parts columns at `;` would find a formula in the name `a;=1+1`.
+    writer = csv.writer(file, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
+    keys = [f"{e.lesson}_{e.name}" for e in exercises]
+    more = len(_MARK_COLUMNS) if result.absent or any(s.person or s.mark for s in result.submissions) else 0
+    writer.writerow(
+        ["학생", "점수", "만점", *keys, *(f"{key}_상태" for key in keys), "실수", *_MARK_COLUMNS[:more]]
+    )
+    for submission in result.submissions:
+        feedbacks = {f.exercise: f for f in submission.feedbacks}
+        own = [feedbacks.get(e.name) for e in exercises]
+        mistakes = "; ".join(f"{f.exercise}: {', '.join(f.mistake_ids)}" for f in own if f and f.mistake_ids)
+        writer.writerow(
+            [
+                cell(submission.student),
+                plain_text.points(submission.score),
+                plain_text.points(submission.max_score),
+                *("" if f is None else plain_text.points(f.score) for f in own),
+                *("" if f is None else words.STATUS_NAMES[f.status] for f in own),
+                cell(mistakes),
+                *_marked(submission.person, submission.mark)[:more],
+            ]
+        )
+    for absent in result.absent:
+        blank = [""] * (2 + 2 * len(keys) + 1)
+        writer.writerow([cell(absent.person.name), *blank, *_marked(absent.person, absent.mark)])
+    return file.getvalue()
+
+
+_MARK_COLUMNS = ("학번", "이름", "분반", "최종 점수", "최종 만점", "최종 점수의 까닭")
+
+
+def _marked(person: Person | None, mark: Mark | None) -> list[str]:
+    who = person or Person()
+    numbers = ["", ""] if mark is None else [plain_text.points(mark.score), plain_text.points(mark.max_score)]
+    why = "" if mark is None else " / ".join(mark.reasons)
+    return [cell(who.id), cell(who.name), cell(who.section), *numbers, cell(why)]
+
+
+def gradescope(submission: SubmissionResult) -> dict[str, Any]:
+    """What a Gradescope autograder writes to `results.json`: a test for each exercise, with its feedback as text.
+
+    It is text because Gradescope's pages keep only some HTML. The score is the mark that counts; the tests say what
+    was measured.
+    """
+    mark = submission.mark
+    lines = list(submission.notes)
+    if mark is not None:
+        final = f"최종 점수: {plain_text.points(mark.score)} / {plain_text.points(mark.max_score)}"
+        lines = [final, *mark.reasons, *lines]
+    return {
+        "score": round(submission.score if mark is None else mark.score, 6),
+        "execution_time": round(sum(f.seconds for f in submission.feedbacks), 3),
+        "output": "\n".join(plain_text.clean(line) for line in lines),
+        "output_format": "text",
+        "visibility": "visible",
+        "tests": [
+            {
+                "number": f"{feedback.lesson}.{number}",
+                "name": f"{plain_text.without_code_marks(feedback.title)} ({feedback.exercise})",
+                "score": round(feedback.score, 6),
+                "max_score": round(feedback.max_score, 6),
+                "status": "passed" if feedback.status == "passed" else "failed",
+                "output": _drawn(feedback_text, feedback),
+                "output_format": "text",
+                "visibility": "visible",
+            }
+            for number, feedback in enumerate(submission.feedbacks, start=1)
+        ],
+    }
+
+
+# ---- for people ---------------------------------------------------------------------------------------
+
+
+def _student_page(submission: SubmissionResult, course: Course) -> str:
+    titles = {lesson.id: lesson.title for lesson in course.lessons}
+    lessons: dict[str, list[tuple[Feedback, str]]] = {}
+    common = _common_notes(submission)
+    told: set[tuple[str, str]] = set()
+    for feedback in submission.told:
+        # One broken file is the same story for each exercise: told once, with a line for each of the others.
+        story = (feedback.status, feedback.message)
+        again = feedback.status in ("missing", "unreadable") and story in told
+        told.add(story)
+        own = replace(feedback, notes=tuple(note for note in feedback.notes if note not in common))
+        card = "" if again else _drawn(feedback_html, own)
+        lessons.setdefault(feedback.lesson, []).append((feedback, card))
+    return page(
+        "student.html.j2",
+        course=course,
+        submission=submission,
+        notes=(*submission.notes, *common),
+        lessons=[(key, titles.get(key, ""), cards) for key, cards in lessons.items()],
+    )
+
+
+def _common_notes(submission: SubmissionResult) -> list[str]:
+    """Notes that would stand in several cards: what a whole file has, `pandas` that is not there."""
+    times = Counter(note for feedback in submission.told for note in dict.fromkeys(feedback.notes))
+    return [note for note, number in times.items() if number > 1]
+
+
+def _drawn(draw: Callable[[Feedback], str], feedback: Feedback) -> str:
+    """Draw the feedback; if this fails, draw it without its diagnosis, so that the class still gets its report."""
+    return _drawn_once(draw, replace(feedback, seconds=0.0))  # the time it took is not drawn
+
+
+@lru_cache(maxsize=500)
+def _drawn_once(draw: Callable[[Feedback], str], feedback: Feedback) -> str:
+    """What passed reads alike for most of a class, and drawing it takes longer than judging it."""
+    try:
+        return draw(feedback)
+    except Exception:
+        logging.getLogger(__name__).exception("drawing the feedback on %s", feedback.exercise)
+        return draw(replace(feedback, diagnosis=Diagnosis(), source_line=None, error=None, notes=()))

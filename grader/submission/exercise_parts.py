@@ -1,0 +1,287 @@
+"""The part of a program that one exercise leans on, and its form: what is left of it without all that does not run.
+
+Parts of one form do the same. A class of a thousand writes the same five lines again and again, with other comments and
+other names for what is computed on the way.
+
+That holds for a part that does the same alone as in its program. Of a program that is not plain (`plain.py`) nothing is
+known, for what it runs while it is loaded may reach everything. In a plain one, an exercise has a part if all that it
+leans on is pure: functions and constants that keep nothing from one call to the next, and look at no names or lines.
+(Who hides such a look well enough gains what a copy of a right program would give.)
+"""
+
+import ast
+import builtins
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from grader.base.package import NOTEBOOK_FUNCTIONS
+from grader.submission.plain_programs import bindings, imported, is_plain
+from grader.submission.statements import Block, arguments_of, fixed_names, parse, without_others
+
+_PURE_PACKAGES = {
+    *("torch", "numpy", "math", "random", "copy", "itertools", "functools", "collections"),
+    *("typing", "contextlib", "statistics"),
+}
+_IMPORTED_FOR_CERTAIN = {
+    *("torch.nn", "torch.optim", "torch.nn.functional", "torch.Tensor", "torch.no_grad", "torch.utils.data"),
+    *("torch.utils.data.DataLoader", "torch.utils.data.TensorDataset", "torch.utils.data.Dataset"),
+    *("torch.optim.Optimizer", "torch.nn.utils.clip_grad_norm_", "typing.Any", "collections.abc.Iterable"),
+    *("dataclasses.dataclass", "itertools.islice", "pathlib.Path"),
+    *(f"grader.{name}" for name in NOTEBOOK_FUNCTIONS),
+    *_PURE_PACKAGES,
+}
+"""An import of anything else may fail, of which the learner is told: such imports belong to the form."""
+_LOOKS = {
+    *("eval", "exec", "compile", "locals", "globals", "vars", "dir"),
+    *("getattr", "setattr", "delattr", "hasattr", "input", "open", "breakpoint", "help"),
+}
+"""Built-in functions that look at names, or at more than they are given."""
+_LEADS_AWAY = {
+    *("builtins", "sys", "os", "inspect", "importlib", "traceback", "linecache", "warnings", "operator"),
+    *("gc", "types", "ctypes", "threading", "jit", "fx"),
+    *("lineno", "tb_lineno", "tb_frame", "push", "ExitStack"),
+}
+"""Attributes that lead to such looks: `torch.sys`. There are others; these are the short ways."""
+_HARMLESS = {"__class__", "__name__"}
+_NEVER_PURE = (ast.ClassDef, ast.AsyncFunctionDef, ast.Await, ast.Match)
+_BUILT_IN = {*dir(builtins)}
+_SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What an exercise needs of a program."""
+
+    form: str
+    """Equal for parts that do the same: without comments, docstrings, layout and the names of local variables."""
+    text: str
+    """A program of its own, each line where it was."""
+
+
+def parts(text: str, exercises: Collection[str]) -> dict[str, Part] | None:
+    """Those of these exercises whose part of the program does the same wherever it stands.
+
+    Args:
+        text: a program.
+        exercises: names.
+
+    Returns:
+        By name; None for a program that is not plain: of what runs in the same process nothing is known then.
+    """
+    try:
+        body = parse(text)
+        if not is_plain(body):
+            return None
+        program = _Program(text, body)
+        found = {name: program.part(name) for name in exercises}
+    except (ValueError, RecursionError, MemoryError):  # it does not parse, or has a number of 5,000 digits
+        return None
+    return {name: part for name, part in found.items() if part is not None}
+
+
+class _Program:
+    """A plain program, whose statements are found by the names that they bind."""
+
+    def __init__(self, text: str, body: Sequence[ast.stmt]) -> None:
+        self._lines, self._body = tuple(text.split("\n")), tuple(body)
+        self._imports: dict[str, tuple[str, int]] = {}
+        """For each name what was imported, and where first."""
+        self._places: dict[str, int] = {}
+        """Where each of the other names is bound."""
+        self._bound_again: set[str] = set()
+        """Names that stand for one thing first and for another later."""
+        for place, statement in enumerate(body):
+            for name, target in imported(statement):
+                if self._imports.setdefault(name, (target, place))[0] != target:
+                    self._bound_again.add(name)
+            for name in bindings(statement):
+                if self._places.setdefault(name, place) != place:
+                    self._bound_again.add(name)
+        self._bound_again |= self._imports.keys() & self._places.keys()
+        self._bound = self._imports.keys() | self._places.keys()
+        self._functions = {s.name for s in body if isinstance(s, ast.FunctionDef)}
+        self._doubtful_imports = sorted({*_doubtful_imports(body)})
+        self._second = parse(text)
+        """Another tree, which forms are made of."""
+        self._needs: dict[int, frozenset[str] | None] = {}
+        self._forms: dict[int, str] = {}
+
+    def part(self, name: str) -> Part | None:
+        """What this name needs; None where that does not do the same alone."""
+        reached, order = {name}, [name]
+        for needed in order:  # grows on the way
+            needs = self._needs_of(needed)
+            if needs is None:
+                return None
+            order += sorted(needs - reached)
+            reached |= needs
+        imports = sorted(f"{n} = {self._imports[n][0]}" for n in order if n in self._imports)
+        places = dict.fromkeys(self._places[n] for n in order if n in self._places)
+        form = [*self._doubtful_imports, *imports, *map(self._form_at, places)]
+        loaded = {p for p, s in enumerate(self._body) if isinstance(s, ast.Import | ast.ImportFrom)}
+        block = Block(self._lines, self._body, frozenset())
+        return Part("\n".join(form), "\n".join(without_others(block, sorted(loaded | places.keys()))))
+
+    def _needs_of(self, name: str) -> frozenset[str] | None:
+        """Names of the top level that this one needs; None where it is not pure."""
+        if name in self._bound_again or name not in self._bound:
+            return None
+        if name in self._imports:
+            return frozenset() if _is_pure_import(self._imports[name][0]) else None
+        place = self._places[name]
+        if place not in self._needs:
+            match self._body[place]:
+                case ast.FunctionDef() as function:
+                    self._needs[place] = self._needs_of_function(function, place)
+                case ast.Assign(value=ast.expr() as value) | ast.AnnAssign(value=ast.expr() as value):
+                    self._needs[place] = self._at_load([value], place) if _is_constant(value) else None
+                case _:
+                    self._needs[place] = None
+        return self._needs[place]
+
+    def _needs_of_function(self, function: ast.FunctionDef, place: int) -> frozenset[str] | None:
+        arguments = function.args
+        own = {argument.arg for argument in arguments_of(arguments)} | _own_variables(function.body)
+        nodes = [*ast.walk(function)]
+        defaults = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
+        if not (
+            all(map(_is_constant, defaults))
+            and all(self._is_pure(node, own) for node in nodes)
+            and self._only_calls(nodes)
+        ):
+            return None
+        header = [*function.decorator_list, arguments, *([function.returns] if function.returns else [])]
+        at_load = self._at_load(header, place)
+        # Also those that mean something else in a function inside: too much rather than too little.
+        named = _names(inner for statement in function.body for inner in ast.walk(statement)) - own
+        if at_load is None or named - self._bound - _BUILT_IN - _assigned(nodes) - {*fixed_names(function)}:
+            return None
+        return at_load | (named & self._bound)
+
+    def _at_load(self, nodes: Iterable[ast.AST], place: int) -> frozenset[str] | None:
+        """Names that are read while the statement at this place is loaded; None where one is not there yet."""
+        named = _names(inner for node in nodes for inner in ast.walk(node))
+        needed = named & self._bound
+        first = {n: self._imports[n][1] if n in self._imports else self._places[n] for n in needed}
+        if named - self._bound - _BUILT_IN or any(at >= place for at in first.values()):
+            return None
+        return frozenset(needed)
+
+    def _is_pure(self, node: ast.AST, own: Collection[str]) -> bool:
+        """Whether a node of a function does the same everywhere, and keeps nothing; `own`: the function's variables."""
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            return all(_is_pure_import(target) for _, target in imported(node))
+        if isinstance(node, ast.Name):
+            return node.id not in _LOOKS and not node.id.startswith("__")
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            root = _root(node)  # `torch.calls = 1` keeps something
+            if isinstance(root, ast.Name) and root.id in self._bound and root.id not in own:
+                return False
+        if isinstance(node, ast.Attribute):
+            return node.attr not in _LEADS_AWAY and (not node.attr.startswith("_") or node.attr in _HARMLESS)
+        return not isinstance(node, _NEVER_PURE)
+
+    def _only_calls(self, nodes: Sequence[ast.AST]) -> bool:
+        """Whether the program's functions are only called there, not handed on or written to: `f.calls`, `g = f`."""
+        called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        return not any(
+            isinstance(node, ast.Name) and node.id in self._functions and id(node) not in called
+            for node in nodes
+        )
+
+    def _form_at(self, place: int) -> str:
+        """What the statement at this place does, as text."""
+        if place not in self._forms:
+            statement = self._second[place]
+            if isinstance(statement, ast.FunctionDef):
+                _Bare(_renamed(statement) - self._bound).visit(statement)
+            self._forms[place] = ast.dump(statement)
+        return self._forms[place]
+
+
+def _doubtful_imports(body: Iterable[ast.stmt]) -> Iterator[str]:
+    for statement in body:
+        for name, target in imported(statement):
+            if target not in _IMPORTED_FOR_CERTAIN:
+                yield f"{name} = {target}"
+        if isinstance(statement, ast.Import):  # `import torch.x` binds `torch`
+            yield from (alias.name for alias in statement.names if alias.name not in _IMPORTED_FOR_CERTAIN)
+
+
+def _is_pure_import(target: str) -> bool:
+    package, *path = target.split(".")
+    return package in _PURE_PACKAGES and _LEADS_AWAY.isdisjoint(path)
+
+
+def _is_constant(value: ast.expr) -> bool:
+    """Whether it is a value that nothing changes: a number, a text, `torch.float32`."""
+    if isinstance(value, ast.UnaryOp):
+        return _is_constant(value.operand)
+    if isinstance(value, ast.Tuple):
+        return all(map(_is_constant, value.elts))
+    if isinstance(value, ast.Attribute):
+        return isinstance(value.value, ast.Name) and value.value.id in _PURE_PACKAGES
+    return isinstance(value, ast.Constant)
+
+
+def _root(node: ast.expr) -> ast.expr:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node
+
+
+def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    return {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
+def _assigned(nodes: Iterable[ast.AST]) -> set[str]:
+    return {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+
+
+def _own_variables(body: Iterable[ast.stmt]) -> set[str]:
+    """Variables of the function itself, which hide what the top level calls so: not those of what is defined in it."""
+    found: list[ast.AST] = []
+    waiting: list[ast.AST] = [*body]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if not isinstance(node, _SCOPES):
+            waiting += ast.iter_child_nodes(node)
+    return _assigned(found)
+
+
+def _renamed(function: ast.FunctionDef) -> set[str]:
+    """Variables whose names say nothing. Those of arguments stay: who calls it may say them."""
+    nodes = [*ast.walk(function)]
+    if any(isinstance(node, ast.ExceptHandler) and node.name for node in nodes):
+        return set()  # the text of an error may say one
+    return _assigned(nodes) - {*fixed_names(function)} - _BUILT_IN
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes out what does not run, and numbers variables in the order in which they appear."""
+
+    def __init__(self, variables: Collection[str]) -> None:
+        self._variables = variables
+        self._numbers: dict[str, str] = {}
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        if node.id in self._variables:
+            node.id = self._numbers.setdefault(node.id, f"#{len(self._numbers)}")  # which is nobody's name
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """What a variable is said to be is not computed in a function."""
+        if node.value is None or not isinstance(node.target, ast.Name):
+            return self.generic_visit(node)
+        return self.generic_visit(ast.Assign([node.target], node.value))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.body = [statement for statement in node.body if not _does_nothing(statement)] or [ast.Pass()]
+        return self.generic_visit(node)
+
+
+def _does_nothing(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Pass) or (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    )

@@ -1,0 +1,156 @@
+"""Goes through a student's folder: which files are read, and why the others are not."""
+
+import os
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from grader.base.decoding import display_name
+from grader.base.files import open_folder_below
+from grader.base.listing import listed, natural
+
+MAX_FILES = 200
+"""Files read for one student: a whole course has a few dozen."""
+MAX_ENTRIES = 20_000
+"""Directory entries looked at for one student."""
+MAX_DEPTH = 20
+"""Folders within folders."""
+
+SUFFIXES = (".py", ".ipynb")
+_SKIPPED = frozenset(("__pycache__", "__MACOSX", "site-packages", "node_modules"))
+LINK_MESSAGE = "폴더 밖으로 나가거나 끊어진 링크라서 따라가지 않았어요. 링크 대신 파일 자체를 내 주세요."
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A file, link or folder that could not be read."""
+
+    name: str
+    message: str
+    """Korean."""
+
+
+@dataclass
+class Found:
+    """What a search through a student's folder came upon."""
+
+    files: list[tuple[str, Path]] = field(default_factory=list)
+    unreadable: list[Unreadable] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+
+    def search(self, top: Path, root: Path | None = None) -> None:
+        """Go through the folders breadth first, so that a limit cuts off what lies deepest.
+
+        No link below `root` is followed (without one: below `top`).
+        """
+        real_root = os.path.realpath(top)
+        left = MAX_ENTRIES
+        queue = deque([(top, "", 0)])
+        while queue:
+            folder, prefix, depth = queue.popleft()
+            try:
+                entries = sorted(
+                    _listed(folder, root or top, left), key=lambda e: natural(display_name(e.name))
+                )
+            except OSError as error:
+                message = f"폴더를 열 수 없어요({error.strerror}). 읽을 권한이 있는지 확인해 주세요."
+                self.unreadable.append(Unreadable(prefix or "./", message))
+                continue
+            left -= len(entries)
+            if depth and any(entry.name == "pyvenv.cfg" for entry in entries):
+                self.others.append(prefix)  # somebody's virtual environment
+                continue
+            for entry in entries:
+                name = prefix + display_name(entry.name)
+                if not self._take(entry, name, real_root):
+                    continue
+                if depth < MAX_DEPTH:
+                    queue.append((entry.path, f"{name}/", depth + 1))
+                else:
+                    self._limit(f"{name}/", f"폴더가 {MAX_DEPTH}겹보다 깊어요.")
+            if left <= 0:
+                self._limit("./", f"파일과 폴더가 {MAX_ENTRIES:,}개 넘게 있어요.")
+                return
+
+    def notes(self) -> Iterable[str]:
+        """Korean lines on what was passed over without being wrong."""
+        if self.links:
+            yield f"링크는 따라가지 않고 원래 파일만 읽었어요: {listed(self.links)}"
+        if self.hidden:
+            yield f"이름이 점(.)으로 시작하는 파일은 읽지 않았어요: {listed(self.hidden)}"
+        if self.others:
+            yield f".py와 .ipynb만 읽어요. 읽지 않은 것: {listed(self.others)}"
+
+    def _take(self, entry: "_Entry", name: str, root: str) -> bool:
+        """Sort an entry into its list; True for a folder to go through."""
+        is_source = entry.name.lower().endswith(SUFFIXES)
+        if is_skipped(entry.name):
+            # "._x.ipynb" is what macOS adds to archives beside "x.ipynb".
+            if is_source and not entry.name.startswith("._"):
+                self.hidden.append(name)
+        elif entry.is_link:
+            if link_target(entry.path, root) is None:
+                self.unreadable.append(Unreadable(name, LINK_MESSAGE))
+            else:
+                self.links.append(name)
+        elif entry.is_folder:
+            return True
+        elif not is_source:
+            self.others.append(name)
+        elif len(self.files) < MAX_FILES:
+            self.files.append((name, entry.path))
+        else:
+            self._limit("./", f".py와 .ipynb 파일이 {MAX_FILES}개 넘게 있어요.")
+        return False
+
+    def _limit(self, name: str, what: str) -> None:
+        limit = Unreadable(name, f"{what} 나머지는 읽지 않았어요. 낼 파일만 남겨 주세요.")
+        if limit not in self.unreadable[-1:]:
+            self.unreadable.append(limit)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One entry of a folder, as it was when the folder was listed."""
+
+    path: Path
+    is_link: bool
+    is_folder: bool
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+
+def _listed(folder: Path, root: Path, most: int) -> list[_Entry]:
+    opened = open_folder_below(root, folder)
+    try:
+        with os.scandir(opened) as listing:
+            return [
+                _Entry(folder / entry.name, entry.is_symlink(), entry.is_dir(follow_symlinks=False))
+                for entry in islice(listing, most)
+            ]
+    finally:
+        os.close(opened)
+
+
+def is_skipped(name: str) -> bool:
+    """Whether a file or folder of this name is passed over: hidden, or nobody's own work."""
+    return name.startswith(".") or name in _SKIPPED
+
+
+def link_target(link: Path, root: str) -> Path | None:
+    """Where a link leads, if this exists inside `root`. Whether something outside exists is not even tested."""
+    try:
+        target = os.path.realpath(link)
+    except (
+        OSError,
+        RecursionError,
+    ):  # of links that lead to links, Python 3.11 follows each within the other
+        return None
+    inside = target == root or target.startswith(root.rstrip(os.sep) + os.sep)
+    return Path(target) if inside and os.path.lexists(target) and not os.path.islink(target) else None

@@ -1,0 +1,253 @@
+"""One handed-in file -> the program that is graded, each of whose lines remembers its cell."""
+
+import ast
+import gc
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from grader.base.decoding import read_text
+from grader.submission.cells import Cell, notebook_cells, percent_cells, without_magics
+from grader.submission.practice_cells import Practice, script_without_practice, without_practice
+from grader.submission.practice_files import practices, tool_of
+from grader.submission.statements import (
+    Block,
+    ParseError,
+    bound_names,
+    defined_names,
+    leant_on,
+    parse,
+    select,
+    without_others,
+)
+
+_DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|^(\w++)[ \t]*+=", re.MULTILINE)
+_WORD = re.compile(r"\w++")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the learner finds a line of the program."""
+
+    cell: int | None
+    """From 1 among the code cells that are not blank, as `[n]` counts them; None in a `.py` file."""
+    line: int
+    """From 1, within the cell or the `.py` file."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The same object for all files in the process that it comes to, too."""
+        return _place, (self.cell, self.line)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A cell, or a whole `.py` file, that Python cannot read; its lines are empty in the program."""
+
+    line: int
+    """Of the program."""
+    message: str
+    """Korean."""
+    text: str
+    """The cell as it was handed in: it tells which exercises are lost."""
+    exercises: tuple[str, ...]
+    """Exercises the cell is tagged for."""
+
+    def defined(self) -> set[str]:
+        """Names that the cell was meant to define."""
+        found = (match[1] or match[2] for match in _DEFINITION.finditer(self.text))
+        return {*self.exercises, *found}
+
+    def mentioned(self) -> set[str]:
+        """Names that stand anywhere in the cell."""
+        return {*self.exercises, *_WORD.findall(self.text)}
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of a submission as the program that is graded. The text always parses."""
+
+    path: Path
+    name: str
+    """Path within the student's folder, for messages; no two of a submission are equal."""
+    text: str
+    """A line for each line of code in the file; what is not kept is blank."""
+    places: tuple[Place, ...]
+    """Place of each line of `text`."""
+    defines: Mapping[str, int]
+    """Functions, classes and variables at top level, with the line in `text` of the last definition."""
+    problems: tuple[Problem, ...]
+    size: int
+    """Characters of code in the file, kept or not."""
+    practice: tuple[Practice, ...] = ()
+    """What stands in drill cells or a drill's file, of which nothing is in `text`."""
+
+    def place(self, line: int) -> Place:
+        """Where the learner finds a line of `text`; a line outside it counts as the nearest one."""
+        if not self.places:
+            return Place(None, 1)
+        return self.places[min(max(line, 1), len(self.places)) - 1]
+
+    def tries_to_define(self, name: str) -> bool:
+        """Whether the file defines `name`, or a broken cell was meant to."""
+        return name in self.defines or name in self._broken_definitions
+
+    def problem_for(self, name: str) -> Problem | None:
+        """The broken cell to blame when `name` is not defined: one meant to define it, else one naming it."""
+        if name in self.defines:
+            return None
+        return self._broken_definitions.get(name) or self._broken_mentions.get(name)
+
+    def complaint(self, name: str) -> str | None:
+        """Korean: why the cell that was meant to define `name` cannot be read; None when it is defined."""
+        problem = self.problem_for(name)
+        if problem is None:
+            return None
+        place = self.place(problem.line)
+        where = f"{place.line}번째 줄" if place.cell is None else f"셀 {place.cell}의 {place.line}번째 줄"
+        return f"{self.name} {where}을 읽을 수 없어요. {problem.message}"
+
+    # Each name with the last such cell: a file can have thousands, and is asked about every exercise.
+
+    @cached_property
+    def _broken_definitions(self) -> dict[str, Problem]:
+        return {name: problem for problem in self.problems for name in problem.defined()}
+
+    @cached_property
+    def _broken_mentions(self) -> dict[str, Problem]:
+        return {name: problem for problem in self.problems for name in problem.mentioned()}
+
+
+def read_source(path: Path, name: str, exercises: Collection[str], root: Path | None = None) -> SourceFile:
+    """Read one `.ipynb` or `.py` file; `name` is what messages call it, and no link below `root` is followed.
+
+    A cell that does not parse becomes a problem, and the other cells are still read. The same holds for a `# %%`
+    cell of a `.py` file. Nothing is executed.
+
+    Raises:
+        ReadError: the file cannot be read, or holds more code than is read (see `grader.submission.cells`).
+    """
+    text = read_text(path, root)
+    with _uncollected():
+        return _read(path, name, text, exercises)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Trees hold no circles, and the collector would go through all of a large one again and again: half the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> SourceFile:
+    is_module = path.suffix.lower() != ".ipynb"
+    cells = percent_cells(text) if is_module else notebook_cells(text)
+    size = sum(len(cell.text) for cell in cells)
+    if is_module:
+        whole, (text, practice) = text, _answers_of_script(name, text, exercises)
+        cells = cells if text == whole else percent_cells(text)
+    else:
+        cells, practice = without_practice(cells, exercises)
+    units = _module(text, cells) if is_module else [_unit(cell) for cell in cells]
+    kept = select([unit.block for unit in units], exercises, is_module=is_module)
+
+    lines: list[str] = []
+    places: list[Place] = []
+    defines: dict[str, int] = {}
+    problems: list[Problem] = []
+    for unit, statements in zip(units, kept, strict=True):
+        cell, before = unit.cell, len(lines)
+        defines |= {name: before + line for name, line in defined_names(unit.block, statements).items()}
+        if unit.error is not None:
+            problems.append(Problem(before + unit.error.line, str(unit.error), cell.text, cell.exercises))
+        lines += without_others(unit.block, statements)
+        places += [_place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
+    text = "".join(f"{line}\n" for line in lines)
+    return SourceFile(path, name, text, tuple(places), defines, tuple(problems), size, practice)
+
+
+def _answers_of_script(name: str, text: str, exercises: Collection[str]) -> tuple[str, tuple[Practice, ...]]:
+    tool = tool_of(name, text, exercises)
+    if tool is None:
+        return script_without_practice(text, exercises)
+    return "\n" * text.count("\n"), practices(text, exercises) if tool == "drill" else ()
+
+
+@lru_cache(maxsize=10_000)
+def _place(cell: int | None, line: int) -> Place:
+    """The same object for all files: a class of thousands has most of its places in common."""
+    return Place(cell, line)
+
+
+def carried_names(cells: Sequence[Cell], exercises: Collection[str]) -> set[str]:
+    """Names that a notebook of these cells brings along when it is graded; `*` stands for unknown ones."""
+    blocks = [_unit(cell).block for cell in cells]
+    kept = select(blocks, exercises, is_module=False)
+    return set().union(*map(bound_names, blocks, kept))
+
+
+def surroundings(cell: Cell, name: str, others: Sequence[Cell], exercises: Collection[str]) -> str:
+    """What the definition of `name` in `cell` leans on in the other cells, as far as grading takes it from there."""
+    blocks = [_unit(other).block for other in others]
+    needed = leant_on([*blocks, _unit(cell).block], (name,))
+    lines: list[str] = []
+    for block, kept in zip(blocks, select(blocks, exercises, is_module=False), strict=True):
+        chosen = [index for index in kept if block.uses[index].bound & {*needed, "*"}]
+        lines += without_others(block, chosen) if chosen else ()
+    return "".join(f"{line}\n" for line in lines)
+
+
+def graded_text(module: str, exercises: Collection[str]) -> str:
+    """What grading runs of a `.py` file's text, each line where it was: no demos."""
+    return _read(Path("module.py"), "module.py", module, exercises).text
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What is parsed as one."""
+
+    cell: Cell
+    block: Block
+    error: ParseError | None = None
+
+
+def _unit(cell: Cell) -> _Unit:
+    lines = tuple(cell.text.split("\n"))
+    try:
+        body = tuple(parse(cell.text))
+    except ParseError as error:
+        return _Unit(cell, Block(lines, (), frozenset()), error)
+    return _Unit(cell, Block(lines, body, frozenset(range(len(body) if cell.exercises else 0))))
+
+
+def _module(text: str, cells: list[Cell]) -> list[_Unit]:
+    """A `.py` file as a whole, or where that does not parse, cell by cell."""
+    for source in (text, without_magics(text)):  # Colab saves `!pip install` lines into the .py
+        unit = _unit(Cell(None, 1, source, ()))
+        if unit.error is None:
+            block = Block(unit.block.lines, unit.block.body, _tagged(unit.block.body, cells))
+            return [_Unit(unit.cell, block)]
+    if len(cells) == 1:
+        return [_unit(cells[0])]
+    return [_unit(cell) for cell in percent_cells(without_magics(text))]
+
+
+def _tagged(body: tuple[ast.stmt, ...], cells: list[Cell]) -> frozenset[int]:
+    """Which statements stand in a tagged `# %%` cell; a `# %%` inside a statement or string begins none."""
+    inside = {line for s in body for line in range(s.lineno + 1, (s.end_lineno or s.lineno) + 1)}
+    real = [cell for cell in cells if cell.first_line not in inside]
+    starts = [cell.first_line for cell in real]
+    return frozenset(
+        index
+        for index, statement in enumerate(body)
+        if real[bisect_right(starts, statement.lineno) - 1].exercises
+    )

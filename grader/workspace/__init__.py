@@ -1,0 +1,1 @@
+"""A learner's folder of lessons: copied, opened in JupyterLab, brought up to date."""

@@ -1,0 +1,110 @@
+"""Brings a new edition of a lesson into a learner's notebook, cell by cell: what they wrote stays.
+
+Three editions are compared by the cells' ids: the learner's, the new one, and the one that the learner's began as, of
+which only a digest of each cell is kept.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grader.course.cell_tags import exercise_of
+from grader.submission.practice_cells import practised
+
+Digests = dict[str, str]
+"""By cell id the SHA-256 of its source."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A notebook with both editions in it, and what became of the cells."""
+
+    notebook: Any
+    kept: int
+    """Cells of the course that the learner had changed, and that are still theirs."""
+    renewed: int
+    """Cells that nobody had changed and that are new now, or were not there before."""
+    behind: tuple[str, ...]
+    """Ids of kept cells of which the course has another text now."""
+
+
+def digests(notebook: Any) -> Digests:
+    """What the cells of an edition were."""
+    return {cell.id: _digest(cell) for cell in notebook.cells if "id" in cell}
+
+
+def can_merge(mine: Any, new: Any) -> bool:
+    """Whether the learner's cells can be told by their ids: some editors drop them, or make them anew."""
+    known = {cell.id for cell in new.cells}
+    exercises = {name for cell in new.cells if (name := exercise_of(cell)) is not None}
+    ids = [
+        cell.get("id")
+        for cell in mine.cells
+        if cell.get("id") in known or cell.cell_type != "code" or not practised(cell.source, exercises)
+    ]  # drills and the clinic bring cells that no edition has
+    return None not in ids and len(set(ids)) == len(ids) and 2 * sum(i in known for i in ids) >= len(ids)
+
+
+def merge(mine: Any, new: Any, began_as: Mapping[str, str] | None) -> Merged:
+    """Put the learner's cells into the new edition.
+
+    Args:
+        mine: the learner's notebook, as nbformat reads it.
+        new: the course's new edition.
+        began_as: `digests` of the edition that the learner's began as. None where that is not known: then every cell of
+            code that differs from the new edition's counts as the learner's.
+    """
+    theirs = {cell.id: cell for cell in mine.cells}
+    cells, kept, renewed, behind = [], 0, 0, []
+    for cell in new.cells:
+        own = theirs.get(cell.id)
+        if own is None:
+            if began_as is None or cell.id not in began_as or exercise_of(cell) is not None:
+                renewed += 1
+                cells.append(cell)
+            continue  # else they took it out
+        if own.source == cell.source:
+            cells.append(_with(cell, own))
+        elif _changed(own, began_as):
+            kept += 1
+            if began_as is None or began_as.get(cell.id) != _digest(cell):
+                behind.append(cell.id)
+            cells.append(_with(cell, own))
+        else:
+            renewed += 1
+            cells.append(cell)
+    notebook = new.copy()
+    notebook.metadata = {**new.metadata, **mine.metadata}
+    notebook.cells = _with_their_own(cells, mine.cells, {cell.id for cell in new.cells}, began_as)
+    return Merged(notebook, kept, renewed, tuple(behind))
+
+
+def _with_their_own(
+    cells: list[Any], mine: Iterable[Any], known: set[str], began_as: Mapping[str, str] | None
+) -> list[Any]:
+    """The cells that the learner added, each behind the one that it stood behind."""
+    before: str | None = None
+    for own in mine:
+        if own.id not in known and ((began_as or {}).get(own.id) != _digest(own)):
+            place = next((n + 1 for n, cell in enumerate(cells) if cell.id == before), 0)
+            cells.insert(place, own)
+        if any(cell.id == own.id for cell in cells):
+            before = own.id
+    return cells
+
+
+def _changed(own: Any, began_as: Mapping[str, str] | None) -> bool:
+    if began_as is None:
+        return bool(own.cell_type == "code")
+    return began_as.get(own.id) != _digest(own)
+
+
+def _with(cell: Any, own: Any) -> Any:
+    """The learner's text and outputs with the new edition's tags."""
+    own.metadata = {**own.metadata, **cell.metadata}
+    return own
+
+
+def _digest(cell: Any) -> str:
+    return hashlib.sha256(cell.source.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,268 @@
+"""`grader start` and `grader reset`: copy lessons from the installed package into a learner's folder.
+
+Grading does not use this module. What a learner wrote stays: only a copy that nobody has changed is overwritten.
+"""
+
+import importlib
+import importlib.util
+import os
+import shlex
+import subprocess
+import sys
+import webbrowser
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from grader.base.files import write_whole
+from grader.course.cell_tags import exercise_of
+from grader.course.course import Course, Exercise, Lesson
+from grader.course.reading import load_course
+from grader.learner.next_section import next_exercise
+from grader.learner.progress import Progress
+from grader.observe.wording import with_particle
+from grader.paths import asset_path, lessons_path
+from grader.workspace import update
+from grader.workspace.folder import Copied, Report, StartError, back_up, digest, free_name, load
+
+
+def prepare(folder: Path, report: Report = print) -> list[Path]:
+    """Copy the lessons, and the templates beside them, into `folder`.
+
+    A lesson that is there and was changed stays. When the course has a newer one, that is put beside it.
+
+    Returns:
+        The learner's notebooks in the course's order.
+
+    Raises:
+        StartError: the folder is a file or cannot be written.
+    """
+    in_the_way = next((path for path in (folder, *folder.parents) if path.is_file()), None)
+    if in_the_way is not None:
+        raise StartError(
+            f"폴더가 아니라 파일이에요: {in_the_way}. 다른 폴더 이름을 적어 주세요: grader start 내폴더"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return _copy_lessons(load_course(), folder, report)
+    except PermissionError as error:
+        raise StartError(
+            f"{error.filename or folder}에 쓸 권한이 없어요. 쓸 수 있는 폴더를 주세요: grader start ~/hanstep"
+        ) from error
+    except FileExistsError as error:
+        raise StartError(
+            f"폴더가 아니라 파일이에요: {error.filename}. 다른 폴더 이름을 적어 주세요: grader start 내폴더"
+        ) from error
+
+
+def open_lab(folder: Path, report: Report = print, *, browser: bool = True) -> None:
+    """Become JupyterLab on `folder`, opened at the first lesson that is not finished.
+
+    Where one serves the folder already, open the lesson there: two would write over each other's notebooks.
+
+    Args:
+        folder: the learner's folder.
+        report: gets a line on what is done.
+        browser: whether to open a browser; without one only the address is printed.
+
+    Raises:
+        StartError: JupyterLab is not installed, or the folder has no lesson.
+    """
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise StartError(f"JupyterLab이 없어요. 설치해 주세요: {sys.executable} -m pip install jupyterlab")
+    course = load_course()
+    running = _address_of_running(folder, _first_page(folder, course))
+    if running is not None:
+        report(f"이 폴더를 연 JupyterLab이 이미 있어요: {running}")
+        if browser:
+            webbrowser.open(running)
+        return
+    command = [*lab_command(folder, course), *([] if browser else ["--no-browser"])]
+    os.environ.setdefault("PYTHONSTARTUP", str(asset_path("jupyterlab", "startup.py")))  # kernels inherit it
+    report("JupyterLab을 열어요. 10초쯤 걸려요. 끝내려면 이 창에서 Ctrl-C를 두 번 누르세요.")
+    if sys.platform == "win32":  # there exec returns to the prompt while the server still runs
+        raise SystemExit(subprocess.call(command))
+    os.execv(command[0], command)
+
+
+def _address_of_running(folder: Path, page: str) -> str | None:
+    from jupyter_server.serverapp import list_running_servers
+
+    with suppress(OSError, ValueError, LookupError):  # what a server that was killed has left
+        for server in list_running_servers():  # of this user
+            if server["root_dir"] == str(folder.resolve()):
+                return f"{server['url'].rstrip('/')}{page}?token={quote(server['token'])}"
+    return None
+
+
+def _first_page(folder: Path, course: Course) -> str:
+    """The path at which JupyterLab shows the first lesson that is not finished.
+
+    Raises:
+        StartError: the folder has no lesson.
+    """
+    there = [lesson for lesson in course.lessons if (folder / lesson.notebook.name).is_file()]
+    if not there:
+        raise StartError(f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {folder}")
+    following = next_exercise(Course(course.title, course.tagline, tuple(there)), Progress.load().passed)
+    lesson = there[0] if following is None else course.lesson(following.lesson)
+    return f"/lab/tree/{quote(lesson.notebook.name)}"
+
+
+def lab_command(folder: Path, course: Course) -> list[str]:
+    """The command that opens JupyterLab on `folder`.
+
+    Raises:
+        StartError: the folder has no lesson.
+    """
+    page = _first_page(folder, course)
+    command = [
+        sys.executable,
+        "-m",
+        "grader.workspace.jupyterlab",  # JupyterLab, with Korean lines in the terminal
+        f"--ServerApp.root_dir={folder.resolve()}",
+        f"--LabApp.default_url={page}",  # also in the address it prints where there is no browser
+        f"--LabApp.app_settings_dir={asset_path('jupyterlab')}",  # Korean menus; a learner's own choice goes first
+        # A style sheet for this server alone. Not `custom/custom.css`: JupyterLab reads that only in a learner's own
+        # configuration folder, and another folder in its place would lose their settings.
+        f"--LabApp.extra_labextensions_path={asset_path('jupyterlab', 'labextensions')}",
+        "--LabApp.news_url=None",  # no question about Jupyter's news before the first lesson
+        "--Application.log_level=WARN",  # its address and what goes wrong, not a line for each kernel
+        "--ServerApp.log_format=%(color)s%(message)s%(end_color)s",  # without the time and the part that speaks
+    ]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append(
+            "--allow-root"
+        )  # containers have no other user; the server listens on localhost, with a token
+    return command
+
+
+def reset(place: Path, name: str, report: Report = print) -> Path:
+    """Put an exercise, or a whole lesson, back to its start; the old notebook stays as a backup copy.
+
+    Args:
+        place: the learner's folder, or one notebook.
+        name: an exercise (`train_step`) or a lesson (`01`).
+        report: gets a Korean line for what was done.
+
+    Returns:
+        The backup.
+
+    Raises:
+        StartError: there is no such notebook, or its cell is gone.
+        CourseError: there is no such exercise or lesson.
+    """
+    course = load_course()
+    exercise = course.exercises.get(name)
+    lesson = course.lesson(exercise.lesson if exercise else _lesson_key(course, name))
+    notebook = _find_notebook(place, lesson)
+    try:
+        fresh = None if exercise is None else _with_fresh_cell(notebook, lesson, exercise)
+        backup = back_up(notebook)
+        write_whole(notebook, lesson.notebook.read_bytes() if fresh is None else fresh)
+    except PermissionError as error:
+        raise StartError(
+            f"{error.filename or notebook}에 쓸 권한이 없어요. 파일과 폴더의 권한을 확인해 주세요."
+        ) from error
+    if exercise is None:
+        copied = Copied(notebook.parent)
+        copied.begins(lesson.notebook)
+        copied.save()
+    progress = Progress.load()
+    for one in [exercise] if exercise else lesson.exercises:
+        progress.forget(one.name)
+    report(f"처음 상태로 되돌렸어요: {exercise.title if exercise else lesson.title} ({notebook})")
+    report(f"쓰던 것은 여기 있어요: {backup}")
+    report("JupyterLab에 열려 있으면 디스크에서 다시 불러오세요 (File → Reload Notebook from Disk).")
+    return backup
+
+
+def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:
+    copied = Copied(folder)
+    notebooks = {lesson.name: lesson.notebook for lesson in course.lessons}
+    templates = {path.name: path for path in sorted(lessons_path().glob("*.py"))}
+    for name, source in {**notebooks, **templates}.items():
+        _copy(source, folder / source.name, name, copied, report)
+    copied.save()
+    return [folder / notebook.name for notebook in notebooks.values()]
+
+
+def _copy(source: Path, target: Path, name: str, copied: Copied, report: Report) -> None:
+    """Copy one file, unless the learner changed it since the last copy."""
+    newest, last = digest(source), copied.last(name)
+    there = digest(target) if target.exists() else None
+    copied.note(name, newest)
+    if there in (None, newest, last):
+        copied.begins(source)
+    if there is None:
+        write_whole(target, source.read_bytes())
+        report(f"복사했어요: {target}")
+    elif there == newest:
+        report(f"이미 있어요: {target}")
+    elif there == last:
+        write_whole(target, source.read_bytes())
+        report(f"새 판으로 바꿨어요 (고친 곳이 없었어요): {target}")
+    elif newest == last:
+        report(f"쓰던 것을 그대로 둬요: {target}")
+    elif source.suffix == ".ipynb" and last is not None:
+        report(f"쓰던 것을 그대로 둬요: {target}")
+        report(f"강의의 새 판이 있어요. 내가 쓴 셀을 지키며 합치려면: {update.command(target.parent)}")
+        copied.note(name, last)  # it is said until it is done
+    else:
+        beside = free_name(target, "새판")
+        write_whole(beside, source.read_bytes())
+        report(f"쓰던 것을 그대로 두고, 강의의 새 판은 옆에 뒀어요: {beside}")
+
+
+def _lesson_key(course: Course, name: str) -> str:
+    known = {key for one in course.lessons for key in (one.id, one.id.lstrip("0"), one.name)}
+    stem = name.removesuffix(".ipynb")
+    if stem in known:
+        return stem
+    asked = with_particle(f"'{name}'", "이라는/라는")
+    raise StartError(
+        f"{asked} 연습 문제도 레슨도 없어요. "
+        f"연습 문제: {', '.join(course.exercises)} / "
+        f"레슨: {', '.join(one.id for one in course.lessons)}"
+    )
+
+
+def _find_notebook(place: Path, lesson: Lesson) -> Path:
+    if place.is_file():
+        if place.suffix != ".ipynb":
+            raise StartError(f"노트북(.ipynb)만 되돌릴 수 있어요: {place}")
+        return place
+    for folder in (place, place / "hanstep"):
+        if (folder / lesson.notebook.name).is_file():
+            return folder / lesson.notebook.name
+    raise StartError(
+        f"{place}에 {lesson.notebook.name}이 없어요. 레슨이 있는 폴더를 알려 주세요: --folder 폴더 "
+        "(없으면 grader start가 만들어요)"
+    )
+
+
+def _with_fresh_cell(notebook: Path, lesson: Lesson, exercise: Exercise) -> bytes:
+    """The learner's notebook with the exercise's cell as it was at the start."""
+    nbformat: Any = importlib.import_module("nbformat")  # Any: it is only partly typed
+    try:
+        document = load(notebook)
+    except StartError as error:
+        raise StartError(f"{error} {_whole_lesson(lesson, notebook)}") from error
+    cells, starters = _cells(document, exercise), _cells(load(lesson.notebook), exercise)
+    if not cells or not starters:
+        raise StartError(f"{notebook}에 {exercise.name} 연습 셀이 없어요. {_whole_lesson(lesson, notebook)}")
+    for cell in cells:
+        cell.source = starters[0].source
+        cell.outputs, cell.execution_count = [], None
+    return f"{nbformat.writes(document)}\n".encode()
+
+
+def _whole_lesson(lesson: Lesson, notebook: Path) -> str:
+    command = f"grader reset {lesson.id} --folder {shlex.quote(str(notebook))}"
+    return f"레슨 전체를 되돌리려면 (쓰던 것은 백업으로 남아요): {command}"
+
+
+def _cells(document: Any, exercise: Exercise) -> Sequence[Any]:
+    return [c for c in document.cells if exercise_of(c) == exercise.name and c.cell_type == "code"]

@@ -1,0 +1,94 @@
+"""`grader update`: brings the course's new editions into a learner's notebooks; every cell that they changed stays."""
+
+import importlib
+import shlex
+from pathlib import Path
+from typing import Any
+
+from grader.base.errors import HanstepError
+from grader.base.files import write_whole
+from grader.course.cell_tags import exercise_of
+from grader.course.course import Lesson
+from grader.course.reading import load_course
+from grader.workspace.folder import Copied, Report, StartError, back_up, digest, free_name, load
+from grader.workspace.merge_notebooks import Merged, can_merge, merge
+
+_MOST_NAMED = 5
+
+
+def command(folder: Path) -> str:
+    """What to type for it."""
+    return f"grader update {shlex.quote(str(folder))}"
+
+
+def update(folder: Path, report: Report = print) -> None:
+    """Merge each lesson that is in `folder`; those that are not are left to `grader start`.
+
+    Raises:
+        StartError: there is no lesson in it.
+    """
+    lessons = [lesson for lesson in load_course().lessons if (folder / lesson.notebook.name).is_file()]
+    if not lessons:
+        raise StartError(
+            f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {shlex.quote(str(folder))}"
+        )
+    copied = Copied(folder)
+    for lesson in lessons:
+        try:
+            _update_one(folder / lesson.notebook.name, lesson, copied, report)
+        except HanstepError as error:  # one broken notebook keeps no other from its new edition
+            report(str(error))
+    copied.save()
+
+
+def _update_one(mine: Path, lesson: Lesson, copied: Copied, report: Report) -> None:
+    newest, there = digest(lesson.notebook), digest(mine)
+    if there == newest or copied.last(lesson.name) == newest:
+        report(f"새 판 그대로예요: {mine.name}")
+    elif there == copied.last(lesson.name):
+        write_whole(mine, lesson.notebook.read_bytes())
+        report(f"새 판으로 바꿨어요 (고친 곳이 없었어요): {mine.name}")
+    else:
+        _merge_one(mine, lesson, newest, copied, report)
+        return
+    copied.note(lesson.name, newest)
+    copied.begins(lesson.notebook)
+
+
+def _merge_one(mine: Path, lesson: Lesson, newest: str, copied: Copied, report: Report) -> None:
+    own, new = load(mine), load(lesson.notebook)
+    copied.note(lesson.name, newest)
+    if not can_merge(own, new):
+        beside = free_name(mine, "새판")
+        write_whole(beside, lesson.notebook.read_bytes())
+        report(
+            f"셀의 번호(id)가 없거나 바뀐 노트북이라 합칠 수 없어요: {mine.name}. "
+            f"쓰던 것은 그대로 두고, 강의의 새 판은 옆에 뒀어요: {beside.name}"
+        )
+        return
+    nbformat: Any = importlib.import_module("nbformat")  # Any: it is only partly typed
+    titles = {cell.id: _title(cell) for cell in new.cells}
+    merged = merge(own, new, copied.began_as(mine.name))
+    backup = back_up(mine)
+    write_whole(mine, f"{nbformat.writes(merged.notebook)}\n".encode())
+    copied.begins(lesson.notebook)
+    report(f"합쳤어요: {mine.name}. 새로 온 셀 {merged.renewed}개, 그대로 둔 내 셀 {merged.kept}개.")
+    _tell_behind(merged, titles, report)
+    report(f"합치기 전의 노트북은 여기 있어요: {backup}")
+    report("JupyterLab에 열려 있으면 디스크에서 다시 불러오세요 (File → Reload Notebook from Disk).")
+
+
+def _tell_behind(merged: Merged, titles: dict[str, str], report: Report) -> None:
+    if merged.behind:
+        named = [titles[i] for i in merged.behind][:_MOST_NAMED]
+        more = len(merged.behind) - len(named)
+        rest = f" 그 밖에 {more}개" if more else ""
+        report(f"강의의 글이 달라졌지만 내가 고친 셀이라 그대로 둔 것: {', '.join(named)}{rest}")
+
+
+def _title(cell: Any) -> str:
+    """An exercise's name, or the beginning of the cell's first line."""
+    if (exercise := exercise_of(cell)) is not None:
+        return exercise
+    first = next(iter(cell.source.strip().splitlines()), cell.id)
+    return f"「{first[:30]}」"

@@ -1,0 +1,217 @@
+"""The search for a repair of a learner's own program: what it tries, what it finds, and that it keeps its budget."""
+
+import ast
+from dataclasses import dataclass, replace
+
+import pytest
+
+from grader.course.course import Exercise
+from grader.course.feedback import Diagnosis, Feedback, Named
+from grader.judging.assess import Origin
+from grader.judging.edits import exercise_source
+from grader.judging.reference import reference
+from grader.judging.repair.add_repair import with_repair
+from grader.judging.repair.edit_candidates import PHRASES
+from grader.judging.repair.search import Repair, search
+from grader.judging.repair.small_edits import SmallEdit, small_edits
+from grader.observe.play import play, play_scenario
+from grader.observe.program import load_program
+from grader.observe.trace import Run
+from grader.report import words
+from grader.submission.submission import read_submission
+from tests.judging.examined import COURSE, quickly
+from tests.places import TESTS
+
+SEED = 1
+
+
+class InProcess:
+    """Plays variants here: those below all come to an end."""
+
+    def __init__(self, exercise: str) -> None:
+        self.driver = COURSE.exercise(exercise).driver
+        self.plays = 0
+
+    def run(self, text: str, scenario: str) -> Run | None:
+        self.plays += 1
+        program = load_program(text, name="variant")
+        try:
+            if self.driver.name not in program.names:
+                return None
+            return play_scenario(self.driver[scenario], program, seed=SEED)
+        finally:
+            program.unload()
+
+
+def style(exercise: str, name: str) -> str:
+    path = TESTS / "accepted" / exercise / f"{name}.py"
+    source = read_submission(path, tuple(COURSE.exercises)).source_for(exercise)
+    assert source is not None
+    return source.text
+
+
+def repaired(exercise: str, text: str, budget: int = 200) -> tuple[Repair | None, InProcess]:
+    its = reference(exercise, SEED)
+    program = load_program(text, name="wrong")
+    try:
+        runs = play(its.exercise.driver, program, seed=SEED).runs
+    finally:
+        program.unload()
+    runner = InProcess(exercise)
+    return search(its.exercise, text, runs, its.solution, runner, budget=budget), runner
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A right program with texts replaced, and what a tutor would point at."""
+
+    exercise: str
+    style: str
+    edits: tuple[tuple[str, str], ...]
+    near: str
+    """The line to be pointed at, or one beside it, has this text in the wrong program."""
+
+
+WRONG = [
+    Wrong("train_step", "grad_none_loop", (("loss.backward()", "loss.backward"),), "loss.backward"),
+    Wrong("accumulate", "index_loop_with_flush", ((" / window", ""),), "loss ="),
+    Wrong("accumulate", "index_loop_with_flush", ((" / window", " / accum_steps"),), "loss ="),
+    Wrong("accumulate", "index_loop_with_flush", ((" or i + 1 == n", ""),), "if (i + 1) % accum_steps"),
+    Wrong("accumulate", "index_loop_with_flush", (("(i + 1) % accum", "i % accum"),), "if i % accum_steps"),
+    Wrong("accumulate", "index_loop_with_flush", (("            opt.zero_grad()\n", ""),), "opt.step()"),
+    Wrong("accumulate", "index_loop_with_flush", (("            opt.step()\n", ""),), "opt.zero_grad()"),
+    Wrong(
+        "accumulate",
+        "index_loop_with_flush",
+        (("clip_grad_norm_(", "clip_grad_value_("),),
+        "clip_grad_value_(",
+    ),
+    Wrong("evaluate", "list_of_modes", (("argmax(1)", "argmax(0)"),), "argmax(0)"),
+    Wrong("lr_at", "boundary_included", ((">=", ">"),), ">"),
+]
+
+
+@pytest.mark.parametrize(
+    "wrong", [pytest.param(w, id=f"{w.exercise}-{w.edits[0][1].strip()}") for w in WRONG]
+)
+def test_a_single_mistake_is_repaired_at_its_place(wrong: Wrong) -> None:
+    """In styles that are not the solution's."""
+    text = style(wrong.exercise, wrong.style)
+    for old, new in wrong.edits:
+        if old not in text:
+            pytest.skip(f"the style has no {old!r}")
+        text = text.replace(old, new, 1)
+    repair, runner = repaired(wrong.exercise, text)
+    assert repair is not None
+    assert repair.whole
+    assert repair.plays == runner.plays <= 200
+    around = text.split("\n")[max(0, repair.edits[0].line - 2) : repair.edits[0].line + 1]
+    assert any(wrong.near in line for line in around), repair.edits[0]
+
+
+def test_several_mistakes_are_repaired_one_after_the_other() -> None:
+    """Each edit with the line of the program as the learner wrote it."""
+    text = "import torch\n" + exercise_source(COURSE.exercise("accumulate"))
+    text = text.replace("    if accum_steps < 1:\n", "    if accum_steps < 0:\n").replace(
+        "        opt.zero_grad()\n", ""
+    )
+    repair, _ = repaired("accumulate", text, budget=400)
+    assert repair is not None
+    assert repair.whole
+    assert len(repair.edits) == 2
+    lines = text.split("\n")
+    said = [lines[max(0, edit.line - 2) : edit.line + 1] for edit in repair.edits]
+    assert any("accum_steps < 0" in line for around in said for line in around)
+    assert any("opt.step()" in line for around in said for line in around)
+
+
+def test_half_of_what_went_wrong_is_mended_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`int()` cuts off, and nothing keeps the warm-up at one step at least: few plays are enough for the first."""
+    few = 14
+    monkeypatch.setattr("grader.judging.repair.add_repair._QUICK_PLAYS", few)
+    text = style("plan_steps", "integer_arithmetic")
+    right, wrong = "max(int(total * warmup_ratio + 0.5), 1)", "int(total * warmup_ratio)"
+    assert right in text
+    text = text.replace(right, wrong)
+    found, runner = repaired("plan_steps", text, budget=few)
+    assert found is not None
+    assert not found.whole
+    line = text[: text.index(wrong)].count("\n") + 1
+    assert [edit.line for edit in found.edits] == [line]
+    assert len(found.mended) >= len(found.left) > 0
+    its = reference("plan_steps", SEED)
+    runs = play(its.exercise.driver, load_program(text, name="wrong"), seed=SEED).runs
+    origin = Origin(None, text, 1)
+    silent = Feedback("03", "plan_steps", "", "failed", (), "")
+    told = with_repair(silent, its.exercise, runs, its, origin, runner)
+    assert [step.line for step in told.diagnosis.repair] == [told.line] == [line]
+    titles = told.diagnosis.repair_leaves
+    assert titles == tuple(its.exercise.driver[name].title for name in found.left)
+    assert words.repair_leaves(told).startswith(f"여기를 고쳐도 ‘{titles[0]}’에서는 아직 달라요.")
+    named = replace(silent, diagnosis=Diagnosis(mistakes=(Named(("a",), ("가",), "", ""),)))
+    assert with_repair(named, its.exercise, runs, its, origin, runner) == named
+
+
+def test_the_search_is_the_same_each_time_and_keeps_its_budget() -> None:
+    """It counts plays, not seconds."""
+    text = style("accumulate", "index_loop_with_flush").replace(" or i + 1 == n", "")
+    first, _ = repaired("accumulate", text)
+    second, _ = repaired("accumulate", text)
+    assert first == second
+    for budget in (0, 1, 7):
+        _, runner = repaired("accumulate", text, budget=budget)
+        assert runner.plays <= budget
+
+
+def edits_of(exercise: str, text: str) -> list[SmallEdit]:
+    return list(small_edits(text, exercise, exercise_source(COURSE.exercise(exercise))))
+
+
+@pytest.mark.parametrize("exercise", quickly("train_step", "fit", "SAM"))
+def test_every_edit_is_a_program_and_stands_once(exercise: Exercise) -> None:
+    """In every style; what stands outside the definition stays as it is."""
+    name = exercise.name
+    for path in sorted((TESTS / "accepted" / name).glob("*.py"))[:2]:
+        text = f"# 앞\n{style(name, path.stem)}\n# 뒤"
+        found = edits_of(name, text)
+        texts = [edit.text for edit in found]
+        assert len(set(texts)) == len(texts)
+        assert text not in texts
+        for edit in found:
+            ast.parse(edit.text)
+            assert edit.text.startswith("# 앞\n")
+            assert edit.text.endswith("\n# 뒤")
+            assert 1 <= edit.line <= text.count("\n") + 1
+            assert edit.phrase == PHRASES[edit.kind]
+            assert edit.old or edit.new
+
+
+def test_the_learners_text_stays() -> None:
+    """Comments, Korean ones before the place too, and their own spacing."""
+    text = "def zero_gradients(params):\n    # 하나씩\n    for 값 in params:  # 모두\n        값.grad=0*값 # 여기\n"
+    for edit in edits_of("zero_gradients", text):
+        kept = [line for line in text.split("\n") if line in edit.text.split("\n")]
+        assert len(kept) >= 2, edit
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x = 1\n", "def train_step(:\n", "train_step = None\n", "def train_step(): pass\n"]
+)
+def test_what_cannot_be_edited_has_no_edits(text: str) -> None:
+    """Nor does it fail."""
+    edits = edits_of("train_step", text)
+    assert all("def train_step" in edit.text for edit in edits)
+
+
+def test_names_that_leave_something_open_go_where_one_small_edit_mends_everything() -> None:
+    text = style("plan_steps", "integer_arithmetic").replace("warmup_ratio > 0.2", "warmup_ratio >= 0.2")
+    its = reference("plan_steps", SEED)
+    runs = play(its.exercise.driver, load_program(text, name="wrong"), seed=SEED).runs
+    false = Diagnosis(mistakes=(Named(("a",), ("가",), "", ""),), unexplained=("비율의 끝",))
+    named = Feedback("03", "plan_steps", "", "failed", (), "가", diagnosis=false)
+    told = with_repair(named, its.exercise, runs, its, Origin(None, text, 1), InProcess("plan_steps"))
+    assert not told.diagnosis.mistakes
+    assert not told.diagnosis.unexplained
+    assert told.message != "가"
+    assert told.line == told.diagnosis.repair[0].line == 2
+    assert words.rest(told) == ""

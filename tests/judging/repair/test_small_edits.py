@@ -1,0 +1,139 @@
+"""Which small edits are tried, and which of them early: kinds of slips that no list of mistakes has."""
+
+from grader.judging.repair.imports_and_helpers import imports_of
+from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
+
+EARLY = 40
+"""Edits within the smallest budgets of plays."""
+
+
+def tried(source: str, solution: str, **more: Focus | dict[str, str]) -> list[SmallEdit]:
+    focus, imports = more.get("focus"), more.get("imports")
+    assert focus is None or isinstance(focus, Focus)
+    assert imports is None or isinstance(imports, dict)
+    return list(small_edits(source, "f", solution, focus, imports))
+
+
+def position(edits: list[SmallEdit], line: str) -> int:
+    """Of the first edit after which the program has the line."""
+    return next(n for n, edit in enumerate(edits) if line in [x.strip() for x in edit.text.split("\n")])
+
+
+MEAN = """def f(model, loader):
+    total = 0.0
+    count = 0
+    for xb in loader:
+        total += model(xb)
+        count += len(xb)
+    return total / count
+"""
+
+
+def test_a_helper_that_is_called_is_edited_and_another_function_is_not() -> None:
+    source = """def unused(loader):
+    return len(loader) > 1
+
+def mean(model, loader):
+    total, count = 0.0, 0
+    for xb in loader:
+        total += model(xb)
+        count = len(xb)
+    return total / count
+
+def f(model, loader):
+    return mean(model, loader)
+"""
+    edits = tried(source, MEAN)
+    assert position(edits, "count += len(xb)") < EARLY
+    assert all("return len(loader) > 1" in edit.text for edit in edits)
+
+
+def test_an_import_comes_along_with_what_needs_it() -> None:
+    solution = "def f(values):\n    return sqrt(sum(values))\n"
+    imports = imports_of("import os.path\nimport numpy as np\nfrom math import sqrt\n" + solution)
+    assert imports == {"np": "import numpy as np", "sqrt": "from math import sqrt"}
+    edits = tried("def f(values):\n    return sum(values)\n", solution, imports=imports)
+    edit = edits[position(edits, "return sqrt(sum(values))")]
+    assert edit.text.endswith("from math import sqrt")
+    assert edit.new == ("from math import sqrt", "    return sqrt(sum(values))")
+    there = tried(
+        "from math import sqrt\ndef f(values):\n    return sum(values)\n", solution, imports=imports
+    )
+    assert all(edit.text.count("from math import sqrt") == 1 for edit in there)
+
+
+WINDOWS = """def f(update, batches, size):
+    for start in range(0, len(batches), size):
+        update(batches[start : start + size])
+"""
+
+
+def test_a_window_that_is_never_emptied() -> None:
+    source = """def f(update, batches, size):
+    window = []
+    for batch in batches:
+        window.append(batch)
+        if len(window) == size:
+            update(window)
+    if window:
+        update(window)
+"""
+    edits = tried(source, WINDOWS)
+    reset = [e for e in edits if e.new == ("            window = []",)]
+    assert any(edit.line == 6 and "뒤에" in edit.where for edit in reset)
+
+
+def test_a_slice_whose_end_forgets_its_start() -> None:
+    edits = tried(WINDOWS.replace("start : start + size", "start:size"), WINDOWS)
+    assert position(edits, "update(batches[start:start + size])") < EARLY
+
+
+def test_a_name_that_shares_a_word_with_another() -> None:
+    solution = "def f(low_lr, high_lr, share):\n    return low_lr + (high_lr - low_lr) * share\n"
+    edits = tried(solution.replace("(high_lr - low_lr)", "(low_lr - low_lr)"), solution)
+    assert position(edits, "return low_lr + (high_lr - low_lr) * share") < EARLY
+
+
+def test_where_a_variable_gets_its_value_is_the_place() -> None:
+    source = MEAN.replace("    count = 0\n", "    count = 0\n    n = len(loader[0])\n")
+    source = source.replace("return total / count", "return total / n")
+    edits = tried(source, MEAN.replace("return total / count", "return total / len(loader)"))
+    assert edits[position(edits, "n = len(loader)")].line == 4
+
+
+def test_one_line_is_not_tried_everywhere_before_anything_else() -> None:
+    solution = MEAN.replace("    return", "    model.train()\n    return")
+    kinds = [edit.kind for edit in tried(MEAN, solution)[:EARLY]]
+    assert len(set(kinds)) > 3
+
+
+def test_a_piece_of_one_method_is_not_put_into_another() -> None:
+    solution = """class f:
+    def save(self):
+        self.count = 0
+        self.kept = self.value.clone()
+        return self.kept
+
+    def load(self):
+        return self.value
+"""
+    source = solution.replace("        self.kept = self.value.clone()\n", "")
+    inserted = [e for e in tried(source, solution) if e.new == ("        self.kept = self.value.clone()",)]
+    assert inserted
+    assert all(edit.line < 5 for edit in inserted)
+
+
+def test_rounds_that_are_missing_are_looked_for_in_conditions() -> None:
+    source = """def f(update, batches, size):
+    window = []
+    for batch in batches:
+        window.append(batch)
+        if len(window) == size:
+            update(window)
+            window = []
+    if len(window) > 1:
+        update(window)
+"""
+    line = "if len(window) >= 1:"
+    missing = Focus(missing=frozenset({"forward", "step"}))
+    assert position(tried(source, WINDOWS, focus=missing), line) < position(tried(source, WINDOWS), line)

@@ -1,0 +1,248 @@
+"""The line of the learner's own code that a mistake is about."""
+
+import os
+import subprocess
+import sys
+
+from grader.judging.locate import Place, is_line_of, place_of
+
+SOLUTION = '''def f(model, opt, x):
+    """Text."""
+    opt.zero_grad()
+    loss = model(x)
+    loss.backward()
+    opt.step()
+    return loss.item()
+'''
+
+LEARNER = """import torch
+
+def f(model, opt, x):
+    out = model(x)
+    out.backward()
+    opt.step()
+    result = out
+    return result
+"""
+
+
+def without(line: str) -> str:
+    return SOLUTION.replace(line, "")
+
+
+def test_what_is_missing_belongs_before_the_line_that_follows_it() -> None:
+    assert place_of(SOLUTION, without("    opt.zero_grad()\n"), LEARNER, "f") == Place(4, before=True)
+
+
+def test_a_wrong_return_is_a_return() -> None:
+    assert place_of(SOLUTION, SOLUTION.replace("loss.item()", "loss"), LEARNER, "f") == Place(8)
+
+
+def test_a_line_too_many_is_the_line_like_it() -> None:
+    wrong = SOLUTION.replace("    opt.step()\n", "    opt.step()\n    opt.step()\n")
+    assert place_of(SOLUTION, wrong, LEARNER, "f") == Place(6)
+
+
+def test_other_functions_and_broken_programs_have_no_place() -> None:
+    assert place_of(SOLUTION, without("    opt.zero_grad()\n"), LEARNER, "g") is None
+    assert place_of(SOLUTION, without("    opt.zero_grad()\n"), "def f(:", "f") is None
+
+
+LOOP = """def f(model, opt, batches):
+    total, count = 0.0, 0
+    for xb, yb in batches:
+        loss = model(xb, yb)
+        total += loss.item() * len(xb)
+        count += len(xb)
+    state = {"total": total, "count": count}
+    return state
+"""
+
+LOOP_IN_OTHER_NAMES = """def f(model, opt, batches):
+    s = 0
+    n = 0
+    for a, b in batches:
+        out = model(a, b)
+        n += len(a)
+        s += out * len(a)
+    kept = {
+        "total": s,
+        "count": n + 1,
+    }
+    return kept
+"""
+
+
+def test_a_line_is_found_under_other_names() -> None:
+    wrong = LOOP.replace("loss.item() * len(xb)", "loss * len(xb)")
+    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f") == Place(7)
+
+
+def test_of_a_long_statement_it_is_the_line_with_the_change() -> None:
+    wrong = LOOP.replace('"count": count}', '"count": count + 1}')
+    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f") == Place(10)
+
+
+def test_the_course_may_say_where_to_look() -> None:
+    wrong = LOOP.replace("    for xb, yb in batches:\n", "    for xb, yb in list(batches)[1:]:\n")
+    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", near="return state") == Place(12)
+
+
+def test_the_course_may_insist_on_where_to_look() -> None:
+    wrong = LOOP.replace("    for xb, yb in batches:\n", "    n = 0\n    for xb, yb in batches[1:]:\n")
+    where = {"near": "return state"}
+    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", **where) == Place(3)
+    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", **where, only_near=True) == Place(12)
+
+
+AVERAGE = """def f(losses, sizes):
+    total = 0.0
+    count = 0
+    for loss, size in zip(losses, sizes):
+        total += loss * size
+        count += size
+    return total / count
+"""
+
+
+def test_what_the_solution_computes_in_its_return_is_where_the_learner_computes_it() -> None:
+    wrong = AVERAGE.replace("loss * size", "loss").replace("count += size", "count += 1")
+    learner = """def f(losses, sizes):
+    average = sum(losses)
+    average /= len(losses)
+    print(average)
+    return average
+"""
+    assert place_of(AVERAGE, wrong, learner, "f", at="return") == Place(3)
+
+
+TWO_WAYS = """class C:
+    def up(self, clear):
+        for p in self.ps:
+            p.add_(p.grad)
+        if clear:
+            self.zero()
+
+    def down(self, clear):
+        for p in self.ps:
+            p.sub_(p.grad)
+        if clear:
+            self.zero()
+"""
+
+
+def test_the_last_lines_of_a_method_are_missing_in_it_and_not_before_the_next() -> None:
+    wrong = TWO_WAYS.replace("        if clear:\n            self.zero()\n\n", "\n")
+    assert place_of(TWO_WAYS, wrong, wrong, "C") == Place(4)
+    assert place_of(TWO_WAYS, wrong, wrong, "C", near="if clear:") == Place(4)
+
+
+def test_a_line_that_plays_another_part_is_left_to_it() -> None:
+    solution = """def f(p, scaled):
+    norm = p.abs() * p.grad if scaled else p.grad
+    step = p.square() * p.grad if scaled else p.grad
+    return norm, step
+"""
+    learner = """def f(p, scaled):
+    length = p.grad.abs() * p.abs() if scaled else p.grad
+    move = p.grad
+    return length, move
+"""
+    wrong = solution.replace("step = p.square() * p.grad if scaled else p.grad", "step = p.grad")
+    assert place_of(solution, wrong, learner, "f") == Place(3)
+
+
+CHECKED = """class C:
+    def start(self, rho):
+        if rho < 0:
+            raise ValueError(rho)
+        self.rho = rho
+
+    def step(self):
+        return self.rho
+"""
+
+
+def test_a_missing_check_belongs_to_its_own_method() -> None:
+    wrong = CHECKED.replace("        if rho < 0:\n            raise ValueError(rho)\n", "")
+    learner = wrong.replace("return self.rho", "raise NotImplementedError")
+    assert place_of(CHECKED, wrong, learner, "C") == Place(3, before=True)
+
+
+def test_a_line_to_look_at_stands_in_the_solution() -> None:
+    assert is_line_of(LOOP, "for xb, yb in batches:")
+    assert is_line_of(LOOP, "return state")
+    assert not is_line_of(LOOP, "return total")
+    assert not is_line_of(LOOP, "return (")
+
+
+def test_a_wrong_value_without_a_line_like_it_is_where_it_is_returned() -> None:
+    learner = """def f(model, opt, x):
+    opt.zero_grad()
+    both = model(x), 0
+    both[0].backward()
+    opt.step()
+    return both[0]
+"""
+    assert place_of(SOLUTION, SOLUTION.replace("loss.item()", "loss"), learner, "f", at="return") == Place(6)
+
+
+def test_a_mistake_in_a_helper_is_there_and_not_where_it_is_called() -> None:
+    learner = """def one_step(net, loss):
+    loss.detach().backward()
+    return loss
+
+def f(model, opt, x):
+    def update():
+        opt.zero_grad()
+        loss = model(x).sum()
+        kept = one_step(model, loss)
+        opt.step()
+        return kept
+
+    return update().item()
+"""
+    solution = """def f(model, opt, x):
+    opt.zero_grad()
+    loss = model(x).sum()
+    loss.backward()
+    opt.step()
+    return loss.item()
+"""
+    detached = solution.replace("loss.backward()", "loss.detach().backward()")
+    assert place_of(solution, detached, learner, "f") == Place(2)
+
+
+def test_helpers_that_call_each_other_come_to_an_end() -> None:
+    learner = """def a(x):
+    return b(x)
+
+def b(x):
+    return a(x)
+
+def f(model, opt, x):
+    loss = a(x)
+    return f(model, opt, loss)
+"""
+    solution = "def f(model, opt, x):\n    return model(x)\n"
+    assert place_of(solution, solution.replace("model(x)", "x"), learner, "f") is not None
+
+
+def test_names_are_matched_in_one_order_in_every_process() -> None:
+    """Sets of names come in another order with another hash seed; whoever is asked twice is told the same line."""
+    code = f"""
+import ast
+from grader.judging.variable_roles import roles
+print(roles(ast.parse({LOOP_IN_OTHER_NAMES!r}).body[0], ast.parse({LOOP!r}).body[0]))
+"""
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(4)
+    }
+    assert len(said) == 1

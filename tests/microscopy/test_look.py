@@ -1,0 +1,228 @@
+"""Under the microscope: torch's own numbers, whose gradients went where, and where a wrong program parts."""
+
+import random
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from grader.course.reading import load_course
+from grader.microscopy.compare import Side, mixture
+from grader.microscopy.look import View, _solution, views
+from grader.microscopy.situations import (
+    CLIPPED,
+    NAMES,
+    OPTIMIZERS,
+    NothingToSee,
+    build,
+    mean_square,
+    variants,
+)
+from tests.microscopy.programs import FORGETS, HEAD, RIGHT, looked, signature
+from tests.places import TESTS
+
+COURSE = load_course()
+SHOWN = (
+    *("train_step", "train_step_extras", "accumulate", "fit", "accumulate_weighted", "overfit_one_batch"),
+    *("amp_step", "amp_accumulate", "sam_step", "sam_accumulate", "sam_accumulate_weighted"),
+)
+
+
+def view(views: list[View], name: str = "SGD") -> View:
+    return next(one for one in views if one.name == name)
+
+
+def kinds(side: Side) -> list[str]:
+    return [moment.kind for moment in side.recording.moments]
+
+
+# ---- the numbers -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_number_is_torchs(name: str) -> None:
+    """The same arithmetic done here, without the microscope: not a bit differs."""
+    seen = view(looked(HEAD + RIGHT), name).yours
+    bench = build(signature(HEAD + RIGHT), name)
+    bench.wrap_loss(mean_square)
+    parameters = list(bench.model.parameters())
+    snapshots = iter(moment for moment in seen.recording.moments)
+    for xb, yb in bench.batches[:2]:
+        bench.optimizer.zero_grad()
+        assert next(snapshots).after.grads == (None,) * len(NAMES)
+        loss = mean_square(bench.model(xb), yb)
+        next(snapshots)
+        assert next(snapshots).after.loss == loss.item()
+        loss.backward()
+        assert next(snapshots).after.grads == tuple(torch.cat([p.grad.ravel() for p in parameters]).tolist())  # type: ignore[union-attr]
+        bench.optimizer.step()
+        after = next(snapshots).after
+        assert after.values == tuple(torch.cat([p.detach().ravel() for p in parameters]).tolist())
+        for key, slots in after.state.items():
+            kept = [bench.optimizer.state[p][key].ravel() for p in parameters]
+            assert slots == tuple(torch.cat(kept).tolist())
+    assert next(snapshots, None) is None
+    entries = {"SGD": set(), "모멘텀": {"momentum_buffer"}, "AdamW": {"exp_avg", "exp_avg_sq"}}
+    assert set(after.state) == entries[name]
+
+
+def test_the_shares_add_up_to_the_gradient() -> None:
+    for one in looked(FORGETS):
+        for side in (one.yours, one.right):
+            for moment, contents in zip(side.recording.moments, side.flow.contents, strict=True):
+                assert contents.grad is not None
+                shares = [
+                    amount * np.array(side.flow.gradients[key]) for key, amount in contents.grad.items()
+                ]
+                held = np.array([g or 0.0 for g in moment.after.grads])
+                assert np.allclose(sum(shares, np.zeros(len(NAMES))), held, rtol=0, atol=1e-12)
+
+
+def test_the_gradient_was_added_to_the_old_one() -> None:
+    seen = view(looked(FORGETS))
+    assert seen.verdict.wrong
+    assert "지우지 않은 g₁에 더해졌어요" in seen.verdict.text
+    column = seen.columns[seen.verdict.focus]
+    assert (column.name, column.call) == ("backward", 1)
+    assert mixture(seen.yours.contents(column.yours).grad or {}) == "g₁ + g₂"
+    assert mixture(seen.right.contents(column.right).grad or {}) == "g₂"
+    assert "이미 있던 `.grad`에" in seen.yours.caption(column.yours)
+    assert seen.yours.recording.moments[column.yours].line == 4
+    missing = [c for c in seen.columns if c.name == "zero_grad"]
+    assert [c.acts for c in missing] == [(False, True)] * 2
+
+
+# ---- what is told of wrong programs ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("    opt.step()\n", ""), "한 번도 옮기지 않았어요"),
+        (("    loss.backward()\n", ""), "내 코드: 0, 정답: g₁"),
+        (("loss.backward()", "(loss / 2).backward()"), "내 코드: 0.5·g₁, 정답: g₁"),
+        (
+            ("    opt.step()\n", "    opt.step()\n    opt.step()\n"),
+            "두 번째 업데이트의 재료가 달라요. 내 코드: g₁, 정답: g₂",
+        ),
+        (
+            ("    opt.zero_grad()\n", "    opt.zero_grad()\n    model.eval()\n"),
+            "모델이 평가 모드예요. 정답은 학습 모드예요",
+        ),
+        (
+            ("    return", "    for group in opt.param_groups:\n        group['lr'] = 1.0\n    return"),
+            "두 번째 업데이트",
+        ),
+        (("model(xb)", "modle(xb)"), "3번째 줄에서 예외가 났어요. NameError"),
+        (("    opt.step()\n", "    while True:\n        pass\n"), "끝나지 않아 멈췄어요"),
+        (("    opt.step()\n", "    while True:\n        opt.step()\n"), "끝나지 않아 멈췄어요"),
+        (("    opt.step()\n", "    for _ in range(200):\n        opt.step()\n"), "앞부분만 보여"),
+        (("    opt.step()\n", "    raise BaseException\n"), "비정상으로 끝났어요"),
+    ],
+    ids=(
+        "no-step",
+        "no-backward",
+        "halved",
+        "step-twice",
+        "eval",
+        "rate",
+        "name",
+        "endless",
+        "steps-endlessly",
+        "many",
+        "crash",
+    ),
+)
+def test_what_a_wrong_program_does_otherwise(change: tuple[str, str], told: str) -> None:
+    seen = looked(HEAD + RIGHT.replace(*change))[0]
+    assert seen.verdict.wrong
+    assert told in seen.verdict.text
+    assert seen.yours.recording.moments, "what was seen until then"
+
+
+def test_accumulation_and_its_short_window() -> None:
+    right = view(looked((TESTS / "accepted/accumulate/look_ahead.py").read_text(), "accumulate")).yours
+    assert [mixture(right.contents(i).update or {}) for i in right.steps] == ["0.5·g₁ + 0.5·g₂", "g₃"]
+
+
+def test_sam_looks_at_two_places_and_amp_at_two_scales() -> None:
+    sam = view(_of_solution("sam_step")).right
+    assert mixture(sam.contents(sam.steps[0]).update or {}) == "g₁(w+e)"
+    climbed, back = kinds(sam).index("first_step"), kinds(sam).index("second_step")
+    assert sam.snapshot(climbed).values != sam.recording.start.values
+    assert sam.snapshot(back).values == sam.recording.start.values
+    amp = view(_of_solution("amp_step")).right
+    assert mixture(amp.contents(kinds(amp).index("backward")).grad or {}) == "8.0·g₁"
+    assert mixture(amp.contents(amp.steps[0]).update or {}) == "g₁"
+    clipped = view(_of_solution("amp_step"), CLIPPED).right
+    norm = float(np.linalg.norm([g or 0.0 for g in clipped.snapshot(kinds(clipped).index("clip")).grads]))
+    assert norm == pytest.approx(0.5, rel=1e-5)
+
+
+def _of_solution(name: str) -> list[View]:
+    solution = _solution(COURSE.exercise(name).lesson)
+    return views(COURSE.exercise(name), solution.names[name], solution)
+
+
+# ---- right programs --------------------------------------------------------------------------------------
+
+
+def test_which_exercises_there_is_something_to_see_of() -> None:
+    found = []
+    for name in COURSE.exercises:
+        try:
+            seen = _of_solution(name)
+        except NothingToSee:
+            continue
+        found.append(name)
+        assert not any(one.verdict.wrong for one in seen)
+        assert all(one.right.steps for one in seen)
+    assert tuple(found) == tuple(name for name in COURSE.exercises if name in SHOWN)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_no_right_style_is_told_to_differ(name: str) -> None:
+    """Closures, gradients by hand, clearing at the end, …"""
+    files = sorted((TESTS / "accepted" / name).glob("*.py"))
+    assert files
+    for path in files:
+        told = [
+            one.verdict.text for one in looked(path.read_text(encoding="utf-8"), name) if one.verdict.wrong
+        ]
+        assert not told, f"{path.name}: {told}"
+
+
+def test_the_process_stays_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    noisy = RIGHT.replace(
+        "    opt.zero_grad()\n",
+        "    import random\n    print('noise'); random.random(); torch.rand(1)\n    opt.zero_grad()\n"
+        "    torch.set_default_dtype(torch.float16)\n    torch.set_grad_enabled(True)\n",
+    )
+    before = (sys.gettrace(), random.getstate(), torch.get_default_dtype(), torch.is_grad_enabled())
+    state = torch.get_rng_state()
+    looked(f"import torch\n{HEAD}{noisy}")
+    assert (sys.gettrace(), random.getstate(), torch.get_default_dtype(), torch.is_grad_enabled()) == before
+    assert torch.equal(torch.get_rng_state(), state)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_program_that_replaces_what_it_was_given() -> None:
+    """Parameters without numbers, gradients of another size: shown as what is there, and nothing breaks."""
+    for line in (
+        "model.linear.weight.data = torch.zeros(7)",
+        "model.linear.weight.grad = None",
+        "model.linear.bias.data.fill_(float('nan'))",
+        "opt.state.clear(); opt.param_groups[0]['lr'] = float('inf')",
+    ):
+        source = f"import torch\n{HEAD}{RIGHT.replace('    return', f'    {line}{chr(10)}    return')}"
+        assert looked(source)[0].yours.recording.moments
+
+
+def test_the_bench_is_the_same_every_time() -> None:
+    first, second = (build(signature(HEAD + RIGHT), "SGD") for _ in range(2))
+    assert all(
+        torch.equal(a, b) for a, b in zip(first.model.parameters(), second.model.parameters(), strict=True)
+    )
+    with pytest.raises(NothingToSee):
+        variants(signature("def train_step(weights, rate): ..."))

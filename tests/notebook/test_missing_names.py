@@ -1,0 +1,56 @@
+"""A cell that asks for what an earlier cell makes, in a kernel that has run nothing."""
+
+import os
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from grader.notebook.missing_names import why_missing
+from tests.places import ROOT
+
+STARTUP = str(ROOT / "assets" / "jupyterlab" / "startup.py")
+pytestmark = pytest.mark.timeout(300)
+
+
+def ran(monkeypatch: pytest.MonkeyPatch, *cells: str, startup: str | None) -> list[list[Any]]:
+    """What each cell put out; none stops the others."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])))
+    monkeypatch.delenv("PYTHONSTARTUP", raising=False)
+    if startup is not None:
+        monkeypatch.setenv("PYTHONSTARTUP", startup)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(notebook, timeout=120, kernel_name="python3", allow_errors=True).execute()
+    return [cell.outputs for cell in notebook.cells]
+
+
+def test_a_new_kernel_of_grader_start_says_which_cell_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nothing of what says it is left among the learner's names."""
+    names = "print([n for n in dir() if 'missing' in n or n == 'grader'])"
+    asked, left = ran(monkeypatch, "check(train_step)", names, startup=STARTUP)
+    (error,) = asked
+    assert error["ename"] == "NameError"
+    assert error["traceback"] == ["NameError: name 'check' is not defined", why_missing("check")]
+    assert left[0]["text"] == "[]\n"
+
+
+def test_elsewhere_the_first_import_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = (
+        "from grader import check",
+        "check(train_step)",
+        "def f():\n    return make_model\nf()",
+        "undefined",
+    )
+    _, step, inside, unknown = ran(monkeypatch, *cells, startup=None)
+    assert step[0]["traceback"][-1] == why_missing("train_step")
+    for (error,) in (inside, unknown):
+        assert error["ename"] == "NameError"
+        assert len(error["traceback"]) > 2  # as Python and IPython tell it
+
+
+def test_only_what_lessons_make_is_explained() -> None:
+    assert "Shift+Enter" in str(why_missing("train_step"))
+    assert "위의 모든 셀 실행" in str(why_missing("torch"))
+    assert "from grader import progress" in str(why_missing("progress"))
+    assert why_missing("trian_step") is None

@@ -1,0 +1,111 @@
+"""The page of progress: in a notebook and in a terminal it says the same, and never more than was done."""
+
+import html
+import json
+import re
+
+import pytest
+
+from grader import progress
+from grader.course.reading import load_course
+from grader.learner.event import Event
+from grader.learner.next_section import next_exercise, section
+from grader.learner.overview import duration, overview
+from grader.learner.progress import Progress
+from grader.learner.rewards import load_rewards
+from tests.places import ROOT
+
+COURSE = load_course()
+
+
+def record(*told: tuple[str, str, dict[str, object]]) -> None:
+    """Things that happened a minute apart."""
+    Progress.load().record([Event(str(n), 1e9 + 60 * n, *one) for n, one in enumerate(told)])
+
+
+def plain(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def test_a_beginner_sees_what_comes_first() -> None:
+    shown = progress()
+    for text in (shown.text, plain(shown.html)):
+        assert "호기심" in text
+        assert "0 XP" in text
+        assert "연습 1. train_step" in text
+        assert "약 15분" in text
+        assert f"업적 0/{len(load_rewards().achievements)}" in text
+        assert "★ " not in text
+
+
+def test_it_shows_lessons_mistakes_and_the_next_thing() -> None:
+    record(
+        ("check", "train_step", {"passed": False, "mistakes": ["missing-zero-grad"]}),
+        ("check", "train_step", {"passed": True}),
+        ("check", "fit", {"passed": False, "mistakes": ["missing-zero-grad", "of-another-edition"]}),
+        ("check", "of_another_edition", {"passed": True}),
+    )
+    shown = progress()
+    share = 100 // len(COURSE.lesson("01").counted)
+    for text in (shown.text, plain(shown.html)):
+        assert f"{share}%" in text
+        assert "만난 실수 2개 · 넘어선 실수 1개" in text
+        assert "연습 2. train_step_extras" in text
+        assert "★ 첫 통과" in text
+    assert "(train_step)" in shown.text
+    assert 'href="01_five_line_step.ipynb#cell-id=exercise-train_step_extras"' in shown.html
+
+
+def test_one_who_has_done_everything_is_told_so() -> None:
+    record(*(("check", name, {"passed": True}) for name in COURSE.exercises))
+    shown = progress()
+    assert "모든 연습 문제를 통과했어요" in shown.text
+    assert "모든 연습 문제를 통과했어요" in shown.html
+    assert all(row.percent == 100 for row in overview(Progress.load()).lessons)
+
+
+def test_trouble_with_the_file_is_told_there() -> None:
+    path = Progress.path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("broken " * 1_000)
+    shown = progress()
+    assert "깨져 있어 옆으로 옮겼어요" in shown.text.replace("\n", " ")
+    assert "깨짐" not in progress().text, "told once"
+
+
+def test_the_page_holds_only_what_an_untrusted_output_keeps() -> None:
+    """JupyterLab's sanitizer drops style sheets, pictures and the theme's own variables."""
+    page = progress().html
+    assert not re.search(r"<(svg|style|script|img)|var\(|inherit|currentColor|aria-", page)
+
+
+def test_counted_exercises_come_before_the_others() -> None:
+    passed: set[str] = set()
+    order = []
+    while (one := next_exercise(COURSE, passed)) is not None:
+        order.append(one.kind == "exercise")
+        passed.add(one.name)
+    assert order == sorted(order, reverse=True)
+    assert len(order) == len(COURSE.exercises)
+
+
+@pytest.mark.parametrize("name", COURSE.exercises)
+def test_every_exercise_has_its_place_and_minutes(name: str) -> None:
+    exercise = COURSE.exercise(name)
+    found = section(COURSE.lesson(exercise.lesson), name)
+    assert name in found.heading
+    assert found.minutes
+    assert re.fullmatch("[★☆]{3}", found.stars)
+    notebook, _, cell = found.link.partition("#cell-id=")
+    document = json.loads((ROOT / "lessons" / notebook).read_text(encoding="utf-8"))
+    assert cell in [one["id"] for one in document["cells"]], "the link leads somewhere"
+
+
+def test_minutes_in_words() -> None:
+    assert [duration(m) for m in (0.2, 59.4, 60, 61, 125)] == [
+        "1분",
+        "59분",
+        "1시간",
+        "1시간 1분",
+        "2시간 5분",
+    ]

@@ -1,0 +1,145 @@
+"""`grader watch` in a real terminal: one exercise at a time, keys, saves, praise with a reason."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.course.reading import load_course
+from grader.judging.edits import exercise_source
+from tests.places import ROOT
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal")
+
+COURSE = load_course()
+STEP, EXTRAS, ZERO = (
+    exercise_source(COURSE.exercise(n)) for n in ("train_step", "train_step_extras", "zero_gradients")
+)
+EMPTY = "def train_step_extras(model, opt, loss_fn, xb, yb):\n    raise NotImplementedError\n\n"
+WRONG_ZERO = "def zero_gradients(params):\n    for p in params:\n        p.grad = 0\n\n"
+HEAD = "import torch\nfrom torch import nn\n\n"
+
+
+class Terminal:
+    """A learner before `grader watch`: presses keys, reads the screen."""
+
+    def __init__(self, file: Path) -> None:
+        import pty
+
+        self._ours, theirs = pty.openpty()
+        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "60"}
+        command = [sys.executable, "-m", "grader", "watch", str(file)]
+        self.process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self._screens = ""
+
+    def press(self, key: str) -> None:
+        os.write(self._ours, key.encode())
+
+    def until(self, *texts: str, seconds: float = 90) -> str:
+        """The screen as soon as it is drawn to its end with all these texts."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if select.select([self._ours], [], [], 0.05)[0]:
+                try:
+                    self._screens += os.read(self._ours, 65_536).decode("utf-8", "replace")
+                except OSError:  # it has ended
+                    break
+            screen = self.screen()
+            if all(text in screen for text in texts) and "끝내기" in screen.splitlines()[-1]:
+                return screen
+        raise AssertionError(f"not seen: {texts}\n{self.screen()}")
+
+    def screen(self) -> str:
+        """What stands there since it was cleared last."""
+        last = self._screens.rsplit("\x1b[2J", 1)[-1]
+        last = re.sub(r"\x1b\[\??[0-9;]*[A-Za-z]", "", last).replace("\r", "")
+        return last.strip() or "-"
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._ours)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "hw.py"
+    path.write_text(HEAD + STEP + "\n\n" + EMPTY + WRONG_ZERO, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def terminal(file: Path) -> Iterator[Terminal]:
+    opened = Terminal(file)
+    yield opened
+    opened.close()
+
+
+def save(file: Path, text: str) -> None:
+    """As most editors do: a new file under the old name."""
+    file.with_name("new").write_text(text, encoding="utf-8")
+    file.with_name("new").replace(file)
+
+
+def test_a_session(file: Path, terminal: Terminal) -> None:
+    """What passes is not shown, an empty one comes first; keys skip, help, repeat and end; a save goes on."""
+    screen = terminal.until("(train_step_extras)", "아직 비어 있어요", "3문제 가운데 1문제 통과")
+    assert "(zero_gradients)" not in screen
+    assert COURSE.exercise("train_step").because[:20].replace("`", "") in screen.replace("\n", "").replace(
+        "`", ""
+    )
+
+    terminal.press("h")
+    assert "힌트 1/" in terminal.until("힌트 1/")
+    terminal.press("ㅗ")  # the same key in Hangul mode
+    assert "힌트 2/" in terminal.until("힌트 2/")
+
+    terminal.press("n")
+    screen = terminal.until("(zero_gradients)")
+    assert "(train_step_extras)" not in screen
+    assert "힌트" not in screen.splitlines()[0]
+    terminal.press("n")
+    terminal.until("(train_step_extras)")
+
+    save(file, HEAD + STEP + "\n\n" + EXTRAS + "\n\n" + WRONG_ZERO)
+    screen = terminal.until("클리핑과 스케줄러 통과", "(zero_gradients)", "2문제 통과")
+    assert "줄어" in screen, "why it passed"
+    assert "XP" in screen
+
+    terminal.press("r")
+    screen = terminal.until("(zero_gradients)")
+    save(file, "def (")
+    terminal.until("연습 문제를 찾지 못했어요")
+    save(file, HEAD + STEP + "\n\n" + EXTRAS + "\n\n" + ZERO)
+    terminal.until("모두 통과했어요", "3문제 가운데 3문제 통과")
+    save(file, HEAD + STEP.replace("    opt.zero_grad()\n", "") + "\n\n" + EXTRAS + "\n\n" + ZERO)
+    terminal.until("(train_step)", "`opt.zero_grad()`")
+
+    terminal.press("q")
+    assert terminal.process.wait(timeout=30) == 0
+
+
+def test_ctrl_c_ends_it_and_leaves_the_terminal_as_it_was(file: Path, terminal: Terminal) -> None:
+    import termios
+
+    terminal.until("(train_step_extras)")
+    assert not termios.tcgetattr(terminal._ours)[3] & termios.ECHO
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.process.wait(timeout=30) == 130
+    assert termios.tcgetattr(terminal._ours)[3] & termios.ECHO

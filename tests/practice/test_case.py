@@ -1,0 +1,200 @@
+"""What the clinic hands out: 200 draws, none of them broken or right already; other names, the same mistakes."""
+
+import ast
+import random
+
+import pytest
+
+from grader.course.course import Exercise
+from grader.course.reading import load_course
+from grader.grading import SEED
+from grader.judging.edits import exercise_source
+from grader.judging.judge import difference
+from grader.judging.reference import reference
+from grader.observe.play import play_scenario
+from grader.observe.program import load_program
+from grader.practice.case import Case, draw, draw_pair, is_short
+from grader.practice.disguise import disguised, free_names, other_names, with_name
+from grader.practice.symptoms import question
+
+SHORT = [e for e in load_course().exercises.values() if is_short(e)]
+CLASSES = ("TrainConfig", "BestCheckpoint", "Snapshot", "SAM")
+DRAWS = 200
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[Case]:
+    """One in eight has two mistakes; some pairs do not go together, and another is drawn in their place."""
+    chance = random.Random(20_261_123)
+    found: list[Case] = []
+    while len(found) < DRAWS:
+        # One exercise after the other: the solution's runs are kept.
+        exercise = SHORT[len(found) * len(SHORT) // DRAWS]
+        pair = chance.random() < 0.125
+        id_ = chance.choice(exercise.mistakes).id
+        case = draw_pair(exercise, chance) if pair else draw(exercise, [id_], chance)
+        assert pair or case is not None, f"{exercise.name}/{id_} cannot be handed out"
+        if case is not None:
+            found.append(case)
+    return found
+
+
+def test_no_draw_is_broken_or_right_already(drawn: list[Case]) -> None:
+    """Each file is loaded as it is handed out, by itself, and played again."""
+    for number, case in enumerate(drawn):
+        program = load_program(case.text, name=f"draw_{number}")
+        assert program.failures == {}, case.text
+        scenario = case.exercise.driver[case.scenario]
+        run = play_scenario(scenario, program, seed=SEED)
+        program.unload()
+        right = reference(case.exercise.name, SEED).solution(case.scenario)
+        assert difference(run, right, scenario.atol) is not None, case.text
+        assert run.failure is None or run.failure.type not in ("NameError", "UnboundLocalError"), case.text
+
+
+def test_no_draw_tells_where_to_look(drawn: list[Case]) -> None:
+    for case in drawn:
+        assert "#" not in case.text, "a comment"
+        assert not any(
+            isinstance(node, ast.If | ast.While)
+            and isinstance(node.test, ast.Constant)
+            and not node.test.value
+            for node in ast.walk(ast.parse(case.text))
+        ), case.text
+        for node in ast.walk(ast.parse(case.text)):
+            block = getattr(node, "body", None)
+            assert (
+                not isinstance(block, list)
+                or len(block) < 2
+                or not any(isinstance(n, ast.Pass) for n in block)
+            )
+        assert case.lines
+        assert case.lines <= set(range(1, case.text.count("\n") + 1))
+        first_line = case.text.index("\n\n\n")
+        first_line = case.text[:first_line].count("\n") + 4
+        assert min(case.lines) >= first_line, "an import is no mistake"
+
+
+def test_draws_differ_in_names_and_mistakes(drawn: list[Case]) -> None:
+    assert len({case.text for case in drawn}) > DRAWS * 0.9
+    assert sum(len(case.mistakes) == 2 for case in drawn) > DRAWS // 20
+    assert len({m.id for case in drawn for m in case.mistakes}) > 60
+
+
+@pytest.mark.parametrize("exercise", SHORT, ids=lambda e: e.name)
+def test_other_names_change_nothing(exercise: Exercise) -> None:
+    """The solution under other names is still right, and takes nothing else from outside."""
+    known, source = reference(exercise.name, SEED), exercise_source(exercise)
+    text = disguised(source, other_names((source,), random.Random(1)))
+    assert free_names(text) == free_names(source)
+    scenarios = [s.name for s in exercise.driver.scenarios][:3]
+    assert all(known.agrees(text, name, known.solution(name)) for name in scenarios)
+
+
+def test_names_in_every_corner() -> None:
+    """Parameters, keywords, nested functions, caught exceptions, formatted strings, deleted branches."""
+    source = (
+        "def f(logits, xb=None):\n"
+        "    loss = [loss for loss in logits]\n"
+        "    def grad(p):\n"
+        "        nonlocal_ = loss\n"
+        "        return g(loss=nonlocal_, xb=p)\n"
+        "    try:\n"
+        "        if False:\n"
+        "            loss = 3\n"
+        "    except ValueError as total:\n"
+        "        raise KeyError(f'{loss} {total}')\n"
+        "    return loss, grad\n"
+    )
+    text = disguised(source, {"loss": "cost", "nonlocal_": "kept"})
+    assert free_names(text) == free_names(source) == {"ValueError", "KeyError", "g"}
+    assert "g(loss=kept, xb=p)" in text
+    assert "{cost} {total}" in text
+    assert "pass" in text
+    assert not {"logits", "xb", "total", "grad", "p"} & other_names((source,), random.Random(2)).keys()
+
+
+def test_long_functions_are_not_handed_out_and_classes_are() -> None:
+    names = {exercise.name for exercise in SHORT}
+    assert {"train_step", "accumulate", "fit", "sam_step"} <= names
+    assert names >= set(CLASSES)
+    assert not {"train", "train_gpt", "train_accelerate", "train_qa"} & names
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_mistake_of_a_class_can_be_handed_out(name: str) -> None:
+    """Its fields and methods keep their names, by which they are called from outside."""
+    exercise, chance = load_course().exercise(name), random.Random(3)
+    for mistake in exercise.mistakes:
+        case = draw(exercise, [mistake.id], chance)
+        assert case is not None, mistake.id
+        definition = ast.parse(case.program).body[0]
+        assert isinstance(definition, ast.ClassDef)
+        for node in ast.walk(definition):
+            # `ValueError = KeyError` is how an edit makes a mistake, and nobody writes it.
+            assert not isinstance(node, ast.Name) or node.id != "ValueError" or isinstance(node.ctx, ast.Load)
+
+
+def test_what_mending_needs_is_imported() -> None:
+    """A file that is written over in place needs no `os`; the right one does."""
+    case = draw(load_course().exercise("BestCheckpoint"), ["not-atomic"], random.Random(0))
+    assert case is not None
+    assert "os.replace" not in case.program
+    assert "import os\n" in case.text
+
+
+def test_a_class_has_its_other_name_wherever_code_says_it() -> None:
+    source = 'class A(B):\n    """A is good."""\n\n    def f(self):\n        return A(self.A), \'A\'\n'
+    told = with_name(source, "A", "A_clinic")
+    assert "class A_clinic(B)" in told
+    assert '"""A is good."""' in told
+    assert "return A_clinic(self.A), 'A'" in told
+    assert free_names("@d(1)\nclass A(B):\n    x: C = D\n    def f(self, y=E):\n        return F\n") == set(
+        "dBCDEF"
+    )
+
+
+def test_a_question_has_one_right_answer(drawn: list[Case]) -> None:
+    """Every choice was measured, and no two say the same."""
+    chance = random.Random(5)
+    asked = [(case, question(case, chance)) for case in drawn[::25] if len(case.mistakes) == 1]
+    told = [(case, one) for case, one in asked if one is not None]
+    assert len(told) > len(asked) / 2
+    for _, one in told:
+        assert len(one.choices) >= 3
+        assert len(set(one.choices.values())) == len(one.choices)
+        assert one.answer in one.choices
+    pair = next(case for case in drawn if len(case.mistakes) == 2)
+    assert question(pair, chance) is None
+
+
+def test_the_right_symptom_is_the_cases_own() -> None:
+    case = draw(load_course().exercise("train_step"), ["missing-step"], random.Random(0))
+    assert case is not None
+    one = question(case, random.Random(0))
+    assert one is not None
+    assert (
+        one.choices[one.answer]
+        == "매개변수가 바른 코드에서는 5번 움직이는데, 이 코드에서는 한 번도 움직이지 않아요"
+    )
+
+
+def test_a_question_can_be_answered_by_thinking(drawn: list[Case]) -> None:
+    """Nobody knows without a run which of two exceptions it is, or whether the first batch's loss is the larger."""
+    asked = [found for case in drawn[::9] if (found := question(case, random.Random(1))) is not None]
+    assert len(asked) > len(drawn[::9]) // 3
+    for one in asked:
+        right = one.choices[one.answer]
+        others = [text for text in one.choices.values() if text != right]
+        assert "정답보다" not in " ".join(one.choices.values())
+        place, _, exception = right.partition("예외가 나요 (")
+        assert not exception or not any(text.startswith(f"{place}예외가 나요 (") for text in others)
+
+
+def test_a_single_mistake_comes_without_another() -> None:
+    """One way of `accumulate` to update once too often also divides the short window wrongly."""
+    accumulate = load_course().exercise("accumulate")
+    for seed in range(12):
+        case = draw(accumulate, ["flushes-empty-window"], random.Random(seed))
+        assert case is not None
+        assert "/ accum_steps" not in case.text

@@ -1,0 +1,257 @@
+"""The clinic as a learner meets it, in a notebook and on the command line."""
+
+import linecache
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grader import clinic
+from grader.cli.main import run
+from grader.course.reading import load_course
+from grader.judging.edits import exercise_source
+from grader.learner.event import happened
+from grader.learner.progress import Progress
+from grader.notebook.check import judged_here
+from grader.practice import cell
+
+RIGHT = exercise_source(load_course().exercise("train_step"))
+
+
+@pytest.fixture(autouse=True)
+def _fresh_desk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cell, "_desk", cell._Desk())
+
+
+def function(source: str, name: str = "train_step_clinic") -> Callable[..., object]:
+    """A cell that was run as IPython runs it."""
+    text = "import torch\n\n" + re.sub(r"(?m)^(def|class) \w+", rf"\1 {name}", source, count=1)
+    filename = f"<cell {abs(hash(text))}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    names: dict[str, object] = {"__name__": "__main__"}
+    exec(compile(text, filename, "exec"), names)
+    return names[name]  # type: ignore[return-value]
+
+
+def kept() -> list[tuple[str, object]]:
+    return [(e.what, e.detail["rating"]) for e in Progress.load().events if e.kind == "clinic"]
+
+
+def test_a_case_is_handed_out_and_mended() -> None:
+    shown = clinic("train_step")
+    assert "def train_step_clinic(" in shown.text
+    assert "이 함수에는 실수가" in shown.html
+    assert clinic().text.endswith(shown.text.splitlines()[-1]), "asking again shows the same one"
+    wrong = clinic(function(RIGHT.replace("loss.backward()", "pass")))
+    assert "통과하지 못한 항목" in wrong.text
+    assert "`loss.backward()`" not in wrong.text, "the name of a mistake would be the answer"
+    assert kept() == []
+    over = clinic(function(RIGHT))
+    assert over.text.startswith("고쳤어요!")
+    assert "에 다시 나와요" in over.text
+    assert {rating for _, rating in kept()} == {2}
+    assert not Progress.load().history.mistakes, "what was handed out broken is no mistake of the learner's"
+
+
+@pytest.mark.parametrize("name", ["TrainConfig", "BestCheckpoint", "Snapshot", "SAM"])
+def test_a_class_is_handed_out_and_mended(name: str) -> None:
+    """Under its other name the solution passes: nothing outside asks for the class by name."""
+    shown = clinic(name)
+    assert f"class {name}_clinic" in shown.text
+    assert "이 클래스에는 실수가" in shown.text
+    visit = cell._desk.open
+    assert visit is not None
+    imports = visit.case.text.removesuffix(visit.case.program)
+    broken = clinic(function(imports + visit.case.program, f"{name}_clinic"))  # type: ignore[arg-type]
+    assert broken.text.startswith("아직이에요")
+    right = exercise_source(visit.case.exercise)
+    assert clinic(function(imports + right, f"{name}_clinic")).text.startswith("고쳤어요!")
+
+
+def test_the_code_comes_as_a_cell_that_hands_itself_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells: list[str] = []
+    monkeypatch.setattr(cell, "new_cell", cells.append)
+    clinic("train_step")
+    clinic()
+    (text,) = cells
+    assert cell._desk.open is not None
+    assert text.startswith(cell._desk.open.case.named("train_step_clinic").rstrip())
+    assert text.endswith("\n\n\nclinic(train_step_clinic)")
+
+
+def test_a_line_and_a_symptom() -> None:
+    for _ in range(20):
+        clinic("train_step")
+        visit = cell._desk.open
+        assert visit is not None
+        if visit.question is not None:
+            break
+    assert visit.question is not None
+    assert "줄도 아니고, 그 증상도 아니에요" in clinic(line=1, symptom="?").text
+    assert "증상은 맞았어요" in clinic(line=1, symptom=visit.question.answer).text
+    line = min(visit.case.lines)
+    assert "줄은 맞았어요" in clinic(line=line, symptom="?").text
+    assert clinic(line=line, symptom=visit.question.answer.upper()).text.startswith("찾았어요!")
+    assert kept() == [(f"train_step/{visit.case.mistakes[0].id}", 2)]
+
+
+def test_the_answer_is_shown_when_asked_for() -> None:
+    clinic("train_step")
+    visit = cell._desk.open
+    assert visit is not None
+    assert visit.case.mistakes[0].title in clinic(answer=True).text
+    assert {rating for _, rating in kept()} == {1}
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("    while True: pass\n", "끝나지 않아"),
+        ("    raise KeyError('no')\n", "KeyError"),
+    ],
+    ids=("endless", "raises"),
+)
+def test_whatever_comes_back_the_case_stays_open(
+    body: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cell, "judged_here", partial(judged_here, seconds=0.3))
+    clinic("train_step")
+    visit = cell._desk.open
+    assert told in clinic(function(f"def train_step(model, opt, loss_fn, xb, yb):\n{body}")).text
+    assert cell._desk.open is visit
+    assert kept() == []
+
+
+def test_what_cannot_be_done_is_said() -> None:
+    assert "받아 둔 코드가 없어요" in clinic(line=3).text
+    assert "받아 둔 코드가 없어요" in clinic(answer=True).text
+    assert "받아 둔 코드가 없어요" in clinic(function(RIGHT)).text
+    assert "혹시 'train_step'인가요" in clinic("train_stp").text
+    assert "고친 함수를 그대로" in clinic(3).text  # type: ignore[arg-type]
+    clinic("train_step")
+    assert "train_step_clinic" in clinic(function(RIGHT, "mine")).text
+    assert "먼저 하나를 통과해" in clinic(real=True).text
+    assert "다루기에는 길어요" in clinic("train_gpt").text
+
+
+def test_a_real_bugs_link_can_be_followed() -> None:
+    Progress.load().record_check("train_step", passed=True)
+    assert "테니스" in clinic(real=True).text
+    assert '<a href="https://github.com/yastrebksv/TennisCourtDetector/issues/7">' in clinic(answer=True).html
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, *answers: str | Callable[[], str]) -> None:
+    waiting: Iterator[str | Callable[[], str]] = iter(answers)
+
+    def ask(_prompt: str) -> str:
+        answer = next(waiting, None)
+        if answer is None:
+            raise EOFError
+        return answer if isinstance(answer, str) else answer()
+
+    monkeypatch.setattr("builtins.input", ask)
+
+
+def test_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is in the file is told; another file that is there already is left alone."""
+    monkeypatch.chdir(tmp_path)
+    mine, file = tmp_path / "clinic" / "train_step.py", tmp_path / "clinic" / "train_step_2.py"
+    mine.parent.mkdir()
+    mine.write_text("mine", encoding="utf-8")
+
+    def saves(text: bytes) -> Callable[[], str]:
+        def save() -> str:
+            file.write_bytes(text)
+            return ""
+
+        return save
+
+    typed(monkeypatch, "", saves(b"\xff\xfe broken"), saves(b"x = 1\n"), "a", "q")
+    assert run(["clinic", "train_step"]) == 0
+    said = capsys.readouterr().out
+    assert "아직 그대로예요" in said
+    assert "UTF-8" in said
+    assert "함수를 읽지 못했어요" in said
+    assert "볼 곳은" in said
+    assert mine.read_text(encoding="utf-8") == "mine"
+    assert {rating for _, rating in kept()} == {1}
+
+
+def test_leaving_in_the_middle_keeps_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    typed(monkeypatch, "m", "ten", "q")
+    assert run(["clinic", "accumulate"]) == 0
+    assert run(["clinic"]) == 0
+    said = capsys.readouterr().out
+    assert "기록하지 않았어요" in said
+    assert "먼저 하나를 통과해" in said
+    assert kept() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["train_gpt"], "다루기에는 길어요"),
+        (["--real"], "통과한 다음에 나와요"),
+        (["lambda_max", "--real"], "아직 없어요"),
+        (["nothing"], "'nothing'이라는 연습 문제는 없어요"),
+        (["train_step", "--folder", "file"], "폴더가 아니라 파일이에요"),
+    ],
+    ids=lambda one: "-".join(one) if isinstance(one, list) else "",
+)
+def test_what_cannot_be_handed_out(
+    words: list[str],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    assert run(["clinic", *words]) == 2
+    assert told in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]
+
+
+def test_a_real_bug_and_its_story(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Progress.load().record_check("train_step", passed=True)
+    file = tmp_path / "clinic" / "train_step.py"
+
+    tries = iter(["def train_step(:\n", f"import torch\n\n\n{RIGHT}"])
+
+    def save() -> str:
+        file.write_text(next(tries), encoding="utf-8")
+        return ""
+
+    typed(monkeypatch, save, save, "q")
+    assert run(["clinic", "--real"]) == 0
+    said = capsys.readouterr().out
+    assert "실제로 있었던 버그 · 테니스" in said
+    assert "SyntaxError" in said or "문법" in said
+    assert "고쳤어요!" in said
+    assert re.search(r"실제로는: .*\nhttps://github.com/", said)
+    assert kept() == [("train_step/missing-zero-grad", 2)]
+    assert Progress.load().history.real_bugs == {"tennis-court-7"}
+
+
+def test_progress_says_what_is_due(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    learner = Progress.load()
+    assert run(["progress"]) == 0
+    assert "grader clinic" not in capsys.readouterr().out
+    before = happened("check", "train_step", passed=False, mistakes=["missing-step"])
+    learner.record([msgspec.structs.replace(before, at=before.at - 3 * 86_400)])
+    learner.record_check("train_step", passed=True)
+    assert run(["progress"]) == 0
+    assert "오늘 다시 볼 실수가 1개 있어요: grader clinic" in capsys.readouterr().out

@@ -1,0 +1,116 @@
+"""When a mistake comes back: the same day on every machine that knows the same events, whatever else they hold."""
+
+import random
+from datetime import date, datetime, timedelta
+
+import pytest
+
+from grader.course.reading import load_course
+from grader.learner.event import Event, in_order
+from grader.learner.progress import Progress
+from grader.practice.schedule import Appointment, appointments
+from grader.practice.today import today
+from grader.practice.visit import closing, opening
+
+COURSE = load_course()
+DAY = 86_400.0
+START = datetime(2026, 3, 2, 12).timestamp()
+FIRST = date(2026, 3, 2)
+
+
+def event(days: float, kind: str, what: str, **detail: object) -> Event:
+    return Event(f"{days}-{kind}-{what}", START + days * DAY, kind, what, detail)
+
+
+def made(days: float, *ids: str) -> Event:
+    return event(days, "check", "train_step", passed=False, mistakes=list(ids))
+
+
+def mended(days: float, id_: str, rating: object = 3) -> Event:
+    return event(days, "clinic", f"train_step/{id_}", rating=rating, how="mend")
+
+
+def only(*events: Event) -> Appointment:
+    (found,) = appointments(events, COURSE)
+    return found
+
+
+def test_a_mistake_comes_back_the_next_day_and_then_later_and_later() -> None:
+    events, gaps = [made(0, "missing-step")], []
+    for _ in range(5):
+        one = only(*events)
+        gaps.append((one.due - one.last).days)
+        events.append(mended((one.due - FIRST).days, "missing-step"))
+    assert gaps[0] == 1
+    assert gaps == sorted(gaps)
+    assert gaps[-1] > 7
+
+
+def test_what_was_told_comes_back_sooner_than_what_was_found() -> None:
+    due = {
+        rating: only(made(0, "missing-step"), mended(1, "missing-step", rating)).due for rating in (1, 2, 3)
+    }
+    assert due[1] <= due[2] <= due[3]
+    assert due[1] < due[3]
+
+
+def test_five_checks_in_a_row_are_one_meeting() -> None:
+    many = [made(n / 1000, "missing-step") for n in range(5)]
+    assert only(*many) == only(many[0])
+    assert only(made(0, "missing-step|missing-backward")).mistake == "missing-step"
+
+
+def test_two_machines_agree_after_a_merge() -> None:
+    events = [made(n, "missing-step", "missing-zero-grad") for n in range(3)] + [mended(4, "missing-step")]
+    shuffled = random.Random(0).sample(events, len(events))
+    assert appointments(in_order({e.id: e for e in shuffled}), COURSE) == appointments(events, COURSE)
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        event(1, "clinic", "train_step"),
+        event(1, "clinic", "///", rating=3),
+        event(1, "clinic", "train_step/missing-step", rating="3"),
+        event(1, "clinic", "train_step/missing-step", rating=99),
+        event(1, "clinic", "train_step/missing-step", rating=True),
+        event(1, "clinic", "gone/missing-step", rating=3),
+        event(1, "check", "train_step", passed=False, mistakes={"a": 1}),
+        event(1, "check", "train_step", passed=False, mistakes=[None, ["x"]]),
+        event(1, "from the future", "train_step/missing-step", rating=3),
+    ],
+    ids=lambda e: f"{e.kind} {e.what} {e.detail}",
+)
+def test_strange_events_are_left_out(strange: Event) -> None:
+    base = made(0, "missing-step")
+    found = only(base, strange)
+    assert (found.exercise, found.mistake) == ("train_step", "missing-step")
+
+
+def test_a_clock_far_off_breaks_nothing() -> None:
+    events = [
+        Event("a", 0.0, "check", "train_step", {"mistakes": ["missing-step"]}),
+        mended(1e6, "missing-step"),
+    ]
+    assert only(*events).due > date(2100, 1, 1)
+
+
+def test_todays_list_has_what_is_due_and_then_new_ones() -> None:
+    learner = Progress.load()
+    assert today(learner, COURSE, FIRST).fresh == 0, "nothing has passed: a case would tell the answer"
+    assert opening(FIRST) == ""
+    assert "먼저 하나를 통과해" in closing(FIRST)[0]
+    learner.record([made(0, "missing-step")])
+    assert today(learner, COURSE, FIRST + timedelta(1)).waiting == 1
+    learner.record([event(0.01, "check", "train_step", passed=True)])
+    plan = today(learner, COURSE, FIRST)
+    assert (plan.due, plan.following, plan.coming) == ((), FIRST + timedelta(1), 1)
+    plan = today(learner, COURSE, FIRST + timedelta(1))
+    assert [one.mistake for one in plan.due] == ["missing-step"]
+    assert plan.fresh == 2
+    assert opening(FIRST + timedelta(1)) == "오늘의 클리닉: 다시 볼 실수 1개, 새 코드 2개 (약 5분)"
+    learner.record([mended(1, id_) for id_ in ("missing-step", "step-twice", "returns-tensor")])
+    done = FIRST + timedelta(1)
+    assert (today(learner, COURSE, done).due, today(learner, COURSE, done).fresh) == ((), 0)
+    assert today(learner, COURSE, done, more=True).fresh == 3
+    assert any("다음은" in line for line in closing(done))

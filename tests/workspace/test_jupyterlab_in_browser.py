@@ -1,0 +1,147 @@
+"""A learner in JupyterLab: Korean menus and lines, figures of the theme's colours, predictions by mouse and by key."""
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from PIL import Image
+
+from grader import plots
+from grader.course.reading import load_course
+from tests.notebook.conftest import Started
+
+pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.xdist_group("lab")]
+
+COURSE = load_course()
+FIRST, SECOND = COURSE.lessons[1].predictions[:2]  # the road of test_road_in_browser.py is in lesson 01
+PLOT = """
+from matplotlib import pyplot as plt
+from grader.plots import COLORS, show, use_course_style
+
+use_course_style()
+figure, axis = plt.subplots()
+axis.set(xlabel="스텝", ylabel="손실")
+axis.axhspan(0.4, 0.6, color=COLORS["text"])  # letters are too thin: some screens draw no pixel in their full colour
+show(figure, "띠 하나가 있는 그림입니다.")
+"""
+
+
+@pytest.fixture(scope="module")
+def opened(lab: Started, page: Any) -> Any:
+    """The page with a short notebook open that stands beside the lessons."""
+    cell = nbformat.v4.new_code_cell
+    cells = [
+        cell("from grader import predict, reveal"),
+        *(cell(f'{call}("{one.id}")') for one in (FIRST, SECOND) for call in ("predict", "reveal")),
+        cell(PLOT),
+        cell("folded = 1", metadata={"jupyter": {"source_hidden": True}}),
+        nbformat.v4.new_markdown_cell("업데이트에는 마지막 마이크로 배치만 들어갔습니다."),
+    ]
+    metadata = nbformat.read(COURSE.lessons[0].notebook, as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "short.ipynb")
+    page.goto(f"{lab.address}/lab/tree/short.ipynb?reset")  # without what another test left open
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    return page
+
+
+@pytest.fixture(scope="module")
+def ran(opened: Any) -> Any:
+    """The page with every cell run, one after the other: nothing chosen yet."""
+    page = opened
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기")  # keys that come before the kernel are lost
+    page.click(".jp-Notebook .jp-CodeCell >> nth=0")
+    for number in range(6):
+        page.keyboard.press("Shift+Enter")
+        page.wait_for_selector(f".jp-CodeCell >> nth={number} >> text=[{number + 1}]:")
+    return page
+
+
+def test_its_menus_are_korean_and_nothing_is_asked(opened: Any) -> None:
+    opened.wait_for_selector("text=파일 >> nth=0")
+    assert opened.locator(".jp-Dialog").count() == 0
+    assert opened.locator("text=Would you like").count() == 0
+
+
+def test_lines_break_between_korean_words(opened: Any) -> None:
+    paragraph = opened.wait_for_selector(".jp-RenderedMarkdown p")
+    assert paragraph.evaluate("e => getComputedStyle(e).wordBreak") == "keep-all"
+
+
+def test_nothing_is_told_before_a_choice(ran: Any) -> None:
+    """What an experiment shows stays behind its line, which opens."""
+    said = ran.inner_text(".jp-Notebook")
+    assert said.count("위에서 예측을 먼저 골라 보세요.") == 2
+    assert said.count("결과는 고를 때까지 가려 둡니다") == 2
+    assert "아직 예측을 고르지 않아" not in said
+    ran.click(".hanstep-veil summary >> nth=1")
+    ran.wait_for_selector("text=아직 예측을 고르지 않아 >> visible=true")
+    said = ran.inner_text(".jp-Notebook")
+    assert said.count("아직 예측을 고르지 않아") == 1
+    for one in (FIRST, SECOND):
+        assert one.because[:12] not in said
+
+
+def test_a_folded_cell_shows_whether_it_has_run(ran: Any) -> None:
+    """Its prompt is not in the page; it stays folded while it runs."""
+    folded = ran.locator(".jp-CodeCell", has_text="folded = 1")
+    place = folded.locator(".jp-Placeholder-prompt")
+    shown = "e => getComputedStyle(e, '::before').content"
+    assert place.evaluate(shown) == '"[ ]:"'
+    ran.click(".jp-CodeCell >> nth=5 >> .jp-InputArea-prompt")
+    ran.keyboard.press("Shift+Enter")
+    ran.keyboard.press("Shift+Enter")
+    ran.wait_for_function(f"e => ({shown})(e) === '\"[8]:\"'", arg=place.element_handle())
+    assert folded.locator(".jp-InputArea-editor").count() == 0
+
+
+def test_a_choice_by_mouse_finds_its_reason(ran: Any, tmp_path: Path) -> None:
+    letter = sorted(FIRST.wrong)[0]
+    ran.click(f".jp-CodeCell >> nth=1 >> button:has-text('{letter}')")
+    ran.wait_for_selector(f"text=예측 {letter}, 결과 {FIRST.answer} >> visible=true")
+    shown = ran.inner_text(".jp-CodeCell >> nth=2").replace("\n", " ")
+    assert without_marks(FIRST.wrong[letter])[:30] in shown
+    assert without_marks(FIRST.because)[:30] in shown
+
+
+def test_a_choice_by_keyboard_finds_its_reason(ran: Any) -> None:
+    letter = SECOND.answer
+    ran.focus(f".jp-CodeCell >> nth=3 >> button:has-text('{letter}')")
+    ran.keyboard.press("Space")
+    ran.wait_for_selector(f"text=예측 {letter}, 결과 {letter}")
+    assert without_marks(SECOND.because)[:30] in ran.inner_text(".jp-CodeCell >> nth=4").replace("\n", " ")
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
+def test_a_figure_stands_on_the_ground_of_the_theme(ran: Any, theme: str) -> None:
+    """The ground in a corner of the picture is the notebook's, and its ink the theme's."""
+    palette = plots.DARK_COLORS if theme == "JupyterLab Dark" else plots.COLORS
+    ran.evaluate(f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: '{theme}'}})")
+    ran.wait_for_selector(f"body[data-jp-theme-name='{theme}']", state="attached")
+    ground = ran.eval_on_selector(".jp-NotebookPanel-notebook", "e => getComputedStyle(e).backgroundColor")
+    picture = ran.locator(".hanstep-figure img")
+    picture.scroll_into_view_if_needed()
+    # Until it is decoded, its place is painted without it.
+    picture.evaluate("e => e.decode().then(() => new Promise(requestAnimationFrame))")
+    image = Image.open(io.BytesIO(picture.screenshot())).convert("RGB")
+    colors = {color: count for count, color in image.getcolors(maxcolors=image.width * image.height)}
+    assert image.getpixel((3, 3)) == rgb(palette["panel"]) == tuple(map(int, re.findall(r"\d+", ground)))
+    assert rgb(palette["text"]) in colors
+    assert picture.get_attribute("alt") == "띠 하나가 있는 그림입니다."
+
+
+def rgb(color: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(color.removeprefix("#")))
+
+
+def without_marks(text: str) -> str:
+    return text.replace("`", "").replace("**", "")
+
+
+def test_on_a_narrow_screen_the_lesson_has_the_room(ran: Any) -> None:
+    """Last: JupyterLab's list of files would leave a telephone a strip of it."""
+    ran.set_viewport_size({"width": 390, "height": 844})
+    ran.wait_for_selector("#jp-left-stack", state="hidden")
+    assert ran.locator(".jp-Notebook").bounding_box()["width"] > 250

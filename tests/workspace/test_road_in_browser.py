@@ -1,0 +1,144 @@
+"""A learner's first road in lesson 01: predict, run, err, take a hint, mend, pass, and look through the microscope."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.course.reading import load_course
+from grader.learner.history import history
+from grader.learner.rewards import load_rewards
+from grader.learner.store import Store
+from tests.notebook.conftest import Started
+
+pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.xdist_group("lab")]
+
+LESSON = load_course().lessons[0]
+EXERCISE = LESSON.exercises[0]
+ASKED = LESSON.predictions[0]
+MISTAKE = "missing-zero-grad"
+_JOINER = "\u2060?"
+WRONG = """def train_step(model, opt, loss_fn, xb, yb) -> float:
+    logits = model(xb)
+    loss = loss_fn(logits, yb)
+    loss.backward()
+    opt.step()
+    return loss.item()"""
+MENDED = WRONG.replace("    logits", "    opt.zero_grad()\n    logits")
+
+
+class Notebook:
+    """The open lesson, as hands and eyes have it."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.runs = 0
+
+    @property
+    def cells(self) -> Any:
+        """Its code cells; JupyterLab may have opened what was open the last time, too, in a tab behind it."""
+        return self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell")
+
+    def cell(self, source: str) -> Any:
+        """The code cell that shows this."""
+        return self.cells.filter(has=self.page.locator(".jp-InputArea", has_text=source))
+
+    def run(self, cell: Any) -> Any:
+        """Run a cell by its prompt and the keyboard; its output, once it is done."""
+        cell.locator(".jp-InputPrompt >> visible=true").first.click()  # a folded cell has another one
+        self.page.keyboard.press("Control+Enter")
+        self.runs += 1
+        cell.locator(".jp-InputPrompt", has_text=f"[{self.runs}]:").wait_for(state="attached")
+        return cell.locator(".jp-Cell-outputArea")
+
+    def write(self, cell: Any, source: str) -> None:
+        """Put something else into a cell."""
+        cell.locator(".cm-content").click()
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.insert_text(source)
+
+
+def shown(output: Any, text: str) -> None:
+    """Wait until a learner reads this in an output, wherever its lines break."""
+    # Word joiners keep a particle with the code before it.
+    words = [_JOINER.join(map(re.escape, word)) for word in text.replace("`", "").replace("**", "").split()]
+    output.filter(has_text=re.compile(r"\s*".join(words))).first.wait_for(state="attached")
+
+
+def test_from_the_first_prediction_to_the_first_achievement(lab: Started, page: Any) -> None:
+    shutil.rmtree(lab.progress, ignore_errors=True)  # a new learner, whatever tests before have predicted
+    page.goto(lab.address)
+    page.wait_for_url(f"**/lab/tree/{LESSON.notebook.name}")
+    page.wait_for_selector(
+        "text=Python 3 (ipykernel) | 대기 >> visible=true"
+    )  # keys that come before the kernel are lost
+    lesson = Notebook(page)
+
+    for number in range(2):  # the package, which is there, and what the lesson begins with
+        lesson.run(lesson.cells.nth(number))
+    asked = lesson.cell(f'predict("{ASKED.id}")')
+    lesson.run(asked)
+    letter = next(iter(ASKED.wrong))
+    asked.locator(f"button[title='예측 {letter}']").click()
+    experiment = lesson.run(lesson.cell(f'reveal("{ASKED.id}")'))
+    shown(experiment, f"예측 {letter}, 결과 {ASKED.answer}.")
+    shown(experiment, ASKED.because)
+    won = {one.id: one for one in load_rewards().achievements}
+    shown(experiment, f"새 업적 「{won['first-prediction'].title}」: {won['first-prediction'].text}")
+
+    writing, checking = lesson.cell("def train_step("), lesson.cell("check(train_step)")
+    lesson.write(writing, WRONG)
+    lesson.run(writing)
+    card = lesson.run(checking)
+    mistake = next(one for one in EXERCISE.mistakes if one.id == MISTAKE)
+    shown(card, mistake.title)
+    shown(card, mistake.explain)
+    shown(card, "loss.backward()")
+
+    hinting = lesson.cell('hint("train_step")')
+    lesson.write(hinting, 'hint("train_step")')
+    hint = lesson.run(hinting)
+    shown(hint, mistake.hint)
+    shown(hint, EXERCISE.hints[0])
+    assert "def train_step" not in hint.inner_text()
+
+    lesson.write(writing, MENDED)
+    lesson.run(writing)
+    lesson.run(checking)
+    shown(card, "통과")
+    shown(card, EXERCISE.because)
+    shown(card, "XP")
+    for id_ in ("first-pass", "mistake-overcome"):
+        shown(card, f"새 업적 「{won[id_].title}」: {won[id_].text}")
+    assert mistake.title.replace("`", "") not in card.inner_text().replace("\u2060", "")
+    assert_written(lab.progress)
+
+    lesson.write(hinting, "from grader import microscope\nmicroscope(train_step)")
+    look = lesson.run(lesson.cell("microscope(train_step)"))
+    slider = look.get_by_role("slider", name="순간")
+    slider.wait_for()
+    last = int(slider.get_attribute("max"))
+    slider.press("Home")
+    assert moment(slider).startswith("1/")
+    slider.press("ArrowRight")
+    assert moment(slider).startswith("2/")
+    box = slider.bounding_box()
+    slider.drag_to(slider, target_position={"x": box["width"] - 1, "y": box["height"] / 2})
+    assert moment(slider).startswith(f"{last + 1}/{last + 1}, ")
+
+
+def moment(slider: Any) -> str:
+    return str(slider.get_attribute("aria-valuetext"))
+
+
+def assert_written(home: Path) -> None:
+    """What stays when JupyterLab is closed."""
+    told = history(Store(home).read())
+    assert told.letters[ASKED.id] == next(iter(ASKED.wrong))
+    assert told.verdicts[ASKED.id] is False
+    entry = told.exercise(EXERCISE.name)
+    assert (entry.passed, entry.tries, entry.hints) == (True, 2, 1)
+    assert told.mistakes[EXERCISE.name, MISTAKE].once_mastered
+    assert {"first-prediction", "first-pass", "mistake-overcome"} <= told.achievements.keys()
