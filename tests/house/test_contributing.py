@@ -1,4 +1,5 @@
-"""CONTRIBUTING.md as a stranger follows it: its examples are added to a copy and go through the suite's own gates."""
+"""What CONTRIBUTING.md and solutions/README.md say, as a stranger follows it: their examples are added to a copy and go
+through the suite's own gates; the files and functions that the guides name are there."""
 
 import json
 import os
@@ -37,8 +38,8 @@ CLASS = {
 
 
 def described_files() -> dict[str, str]:
-    """The files that CONTRIBUTING.md gives as its example of a lesson."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    """The files that solutions/README.md gives as its example of a lesson."""
+    text = (ROOT / "solutions" / "README.md").read_text(encoding="utf-8")
     block = re.compile(
         r"^\*\*`(?P<path>[^`]+)`\*\*.*?\n\n(?P<fence>`{3,})\w+\n(?P<code>.*?)\n(?P=fence)$", re.M | re.S
     )
@@ -186,3 +187,34 @@ def test_an_exercise_joins_an_existing_lesson(tmp_path: Path) -> None:
         "manifest",
         "tests/classroom/test_sample_class.py",
     )
+
+
+GUIDES = ("CONTRIBUTING.md", "grader/README.md", "solutions/README.md", "tests/README.md")
+_OF_EXAMPLES = re.compile(r"scale_learning_rate|learning_rate|레슨|연습|TrainConfig|train_config|train_step")
+_WRITTEN = {"results.json"}
+"""By a command, not in the repository."""
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_the_paths_that_a_guide_names_are_there(guide: str) -> None:
+    """From the repository's root, from the guide's own folder, or anywhere below `grader/`."""
+    text = re.sub(r"```.*?```", "", (ROOT / guide).read_text(encoding="utf-8"), flags=re.S)
+    named = set(re.findall(r"`([\w.]+(?:/[\w.]*)+|\w+\.(?:py|toml|json))`", text))
+    wanted = {path for path in named if not _OF_EXAMPLES.search(path)} - _WRITTEN
+    assert wanted
+    bases = (ROOT, (ROOT / guide).parent, ROOT / "lessons", ROOT / "grader", *(ROOT / "grader").iterdir())
+    assert not [path for path in wanted if not any((base / path).exists() for base in bases)]
+
+
+def test_the_functions_on_the_map_are_where_it_says() -> None:
+    """`judging/assess.py assess`: the file, and what it defines."""
+    text = (ROOT / "grader" / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(\w+(?:/\w+)*\.py) ([A-Za-z_]\w*)", text)
+    assert len(named) > 12
+    for path, name in named:
+        files = [ROOT / "grader" / path, *(ROOT / "grader").glob(f"*/{path}")]
+        (file, *_) = [file for file in files if file.is_file()]
+        assert re.search(rf"^(?:def|class) {name}\b|^{name}\b", file.read_text(encoding="utf-8"), re.M), (
+            path,
+            name,
+        )
