@@ -7,6 +7,8 @@ from typing import Any
 
 _OURS = "grader"
 _HIDDEN = tuple(f"{_OURS}.{name}" for name in ("base", "observe", "exercises", "sandbox"))
+_GIVES_OBJECTS = f"{_OURS}.exercises."
+"""Modules of drivers and fixtures: objects of their classes are given to submissions."""
 
 
 class Modules:
@@ -46,6 +48,25 @@ class Modules:
 
         grader.__path__ = []
         for name in [n for n in sys.modules if n.startswith(_HIDDEN)]:
-            self._hidden[name] = sys.modules.pop(name)
+            module = sys.modules.pop(name)
+            if not isinstance(module, _ClassesOf):
+                self._hidden[name] = module
+        for name, module in self._hidden.items():
+            if name.startswith(_GIVES_OBJECTS):
+                sys.modules[name] = _ClassesOf(module)
         for name in _HIDDEN:
             vars(grader).pop(name.rpartition(".")[2], None)
+
+
+class _ClassesOf(types.ModuleType):
+    """Stands in for a hidden module, with nothing but the classes that it defines.
+
+    `pickle` and `torch.save` look a class up by its module when they write an object of it, such as a whole model or
+    the config of a run. A submission has the classes anyway, through the objects that it is given.
+    """
+
+    def __init__(self, module: types.ModuleType) -> None:
+        super().__init__(module.__name__)
+        for name, value in vars(module).items():
+            if isinstance(value, type) and value.__module__ == module.__name__:
+                setattr(self, name, value)

@@ -1,0 +1,122 @@
+"""A notebook's `check`, `grader check` and `grader grade` say the same of a program: one runner, one set of limits."""
+
+import linecache
+from collections.abc import Iterator
+from contextlib import ExitStack, redirect_stdout
+from dataclasses import replace
+from io import StringIO
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.course.course import Course, Exercise
+from grader.course.feedback import Feedback
+from grader.course.reading import load_course
+from grader.grading import SEED
+from grader.grading.grade_submission import grade_in
+from grader.grading.grading_run import GradingRun
+from grader.grading.run_submission import sandbox_of
+from grader.judging.edits import solution_text
+from grader.notebook.check import judged_here
+from grader.sandbox.sandbox import Sandbox
+from grader.submission.source_file import graded_text
+from grader.submission.submission import read_submission
+from tests.places import TESTS
+
+COURSE: Course = load_course()
+KINDS = ("first_tries", "unlisted")
+MOST = 60
+QUICKLY = ("train_step", "BestCheckpoint")
+
+
+def programs() -> list[Path]:
+    """One of each kind for every exercise, as far as there are any, then a second one, up to sixty in all."""
+    of_each = [
+        sorted((TESTS / kind / exercise).glob("*.py")) for exercise in COURSE.exercises for kind in KINDS
+    ]
+    return [path for paths in zip_longest(*of_each) for path in paths if path is not None][:MOST]
+
+
+@pytest.fixture(scope="module")
+def sandboxes() -> Iterator[dict[tuple[str, str], Sandbox]]:
+    """By lesson and kind, begun when they are needed."""
+    with ExitStack() as stack:
+        found: dict[tuple[str, str], Sandbox] = {}
+        yield found
+        for sandbox in found.values():
+            stack.enter_context(sandbox)
+
+
+def graded(path: Path, exercise: Exercise, kind: str, sandboxes: dict[tuple[str, str], Sandbox]) -> Feedback:
+    """What `grade` says; with the kind `none`, what `grader check` says."""
+    lesson = replace(COURSE.lesson(exercise.lesson), exercises=(exercise,))
+    run = GradingRun(COURSE, (lesson,), SEED, sandbox=kind)
+    key = lesson.id, kind
+    if key not in sandboxes:
+        sandboxes[key] = sandbox_of(replace(run, lessons=(COURSE.lesson(exercise.lesson),)))
+    result = grade_in(run, read_submission(path, tuple(COURSE.exercises)), sandboxes[key])
+    (feedback,) = (*result.feedbacks, *result.extras)
+    return feedback
+
+
+def in_a_notebook(text: str, exercise: Exercise) -> Feedback:
+    """What `check` says of the program as a cell."""
+    filename = f"/tmp/ipykernel_test/{abs(hash(text))}.py"
+    with redirect_stdout(StringIO()):
+        namespace: dict[str, Any] = {"__name__": "__main__", "In": ["", text]}
+        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+        exec(compile(text, filename, "exec"), namespace)
+        return judged_here(exercise, namespace[exercise.name])
+
+
+def told(feedback: Feedback) -> dict[str, object]:
+    """What a learner reads of it, but for the place of the file."""
+    diagnosis = feedback.diagnosis
+    return {
+        "status": feedback.status,
+        "points": [check.passed for check in feedback.checks],
+        "mistakes": feedback.mistake_ids,
+        "lines": [named.line for named in diagnosis.mistakes],
+        "line": feedback.line,
+        "message": feedback.message,
+        "error": feedback.error,
+        "repair": [(step.line, step.old, step.new) for step in diagnosis.repair],
+        "remembered": diagnosis.remembered is not None,
+    }
+
+
+def check_three_ways(path: Path, sandboxes: dict[tuple[str, str], Sandbox]) -> None:
+    exercise = COURSE.exercise(path.parent.name)
+    in_notebook = told(in_a_notebook(path.read_text(encoding="utf-8"), exercise))
+    assert told(graded(path, exercise, "none", sandboxes)) == in_notebook
+    assert told(graded(path, exercise, "bwrap", sandboxes)) == in_notebook
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=() if path.parent.name in QUICKLY else pytest.mark.full)
+        for path in programs()
+    ],
+    ids=lambda path: f"{path.parent.parent.name}/{path.parent.name}/{path.name}",
+)
+def test_the_three_say_the_same(path: Path, sandboxes: dict[tuple[str, str], Sandbox]) -> None:
+    check_three_ways(path, sandboxes)
+
+
+@pytest.mark.sandbox
+def test_an_object_of_ours_can_be_pickled_in_the_sandbox_too(
+    tmp_path: Path, sandboxes: dict[tuple[str, str], Sandbox]
+) -> None:
+    """Its class is found, though nothing else of its module is: 0 of 6 points became 5, as in the notebook."""
+    path = tmp_path / "BestCheckpoint" / "whole_config.py"
+    path.parent.mkdir()
+    plain = '"config": config if isinstance(config, dict) else config.to_dict()'
+    text = graded_text(solution_text("02"), ("BestCheckpoint",))
+    assert plain in text
+    path.write_text(text.replace(plain, '"config": config'), encoding="utf-8")
+    check_three_ways(path, sandboxes)
+    assert graded(path, COURSE.exercise("BestCheckpoint"), "bwrap", sandboxes).score == 5
