@@ -18,10 +18,9 @@ from grader.grading import SEED
 from grader.grading.grade_submission import grade_in
 from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import sandbox_of
-from grader.judging.edits import solution_text
+from grader.judging.edits import exercise_source
 from grader.notebook.check import judged_here
 from grader.sandbox.sandbox import Sandbox
-from grader.submission.source_file import graded_text
 from grader.submission.submission import read_submission
 from tests.places import TESTS
 
@@ -115,7 +114,8 @@ def test_an_object_of_ours_can_be_pickled_in_the_sandbox_too(
     path = tmp_path / "BestCheckpoint" / "whole_config.py"
     path.parent.mkdir()
     plain = '"config": config if isinstance(config, dict) else config.to_dict()'
-    text = graded_text(solution_text("02"), ("BestCheckpoint",))
+    imports = "import math\nimport os\nfrom pathlib import Path\n\nimport torch\n\n\n"
+    text = imports + exercise_source(COURSE.exercise("BestCheckpoint"))
     assert plain in text
     path.write_text(text.replace(plain, '"config": config'), encoding="utf-8")
     check_three_ways(path, sandboxes)
