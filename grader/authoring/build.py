@@ -12,11 +12,12 @@ from grader import paths
 from grader.authoring import first_cell
 from grader.authoring.check_predictions import check_predictions
 from grader.authoring.execute import NotebookFailed, error_outputs, execute
-from grader.authoring.measured_behaviour import table_text
+from grader.authoring.measured_behaviour import measured_table
 from grader.authoring.strip_solutions import PLACEHOLDER, BuildError, starter_text
 from grader.base.files import write_whole
 from grader.course.cell_tags import exercise_of
 from grader.course.course import Course, CourseError, Lesson
+from grader.judging.behaviour_table import text_of
 from grader.judging.edits import exercise_source, program_of, ways
 from grader.judging.locate import is_line_of
 
@@ -94,11 +95,14 @@ def _try_mistakes(lesson: Lesson) -> None:
                 )
 
 
-def build_behaviours(lesson: Lesson, *, check: bool) -> list[Stale]:
-    """Write the table of what each known mistake changes; with `check` say whether it is stale."""
+def build_behaviours(lesson: Lesson, *, check: bool, only: Collection[str] = ()) -> list[Stale]:
+    """Write the table of what each known mistake changes; with `check` say whether it is stale.
+
+    `only` names the exercises that are measured anew; empty, all are.
+    """
     if not any(exercise.mistakes for exercise in lesson.exercises):
         return []
-    text = table_text(lesson)
+    text = text_of(measured_table(lesson, only))
     if not check:
         write_whole(lesson.behaviours, text)
         return []

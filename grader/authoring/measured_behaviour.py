@@ -1,10 +1,9 @@
 """Measures which known mistakes change what, for `solutions/<lesson>/behaviours.json`."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Collection
 
 from grader.course.course import Exercise, Lesson
-from grader.judging.behaviour_table import Behaviours
+from grader.judging.behaviour_table import Behaviours, table_of
 from grader.judging.judge import difference, has_same_cause
 from grader.judging.reference import Reference
 from grader.observe.play import Scenario
@@ -42,14 +41,17 @@ def _same(run: Run, other: Run, scenario: Scenario) -> bool:
     return difference(run, other, scenario.atol, agree=has_same_cause) is None
 
 
-def table_text(lesson: Lesson) -> str:
-    """The lesson's table as it stands in its file: one line for each scenario."""
-    exercises = []
-    for exercise in lesson.exercises:
-        lines = ",\n".join(f"  {_words(name)}: {_words(n)}" for name, n in measure(exercise).items())
-        exercises.append(f" {_words(exercise.name)}: {{\n{lines}\n }}")
-    return "{\n" + ",\n".join(exercises) + "\n}\n"
+def measured_table(lesson: Lesson, only: Collection[str] = ()) -> dict[str, Behaviours]:
+    """Measure the lesson's table anew.
 
-
-def _words(value: str | Mapping[str, int]) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    Args:
+        lesson: whose exercises are measured.
+        only: names of exercises to measure; the others keep what the lesson's file says. Empty: measure all.
+    """
+    kept = (
+        table_of(lesson.behaviours.read_text(encoding="utf-8")) if only and lesson.behaviours.exists() else {}
+    )
+    return {
+        exercise.name: kept[exercise.name] if exercise.name in kept.keys() - set(only) else measure(exercise)
+        for exercise in lesson.exercises
+    }

@@ -9,7 +9,10 @@ from grader.cli.terminal import out, say
 
 def build(
     lesson: Annotated[
-        list[str] | None, typer.Argument(help="만들 레슨의 번호 (예: 01 02). 비우면 모두 만들어요")
+        list[str] | None,
+        typer.Argument(
+            help="만들 레슨의 번호 (예: 01 02). 비우면 모두 만들어요. --tables에는 연습의 이름도 돼요"
+        ),
     ] = None,
     check_only: Annotated[
         bool, typer.Option("--check", help="다시 만들지 않고, 낡은 것이 있는지만 봐요")
@@ -23,12 +26,14 @@ def build(
     from grader.course.reading import load_course
 
     course = load_course()
-    only = [course.lesson(key) for key in lesson or ()]
     if tables and not check_only:
-        for lesson_to_measure in only or course.lessons:
-            build_behaviours(lesson_to_measure, check=False)
-            say(f"{lesson_to_measure.name}: 다시 쟀어요.")
+        for key in lesson or [each.id for each in course.lessons]:
+            exercise = course.exercises.get(key)
+            measured = course.lesson(exercise.lesson if exercise else key)
+            build_behaviours(measured, check=False, only=(key,) if exercise else ())
+            say(f"{key}: 다시 쟀어요.")
         return
+    only = [course.lesson(key) for key in lesson or ()]
     raise typer.Exit(0 if build_all(course, check=check_only, report=say, only=only) else 1)
 
 

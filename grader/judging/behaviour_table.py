@@ -6,6 +6,7 @@ out: nothing is ever named without a play of its own.
 """
 
 import json
+from collections.abc import Mapping
 from functools import cache
 
 from grader.course.course import Exercise
@@ -16,15 +17,43 @@ Behaviours = dict[str, dict[str, int]]
 
 
 def behaviours_of(exercise: Exercise) -> Behaviours:
-    """The exercise's part of the table; empty where it was not made yet."""
+    """Return the exercise's part of the table; empty if it was not measured yet."""
     return _table(exercise.lesson).get(exercise.name, {})
 
 
 @cache
 def _table(lesson: str) -> dict[str, Behaviours]:
-    path = load_course().lesson(lesson).behaviours
     try:
-        table: dict[str, Behaviours] = json.loads(path.read_text(encoding="utf-8"))
+        text = load_course().lesson(lesson).behaviours.read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
-    return table
+    return table_of(text)
+
+
+def table_of(text: str) -> dict[str, Behaviours]:
+    """Parse the text of a lesson's table: the behaviours of each exercise."""
+    return {
+        exercise: {
+            scenario: {way: numbers[column] for way, numbers in entry["ways"].items()}
+            for column, scenario in enumerate(entry["scenarios"])
+        }
+        for exercise, entry in json.loads(text).items()
+    }
+
+
+def text_of(table: Mapping[str, Behaviours]) -> str:
+    """Write a lesson's table as text, one line for each way to make a mistake: a diff shows what an edit changed."""
+    return "{\n" + ",\n".join(_entry(name, behaviours) for name, behaviours in table.items()) + "\n}\n"
+
+
+def _entry(exercise: str, behaviours: Behaviours) -> str:
+    names = list(next(iter(behaviours.values()), {}))
+    lines = ",\n".join(
+        f"   {_json(name)}: {_json([numbers[name] for numbers in behaviours.values()])}" for name in names
+    )
+    ways = f"{{\n{lines}\n  }}" if lines else "{}"
+    return f' {_json(exercise)}: {{\n  "scenarios": {_json(list(behaviours))},\n  "ways": {ways}\n }}'
+
+
+def _json(value: str | list[str] | list[int]) -> str:
+    return json.dumps(value, ensure_ascii=False)
