@@ -111,8 +111,8 @@ class Exercise:
     lesson: str
     title: str
     checks: tuple[Check, ...]
-    hints: tuple[str, ...]
-    """From gentle to the answer, which is the last; a bonus task has none."""
+    clues: tuple[str, ...]
+    """Hints before the answer, from gentle to plain; a bonus task has none."""
     mistakes: tuple[Mistake, ...]
     load_driver: "Callable[[], Driver]" = field(compare=False, repr=False)
     """Imports what tests it, and torch with that."""
@@ -120,6 +120,17 @@ class Exercise:
     """Told when it passes: what a right program does that wrong ones do not."""
     copies: tuple[Copy, ...] = ()
     kind: Kind = "exercise"
+    load_answer: "Callable[[], str] | None" = field(default=None, compare=False, repr=False)
+    """Read the last hint from the lesson's source; None: there is none."""
+
+    @cached_property
+    def hints(self) -> tuple[str, ...]:
+        """The clues, then the answer as the exercise's cell has it.
+
+        Raises:
+            NoAnswer: the lesson's source has no such cell.
+        """
+        return (*self.clues, self.load_answer()) if self.clues and self.load_answer else self.clues
 
     @cached_property
     def driver(self) -> "Driver":

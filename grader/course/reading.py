@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from grader import paths
+from grader.course.answer import answer_hint
 from grader.course.course import (
     Check,
     Copy,
@@ -53,6 +54,7 @@ class _ExerciseFile(Struct, frozen=True, forbid_unknown_fields=True):
     checks: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     kind: Kind = "exercise"
     hints: tuple[Text, ...] = ()
+    answer_note: str = ""
     mistakes: tuple[dict[str, Any], ...] = ()
     copies: tuple[dict[str, Any], ...] = ()
 
@@ -74,7 +76,7 @@ _RULES = {
     "edits": '[["바꿀 글", "새 글"], …]처럼 적어 주세요.',
     "variants": '[[["바꿀 글", "새 글"]], …]처럼 적어 주세요.',
     "kind": "exercise, warmup, bonus 가운데 하나를 적어 주세요.",
-    "hints": "글의 목록으로 적어 주세요. 마지막이 정답이에요.",
+    "hints": "글의 목록으로 적어 주세요. 정답은 연습 셀에서 가져오니 적지 않아요.",
     "checks": "[[checks]] 표로 하나 이상 적어 주세요.",
     "mistakes": "[[mistakes]] 표로 적어 주세요.",
     "copies": "[[copies]] 표로 적어 주세요.",
@@ -133,7 +135,7 @@ def _lesson(entry: _LessonEntry) -> Lesson:
     ]
     if odd:
         raise CourseError(f"연습 문제 이름이 서로 달라요. {'. '.join(odd)}. 이름을 맞춰 주세요.")
-    exercises = tuple(_exercise(name, entry.id, described[name], drivers[name]) for name in tagged)
+    exercises = tuple(_exercise(name, entry.id, source, described[name], drivers[name]) for name in tagged)
     predictions = _predictions(folder / _PREDICTIONS, entry.id)
     return Lesson(
         entry.id,
@@ -185,7 +187,7 @@ def _driven(lesson: str, module: str) -> Mapping[str, str]:
         ) from error
 
 
-def _exercise(name: str, lesson: str, path: Path, driver: str) -> Exercise:
+def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str) -> Exercise:
     document = _decoded(_read_toml(path), _ExerciseFile, str(path))
     if (document.kind == "bonus") == bool(document.hints):
         rule = "보너스 문제에는 힌트가 없어야 해요" if document.hints else "힌트가 하나도 없어요"
@@ -215,6 +217,7 @@ def _exercise(name: str, lesson: str, path: Path, driver: str) -> Exercise:
         document.because,
         copies,
         document.kind,
+        None if document.kind == "bonus" else partial(answer_hint, source, name, document.answer_note),
     )
 
 

@@ -136,7 +136,7 @@ def test_a_hint_cell_follows_each_check_unless_the_author_put_one(lesson: Lesson
 
 
 def test_no_hint_cell_follows_the_check_of_a_bonus_task(lesson: Lesson) -> None:
-    bonus = replace(lesson, exercises=tuple(replace(e, kind="bonus", hints=()) for e in lesson.exercises))
+    bonus = replace(lesson, exercises=tuple(replace(e, kind="bonus", clues=()) for e in lesson.exercises))
     assert not any(c["id"] == "hint-add" for c in learner_notebook(bonus).cells)
 
 

@@ -342,7 +342,7 @@ def course() -> Course:
             lesson="01",
             title=t,
             checks=(),
-            hints=(),
+            clues=(),
             mistakes=(),
             load_driver=partial(Driver, n),
             because="",

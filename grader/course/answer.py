@@ -1,0 +1,71 @@
+"""An exercise's answer, cut out of its lesson's source: the last of its hints.
+
+The exercise's cell holds the answer already, so it is written down nowhere else. Comments, the docstring that stands in
+the learner's notebook too, and the marks of solution regions are left out.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+from grader.base.errors import HanstepError
+
+_BLANKED = re.compile(r"[ \t]*# SOLUTION$")
+
+
+class NoAnswer(HanstepError):
+    """The lesson's source has no cell of the exercise that can be read."""
+
+
+def answer_hint(source: Path, name: str, note: str) -> str:
+    """Return the hint that tells the answer, as Markdown.
+
+    Args:
+        source: the lesson's source in percent format.
+        name: of the exercise.
+        note: what is said above the code; may be empty.
+
+    Raises:
+        NoAnswer: no cell is tagged for the exercise, or it does not define it.
+    """
+    code = answer(source.read_text(encoding="utf-8"), name)
+    if code is None:
+        raise NoAnswer(
+            f'{source}: `{name}`의 정답 셀이 없어요. # %% tags=["exercise:{name}"] 셀에 정의해 주세요.'
+        )
+    lead = f"{note}\n\n" if note else ""
+    return f"{lead}```python\n{code}\n```\n"
+
+
+def answer(text: str, name: str) -> str | None:
+    """Return the definition of `name` in the cell of `text` tagged for it; None if there is none."""
+    cell = re.search(rf'^# %% tags=\[[^\]\n]*"exercise:{name}"[^\n]*\n(.*?)(?=^# %%|\Z)', text, re.M | re.S)
+    if cell is None:
+        return None
+    try:
+        body = ast.parse(cell[1]).body
+    except SyntaxError:
+        return None
+    found = [n for n in body if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == name]
+    if not found:
+        return None
+    (definition, lines) = found[-1], cell[1].split("\n")
+    start = min([definition.lineno, *(one.lineno for one in definition.decorator_list)])
+    left_out = _lines_of_docstring(definition, lines)
+    kept = [
+        _BLANKED.sub("", line)
+        for number, line in enumerate(lines[: definition.end_lineno], 1)
+        if number >= start and number not in left_out and not line.lstrip().startswith("#")
+    ]
+    return "\n".join(kept)
+
+
+def _lines_of_docstring(definition: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> set[int]:
+    """Numbers of the docstring's lines, and of the blank ones below it."""
+    if ast.get_docstring(definition) is None:
+        return set()
+    first = definition.body[0]
+    last = first.end_lineno or first.lineno
+    while last < len(lines) and not lines[last].strip():
+        last += 1
+    return set(range(first.lineno, last + 1))
