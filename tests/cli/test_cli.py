@@ -277,7 +277,11 @@ def test_results_are_not_written_among_the_submissions(
     assert [p.name for p in (tmp_path / "class" / "report").iterdir()] == ["hw.py"]
 
 
-@pytest.mark.parametrize("line", ["[" * 100_000, '{"seed": 1, "device": "cpu", "lessons": 5}', "{}", ""])
+@pytest.mark.parametrize(
+    "line",
+    ["[" * 100_000, '{"seed": 1, "device": "cpu", "lessons": 5}', "{}", ""],
+    ids=["nested", "another's", "nothing in it", "empty"],
+)
 def test_a_journal_that_is_none_is_refused(ended: Ended, tmp_path: Path, line: str) -> None:
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "hw.py").write_text(RIGHT, encoding="utf-8")

@@ -22,6 +22,10 @@ def quickly(*names: str) -> list[object]:
     ]
 
 
+SLOW = ("train_gpt", "train_accelerate")
+"""Playing all of their mistakes takes a minute and a half each; those of every other exercise a few seconds."""
+BUT_SLOW = quickly(*(name for name in COURSE.exercises if name not in SLOW))
+
 SEEDS = (1, *(pytest.param(seed, marks=pytest.mark.full) for seed in (0, 2)))
 """The learner's seed, whose transcripts are kept too, and in the full run two more."""
 
