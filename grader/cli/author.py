@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from grader.base.errors import CommandError
 from grader.cli.terminal import out, say
 
 
@@ -35,6 +36,34 @@ def build(
         return
     only = [course.lesson(key) for key in lesson or ()]
     raise typer.Exit(0 if build_all(course, check=check_only, report=say, only=only) else 1)
+
+
+def new(
+    kind: Annotated[str, typer.Argument(help="mistake, exercise, lesson")],
+    name: Annotated[str, typer.Argument(help="실수의 id, 연습의 이름, 레슨의 이름(05_several_processes)")],
+    to: Annotated[
+        str, typer.Option(help="실수는 연습의 이름, 연습은 레슨의 번호. 레슨에는 필요 없어요")
+    ] = "",
+) -> None:
+    """실수, 연습, 레슨의 파일을 만들어요. 채울 곳에는 「채워 주세요」라고 적혀 있어요."""
+    from grader.authoring import new_files
+    from grader.course.reading import load_course
+
+    course = load_course()
+    if kind not in ("mistake", "exercise", "lesson"):
+        raise CommandError(f"mistake, exercise, lesson 가운데 하나를 주세요. 받은 값: {kind}")
+    if not to and kind != "lesson":
+        example = "--to train_step" if kind == "mistake" else "--to 01"
+        raise CommandError(f"어디에 더할지 알려 주세요. 예: grader new {kind} {name} {example}")
+    if kind == "mistake":
+        files = new_files.new_mistake(course, to, name)
+    elif kind == "exercise":
+        files = new_files.new_exercise(course.lesson(to), name)
+    else:
+        files = new_files.new_lesson(course, name)
+    for file in files:
+        say(str(file))
+    say("「채워 주세요」를 채운 다음 실행해 보세요: grader build, pytest -k 이름 (solutions/README.md)")
 
 
 def doctor() -> None:

@@ -45,7 +45,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         instructor.similar,
         instructor.autograder,
     ),
-    "강의를 고치는 사람": (author.build, site.site),
+    "강의를 고치는 사람": (author.build, author.new, site.site),
 }
 """By who needs them, as the help shows them."""
 for panel, commands in _COMMANDS.items():
