@@ -6,9 +6,9 @@ of both programs are aligned: same order on both sides, as alike as possible in 
 statement that resembles the changed statement most, with a bonus where the two are aligned. If the mistake leaves a
 statement out, the place is the line before which it should stand.
 
-Example (`test_a_line_is_found_under_other_names`): the mistake turns `total += loss.item() * len(xb)` into `total +=
-loss * len(xb)`. The learner wrote `s += out * len(a)`; with `s`, `out` and `a` renamed this is the changed statement
-word for word, so its line is the place.
+Example (`test_a_line_is_found_under_other_names`): the mistake turns `total += loss.item() * len(xb)` into
+`total += loss * len(xb)`. The learner wrote `s += out * len(a)`; with `s`, `out` and `a` renamed this is the changed
+statement word for word, so its line is the place.
 """
 
 import math
@@ -111,13 +111,13 @@ class _Read:
 
 @lru_cache(maxsize=256)  # a class makes the same mistakes again and again
 def _read(text: str) -> _Read | None:
-    """Parse the first definition in a text; None if there is none. Cached: a class makes the same mistakes often."""
+    """Parse the last definition in a text; None if there is none. Do not modify what is returned."""
     definition = definition_of(text, None)
     return None if definition is None else _Read(definition, statements_of(definition, {}))
 
 
 class _Beside:
-    """A program of the course (`its`) aligned with the learner's (`theirs`), with the solution to tell what changed in it.
+    """Align a program of the course (`its`) with the learner's (`theirs`); the solution tells what changed in `its`.
 
     A change is (first, last, start, end): statements first..last-1 of the solution became start..end-1 of `its`.
     """
@@ -168,7 +168,7 @@ class _Beside:
         return _vocabulary(self._solution)
 
     def place_of_changes(self, at: str) -> Place | None:
-        """Return the place of the most telling change: added statements first, then replaced, then missing ones."""
+        """Return the place of the first change that has one: added, then replaced, then missing statements."""
         for first, last, start, end in self._changes:
             if first <= _TOP and any(s.refuses for s in self._solution[first : last + 1]):
                 return self._first_check(self._solution[first].method)
@@ -226,7 +226,9 @@ class _Beside:
         return [(i, j, k, m) for _, i, j, k, m in sorted(changes, key=lambda change: _ORDER[change[0]])]
 
     def _like(self, numbers: Sequence[int], instead_of: Sequence[Statement]) -> tuple[float, Place | None]:
-        """Return the learner's line that is most like one of these statements, with its likeness; (0, None) if there is none.
+        """Return the likeness and place of the learner's line that is most like one of these statements.
+
+        (0, None) if there is none.
 
         Args:
             numbers: positions of the changed statements in the program.
@@ -271,7 +273,7 @@ class _Beside:
         return None if before is None else Place(before.line)
 
     def _opens_another(self, after: Statement, before: Statement) -> bool:
-        """Return True if `after` stands in another method than `before`."""
+        """Return True if `after` stands in another method than `before`, one that both classes have."""
         return before.method != after.method and before.method in self._methods and before.method != ""
 
     def _returned(self) -> Place | None:
@@ -343,9 +345,9 @@ class _Beside:
         return 2 * self._weight(one & other, twice) / total if total > 0 else 0.0
 
     def _weight(self, words: Words, twice: Set[str] = frozenset()) -> float:
-        """Return the sum of the words' rarities.
+        """Return the sum of the words' rarities; words in `twice` count twice.
 
-        A word is rarer the fewer times both programs use it; words in `twice` count twice.
+        A word is rarer the fewer times both programs use it.
         """
         return sum(
             self._rarity.get(word, 1.0) * count * (1 + (word in twice)) for word, count in words.items()
