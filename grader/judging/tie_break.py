@@ -54,7 +54,7 @@ def _agreement(one: _Manner, other: _Manner) -> tuple[bool, ...]:
 
 
 def _manner(run: Run) -> _Manner:
-    """Describe how the program of a run works, by its events; except for `gradients_at_step`, those of the first call."""
+    """Describe how a program works by the events of its first call; `gradients_at_step` uses every call."""
     kinds = [e.kind for e in run.events if e.call == 0]
     step, backward = _first(kinds, "step"), _first(kinds, "backward")
     left = run.evidence.get("gradients_left")
