@@ -218,6 +218,7 @@ def _well_founded(
     elsewhere = [s for s in explanation.unexplained if s in trace.runs]
     spoiled = {field for s in elsewhere for field in _fields(s, trace, reference)}
     acting = [s for s in elsewhere if reference.behaviour(way, s) != 0]
+    # The mistake shows mostly where it is explained, and somewhere in fields that what is unexplained leaves alone.
     if len(shows) > len(acting) and any(_fields(s, trace, reference).isdisjoint(spoiled) for s in shows):
         return True
     for scenario in shows:
@@ -240,8 +241,8 @@ def _fields(scenario: str, trace: Trace, reference: Reference) -> set[str]:
 def _raising_place(way: Way, shows: Sequence[str], trace: Trace, reference: Reference) -> Place | None:
     """Return the place where the learner's program raises, if the mistake itself is the cause; None otherwise.
 
-    It is the cause if the mistake's program raises for the same reason in a line that the mistake changed, or if the
-    error is about a None, which may come from any earlier line. What the learner's own `raise` raised does not count.
+    The mistake's program must raise for the same reason, and either in a line that the mistake changed or because of
+    a None, which may come from an earlier line. What the learner's own `raise` raised does not count.
     """
     wrong = reference.sources[way.name]
     unchanged = exercise_source(reference.exercise).splitlines()

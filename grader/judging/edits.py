@@ -12,7 +12,7 @@ from grader.course.reading import load_course
 from grader.observe.wording import ordinal
 from grader.submission.submission import read_submission
 
-_ORDERS_OF = 3  # up to six orders are tried
+_ORDERS_OF = 3
 """Maximum number of mistakes whose edits are tried in every order (3! = 6); for more, two orders are tried."""
 
 
@@ -103,6 +103,7 @@ def exercise_source(exercise: Exercise) -> str:
 
 @cache
 def _definition(lesson: str, name: str) -> str:
+    """Return the source of the last definition of `name` in the lesson's solution. Cached."""
     for node in reversed(_statements(lesson)):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])

@@ -1,11 +1,11 @@
 """Find the smallest sets of known mistakes that behave as a wrong program does, scenario by scenario.
 
 A wrong program usually makes several mistakes, and each scenario shows only some of them. The scenarios that went
-wrong are therefore taken in order, first those that the fewest known mistakes change, and candidate sets grow along
-the way (a beam search). In each scenario a set is kept if the solution with its mistakes behaves as the learner's
-program does; otherwise it grows by one mistake, or by two if one is not enough. A scenario that no set explains stays
-unexplained, and what is explained is reported all the same. A mistake that is hidden by others changes nothing
-observable and is not guessed.
+wrong are therefore taken in order, first those with the fewest different behaviours of known mistakes, and candidate
+sets grow along the way (a beam search). In each scenario a set is kept if the solution with its mistakes behaves as
+the learner's program does; otherwise it grows by one mistake, or by two if one is not enough. A scenario that no set
+explains stays unexplained, and what is explained is reported all the same. A mistake that is hidden by others changes
+nothing observable and is not guessed.
 
 Example (`test_the_plain_first_try_is_named_whole`): a first try at `accumulate` checks no arguments, does not divide
 the loss, and drops the leftover batches. The scenario `refuses-empty` has six behaviours, one of which fits:
@@ -35,7 +35,7 @@ _PAIRS = 112
 _IN_VAIN = 3
 """Scenarios without a fitting pair after which the empty set is no longer extended by pairs."""
 _HOPE = 64
-"""Plays after which an attempt stops if no scenario has been explained yet; the most ever needed was 27."""
+"""Plays after which no further scenario is tried while none has been explained; the most ever needed was 27."""
 _ALIKE = 3
 """Maximum number of kept sets that make the same two or more mistakes and differ only in the ways they are made."""
 _LARGEST = 6

@@ -14,7 +14,7 @@ _LONGEST_SHOWN = 300
 """Maximum number of characters of a fact shown."""
 
 UPDATES = "업데이트 횟수"
-"""What a first difference is about if the parameters changed a different number of times."""
+"""Korean for the number of updates, as the subject of a first difference."""
 
 
 def describe_first_difference(

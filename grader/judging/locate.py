@@ -109,7 +109,7 @@ class _Read:
     statements: list[Statement]
 
 
-@lru_cache(maxsize=256)  # a class makes the same mistakes again and again
+@lru_cache(maxsize=256)  # the submissions of a class make the same mistakes again and again
 def _read(text: str) -> _Read | None:
     """Parse the last definition in a text; None if there is none. Do not modify what is returned."""
     definition = definition_of(text, None)
@@ -130,12 +130,14 @@ class _Beside:
         self._rarity = {word: math.log((1 + len(its) + len(theirs)) / n) for word, n in counts.items()}
 
     def place_of_line(self, line: str, changed: Words, *, missing: int | None, around: int) -> Place | None:
-        """Return the learner's line that is aligned with the statement written `line`.
+        """Return the learner's line that is aligned with the statement written `line`; else the place between its neighbours.
 
-        Of several such statements the one nearest to the statement number `around` counts; of several lines of the
-        learner's statement, the one with most of the `changed` words. If the statement number `missing` precedes it,
-        the place is before the line: there the missing statement belongs. If it follows, the line is what makes it
-        necessary.
+        Args:
+            line: the statement as it stands in the course file; the program must have it.
+            changed: of several lines of the learner's statement, the one with most of these words counts.
+            missing: number of the first missing statement; None if nothing is missing. If it precedes the line, it belongs
+                before it, and the place says so. If it follows, the line is what makes it necessary.
+            around: of several statements written `line`, the one nearest to this number counts.
         """
         same = (i for i, statement in enumerate(self._its) if is_written(statement, line))
         number = min(same, key=lambda i: abs(i - around))
@@ -170,6 +172,7 @@ class _Beside:
     def place_of_changes(self, at: str) -> Place | None:
         """Return the place of the first change that has one: added, then replaced, then missing statements."""
         for first, last, start, end in self._changes:
+            # A change next to a check of arguments: point at the learner's checks.
             if first <= _TOP and any(s.refuses for s in self._solution[first : last + 1]):
                 return self._first_check(self._solution[first].method)
             likeness, place = self._like(range(start, end), self._solution[first:last])
@@ -243,6 +246,7 @@ class _Beside:
                 if self._parted(self._its[number], other):
                     continue
                 likeness = self._likeness(self._its[number].words, other.words, twice=new.keys() - old.keys())
+                # Aligned pairs are preferred; a line that another statement explains as well is left to that one.
                 beside = _BESIDE * (self._pairs.get(number) == i)
                 beside -= _TAKEN * self._plays_another_part(i, numbers, likeness)
                 found.append((round(likeness + beside, 2), self._weight(other.words & changed), -i))
@@ -252,7 +256,7 @@ class _Beside:
         return likeness, Place(self._line_in(self._theirs[-position], changed))
 
     def _line_in(self, statement: Statement, changed: Words) -> int:
-        """Return the line of a multi-line statement with the rarest changed words; else its first line."""
+        """Return the line of a multi-line statement with the most and rarest changed words; else its first line."""
         shares = [(self._weight(words & changed), -line) for line, words in statement.lines]
         most, line = max(shares, default=(0.0, -statement.line))
         return -line if most > 0 else statement.line

@@ -60,7 +60,7 @@ def _distance(
         yours, near, expected = values
         with np.errstate(over="ignore", invalid="ignore"):
             distance = float(np.linalg.norm(yours - near) / np.linalg.norm(yours - expected))
-        if not distance <= _NEAR:  # NaN, too
+        if not distance <= _NEAR:  # written so that NaN counts as far
             return np.inf
         worst = max(worst, distance)
     return worst

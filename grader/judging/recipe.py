@@ -20,8 +20,8 @@ from grader.observe.trace import Array, Event, Run
 
 _MAX_COLUMNS = 16
 """Maximum number of gradients in the mixture; the last forward passes before the update count."""
-_SHOWN = 5e-4  # coefficients below this are rounding, not ingredients
-"""Minimum size of a coefficient; smaller ones are rounding."""
+_SHOWN = 5e-4
+"""Minimum size of a coefficient that counts; smaller ones are rounding and not ingredients."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
         abs(got.coefficients.get(key, 0.0) - expected.coefficients.get(key, 0.0)) <= _SHOWN for key in shown
     )
     if same and got.residual <= _SHOWN:
-        return None  # the right mixture: what is wrong lies elsewhere (in the place w + e itself)
+        return None  # the mixture is right: something else is wrong, such as the point w + e itself
     moved = tuple(away for away, _ in shown)
     return Recipe(
         update=update,

@@ -19,9 +19,9 @@ from grader.observe.program import Program, load_program
 from grader.observe.trace import Run
 
 _KEPT_PROGRAMS = 300
-"""Maximum number of loaded programs of mistakes per reference; the least recently used go first."""
+"""Maximum number of loaded programs of mistakes per reference; the least recently used is dropped first."""
 _KEPT_RUNS = 300
-"""Maximum number of the mistakes' runs per reference, about 10 KB each; a class mostly needs the same ones again."""
+"""Maximum number of the mistakes' runs per reference, about 10 KB each; the next submission needs mostly the same."""
 _KEPT_REFERENCES = 32
 """Maximum number of references: more than the course has exercises. A class is graded with one seed."""
 _KEPT_LESSONS = 8
@@ -128,6 +128,7 @@ class Reference:
         return run
 
     def _play(self, source: str, scenario: Scenario, against: Run | None = None) -> Run:
+        """Play a scenario; with `against`, stop at the first parameter state that differs from that run's."""
         self.plays += 1
         program = self._program(source)
         return play_scenario(scenario, program, seed=self.seed, device=self.device, against=against)

@@ -29,7 +29,7 @@ class _Manner:
     before_clip: frozenset[str] | None
     """Kinds in `_TURNS` that occur before the first clipping; None if the program never clips."""
     gradients_at_step: frozenset[str | None]
-    """What the optimizer found in `.grad` at its steps (see `Event.gradients`)."""
+    """States of `.grad` found by the optimizer at its steps (see `Event.gradients`)."""
     leaves_gradients: bool
     """True if gradients are left in `.grad` at the end."""
     updates: int

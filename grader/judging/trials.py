@@ -77,7 +77,7 @@ class Plays:
         Mistakes that change nothing alone are left out, and ways that behave alike share one play.
         """
         acting = self.acting(together, scenario)
-        if len(acting) == 1:  # of those that behave alike alone, one is played
+        if len(acting) == 1:  # the first way that behaves alike is played for all
             (way,) = acting
             acting = frozenset([self._first_alike(scenario)[self._its.behaviour(way, scenario)]])
         return self.agrees_itself(acting, scenario)

@@ -22,7 +22,7 @@ _ALIKE = 0.2
 Definition = ast.FunctionDef | ast.ClassDef
 """An exercise's function or class."""
 Roles = dict[str, list[str]]
-"""For each name of the solution at most two of the learner's names that may play its role, the likeliest first."""
+"""At most two of the learner's names for each of the solution's, the likeliest first."""
 
 
 def roles(theirs: Definition, solution: Definition) -> Roles:
@@ -38,7 +38,7 @@ def roles(theirs: Definition, solution: Definition) -> Roles:
     bound_by, its_bound_by = _bindings(solution), _bindings(theirs)
     found: Roles = {}
     known = dict(pairs)
-    for _ in range(2):
+    for _ in range(2):  # the second round describes uses with the names matched in the first
         right = _uses(solution, local, {name: f"#{i}" for i, name in enumerate(sorted(known))})
         numbers = {known[name]: f"#{i}" for i, name in enumerate(sorted(known))}
         wrong = _uses(theirs, candidates, numbers)
@@ -61,6 +61,7 @@ def roles(theirs: Definition, solution: Definition) -> Roles:
                 known[name] = other
                 taken.add(other)
     for name, others in found.items():
+        # The match comes first, even if a more alike name was taken by another; the runner-up is kept.
         if name in known:
             others.remove(known[name])
             others.insert(0, known[name])

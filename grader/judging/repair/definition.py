@@ -58,9 +58,9 @@ class Place:
     """Number of lines of the text before it."""
     block: Block
     before: Statement | None
-    """The statement that would follow in the block; None at its end. (The place is before this one.)"""
+    """The statement that would follow in the block; None at the block's end."""
     after: Statement | None
-    """The statement that would precede in the block; None at its start. (The place is after this one.)"""
+    """The statement that would precede in the block; None at the block's start."""
 
 
 class Definition:
@@ -134,7 +134,7 @@ class Definition:
 
     @cached_property
     def returned(self) -> set[str]:
-        """Names that occur in what is returned."""
+        """Names that occur in the expressions of its `return` statements."""
         returns = [n for n in ast.walk(self.node) if isinstance(n, ast.Return) and n.value]
         return {n.id for r in returns for n in ast.walk(r) if isinstance(n, ast.Name)}
 

@@ -27,7 +27,7 @@ Kind = Literal[
     "returned",
     "expression",
 ]
-"""What kind of edit it is, as a learner is told."""
+"""Kind of an edit; `PHRASES` has the Korean for each."""
 
 Where = Literal["", "before", "after", "end"]
 """On which side of its line something inserted or moved belongs; `end`: after the block that the line opens."""
@@ -63,7 +63,7 @@ class Draft:
     """An edit of a text: lines first..last-1, counted from 0, become `new`."""
 
     cost: float
-    """How unlikely the edit is; edits of lower cost are tried first."""
+    """Unlikeliness of the edit: drafts of lower cost are tried first. Typical: 1 to 5."""
     kind: Kind
     first: int
     last: int

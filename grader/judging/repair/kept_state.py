@@ -20,7 +20,7 @@ _DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetCom
 
 
 def keeper_line(source: str, name: str) -> int | None:
-    """Return the first line of something that could outlive a call of the definition of `name`; None if there is none.
+    """Return a line that could keep something beyond a call of the definition of `name`; None if there is none.
 
     Searched are the definition, the functions and classes it uses, and then the mutable top-level variables it uses.
     """
@@ -43,7 +43,7 @@ def keeper_line(source: str, name: str) -> int | None:
 
 
 def _keepers(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[int]:
-    """Yield lines of mutable defaults, attributes of the class or function, class variables, and `global` statements."""
+    """Yield lines of mutable defaults, attributes of the class or function, and `global` statements."""
     for node in ast.walk(definition):
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             defaults = (d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None)

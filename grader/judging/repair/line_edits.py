@@ -256,7 +256,7 @@ def _guarded(definition: Definition, run: list[Statement], head: str, cost: floa
 
 
 def _moves(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
-    """Yield moves of a statement within its block, just out of it or into one beside it, or where its donor belongs."""
+    """Yield moves of a statement within its block or next to it; of one that has a donor, to any place."""
     if isinstance(statement.node, ast.FunctionDef) or len(statement.block.statements) == 1:
         return
     donor = donors.partners.get(statement)

@@ -41,7 +41,7 @@ _PATIENCE = 40
 
 
 class Runner(Protocol):
-    """Plays edited versions of the learner's program where they can do no harm."""
+    """Something that plays edited versions of the learner's program where they can do no harm."""
 
     def run(self, text: str, scenario: str) -> Run | None:
         """Return the run of one scenario by the program `text`; None if it did not come to an end."""
@@ -118,6 +118,7 @@ class _Search:
         self._imports = imports_of(solution_text(exercise.lesson))
 
     def search(self, source: str, runs: dict[str, Run]) -> Repair | None:
+        """Return the repair; None if no edit made a scenario agree. `runs`: the learner's, by scenario."""
         text, edits = source, list[SmallEdit]()
         failing = self._failing(runs)
         wrong, left, kept = tuple(failing), tuple(failing), 0
@@ -148,6 +149,7 @@ class _Search:
         return found
 
     def _difference(self, run: Run, scenario: str) -> Difference | None:
+        """Return the first difference from the solution's run of a scenario; None if they agree."""
         return difference(run, self._solution(scenario), self._exercise.driver[scenario].atol)
 
     def _step(self, text: str, runs: Mapping[str, Run], failing: Mapping[str, Difference]) -> _Step | None:
@@ -186,6 +188,7 @@ class _Search:
                 break
             if best is None and nearer is not None and self._plays >= enough:
                 break
+        # Only the target was played with `nearer`: it counts if it breaks nothing that passes.
         return best or nearer if best or nearer is None or self._harmless(nearer, failing) else None
 
     def _order(self, failing: Mapping[str, Difference]) -> list[str]:
@@ -234,7 +237,7 @@ class _Search:
         return True
 
     def _progress(self, run: Run | None, scenario: str) -> tuple[float, ...]:
-        """Return how far a run agrees with the solution's, for comparing runs of one scenario: larger is nearer.
+        """Return how far a run agrees with the solution's; larger is nearer. For comparing runs of one scenario only.
 
         In this order: no wrong exception, leading parameter states that agree, the number of updates, other fields.
         """

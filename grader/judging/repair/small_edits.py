@@ -53,7 +53,7 @@ _IN_A_HELPER = 0.5
 
 @dataclass(frozen=True)
 class Focus:
-    """Where to look first, as the runs tell it."""
+    """Evidence from the runs about where the mistake is."""
 
     lines: frozenset[int] = frozenset()
     """Lines, from 1, of the events that differ and of an exception."""
