@@ -130,13 +130,13 @@ class _Beside:
         self._rarity = {word: math.log((1 + len(its) + len(theirs)) / n) for word, n in counts.items()}
 
     def place_of_line(self, line: str, changed: Words, *, missing: int | None, around: int) -> Place | None:
-        """Return the learner's line that is aligned with the statement written `line`; else the place between its neighbours.
+        """Return the learner's line aligned with the statement written `line`; else the place between its neighbours.
 
         Args:
             line: the statement as it stands in the course file; the program must have it.
             changed: of several lines of the learner's statement, the one with most of these words counts.
-            missing: number of the first missing statement; None if nothing is missing. If it precedes the line, it belongs
-                before it, and the place says so. If it follows, the line is what makes it necessary.
+            missing: number of the first missing statement; None if nothing is missing. If it precedes the line, it
+                belongs before it, and the place says so. If it follows, the line is what makes it necessary.
             around: of several statements written `line`, the one nearest to this number counts.
         """
         same = (i for i, statement in enumerate(self._its) if is_written(statement, line))

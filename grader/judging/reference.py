@@ -23,7 +23,10 @@ _KEPT_PROGRAMS = 300
 _KEPT_RUNS = 300
 """Maximum number of the mistakes' runs per reference, about 10 KB each; the next submission needs mostly the same."""
 _KEPT_REFERENCES = 32
-"""Maximum number of references: more than the course has exercises. A class is graded with one seed."""
+"""Maximum number of references: more than the course has exercises.
+
+A class is graded with one seed, and tests take one exercise after the other.
+"""
 _KEPT_LESSONS = 8
 """Maximum number of lessons whose solutions stay loaded."""
 

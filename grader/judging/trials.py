@@ -1,10 +1,10 @@
 """Play sets of known mistakes and compare each play with the learner's run, within a budget of plays.
 
-`explain` asks here whether a set of mistakes behaves as the learner's program does in one scenario. A full play of
-every set would be far too slow, so most questions are answered from the behaviour table and a cache: in a scenario,
-only the mistakes that change it when made alone are put into the program (the *acting* ones), and a single acting
-mistake is represented by the first way that behaves alike. So {no-division, no-accum-check} in a scenario that only
-`no-division` changes costs one play, shared with every other set of which that is true. Interactions that this
+`explain` asks here whether a set of mistakes behaves as the learner's program does in one scenario. Playing every set
+in every scenario would take too long, so most questions are answered from the behaviour table and a cache: in a
+scenario, only the mistakes that change it when made alone are put into the program (the *acting* ones), and a single
+acting mistake is represented by the first way that behaves alike. So {no-division, no-accum-check} in a scenario that
+only `no-division` changes costs one play, shared with every other set of which that is true. Interactions that this
 misses are caught at the end, when the best sets are played whole.
 
 The budget counts plays, not seconds, so the answer does not depend on how busy the machine is.

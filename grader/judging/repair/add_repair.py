@@ -118,7 +118,7 @@ def _remembering(
 
 
 def _budget(exercise: Exercise, reference: Reference) -> int:
-    """Return the maximum number of plays, by how long the solution's runs are."""
+    """Return the maximum number of plays, at least 40, by how many events the solution's runs have."""
     events = sum(len(reference.solution(s.name).events) for s in exercise.driver.scenarios)
     events = round(events * exercise.driver.cost)
     if events <= _SHORT_RUN:

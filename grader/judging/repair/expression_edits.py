@@ -65,7 +65,10 @@ def _other_exception(definition: Definition, donors: Donors, statement: Statemen
 
 
 def _as_partner(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
-    """Yield the statement with one differing expression taken from its donor, or the whole of it."""
+    """Yield the statement with one expression taken from its donor, and the statement as its donor has it.
+
+    If the expression is a variable that is assigned once, its assignment is edited as well.
+    """
     donor = donors.partners[statement]
     for number, version in enumerate(donor.versions):
         pairs = list(_differing(statement.node, version))
@@ -176,7 +179,11 @@ def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
 
 
 def _whole(definition: Definition, statement: Statement, scope: Scope, cost: float) -> Iterator[Draft]:
-    """Yield edits that put something around the value of a statement, or around what `backward` is called on."""
+    """Yield edits of a statement's value as a whole.
+
+    The value is called, divided, multiplied, detached or made a number; a condition is negated; `=` becomes `+=` or
+    the reverse. For `backward` and calls such as `append`, the value is the tensor or the first argument.
+    """
     node = statement.node
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute):
         yield _replaced(definition, node.value, ast.Call(node.value, [], []), 0.2, "not-called")
@@ -199,6 +206,7 @@ def _whole(definition: Definition, statement: Statement, scope: Scope, cost: flo
         calculated = isinstance(node, ast.AugAssign | ast.Assign | ast.Return | ast.Expr)
         for number, divisor in enumerate(scope.divisors if calculated else ()):
             extra = 0.3 + 0.15 * number + 0.6 * isinstance(node, ast.Assign)
+            # A count that is computed and never read is most likely a forgotten divisor.
             extra -= 2.0 * (isinstance(divisor, ast.Name) and divisor.id in scope.unused)
             yield _replaced(definition, value, ast.BinOp(value, ast.Div(), divisor), cost + extra, "divisor")
             times = ast.BinOp(value, ast.Mult(), divisor)

@@ -68,7 +68,10 @@ def _returns(statement: Statement | None) -> bool:
 
 
 def _of_method(places: list[Place], method: str) -> list[Place]:
-    """Return the places in the method of this name; all places if there are none, as in a function."""
+    """Return the places in the method of this name; all places if the learner has no such method, or for a function.
+
+    A statement of one method is of no use in another.
+    """
     return [place for place in places if place.block.method == method] or places
 
 

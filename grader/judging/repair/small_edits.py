@@ -62,7 +62,7 @@ class Focus:
     extra: frozenset[str] = frozenset()
     """Kinds of events of which the learner's run has too many."""
     only_returned: bool = False
-    """True if only what is returned differs."""
+    """True if the first difference is in what is returned, so that parameters agree."""
     fields: frozenset[str] = frozenset()
     """Words in the name of the array or fact that differs first: `buffers`, `train_losses`."""
 
