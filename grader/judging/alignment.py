@@ -1,16 +1,16 @@
-"""Lays two sequences beside each other, in order on both sides, so that they are as alike as can be in all."""
+"""Align two sequences: pair their items in order on both sides with the largest total gain."""
 
 from collections.abc import Sequence
 
 
 def aligned(gain: Sequence[Sequence[float]]) -> dict[int, int]:
-    """Which of one sequence lie beside which of the other: an alignment after Needleman and Wunsch (1970).
+    """Return the best alignment of two sequences (Needleman and Wunsch, 1970).
 
     Args:
-        gain: what is gained where the i-th of one (rows) lies beside the j-th of the other; leaving one out is free.
+        gain: gain of pairing item i of one sequence (rows) with item j of the other; leaving an item unpaired is free.
 
     Returns:
-        i -> j, increasing in both.
+        Pairs i -> j, increasing in both.
     """
     rows, columns = len(gain), len(gain[0]) if gain else 0
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]

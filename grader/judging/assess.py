@@ -1,4 +1,4 @@
-"""Turns a trace into feedback; a notebook's `check` and `grade` both use it."""
+"""Turn a trace into feedback: judge it, diagnose it, and find the learner's lines. `check` and `grade` both use it."""
 
 import ast
 import re
@@ -17,22 +17,24 @@ from grader.submission.source_file import Place, SourceFile
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the judged code stands: how a line of the program becomes a line the learner can find."""
+    """The learner's code that was judged; it turns a line of the program into one that the learner can find."""
 
     file: str | None
+    """Name of the file; None for code without a file."""
     source: str
+    """The learner's code as it was judged."""
     first_line: int
-    """Line of the program at which `source` begins."""
+    """Line of the program at which `source` begins, from 1."""
     places: tuple[Place, ...] = ()
-    """Place of each line of the program, from its first; empty when lines are already the learner's."""
+    """Place of each line of the program, from its first; empty if the program's lines are the learner's."""
 
     @classmethod
     def of_file(cls, source: SourceFile) -> "Origin":
-        """A file of a submission."""
+        """Return the origin of code that was read from a file of a submission."""
         return cls(source.name, source.text, 1, source.places)
 
     def place(self, line: int | None) -> Place | None:
-        """Where the learner finds this line of the program."""
+        """Return where the learner finds this line of the program; None if there is no such place."""
         if line is None:
             return None
         if not self.places:
@@ -40,7 +42,7 @@ class Origin:
         return self.places[line - 1] if 0 < line <= len(self.places) else None
 
     def text(self, line: int | None) -> str | None:
-        """The line as written."""
+        """Return the line as written, without the spaces around it; None if it is not in the source."""
         lines = self.source.split("\n")  # as Python counts: splitlines() also breaks at form feeds
         index = -1 if line is None else line - self.first_line
         return lines[index].strip() if 0 <= index < len(lines) else None
@@ -57,21 +59,23 @@ MESSAGES: dict[Status, str] = {
     "missing": "제출물에 이 함수가 없어요.",
     "unreadable": "파일을 읽을 수 없어요.",
 }
+"""Message for each status, where nothing more specific can be said."""
 
 
 _LINE_SHOWN = 400
-"""Characters of a learner's line that stand beside a mistake."""
+"""Maximum number of characters of a learner's line shown beside a mistake."""
 _LINE_OF_NOTE = re.compile(r"(\d{1,6})번째 줄(?=: )")
+"""Line number at the start of a warning from the trace."""
 _NOT_BEGUN = "아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요."
 
 
 def out_of_time(seconds: float) -> str:
-    """The message of a feedback on code that did not end within its limit."""
+    """Return the message for code that did not end within its limit."""
     return f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
 
 
 def kept_waiting(seconds: float) -> str:
-    """The message of a feedback on code that waited, hardly computed, and did not end."""
+    """Return the message for code that did not end although it hardly computed: it waits for something."""
     return (
         f"{seconds:g}초를 기다려도 끝나지 않아 멈췄어요. "
         "`sleep`이나 입력처럼 기다리기만 하는 곳이 있는지 확인해 보세요."
@@ -79,12 +83,19 @@ def kept_waiting(seconds: float) -> str:
 
 
 def not_begun_in_time(seconds: float) -> str:
-    """The message of a feedback on code whose submission had used up its time."""
+    """Return the message for an exercise that was not run because its submission had used up its time."""
     return f"앞의 연습 문제들이 제출물 하나의 제한 시간 {seconds:g}초를 다 써서 실행하지 못했어요."
 
 
 def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origin) -> Feedback:
-    """Judge a trace, and say why where it does not pass."""
+    """Judge a trace and return the feedback, with a diagnosis if it does not pass.
+
+    Args:
+        exercise: the exercise that was played.
+        trace: what the submission did.
+        reference: what it is compared with.
+        origin: the learner's code.
+    """
     verdict = judge(exercise, trace, reference.solution)
     empty = verdict.status != "passed" and _is_blank(exercise.name, trace, verdict, origin)
     # A diagnosis shows the right order of events, a part of the answer: not for a learner who has not begun.
@@ -116,7 +127,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
 
 
 def _placed_note(warning: str, origin: Origin) -> str:
-    """`7번째 줄: …` of the program as `코드 셀 2의 3번째 줄: …`."""
+    """Turn `7번째 줄: …` of the program into `코드 셀 2의 3번째 줄: …` of the learner's notebook."""
     found = _LINE_OF_NOTE.match(warning)
     place = origin.place(int(found[1])) if found else None
     if found is None or place is None:
@@ -128,7 +139,14 @@ def _placed_note(warning: str, origin: Origin) -> str:
 def without_trace(
     exercise: Exercise, status: Status, *, message: str | None = None, file: str | None = None
 ) -> Feedback:
-    """Feedback where nothing came back to judge: missing, unreadable, timeout, crashed …"""
+    """Return feedback for an exercise of which nothing came back to judge: missing, unreadable, timeout, crashed ….
+
+    Args:
+        exercise: the exercise; all of its checks fail.
+        status: the reason.
+        message: replaces the usual message of the status.
+        file: name of the learner's file, if there is one.
+    """
     checks = tuple(CheckResult(c.title, c.points, passed=False) for c in exercise.checks)
     return Feedback(
         exercise.lesson,
@@ -143,6 +161,7 @@ def without_trace(
 
 
 def _message(verdict: Verdict, diagnosis: Diagnosis) -> str:
+    """Return the feedback's one line: the named mistakes, else the exception, else the first difference."""
     if diagnosis.mistakes:
         each = [named.titles for named in diagnosis.mistakes]
         named = one_of(each[0]) if len(each) == 1 else " 그리고 ".join(map(_quoted, each))
@@ -161,7 +180,7 @@ def _quoted(titles: tuple[str, ...]) -> str:
 
 
 def unnamed_message(feedback: Feedback) -> str:
-    """The message where no mistake is named after all: what was raised, else what differs first."""
+    """Return the message without mistakes: the exception, else the first difference, else that of the status."""
     first = feedback.diagnosis.first_difference
     if feedback.error is not None:
         return f"{MESSAGES[feedback.status]} {feedback.error}"
@@ -174,9 +193,9 @@ def _in_one_line(first: FirstDifference) -> str:
 
 
 def _line_to_show(verdict: Verdict, diagnosis: Diagnosis) -> int | None:
-    """The raising line; else that of the first mistake; else the learner's first event that differs.
+    """Return the line that raised, else that of the first mistake, else that of the learner's first event that differs.
 
-    None where nothing points anywhere: no line is better than the first one of the function.
+    None if nothing points anywhere: no line is better than the first line of the function.
     """
     if verdict.failure is not None and verdict.failure.line is not None:
         return verdict.failure.line
@@ -188,7 +207,7 @@ def _line_to_show(verdict: Verdict, diagnosis: Diagnosis) -> int | None:
 
 
 def _with_lines(exercise: Exercise, diagnosis: Diagnosis, origin: Origin) -> Diagnosis:
-    """Mistakes that are about no event point at the return, at a method or at the definition."""
+    """Give each mistake without a line the line of the return, the method or the definition that it is about."""
     start, returns, methods = _definition(exercise.name, origin)
     wanted = {m.id: m.at for m in exercise.mistakes}
 
@@ -205,7 +224,11 @@ def _with_lines(exercise: Exercise, diagnosis: Diagnosis, origin: Origin) -> Dia
 
 
 def _is_blank(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
-    """Whether the learner has not begun: the starter's own exception before anything ran, or no statement at all."""
+    """Return True if the learner has not begun the exercise.
+
+    This holds if a function raised the starter's NotImplementedError before any event, or no method or function has a
+    statement of its own.
+    """
     tree = parsed(origin.source)
     if tree is None:
         return False
@@ -219,7 +242,7 @@ def _is_blank(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool
 
 
 def _says_nothing(node: ast.FunctionDef | ast.ClassDef) -> bool:
-    """Whether a function, or each method of a class, is empty or only raises `NotImplementedError`."""
+    """Return True if a function, or every method of a class, is empty or only raises `NotImplementedError`."""
     if isinstance(node, ast.ClassDef):
         methods = [n for n in node.body if isinstance(n, ast.FunctionDef)]
         return bool(methods) and all(_says_nothing(method) for method in methods)
@@ -232,7 +255,10 @@ def _says_nothing(node: ast.FunctionDef | ast.ClassDef) -> bool:
 
 
 def _definition(name: str, origin: Origin) -> tuple[int | None, int | None, dict[str, int]]:
-    """Lines (of the program) of the last definition of `name`, of its last return and, for a class, of its methods."""
+    """Return the lines of the last definition of `name`, of its last return, and of the methods of a class by name.
+
+    Lines are those of the program; None for one that does not exist.
+    """
     tree = parsed(origin.source)
     if tree is None:
         return None, None, {}
@@ -246,7 +272,7 @@ def _definition(name: str, origin: Origin) -> tuple[int | None, int | None, dict
 
 
 def _with_places(diagnosis: Diagnosis, origin: Origin) -> Diagnosis:
-    """The learner's timeline and mistakes with lines as the learner counts them."""
+    """Return the diagnosis with lines and cells as the learner counts them."""
 
     def placed(moment: Moment) -> Moment:
         place = origin.place(moment.line)

@@ -1,8 +1,8 @@
-"""Which known mistakes change what: `solutions/<lesson>/behaviours.json`, made by `grader build`.
+"""Read the table of which known mistakes change what: `solutions/<lesson>/behaviours.json`, made by `grader build`.
 
-For each scenario of each exercise it says which ways to make a mistake behave alike there. A diagnosis then plays one
-of them instead of all, and none that changes nothing there. The table only says what to play first and what to leave
-out: nothing is ever named without a play of its own.
+For each scenario of each exercise it says which ways to make a mistake behave alike. A diagnosis then plays one of
+them instead of all, and none that change nothing there. The table only decides what is played first and what is left
+out: no mistake is ever named without a play of its own.
 """
 
 import json
@@ -13,7 +13,7 @@ from grader.course.course import Exercise
 from grader.course.reading import load_course
 
 Behaviours = dict[str, dict[str, int]]
-"""For each scenario: the number of each way's behaviour; 0 is the solution's."""
+"""For each scenario, the number of each way's behaviour by the way's name; 0 is the solution's."""
 
 
 def behaviours_of(exercise: Exercise) -> Behaviours:
@@ -23,6 +23,7 @@ def behaviours_of(exercise: Exercise) -> Behaviours:
 
 @cache
 def _table(lesson: str) -> dict[str, Behaviours]:
+    """Return a lesson's table, by exercise. Cached: do not modify."""
     try:
         text = load_course().lesson(lesson).behaviours.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -1,4 +1,8 @@
-"""A definition read as statements with the words of each: what lines of two programs are compared by."""
+"""Read a definition as a list of statements with the words of each, to compare the lines of two programs.
+
+Helpers are written into the function that calls them, compound statements lose their bodies (these follow as
+statements of their own), and names can be replaced, so that two programs differ only in what they do.
+"""
 
 import ast
 import io
@@ -12,6 +16,7 @@ from grader.judging.parsing import parsed
 from grader.judging.variable_roles import Definition, renamed
 
 Words = Counter[str]
+"""Words of a statement, with the number of times each occurs."""
 
 
 @dataclass(frozen=True)
@@ -19,50 +24,55 @@ class Statement:
     """A statement without its body."""
 
     node: ast.stmt
-    """In the program's own names."""
+    """The statement in the names of its own program."""
     words: Words
+    """Its words after renaming, with its kind (`<If>`) and the blocks around it (`in For`)."""
     blocks: str
-    """The blocks that it stands in."""
+    """Kinds of the blocks around it, from the outside, separated by spaces: `For If`, `orelse`."""
     text: str
-    """In the solution's names."""
+    """Its kind and its first line as `ast.unparse` writes it, after renaming."""
     kind: str
+    """Name of its `ast` class."""
     lines: tuple[tuple[int, Words], ...]
-    """Each of its lines and the words on it, where it goes over several."""
+    """For a simple statement of several lines: each line number and its words, not renamed. Else empty."""
     method: str = ""
-    """Of a class: in which of its methods it stands."""
+    """In a class: name of the method around it; empty otherwise."""
 
     @property
     def line(self) -> int:
-        """Its first line."""
+        """Number of its first line, from 1."""
         return self.node.lineno
 
     @property
     def binds(self) -> set[str]:
-        """Names that it gives a value or puts something into (`x = `, `x += `, `x.append()`), if it is simple."""
+        """Names that a simple statement assigns or puts something into: `x = …`, `x += …`, `x.append(…)`."""
         return _bound(self.node)
 
     @property
     def hands_on(self) -> set[str]:
-        """Of a `return`: names whose values it returns as they are; none where it computes something."""
+        """For a `return` that computes nothing: the names whose values it returns. Else empty."""
         return _handed_on(self.node)
 
     def blocks_but(self, others: Set[str]) -> str:
-        """The blocks that it stands in, without these."""
+        """Return `blocks` without the given kinds."""
         return " ".join(block for block in self.blocks.split(" ") if block not in others)
 
     @property
     def returns(self) -> bool:
-        """Whether it is a `return`."""
+        """True for a `return`."""
         return self.kind == "Return"
 
     @property
     def refuses(self) -> bool:
-        """Whether it raises."""
+        """True for a `raise` or an `assert`."""
         return self.kind in ("Raise", "Assert")
 
 
 def definition_of(text: str, name: str | None) -> Definition | None:
-    """The (last) definition of `name`, of anything for None, its helpers written into it; None where there is none."""
+    """Return the last top-level definition of `name` (of any name if None), with its helpers inlined.
+
+    None if the text does not parse or has no such definition.
+    """
     tree = parsed(text)
     if tree is None:
         return None
@@ -79,7 +89,13 @@ def definition_of(text: str, name: str | None) -> Definition | None:
 def statements_of(
     definition: Definition, names: dict[str, str], written: Sequence[str] = ()
 ) -> list[Statement]:
-    """Its statements in order, without docstrings, in other names; `written`: the lines of the program's text."""
+    """Return the statements of a definition in order, without docstrings.
+
+    Args:
+        definition: the function or class.
+        names: replacements for names, by the name in the definition.
+        written: the lines of the program's text, to tell apart the lines of a long statement; empty if not needed.
+    """
     found: list[Statement] = []
 
     def visit(body: Sequence[ast.stmt], blocks: tuple[str, ...], method: str) -> None:
@@ -87,7 +103,7 @@ def statements_of(
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 continue
             if isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and node.test.value is True:
-                visit(node.body, blocks, method)  # stands where a `with` stood, lest the lines below move
+                visit(node.body, blocks, method)  # `if True:` is how a mistake removes a `with`
                 continue
             kind = type(node).__name__
             text = " ".join(ast.unparse(renamed(part, names)) for part in head(node))
@@ -103,10 +119,10 @@ def statements_of(
 
 
 def is_written(statement: Statement, line: str) -> bool:
-    """Whether a statement is written so in the solution; a block by its first line.
+    """Return True if the statement is the given line of code; a compound statement is compared by its first line.
 
     Raises:
-        SyntaxError: the line is no code.
+        SyntaxError: the line is not a statement.
     """
     text = line.strip()
     node = ast.parse(f"{text} pass" if text.endswith(":") else text).body[0]
@@ -115,14 +131,14 @@ def is_written(statement: Statement, line: str) -> bool:
 
 
 def _blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
-    """The statements in a statement, block by block."""
+    """Return the statement's non-empty blocks with their kinds: `For`, `orelse`, `finalbody`, `except`."""
     found = [(key, getattr(node, key, [])) for key in ("body", "orelse", "finalbody")]
     found += [("except", handler.body) for handler in getattr(node, "handlers", [])]
     return [(type(node).__name__ if key == "body" else key, inner) for key, inner in found if inner]
 
 
 def _bound(node: ast.stmt) -> set[str]:
-    """Names that a simple statement gives a value or puts something into."""
+    """Return the names that a simple statement assigns or puts something into; empty for a compound one."""
     if _blocks(node):
         return set()
     found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -132,14 +148,14 @@ def _bound(node: ast.stmt) -> set[str]:
 
 
 def _owner(target: ast.AST | None) -> str | None:
-    """`x` of `x[0]`, `x.y`, `x.append`."""
+    """Return `x` for `x[0]`, `x.y` and `x.append`; None if no name is at the bottom."""
     while isinstance(target, ast.Subscript | ast.Attribute):
         target = target.value
     return target.id if isinstance(target, ast.Name) else None
 
 
 def _handed_on(node: ast.stmt) -> set[str]:
-    """Names in a `return` that is made of names alone, in a tuple or a dict at most."""
+    """Return the names in a `return` that consists of names, tuples, dicts and `dict(…)` alone; else none."""
     if not isinstance(node, ast.Return) or node.value is None:
         return set()
     inner = list(ast.walk(node.value))
@@ -161,18 +177,18 @@ def _lines(node: ast.stmt, written: Sequence[str]) -> tuple[tuple[int, Words], .
 
 
 def _words(text: str) -> Words:
-    """Names, numbers, operators and short strings; no punctuation that every line has."""
+    """Return names, numbers, operators and short strings, without brackets, commas and `=`, which every line has."""
     words = Words()
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             operator = token.type == tokenize.OP and token.string not in "()[]{},:.="
             if operator or token.type in (tokenize.NAME, tokenize.NUMBER) or _is_key(token):
                 words[token.string] += 1
-    except (tokenize.TokenError, SyntaxError):  # a piece of a statement
+    except (tokenize.TokenError, SyntaxError):  # one line of a longer statement need not be complete
         pass
     return words
 
 
 def _is_key(token: tokenize.TokenInfo) -> bool:
-    """A string that names something, `"scheduler"`; a message for people is each one's own."""
+    """Return True for an ASCII string without spaces, such as `"scheduler"`; messages for people vary freely."""
     return token.type == tokenize.STRING and token.string.isascii() and " " not in token.string

@@ -1,4 +1,16 @@
-"""Verdict and trace -> Diagnosis: the known mistakes that behave the same, what they leave open, and the evidence."""
+"""Turn a verdict and a trace into a Diagnosis: mistakes with their lines, what stays open, and the evidence.
+
+`explain` finds sets of known mistakes that behave as the submission does. Among equally good sets, those that also
+work in the same way (`tie_break`) are kept. One set is reported; a mistake that another set has in its place behaves
+alike, and the two are named together (`a|b`). Where scenarios stay unexplained, a mistake is named only if the
+explained ones are evidence enough (`_well_founded`). For each named mistake `locate` finds the line. The first
+difference, both timelines of events and the recipe of the first wrong update are added as evidence, and where no
+mistake can be named, the nearest known one, reported as near only.
+
+Example: `explain` returns {no-division, drops-leftover, no-accum-check} for a first try at `accumulate`, and leaves
+nothing open. The diagnosis names three mistakes, each with its line and the titles of the scenarios in which it
+shows.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -22,15 +34,21 @@ from grader.judging.tie_break import closest
 from grader.observe.play import Env
 from grader.observe.trace import Run, Trace
 
-_TELLING_STATES = 2  # the start and one update: one number for each parameter, which two mistakes may share
+_TELLING_STATES = 2
+"""Parameter states (the start and one update) that are too few evidence: two mistakes may share those numbers."""
 
 
 def diagnose(
     exercise: Exercise, trace: Trace, verdict: Verdict, reference: Reference, source: str = ""
 ) -> Diagnosis:
-    """Why a submission that does not pass is wrong; `source` is its program, in which each mistake gets its line.
+    """Return why a submission that did not pass is wrong; an empty Diagnosis if it passed or nothing could be compared.
 
-    Mistakes that behave the same are told apart by the order of events where that helps, and otherwise named together.
+    Args:
+        exercise: the exercise that was judged.
+        trace: the submission's trace.
+        verdict: its verdict.
+        reference: what it was judged by.
+        source: the submission's program, in which each mistake gets its line; empty: no lines are found in the text.
     """
     if verdict.status == "passed" or not verdict.differences:
         return Diagnosis()
@@ -56,7 +74,10 @@ def diagnose(
 def _timelines(
     trace: Trace, verdict: Verdict, reference: Reference, told: str
 ) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
-    """Both orders of events in the scenario that is told, or where they are alike there, in the first one where not."""
+    """Return the learner's and the solution's timeline for the reported scenario `told`.
+
+    If these do not differ, return those of the first scenario in which they do. Empty if no scenario has a run.
+    """
     first = None
     for name in (told, *verdict.differences):
         run = trace.runs.get(name)
@@ -73,7 +94,7 @@ def _timelines(
 def _recipe(
     exercise: Exercise, trace: Trace, verdict: Verdict, reference: Reference, told: str
 ) -> Recipe | None:
-    """The recipe of the first wrong update, in the first scenario that has one."""
+    """Return the recipe of the first wrong update, in the first scenario (`told` before others) that has one."""
     for name in (told, *verdict.differences):
         run, solution = trace.runs.get(name), reference.solution(name)
         update = update_of(verdict.differences[name], run, solution)
@@ -87,7 +108,7 @@ def _recipe(
 
 
 def _pasted(exercise: Exercise, trace: Trace, verdict: Verdict, reference: Reference) -> Pasted | None:
-    """The well-known wrong program that behaves the same in every scenario."""
+    """Return the well-known wrong program (`Copy`) that behaves as the submission in every scenario; None if none."""
 
     def target(name: str) -> Run:
         return trace.runs[name] if name in verdict.differences else reference.solution(name)
@@ -100,7 +121,7 @@ def _pasted(exercise: Exercise, trace: Trace, verdict: Verdict, reference: Refer
 
 
 def _plausible(explanation: Explanation, trace: Trace, reference: Reference) -> list[tuple[Way, ...]]:
-    """The sets that went about it most like the submission.
+    """Return the sets that work most like the submission, by the order and kind of their events.
 
     A program that ran nothing at all has not made the mistakes of one that ran something.
     """
@@ -119,14 +140,14 @@ def _plausible(explanation: Explanation, trace: Trace, reference: Reference) -> 
 
 
 def _alike(together: tuple[Way, ...], reference: Reference) -> Iterator[tuple[Way, ...]]:
-    """The set with one of its mistakes made in another way that behaves alike."""
+    """Yield the set with one of its mistakes made in another way that behaves alike in every scenario."""
     for number, way in enumerate(together):
         for other in _same_mistake(way, reference):
             yield (*together[:number], other, *together[number + 1 :])
 
 
 def _same_mistake(way: Way, reference: Reference) -> Iterator[Way]:
-    """The other ways to make the same mistake that behave alike."""
+    """Yield the other ways to make the same mistake that behave alike in every scenario."""
     names = [scenario.name for scenario in reference.exercise.driver.scenarios]
     for other in reference.ways:
         same = other != way and other.mistake.id == way.mistake.id
@@ -135,21 +156,28 @@ def _same_mistake(way: Way, reference: Reference) -> Iterator[Way]:
 
 
 def _run(together: tuple[Way, ...], reference: Reference, scenario: str) -> Run:
+    """Return the run of the program that makes these mistakes."""
     return reference.run(_source(together, reference), scenario)
 
 
 def _source(together: tuple[Way, ...], reference: Reference) -> str:
+    """Return the program that makes these mistakes; empty, which stands for the solution, if there is none."""
     return reference.program_of_all(together) or ""
 
 
 def _ids(together: tuple[Way, ...]) -> frozenset[str]:
+    """Return the ids of the mistakes in a set."""
     return frozenset(way.mistake.id for way in together)
 
 
 def _named(
     sets: list[tuple[Way, ...]], explanation: Explanation, trace: Trace, reference: Reference, source: str
 ) -> tuple[Named, ...]:
-    """One set. Each of its mistakes names its twins too: those that stand in its place in another set."""
+    """Return the mistakes of the first set, each together with its twins.
+
+    A twin is a mistake that stands in its place in another set with otherwise the same mistakes. Mistakes without
+    enough evidence are left out.
+    """
     if not sets:
         return ()
     chosen = sets[0]
@@ -158,7 +186,7 @@ def _named(
         partners = _ids(chosen) - {way.mistake.id}
         twins = {m.mistake.id for s in sets for m in s if partners == _ids(s) - {m.mistake.id}}
         mistakes = [m for m in reference.exercise.mistakes if m.id in twins or m.id == way.mistake.id]
-        if explanation.unexplained and len(mistakes) > 1:  # what would tell them apart stays unexplained
+        if explanation.unexplained and len(mistakes) > 1:  # only what stays unexplained would tell them apart
             continue
         shows = [s for s in explanation.explained if reference.behaviour(way, s) != 0]
         if not _well_founded(way, shows, explanation, trace, reference):
@@ -174,14 +202,23 @@ def _named(
 def _well_founded(
     way: Way, shows: Sequence[str], explanation: Explanation, trace: Trace, reference: Reference
 ) -> bool:
-    """Whether what is explained is enough to name this mistake although other scenarios stay unexplained.
+    """Return True if the explained scenarios are enough to name this mistake although others stay unexplained.
 
-    It is where it explains a trajectory of several updates: numbers that fit nine digits do not fit by chance. What
-    fits in one number or a fact may be the work of what stays unexplained, unless that shows in other fields.
+    They are if one of them is a trajectory of several updates that differs from the solution's: numbers that fit to
+    nine digits do not fit by chance. A fit in a single number or fact may come from whatever stays unexplained,
+    unless that spoils other fields only and the mistake shows in more explained scenarios than unexplained ones.
+
+    Args:
+        way: the mistake.
+        shows: names of the explained scenarios that it changes.
+        explanation: which scenarios are explained.
+        trace: the submission's trace.
+        reference: what it was judged by.
     """
     elsewhere = [s for s in explanation.unexplained if s in trace.runs]
     spoiled = {field for s in elsewhere for field in _fields(s, trace, reference)}
     acting = [s for s in elsewhere if reference.behaviour(way, s) != 0]
+    # The mistake shows mostly where it is explained, and somewhere in fields that what is unexplained leaves alone.
     if len(shows) > len(acting) and any(_fields(s, trace, reference).isdisjoint(spoiled) for s in shows):
         return True
     for scenario in shows:
@@ -196,15 +233,16 @@ def _well_founded(
 
 
 def _fields(scenario: str, trace: Trace, reference: Reference) -> set[str]:
-    """What differs from the solution in a scenario: names of arrays and facts."""
+    """Return the names of the arrays and facts in which the learner's run of a scenario differs from the solution's."""
     atol = reference.exercise.driver[scenario].atol
     return differing_fields(trace.runs[scenario], reference.solution(scenario), atol)
 
 
 def _raising_place(way: Way, shows: Sequence[str], trace: Trace, reference: Reference) -> Place | None:
-    """Where the learner's program raises, if the mistake itself is what raises there.
+    """Return the place where the learner's program raises, if the mistake itself is the cause; None otherwise.
 
-    It is where the changed line raises in the mistake's program too, or where something is None that may be None.
+    The mistake's program must raise for the same reason, and either in a line that the mistake changed or because of
+    a None, which may come from an earlier line. What the learner's own `raise` raised does not count.
     """
     wrong = reference.sources[way.name]
     unchanged = exercise_source(reference.exercise).splitlines()
@@ -223,11 +261,11 @@ def _raising_place(way: Way, shows: Sequence[str], trace: Trace, reference: Refe
 def _place(
     way: Way, chosen: tuple[Way, ...], runs: Sequence[tuple[Run, Run]], reference: Reference, source: str
 ) -> Place | None:
-    """The line that resembles what the mistake changes; else that of the event that it is about."""
+    """Return the line that resembles what the mistake changes; else the line of the event that it is about."""
     same = [way, *_same_mistake(way, reference)]
     places = [_text_place(one, chosen, reference, source) for one in same]
     found = [place for place in places if place is not None]
-    if found:  # of the ways to make the mistake, the learner's is the one that reads most like it
+    if found:  # take the way to make the mistake that resembles the learner's text most
         return max(found, key=lambda place: place.likeness)
     kind = way.mistake.at
     extra = (event for run, solution in runs for event in differing(run, solution))
@@ -239,11 +277,14 @@ def _place(
 
 
 def _text_place(way: Way, chosen: tuple[Way, ...], reference: Reference, source: str) -> Place | None:
-    """The same from the text alone, beside the other mistakes that the learner makes too."""
+    """Return the place found by comparing texts; None if there is none.
+
+    The mistake is compared in the presence of the other mistakes that the learner makes, if their edits combine.
+    """
     exercise, mistake = reference.exercise, way.mistake
     solution, wrong = exercise_source(exercise), reference.sources[way.name]
     others = tuple(other for other in chosen if other.mistake.id != mistake.id)
-    if others and not mistake.near:  # that line is the solution's, and another mistake may have changed it
+    if others and not mistake.near:  # `near` is a line of the solution, which another mistake may change
         together = [w for w in reference.ways if w == way or w in others]
         less, more = _source(others, reference), _source(tuple(together), reference)
         if less and more:
@@ -260,6 +301,7 @@ def _text_place(way: Way, chosen: tuple[Way, ...], reference: Reference, source:
 
 
 def _joined(mistakes: list[Mistake], scenarios: tuple[str, ...], place: Place | None) -> Named:
+    """Return the mistakes as one entry of the diagnosis; the first one's explanation and hint stand for all."""
     return Named(
         ids=tuple(m.id for m in mistakes),
         titles=tuple(m.title for m in mistakes),

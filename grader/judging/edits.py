@@ -1,4 +1,4 @@
-"""Text edits of the solution -> programs that make known mistakes."""
+"""Make the programs of the known mistakes by text edits of the solution."""
 
 import ast
 import re
@@ -12,7 +12,8 @@ from grader.course.reading import load_course
 from grader.observe.wording import ordinal
 from grader.submission.submission import read_submission
 
-_ORDERS_OF = 3  # up to six orders are tried
+_ORDERS_OF = 3
+"""Maximum number of mistakes whose edits are tried in every order (3! = 6); for more, two orders are tried."""
 
 
 @dataclass(frozen=True)
@@ -21,22 +22,26 @@ class Way:
 
     mistake: Mistake
     number: int
-    """Which of the mistake's ways, from 0 (the usual one)."""
+    """Index in `Mistake.programs`: 0 is the usual way, the others are its variants."""
 
     @property
     def name(self) -> str:
-        """As `behaviours.json` says it: `no-division`, `no-division/2`."""
+        """Name as in `behaviours.json`: `no-division` for the usual way, `no-division/2` for variant 2."""
         return f"{self.mistake.id}/{self.number}" if self.number else self.mistake.id
 
     @property
     def edits(self) -> Edits:
-        """What it changes in the solution."""
+        """Text edits of the solution that make the mistake."""
         return self.mistake.programs[self.number]
 
 
 @cache
 def solution_text(lesson: str) -> str:
-    """The lesson's solution as one program text, read by the same reader as a submission."""
+    """Return the lesson's solution as one program text, read by the same reader as a submission. Cached.
+
+    Raises:
+        CourseError: the solution cannot be read.
+    """
     course = load_course()
     path = course.lesson(lesson).solution
     submission = read_submission(path, tuple(course.exercises))
@@ -47,9 +52,9 @@ def solution_text(lesson: str) -> str:
 
 @cache
 def program_text(lesson: str) -> str:
-    """The solution's text without the imports that no exercise can reach, lines where they were.
+    """Return the solution's text without imports that no exercise reaches; all lines keep their numbers. Cached.
 
-    What a lesson imports for its plots and data takes a second, and no exercise needs it.
+    A lesson's imports for its plots and data take a second, and no exercise needs them.
     """
     text = solution_text(lesson)
     body = _statements(lesson)
@@ -64,7 +69,7 @@ def program_text(lesson: str) -> str:
 
 
 def _names_reached(body: Sequence[ast.stmt], exercises: Sequence[Exercise]) -> set[str]:
-    """Names in the exercises' code, in what their mistakes put into it, and in whatever these names stand for."""
+    """Return the names in the exercises, in their mistakes' edits and, repeatedly, in what these names stand for."""
     uses = {name: _names_in(node) for node in body for name in _names_defined(node)}
     edits = (new for exercise in exercises for way in ways(exercise) for _, new in way.edits)
     fresh = {exercise.name for exercise in exercises}.union(*(re.findall(r"\w+", new) for new in edits))
@@ -76,22 +81,29 @@ def _names_reached(body: Sequence[ast.stmt], exercises: Sequence[Exercise]) -> s
 
 
 def _names_defined(node: ast.stmt) -> list[str]:
+    """Return the names that a top-level statement defines or assigns."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
     return [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
 def _names_in(node: ast.stmt) -> set[str]:
+    """Return all names that occur in a statement."""
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def exercise_source(exercise: Exercise) -> str:
-    """Source of the exercise's function or class in the solution, decorators included."""
+    """Return the source of the exercise's function or class in the solution, decorators included.
+
+    Raises:
+        CourseError: the solution does not define it.
+    """
     return _definition(exercise.lesson, exercise.name)
 
 
 @cache
 def _definition(lesson: str, name: str) -> str:
+    """Return the source of the last definition of `name` in the lesson's solution. Cached."""
     for node in reversed(_statements(lesson)):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
@@ -102,11 +114,17 @@ def _definition(lesson: str, name: str) -> str:
 
 @cache
 def _statements(lesson: str) -> Sequence[ast.stmt]:
+    """Return the top-level statements of the lesson's solution. Cached: do not modify."""
     return ast.parse(solution_text(lesson)).body
 
 
 def apply_edits(source: str, edits: Edits, owner: str) -> str | None:
-    """The source with all edits made at once; None when two of them overlap.
+    """Return the source with all edits made at once; None if two of them overlap.
+
+    Args:
+        source: text to edit.
+        edits: pairs of old and new text.
+        owner: what the edits belong to, for the error message.
 
     Raises:
         CourseError: an old text does not stand exactly once in the source.
@@ -128,15 +146,15 @@ def apply_edits(source: str, edits: Edits, owner: str) -> str | None:
 
 
 def ways(exercise: Exercise) -> list[Way]:
-    """Every way to make every known mistake, in the order of the course file."""
+    """Return every way to make every known mistake, in the order of the course file."""
     return [Way(m, number) for m in exercise.mistakes for number in range(len(m.programs))]
 
 
 def program_of(exercise: Exercise, way: Way) -> str:
-    """The exercise's source with one mistake made in one way.
+    """Return the exercise's source with one mistake made in one way.
 
     Raises:
-        CourseError: the course file's edits do not fit the solution.
+        CourseError: an edit does not fit the solution, or its edits overlap.
     """
     which = f"variants의 {ordinal(way.number)}" if way.number else "edits"
     owner = f"{exercise.name}.toml: 실수 '{way.mistake.id}'의 {which}"
@@ -147,9 +165,9 @@ def program_of(exercise: Exercise, way: Way) -> str:
 
 
 def program_of_all(exercise: Exercise, together: Sequence[Way]) -> str | None:
-    """The exercise's source with all these mistakes made at once; None when that is no program.
+    """Return the exercise's source with all these mistakes made at once; None if that is not possible.
 
-    Edits that touch the same text are made one after the other, in the first order in which each finds its place.
+    Edits that touch the same text are made one after the other, in the first order in which each finds its text.
     """
     source = exercise_source(exercise)
     edits = tuple(dict.fromkeys(edit for way in together for edit in way.edits))
@@ -163,6 +181,7 @@ def program_of_all(exercise: Exercise, together: Sequence[Way]) -> str | None:
 
 
 def _one_after_the_other(source: str, order: Sequence[Way]) -> str | None:
+    """Return the source with the mistakes made in this order; None if an edit does not find its text."""
     for way in order:
         if any(source.count(old) != 1 for old, _ in way.edits):
             return None

@@ -1,4 +1,8 @@
-"""Both orders of events, the learner's and the right one, where they first differ."""
+"""Lay the learner's order of events beside the right one, at the call in which they first differ.
+
+Feedback draws both as timelines. Clearing the gradients at the end of a call is as right as at its start, and is not
+shown as a difference.
+"""
 
 from difflib import SequenceMatcher
 
@@ -6,15 +10,22 @@ from grader.course.feedback import Moment
 from grader.observe.trace import Event, Run
 
 _SHOWN_EVENTS = 12
+"""Maximum number of events on a timeline."""
 
 
 def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
-    """The learner's events and the right ones, of the call in which they first differ (at most a dozen each)."""
+    """Return the learner's and the solution's events in the call in which they first differ, at most a dozen each.
+
+    Args:
+        run: the learner's run.
+        solution: the solution's run.
+        update: number of the first wrong update, from 1; None if no update is wrong.
+    """
     call = _first_differing_call(run, solution, update)
     yours = [e for e in run.events if e.call == call and e.kind != "gradient"]
     right = [e for e in solution.events if e.call == call and e.kind != "gradient"]
     if _clears_after_the_last(yours, "step") and not _clears_before_the_first(yours, "backward"):
-        right = _clearing_at_the_end(right)  # as right, and easier to compare
+        right = _clearing_at_the_end(right)  # equally right, and comparable with the learner's order
     same_yours, same_right = _aligned(yours, right)
     return (
         _shown(yours, same_yours, update, own=True),
@@ -23,7 +34,7 @@ def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment
 
 
 def differing(run: Run, solution: Run) -> list[Event]:
-    """The learner's events that have no partner among the solution's, call by call."""
+    """Return the learner's events that have no partner among the solution's, call by call."""
     found: list[Event] = []
     for call in sorted({e.call for e in run.events}):
         yours = [e for e in run.events if e.call == call]
@@ -33,9 +44,9 @@ def differing(run: Run, solution: Run) -> list[Event]:
 
 
 def _aligned(yours: list[Event], right: list[Event]) -> tuple[set[int], set[int]]:
-    """Numbers of the events that have a partner on the other side.
+    """Return the indices of the events that have a partner on the other side, for both sides.
 
-    Clearing at the end of a call instead of at its start is as right; the two are partners.
+    Clearing at the end of a call instead of at its start is as right: the two count as partners.
     """
     matcher = SequenceMatcher(a=[_key(e) for e in yours], b=[_key(e) for e in right], autojunk=False)
     same_yours: set[int] = set()
@@ -52,23 +63,29 @@ def _aligned(yours: list[Event], right: list[Event]) -> tuple[set[int], set[int]
 
 
 def _clearing_at_the_end(events: list[Event]) -> list[Event]:
+    """Move the events that clear gradients before the first backward to the end."""
     leading = _clears_before_the_first(events, "backward")
     kept = [event for i, event in enumerate(events) if i not in leading]
     return kept + [events[i] for i in sorted(leading)]
 
 
 def _clears_after_the_last(events: list[Event], kind: str) -> set[int]:
+    """Return the indices of `zero_grad` events after the last event of a kind."""
     last = max((i for i, e in enumerate(events) if e.kind == kind), default=len(events))
     return {i for i, e in enumerate(events) if e.kind == "zero_grad" and i > last}
 
 
 def _clears_before_the_first(events: list[Event], kind: str) -> set[int]:
+    """Return the indices of `zero_grad` events before the first event of a kind."""
     first = next((i for i, e in enumerate(events) if e.kind == kind), 0)
     return {i for i, e in enumerate(events) if e.kind == "zero_grad" and i < first}
 
 
 def _shown(events: list[Event], same: set[int], update: int | None, *, own: bool) -> tuple[Moment, ...]:
-    """A dozen events from where the wrong update begins; if no update is wrong, around the first event that differs."""
+    """Return at most a dozen events as moments, from where the wrong update begins.
+
+    If no update is wrong, they are those around the first event that differs. `own`: with the learner's lines.
+    """
     moments = [_moment(e, i not in same, own=own) for i, e in enumerate(events)]
     if update is not None:
         start = next((i for i, e in enumerate(events) if e.state >= update - 1), 0)
@@ -79,6 +96,7 @@ def _shown(events: list[Event], same: set[int], update: int | None, *, own: bool
 
 
 def _first_differing_call(run: Run, solution: Run, update: int | None) -> int:
+    """Return the call that makes the wrong update; else the first call whose events differ; else 0."""
     for events, arrays in ((run.events, run.arrays), (solution.events, solution.arrays)):
         if update is not None and update < len(arrays.get("theta", ())):
             made = [e.call for e in events if e.kind == "step" and e.state == update - 1]
@@ -94,6 +112,7 @@ def _first_differing_call(run: Run, solution: Run, update: int | None) -> int:
 
 
 def _key(event: Event) -> tuple[str, int | None]:
+    """Return what makes two events the same on a timeline."""
     return event.kind, event.batch
 
 

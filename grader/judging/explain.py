@@ -1,10 +1,16 @@
-"""Explains a wrong program scenario by scenario, with a growing set of known mistakes.
+"""Find the smallest sets of known mistakes that behave as a wrong program does, scenario by scenario.
 
-A wrong program makes a set of mistakes, and each scenario shows some of them. So the scenarios that went wrong are
-taken in the order of how few mistakes change them, and sets of mistakes grow with them: a set is kept where the
-solution with these mistakes behaves as the learner's program does, and grows by one mistake (by two, where one is not
-enough) where it does not. A scenario that no set explains stays unexplained; what is explained is told all the same. A
-mistake that other mistakes hide changes nothing that can be seen, and is not guessed.
+A wrong program usually makes several mistakes, and each scenario shows only some of them. The scenarios that went
+wrong are therefore taken in order, first those with the fewest different behaviours of known mistakes, and candidate
+sets grow along the way (a beam search). In each scenario a set is kept if the solution with its mistakes behaves as
+the learner's program does; otherwise it grows by one mistake, or by two if one is not enough. A scenario that no set
+explains stays unexplained, and what is explained is reported all the same. A mistake that is hidden by others changes
+nothing observable and is not guessed.
+
+Example (`test_the_plain_first_try_is_named_whole`): a first try at `accumulate` checks no arguments, does not divide
+the loss, and drops the leftover batches. The scenario `refuses-empty` has six behaviours, one of which fits:
+{no-accum-check}. `sgd` differs from that set, and fits once `no-division` joins it. `edges` fits once
+`drops-leftover` or `leaks-leftover` joins; `short` and `adamw` then leave only sets with `drops-leftover`.
 """
 
 from collections import Counter
@@ -19,49 +25,57 @@ from grader.judging.trials import Plays, Ways
 from grader.observe.trace import Run
 
 _BEAM = 32
-_GROWING = 8  # of the best sets that act in a scenario: those that grow by one mistake
-_FROM = 2  # of the best sets: those that grow where one mistake is enough for others, or where two are needed
-_PAIRS = 112  # of mistakes that are tried in a scenario, those first that explain most by themselves
-_IN_VAIN = 3  # scenarios that no pair explains, after which no set begins with a pair
-_HOPE = (
-    64  # plays without one scenario explained, after which no other one is looked at (27 was the most needed)
-)
-_ALIKE = 3  # sets of the same (two or more) mistakes, made in different ways
-_LARGEST = 6  # mistakes in a set
+"""Maximum number of candidate sets kept after each scenario."""
+_GROWING = 8
+"""How many of the best sets that change the scenario at hand are extended by one mistake."""
+_FROM = 2
+"""The same limit if other sets have been extended with success already, or if two mistakes have to be added."""
+_PAIRS = 112
+"""Maximum number of pairs of mistakes tried for one set in one scenario; the most promising pairs come first."""
+_IN_VAIN = 3
+"""Scenarios without a fitting pair after which the empty set is no longer extended by pairs."""
+_HOPE = 64
+"""Plays after which no further scenario is tried while none has been explained; the most ever needed was 27."""
+_ALIKE = 3
+"""Maximum number of kept sets that make the same two or more mistakes and differ only in the ways they are made."""
+_LARGEST = 6
+"""Maximum number of mistakes in a set."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The smallest sets of mistakes that behave as the learner's program does."""
+    """The smallest sets of known mistakes that behave as the learner's program does, and what they explain."""
 
     sets: tuple[Ways, ...] = ()
-    """Equally good ones, each in the order of the course file. Empty: no scenario could be explained."""
+    """Equally good sets, each in the order of the course file; empty if no scenario could be explained."""
     explained: tuple[str, ...] = ()
-    """Scenarios that differ from the solution and agree with the sets."""
+    """Names of scenarios in which the learner's run differs from the solution's and agrees with the sets."""
     unexplained: tuple[str, ...] = ()
-    """Scenarios that differ from the solution and from the sets."""
+    """Names of scenarios in which the learner's run differs from the solution's and from the sets."""
 
 
 @dataclass(frozen=True)
 class _State:
-    """A set of mistakes on its way, with the scenarios that it explains."""
+    """A candidate set of mistakes with the names of the scenarios that it explains so far."""
 
     together: frozenset[Way]
     explained: tuple[str, ...] = ()
 
 
 def explain(reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> Explanation:
-    """The sets of known mistakes that explain most of what went wrong.
+    """Return the sets of known mistakes that explain most of the scenarios that went wrong.
 
     Args:
-        reference: of the exercise and seed that was played.
-        runs: the learner's.
-        wrong: scenarios in which the learner's run differs from the solution's.
+        reference: the reference of the exercise and seed that was played.
+        runs: the learner's runs by scenario name; a scenario without a run stays unexplained.
+        wrong: names of the scenarios in which the learner's run differs from the solution's.
     """
     return _Search(reference, runs, wrong).explanation()
 
 
 class _Search:
+    """One search for the sets that explain one learner's runs; it holds the budget of plays."""
+
     def __init__(self, reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> None:
         self._its, self._runs = reference, runs
         self._order = {way: number for number, way in enumerate(reference.ways)}
@@ -69,14 +83,19 @@ class _Search:
         self._missing = tuple(name for name in wrong if name not in runs)
         self._right = [s.name for s in reference.exercise.driver.scenarios if s.name not in wrong]
         self._plays = Plays(reference, runs, self._wrong)
-        self._begun = False  # a scenario has been explained
-        # A mistake that by itself spoils a scenario which is right mostly spoils it beside other mistakes too.
+        self._begun = False  # True as soon as one scenario has been explained
+        # A mistake that alone changes a scenario in which the learner is right mostly changes it in combination, too.
         self._likely = [
             way for way in reference.ways if not any(self._plays.changes(way, s) for s in self._right)
         ]
 
     def explanation(self) -> Explanation:
-        """First sets that explain every scenario, then those that leave some out; likely mistakes before all others."""
+        """Return the best sets of up to three attempts, each allowing more than the one before.
+
+        The first attempt uses likely mistakes (one way for each behaviour) and must explain every scenario; the
+        second may leave scenarios out; the third also uses mistakes that change scenarios in which the learner is
+        right.
+        """
         found = Explanation()
         tries = ((self._distinct, False), (self._likely, True), (self._its.ways, True))
         for plausible, leave_out in tries:
@@ -95,18 +114,21 @@ class _Search:
         return Explanation(found.sets, found.explained, unexplained)
 
     def _alone(self) -> Explanation | None:
-        """The first single way that explains everything, each played itself: with another seed than the table's, two
-        ways that behave alike there may part."""
+        """Return the first single way that explains everything, playing each candidate itself; None if there is none.
+
+        Elsewhere one way stands for all that behave alike in the table. With a seed other than the table's, two such
+        ways may behave differently.
+        """
         for way in self._its.ways:
             alone = frozenset([way])
-            if not all(self._plays.changes(way, s) for s in self._wrong):  # plays are scarce
+            if not all(self._plays.changes(way, s) for s in self._wrong):  # the table answers without a play
                 continue
             if all(self._plays.agrees_itself(alone, s) for s in (*self._wrong, *self._right)):
                 return Explanation(((way,),), tuple(self._wrong))
         return None
 
     def _completed(self, found: Explanation) -> Explanation:
-        """With one more mistake for each scenario left over, where it shows only beside the others.
+        """Add one more mistake for each scenario left over, for mistakes that show only in combination with the others.
 
         A count returned in the wrong place shows as a wrong loss, which neither of the two mistakes changes alone.
         """
@@ -129,14 +151,16 @@ class _Search:
         return Explanation(tuple(map(self._plays.sorted, sets)), tuple(explained))
 
     def _may_join(self, way: Way, together: frozenset[Way]) -> bool:
+        """Return True if the set stays within its limit and does not make this mistake in another way already."""
         return len(together) < _LARGEST and way.mistake.id not in {w.mistake.id for w in together}
 
     def _all_agree(self, together: frozenset[Way], scenarios: Iterable[str]) -> bool:
+        """Return True if the program with all these mistakes agrees with the learner's in every given scenario."""
         return all(self._plays.agrees_whole(together, scenario) for scenario in scenarios)
 
     @cached_property
     def _distinct(self) -> list[Way]:
-        """Of the likely ways to make a mistake that behave alike in every scenario, one."""
+        """Likely ways, but only the first of several ways to make one mistake that behave alike everywhere."""
         names = [s.name for s in self._its.exercise.driver.scenarios]
         first: dict[tuple[object, ...], Way] = {}
         for way in self._likely:
@@ -146,9 +170,10 @@ class _Search:
     # ---- growing sets --------------------------------------------------------------------------------
 
     def _grow(self, plausible: Sequence[Way], *, leave_out: bool) -> list[_State]:
-        """Sets of plausible mistakes and what they explain, those that explain most first.
+        """Return candidate sets of plausible mistakes with what they explain, those that explain most first.
 
-        With `leave_out`, a set goes on past a scenario that it does not explain.
+        With `leave_out`, a set survives a scenario that it does not explain; without, a scenario that nothing explains
+        ends the attempt with no sets.
         """
         changing = {s: [way for way in plausible if self._plays.changes(way, s)] for s in self._wrong}
         order = sorted(self._wrong, key=lambda s: len(self._plays.behaviours(changing[s], s)))
@@ -161,7 +186,8 @@ class _Search:
                 beam = grown
                 self._begun = self._begun or bool(beam[0].explained)
             else:
-                later.append(scenario)  # one mistake more may be enough when others have grown the sets
+                # Once other scenarios have enlarged the sets, one more mistake may be enough.
+                later.append(scenario)
         in_vain = 0
         for scenario in later:
             grown = self._grown(beam, scenario, changing[scenario], leave_out=leave_out)
@@ -176,11 +202,14 @@ class _Search:
     def _grown(
         self, beam: Sequence[_State], scenario: str, changing: Sequence[Way], *, leave_out: bool
     ) -> list[_State]:
-        """The sets that agree in this scenario, too, as they are or with one mistake more; empty where none does."""
+        """Return the sets that agree in this scenario as well, unchanged or with one more mistake.
+
+        Empty if no set agrees; otherwise, with `leave_out`, sets that disagree are kept behind those that agree.
+        """
         kept = [self._told(state, scenario) for state in beam if self._plays.agrees(state.together, scenario)]
         others = [state for state in beam if not self._plays.agrees(state.together, scenario)]
-        # Where a set does nothing, one mistake more is alone, and one play answers for all such sets. If one is enough
-        # there, few others are tried: a play is needed for each mistake beside each of them.
+        # An idle set has no mistake that changes this scenario, so an added mistake acts alone and one play answers for
+        # all idle sets. An acting set needs a play of its own for each added mistake: few are tried if idle ones fit.
         acting = [state for state in others if self._plays.acting(state.together, scenario)]
         idle = [state for state in others if state not in acting]
         grown = [new for state in idle for new in self._with_one(state, scenario, changing)]
@@ -189,12 +218,12 @@ class _Search:
         return self._first([*kept, *grown, *(others if leave_out else ())]) if kept or grown else []
 
     def _first(self, states: Iterable[_State]) -> list[_State]:
-        """The best states, but only a few of those that differ in nothing but the way a mistake is made."""
+        """Return the best states, with a limit on those that differ only in the way their mistakes are made."""
         alike: Counter[frozenset[str]] = Counter()
         seen: set[frozenset[Way]] = set()
         best = []
         for state in sorted(states, key=lambda s: (-len(s.explained), *self._rank(s.together))):
-            if state.together in seen:  # reached on two roads
+            if state.together in seen:  # the same set can be reached by adding its mistakes in another order
                 continue
             seen.add(state.together)
             ids = frozenset(way.mistake.id for way in state.together)
@@ -204,15 +233,16 @@ class _Search:
         return best[:_BEAM]
 
     def _rank(self, together: frozenset[Way]) -> tuple[int, list[int]]:
-        """Fewer mistakes first, then those that the course file names first."""
+        """Return a sort key: fewer mistakes first, then mistakes that come first in the course file."""
         return len(together), sorted(self._order[way] for way in together)
 
     def _told(self, state: _State, scenario: str) -> _State:
+        """Return the state with one more explained scenario."""
         return _State(state.together, (*state.explained, scenario))
 
     def _with_one(self, state: _State, scenario: str, changing: Sequence[Way]) -> Iterator[_State]:
-        """The set with one mistake more that makes it agree in this scenario, too."""
-        fails: set[int] = set()  # behaviours that did not fit
+        """Yield the set with one more mistake, for each mistake that makes it agree in this scenario."""
+        fails: set[int] = set()  # numbers of behaviours (see Reference.behaviour) that did not fit
         alone = not self._plays.acting(state.together, scenario)
         for way in changing:
             number = self._its.behaviour(way, scenario)
@@ -220,14 +250,17 @@ class _Search:
                 continue
             grown = self._joined(state, (way,), scenario)
             if grown is None:
-                # Beside other mistakes, ways that behave alike when alone need not: edits may not go together.
+                # Ways that behave alike alone may differ in combination, because their edits may overlap with others.
                 if alone and not self._plays.agrees(state.together | {way}, scenario):
                     fails.add(number)
                 continue
             yield grown
 
     def _with_two(self, state: _State, scenario: str, changing: Sequence[Way]) -> Iterator[_State]:
-        """The same with two mistakes more; those first that explain most by themselves."""
+        """Yield the set with two more mistakes, for each pair that makes it agree in this scenario.
+
+        Pairs are tried in the order of how much their mistakes explain singly (see `Plays.reach`).
+        """
         behaviours = self._plays.behaviours(changing, scenario)
         reach = {n: self._plays.reach(state.together | {ways[0]}, scenario) for n, ways in behaviours.items()}
         pairs = sorted(combinations(behaviours, 2), key=lambda p: -(reach[p[0]] + reach[p[1]]))
@@ -237,7 +270,10 @@ class _Search:
                 yield grown
 
     def _joined(self, state: _State, more: Ways, scenario: str) -> _State | None:
-        """The set with these mistakes too, if it agrees here and still agrees where it did."""
+        """Return the set with these mistakes added; None unless it agrees here and wherever it agreed before.
+
+        Only earlier scenarios that an added mistake changes are played again.
+        """
         ids = [way.mistake.id for way in (*state.together, *more)]
         if len(set(ids)) < len(ids) or len(ids) > _LARGEST:
             return None
@@ -251,13 +287,17 @@ class _Search:
     # ---- choosing ------------------------------------------------------------------------------------
 
     def _best(self, states: Sequence[_State]) -> Explanation:
-        """The best sets, the first played whole: in the scenarios that went wrong, and in those that did not."""
+        """Return the smallest of the best sets, with their twins.
+
+        The first set is played whole, with all its edits in one program: in the scenarios that went wrong, which it
+        must explain, and in the others, which it must leave right.
+        """
         found: list[tuple[frozenset[Way], tuple[str, ...]]] = []
         for state in states:
             together = self._needed(state)
             if not together or (found and len(state.explained) < len(found[0][1])):
                 continue
-            # What is as good as a set that was played whole is its twin, and need not be.
+            # Only the first set is played with all its edits; a set that explains as much is taken for its twin.
             agrees = self._plays.agrees if found else self._plays.agrees_whole
             explained = tuple(s for s in self._wrong if agrees(together, s))
             apart = not found and len(explained) < len(self._wrong) and self._explains_apart(together)
@@ -267,7 +307,7 @@ class _Search:
                 continue
             if not found:
                 together = self._smallest(together, explained)
-                # Without a mistake that was in its way, the rest may explain more.
+                # A removed mistake may have hidden the others in some scenario, so count again.
                 explained = explained if apart else tuple(s for s in self._wrong if agrees(together, s))
             if not found or len(explained) > len(found[0][1]):
                 found = [(together, explained)]
@@ -281,11 +321,17 @@ class _Search:
         return Explanation(tuple(map(self._plays.sorted, sets)), found[0][1])
 
     def _explains_apart(self, together: frozenset[Way]) -> bool:
-        """Whether the set explains everything where edits that get in each other's way are played apart."""
+        """Return True if the set agrees in every scenario when conflicting edits may be played without each other.
+
+        In each scenario it is enough that the mistakes that change it agree, if the program with all of them does not.
+        """
         return all(self._plays.agrees_either_way(together, s) for s in (*self._wrong, *self._right))
 
     def _smallest(self, together: frozenset[Way], explained: Sequence[str]) -> frozenset[Way]:
-        """The set without mistakes that whole programs do not need, whatever the table says."""
+        """Remove mistakes from the set that the program, played whole, does not need to agree.
+
+        This does not rely on the behaviour table, which says only what a mistake changes alone.
+        """
         for way in sorted(together, key=self._order.__getitem__):
             less = together - {way}
             if less and self._all_agree(less, (*explained, *self._right)):
@@ -293,7 +339,7 @@ class _Search:
         return self._merged(together, explained)
 
     def _merged(self, together: frozenset[Way], explained: Sequence[str]) -> frozenset[Way]:
-        """The set with one mistake for two, where one shows in just the scenarios in which the two do."""
+        """Replace two mistakes by one that shows in exactly the same scenarios, if the result agrees everywhere."""
         scenarios = (*explained, *self._right)
         for pair in combinations(sorted(together, key=self._order.__getitem__), 2):
             acting = [any(self._plays.changes(way, s) for way in pair) for s in scenarios]
@@ -308,10 +354,10 @@ class _Search:
         return together
 
     def _twins(self, together: frozenset[Way], explained: Sequence[str]) -> Iterator[frozenset[Way]]:
-        """The set with one mistake replaced by another one that behaves alike beside the rest.
+        """Yield the set with one mistake replaced by another that behaves alike in combination with the rest.
 
-        First those that are alike wherever the one shows. Where neither shows alone, the rest may bring it out: a
-        sum for a mean shows under AdamW as soon as clipping is left out.
+        Candidates that are alike in most scenarios in which the replaced one shows come first. Where neither shows
+        alone, the rest may bring it out: a sum instead of a mean shows under AdamW as soon as clipping is left out.
         """
         for way in sorted(together, key=self._order.__getitem__):
             acting = [s for s in explained if self._plays.changes(way, s)]
@@ -329,7 +375,7 @@ class _Search:
                     yield grown
 
     def _needed(self, state: _State) -> frozenset[Way]:
-        """The set without mistakes that explain nothing that the others do not explain without them."""
+        """Return the set without mistakes that the scenarios explained so far do not need."""
         together = state.together
         for way in sorted(together, key=self._order.__getitem__, reverse=True):
             less = together - {way}

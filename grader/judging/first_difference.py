@@ -1,4 +1,4 @@
-"""Puts the first difference into words: where, what was expected, what was there."""
+"""Put the first difference into words for the learner: where it is, what was expected, and what was there instead."""
 
 from collections.abc import Sequence
 
@@ -11,15 +11,23 @@ from grader.observe.trace import Fact, Parameter, Run
 from grader.observe.wording import ordinal, with_ordinals
 
 _LONGEST_SHOWN = 300
+"""Maximum number of characters of a fact shown."""
 
 UPDATES = "업데이트 횟수"
-"""What a first difference says where the parameters moved another number of times."""
+"""Korean for the number of updates, as the subject of a first difference."""
 
 
 def describe_first_difference(
     scenario: Scenario, found: Difference, run: Run | None, solution: Run
 ) -> FirstDifference:
-    """The difference as a learner reads it."""
+    """Return the difference as a learner reads it.
+
+    Args:
+        scenario: the scenario in which the runs differ.
+        found: their first difference.
+        run: the learner's run; None if the scenario has none.
+        solution: the solution's run.
+    """
     if run is None:
         return FirstDifference(scenario.title, "실행 결과", "끝까지 실행됨", "결과가 없음")
     if found.kind == "failure":
@@ -40,9 +48,10 @@ def describe_first_difference(
 
 
 def update_of(found: Difference, run: Run | None, solution: Run) -> int | None:
-    """Number of the first wrong update (from 1); None when something other than parameters differs.
+    """Return the number of the first wrong update, from 1; None if something other than the parameters differs.
 
-    If one run only has fewer updates, the first update that it lacks is the wrong one.
+    If the number of updates differs, it is the first update that only one run has. 0: the parameters differ from the
+    start.
     """
     if found.name != "theta" or run is None:
         return None
@@ -54,7 +63,7 @@ def update_of(found: Difference, run: Run | None, solution: Run) -> int | None:
 
 
 def _fact_differs(scenario: Scenario, name: str, got: Fact, expected: Fact) -> FirstDifference:
-    """Of a list, only the first entry that differs, where both lists have as many."""
+    """Describe a fact that differs; for lists of equal length, only the first entry that differs."""
     what = name
     while isinstance(got, list) and isinstance(expected, list) and len(got) == len(expected):
         if all(isinstance(v, bool) for v in (*got, *expected)):
@@ -69,7 +78,7 @@ def _fact_differs(scenario: Scenario, name: str, got: Fact, expected: Fact) -> F
 
 
 def show(value: Fact, *, modes: bool = False) -> str:
-    """A fact in Korean; with `modes`, true is train mode and false is eval mode."""
+    """Return a fact in Korean; with `modes`, True is train mode and False is eval mode."""
     if isinstance(value, bool):
         return _truth(value, modes)
     if value is None:
@@ -82,7 +91,7 @@ def show(value: Fact, *, modes: bool = False) -> str:
 
 
 def _cut(text: str) -> str:
-    """A forged fact may be as long as a whole trace."""
+    """Shorten a long text: a forged fact may be as long as a whole trace."""
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]} …"
 
 
@@ -93,7 +102,7 @@ def _truth(value: bool, modes: bool) -> str:
 
 
 def _truths(values: list[bool], modes: bool) -> str:
-    """`모두 학습`, or which of them are not as the others: `평가 (3개 가운데 두 번째만 학습)`."""
+    """Describe a list of booleans: `모두 학습`, or which are unlike the others, `평가 (3개 가운데 두 번째만 학습)`."""
     if len(set(values)) == 1:
         return f"모두 {_truth(values[0], modes)}"
     rare = sum(values) * 2 <= len(values)
@@ -130,7 +139,7 @@ def _parameters_differ(scenario: Scenario, found: Difference, run: Run, solution
 
 
 def _locate(parameters: Sequence[Parameter], element: int) -> tuple[str, int]:
-    """Name of the parameter that holds an element of `theta`'s rows, and which of its elements that is."""
+    """Return the name of the parameter that holds an element of a row of `theta`, and the element's index in it."""
     for parameter in parameters:
         if element < parameter.size:
             return parameter.name, element
@@ -148,6 +157,7 @@ def _array_title(found: Difference) -> str:
 
 
 def _shape(run: Run, name: str) -> str:
+    """Return the number of rows of an array in Korean."""
     return f"{len(np.atleast_1d(run.arrays[name]))}개" if name in run.arrays else "없음"
 
 
@@ -156,7 +166,7 @@ def _number(value: float) -> str:
 
 
 def _no_number(types: Fact) -> str:
-    """What a function returned where a number was expected, from the recorded types of what it returned."""
+    """Describe a value returned instead of a number, by the recorded types of what was returned."""
     named = [name for name in types if isinstance(name, str)] if isinstance(types, list) else []
     if "NoneType" in named:
         return "None"

@@ -1,4 +1,13 @@
-"""A learner's function with the helper functions that it calls written into it, so that its lines can be compared."""
+"""Write the helper functions that a learner's function calls into it, so that its lines can be compared.
+
+Learners split their code into helpers, nested or at top level, and a mistake may be in one of them. Where a helper is
+called for the first time, its body is placed after the calling statement (before a compound one), with line numbers
+as they were. Parameters get the names of the arguments, and what the helper returns is assigned to the target of the
+call. Helpers that helpers call are treated alike; later calls stay as they are.
+
+Example: `average = mean(losses)`, where `mean(values)` does `return sum(values) / len(values)`, is followed by
+`average = sum(losses) / len(losses)`, which has the line of that `return`.
+"""
 
 import ast
 import copy
@@ -7,13 +16,17 @@ from collections.abc import Iterator, Sequence
 from grader.judging.variable_roles import renamed
 
 _Helpers = dict[str, ast.FunctionDef]
+"""Functions of the learner's, by name."""
 
 
 def inlined(function: ast.FunctionDef, module: ast.Module) -> ast.FunctionDef:
-    """A copy in which the body of each helper stands beside the statement that calls it first, lines as they were.
+    """Return a copy of the function with the body of each helper beside the statement that calls it first.
 
-    Parameters get the names of the arguments, and what a helper returns is assigned where its call is. It is for
-    reading only: the copy need not run.
+    The copy is for comparison only: it need not run.
+
+    Args:
+        function: the learner's function.
+        module: the program around it, whose top-level functions may be helpers.
     """
     helpers = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
     helpers.pop(function.name, None)
@@ -23,7 +36,7 @@ def inlined(function: ast.FunctionDef, module: ast.Module) -> ast.FunctionDef:
 
 
 def head(node: ast.stmt) -> list[ast.AST]:
-    """What a statement says itself, without the statements in it."""
+    """Return the parts of a statement without the statements inside it: of a `for`, its target and iterable."""
     match node:
         case ast.For() | ast.AsyncFor():
             return [node.target, node.iter]
@@ -39,27 +52,30 @@ def head(node: ast.stmt) -> list[ast.AST]:
 
 
 def _nested(function: ast.FunctionDef) -> _Helpers:
+    """Return the functions defined inside a function."""
     return {n.name: n for n in ast.walk(function) if isinstance(n, ast.FunctionDef) and n is not function}
 
 
 class _Inliner:
+    """Inline each helper once."""
+
     def __init__(self, helpers: _Helpers) -> None:
         self._helpers = helpers
         self._used: set[str] = set()
 
     def body(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """With the helpers that are called here; their definitions are left out."""
+        """Return the statements with helpers inlined; the definitions of inlined helpers are left out."""
         found: list[ast.stmt] = []
         for statement in statements:
             if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-                found.append(statement)  # its body counts where it is called
+                found.append(statement)  # its body is inlined where it is called
                 continue
             written_out: list[ast.stmt] = []
             for call, helper in self._calls(statement):
                 self._used.add(helper.name)
                 written_out += self.body(_written_out(call, helper, statement))
             simple = not hasattr(statement, "body")
-            if simple:  # what is missing before the call is missing in the caller
+            if simple:  # something missing before the call is then located in the caller, not in the helper
                 found.append(statement)
             found += written_out
             for block in ("body", "orelse", "finalbody"):
@@ -72,7 +88,7 @@ class _Inliner:
         return [s for s in found if not (isinstance(s, ast.FunctionDef) and s.name in self._used)]
 
     def _calls(self, statement: ast.stmt) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
-        """Calls of helpers in the statement itself, not in the statements in it."""
+        """Yield calls of helpers not inlined so far, with the helper, in the statement itself but not in its body."""
         for part in head(statement):
             for node in ast.walk(part):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -82,7 +98,7 @@ class _Inliner:
 
 
 def _written_out(call: ast.Call, helper: ast.FunctionDef, statement: ast.stmt) -> list[ast.stmt]:
-    """The helper's body as it runs for this call."""
+    """Return the helper's body with the arguments' names and with its returns replaced for this call."""
     names = [a.arg for a in (*helper.args.posonlyargs, *helper.args.args)]
     given = dict(zip(names, call.args, strict=False))
     given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
@@ -93,7 +109,7 @@ def _written_out(call: ast.Call, helper: ast.FunctionDef, statement: ast.stmt) -
 
 
 class _Returning(ast.NodeTransformer):
-    """What is returned is assigned to the call's target; without one it is only said."""
+    """Replace `return x` by an assignment to the call's target, or by the expression `x` if there is no target."""
 
     def __init__(self, target: ast.expr | None) -> None:
         self._target = target
@@ -104,4 +120,4 @@ class _Returning(ast.NodeTransformer):
         return ast.copy_location(said, node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        return node  # its returns are its own
+        return node  # returns of a nested function belong to that function

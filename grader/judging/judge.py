@@ -1,4 +1,8 @@
-"""Trace x the solution's trace -> Verdict: which checks pass, and the first difference in each scenario."""
+"""Compare a trace with the solution's and decide which checks pass.
+
+This is the first step of judging: trace -> Verdict, with the first difference in each scenario. Diagnoses use the
+same comparison for the runs of known mistakes.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +15,6 @@ from grader.course.feedback import CheckResult, Status
 from grader.observe.rounding import rounding_of_states, rounding_of_values
 from grader.observe.trace import Array, Failure, Run, Trace
 
-# Parts of error messages that stay the same, however the line that caused the error is written.
 _CAUSES = (
     "NoneType",
     "division by zero",
@@ -20,35 +23,42 @@ _CAUSES = (
     "backward through the graph a second time",
     "leaf Variable that requires grad",
 )
+"""Parts of error messages that name the cause, however the line that raised is written."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Where one run begins to differ from another one; `kind` says which of the fields counts."""
+    """The first place where one run differs from another; `kind` says which of the other fields count."""
 
     kind: str
-    """`failure`, `fact`, `array` (values differ) or `shape`."""
+    """`failure`, `fact`, `array` (values differ) or `shape` (an array is missing or has another shape)."""
     name: str = ""
+    """Name of the fact or array; empty for `failure`."""
     index: tuple[int, ...] = ()
-    """Position in the array of the largest difference in the first row that differs."""
+    """For `array`: position of the largest difference within the first row that differs."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the marking scheme says."""
+    """Which checks pass, with what decided it."""
 
     status: Status
     checks: tuple[CheckResult, ...]
     differences: Mapping[str, Difference]
-    """First difference of each scenario that differs, in the driver's order."""
+    """First difference of each scenario that differs from the solution's, in the driver's order."""
     failure: Failure | None = None
-    """The exception that decided the status, if one did."""
+    """The exception that decided the status; None if none did."""
 
 
 def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> Verdict:
-    """Compare every scenario with the solution's run of it (`solution(scenario name)`).
+    """Compare every scenario with the solution's run of it and return the verdict.
 
-    A check passes when all of its scenarios agree; a scenario that is missing from the trace does not.
+    A check passes when all of its scenarios agree; a scenario that is missing from the trace does not agree.
+
+    Args:
+        exercise: the exercise, with its checks and scenarios.
+        trace: what the submission did.
+        solution: returns the solution's run, given a scenario's name.
     """
     if trace.load_failure is not None:
         checks = tuple(CheckResult(c.title, c.points, passed=False) for c in exercise.checks)
@@ -76,20 +86,21 @@ def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> V
 
 
 def failure_status(failure: Failure) -> Status:
-    """`memory` when the code asked for more than there is, `error` otherwise."""
+    """Return `memory` if the code asked for more memory than there is, `error` otherwise."""
     return "memory" if failure.out_of_memory else "error"
 
 
 def is_instance(failure: Failure, expected: Failure) -> bool:
-    """Whether the exception is one of the expected kind: what a contract asks for."""
+    """Return True if the exception is of the expected class or a subclass: this is what a contract asks for."""
     return expected.type in failure.bases
 
 
 def has_same_cause(failure: Failure, expected: Failure) -> bool:
-    """Whether two exceptions have the same cause: a diagnosis asks for this.
+    """Return True if two exceptions have the same cause: this is what a diagnosis asks for.
 
     The type alone says too little (a NotImplementedError is a RuntimeError), and the whole message says too much
-    (shapes and names differ from one style to the next). What the code itself raises has a message of its own.
+    (shapes and names differ from one style to the next). Exceptions raised by the programs' own `raise` or `assert`
+    are compared by type, because everyone words these messages differently.
     """
     if failure.own and expected.own:
         return failure.type == expected.type
@@ -97,6 +108,7 @@ def has_same_cause(failure: Failure, expected: Failure) -> bool:
 
 
 def _cause(failure: Failure) -> tuple[str, ...]:
+    """Return what to compare: a known part of the message, or the type and first words without names and numbers."""
     for sign in _CAUSES:
         if sign in failure.message:
             return (sign,)
@@ -109,11 +121,16 @@ def _cause(failure: Failure) -> tuple[str, ...]:
 def difference(
     run: Run, reference: Run, atol: float, *, agree: Callable[[Failure, Failure], bool] = is_instance
 ) -> Difference | None:
-    """The first difference between two runs of one scenario; None when they behave the same.
+    """Return the first difference between two runs of one scenario; None if they behave the same.
 
-    An array with the name of a fact is that fact in numbers: the fact, which is words, is said first.
-    Numbers may differ by `atol` and, beyond that, by what float32 rounding changes. `agree` decides
-    whether two exceptions count as the same; their lines are never compared.
+    An array with the name of a fact is that fact in numbers; it is compared last, so that the fact, which has words,
+    is reported first. Numbers may differ by `atol` and, beyond that, by what float32 rounding changes.
+
+    Args:
+        run: the run that is judged.
+        reference: the run that it should be like.
+        atol: absolute tolerance of arrays.
+        agree: decides whether two exceptions count as the same; their lines are never compared.
     """
     failed, should_fail = run.failure, reference.failure
     if (failed is None) != (should_fail is None):
@@ -132,6 +149,7 @@ def difference(
 
 
 def _first_array(run: Run, reference: Run, atol: float, names: Iterable[str]) -> Difference | None:
+    """Return the first difference among these arrays, in the given order; None if they agree."""
     for name in names:
         if name not in run.arrays or name not in reference.arrays:
             return Difference("shape", name)
@@ -143,7 +161,7 @@ def _first_array(run: Run, reference: Run, atol: float, names: Iterable[str]) ->
 
 
 def differing_fields(run: Run, reference: Run, atol: float) -> set[str]:
-    """Names of all arrays and facts that differ, and `failure` where one run fails otherwise than the other."""
+    """Return the names of all arrays and facts that differ, and `failure` if only one of the runs failed."""
     fields = {
         name
         for name in {*run.facts, *reference.facts}
@@ -162,7 +180,7 @@ def differing_fields(run: Run, reference: Run, atol: float) -> set[str]:
 
 
 def follows(states: Array, expected: Array, atol: float) -> bool:
-    """Whether parameter states (rows x elements) are the first ones of the expected, which may go on."""
+    """Return True if the parameter states (rows x elements) equal the first rows of `expected`, which may have more."""
     if states.shape[1:] != expected.shape[1:] or len(states) > len(expected):
         return False
     room = tolerances("theta", expected, atol)[: len(states), None]
@@ -170,7 +188,7 @@ def follows(states: Array, expected: Array, atol: float) -> bool:
 
 
 def tolerances(name: str, expected: Array, atol: float) -> Array:
-    """How far each row of an array may be from the expected one, shape (rows,)."""
+    """Return the largest accepted difference for each row of an array, shape (rows,)."""
     rows = len(np.atleast_1d(expected))
     if expected.dtype.kind != "f":
         return np.full(rows, atol)
@@ -180,7 +198,10 @@ def tolerances(name: str, expected: Array, atol: float) -> Array:
 
 
 def _array_difference(name: str, got: Array, expected: Array, tolerance: Array) -> Difference | None:
-    """Rows are compared in order, so that the first wrong update is found even when their number differs."""
+    """Return the first difference of two arrays, row by row; None if they agree.
+
+    Rows are compared before their number, so that the first wrong update is found even when one array has more rows.
+    """
     if got.dtype.kind not in "fiub" or got.ndim != expected.ndim or got.shape[1:] != expected.shape[1:]:
         return Difference("shape", name)
     if got.ndim == 0:
@@ -197,7 +218,7 @@ def _array_difference(name: str, got: Array, expected: Array, tolerance: Array) 
 
 
 def _gap(got: Array, expected: Array) -> Array:
-    """Absolute difference. NaN equals only NaN, and an infinity equals only itself."""
+    """Return the absolute difference; NaN equals only NaN, and an infinity equals only itself."""
     with np.errstate(invalid="ignore", over="ignore"):
         gap = np.abs(got.astype(np.float64) - expected.astype(np.float64))
     same = (got == expected) | (np.isnan(got) & np.isnan(expected))

@@ -1,8 +1,14 @@
-"""Which of the learner's lines a known mistake is about.
+"""Find the line of the learner's program that a known mistake is about.
 
-The learner's statements are laid beside those of the program that makes the mistake: in the same order, like beside
-like, after the learner's names are put into the solution's. What stands beside a changed statement is the line; for
-what is missing it is the line before which it should stand.
+The learner rarely writes the mistake's text, so lines are compared by likeness. First the learner's names are
+replaced by the names that play the same roles in the program with the mistake (`variable_roles`). Then the statements
+of both programs are aligned: same order on both sides, as alike as possible in total. The place is the learner's
+statement that resembles the changed statement most, with a bonus where the two are aligned. If the mistake leaves a
+statement out, the place is the line before which it should stand.
+
+Example (`test_a_line_is_found_under_other_names`): the mistake turns `total += loss.item() * len(xb)` into
+`total += loss * len(xb)`. The learner wrote `s += out * len(a)`; with `s`, `out` and `a` renamed this is the changed
+statement word for word, so its line is the place.
 """
 
 import math
@@ -16,26 +22,31 @@ from grader.judging.alignment import aligned
 from grader.judging.compared_statements import Statement, Words, definition_of, is_written, statements_of
 from grader.judging.variable_roles import Definition, roles
 
-_GAP = (
-    0.2  # what two statements must have in common to be laid beside each other, from 0 (nothing) to 1 (all)
-)
-_LIKE_ENOUGH = 0.25  # below it, no line resembles what the mistake changes
-_THE_SAME = 0.95  # from here on the learner wrote the changed line itself
-_LIKE_A_RETURN = 0.5  # the same for what ends in the returned value: else the return itself is the place
-_BESIDE = 0.15  # what standing beside each other is worth when likeness decides
-_TAKEN = 0.3  # what it costs a line that it is more like another statement, beside which it stands
-_TOP = 2  # statements among which arguments are checked
+_GAP = 0.2
+"""Minimum likeness, from 0 to 1, of two statements that are aligned."""
+_LIKE_ENOUGH = 0.25
+"""Minimum likeness of a line that is taken for the changed one; below it, the place is found between neighbours."""
+_THE_SAME = 0.95
+"""Minimum likeness of a line that counts as the changed line itself, written by the learner."""
+_LIKE_A_RETURN = 0.5
+"""Minimum likeness for a mistake about the returned value; below it, the place is the learner's return."""
+_BESIDE = 0.15
+"""Bonus on the likeness of two statements that are aligned."""
+_TAKEN = 0.3
+"""Penalty for a line that is aligned with another statement and resembles that one at least as much."""
+_TOP = 2
+"""Largest position, from 0, of a statement at the top of the solution, where arguments are checked."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A line of the learner's program."""
+    """A line of the learner's program, counted from 1."""
 
     line: int
     before: bool = False
-    """Something is missing, and should stand before this line."""
+    """True if something is missing that should stand before this line."""
     likeness: float = field(default=0.0, compare=False)
-    """How like what the mistake changes the line is, from 0 to about 1."""
+    """How much the best line resembles what the mistake changes, from 0 to slightly above 1; not compared."""
 
 
 def place_of(
@@ -48,19 +59,19 @@ def place_of(
     near: str = "",
     only_near: bool = False,
 ) -> Place | None:
-    """Where the learner's program does what the wrong one does otherwise than the solution.
+    """Return the place where the learner's program does what the wrong program does differently from the solution.
 
     Args:
-        solution: the exercise's source.
-        wrong: the same with one mistake made.
+        solution: source of the exercise's solution.
+        wrong: the same source with one mistake made.
         learner: the learner's whole program.
-        name: of the exercise's function or class in it.
-        at: what the mistake is about; `return` for the returned value.
-        near: the solution's line beside which a tutor would point, where the changed lines do not tell.
-        only_near: point there even where one of the changed lines stands in the learner's program.
+        name: name of the exercise's function or class in the learner's program.
+        at: what the mistake is about (see `Mistake.at`); `return` for the returned value.
+        near: line of the solution to which a tutor would point, where the changed lines do not tell; empty for none.
+        only_near: use `near` even if the learner wrote one of the changed lines word for word.
 
     Returns:
-        None when the learner's program cannot be read, or nothing in it is like the solution.
+        None if the learner's program cannot be parsed, does not define `name`, or resembles the solution nowhere.
     """
     theirs, right, bad = definition_of(learner, name), _read(solution), _read(wrong)
     if theirs is None or right is None or bad is None:
@@ -82,7 +93,7 @@ def place_of(
 
 
 def is_line_of(solution: str, line: str) -> bool:
-    """Whether a line of code stands in the solution, so that it can be a place."""
+    """Return True if the line of code is a statement of the solution, so that `Mistake.near` may name it."""
     known = _read(solution)
     try:
         return known is not None and any(is_written(s, line) for s in known.statements)
@@ -92,20 +103,24 @@ def is_line_of(solution: str, line: str) -> bool:
 
 @dataclass(frozen=True)
 class _Read:
-    """A program of the course."""
+    """A parsed program of the course: the solution, or the solution with a mistake."""
 
     definition: Definition
     statements: list[Statement]
 
 
-@lru_cache(maxsize=256)  # a class makes the same mistakes again and again
+@lru_cache(maxsize=256)  # the submissions of a class make the same mistakes again and again
 def _read(text: str) -> _Read | None:
+    """Parse the last definition in a text; None if there is none. Do not modify what is returned."""
     definition = definition_of(text, None)
     return None if definition is None else _Read(definition, statements_of(definition, {}))
 
 
 class _Beside:
-    """A program's statements and the learner's, laid beside each other."""
+    """Align a program of the course (`its`) with the learner's (`theirs`); the solution tells what changed in `its`.
+
+    A change is (first, last, start, end): statements first..last-1 of the solution became start..end-1 of `its`.
+    """
 
     def __init__(
         self, its: Sequence[Statement], theirs: Sequence[Statement], solution: Sequence[Statement]
@@ -115,10 +130,14 @@ class _Beside:
         self._rarity = {word: math.log((1 + len(its) + len(theirs)) / n) for word, n in counts.items()}
 
     def place_of_line(self, line: str, changed: Words, *, missing: int | None, around: int) -> Place | None:
-        """The learner's line beside the statement that is written so; of several lines the one with changed words.
+        """Return the learner's line aligned with the statement written `line`; else the place between its neighbours.
 
-        What is `missing` before the statement is said to belong before it; after it, it is the statement that
-        makes the missing one necessary.
+        Args:
+            line: the statement as it stands in the course file; the program must have it.
+            changed: of several lines of the learner's statement, the one with most of these words counts.
+            missing: number of the first missing statement; None if nothing is missing. If it precedes the line, it
+                belongs before it, and the place says so. If it follows, the line is what makes it necessary.
+            around: of several statements written `line`, the one nearest to this number counts.
         """
         same = (i for i, statement in enumerate(self._its) if is_written(statement, line))
         number = min(same, key=lambda i: abs(i - around))
@@ -130,7 +149,7 @@ class _Beside:
         return Place(at, before=precedes and at == statement.line)
 
     def place_of_the_same(self) -> Place | None:
-        """The learner's line that is one of the changed ones, word for word, if it is there."""
+        """Return the learner's line that repeats a changed statement almost word for word; None if there is none."""
         known = {statement.text for statement in self._solution}
         for first, last, start, end in sorted(self._changes, key=self._says_less):
             new = [number for number in range(start, end) if self._its[number].text not in known]
@@ -140,18 +159,20 @@ class _Beside:
         return None
 
     def _says_less(self, change: tuple[int, int, int, int]) -> tuple[int, bool]:
-        """For sorting: first the change with most words that the solution never uses, then lines instead of others."""
+        """Return a sort key: changes with most words new to the solution come first, replacements before insertions."""
         first, last, start, end = change
         fresh = _vocabulary(self._its[start:end]) - self._used
         return -len(fresh), first == last
 
     @cached_property
     def _used(self) -> set[str]:
+        """All words of the solution."""
         return _vocabulary(self._solution)
 
     def place_of_changes(self, at: str) -> Place | None:
-        """The place of the most telling change: lines that are there too many, wrong ones, then missing ones."""
+        """Return the place of the first change that has one: added, then replaced, then missing statements."""
         for first, last, start, end in self._changes:
+            # A change next to a check of arguments: point at the learner's checks.
             if first <= _TOP and any(s.refuses for s in self._solution[first : last + 1]):
                 return self._first_check(self._solution[first].method)
             likeness, place = self._like(range(start, end), self._solution[first:last])
@@ -166,7 +187,7 @@ class _Beside:
         return None
 
     def changed_words(self) -> Words:
-        """The words that are only in one of the two programs."""
+        """Return the words that are in only one of the two programs, at the places where they differ."""
         old = sum(
             (s.words for first, last, _, _ in self._changes for s in self._solution[first:last]), Words()
         )
@@ -174,17 +195,17 @@ class _Beside:
         return (new - old) + (old - new)
 
     def missing(self) -> int | None:
-        """The number of the first statement that the program only lacks; None if anything else is otherwise."""
+        """Return the number of the first missing statement; None if the program differs in any other way, too."""
         if any(start != end for _, _, start, end in self._changes):
             return None
         return min(first for first, *_ in self._changes)
 
     def first_change(self) -> int:
-        """The number of the solution's first statement that is otherwise."""
+        """Return the number of the solution's first statement that differs; 0 if none does."""
         return min((first for first, *_ in self._changes), default=0)
 
     def likeness_of_changes(self) -> float:
-        """How like one of the learner's lines what was changed is, at its best."""
+        """Return the highest likeness of any learner's line to any changed statement; 0 if there is none."""
         return max(
             (self._like(range(i, j), self._solution[first:last])[0] for first, last, i, j in self._changes),
             default=0.0,
@@ -192,8 +213,11 @@ class _Beside:
 
     @cached_property
     def _changes(self) -> list[tuple[int, int, int, int]]:
-        """Where the two programs differ: positions in the solution (first, last) and in the other (start, end)."""
-        # What only lost the `with` around it has not changed; the `with` has.
+        """Changes from the solution to the program, insertions first, then replacements, then deletions.
+
+        Each is (first, last, start, end): positions in the solution and in the program.
+        """
+        # If a mistake removes a `with` or a `try`, the statements inside it did not change: ignore that block for them.
         counts = [Counter(s.kind for s in statements) for statements in (self._solution, self._its)]
         gone = {kind for kind in ("With", "Try") if counts[0][kind] != counts[1][kind]}
         matcher = SequenceMatcher(
@@ -205,7 +229,14 @@ class _Beside:
         return [(i, j, k, m) for _, i, j, k, m in sorted(changes, key=lambda change: _ORDER[change[0]])]
 
     def _like(self, numbers: Sequence[int], instead_of: Sequence[Statement]) -> tuple[float, Place | None]:
-        """The learner's line that is most like one of these statements; what is new in them counts twice."""
+        """Return the likeness and place of the learner's line that is most like one of these statements.
+
+        (0, None) if there is none.
+
+        Args:
+            numbers: positions of the changed statements in the program.
+            instead_of: the solution's statements that they replace; words that are not in these count twice.
+        """
         old = sum((s.words for s in instead_of), Words())
         new = sum((self._its[number].words for number in numbers), Words())
         changed = (new - old) + (old - new)
@@ -215,6 +246,7 @@ class _Beside:
                 if self._parted(self._its[number], other):
                     continue
                 likeness = self._likeness(self._its[number].words, other.words, twice=new.keys() - old.keys())
+                # Aligned pairs are preferred; a line that another statement explains as well is left to that one.
                 beside = _BESIDE * (self._pairs.get(number) == i)
                 beside -= _TAKEN * self._plays_another_part(i, numbers, likeness)
                 found.append((round(likeness + beside, 2), self._weight(other.words & changed), -i))
@@ -224,15 +256,17 @@ class _Beside:
         return likeness, Place(self._line_in(self._theirs[-position], changed))
 
     def _line_in(self, statement: Statement, changed: Words) -> int:
-        """Of a statement that goes over several lines the one with most of the changed words."""
+        """Return the line of a multi-line statement with the most and rarest changed words; else its first line."""
         shares = [(self._weight(words & changed), -line) for line, words in statement.lines]
         most, line = max(shares, default=(0.0, -statement.line))
         return -line if most > 0 else statement.line
 
     def _between(self, start: int, end: int) -> Place | None:
-        """Before the line that lies beside what follows; else at the one beside what goes before.
+        """Return the place of something missing between two positions of the program.
 
-        What follows is in another method where the last lines of one are missing.
+        It is before the learner's line aligned with what follows, or at the one aligned with what precedes if nothing
+        follows. The latter also holds if what follows opens another method: then the last lines of a method are
+        missing.
         """
         following = [self._pairs[i] for i in range(end, len(self._its)) if i in self._pairs]
         preceding = [self._pairs[i] for i in range(start) if i in self._pairs]
@@ -243,11 +277,15 @@ class _Beside:
         return None if before is None else Place(before.line)
 
     def _opens_another(self, after: Statement, before: Statement) -> bool:
-        """Whether a method of the class begins after the other's last line."""
+        """Return True if `after` stands in another method than `before`, one that both classes have."""
         return before.method != after.method and before.method in self._methods and before.method != ""
 
     def _returned(self) -> Place | None:
-        """The last return; where it only hands on what the solution computes in its own, the line that computes it."""
+        """Return the learner's last return, or the line that computes what it returns.
+
+        The latter if the return only passes on names and the line uses an operator that the solution uses in its own
+        return.
+        """
         last = next((i for i in reversed(range(len(self._theirs))) if self._theirs[i].returns), None)
         if last is None:
             return None
@@ -257,7 +295,7 @@ class _Beside:
         return Place(gave.line if computes else place.line)
 
     def _first_check(self, method: str) -> Place | None:
-        """Where arguments are refused; else the first line, before which they should be."""
+        """Return the first line that raises; else the place before the first line, where checks belong."""
         beside = [s for s in self._theirs if s.method == method] if method in self._methods else self._theirs
         line = next((s.line for s in beside if s.refuses), None)
         if line is not None:
@@ -267,7 +305,7 @@ class _Beside:
 
     @cached_property
     def _pairs(self) -> dict[int, int]:
-        """Numbers of statements that lie beside each other, the more alike the better."""
+        """Alignment of the two programs: position in `its` -> position in `theirs`."""
         return aligned(
             [
                 [
@@ -279,7 +317,10 @@ class _Beside:
         )
 
     def _plays_another_part(self, i: int, numbers: Sequence[int], likeness: float) -> bool:
-        """Whether the learner's i-th statement lies beside one that is none of these, and is more like that."""
+        """Return True if the learner's i-th statement belongs to another step than those in `numbers`.
+
+        It does if it is aligned with a statement outside `numbers` that it resembles at least as much.
+        """
         partner = self._partners.get(i)
         if partner is None or partner in numbers:
             return False
@@ -287,24 +328,31 @@ class _Beside:
 
     @cached_property
     def _partners(self) -> dict[int, int]:
-        """The pairs the other way round."""
+        """The alignment inverted: position in `theirs` -> position in `its`."""
         return {j: i for i, j in self._pairs.items()}
 
     def _parted(self, one: Statement, other: Statement) -> bool:
-        """Whether they stand in two methods that both classes have: then they do not do the same."""
+        """Return True if they stand in different methods that both classes have: these do different things."""
         return one.method != other.method and {one.method, other.method} <= self._methods
 
     @cached_property
     def _methods(self) -> set[str]:
-        """What both classes have."""
+        """Names of the methods that both classes have."""
         return {s.method for s in self._its} & {s.method for s in self._theirs}
 
     def _likeness(self, one: Words, other: Words, twice: Set[str] = frozenset()) -> float:
-        """Share of the words that both have, weighted by how rare they are, from 0 to 1."""
+        """Return the share of words that both statements have, weighted by rarity, from 0 to 1.
+
+        Words in `twice` count twice.
+        """
         total = self._weight(one, twice) + self._weight(other, twice)
         return 2 * self._weight(one & other, twice) / total if total > 0 else 0.0
 
     def _weight(self, words: Words, twice: Set[str] = frozenset()) -> float:
+        """Return the sum of the words' rarities; words in `twice` count twice.
+
+        A word is rarer the fewer times both programs use it.
+        """
         return sum(
             self._rarity.get(word, 1.0) * count * (1 + (word in twice)) for word, count in words.items()
         )
@@ -315,15 +363,16 @@ def _vocabulary(statements: Sequence[Statement]) -> set[str]:
 
 
 def _arithmetic(statement: Statement) -> set[str]:
-    """How a statement computes: `/` stands for `/=` too."""
+    """Return the operators of `+ - * /` that a statement uses; `/=` counts as `/`."""
     return {word.rstrip("=") for word in statement.words} & set("+-*/")
 
 
 _ORDER = {"insert": 0, "replace": 1, "delete": 2}
+"""Order in which changes from the solution to the program are tried."""
 
 
 def _names(theirs: Definition, its: Definition) -> dict[str, str]:
-    """The names of a program for those of the learner's that play their parts."""
+    """Return the course program's name for each of the learner's; empty if only one of the two is a class."""
     if type(theirs) is not type(its):
         return {}
     found: dict[str, str] = {}

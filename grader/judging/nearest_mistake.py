@@ -1,4 +1,7 @@
-"""The known mistake that is nearest to a program that none explains: near, and said not to be the same."""
+"""Find the known mistake that comes nearest to a program that no set of mistakes explains.
+
+It is reported as near, not as the mistake that was made.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,15 +13,18 @@ from grader.judging.reference import Reference
 from grader.observe.trace import Array, Run
 
 _NEAR = 0.5
-"""Of the way from the solution to the learner's run: a mistake that is farther than half of it off is another one."""
+"""Maximum distance of a mistake, as a share of the distance between the solution's run and the learner's."""
 
 
 def nearest(reference: Reference, runs: Mapping[str, Run], wrong: Mapping[str, Difference]) -> Mistake | None:
-    """The known mistake that spoils the same scenarios, first at the same place and in the same direction.
+    """Return the nearest known mistake; None if none is near.
+
+    It changes the same scenarios as the learner's program, first at the same place (array and row), and its values
+    there are nearest to the learner's.
 
     Args:
-        reference: of the exercise and seed that was played.
-        runs: the learner's.
+        reference: the reference of the exercise and seed that was played.
+        runs: the learner's runs.
         wrong: the first difference from the solution in each scenario that differs.
     """
     names = [s.name for s in reference.exercise.driver.scenarios]
@@ -35,7 +41,11 @@ def nearest(reference: Reference, runs: Mapping[str, Run], wrong: Mapping[str, D
 def _distance(
     reference: Reference, program: str, runs: Mapping[str, Run], wrong: Mapping[str, Difference]
 ) -> float:
-    """How far off, at the place of each first difference; infinite where the first difference is another one."""
+    """Return the largest distance over the wrong scenarios, from 0; infinite if it exceeds `_NEAR` in any of them.
+
+    In each, the row of the first difference is compared: |learner - mistake| / |learner - solution|. Infinite too if
+    the mistake first differs from the solution elsewhere.
+    """
     worst = 0.0
     for name, found in wrong.items():
         if name not in runs or found.kind != "array":
@@ -50,12 +60,13 @@ def _distance(
         yours, near, expected = values
         with np.errstate(over="ignore", invalid="ignore"):
             distance = float(np.linalg.norm(yours - near) / np.linalg.norm(yours - expected))
-        if not distance <= _NEAR:  # NaN, too
+        if not distance <= _NEAR:  # written so that NaN counts as far
             return np.inf
         worst = max(worst, distance)
     return worst
 
 
 def _row(run: Run, name: str, index: Sequence[int]) -> Array:
+    """Return the row of an array that an index points into, flattened."""
     row: Array = np.atleast_1d(run.arrays[name])[index[0]].astype(np.float64).ravel()
     return row

@@ -1,14 +1,13 @@
-"""The tree of a program's text. For each exercise of a submission several readers ask for the same one."""
+"""Parse program texts, with a small cache: several readers ask for the same tree in each exercise."""
 
 import ast
 from functools import lru_cache
 
 
-@lru_cache(
-    maxsize=4
-)  # a learner's, the solution's, and what is compared with them; the largest takes a second
+# Enough for the learner's program, the solution and what is compared with them; the largest takes a second to parse.
+@lru_cache(maxsize=4)
 def parsed(text: str) -> ast.Module | None:
-    """What `ast.parse` makes of it, which nobody may change; None where it makes nothing of it."""
+    """Return the tree of a program; None if it cannot be parsed. Cached: do not modify the tree."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

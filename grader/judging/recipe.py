@@ -1,8 +1,12 @@
-"""What a wrong update was made of: least squares of the update onto the batches' own gradients.
+"""Recover which batches' gradients a wrong update was made of, by least squares.
 
-At each update of plain SGD, (before - after) / lr = sum_j c_j * g_j, where g_j is the gradient of batch j at
-the parameters that batch saw. The vector c reads 1/4 1/4 1/4 1/4 for right accumulation, 1 1 1 1 for a
-forgotten division, and needs no list of mistakes.
+At each update of plain SGD, (before - after) / lr = sum_j c_j * g_j, where g_j is the gradient of batch j at the
+parameters that this batch saw. The model and batches can be rebuilt from the seed, so the g_j are computed here;
+solving for c gives the recipe. It needs no list of known mistakes and works for several mistakes at once. The share
+of the update that no mixture of the gradients explains is reported as the residual.
+
+Example: for four micro-batches of equal size, c is 1/4 1/4 1/4 1/4 for right accumulation and 1 1 1 1 for a forgotten
+division. If gradients are never cleared, the second update has 1/4 for all eight batches so far.
 """
 
 from dataclasses import dataclass
@@ -15,20 +19,36 @@ from grader.observe.play import Env, Problem, Scenario
 from grader.observe.trace import Array, Event, Run
 
 _MAX_COLUMNS = 16
-_SHOWN = 5e-4  # coefficients below this are rounding, not ingredients
+"""Maximum number of gradients in the mixture; the last forward passes before the update count."""
+_SHOWN = 5e-4
+"""Minimum size of a coefficient that counts; smaller ones are rounding and not ingredients."""
 
 
 @dataclass(frozen=True)
 class _Ingredients:
+    """The solved mixture of one update."""
+
     coefficients: dict[tuple[bool, int], float]
-    """Key: whether the gradient was taken at a point that is no state (such as SAM's w + e), and the batch."""
+    """Coefficient by (away, batch); batches count from 0.
+
+    `away` is True if the gradient was taken at a point that is no parameter state, such as SAM's w + e.
+    """
     residual: float
+    """Share of the update, 0 to 1, that the mixture does not explain."""
 
 
 def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env: Env) -> Recipe | None:
-    """The recipe of `run`'s update number `update` (from 1) beside the solution's.
+    """Return the recipe of one of the learner's updates beside the solution's.
 
-    None when the scenario is not plain SGD, the run never came to that update, or both recipes are the same.
+    None if the scenario is not plain SGD, a run has no such update or is not finite there, or both recipes are the
+    same.
+
+    Args:
+        scenario: the scenario that was played.
+        run: the learner's run.
+        solution: the solution's run.
+        update: number of the update, from 1.
+        env: what the scenario was built from, to build its model and batches again.
     """
     if scenario.problem is None:
         return None
@@ -47,7 +67,7 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
         abs(got.coefficients.get(key, 0.0) - expected.coefficients.get(key, 0.0)) <= _SHOWN for key in shown
     )
     if same and got.residual <= _SHOWN:
-        return None  # the right mixture: what is wrong lies elsewhere (in the place w + e itself)
+        return None  # the mixture is right: something else is wrong, such as the point w + e itself
     moved = tuple(away for away, _ in shown)
     return Recipe(
         update=update,
@@ -60,6 +80,7 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
 
 
 def _ingredients(run: Run, problem: Problem, update: int) -> _Ingredients | None:
+    """Solve for the mixture of an update (from 1); None if the run lacks it or its numbers are not usable."""
     theta, rates = run.arrays.get("theta"), run.evidence.get("lr")
     if theta is None or rates is None or theta.shape != rates.shape or not 0 < update < len(theta):
         return None
@@ -86,9 +107,9 @@ def _ingredients(run: Run, problem: Problem, update: int) -> _Ingredients | None
 
 
 def _columns(run: Run, batches: int, update: int) -> list[tuple[Array, bool, int]]:
-    """(parameters, whether they are no state, batch) of each forward pass before the update.
+    """Return (parameters, away, batch) for each forward pass before the update; see `_Ingredients` for `away`.
 
-    If no batch was recognised: every batch, at the last state.
+    If no batch was recognised, return every batch at the last parameter state.
     """
     theta = run.arrays["theta"]
     seen = {}
@@ -104,7 +125,7 @@ def _columns(run: Run, batches: int, update: int) -> list[tuple[Array, bool, int
 
 
 def _parameters_at(run: Run, event: Event) -> Array | None:
-    """What the parameters were at a forward pass: a state, or a point between two of them."""
+    """Return the parameters at a forward pass: a state, or a point between two states; None if unknown."""
     theta, points = run.arrays["theta"], run.evidence.get("points")
     if event.point is None:
         where: Array = theta[event.state]
@@ -116,6 +137,7 @@ def _parameters_at(run: Run, event: Event) -> Array | None:
 
 
 def _gradient(problem: Problem, theta: Array, batch: int) -> Array:
+    """Return the gradient of one batch's loss at these parameters, shape (elements of all parameters,)."""
     parameters = list(problem.model.parameters())
     with torch.no_grad():
         torch.nn.utils.vector_to_parameters(

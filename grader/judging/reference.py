@@ -1,4 +1,8 @@
-"""What a submission is compared with: the solution's and the known mistakes' runs, each made when first needed."""
+"""Provide what a submission is compared with: the runs of the solution and of the known mistakes.
+
+Each run is made when it is first needed and kept for the next submission of the class. The known mistakes are played
+in this process, not in the sandbox: they are programs of the course.
+"""
 
 import re
 import types
@@ -15,22 +19,28 @@ from grader.observe.program import Program, load_program
 from grader.observe.trace import Run
 
 _KEPT_PROGRAMS = 300
+"""Maximum number of loaded programs of mistakes per reference; the least recently used is dropped first."""
 _KEPT_RUNS = 300
-"""Of the mistakes; some 10 KB each. A class's next submission mostly needs the same ones again."""
+"""Maximum number of the mistakes' runs per reference, about 10 KB each; the next submission needs mostly the same."""
 _KEPT_REFERENCES = 32
-"""More than the course has exercises: a class is graded with one seed, and tests take one exercise after the other."""
+"""Maximum number of references: more than the course has exercises.
+
+A class is graded with one seed, and tests take one exercise after the other.
+"""
 _KEPT_LESSONS = 8
+"""Maximum number of lessons whose solutions stay loaded."""
 
 
 class Reference:
-    """The solution's and the mistakes' runs of one exercise with one seed, each made when first asked for."""
+    """The runs of the solution and of the known mistakes, for one exercise and seed, each made when first asked for."""
 
     def __init__(self, exercise: Exercise, seed: int, device: str = "cpu") -> None:
+        """`seed`: what all random numbers of the scenarios follow from; `device`: where they are played."""
         self.exercise = exercise
         self.seed = seed
         self.device = device
         self.plays = 0
-        """How many scenarios were played so far."""
+        """Number of scenarios played so far."""
         self._base = _solution(exercise.lesson)
         self._solutions: dict[str, Run] = {}
         self._loaded = 0
@@ -40,41 +50,43 @@ class Reference:
 
     @cached_property
     def ways(self) -> list[Way]:
-        """Every way to make every known mistake."""
+        """Every way to make every known mistake, in the order of the course file."""
         return ways(self.exercise)
 
     @cached_property
     def sources(self) -> dict[str, str]:
-        """Program of each way, by the way's name."""
+        """Source of the exercise with the mistake made, by the name of the way."""
         return {way.name: program_of(self.exercise, way) for way in self.ways}
 
     @cached_property
     def _known_classes(self) -> dict[str, dict[str, int]]:
+        """The exercise's part of the behaviour table."""
         return behaviours_of(self.exercise)
 
     def solution(self, scenario: str) -> Run:
-        """The solution's run of a scenario."""
+        """Return the solution's run of a scenario."""
         if scenario not in self._solutions:
             self._solutions[scenario] = self._play("", self.exercise.driver[scenario])
         return self._solutions[scenario]
 
     def run(self, source: str, scenario: str) -> Run:
-        """A wrong program's run of a scenario, to its end."""
+        """Return the run of a scenario by a wrong program (its source), played to its end."""
         known = self._known(source, scenario)
         if known is None or not known.complete:
             known = self._keep(source, scenario, self._play(source, self.exercise.driver[scenario]))
         return known
 
     def program_of_all(self, together: tuple[Way, ...]) -> str | None:
-        """The program that makes these mistakes at once; None when there is none."""
+        """Return the source that makes these mistakes at once; None if their edits cannot be combined."""
         if len(together) == 1:
             return self.sources[together[0].name]
         return program_of_all(self.exercise, together)
 
     def behaviour(self, way: Way, scenario: str) -> int:
-        """Number of the way's behaviour in a scenario: 0 is the solution's; ways with one number behave alike.
+        """Return the number of the way's behaviour in a scenario; 0 is the solution's, and equal numbers behave alike.
 
-        Read from the course's table; a mistake that is newer than the table has a behaviour of its own (below 0).
+        The number comes from the course's table. A mistake that is newer than the table is played; if it changes the
+        scenario, it gets a negative number of its own.
         """
         known = self._known_classes.get(scenario, {})
         if way.name in known:
@@ -86,7 +98,7 @@ class Reference:
         return self._classes[key]
 
     def agrees(self, source: str, scenario: str, run: Run) -> bool:
-        """Whether the program behaves as in `run`; it is played only as far as it takes to see that it does not.
+        """Return True if the program behaves as in `run`; it is played only until it is seen to differ.
 
         Most candidates differ from a wrong submission at its first wrong update. Playing each only that far makes
         hundreds of them affordable while a learner waits.
@@ -98,11 +110,12 @@ class Reference:
         return known.complete and difference(run, known, of.atol, agree=has_same_cause) is None
 
     def known(self, source: str, scenario: str) -> Run:
-        """What is known of a program's run, which may have been broken off."""
+        """Return the program's run of a scenario as far as it was played; if it never was, play it to its end."""
         known = self._known(source, scenario)
         return self.run(source, scenario) if known is None else known
 
     def _known(self, source: str, scenario: str) -> Run | None:
+        """Return the kept run, which may be incomplete; None if there is none. The empty source is the solution."""
         if not source:
             return self.solution(scenario)
         known = self._runs.get((source, scenario))
@@ -111,25 +124,27 @@ class Reference:
         return known
 
     def _keep(self, source: str, scenario: str, run: Run) -> Run:
+        """Keep a run, and drop the least recently used one if there are too many."""
         self._runs[source, scenario] = run
         if len(self._runs) > _KEPT_RUNS:
             self._runs.popitem(last=False)
         return run
 
     def _play(self, source: str, scenario: Scenario, against: Run | None = None) -> Run:
+        """Play a scenario; with `against`, stop at the first parameter state that differs from that run's."""
         self.plays += 1
         program = self._program(source)
         return play_scenario(scenario, program, seed=self.seed, device=self.device, against=against)
 
     def _program(self, source: str) -> Program:
-        """The solution's module with the edited definition put over it (compiling one function, not all)."""
+        """Return the solution's names with the edited definition put over them, to compile one function and not all."""
         if not source:
             return self._base
         if source not in self._programs:
-            # A name of its own: a class is pickled by the name of its module, and two would take each other's place.
+            # The module needs a unique name: classes are pickled by it, and two modules of one name would be mixed up.
             self._loaded += 1
             module = types.ModuleType(f"mistake_{self._loaded}_of_{self.exercise.name}")
-            # All names of a lesson, for each program, would fill the memory.
+            # Copy only the names that the source mentions: all names of a lesson in each program would fill the memory.
             mentioned = set(re.findall(r"\w+", source)) - {"__name__"}
             module.__dict__.update({k: v for k, v in self._base.names.items() if k in mentioned})
             program = load_program(source, name=module.__name__, into=module)
@@ -141,18 +156,18 @@ class Reference:
 
 
 def _parted(run: Run, broken_off: Run, atol: float) -> bool:
-    """Whether what was played of a broken-off run is already enough to tell the two apart."""
+    """Return True if what was played of an incomplete run is enough to tell it from `run`."""
     theta = run.arrays.get("theta")
     return theta is None or not follows(broken_off.arrays["theta"], theta, atol)
 
 
 @lru_cache(maxsize=_KEPT_LESSONS)
 def _solution(lesson: str) -> Program:
-    """The solution of a lesson, which its exercises share."""
+    """Return the loaded solution of a lesson, which its exercises share."""
     return load_program(program_text(lesson), name=f"solution_{lesson}")
 
 
 @lru_cache(maxsize=_KEPT_REFERENCES)
 def reference(exercise: str, seed: int, device: str = "cpu") -> Reference:
-    """The reference of an exercise, kept for the next submission."""
+    """Return the reference of an exercise. Cached for the next submission."""
     return Reference(load_course().exercise(exercise), seed, device)

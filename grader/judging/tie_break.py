@@ -1,4 +1,7 @@
-"""Tells programs that behave the same apart by how they went about it."""
+"""Tell apart programs with the same results by how they work: which events occur, and in which order.
+
+Diagnoses use it for sets of mistakes that behave alike.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,11 +12,12 @@ from grader.observe.trace import Run
 _T = TypeVar("_T")
 
 _TURNS = frozenset({"backward", "first_step", "step"})
+"""Kinds of events that clipping depends on."""
 
 
 @dataclass(frozen=True)
 class _Manner:
-    """How a program does its work, so coarse that it is the same in every style. It is used only to break ties.
+    """How a program works, described so coarsely that right programs in every style agree; used only to break ties.
 
     The most telling fields come first. Later fields also depend on where a program clears its gradients.
     """
@@ -23,27 +27,34 @@ class _Manner:
     steps: bool
     steps_before_backward: bool
     before_clip: frozenset[str] | None
-    """What came before it the first time, of all that it depends on; None: it never clips."""
+    """Kinds in `_TURNS` that occur before the first clipping; None if the program never clips."""
     gradients_at_step: frozenset[str | None]
+    """States of `.grad` found by the optimizer at its steps (see `Event.gradients`)."""
     leaves_gradients: bool
+    """True if gradients are left in `.grad` at the end."""
     updates: int
-    """Calls of `step`."""
+    """Number of calls of `step`."""
     backward_passes: int
-    """1: more than batches that went forward, or gradients that the program adds up by hand; -1: fewer; 0: as many."""
+    """Number of backward passes against the number of batches that went forward: 1 more, 0 as many, -1 fewer.
+
+    1 also if the program adds up gradients by hand; 0 if no forward pass was recognised.
+    """
 
 
 def closest(candidates: Sequence[_T], run: Run, run_of: Callable[[_T], Run]) -> list[_T]:
-    """Of candidates that behave the same, those that went about it most like `run`."""
+    """Return the candidates that work most like `run`; all of them are expected to behave the same."""
     manner = _manner(run)
     scores = [_agreement(manner, _manner(run_of(c))) for c in candidates]
     return [c for c, score in zip(candidates, scores, strict=True) if score == max(scores)]
 
 
 def _agreement(one: _Manner, other: _Manner) -> tuple[bool, ...]:
+    """Return for each field whether both agree; compared as tuples, earlier fields decide first."""
     return tuple(getattr(one, f) == getattr(other, f) for f in _Manner.__dataclass_fields__)
 
 
 def _manner(run: Run) -> _Manner:
+    """Describe how a program works by the events of its first call; `gradients_at_step` uses every call."""
     kinds = [e.kind for e in run.events if e.call == 0]
     step, backward = _first(kinds, "step"), _first(kinds, "backward")
     left = run.evidence.get("gradients_left")

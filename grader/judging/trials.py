@@ -1,6 +1,13 @@
-"""Plays sets of known mistakes and compares each with the learner's run, within a budget of plays.
+"""Play sets of known mistakes and compare each play with the learner's run, within a budget of plays.
 
-The effort is bounded by a number of plays and not by seconds: the answer does not depend on how busy the machine is.
+`explain` asks here whether a set of mistakes behaves as the learner's program does in one scenario. Playing every set
+in every scenario would take too long, so most questions are answered from the behaviour table and a cache: in a
+scenario, only the mistakes that change it when made alone are put into the program (the *acting* ones), and a single
+acting mistake is represented by the first way that behaves alike. So {no-division, no-accum-check} in a scenario that
+only `no-division` changes costs one play, shared with every other set of which that is true. Interactions that this
+misses are caught at the end, when the best sets are played whole.
+
+The budget counts plays, not seconds, so the answer does not depend on how busy the machine is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,19 +20,20 @@ from grader.judging.reference import Reference
 from grader.observe.trace import Run
 
 _PLAYS = 360
-"""Programs tried, at 1 to 10 ms each on the reference machine; fewer where a driver says that a play costs more."""
+"""Maximum number of plays, at 1 to 10 ms each on the reference machine; divided by the driver's `cost`."""
 
 _FOR_THE_END = 80
-"""Of these plays: kept to play the best sets whole."""
+"""Plays of `_PLAYS` that are reserved for running the best sets in full."""
 
 Ways = tuple[Way, ...]
+"""A set of ways to make mistakes, in the order of the course file."""
 
 
 class Plays:
-    """Answers whether a set of mistakes behaves as the learner's program does; no play left: no."""
+    """Answer whether sets of mistakes behave as the learner's program does; always no once the budget is spent."""
 
     def __init__(self, reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> None:
-        """`wrong`: scenarios in which the learner's run differs from the solution's."""
+        """`runs`: the learner's; `wrong`: names of scenarios in which they differ from the solution's."""
         self._its, self._runs, self._wrong = reference, runs, wrong
         self._order = {way: number for number, way in enumerate(reference.ways)}
         self._tried: dict[tuple[str, frozenset[Way]], bool] = {}
@@ -36,63 +44,70 @@ class Plays:
         self._kept_back = self._for_the_end = round(_FOR_THE_END / cost)
 
     def keep_for_the_end(self, keep: bool) -> None:
-        """Whether to leave some plays for the best sets."""
+        """Reserve (True) or release (False) the plays for the best sets."""
         self._kept_back = self._for_the_end if keep else 0
 
     @property
     def made(self) -> int:
-        """How many plays were made."""
+        """Number of plays made so far."""
         return self._all - self._left
 
     def sorted(self, together: Iterable[Way]) -> Ways:
-        """In the order of the course file."""
+        """Return the ways in the order of the course file."""
         return tuple(sorted(together, key=self._order.__getitem__))
 
     def changes(self, way: Way, scenario: str) -> bool:
-        """Whether a mistake alone changes what a scenario shows."""
+        """Return True if this way alone changes what is observed in the scenario."""
         return self._its.behaviour(way, scenario) != 0
 
     def acting(self, together: Iterable[Way], scenario: str) -> frozenset[Way]:
-        """Those that change a scenario, each alone."""
+        """Return the ways that change the scenario when made alone."""
         return frozenset(way for way in together if self.changes(way, scenario))
 
     def behaviours(self, ways: Iterable[Way], scenario: str) -> dict[int, list[Way]]:
-        """The ways grouped by how they behave in a scenario."""
+        """Return the ways grouped by the number of their behaviour in the scenario."""
         groups: dict[int, list[Way]] = {}
         for way in ways:
             groups.setdefault(self._its.behaviour(way, scenario), []).append(way)
         return groups
 
     def agrees(self, together: frozenset[Way], scenario: str) -> bool:
-        """Whether those of the set that change the scenario give the learner's run of it."""
+        """Return True if the acting mistakes of the set reproduce the learner's run of the scenario.
+
+        Mistakes that change nothing alone are left out, and ways that behave alike share one play.
+        """
         acting = self.acting(together, scenario)
-        if len(acting) == 1:  # of those that behave alike alone, one is played
+        if len(acting) == 1:  # the first way that behaves alike is played for all
             (way,) = acting
             acting = frozenset([self._first_alike(scenario)[self._its.behaviour(way, scenario)]])
         return self.agrees_itself(acting, scenario)
 
     def _first_alike(self, scenario: str) -> dict[int, Way]:
-        """The first way of each behaviour."""
+        """Return the first way of each behaviour in the scenario."""
         if scenario not in self._firsts:
             groups = self.behaviours(self._its.ways, scenario)
             self._firsts[scenario] = {number: ways[0] for number, ways in groups.items()}
         return self._firsts[scenario]
 
     def agrees_whole(self, together: frozenset[Way], scenario: str) -> bool:
-        """The same with the whole program; mistakes that change nothing alone may do so together.
+        """Return True if the program with all mistakes of the set reproduces the learner's run of the scenario.
 
-        Where the edits do not go together, the mistakes that act in the scenario must do.
+        Mistakes that change nothing alone may do so together. If the edits cannot be combined into one program, the
+        acting mistakes decide, as in `agrees`.
         """
         if self._program(together) is None:
             return self.agrees(together, scenario)
         return self.agrees_itself(together, scenario)
 
     def agrees_either_way(self, together: frozenset[Way], scenario: str) -> bool:
-        """The same where edits that get in each other's way may be played apart."""
+        """Return True if the whole set or its acting mistakes reproduce the run: for edits that conflict."""
         return self.agrees_whole(together, scenario) or self.agrees(together, scenario)
 
     def agrees_itself(self, together: frozenset[Way], scenario: str) -> bool:
-        """The same with just this program, whatever else behaves alike."""
+        """Return True if the program with exactly these mistakes reproduces the learner's run of the scenario.
+
+        No other way stands in for one of these. The empty set is the solution. False if no play is left.
+        """
         if not together:
             return scenario not in self._wrong
         key = (scenario, together)
@@ -106,7 +121,11 @@ class Plays:
         return self._tried[key]
 
     def reach(self, together: frozenset[Way], scenario: str) -> int:
-        """How much nearer than the solution the set comes to the learner's run: parameter states, and other values."""
+        """Return how much nearer the set comes to the learner's run than the solution does; 0 if it cannot be played.
+
+        This is the number of additional leading parameter states that agree, plus the number of arrays and facts in
+        which the solution differs from the learner's run and the set does not.
+        """
         program = self._program(self.acting(together, scenario))
         if program is None or self._left <= self._kept_back:
             return 0
@@ -118,9 +137,11 @@ class Plays:
         return _common(run, target) - _common(right, target) + len(mended)
 
     def _target(self, scenario: str) -> Run:
+        """Return the run to reproduce: the learner's, or the solution's where the learner is right."""
         return self._runs[scenario] if scenario in self._wrong else self._its.solution(scenario)
 
     def _program(self, together: Iterable[Way]) -> str | None:
+        """Return the source with all these mistakes made; None if their edits cannot be combined."""
         ways = self.sorted(together)
         if ways not in self._programs:
             self._programs[ways] = self._its.program_of_all(ways)
@@ -128,7 +149,7 @@ class Plays:
 
 
 def _common(run: Run, target: Run) -> int:
-    """Number of parameter states from the first that are the same in both."""
+    """Return the number of leading parameter states (rows of `theta`) that both runs share."""
     one, other = run.arrays.get("theta"), target.arrays.get("theta")
     if one is None or other is None or one.shape[1:] != other.shape[1:]:
         return 0

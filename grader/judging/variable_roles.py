@@ -1,28 +1,44 @@
-"""Which of the learner's names plays the part of which of the solution's: told by how each is bound and used."""
+"""Match the learner's names with the solution's names that play the same role, by how each is bound and used.
+
+Parameters are matched by name, then by position. Each other name is described by a bag of words: what is assigned to
+it, which attributes are read from it, which calls it is passed to, its place in a loop's targets or in the returned
+tuple. Two names are as alike as their bags overlap, with a bonus for the same spelling; the most alike pairs are
+taken first. This is done twice, because in the second round the descriptions can mention names matched in the first.
+
+Example: the solution has `total += loss.item() * len(xb)`, the learner `s += value.item()`. `s` is matched with
+`total` (the target of `+=`, read by `return`) and `value` with `loss` (bound to the call of `model`, read by
+`.item`).
+"""
 
 import ast
 from collections import Counter
 from collections.abc import Iterator
 
 _SAME_NAME = 0.35
-"""What the same name counts for, where 1 is the same use throughout."""
+"""Bonus for the same spelling, on a scale on which 1 is the same use throughout."""
 _ALIKE = 0.2
-"""Below this, two names have nothing to do with each other."""
+"""Minimum score of two names that can be matched."""
 
 Definition = ast.FunctionDef | ast.ClassDef
+"""An exercise's function or class."""
 Roles = dict[str, list[str]]
-"""For each name of the solution the learner's names that may stand in its place, the likeliest first."""
+"""At most two of the learner's names for each of the solution's, the likeliest first."""
 
 
 def roles(theirs: Definition, solution: Definition) -> Roles:
-    """Match names by use, in two rounds: the second knows what the first found for the names beside them."""
+    """Match the learner's names with the solution's; a name of the solution without a match has an empty list.
+
+    Args:
+        theirs: the learner's definition.
+        solution: the solution's.
+    """
     pairs = _parameters(theirs, solution)
     local = own_names(solution) - set(pairs)
     candidates = own_names(theirs) - set(pairs.values())
     bound_by, its_bound_by = _bindings(solution), _bindings(theirs)
     found: Roles = {}
     known = dict(pairs)
-    for _ in range(2):
+    for _ in range(2):  # the second round describes uses with the names matched in the first
         right = _uses(solution, local, {name: f"#{i}" for i, name in enumerate(sorted(known))})
         numbers = {known[name]: f"#{i}" for i, name in enumerate(sorted(known))}
         wrong = _uses(theirs, candidates, numbers)
@@ -34,7 +50,7 @@ def roles(theirs: Definition, solution: Definition) -> Roles:
                 if bound_by[name] & its_bound_by[other]
             ),
         )
-        found = {name: [] for name in sorted(local)}  # in one order, whatever the process's hashes
+        found = {name: [] for name in sorted(local)}  # sorted: sets have another order in each process
         known = dict(pairs)
         taken = set(pairs.values())
         for score, name, other in scores:
@@ -45,6 +61,7 @@ def roles(theirs: Definition, solution: Definition) -> Roles:
                 known[name] = other
                 taken.add(other)
     for name, others in found.items():
+        # The match comes first, even if a more alike name was taken by another; the runner-up is kept.
         if name in known:
             others.remove(known[name])
             others.insert(0, known[name])
@@ -53,7 +70,7 @@ def roles(theirs: Definition, solution: Definition) -> Roles:
 
 
 def renamed(node: ast.AST, names: dict[str, str]) -> ast.AST:
-    """A copy with other names."""
+    """Return a copy with names and `self.` attributes replaced; keys and values of `names` are like `x` or `self.x`."""
     key = key_of(node)
     if key is not None and key in names and isinstance(node, ast.Name | ast.Attribute):
         name = names[key]
@@ -67,19 +84,19 @@ def renamed(node: ast.AST, names: dict[str, str]) -> ast.AST:
 
 
 def _renamed(value: object, names: dict[str, str]) -> object:
-    """What stands in a field: a node, a list of them, or a value that has no names."""
+    """Rename within the value of an AST field: a node, a list of nodes, or a value without names."""
     if isinstance(value, list):
         return [_renamed(item, names) for item in value]
     return renamed(value, names) if isinstance(value, ast.AST) else value
 
 
 def own_names(node: ast.AST) -> set[str]:
-    """Names that a definition binds itself: parameters, variables, and what it stores on `self`."""
+    """Return the names that a definition binds: parameters, variables, and attributes that it stores on `self`."""
     return {name for child in ast.walk(node) if (name := _bound(child)) is not None}
 
 
 def key_of(node: ast.AST) -> str | None:
-    """`x`, or `self.x`."""
+    """Return `x` or `self.x` for a node that is one of these; None otherwise."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
@@ -88,6 +105,7 @@ def key_of(node: ast.AST) -> str | None:
 
 
 def _bound(node: ast.AST) -> str | None:
+    """Return the name that this node binds; None if it binds none."""
     if isinstance(node, ast.arg):
         return node.arg
     if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -96,7 +114,7 @@ def _bound(node: ast.AST) -> str | None:
 
 
 def _parameters(theirs: Definition, solution: Definition) -> dict[str, str]:
-    """The solution's parameters and theirs: of the same name, else at the same position."""
+    """Return the learner's parameter for each of the solution's: by name, otherwise by position."""
     pairs: dict[str, str] = {}
     mine = {f.name: f for f in _functions(theirs)}
     for function in _functions(solution):
@@ -110,6 +128,7 @@ def _parameters(theirs: Definition, solution: Definition) -> dict[str, str]:
 
 
 def _functions(node: Definition) -> Iterator[ast.FunctionDef]:
+    """Yield the function itself, or the methods of a class."""
     if isinstance(node, ast.FunctionDef):
         yield node
     else:
@@ -122,7 +141,10 @@ def _arguments(function: ast.FunctionDef) -> list[str]:
 
 
 def _bindings(definition: ast.AST) -> dict[str, set[str]]:
-    """By which kinds of statements each name is bound: what a loop counts is not what an assignment keeps."""
+    """Return how each name is bound: by `for`, `with`, `=` or `def`.
+
+    Names that share no kind are never matched: a loop variable does not play the role of an assigned one.
+    """
     found: dict[str, set[str]] = {}
     for node in ast.walk(definition):
         targets = [getattr(node, "target", None), getattr(node, "optional_vars", None)]
@@ -142,7 +164,10 @@ def _bindings(definition: ast.AST) -> dict[str, set[str]]:
 
 
 def _uses(definition: ast.AST, names: set[str], known: dict[str, str]) -> dict[str, Counter[str]]:
-    """For each name the words that say how it is bound and used; other names in them are known or `_`."""
+    """Return the description of each name: words for how it is bound and used.
+
+    Other names within a word are replaced by their labels in `known`, or by `_`.
+    """
     uses: dict[str, Counter[str]] = {name: Counter() for name in names}
     for parent in ast.walk(definition):
         for child in ast.iter_child_nodes(parent):
@@ -163,6 +188,7 @@ def _uses(definition: ast.AST, names: set[str], known: dict[str, str]) -> dict[s
 
 
 def _words(parent: ast.AST, child: ast.AST, known: dict[str, str]) -> Iterator[str]:
+    """Yield the words for one occurrence of a name (`child`) directly inside `parent`."""
     if isinstance(parent, ast.Attribute):
         yield f".{parent.attr}"
     elif isinstance(parent, ast.Call):
@@ -181,17 +207,19 @@ def _words(parent: ast.AST, child: ast.AST, known: dict[str, str]) -> Iterator[s
 
 
 def _targets(node: ast.expr) -> list[ast.expr]:
+    """Return the elements of a tuple, nested ones too; for anything else a list of itself."""
     if isinstance(node, ast.Tuple):
         return [inner for element in node.elts for inner in _targets(element)]
     return [node]
 
 
 def _sketch(node: ast.AST, known: dict[str, str]) -> str:
+    """Return the node's code with every name replaced by its label, or by `_` if it has none."""
     names = {n.id: known.get(n.id, "_") for n in ast.walk(node) if isinstance(n, ast.Name)}
     return ast.unparse(renamed(node, names))
 
 
 def _likeness(one: Counter[str], other: Counter[str]) -> float:
-    """Shared words against all words."""
+    """Return the words in common as a share of all words, from 0 to 1; 0 if there are none."""
     every = sum((one | other).values())
     return sum((one & other).values()) / every if every else 0.0

@@ -1,5 +1,7 @@
-"""Feedback that names no mistake, or not all of them -> the same with what only plays of the learner's program tell:
-whether it remembers earlier calls, and the place that a repair shows."""
+"""Add to a feedback what only plays of edited programs can tell: state kept between calls, or the place of a repair.
+
+It is used after `assess`, for feedback that names no mistake or leaves something unexplained (`wants_repair`).
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,18 +17,19 @@ from grader.judging.repair.small_edits import SmallEdit
 from grader.observe.trace import Run, Trace
 
 _PLAYS = 160
-"""At 2 to 8 ms each: about a second."""
+"""Usual budget of plays, at 2 to 8 ms each: about a second."""
 _SHARE_BESIDE_NAMES = 2
-"""Where mistakes have names already, or an exception tells where to look, half as many are enough."""
+"""Divisor of the budget if mistakes are named already or an exception tells where to look."""
 _LONG_RUN = 330
-"""Events of all scenarios together, from which on plays are slow and the search gets a share of them."""
+"""Events of all scenarios together above which plays are slow and the budget shrinks in proportion."""
 _SHORT_RUN = 60
-"""Events up to which plays are quick, and the search gets more of them."""
+"""Events of all scenarios together up to which plays are quick and the budget is `_QUICK_PLAYS`."""
 _QUICK_PLAYS = 300
+"""Budget of plays for quick exercises."""
 
 
 def wants_repair(feedback: Feedback) -> bool:
-    """Whether known mistakes leave something to be explained."""
+    """Return True if the code ran and is wrong, and known mistakes leave something to be explained."""
     diagnosis = feedback.diagnosis
     explained = diagnosis.mistakes and not diagnosis.unexplained
     return (
@@ -42,21 +45,20 @@ def with_repair(
     origin: Origin,
     runner: Runner,
 ) -> Feedback:
-    """Say what the program remembers from earlier calls; else search for a repair, and point at its places.
+    """Return the feedback with what the program remembers from earlier calls, or else with a repair and its place.
 
-    The feedback stays as it was where neither is found.
-
-    A repair of half of what went wrong is told where nothing else is: no known mistake, no exception.
+    The feedback is returned unchanged if neither is found. A repair of only part of the failing scenarios (at least
+    half) is told only if nothing else is: no known mistake, no exception.
 
     Args:
-        feedback: for which `wants_repair` holds.
-        exercise: whose function was judged.
-        runs: the learner's.
+        feedback: feedback for which `wants_repair` is true.
+        exercise: the exercise that was judged.
+        runs: the learner's runs.
         reference: what they were judged by.
-        origin: the learner's program.
-        runner: plays variants of it where they can do no harm.
+        origin: the learner's code.
+        runner: plays edited versions of it where they can do no harm.
     """
-    if not runs:  # it does not even load
+    if not runs:  # the program does not even load
         return feedback
     remembering = _remembering(feedback, exercise, runs, reference, origin, runner)
     if remembering is not None:
@@ -70,12 +72,12 @@ def with_repair(
     leaves = tuple(exercise.driver[name].title for name in found.left)
     told = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps, repair_leaves=leaves))
     if feedback.diagnosis.mistakes and len(found.edits) == 1:
-        # One small edit mends everything: names that leave something open name what it is not.
+        # One small edit repairs everything, so mistakes that left scenarios unexplained were named wrongly.
         told = replace(told, diagnosis=replace(told.diagnosis, mistakes=(), unexplained=()))
         told = replace(told, message=unnamed_message(told))
     elif not silent:
         return told
-    if feedback.error is not None:  # where it raised is the line to show
+    if feedback.error is not None:  # the line to show stays the one that raised
         return told
     line = found.edits[0].line
     return replace(told, line=steps[0].line, cell=steps[0].cell, source_line=origin.text(line))
@@ -89,7 +91,7 @@ def _remembering(
     origin: Origin,
     runner: Runner,
 ) -> Feedback | None:
-    """The feedback with what the program remembers instead of names; None where it remembers nothing."""
+    """Return the feedback with what the program remembers in place of named mistakes; None if it remembers nothing."""
     line = keeper_line(origin.source, exercise.name)
     if line is None:
         return None
@@ -104,7 +106,7 @@ def _remembering(
         place.line if place else None,
         place.cell if place else None,
     )
-    # What is remembered spoils a second call within a scenario too, as other mistakes would: no name is sure.
+    # Remembered state also spoils a second call within a scenario, as other mistakes would: no name is certain.
     diagnosis = Diagnosis(first_difference=feedback.diagnosis.first_difference, remembered=remembered)
     return replace(
         feedback,
@@ -116,6 +118,7 @@ def _remembering(
 
 
 def _budget(exercise: Exercise, reference: Reference) -> int:
+    """Return the maximum number of plays, at least 40, by how many events the solution's runs have."""
     events = sum(len(reference.solution(s.name).events) for s in exercise.driver.scenarios)
     events = round(events * exercise.driver.cost)
     if events <= _SHORT_RUN:
@@ -124,6 +127,7 @@ def _budget(exercise: Exercise, reference: Reference) -> int:
 
 
 def _step(edit: SmallEdit, origin: Origin) -> RepairStep:
+    """Return an edit as a step of the repair, with its line as the learner counts it."""
     place = origin.place(edit.line)
     return RepairStep(
         kind=edit.phrase,

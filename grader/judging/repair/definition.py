@@ -1,4 +1,4 @@
-"""The learner's definition as statements that know their lines: what edits of its text are made with."""
+"""Read a learner's definition as statements that know their lines, blocks and neighbours, to edit its text."""
 
 import ast
 from collections.abc import Iterator
@@ -10,15 +10,17 @@ from grader.judging.parsing import parsed
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Statements of one indentation: the body of a function, of a loop, of an `else`."""
+    """Statements of one indentation: the body of a function or a loop, or an `else`."""
 
     owner: ast.AST
+    """The AST node whose block it is."""
     loops: int
-    """How many loops it stands in."""
+    """Number of loops around it."""
     indent: str
+    """Its indentation; empty if it begins on the line of its owner."""
     statements: list["Statement"] = field(default_factory=list)
     method: str = ""
-    """Of a class: in which of its methods it stands."""
+    """In a class: name of the method around it; empty otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,47 +29,48 @@ class Statement:
 
     node: ast.stmt
     first: int
-    """Its first line (from 1), decorators included."""
+    """Its first line, from 1; decorators belong to it."""
     last: int
+    """Its last line, which belongs to it."""
     block: Block
     position: int
     """Its index in the block."""
     alone: bool
-    """Whether its lines hold nothing else: no `;`, no `if x: y`, and it is no `elif`."""
+    """True if its lines hold nothing else: no `;`, no `if x: y`, and it is no `elif`."""
 
     @property
     def next(self) -> "Statement | None":
-        """The statement after it in its block."""
+        """The statement after it in its block; None for the last."""
         after = self.position + 1
         return self.block.statements[after] if after < len(self.block.statements) else None
 
     @property
     def previous(self) -> "Statement | None":
-        """The statement before it in its block."""
+        """The statement before it in its block; None for the first."""
         return self.block.statements[self.position - 1] if self.position else None
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place in which a statement can stand."""
+    """A place where a statement can be inserted."""
 
     at: int
-    """How many lines of the text stand before it."""
+    """Number of lines of the text before it."""
     block: Block
     before: Statement | None
-    """The statement that would follow in the block."""
+    """The statement that would follow in the block; None at the block's end."""
     after: Statement | None
-    """The statement that would come before it in the block."""
+    """The statement that would precede in the block; None at the block's start."""
 
 
 class Definition:
-    """The last top-level definition of a name in a text."""
+    """The last top-level definition of a name in a text, with its statements in the order of the text."""
 
     def __init__(self, text: str, name: str) -> None:
-        """Find it.
+        """Read the definition.
 
         Raises:
-            LookupError: the text is no program, or does not define the name.
+            LookupError: the text does not parse, or does not define the name.
         """
         self.lines = text.split("\n")  # as Python counts: splitlines() also breaks at form feeds
         tree = parsed(text)
@@ -86,6 +89,7 @@ class Definition:
         self.statements.sort(key=lambda s: (s.node.lineno, s.node.col_offset))
 
     def _collect(self, owner: ast.AST, loops: int, method: str) -> None:
+        """Collect the blocks of a node, and those inside them."""
         inside = loops + isinstance(owner, ast.For | ast.While)
         for name in ("body", "handlers", "orelse", "finalbody"):
             children = getattr(owner, name, [])
@@ -96,6 +100,7 @@ class Definition:
                 self._collect_block(owner, children, inside if name == "body" else loops, method)
 
     def _collect_block(self, owner: ast.AST, children: list[ast.stmt], loops: int, method: str) -> None:
+        """Collect one block without its docstring, and the blocks inside it."""
         if isinstance(owner, ast.FunctionDef | ast.ClassDef) and _is_docstring(children[0]):
             children = children[1:]
         if not children:
@@ -114,6 +119,7 @@ class Definition:
             self._collect(child, loops, getattr(child, "name", "") if opens else method)
 
     def _alone(self, child: ast.stmt, siblings: list[ast.stmt]) -> bool:
+        """Return True if no other statement shares its lines and it is no `elif`."""
         head = self.lines[child.lineno - 1].encode()[: child.col_offset].decode()
         others = [s for s in siblings if s is not child]
         ends = child.end_lineno or child.lineno
@@ -123,28 +129,28 @@ class Definition:
 
     @cached_property
     def places(self) -> list[Place]:
-        """Every place in which a statement can stand."""
+        """Every place where a statement can be inserted."""
         return [place for block in self.blocks for place in places_in(block)]
 
     @cached_property
     def returned(self) -> set[str]:
-        """Names that what is returned is made of, one step back."""
+        """Names that occur in the expressions of its `return` statements."""
         returns = [n for n in ast.walk(self.node) if isinstance(n, ast.Return) and n.value]
         return {n.id for r in returns for n in ast.walk(r) if isinstance(n, ast.Name)}
 
     @cached_property
     def read(self) -> set[str]:
-        """Variables that are read somewhere."""
+        """Names that are read somewhere."""
         return {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
     @cached_property
     def made(self) -> set[str]:
-        """Variables that get a value somewhere."""
+        """Variables that are assigned somewhere."""
         return {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
     @cached_property
     def assigned_once(self) -> dict[str, ast.Assign]:
-        """The assignment of each variable that gets its value by `name = …`, and only there."""
+        """The assignment of each variable that is set by one `name = …` and nowhere else."""
         stores = [
             n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         ]
@@ -156,11 +162,14 @@ class Definition:
         return found
 
     def source(self, statement: Statement) -> list[str]:
-        """Its lines."""
+        """Return the lines of a statement."""
         return self.lines[statement.first - 1 : statement.last]
 
     def spliced(self, node: ast.expr | ast.stmt, text: str) -> tuple[int, int, list[str]]:
-        """The lines that change (first before, last) and what they become with `text` in the node's place."""
+        """Replace a node's text: return (first, last, lines).
+
+        Lines first..last-1 of the text, counted from 0, become `lines`.
+        """
         first, last = node.lineno, node.end_lineno or node.lineno
         head = self.lines[first - 1].encode()[: node.col_offset].decode()
         tail = self.lines[last - 1].encode()[node.end_col_offset or 0 :].decode()
@@ -168,7 +177,7 @@ class Definition:
 
 
 def places_in(block: Block) -> Iterator[Place]:
-    """The places of one block; none where its statements share their lines."""
+    """Yield the places of one block; none if its statements share lines."""
     if not all(s.alone for s in block.statements):
         return
     previous: Statement | None = None
@@ -180,7 +189,7 @@ def places_in(block: Block) -> Iterator[Place]:
 
 
 def header(node: ast.stmt) -> list[ast.AST]:
-    """What a statement says itself, without the statements inside it."""
+    """Return the parts of a statement without the statements and decorators of its own."""
     inside = ("body", "orelse", "finalbody", "handlers", "decorator_list")
     found: list[ast.AST] = []
     for name, value in ast.iter_fields(node):
@@ -190,12 +199,12 @@ def header(node: ast.stmt) -> list[ast.AST]:
 
 
 def is_compound(node: ast.stmt) -> bool:
-    """Whether it has statements of its own."""
+    """Return True if the statement has a body of statements."""
     return isinstance(getattr(node, "body", None), list)
 
 
 def reindented(lines: list[str], old: str, new: str) -> list[str]:
-    """The lines of a statement at another indentation."""
+    """Return the lines of a statement with the indentation `new` instead of `old`."""
     return [new + line[len(old) :] if line.startswith(old) and line.strip() else line for line in lines]
 
 

@@ -1,4 +1,4 @@
-"""One edit before it is tried: which lines change, what stands there then, and how likely it is."""
+"""Describe one edit before it is tried: which lines change, what they become, and how likely it is."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +27,10 @@ Kind = Literal[
     "returned",
     "expression",
 ]
+"""Kind of an edit; `PHRASES` has the Korean for each."""
 
 Where = Literal["", "before", "after", "end"]
+"""On which side of its line something inserted or moved belongs; `end`: after the block that the line opens."""
 
 PHRASES: Mapping[Kind, str] = {
     "missing": "한 줄이 빠졌어요",
@@ -53,29 +55,31 @@ PHRASES: Mapping[Kind, str] = {
     "returned": "돌려주는 값이 달라요",
     "expression": "이 줄의 식이 달라요",
 }
-"""What a learner is told of each kind, before anything of the edit itself is shown."""
+"""Korean sentence for each kind, told before anything of the edit itself is shown."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """Lines first..last of the text (counted from 0, the last not included) become others."""
+    """An edit of a text: lines first..last-1, counted from 0, become `new`."""
 
     cost: float
-    """The likelier, the lower."""
+    """Unlikeliness of the edit: drafts of lower cost are tried first. Typical: 1 to 5."""
     kind: Kind
     first: int
     last: int
     new: Sequence[str]
+    """The lines in their place."""
     line: int
-    """The line (from 1) that feedback points at."""
+    """Line, from 1, that feedback points at."""
     where: Where = ""
-    """For something inserted or moved: on which side of `line` it belongs; `end`: below the loop or `with` there."""
+    """For something inserted or moved: on which side of `line` it belongs. Else empty."""
     shown_old: Sequence[str] | None = None
-    """What is shown as removed, where that is less than all lines that change."""
+    """Lines shown as removed, if these are not all lines that change."""
     shown_new: Sequence[str] | None = None
+    """Lines shown as added, if these are not all of `new`."""
     words: str = ""
-    """What is added or removed, as code: it is compared with the events that are missing or too many."""
+    """Code that is added or removed, to compare with the events that are missing or too many."""
 
     def applied(self, lines: Sequence[str]) -> list[str]:
-        """All lines with the edit made."""
+        """Return all lines of the text with the edit made."""
         return [*lines[: self.first], *self.new, *lines[self.last :]]

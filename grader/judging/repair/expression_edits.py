@@ -1,4 +1,10 @@
-"""Edits inside a line: what its partner in the solution says differently, and what beginners get wrong anywhere."""
+"""Draft edits inside lines: what the solution's statement for the same step has differently, and usual slips.
+
+For each of the learner's statements there are four sources: the expressions in which its donor differs
+(`_as_partner`), a donor of its kind that has no partner either (`_as_others`), something that the solution has around
+the same expression (`_around`), and edits that do not depend on the solution (`mutations`, `_whole`). Each draft has
+a cost, the lower the likelier.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -11,10 +17,11 @@ from grader.judging.repair.solution_statements import Donors
 from grader.judging.variable_roles import key_of
 
 _SIMPLE = ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript
+"""Expressions that need no parentheses inside another expression."""
 
 
 def expression_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]:
-    """All edits inside lines."""
+    """Yield all edits inside lines."""
     scope = Scope(definition, donors)
     for statement in definition.statements:
         donor = donors.partners.get(statement)
@@ -39,7 +46,7 @@ def expression_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]
 
 
 def _other_exception(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
-    """Its message is nobody's business."""
+    """Yield replacements of the raised exception's class by one that the solution raises; messages do not matter."""
     assert isinstance(statement.node, ast.Raise)
     raised = statement.node.exc
     own = raised.func if isinstance(raised, ast.Call) else raised
@@ -58,6 +65,10 @@ def _other_exception(definition: Definition, donors: Donors, statement: Statemen
 
 
 def _as_partner(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+    """Yield the statement with one expression taken from its donor, and the statement as its donor has it.
+
+    If the expression is a variable that is assigned once, its assignment is edited as well.
+    """
     donor = donors.partners[statement]
     for number, version in enumerate(donor.versions):
         pairs = list(_differing(statement.node, version))
@@ -67,7 +78,7 @@ def _as_partner(definition: Definition, donors: Donors, statement: Statement) ->
             if isinstance(old, ast.expr) and isinstance(new, ast.expr):
                 yield _replaced(definition, old, new, cost, _kind_of(old, new, statement))
                 made = definition.assigned_once.get(old.id) if isinstance(old, ast.Name) else None
-                if made is not None:  # where the variable gets its value, a tutor would point
+                if made is not None:  # a tutor would point at where the variable gets its value
                     yield _replaced(
                         definition, made.value, new, cost - 0.05, _kind_of(made.value, new, statement)
                     )
@@ -76,7 +87,10 @@ def _as_partner(definition: Definition, donors: Donors, statement: Statement) ->
 
 
 def _as_others(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
-    """A line that has no partner becomes one of the solution's of its kind that have none either."""
+    """Yield what makes a statement without a donor one of the solution's statements of its kind that have no partner.
+
+    Of an `if`, only the condition is replaced.
+    """
     for donor in donors.donors:
         version = donor.versions[0]
         if donor.partner is None and type(version) is type(statement.node) and not is_compound(version):
@@ -87,14 +101,14 @@ def _as_others(definition: Definition, donors: Donors, statement: Statement) -> 
 
 
 def _around(node: ast.expr, donors: Donors) -> Iterator[tuple[int, ast.expr]]:
-    """What the solution has around the same expression, with the number of its parts."""
+    """Yield the larger expressions that the solution has around the same expression, with their number of parts."""
     if not isinstance(node, ast.BinOp | ast.Call):
         return
     yield from donors.around_expressions.get(ast.dump(node), ())
 
 
 def _differing(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """Pairs of expressions in which two trees differ, the smallest first."""
+    """Yield pairs of expressions in which two trees differ, the smallest first."""
     if ast.dump(old) == ast.dump(new) or _same_function(old, new) or isinstance(old, ast.JoinedStr):
         return
     ours, others = _children(old), _children(new)
@@ -105,7 +119,7 @@ def _differing(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
         left_value, right_value = getattr(old, "value", None), getattr(new, "value", None)
         if isinstance(left_value, ast.AST) and isinstance(right_value, ast.AST):
             yield from _differing(left_value, right_value)
-    else:  # one side has something around it
+    else:  # one side may be the other with something around it
         for child in ours:
             if others and type(child) is type(new) and len(_children(child)) == len(others):
                 yield from _differing(child, new)
@@ -114,7 +128,7 @@ def _differing(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
 
 
 def _same_function(old: ast.AST, new: ast.AST) -> bool:
-    """`clip_grad_norm_` and `torch.nn.utils.clip_grad_norm_`."""
+    """Return True for two spellings of one name: `clip_grad_norm_` and `torch.nn.utils.clip_grad_norm_`."""
     last = [
         n.attr if isinstance(n, ast.Attribute) else n.id if isinstance(n, ast.Name) else ""
         for n in (old, new)
@@ -123,7 +137,7 @@ def _same_function(old: ast.AST, new: ast.AST) -> bool:
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    """Expressions directly inside: operators and contexts are told by their parents."""
+    """Return the expressions directly inside a node; operators and contexts are left out, their parent shows them."""
     if isinstance(node, ast.stmt):
         return [n for n in header(node) if isinstance(n, ast.expr | ast.withitem | ast.arguments)]
     found = []
@@ -136,7 +150,7 @@ def _children(node: ast.AST) -> list[ast.AST]:
 
 
 def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
-    """What a learner is told of an expression that becomes another one."""
+    """Return the kind that a learner is told if `old` becomes `new`."""
     kind: Kind = "expression"
     if isinstance(old, ast.Call) and ast.dump(new) in [ast.dump(argument) for argument in old.args]:
         kind = "wrapped"
@@ -165,7 +179,11 @@ def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
 
 
 def _whole(definition: Definition, statement: Statement, scope: Scope, cost: float) -> Iterator[Draft]:
-    """Something more around the value of a statement, or around what `backward` is called on."""
+    """Yield edits of a statement's value as a whole.
+
+    The value is called, divided, multiplied, detached or made a number; a condition is negated; `=` becomes `+=` or
+    the reverse. For `backward` and calls such as `append`, the value is the tensor or the first argument.
+    """
     node = statement.node
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute):
         yield _replaced(definition, node.value, ast.Call(node.value, [], []), 0.2, "not-called")
@@ -188,6 +206,7 @@ def _whole(definition: Definition, statement: Statement, scope: Scope, cost: flo
         calculated = isinstance(node, ast.AugAssign | ast.Assign | ast.Return | ast.Expr)
         for number, divisor in enumerate(scope.divisors if calculated else ()):
             extra = 0.3 + 0.15 * number + 0.6 * isinstance(node, ast.Assign)
+            # A count that is computed and never read is most likely a forgotten divisor.
             extra -= 2.0 * (isinstance(divisor, ast.Name) and divisor.id in scope.unused)
             yield _replaced(definition, value, ast.BinOp(value, ast.Div(), divisor), cost + extra, "divisor")
             times = ast.BinOp(value, ast.Mult(), divisor)
@@ -214,7 +233,10 @@ def _whole(definition: Definition, statement: Statement, scope: Scope, cost: flo
 
 
 def _lost_in_loop(definition: Definition, statement: Statement, target: ast.expr) -> bool:
-    """Whether a variable that has a value before the loop gets a new one in each round, and no round reads it."""
+    """Return True if a variable set before the loop is overwritten in each round and never read there.
+
+    `total = loss` where `total += loss` is meant.
+    """
     key = key_of(target)
     loops = [n for n in ast.walk(definition.node) if isinstance(n, ast.For | ast.While)]
     around = [n for n in loops if n.lineno < statement.first and statement.last <= (n.end_lineno or 0)]
@@ -234,6 +256,7 @@ def _lost_in_loop(definition: Definition, statement: Statement, target: ast.expr
 
 
 def _replaced(definition: Definition, old: ast.expr, new: ast.expr, cost: float, kind: Kind) -> Draft:
+    """Return a draft that puts `new` in the place of `old`, in parentheses where these are needed."""
     text = ast.unparse(new)
     if not isinstance(new, _SIMPLE) and not _stands_free(definition, old):
         text = f"({text})"
@@ -242,7 +265,7 @@ def _replaced(definition: Definition, old: ast.expr, new: ast.expr, cost: float,
 
 
 def _stands_free(definition: Definition, node: ast.expr) -> bool:
-    """Whether an operator may stand there without parentheses: nothing but brackets, commas or `=` around it."""
+    """Return True if an operator may stand there without parentheses: only brackets, commas or `=` are around it."""
     line, end = definition.lines[node.lineno - 1], definition.lines[(node.end_lineno or node.lineno) - 1]
     before = line.encode()[: node.col_offset].decode().rstrip()
     after = end.encode()[node.end_col_offset or 0 :].decode().lstrip()
@@ -255,6 +278,7 @@ def _stands_free(definition: Definition, node: ast.expr) -> bool:
 def _rewritten(
     definition: Definition, statement: Statement, node: ast.stmt, cost: float, kind: Kind = "expression"
 ) -> Draft:
+    """Return a draft that replaces the whole statement by `node`."""
     lines = [statement.block.indent + line for line in ast.unparse(node).split("\n")]
     return Draft(
         cost, kind, statement.first - 1, statement.last, lines, statement.first, words="\n".join(lines)
@@ -262,7 +286,7 @@ def _rewritten(
 
 
 def _in_text(part: ast.AST, node: ast.expr) -> bool:
-    """Whether it stands inside an f-string, whose parts have no positions to rely on."""
+    """Return True if the expression is inside an f-string, whose parts have no reliable positions."""
     return any(
         node is inner
         for text in ast.walk(part)

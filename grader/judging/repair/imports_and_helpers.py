@@ -1,4 +1,4 @@
-"""What stands around a learner's definition in the program: the helpers that it calls, and what is imported."""
+"""Find what stands around a learner's definition in the program: the helpers that it calls, and imports."""
 
 import ast
 
@@ -8,7 +8,7 @@ from grader.judging.repair.definition import Definition
 
 
 def imports_of(text: str) -> dict[str, str]:
-    """By name the statements of a program's top level that import it."""
+    """Return the import statement for each name that a program's top level imports; not `import a.b` without `as`."""
     found: dict[str, str] = {}
     for node in _statements(text):
         if isinstance(node, ast.Import):
@@ -23,7 +23,7 @@ def imports_of(text: str) -> dict[str, str]:
 
 
 def names_bound(source: str) -> set[str]:
-    """Names that the program itself has, on top level."""
+    """Return the names that occur at a program's top level: imports, definitions, and names in other statements."""
     names: set[str] = set()
     for node in _statements(source):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -36,7 +36,10 @@ def names_bound(source: str) -> set[str]:
 
 
 def helpers(source: str, definition: Definition) -> list[str]:
-    """The learner's functions that the definition calls, or one that it calls does; not those of other exercises."""
+    """Return the names of the learner's functions that the definition calls, directly or through other helpers.
+
+    Functions of other exercises are left out.
+    """
     functions = {n.name: n for n in _statements(source) if isinstance(n, ast.FunctionDef)}
     others = functions.keys() - load_course().exercises.keys()
     found: list[str] = []
@@ -50,6 +53,6 @@ def helpers(source: str, definition: Definition) -> list[str]:
 
 
 def _statements(text: str) -> list[ast.stmt]:
-    """Those of a program's top level; none of what is no program."""
+    """Return the statements of a program's top level; empty if it does not parse."""
     tree = parsed(text)
     return [] if tree is None else tree.body

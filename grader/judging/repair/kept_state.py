@@ -1,8 +1,8 @@
-"""What a program remembers from one call to the next, where it should not.
+"""Detect what a program remembers from one call to the next where it should not.
 
-All scenarios are played in one process, as a learner calls a function again and again in one notebook. A default list,
-an attribute of a class or a global variable lives on between the calls; a program loaded anew has forgotten it. So a
-scenario that comes out otherwise in a program loaded anew shows that something was remembered.
+All scenarios are played in one process, as a learner calls a function again and again in one notebook. A mutable
+default, an attribute of a class or a global variable lives on between the calls; a newly loaded program has forgotten
+it. So a scenario that comes out differently in a newly loaded program shows that something was remembered.
 """
 
 import ast
@@ -16,11 +16,14 @@ from grader.judging.repair.search import Runner
 from grader.observe.trace import Run
 
 _DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.Call)
-"""Values that can change, or may: what a call gives."""
+"""Expressions whose value is mutable, or may be: the result of a call."""
 
 
 def keeper_line(source: str, name: str) -> int | None:
-    """The line of what could outlive a call of the definition of `name`; None where there is nothing of the kind."""
+    """Return a line that could keep something beyond a call of the definition of `name`; None if there is none.
+
+    Searched are the definition, the functions and classes it uses, and then the mutable top-level variables it uses.
+    """
     tree = parsed(source)
     if tree is None:
         return None
@@ -40,7 +43,7 @@ def keeper_line(source: str, name: str) -> int | None:
 
 
 def _keepers(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[int]:
-    """Lines of default values that can change, attributes of classes and functions, global variables."""
+    """Yield lines of mutable defaults, attributes of the class or function, and `global` statements."""
     for node in ast.walk(definition):
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             defaults = (d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None)
@@ -60,29 +63,32 @@ def _keepers(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[int]:
 
 
 def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Iterable[ast.expr]:
+    """Return what an assignment assigns to."""
     return node.targets if isinstance(node, ast.Assign) else (node.target,)
 
 
 def otherwise_when_anew(
     exercise: Exercise, source: str, runs: Mapping[str, Run], failing: Iterable[str], runner: Runner
 ) -> list[str]:
-    """The failing scenarios that come out otherwise, and each time the same, in a program loaded anew.
+    """Return the failing scenarios that come out differently, and the same twice, in a newly loaded program.
 
     Args:
-        exercise: whose scenarios they are.
+        exercise: the exercise that was played.
         source: the learner's program.
-        runs: of all scenarios, played one after the other.
-        failing: names of scenarios that differ from the solution's.
-        runner: plays the program; it loads a text anew that is not the one before.
+        runs: the learner's runs, played one after the other in one process.
+        failing: names of the scenarios that differ from the solution's.
+        runner: plays the program; it loads a text anew unless it is the same as the one before.
     """
+    # Each text has one more empty line at its end, so that the runner loads it anew.
     texts = (source + "\n" * number for number in count(1))
     return [name for name in failing if _otherwise(exercise, texts, name, runs[name], runner)]
 
 
 def _otherwise(exercise: Exercise, texts: Iterator[str], name: str, before: Run, runner: Runner) -> bool:
+    """Return True if two fresh plays agree with each other and not with the run before."""
     atol = exercise.driver[name].atol
     first = runner.run(next(texts), name)
     if first is None or difference(first, before, atol) is None:
         return False
-    second = runner.run(next(texts), name)  # what comes out otherwise by chance proves nothing
+    second = runner.run(next(texts), name)  # a difference by chance proves nothing
     return second is not None and difference(first, second, atol) is None

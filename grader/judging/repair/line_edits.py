@@ -1,4 +1,9 @@
-"""Edits of whole lines: insert what the solution has, delete, move, swap, guard, and take out of a guard."""
+"""Draft edits of whole lines: insert, repeat, delete, move or guard a line, or take it out of its guard.
+
+Inserted lines and guards come from the solution, in the learner's names (`solution_statements`). Each draft has a
+cost; the lower, the likelier. A guard is a line that ends with a colon (`if`, `with`, `for`) with statements under
+it.
+"""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -8,14 +13,15 @@ from grader.judging.repair.edit_candidates import Draft, Kind, Where
 from grader.judging.repair.solution_statements import Donor, Donors, header_text
 
 _STEP = "    "
+"""Indentation of one level."""
 _RANGE = 4
-"""How many statements a guard may be put around."""
+"""Maximum number of statements that a guard is put around, unless it covers the rest of a block."""
 _OVERWRITES = 1.5
-"""What a line costs that gives a variable of theirs another value: the line that gives the first is the place."""
+"""Cost of a line that gives another value to a variable that the learner sets: that line is the better place."""
 
 
 def line_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]:
-    """All edits of whole lines."""
+    """Yield all edits of whole lines."""
     yield from _insertions(definition, donors)
     yield from _guards(definition, donors)
     yield from _repetitions(definition, donors)
@@ -31,11 +37,12 @@ def line_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]:
 
 
 def _insertions(definition: Definition, donors: Donors) -> Iterator[Draft]:
+    """Yield insertions of the solution's statements that the learner seems to lack, at every place they may belong."""
     for donor in donors.donors:
         if not donor.short or (donor.likeness == 1.0 and not is_compound(donor.theirs.node)):
             continue
         if isinstance(donor.theirs.node, ast.Import | ast.ImportFrom):
-            continue  # it comes with nothing; where a name is needed, its line says so
+            continue  # an import alone repairs nothing; an edit that needs one brings it along
         if isinstance(donor.theirs.node, ast.FunctionDef):
             places = [p for p in definition.places if isinstance(p.block.owner, ast.ClassDef)][-1:]
         else:
@@ -44,14 +51,15 @@ def _insertions(definition: Definition, donors: Donors) -> Iterator[Draft]:
         for number, version in enumerate(donor.versions):
             made = _names_made(version)
             if made and not made & definition.read:
-                continue  # nothing would come of it
+                continue  # the learner never reads the variable
             text = ast.unparse(version).split("\n")
             base = 1.5 + 2.5 * donor.likeness + 1.5 * number + 0.3 * (len(text) - 1)
             again = bool(made & definition.made) and not _starts_anew(version)
             for place in places:
                 if isinstance(version, ast.Return) and _returns(place.before):
-                    continue  # that one is to be rewritten
-                extra = _OVERWRITES * (again and not place.block.loops)  # in a loop, the next round wants it
+                    continue  # the return that follows is to be rewritten instead
+                # Inside a loop the next round may need the new value, so it costs nothing there.
+                extra = _OVERWRITES * (again and not place.block.loops)
                 yield _inserted(place, text, base + extra + _unlikely(donors, donor, place))
 
 
@@ -60,29 +68,33 @@ def _returns(statement: Statement | None) -> bool:
 
 
 def _of_method(places: list[Place], method: str) -> list[Place]:
-    """Those in the method of this name, if theirs has one: what it does is no other method's business."""
+    """Return the places in the method of this name; all places if the learner has no such method, or for a function.
+
+    A statement of one method is of no use in another.
+    """
     return [place for place in places if place.block.method == method] or places
 
 
 def _names_made(node: ast.stmt) -> set[str]:
-    """Variables that an assignment makes, if that is all it does."""
+    """Return the variables that an assignment sets; empty for anything but an assignment to plain names."""
     if not isinstance(node, ast.Assign) or not all(isinstance(t, ast.Name) for t in node.targets):
         return set()
     return {t.id for t in node.targets if isinstance(t, ast.Name)}
 
 
 def _starts_anew(node: ast.stmt) -> bool:
-    """Whether a variable is set to nothing: `total = 0.0`, `window = []`."""
+    """Return True if a variable is set to a start value: a constant or an empty list or dict."""
     value = node.value if isinstance(node, ast.Assign) else None
     return isinstance(value, ast.Constant) or (isinstance(value, ast.List | ast.Dict) and not _inside(value))
 
 
 def _inside(value: ast.List | ast.Dict) -> list[ast.expr]:
+    """Return the elements of a list or the values of a dict."""
     return value.elts if isinstance(value, ast.List) else value.values
 
 
 def _unlikely(donors: Donors, donor: Donor, place: Place) -> float:
-    """How far a place is from where the solution's neighbouring statements say that the donor belongs."""
+    """Return the cost of a place for the donor: 0 beside the partners of its neighbours in the solution, up to 2.5."""
     before, after = donors.around(donor)
     home = donors.home(donor)
     same = home is not None and place.block.owner is home.node
@@ -97,12 +109,14 @@ def _unlikely(donors: Donors, donor: Donor, place: Place) -> float:
 
 
 def _inserted(place: Place, text: Sequence[str], cost: float) -> Draft:
+    """Return a draft that inserts these lines."""
     new = [place.block.indent + line for line in text]
     line, where = _told(place)
     return Draft(cost, "missing", place.at, place.at, new, line, where, words="\n".join(text))
 
 
 def _told(place: Place) -> tuple[int, Where]:
+    """Return the line that feedback points at for a place, and on which side of it the place is."""
     if place.before is not None:
         return place.before.first, "before"
     assert place.after is not None
@@ -110,13 +124,13 @@ def _told(place: Place) -> tuple[int, Where]:
 
 
 def _repetitions(definition: Definition, donors: Donors) -> Iterator[Draft]:
-    """Their own statement once more elsewhere: a step that is needed twice, a rest after the loop."""
+    """Yield insertions of the learner's own statements once more elsewhere: a step that is needed twice."""
     for statement in definition.statements:
         if statement.alone and _starts_anew(statement.node):
             text = reindented(definition.source(statement), statement.block.indent, "")
             for place in definition.places:
                 if place.block.loops > statement.block.loops and statement not in (place.before, place.after):
-                    # Directly in a loop, the line that is there already can move into it.
+                    # Directly in a loop it costs more: moving the line into the loop is the likelier repair.
                     cost = 4.4 if isinstance(place.block.owner, ast.For | ast.While) else 3.2
                     yield _inserted(place, text, cost + 0.3 * (place.before is not None))
             continue
@@ -139,7 +153,10 @@ def _repetitions(definition: Definition, donors: Donors) -> Iterator[Draft]:
 
 
 def _rest(definition: Definition, statement: Statement) -> Iterator[Draft]:
-    """After the loop, what is done in it only now and then: if its condition did not hold at the end."""
+    """Yield insertions after the loop of what it does only under a condition, for the case that the condition is false.
+
+    This is the leftover after the last full window, for example.
+    """
     loop = _owner(definition, statement.block)
     while loop is not None:
         body = next((b for b in definition.blocks if b.owner is statement.node), None)
@@ -157,6 +174,7 @@ def _rest(definition: Definition, statement: Statement) -> Iterator[Draft]:
 
 
 def _deletion(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+    """Yield the deletion of a statement of at most eight lines; `pass` takes the place of the only one in a block."""
     lines = definition.source(statement)
     if len(lines) > 8 or isinstance(statement.node, ast.Pass):
         return
@@ -169,7 +187,7 @@ def _deletion(definition: Definition, donors: Donors, statement: Statement) -> I
 
 
 def _unwrapping(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
-    """The body without the `if`, `with`, `for` or `try` around it."""
+    """Yield the body of an `if`, `with`, `for`, `while` or `try` in the statement's place."""
     node = statement.node
     if not isinstance(node, ast.If | ast.With | ast.For | ast.While | ast.Try):
         return
@@ -192,7 +210,7 @@ def _unwrapping(definition: Definition, donors: Donors, statement: Statement) ->
 
 
 def _guards(definition: Definition, donors: Donors) -> Iterator[Draft]:
-    """A line of the solution's that ends with a colon, around one or a few of their statements."""
+    """Yield guards of the solution around one or a few of the learner's statements."""
     for donor in donors.donors:
         if not isinstance(donor.theirs.node, ast.If | ast.With | ast.For) or donor.likeness == 1.0:
             continue
@@ -217,6 +235,7 @@ def _guards(definition: Definition, donors: Donors) -> Iterator[Draft]:
 
 
 def _runs(definition: Definition) -> Iterator[list[Statement]]:
+    """Yield the sequences of neighbouring statements that a guard may be put around."""
     for block in definition.blocks:
         if isinstance(block.owner, ast.ClassDef) or not all(s.alone for s in block.statements):
             continue
@@ -228,6 +247,7 @@ def _runs(definition: Definition) -> Iterator[list[Statement]]:
 
 
 def _guarded(definition: Definition, run: list[Statement], head: str, cost: float) -> Draft:
+    """Return a draft that indents these statements under the guard `head`."""
     first, last, indent = run[0].first, run[-1].last, run[0].block.indent
     inner = reindented(definition.lines[first - 1 : last], indent, indent + _STEP)
     return Draft(
@@ -239,13 +259,14 @@ def _guarded(definition: Definition, run: list[Statement], head: str, cost: floa
 
 
 def _moves(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+    """Yield moves of a statement within its block or next to it; of one that has a donor, to any place."""
     if isinstance(statement.node, ast.FunctionDef) or len(statement.block.statements) == 1:
         return
     donor = donors.partners.get(statement)
     for place in definition.places:
         if statement in (place.before, place.after) or isinstance(place.block.owner, ast.ClassDef):
             continue
-        if statement.first <= place.at < statement.last:  # inside itself
+        if statement.first <= place.at < statement.last:  # a place inside the statement itself
             continue
         same = place.block is statement.block
         steps = abs(_position(place) - statement.position) if same else 0
@@ -258,21 +279,24 @@ def _moves(definition: Definition, donors: Donors, statement: Statement) -> Iter
 
 
 def _position(place: Place) -> int:
+    """Return the index in its block that a statement at the place would have."""
     return place.before.position if place.before is not None else len(place.block.statements)
 
 
 def _near(definition: Definition, place: Place, statement: Statement) -> bool:
-    """Whether the place is just outside the block that the statement stands in, or just inside one beside it."""
+    """Return True if the place is just outside the statement's block, or in a block next to the statement."""
     owner = _owner(definition, statement.block)
     outside = owner is not None and owner in (place.before, place.after)
     return outside or _owner(definition, place.block) in (statement.next, statement.previous)
 
 
 def _owner(definition: Definition, block: Block) -> Statement | None:
+    """Return the compound statement that a block belongs to; None for the body of the definition."""
     return next((s for s in definition.statements if s.node is block.owner), None)
 
 
 def _moved(definition: Definition, statement: Statement, place: Place, cost: float) -> Draft:
+    """Return a draft that moves a statement to a place."""
     source = definition.source(statement)
     moved = reindented(source, statement.block.indent, place.block.indent)
     if place.at < statement.first:
@@ -281,7 +305,7 @@ def _moved(definition: Definition, statement: Statement, place: Place, cost: flo
     else:
         first, last = statement.first - 1, place.at
         new = [*definition.lines[statement.last : place.at], *moved]
-    # Shown where it stands now: that is the line to look at; the place it belongs comes with the last hint.
+    # Feedback points at where the line stands now; the place where it belongs comes with the last hint.
     line, where = _told(place)
     near = place.block is statement.block
     kind: Kind = "order" if near else "place"
@@ -293,7 +317,10 @@ def _moved(definition: Definition, statement: Statement, place: Place, cost: flo
 
 
 def _decorators(definition: Definition, donors: Donors) -> Iterator[Draft]:
-    """Those of the solution's methods (and of the whole definition) that theirs lack, and those too many."""
+    """Yield insertions of decorators that the solution's methods have, and deletions of those that they do not have.
+
+    For the definition itself, there are only deletions.
+    """
     right = {
         d.theirs.node.name: d.theirs.node for d in donors.donors if isinstance(d.theirs.node, ast.FunctionDef)
     }

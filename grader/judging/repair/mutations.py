@@ -1,4 +1,7 @@
-"""Other expressions for one: what beginners get wrong anywhere, whatever the solution says."""
+"""Mutate single expressions as beginners get them wrong in any program, whatever the solution has.
+
+`expression_edits` tries these on every expression of the learner's definition.
+"""
 
 import ast
 import copy
@@ -19,6 +22,7 @@ _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.In: (ast.NotIn,),
     ast.NotIn: (ast.In,),
 }
+"""Comparison operators that may be meant instead, the likeliest first."""
 _CALCULATED: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub,),
     ast.Sub: (ast.Add,),
@@ -26,6 +30,7 @@ _CALCULATED: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Div: (ast.Mult, ast.FloorDiv),
     ast.FloorDiv: (ast.Div,),
 }
+"""Arithmetic operators that may be meant instead, the likeliest first."""
 _METHODS = {
     "train": ("eval",),
     "eval": ("train",),
@@ -42,10 +47,14 @@ _METHODS = {
     "min": ("max",),
     "int": ("round",),
 }
+"""Functions and methods that may be meant instead, by name."""
 
 
 def mutations(node: ast.expr, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
-    """Other expressions for one, with what they cost more than usual."""
+    """Yield what an expression may be meant to be, each as (cost, kind, expression).
+
+    The cost is added to the usual one; the lower, the likelier.
+    """
     if isinstance(node, ast.Compare):
         yield from _other_comparisons(node, scope)
     elif isinstance(node, ast.BinOp):
@@ -76,6 +85,7 @@ def mutations(node: ast.expr, scope: Scope) -> Iterator[tuple[float, Kind, ast.e
 
 
 def _other_names(node: ast.Name, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
+    """Yield the name plus or minus one if it is a number, and other names that are like it."""
     if node.id in scope.numbers:
         plus = ast.BinOp(ast.Name(node.id, ast.Load()), ast.Add(), ast.Constant(1))
         yield 0.6, "off-by-one", plus
@@ -87,7 +97,7 @@ def _other_names(node: ast.Name, scope: Scope) -> Iterator[tuple[float, Kind, as
 
 
 def _other_slices(node: ast.Subscript, part: ast.Slice) -> Iterator[tuple[float, Kind, ast.expr]]:
-    """`xs[i : i + n]` for `xs[i:n]`, and ends one further."""
+    """Yield `xs[i : i + n]` for `xs[i:n]`, and slices that end one later or one earlier."""
     if part.upper is None:
         return
     ends = [ast.BinOp(part.upper, op, ast.Constant(1)) for op in (ast.Add(), ast.Sub())]
@@ -103,6 +113,7 @@ def _other_slices(node: ast.Subscript, part: ast.Slice) -> Iterator[tuple[float,
 
 
 def _other_comparisons(node: ast.Compare, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
+    """Yield other comparison operators, and an additional condition for the end of the loop."""
     for index, operator in enumerate(node.ops):
         for number, other in enumerate(_COMPARED.get(type(operator), ())):
             changed = copy.deepcopy(node)
@@ -112,7 +123,7 @@ def _other_comparisons(node: ast.Compare, scope: Scope) -> Iterator[tuple[float,
 
 
 def _or_at_the_end(node: ast.Compare, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
-    """`(i + 1) % k == 0`: or the loop is at its end."""
+    """Yield `(i + 1) % k == 0 or i + 1 == n` for `(i + 1) % k == 0`: the last round counts, too."""
     left = node.left
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod):
         for number, count in enumerate(scope.lengths):
@@ -121,6 +132,7 @@ def _or_at_the_end(node: ast.Compare, scope: Scope) -> Iterator[tuple[float, Kin
 
 
 def _other_calculations(node: ast.BinOp, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
+    """Yield one operand alone, other operators, swapped operands, and other divisors."""
     quotient = isinstance(node.op, ast.Div | ast.FloorDiv)
     kind: Kind = "divisor" if quotient else "operator"
     yield 0.1 if quotient else 0.4, kind, node.left
@@ -136,6 +148,7 @@ def _other_calculations(node: ast.BinOp, scope: Scope) -> Iterator[tuple[float, 
 
 
 def _other_calls(node: ast.Call) -> Iterator[tuple[float, Kind, ast.expr]]:
+    """Yield other functions, the object without a conversion, and fewer or swapped arguments."""
     method = node.func.attr if isinstance(node.func, ast.Attribute) else None
     name = method or (node.func.id if isinstance(node.func, ast.Name) else "")
     for other in _METHODS.get(name, ()):
@@ -167,6 +180,7 @@ def _other_calls(node: ast.Call) -> Iterator[tuple[float, Kind, ast.expr]]:
 
 
 def _other_constants(node: ast.Constant, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
+    """Yield the other boolean, or numbers near by and those that the solution has; none below 0."""
     value = node.value
     if isinstance(value, bool):
         yield 0.1, "value", ast.Constant(not value)

@@ -1,4 +1,4 @@
-"""Names and numbers of the learner's that an expression of theirs may be made of."""
+"""Collect the names and numbers that an edited expression of the learner's may use."""
 
 import ast
 from functools import cached_property
@@ -8,14 +8,14 @@ from grader.judging.repair.solution_statements import Donors
 
 
 class Scope:
-    """Names and numbers that an expression may be made of."""
+    """Names and numbers that an edited expression may use, in the learner's names."""
 
     def __init__(self, definition: Definition, donors: Donors) -> None:
         self._definition, self._donors = definition, donors
 
     @cached_property
     def divisors(self) -> list[ast.expr]:
-        """What their values may be divided by: what the solution divides by, then counts of their own."""
+        """At most eight expressions to divide by: the solution's divisors, then lengths and counts of the learner's."""
         found: dict[str, ast.expr] = {}
         for donor in self._donors.donors:
             for node in (n for part in header(donor.versions[0]) for n in ast.walk(part)):
@@ -36,7 +36,7 @@ class Scope:
 
     @cached_property
     def numbers(self) -> list[str]:
-        """Names that stand for counts and the like."""
+        """Names of variables that hold counts and other numbers; those that are never read come first."""
         names: dict[str, None] = {}
         for node in ast.walk(self._definition.node):
             if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
@@ -53,18 +53,18 @@ class Scope:
                     names[node.target.id] = None
             elif isinstance(node, ast.Assign) and _counts(node.value):
                 names |= {t.id: None for t in node.targets if isinstance(t, ast.Name)}
-        return sorted(names, key=lambda name: name not in self.unused)  # first what was made and is not used
+        return sorted(names, key=lambda name: name not in self.unused)  # unused ones first
 
     @cached_property
     def unused(self) -> set[str]:
-        """Variables that are made and never read."""
+        """Variables that are assigned and never read."""
         names = [n for n in ast.walk(self._definition.node) if isinstance(n, ast.Name)]
         read = {n.id for n in names if isinstance(n.ctx, ast.Load)}
         return {n.id for n in names if isinstance(n.ctx, ast.Store)} - read
 
     @cached_property
     def lengths(self) -> list[ast.expr]:
-        """How many rounds a loop has: a length that was taken, or that of what it goes over."""
+        """At most three expressions for a loop's number of rounds: a `len` taken before, or `len` of its iterable."""
         found: dict[str, ast.expr] = {}
         for node in ast.walk(self._definition.node):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
@@ -80,7 +80,7 @@ class Scope:
 
     @cached_property
     def constants(self) -> list[ast.Constant]:
-        """Those that the solution has."""
+        """Constants of the solution, without strings."""
         found: dict[str, ast.Constant] = {}
         for donor in self._donors.donors:
             for part in header(donor.versions[0]):
@@ -91,7 +91,7 @@ class Scope:
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
-        """For each name the others that are used alike: numbers for numbers, targets of one loop, tensors."""
+        """For each name at most six others that are used alike: numbers, targets of one loop, other variables."""
         alike: dict[str, dict[str, None]] = {}
         kinds = [self.numbers]
         for node in ast.walk(self._definition.node):
@@ -109,9 +109,10 @@ class Scope:
         return {name: list(others)[:6] for name, others in alike.items()}
 
     def siblings(self, name: ast.Name) -> list[tuple[float, str]]:
-        """Names in scope that have a word in common with it: `train_loader` and `val_loader`, `loader`.
+        """Return at most four names that share a word with this one, each with a cost; the lower, the likelier.
 
-        With what each costs: a function inside that reads its sibling's outer namesake is the likeliest slip.
+        For `train_loader` these are `val_loader` and `loader`. The likeliest slip is in an inner function that reads
+        an outer variable instead of its own parameter of a similar name.
         """
         words = set(name.id.split("_"))
         own = self._own_names(name)
@@ -119,26 +120,26 @@ class Scope:
         return sorted((-0.8 if other in own and name.id not in own else 0.5, other) for other in names)[:4]
 
     def _own_names(self, name: ast.Name) -> set[str]:
-        """Parameters of the function inside that the name stands in."""
+        """Return the parameters of the inner functions that the name stands in."""
         inside = [f for f in self._functions if f.lineno <= name.lineno <= (f.end_lineno or 0)]
         return {argument.arg for function in inside for argument in function.args.args}
 
     @cached_property
     def _functions(self) -> list[ast.FunctionDef]:
-        """The functions inside the definition."""
+        """Functions inside the definition."""
         own = self._definition.node
         return [n for n in ast.walk(own) if isinstance(n, ast.FunctionDef) and n is not own]
 
     @cached_property
     def _names(self) -> list[str]:
-        """All variables and parameters, those of the functions inside too."""
+        """All parameters and assigned variables, with those of the functions inside."""
         stored = [n.id for n in ast.walk(self._definition.node) if isinstance(n, ast.Name)]
         arguments = [n.arg for n in ast.walk(self._definition.node) if isinstance(n, ast.arg)]
         return list(dict.fromkeys([*arguments, *(n for n in stored if n in self._definition.made)]))
 
 
 def _counts(value: ast.expr) -> bool:
-    """Whether an assigned value is a number for certain."""
+    """Return True if an assigned value certainly is a number."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
         return value.func.id in ("len", "min", "max", "int", "round", "sum", "float")
     return isinstance(value, ast.BinOp) or (
@@ -147,10 +148,10 @@ def _counts(value: ast.expr) -> bool:
 
 
 def called(function: str, argument: ast.expr) -> ast.Call:
-    """`function(argument)`."""
+    """Return the expression `function(argument)`."""
     return ast.Call(ast.Name(function, ast.Load()), [argument], [])
 
 
 def is_quotient(node: ast.AST) -> bool:
-    """Whether it is `a / b`."""
+    """Return True for `a / b`."""
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)

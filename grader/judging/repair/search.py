@@ -1,5 +1,18 @@
-"""Search for the small edits that make a learner's own program right; its budget is plays, so it never depends on
-how busy the machine is."""
+"""Search for the small edits that make a learner's own program right.
+
+The search repairs one scenario at a time. Its target is the failing scenario with the fewest events in the solution's
+run, which is cheap to play. Edits are tried in the order of `small_edits`; an edit that makes the target agree with
+the solution is played in the other failing scenarios, which it may repair too, and in the passing ones, which it must
+not break. The best edit found within a limited number of plays is made, and the search goes on with the edited
+program, up to four edits. If no edit repairs the target, one that brings it nearer is made, and is kept if a later
+edit then repairs a scenario.
+
+Example (`test_several_mistakes_are_repaired_one_after_the_other`): a program checks `accum_steps < 0` instead of
+`< 1` and lacks one `opt.zero_grad()`. The first edit puts the 1 back, which repairs the scenarios about
+refused arguments; the second inserts the missing line and repairs the rest.
+
+The budget counts plays, not seconds, so the result does not depend on how busy the machine is.
+"""
 
 import re
 from collections import Counter
@@ -18,18 +31,20 @@ from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
 from grader.observe.trace import Event, Run
 
 _WORD = re.compile(r"[a-z_]{3,}")
+"""Words in the name of an array or fact, which tell where to look."""
 _MOST_EDITS = 4
+"""Maximum number of edits in a repair."""
 _LEVEL = 120
-"""Plays after which an edit is taken that only brings its scenario nearer, where none repairs it."""
+"""Plays after which an edit that only brings its scenario nearer is taken, if none has repaired the scenario."""
 _PATIENCE = 40
-"""Plays that are spent on a better edit after one that repairs some scenarios and breaks none."""
+"""Plays spent on finding a better edit once one repairs some scenarios and breaks none."""
 
 
 class Runner(Protocol):
-    """Plays variants of the learner's program somewhere where they can do no harm."""
+    """Something that plays edited versions of the learner's program where they can do no harm."""
 
     def run(self, text: str, scenario: str) -> Run | None:
-        """The run of one scenario of the exercise; None when it did not come to an end."""
+        """Return the run of one scenario by the program `text`; None if it did not come to an end."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +52,17 @@ class Repair:
     """Edits that make the program better, in the order in which they were found."""
 
     edits: tuple[SmallEdit, ...]
-    """Their lines are those of the program as the learner wrote it; their `text` has the edits before it too."""
+    """Each has its line in the program as the learner wrote it, and in `text` the edits before it as well."""
     plays: int
-    """How many were needed."""
+    """Number of plays that the search made."""
     mended: tuple[str, ...] = ()
-    """Scenarios that agree with the solution's only now."""
+    """Names of scenarios that agree with the solution's only after the edits."""
     left: tuple[str, ...] = ()
-    """Scenarios that still differ."""
+    """Names of scenarios that still differ."""
 
     @property
     def whole(self) -> bool:
-        """Whether the program is right with all of the edits made."""
+        """True if the program is right with all of the edits made."""
         return not self.left
 
 
@@ -60,15 +75,15 @@ def search(
     *,
     budget: int = 200,
 ) -> Repair | None:
-    """Edits that make all scenarios agree with the solution's, or at least one more of them; None without any.
+    """Return edits that make all scenarios agree with the solution's, or at least one more; None if none were found.
 
     Args:
-        exercise: whose definition is edited.
+        exercise: the exercise, whose definition is edited.
         source: the learner's program.
         runs: its runs of all scenarios.
-        solution: the solution's run of a scenario.
-        runner: plays the variants.
-        budget: the most plays.
+        solution: returns the solution's run, given a scenario's name.
+        runner: plays the edited programs.
+        budget: maximum number of plays.
     """
     return _Search(exercise, solution, runner, budget).search(source, dict(runs))
 
@@ -79,17 +94,20 @@ class _OutOfPlays(Exception):
 
 @dataclass(frozen=True)
 class _Step:
-    """An edit that repairs its target scenario and breaks none."""
+    """One edit with what playing it showed: it repairs its target scenario or brings it nearer."""
 
     edit: SmallEdit
     runs: dict[str, Run]
-    """Of all scenarios that were played with it."""
+    """Runs of the edited program, for the scenarios that were played with it."""
     repaired: int
+    """Number of failing scenarios that the edit repairs; 0 if it does not repair its target."""
     progress: tuple[float, ...] = ()
-    """How near its target scenario is to the solution's, where it is not repaired."""
+    """How near its target is to the solution's run, if it is not repaired; larger is nearer."""
 
 
 class _Search:
+    """One search, with its budget."""
+
     def __init__(
         self, exercise: Exercise, solution: Callable[[str], Run], runner: Runner, budget: int
     ) -> None:
@@ -100,6 +118,7 @@ class _Search:
         self._imports = imports_of(solution_text(exercise.lesson))
 
     def search(self, source: str, runs: dict[str, Run]) -> Repair | None:
+        """Return the repair; None if no edit made a scenario agree. `runs`: the learner's, by scenario."""
         text, edits = source, list[SmallEdit]()
         failing = self._failing(runs)
         wrong, left, kept = tuple(failing), tuple(failing), 0
@@ -120,6 +139,7 @@ class _Search:
         return Repair(tuple(edits[:kept]), self._plays, mended, left) if kept else None
 
     def _failing(self, runs: Mapping[str, Run]) -> dict[str, Difference]:
+        """Return the first difference of each scenario that does not agree with the solution's run."""
         found = {}
         for scenario in self._exercise.driver.scenarios:
             run = runs.get(scenario.name)
@@ -129,10 +149,18 @@ class _Search:
         return found
 
     def _difference(self, run: Run, scenario: str) -> Difference | None:
+        """Return the first difference from the solution's run of a scenario; None if they agree."""
         return difference(run, self._solution(scenario), self._exercise.driver[scenario].atol)
 
     def _step(self, text: str, runs: Mapping[str, Run], failing: Mapping[str, Difference]) -> _Step | None:
-        """The first edit that repairs everything, or the best of the first ones that repair something."""
+        """Return the edit to make next; None if none helps.
+
+        This is the first edit that repairs everything. Otherwise it is the edit that repairs most of those tried
+        until `_PATIENCE` runs out, or, if none repairs the target, the one that brings it nearest and breaks nothing.
+
+        Raises:
+            _OutOfPlays: the budget is spent and no edit has helped.
+        """
         order = self._order(failing)
         target = order[0]
         best: _Step | None = None
@@ -160,18 +188,24 @@ class _Search:
                 break
             if best is None and nearer is not None and self._plays >= enough:
                 break
+        # Only the target was played with `nearer`: it counts if it breaks nothing that passes.
         return best or nearer if best or nearer is None or self._harmless(nearer, failing) else None
 
     def _order(self, failing: Mapping[str, Difference]) -> list[str]:
-        """Failing scenarios, the shortest first."""
+        """Return the failing scenarios, those with the fewest events first."""
         return sorted(failing, key=lambda name: len(self._solution(name).events))
 
     def _edits(self, text: str, run: Run | None, target: str) -> Iterator[SmallEdit]:
+        """Return the edits to try, ordered by what the target's run tells about where to look."""
         focus = focus_of(run, self._solution(target), self._exercise.driver[target].atol)
         return small_edits(text, self._exercise.name, self._pieces, focus, self._imports)
 
     def _tried(self, edit: SmallEdit, order: list[str], failing: Mapping[str, Difference]) -> _Step | None:
-        """Play the target; only where that is repaired the other failing scenarios, and then those that pass."""
+        """Play an edit; None if it breaks a scenario that passes, or its target does not come to an end.
+
+        The target is played first, and the others only if it is repaired: first those that fail, then those that
+        pass.
+        """
         runs: dict[str, Run] = {}
         repaired = 0
         for name in order:
@@ -191,7 +225,7 @@ class _Search:
         return _Step(edit, runs, repaired)
 
     def _harmless(self, step: _Step, failing: Mapping[str, Difference]) -> bool:
-        """Whether what passed still passes; its runs are completed on the way."""
+        """Return True if everything that passed still passes; adds the missing runs to the step."""
         for scenario in self._exercise.driver.scenarios:
             if scenario.name in step.runs:
                 continue
@@ -203,7 +237,10 @@ class _Search:
         return True
 
     def _progress(self, run: Run | None, scenario: str) -> tuple[float, ...]:
-        """How far a run goes as the solution's does: no wrong exception, right updates, their number, other fields."""
+        """Return how far a run agrees with the solution's; larger is nearer. For comparing runs of one scenario only.
+
+        In this order: no wrong exception, leading parameter states that agree, the number of updates, other fields.
+        """
         right = self._solution(scenario)
         if run is None:
             return (-1.0,)
@@ -230,6 +267,11 @@ class _Search:
         return (1.0, float(same), -float(gap), float(agree))
 
     def _play(self, text: str, scenario: str) -> Run | None:
+        """Play a program in a scenario; None if it did not come to an end.
+
+        Raises:
+            _OutOfPlays: the budget is spent.
+        """
         if self._plays >= self._budget:
             raise _OutOfPlays
         self._plays += 1
@@ -237,7 +279,7 @@ class _Search:
 
 
 def focus_of(run: Run | None, right: Run, atol: float) -> Focus:
-    """What a run that differs says of where to look."""
+    """Return what a run that differs from the solution's tells about where to look."""
     if run is None:
         return Focus()
     differs = difference(run, right, atol)
@@ -260,11 +302,12 @@ def focus_of(run: Run | None, right: Run, atol: float) -> Focus:
 
 
 def _key(event: Event) -> tuple[object, ...]:
+    """Return what makes two events the same."""
     return event.kind, event.batch, event.call
 
 
 def _line_before(source: str, text: str, line: int) -> int:
-    """The line of `source` that a line of the edited text was, or the line that stands at its place."""
+    """Return the line of `source` that a line of the edited text was; for a new line, the one at its place."""
     before, after = source.split("\n"), text.split("\n")
     for kind, first, last, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if start < line <= end:

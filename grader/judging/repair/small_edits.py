@@ -1,4 +1,15 @@
-"""Small edits of a learner's own definition, the likeliest first: what a search for a repair tries one by one."""
+"""Propose small edits of a learner's own definition, the likeliest first, for the search for a repair to try.
+
+`line_edits` and `expression_edits` draft edits with a cost: what the solution has and the learner lacks, and what
+beginners often get wrong. The cost is changed by what the runs tell (`Focus`): edits near the lines of differing
+events are cheaper, so is inserting a call of which there are too few, and so on. Drafts are then sorted by cost, and
+edits that resemble cheaper ones cost more, so that one line inserted at every place does not crowd out the rest.
+Helpers that the definition calls are edited too. An edit is proposed only if its result parses, is new, and reads no
+variable before it is bound.
+
+Example: the learner has `count = len(xb)` in a loop, the solution `count += len(xb)`. The first edit proposed
+replaces the operator; inserting `count += len(xb)` before the line and deleting the line come next.
+"""
 
 import ast
 import itertools
@@ -20,6 +31,7 @@ _WHERE = {
     "after": "이 줄보다 뒤에",
     "end": "이 줄 아래의 블록이 끝난 다음에",
 }
+"""Korean for `Draft.where`."""
 _SIGNS = {
     "zero_grad": ("zero_grad", "grad = None"),
     "forward": ("model(", "loss_fn("),
@@ -30,27 +42,29 @@ _SIGNS = {
     "step": (".step(", "second_step"),
     "scheduler": ("scheduler.step",),
 }
+"""Texts in an edit's code that show that it adds or removes an event of a kind."""
 _ROUND = {"forward", "step"}
-"""Where these are missing together, or are too many, whole rounds of a loop are."""
+"""Kinds of events: if both are missing, or both too many, whole rounds of a loop are."""
 _OFTEN = {"missing": 0.12, "guard": 0.12}
-"""What each further place for the same inserted line costs; other edits of one kind on one line cost less."""
+"""Cost of each further place for the same inserted line; further edits of one kind on one line cost 0.05."""
 _IN_A_HELPER = 0.5
+"""Cost of inserting a line into a helper instead of the definition itself."""
 
 
 @dataclass(frozen=True)
 class Focus:
-    """Where to look first, as the runs tell it."""
+    """Evidence from the runs about where the mistake is."""
 
     lines: frozenset[int] = frozenset()
-    """Lines (from 1) of the events that differ, of an exception."""
+    """Lines, from 1, of the events that differ and of an exception."""
     missing: frozenset[str] = frozenset()
     """Kinds of events of which the learner's run has too few."""
     extra: frozenset[str] = frozenset()
-    """Kinds of events of which it has too many."""
+    """Kinds of events of which the learner's run has too many."""
     only_returned: bool = False
-    """Whether all that differs is what is returned."""
+    """True if the first difference is in what is returned, so that parameters agree."""
     fields: frozenset[str] = frozenset()
-    """Words in the names of the arrays and facts that differ: `buffers`, `train_losses`."""
+    """Words in the name of the array or fact that differs first: `buffers`, `train_losses`."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +72,20 @@ class SmallEdit:
     """One edit of the learner's program."""
 
     line: int
-    """The first line that it is about, from 1."""
+    """First line that it is about, from 1."""
     kind: Kind
     text: str
     """The whole program with the edit made."""
     old: tuple[str, ...] = field(default=())
+    """The lines that it replaces; empty for something inserted."""
     new: tuple[str, ...] = field(default=())
+    """The lines that replace them; empty for something deleted."""
     where: str = ""
-    """For what is inserted or moved, in words: on which side of the line it belongs."""
+    """For something inserted or moved: on which side of the line it belongs, in Korean. Else empty."""
 
     @property
     def phrase(self) -> str:
-        """What kind of edit it is, in Korean."""
+        """Korean sentence for the kind of edit."""
         return PHRASES[self.kind]
 
 
@@ -80,14 +96,16 @@ def small_edits(
     focus: Focus | None = None,
     imports: Mapping[str, str] | None = None,
 ) -> Iterator[SmallEdit]:
-    """All edits of the definition of `exercise_name` in `source`: each result once, and only what is a program.
+    """Yield the edits of a definition and its helpers, each result once, and only programs that parse.
+
+    Nothing is yielded if either source does not define the exercise.
 
     Args:
-        source: the learner's program, or file.
-        exercise_name: the only definition that is edited.
-        solution_source: the solution's definition of it, whose pieces may be borrowed.
-        focus: what the runs say of where the mistake is.
-        imports: by name the solution's imports; an edit that borrows such a name brings the import along.
+        source: the learner's program or file.
+        exercise_name: the definition that is edited.
+        solution_source: the solution's definition of it, from which edits may borrow.
+        focus: what the runs tell about where the mistake is.
+        imports: import statements of the solution by name; an edit that borrows such a name adds its import.
     """
     try:
         solution = Definition(solution_source, exercise_name)
@@ -113,7 +131,7 @@ def small_edits(
 def _in_order(
     definitions: Sequence[Definition], solution: Definition, focus: Focus
 ) -> Iterable[tuple[Draft, Definition]]:
-    """The likeliest first; one line inserted here, there and everywhere lets others go first in between."""
+    """Return all drafts with their definitions, the likeliest first; drafts like cheaper ones are moved back."""
     every: list[tuple[float, Draft, Definition]] = []
     for number, definition in enumerate(definitions):
         donors = Donors.of(definition, solution)
@@ -132,6 +150,7 @@ def _in_order(
 
 
 def _cost(draft: Draft, definition: Definition, focus: Focus) -> float:
+    """Return the cost of a draft: its own, changed by what the runs tell."""
     cost = draft.cost
     if focus.lines:
         cost += 0.12 * min(8, *(abs(draft.line - line) for line in focus.lines))
@@ -155,6 +174,7 @@ def _cost(draft: Draft, definition: Definition, focus: Focus) -> float:
 
 
 def _parsed(lines: Sequence[str]) -> ast.FunctionDef | ast.ClassDef | None:
+    """Return the definition in these lines; None unless they are exactly one definition."""
     try:
         body = ast.parse("\n".join(lines)).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -164,9 +184,11 @@ def _parsed(lines: Sequence[str]) -> ast.FunctionDef | ast.ClassDef | None:
 
 
 def _edit(draft: Draft, before: list[str], after: list[str], imports: Sequence[str]) -> SmallEdit:
+    """Return the draft as an edit of the whole program, with the imports that it needs."""
     old, new = draft.shown_old, draft.shown_new
     if old is None or new is None:
         old, new = before[draft.first : draft.last], draft.new
-    text = "\n".join([*after, *imports])  # at the end, so that lines stay where they are; a call comes later
+    # Imports go last, so that lines keep their numbers; they still run before any call.
+    text = "\n".join([*after, *imports])
     where = _WHERE[draft.where]
     return SmallEdit(draft.line, draft.kind, text, tuple(old), (*imports, *new), where)

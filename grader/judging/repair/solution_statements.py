@@ -1,4 +1,15 @@
-"""The solution's statements in the learner's own names, each beside the statement of theirs that does its work."""
+"""Translate the solution's statements into the learner's names, and pair each with the learner's own.
+
+These translated statements, called donors, are the material of edits: `line_edits` inserts a donor that has no
+partner, and `expression_edits` replaces in a learner's statement what its donor has differently. Names are translated
+by `variable_roles`; where a name has two candidates, a donor has several versions. A name that the learner lacks is
+replaced by its value if the solution assigns it only once; a statement that needs more is no donor. Donors and
+statements are paired by the words on their first lines, the most alike first, with a small bonus for the same depth
+of loops and a similar position.
+
+Example: the solution has `total += loss.item() * len(xb)`, the learner `s += value.item()` in a loop over `a, b`. The
+donor's first version is `s += value.item() * len(a)`, and the learner's statement is its partner with likeness 0.67.
+"""
 
 import ast
 import copy
@@ -12,46 +23,49 @@ from grader.judging.repair.definition import Definition, Statement, is_compound
 from grader.judging.variable_roles import Roles, own_names, renamed, roles
 
 _PARTNERS = 0.5
-"""Statements less alike than this are not taken for the same step."""
+"""Minimum likeness of two statements that are taken for the same step."""
 _WORD = re.compile(r"\w+|[^\w\s]")
+"""Words of a statement: names, numbers and single other signs."""
 _MOST_LINES = 6
+"""Number of lines from which on a statement is too large a piece of the solution to be inserted."""
 _MOST_SECONDS = 3
-"""Of how many names the second choice is tried."""
+"""Maximum number of names for which to try the second-best match."""
 _A_THOUGHT = 6
-"""Parts of an expression that is not found in two programs by chance."""
+"""Minimum number of AST nodes of an expression that does not occur in two programs by chance."""
 
 
 @dataclass(eq=False)
 class Donor:
-    """One statement of the solution."""
+    """One statement of the solution, from which edits may borrow."""
 
     theirs: Statement
-    """As it stands in the solution."""
+    """The statement as it stands in the solution."""
     versions: Sequence[ast.stmt]
-    """In the learner's names: the likeliest first."""
+    """The statement in the learner's names, the likeliest version first; never empty."""
     partner: Statement | None = None
-    """The learner's statement that does the same step."""
+    """The learner's statement that does the same step; None if there is none."""
     likeness: float = 0.0
-    """Of the two, 1 when they say the same."""
+    """Likeness of the first lines of donor and partner, from 0 to 1 (the same words); 0 without a partner."""
 
     @property
     def short(self) -> bool:
-        """Whether it is a piece and not half of the solution."""
+        """True if it is a small piece of the solution and not half of it."""
         return self.theirs.last - self.theirs.first < _MOST_LINES
 
 
 @dataclass
 class Donors:
-    """All of the solution's statements, matched."""
+    """All statements of the solution that can be translated, paired with the learner's."""
 
     donors: list[Donor]
     roles: Roles
+    """Matches of the solution's names with the learner's."""
     partners: dict[Statement, Donor] = field(default_factory=dict)
-    """The learner's statements that have one."""
+    """The donor of each of the learner's statements that has one."""
 
     @classmethod
     def of(cls, definition: Definition, solution: Definition) -> "Donors":
-        """Match the learner's statements with the solution's."""
+        """Translate the solution's statements and pair them with the learner's."""
         names = roles(definition.node, solution.node)
         values = _values(solution)
         donors = [Donor(s, _versions(s.node, names, values)) for s in solution.statements]
@@ -61,7 +75,10 @@ class Donors:
         return matched
 
     def around(self, donor: Donor) -> tuple[Statement | None, Statement | None]:
-        """The learner's statements that do the steps before and after the donor's, where they have them."""
+        """Return the nearest statements of the learner's that do steps before and after the donor's.
+
+        They are the partners of the donor's neighbours in its block; None where no neighbour has one.
+        """
         block = donor.theirs.block.statements
         by_statement = {d.theirs: d.partner for d in self.donors}
         before = (by_statement.get(s) for s in reversed(block[: donor.theirs.position]))
@@ -69,12 +86,15 @@ class Donors:
         return next(filter(None, before), None), next(filter(None, after), None)
 
     def home(self, donor: Donor) -> Statement | None:
-        """The learner's loop, `with` or `if` that stands for the one the donor stands in."""
+        """Return the partner of the compound statement that the donor stands in; None if there is none."""
         return next((d.partner for d in self.donors if d.theirs.node is donor.theirs.block.owner), None)
 
     @cached_property
     def around_expressions(self) -> dict[str, list[tuple[int, ast.expr]]]:
-        """By an expression (as `ast.dump` writes it) what the solution has around it, with the number of its parts."""
+        """Larger expressions of the solution around each expression, by `ast.dump` of the inner one.
+
+        Each is a pair: the number of expressions in the larger one, and the larger one in the learner's names.
+        """
         found: dict[str, list[tuple[int, ast.expr]]] = {}
         for donor in self.donors:
             for outer in ast.walk(donor.versions[0]):
@@ -90,6 +110,7 @@ class Donors:
         return found
 
     def _pair(self, definition: Definition) -> None:
+        """Pair donors with the learner's statements, the most alike first."""
         scores = []
         words = {s: _words(s.node) for s in definition.statements}
         for index, donor in enumerate(self.donors):
@@ -108,7 +129,10 @@ class Donors:
 
 
 def header_text(node: ast.stmt) -> str:
-    """The statement's first line, as Python writes it: for a compound statement what stands before its body."""
+    """Return the statement's first line as `ast.unparse` writes it.
+
+    For a compound statement this is the part before its body.
+    """
     if not is_compound(node):
         return ast.unparse(node).split("\n")[0]
     bodies = {"body": [ast.Pass()], "orelse": [], "finalbody": [], "handlers": []}
@@ -118,7 +142,7 @@ def header_text(node: ast.stmt) -> str:
 
 
 def _values(solution: Definition) -> dict[str, ast.expr]:
-    """What the solution's variables are that it assigns once: theirs may have no name for it."""
+    """Return the value of each variable that the solution assigns exactly once; the learner may have no name for it."""
     counts = Counter(
         n.id for n in ast.walk(solution.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     )
@@ -128,6 +152,8 @@ def _values(solution: Definition) -> dict[str, ast.expr]:
 
 
 class _Inliner(ast.NodeTransformer):
+    """Replace names that the learner lacks by their values."""
+
     def __init__(self, values: dict[str, ast.expr], nameless: set[str]) -> None:
         self._values, self._nameless = values, nameless
 
@@ -140,21 +166,24 @@ class _Inliner(ast.NodeTransformer):
 
 
 def _versions(node: ast.stmt, names: Roles, values: dict[str, ast.expr]) -> Sequence[ast.stmt]:
-    """The statement in the learner's names: the likeliest, then with each one name's second choice."""
+    """Return the statement in the learner's names: the likeliest, then with the second choice for one name at a time.
+
+    Empty if the statement needs a name that the learner lacks.
+    """
     own, variables, attributes = _names_in(node)
     nameless = {name for name, others in names.items() if not others} - own
     if nameless & variables:
         node = _Inliner(values, nameless).visit(copy.deepcopy(node))
         own, variables, attributes = _names_in.__wrapped__(node)
         if nameless & variables:
-            return ()  # it needs what they do not have
+            return ()  # it needs a variable that the learner does not have
     choices = tuple((n, *names[n]) for n in sorted(own | variables | attributes) if names.get(n))
     return _in_their_names(node, choices)
 
 
 @lru_cache(maxsize=4096)
 def _names_in(node: ast.stmt) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """What a statement binds, its variables and its attributes; of the solution, whose nodes are asked again."""
+    """Return what a statement binds, its variables, and its attributes. Cached for the solution's nodes."""
     nodes = list(ast.walk(node))
     variables = frozenset(n.id for n in nodes if isinstance(n, ast.Name))
     attributes = frozenset(f"self.{n.attr}" for n in nodes if isinstance(n, ast.Attribute))
@@ -163,7 +192,12 @@ def _names_in(node: ast.stmt) -> tuple[frozenset[str], frozenset[str], frozenset
 
 @lru_cache(maxsize=4096)
 def _in_their_names(node: ast.stmt, choices: tuple[tuple[str, ...], ...]) -> tuple[ast.stmt, ...]:
-    """For each choice a name of the solution's and those that may stand in its place. The same for the next edit."""
+    """Return the statement in the learner's names, once for each renaming. Cached: the next edit needs the same ones.
+
+    Args:
+        node: the statement; it is not modified.
+        choices: for each name of the solution, the name and those of the learner's that may replace it.
+    """
     first = {name: others[0] for name, *others in choices}
     seconds = [(name, others[1]) for name, *others in choices if len(others) > 1]
     renamings = [first, *(first | {name: other} for name, other in seconds[:_MOST_SECONDS])]
@@ -171,20 +205,23 @@ def _in_their_names(node: ast.stmt, choices: tuple[tuple[str, ...], ...]) -> tup
 
 
 def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
+    """Return a renamed copy of the statement, without `strict=` arguments."""
     found = ast.fix_missing_locations(renamed(node, names))
     assert isinstance(found, ast.stmt)
+    # `zip(…, strict=True)` checks lengths and is no step of the exercise.
     for call in (n for n in ast.walk(found) if isinstance(n, ast.Call)):
-        call.keywords = [k for k in call.keywords if k.arg != "strict"]  # a check of zip's, and no step
+        call.keywords = [k for k in call.keywords if k.arg != "strict"]
     return found
 
 
 @lru_cache(maxsize=4096)
 def _words(node: ast.stmt) -> Counter[str]:
-    """Not to be changed: who asks again gets the same."""
+    """Return the words of a statement's first line, and its kind twice. Cached; do not mutate."""
     text = header_text(node)
     return Counter(_WORD.findall(text)) + Counter([type(node).__name__] * 2)
 
 
 def _likeness(one: Counter[str], other: Counter[str]) -> float:
+    """Return the number of words in common as a share of all words, from 0 to 1."""
     shared = sum(min(count, other[word]) for word, count in one.items() if word in other)
     return shared / max(1, one.total() + other.total() - shared)

@@ -1,12 +1,20 @@
-"""Which variables a function reads before it can have bound them: such an edit need not be run."""
+"""Find variables that a function reads before it binds them, so that an edit that causes this need not be run.
+
+The order is that of the text, which is the order in which the first round of every loop runs.
+"""
 
 import ast
 
 
 def unbound(definition: ast.FunctionDef | ast.ClassDef) -> set[tuple[str, str]]:
-    """Pairs (function, variable of its own) where the first reading stands before the first binding.
+    """Return pairs (function, variable) where the function reads a variable of its own before any line that binds it.
 
-    Only what is certain to fail counts: in a nested function, or behind `global`, nothing does.
+    Bodies of nested functions and lambdas are not examined. A pair is no proof of an error: the name may be `global`,
+    or a condition may skip the reading in a loop's first round. Compare an edited definition with the original, to
+    see what the edit has added.
+
+    Args:
+        definition: a function, or a class whose methods are examined.
     """
     if isinstance(definition, ast.FunctionDef):
         return _in_function(definition)
@@ -18,6 +26,7 @@ def unbound(definition: ast.FunctionDef | ast.ClassDef) -> set[tuple[str, str]]:
 
 
 def _in_function(function: ast.FunctionDef) -> set[tuple[str, str]]:
+    """Return the pairs of one function."""
     arguments = function.args
     names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
     names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
@@ -28,9 +37,10 @@ def _in_function(function: ast.FunctionDef) -> set[tuple[str, str]]:
 
 
 class _Reader(ast.NodeVisitor):
-    """Goes through a function in the order in which it runs for the first time."""
+    """Visit a function in the order in which it runs for the first time."""
 
     def __init__(self, bound: set[str]) -> None:
+        """`bound`: names bound from the start, which are the parameters."""
         self.bound = set(bound)
         self.early: set[str] = set()
 
@@ -74,6 +84,7 @@ class _Reader(ast.NodeVisitor):
             self.visit(test)
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
+        """Visit the generators before the element; their variables are not bound outside."""
         outside = set(self.bound)
         for generator in node.generators:
             self.visit(generator)
