@@ -1,4 +1,4 @@
-"""Lays both recordings beside each other, says what happens at each moment, and where they part."""
+"""Align the learner's recording with the solution's, describe each moment in Korean, and find where they part."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,9 @@ from grader.report.formulas import coefficient, subscript
 from grader.report.plain_text import one_line
 
 _RTOL = 2e-6
-"""A clip written by hand without torch's 1e-6 in the denominator is as right, and differs by less."""
+"""Relative tolerance (absolute below 1). A hand-written clip without torch's 1e-6 in the denominator is also right, and
+differs by less than this.
+"""
 _ONE = 1e-6
 _BY_HAND = "직접 바꿈"
 _NAMES = {"": _BY_HAND, "scheduler": "scheduler.step", "unscale": "unscale_", "update": "scaler.update"}
@@ -19,58 +21,62 @@ _NAMES = {"": _BY_HAND, "scheduler": "scheduler.step", "unscale": "unscale_", "u
 
 @dataclass(frozen=True)
 class Side:
-    """One program: what it did, and what was in it."""
+    """One program's recording, and the contents of its gradients."""
 
     recording: Recording
     flow: Flow
 
     def snapshot(self, index: int) -> Snapshot:
-        """The state after a moment; that of the start for -1."""
+        """Return the state after a moment; -1 is the state at the start."""
         return self.recording.start if index < 0 else self.recording.moments[index].after
 
     def contents(self, index: int) -> Contents:
-        """What is in `.grad` after a moment."""
+        """Return the mix of batch gradients in `.grad` after a moment; -1 is the start, where it is empty."""
         return Contents({}) if index < 0 else self.flow.contents[index]
 
     @property
     def steps(self) -> list[int]:
-        """Numbers of the moments that moved the parameters for good, or tried to."""
+        """Indices of the moments that made, or tried to make, a lasting change to the parameters."""
         moments = self.recording.moments
         return [
             i for i, m in enumerate(moments) if m.kind == "step" or (not m.kind and self.contents(i).updated)
         ]
 
     def caption(self, index: int) -> str:
-        """What happened at a moment, in one or two Korean sentences."""
+        """Return one or two Korean sentences on what happened at a moment."""
         moment = self.recording.moments[index]
         return _caption(moment, self.snapshot(index - 1), self.contents(index - 1).grad, self.contents(index))
 
 
 @dataclass(frozen=True)
 class Column:
-    """One place of the scrubber."""
+    """One position of the scrubber: a moment of the learner's program, of the solution, or of both."""
 
     name: str
     call: int
     yours: int
-    """The learner's last moment so far; -1 before the first."""
+    """Index of the learner's latest moment up to here; -1 before the first. `right` is the same for the solution."""
     right: int
     acts: tuple[bool, bool]
-    """Whether the learner's program, and the right one, do something here."""
+    """(True if the learner's program acts at this position, True if the solution does)."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What there is to see, in words, and where."""
+    """The result of the comparison in one Korean text, and the position that shows it."""
 
     text: str
     wrong: bool
     focus: int = 0
-    """Number of the column that shows it best."""
+    """Index of the column that shows it best."""
 
 
 def columns(yours: Side, right: Side) -> list[Column]:
-    """All moments of both, those that are the same thing beside each other."""
+    """Return the columns for all moments of both programs; matching moments share a column.
+
+    Moments match if they are of the same kind and in the same call; the alignment prefers pairs that saw the same
+    batches.
+    """
     mine, theirs = yours.recording.moments, right.recording.moments
     pairs = aligned([[_alike(one, other) for other in theirs] for one in mine])
     found: list[Column] = []
@@ -95,7 +101,7 @@ def _alike(one: Moment, other: Moment) -> float:
 
 
 def verdict(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
-    """Whether both move alike, and if not, where they part first."""
+    """Return whether the two programs update alike, and if not, where they part first."""
     recording = yours.recording
     stopped = _stopped(recording)
     if stopped:
@@ -127,7 +133,7 @@ def verdict(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
 
 
 def same(one: Slots, other: Slots) -> bool:
-    """Whether two rows of numbers agree but for rounding."""
+    """Return True if two rows of numbers agree up to rounding; None equals only None."""
     for a, b in zip(one, other, strict=True):
         if a is None or b is None:
             if a is not b:
@@ -155,9 +161,9 @@ def _stopped(recording: Recording) -> str:
 def _other_update(
     yours: Side, right: Side, table: Sequence[Column], number: int, mine: int, theirs: int
 ) -> Verdict:
-    """The learner's update of this number is another one."""
+    """Return the verdict for the first update that differs from the solution's update of the same number."""
     got, expected = yours.contents(mine).update, right.contents(theirs).update
-    if got is None:  # no mixture: then what `.grad` held is nearest to a reason
+    if got is None:  # the update is no mix of batch gradients: what `.grad` held comes nearest to a reason
         got, expected = yours.contents(mine - 1).grad, right.contents(theirs - 1).grad
     filled = [i for i in range(mine) if yours.recording.moments[i].kind == "backward"]
     focus = _column_of(table, filled[-1] if filled else mine)
@@ -192,23 +198,23 @@ def _holds(grads: Slots) -> bool:
     return any(grads)
 
 
-# ---- words -----------------------------------------------------------------------------------------------
+# ---- Korean texts -------------------------------------------------------------------------------------------
 
 
 def key_name(key: Key) -> str:
-    """`g₁`; `g₁(w+e)` for a gradient at SAM's w + e."""
+    """Return `g₁` for the first batch's gradient, or `g₁(w+e)` if it was taken at SAM's w + e."""
     return f"g{subscript(key.batch + 1)}{'(w+e)' if key.away else ''}"
 
 
 def term(key: Key, amount: float) -> str:
-    """`g₁`, `0.5·g₁`, `−g₁`."""
+    """Return a coefficient and its gradient as text: `g₁`, `0.5·g₁`, `−g₁`."""
     sign = "−" if amount < 0 else ""
     size = "" if abs(abs(amount) - 1) < _ONE else f"{coefficient(abs(amount))}·"
     return f"{sign}{size}{key_name(key)}"
 
 
 def mixture(amounts: Amounts) -> str:
-    """`g₁ + g₂`, `0.5·g₁ + 0.5·g₂`; `0` for nothing."""
+    """Return a mix of gradients as text: `g₁ + g₂`, `0.5·g₁ + 0.5·g₂`; `0` for an empty one."""
     text = ""
     for key, amount in sorted(amounts.items(), key=lambda one: (one[0].update, one[0])):
         told = term(key, abs(amount))
@@ -282,5 +288,5 @@ def _about_values(kind: str, rate: float, now: Contents) -> str:
 
 
 def numbers(values: Numbers | Slots) -> list[float | str | None]:
-    """As JSON can hold them: what is not finite as a word."""
+    """Return the numbers in a form that JSON can hold: infinities and NaN become words."""
     return [v if v is None or v - v == 0 else str(v) for v in values]
