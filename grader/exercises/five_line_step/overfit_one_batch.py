@@ -1,7 +1,8 @@
-"""Driver of `overfit_one_batch`: when it stops, what it measures, and what it leaves behind.
+"""Driver of `overfit_one_batch`, which updates on one batch until the loss reaches `target`, and returns the losses.
 
-Where it is about when to stop, the loss function tells numbers of a list, one after the other, whatever the model
-computes: no wrong update changes a loss there, and every measurement shows. They are exact in float32.
+Scenarios isolate when it stops, which losses it measures, the modes it sets and restores, and earlier and leftover
+gradients. In those about stopping, the loss function returns the numbers of a list one after the other, whatever the
+model computes: a wrong update changes no loss, and every measurement shows. These numbers are exact in float32.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,10 +38,11 @@ driver = Driver("overfit_one_batch")
 NEVER = -1.0
 """A target that no loss reaches."""
 TOLD = (2.0, 1.5, 1.75, 1.0, 0.5, 0.75, 0.25, 0.125)
+"""Losses that the loss function returns, one for each call."""
 
 
 class _Told:
-    """A loss function that tells the next number of a list at each call, with the gradient of the true loss."""
+    """A loss function that returns the next number of a list at each call, with the gradient of the true loss."""
 
     def __init__(self, loss_fn: LossFn, numbers: Sequence[float] = TOLD) -> None:
         self._loss_fn, self._numbers, self.calls = loss_fn, numbers, 0
@@ -62,7 +64,7 @@ def _overfit(
     batch: Batch | None = None,
     loss_fn: LossFn | None = None,
 ) -> object:
-    """One call; the batch, loss and optimizer are made here where none is given."""
+    """Call the student's function once; batch, loss and optimizer are made here unless given."""
     xb, yb = batch or batches(stage.env, (6,))[0]
     given = (model, opt or sgd(model), loss_fn or loss_function(stage.env), xb, yb)
     student = stage.student("overfit_one_batch")
@@ -89,7 +91,7 @@ def _float32(stage: Stage) -> None:
 
 
 def _told(stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = TOLD) -> None:
-    """The losses that come back, and the number of updates and forward passes.
+    """Record the returned losses and the numbers of updates and forward passes, with losses from a list.
 
     Numbers and target are scaled by a power of two that follows from the seed.
     """
@@ -109,7 +111,7 @@ def _told(stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[
 
 @driver.scenario("stops", "중간에 target에 이를 때")
 def _stops(stage: Stage) -> None:
-    """The second loss is a hair above the target: who rounds it stops there."""
+    """The second loss is barely above the target: a function that rounds it stops too early."""
     _told(stage, target=1.5, numbers=(2.0, 1.5 + 2.0**-20, *TOLD[2:]))
 
 
@@ -125,7 +127,7 @@ def _at_once(stage: Stage) -> None:
 
 @driver.scenario("never", "target에 이르지 못할 때", check="losses")
 def _never(stage: Stage) -> None:
-    """NaN is no loss at or below the target."""
+    """One loss is NaN, which is not at or below the target."""
     numbers = (*TOLD[:2], float("nan"), *TOLD[3:])
     _told(stage, target=NEVER, max_steps=4 + stage.env.number("steps") % 2, numbers=numbers)
 
@@ -150,7 +152,9 @@ def _quiet(stage: Stage) -> None:
 
 @driver.scenario("train-mode", "학습 모드에서 재고 업데이트하기", check="modes")
 def _train_mode(stage: Stage) -> None:
-    """Models in eval mode, in part or altogether. How often it measures is asked elsewhere."""
+    """Models that are handed over in eval mode, in part or altogether. How often the loss is measured is judged
+    elsewhere.
+    """
     recorder, numbers = stage.recorder, list[float]()
     for mode in ("eval", "frozen", "top"):
         model = norm_dropout_mlp(stage.env, mode)
@@ -177,12 +181,15 @@ def _modes(stage: Stage) -> None:
 
 
 class BrokenLoss(Exception):
-    """A class of its own, in no list such as `except (OSError, ValueError)`."""
+    """An exception class that no `except (OSError, ValueError)` lists."""
 
 
 @driver.scenario("fails", "loss_fn이 오류를 낼 때", check="modes")
 def _fails(stage: Stage) -> None:
-    """At the second forward pass: the exception comes through, and the modes are back. One is no `Exception`."""
+    """The loss function raises at the second forward pass: the exception must come through, and the modes be restored.
+
+    One of the two exceptions is not an `Exception` (KeyboardInterrupt).
+    """
     true = loss_function(stage.env)
     broken: tuple[tuple[type[BaseException], str], ...] = (
         (BrokenLoss, "오류가 난"),
@@ -213,7 +220,7 @@ def _fails(stage: Stage) -> None:
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """After all updates, and after it has stopped by itself: before any update, and before any forward pass, too."""
+    """The gradients left after all updates, and after stopping early: also before any update or any forward pass."""
     recorder = stage.recorder
     for target, max_steps, when in (
         (NEVER, 4, "max_steps번 업데이트한"),
@@ -231,7 +238,10 @@ def _leftover(stage: Stage) -> None:
 
 @driver.scenario("before", "부르기 전에 남아 있던 그레이디언트", check="leftover")
 def _before(stage: Stage) -> None:
-    """Changes nothing. A wrong update costs nothing here, as long as it is the same one."""
+    """A gradient that is there before the call must change nothing.
+
+    The update is compared with that of the same function on a clean model, so a wrong one costs nothing here.
+    """
     moved, before = [], torch.zeros(0)
     for given in (False, True):
         model = mlp(stage.env)

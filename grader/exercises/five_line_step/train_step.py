@@ -1,6 +1,8 @@
-"""Driver of `train_step`: five steps on uneven batches while the rates move, and what else a step could disturb.
+"""Driver of `train_step`, which makes one update on a mini-batch and returns the loss before it.
 
-Uneven sizes show a loss that is divided by the batch size; moving rates show an update that comes a call late.
+Scenarios isolate updates under SGD and AdamW, modes, the random state and the returned loss. Batches have uneven sizes,
+which shows a loss that is divided by the batch size; learning rates change between calls, which shows an update that
+comes a call late.
 """
 
 from typing import Any
@@ -58,7 +60,7 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("modes", "배치 정규화와 드롭아웃이 있는 모델", check="adamw")
 def _norm_and_dropout(stage: Stage) -> None:
-    """A fresh model in train mode, one in eval mode, and one with a frozen BatchNorm: one call each."""
+    """A fresh model in train mode, one in eval mode, and one with a frozen BatchNorm; one call each."""
     env, recorder = stage.env, stage.recorder
     loss_fn = loss_function(env)
     (batch,) = batches(env, (6,))
@@ -74,7 +76,7 @@ def _norm_and_dropout(stage: Stage) -> None:
 
 @driver.scenario("random-state", "난수의 상태", check="adamw")
 def _random_state(stage: Stage) -> None:
-    """Whatever seed a step sets, it leaves the same random numbers behind after two that were given."""
+    """A step must not set a seed: after two different random states, it would leave the same one."""
     problem, left = step_problem(stage.env), []
     for number in range(2):
         model = mlp(stage.env)
@@ -88,7 +90,7 @@ def _random_state(stage: Stage) -> None:
 
 @driver.scenario("given-modes", "받은 모드", check="modes")
 def _given_modes(stage: Stage) -> None:
-    """A model in each mode: two calls."""
+    """A model in each mode; two calls each."""
     loss_fn, data = loss_function(stage.env), batches(stage.env, (4, 3))
 
     def use(model: Net) -> None:
@@ -102,7 +104,7 @@ def _given_modes(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """The losses of fresh models: a wrong update cannot change them."""
+    """The losses of fresh models, which a wrong update cannot change."""
     problem, recorder = step_problem(stage.env), stage.recorder
     for number, batch in enumerate(problem.batches[:2]):
         model = mlp(stage.env, f"model {number}")
