@@ -1,4 +1,4 @@
-"""`clinic` in a notebook: a broken function comes as a cell below, and goes back as a function."""
+"""`clinic` in a notebook: hands out a broken function in a new cell, and takes it back as a function."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from grader.submission.practice_cells import own_name
 
 @dataclass
 class _Desk:
-    """What is going on in this notebook."""
+    """The state of the clinic in this notebook: the cases to come, and the one that is open."""
 
     coming: Iterator[Visit] | None = None
     open: Visit | None = None
@@ -37,12 +37,12 @@ def clinic(
     """Get a broken function, hand it back mended, or point at what is wrong with it.
 
     Args:
-        mended: the function, when it is mended; or an exercise's name, to get cases of that one.
-        line: instead of mending: number of the wrong line.
-        symptom: letter of the symptom that it has.
+        mended: the mended function; or the name of an exercise, to get cases of that one.
+        line: number of the wrong line, to point it out instead of mending it.
+        symptom: letter of the symptom, together with `line`.
         answer: show the answer; the mistake then comes back soon.
-        real: bugs of public repositories.
-        more: new ones also where today's have been seen.
+        real: hand out bugs of public repositories.
+        more: hand out new cases even if today's have all been seen.
     """
     try:
         if callable(mended):
