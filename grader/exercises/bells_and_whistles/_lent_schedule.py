@@ -1,6 +1,7 @@
-"""Lends `train_gpt` a schedule under the name `lr_at`, so that a mistake in that exercise costs nothing in this one.
+"""Lend `train_gpt` a right schedule as its `lr_at`, so that a mistake in that exercise costs nothing in this one.
 
-It is no answer to `lr_at`: no other decay, no check of it, and nothing for the edges that no scenario comes near.
+It is no answer to the exercise `lr_at`: it has no other decay and no check of it, and omits the edge cases that no
+scenario comes near.
 """
 
 import cmath
@@ -48,9 +49,9 @@ def _lent(
 
 @contextmanager
 def lent_schedule(stage: Stage, function: Callable[..., Any]) -> Iterator[None]:
-    """Inside this context the submission's `lr_at` is the lent one.
+    """Replace the submission's `lr_at` by the lent one inside this context.
 
-    Where it is used and their own is wrong, a note says so: it costs nothing.
+    If it was called and the submission's own is wrong, a note says so, which costs no points.
     """
     names = globals_of(function)
     own = names.get(_NAME, _MISSING)
