@@ -36,6 +36,8 @@ if TYPE_CHECKING:  # importing it imports torch
 
 
 class _LessonEntry(Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of `[[lessons]]` in `course.toml`."""
+
     id: Text
     name: Text
     module: Text
@@ -46,12 +48,16 @@ class _LessonEntry(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _CourseFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The contents of `course.toml`; lessons are decoded one by one."""
+
     title: Text
     tagline: Text
     lessons: tuple[dict[str, Any], ...]
 
 
 class _ExerciseFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The contents of an exercise's TOML file; checks, mistakes and copies are decoded one by one."""
+
     title: Text
     because: Text
     checks: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
@@ -62,6 +68,8 @@ class _ExerciseFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _PredictionsFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The contents of a lesson's `predictions.toml`."""
+
     predictions: tuple[dict[str, Any], ...] = ()
 
 
@@ -119,6 +127,7 @@ def _demand_order(entries: Sequence[_LessonEntry], path: Path) -> None:
 
 
 def _lesson(entry: _LessonEntry) -> Lesson:
+    """Read a lesson; raise `CourseError` unless source cells, TOML files and drivers name the same exercises."""
     folder = paths.solutions_path(entry.name)
     source = folder / f"{entry.name}.py"
     tagged = _TAG.findall(_read(source))
@@ -153,6 +162,7 @@ def _lesson(entry: _LessonEntry) -> Lesson:
 
 
 def _predictions(path: Path, lesson: str) -> tuple[Prediction, ...]:
+    """Read a lesson's predictions; raise `CourseError` if an id or the choices of one are impossible."""
     if not path.is_file():  # a lesson need not ask for predictions
         return ()
     document = _decoded(_read_toml(path), _PredictionsFile, str(path))
@@ -190,6 +200,7 @@ def _driven(lesson: str, module: str) -> Mapping[str, str]:
 
 
 def _exercise(name: str, lesson: str, path: Path, driver: str) -> Exercise:
+    """Read an exercise's TOML file; raise `CourseError` if its hints do not suit its kind, or if ids repeat."""
     document = _decoded(_read_toml(path), _ExerciseFile, str(path))
     if (document.kind == "bonus") == bool(document.hints):
         rule = "보너스 문제에는 힌트가 없어야 해요" if document.hints else "힌트가 하나도 없어요"
@@ -223,12 +234,14 @@ def _exercise(name: str, lesson: str, path: Path, driver: str) -> Exercise:
 
 
 def _driver(module: str, path: Path, checks: Sequence[Check]) -> "Driver":
+    """Import the exercise's driver and check it against the exercise's checks."""
     driver = load_driver(module)
     _match_scenarios(path, checks, driver)
     return driver
 
 
 def _match_scenarios(path: Path, checks: Sequence[Check], driver: "Driver") -> None:
+    """Raise `CourseError` unless scenarios decide existing checks, and every check is decided by a scenario."""
     ids = {check.id for check in checks}
     for scenario in driver.scenarios:
         if scenario.check not in ids:
@@ -245,12 +258,14 @@ def _match_scenarios(path: Path, checks: Sequence[Check], driver: "Driver") -> N
 
 
 def _with_shared_texts(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the shared texts of a mistake with this id; texts of the entry itself take precedence."""
     shared = _shared_texts().get(str(entry.get("id")))
     return {**({} if shared is None else msgspec.structs.asdict(shared)), **entry}
 
 
 @cache
 def _shared_texts() -> Mapping[str, SharedTexts]:
+    """Return mistake id -> texts from `shared_mistakes.toml`."""
     path = paths.solutions_path("shared_mistakes.toml")
     return {
         key: _decoded(value, SharedTexts, f"{path}: 실수 '{key}'") for key, value in _read_toml(path).items()
@@ -284,6 +299,7 @@ def read_typed(path: Path, kind: type[_Kind]) -> _Kind:
 
 
 def _decoded(document: object, kind: type[_Kind], where: str) -> _Kind:
+    """Convert a document; raise `CourseError` with a Korean explanation if it does not fit `kind`."""
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
@@ -320,6 +336,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> str:
+    """Return the text of a course file; raise `CourseError` if it is missing or not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
@@ -329,4 +346,5 @@ def _read(path: Path) -> str:
 
 
 def _doubled(names: Sequence[str]) -> list[str]:
+    """Return the names that occur more than once, sorted."""
     return sorted({name for name in names if names.count(name) > 1})

@@ -95,6 +95,7 @@ def columns(yours: Side, right: Side) -> list[Column]:
 
 
 def _alike(one: Moment, other: Moment) -> float:
+    """Return how well two moments match: 0 for different kinds or calls, 1 for the same batches, else 0.6."""
     if one.kind != other.kind or not one.kind or one.call != other.call:
         return 0.0
     return 1.0 if one.batches == other.batches else 0.6
@@ -144,6 +145,7 @@ def same(one: Slots, other: Slots) -> bool:
 
 
 def _stopped(recording: Recording) -> str:
+    """Return a Korean sentence on why the run was cut short; empty if it was not."""
     failure = recording.failure
     if failure is not None:
         where = "" if failure.line is None else f"{failure.line}번째 줄에서 "
@@ -181,6 +183,7 @@ def _other_update(
 
 
 def _other_count(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
+    """Return the verdict for a different number of updates; all common updates agree."""
     made, needed = len(yours.steps), len(right.steps)
     focus = next(
         (i for i, c in enumerate(table) if c.name == "step" and c.acts[0] != c.acts[1]), len(table) - 1
@@ -191,10 +194,12 @@ def _other_count(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
 
 
 def _column_of(table: Sequence[Column], mine: int) -> int:
+    """Return the column in which the learner's moment of this index acts; 0 if there is none."""
     return next((i for i, column in enumerate(table) if column.yours == mine and column.acts[0]), 0)
 
 
 def _holds(grads: Slots) -> bool:
+    """Return True if any gradient is there and not zero."""
     return any(grads)
 
 
@@ -223,6 +228,7 @@ def mixture(amounts: Amounts) -> str:
 
 
 def _caption(moment: Moment, before: Snapshot, held: Amounts | None, now: Contents) -> str:
+    """Return Korean sentences on a moment: its kind, then what it changed."""
     after = moment.after
     said = [_about_the_kind(moment)]
     if after.grads != before.grads:
@@ -252,6 +258,7 @@ _NOTHING_CHANGED: Mapping[str, str] = {
 
 
 def _about_the_kind(moment: Moment) -> str:
+    """Tell in Korean what a forward pass read or which loss was computed; empty for other kinds."""
     if moment.kind == "forward":
         listed = ", ".join(str(batch + 1) for batch in moment.batches)
         return f"배치 {listed}의 입력으로 예측했어요." if listed else "예측했어요."
@@ -261,6 +268,7 @@ def _about_the_kind(moment: Moment) -> str:
 
 
 def _about_gradients(before: Slots, after: Slots, held: Amounts | None, now: Amounts | None) -> str:
+    """Tell in Korean how `.grad` changed: cleared, scaled, added to or filled."""
     if not _holds(after):
         kind = "None" if all(g is None for g in after) else "0"
         return f"`.grad`를 지웠어요: {kind}"
@@ -277,6 +285,7 @@ def _about_gradients(before: Slots, after: Slots, held: Amounts | None, now: Amo
 
 
 def _about_values(kind: str, rate: float, now: Contents) -> str:
+    """Tell in Korean how the parameters moved, with the mix of the update if it is known."""
     if kind == "first_step":
         return "매개변수를 w에서 w+e로 옮겼어요."
     if kind == "second_step":

@@ -77,6 +77,7 @@ def text_picture(name: str, views: Sequence[View]) -> str:
 
 
 def _view(view: View) -> dict[str, Any]:
+    """Return one situation as the script needs it."""
     return {
         "name": view.name,
         "text": view.verdict.text,
@@ -106,6 +107,7 @@ def _updates(side: Side) -> list[int]:
 
 
 def _frame(side: Side, index: int, acting: bool, updates: Sequence[int]) -> dict[str, Any]:
+    """Return one side's state at a column. Where that side does not act, its last state is shown without a caption."""
     snapshot, contents = side.snapshot(index), side.contents(index)
     moment = side.recording.moments[index] if index >= 0 else None
     last = next((i for i in range(index, -1, -1) if side.contents(i).updated), None)
@@ -159,6 +161,7 @@ def _static_rows(view: View) -> list[tuple[str, list[str]]]:
 
 
 def _static_moment(view: View, column: Column) -> tuple[int, str, str, str]:
+    """Return a row of the static table: call, name of the moment, and what each side did."""
     yours = view.yours.caption(column.yours) if column.acts[0] else "—"
     right = view.right.caption(column.right) if column.acts[1] else "—"
     if column.acts[0] and (line := view.yours.recording.moments[column.yours].line) is not None:

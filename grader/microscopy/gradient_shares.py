@@ -73,6 +73,8 @@ def flow(recording: Recording, batches: Sequence[Batch]) -> Flow:
 
 
 class _Follower:
+    """Goes through a recording moment by moment and keeps the mix of `.grad` and of the momentum buffer."""
+
     def __init__(self, batches: Sequence[Batch]) -> None:
         self._model, self._batches = FourNumbers(torch.Generator()), batches
         """Our own copy of the model: the program may have spoilt the one that it was given."""
@@ -88,6 +90,7 @@ class _Follower:
         self._updates = 0
 
     def follow(self, recording: Recording) -> Flow:
+        """Return the contents after each moment of the recording."""
         before = recording.start
         self._home = before.values
         for moment in recording.moments:
@@ -102,12 +105,14 @@ class _Follower:
         return self._flow
 
     def _key(self, batch: int, values: Numbers) -> Key:
+        """Return the key of a batch's gradient at these parameters; its numbers are computed at first sight."""
         key = Key(batch, values != self._home, self._updates)
         if key not in self._flow.gradients:
             self._flow.gradients[key] = self._gradient(batch, values)
         return key
 
     def _gradient(self, batch: int, values: Numbers) -> Numbers:
+        """Compute a batch's gradient at these parameters, as four numbers."""
         parameters = list(self._model.parameters())
         with torch.no_grad():
             torch.nn.utils.vector_to_parameters(torch.tensor(values, dtype=torch.float64), parameters)
@@ -116,6 +121,9 @@ class _Follower:
         return tuple(float(v) for gradient in found for v in gradient.flatten().tolist())
 
     def _changed(self, before: Slots, after: Slots) -> Amounts | None:
+        """Return the mix in a changed `.grad`: first explained by the old mix, then solved for from all known
+        gradients.
+        """
         pending, self._pending = list(dict.fromkeys(self._pending)), []
         old, new = _vector(before), _vector(after)
         if not new.any():
@@ -150,6 +158,7 @@ class _Follower:
         return None
 
     def _columns(self, keys: Sequence[Key]) -> list[Vector]:
+        """Return the numbers of these gradients, one vector each."""
         return [np.array(self._flow.gradients[key]) for key in keys]
 
     def _updated(self, moment: Moment, before: Snapshot) -> Contents | None:
@@ -205,6 +214,7 @@ def _solve(columns: Sequence[Vector], target: Vector, size: float) -> list[float
 
 
 def _close(one: Vector, other: Vector, size: float) -> bool:
+    """Return True if the vectors agree to `_RTOL` times `size`, the magnitude of the numbers at hand."""
     return one.shape == other.shape and bool(
         np.allclose(one, other, rtol=0.0, atol=_RTOL * max(size, 1e-300))
     )

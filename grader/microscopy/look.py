@@ -71,6 +71,7 @@ def _side(
     lesson: str,
     limited: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Side:
+    """Run one program in one situation, and follow the gradients through its recording."""
     sam = _sam(lesson) if "sam" in signature.parameters else None
     # a layer draws its first weights from the global generator; `build` replaces them
     with torch.random.fork_rng(devices=[]):

@@ -138,6 +138,7 @@ class Lens:
 
     @contextmanager
     def _tracing(self) -> Iterator[None]:
+        """Trace the lines of the program inside this context, and silence its warnings."""
         before = sys.gettrace()
         sys.settrace(self._enter)
         try:
@@ -151,6 +152,7 @@ class Lens:
         return self._step if self._owns(frame) else None
 
     def _step(self, frame: types.FrameType, event: str, _arg: Any) -> Any:
+        """Open a moment for each line; stop a program that runs too many lines."""
         if event == "line":
             self._lines += 1
             if self._lines > _MOST_LINES:
@@ -179,6 +181,7 @@ class Lens:
         self._settle()
 
     def _begin(self, kind: str, line: int | None = None, batches: tuple[int, ...] = ()) -> None:
+        """Close the open moment and open the next one."""
         self._settle()
         self._open = (kind, self._line() if line is None else line, batches)
 
@@ -197,6 +200,7 @@ class Lens:
         self.recording.moments.append(Moment(kind, line, self._call, batches, after))
 
     def _line(self) -> int | None:
+        """Return the innermost line of the program on the call stack; None if it is not running."""
         frame: types.FrameType | None = sys._getframe(2)
         while frame is not None:
             if self._owns(frame):
@@ -209,6 +213,9 @@ class Lens:
         return frame.f_globals is self._globals and self._program.owns(frame.f_code.co_filename)
 
     def _batches_in(self, inputs: Tensor) -> tuple[int, ...]:
+        """Return the indices of the batches all of whose rows are in `inputs`, so that a
+        concatenation counts for each.
+        """
         rows = inputs.detach().double()
         if rows.ndim != 2 or rows.shape[1] != self._bench.batches[0][0].shape[1]:
             return ()
@@ -224,6 +231,7 @@ class Lens:
     # ---- reading the state ---------------------------------------------------------------------------
 
     def _snapshot(self) -> Snapshot:
+        """Return the current state of model, optimizer and scaler."""
         bench = self._bench
         values = tuple(v for p, n in zip(self._parameters, self._sizes, strict=True) for v in _flat(p, n))
         grads: Slots = tuple(

@@ -64,6 +64,7 @@ class BestTimes:
 
 
 def _read(path: Path) -> dict[str, Best]:
+    """Return the kept times; raise ValueError if one of them is impossible."""
     with os.fdopen(open_regular(path), "rb") as file:
         found = msgspec.json.decode(file.read(_MOST_BYTES + 1), type=dict[str, Best])
     for name, best in found.items():
@@ -73,6 +74,7 @@ def _read(path: Path) -> dict[str, Best]:
 
 
 def _put_aside(path: Path) -> Path | None:
+    """Rename the file to a free name and return that; None if it cannot be renamed."""
     number = 1
     while (aside := path.with_name(f"drill.unreadable-{number}.json")).exists():
         number += 1

@@ -73,6 +73,7 @@ def is_short(exercise: Exercise) -> bool:
 
 
 def _definition(source: str) -> ast.FunctionDef | ast.ClassDef:
+    """Return the one function or class that the source defines."""
     (definition,) = ast.parse(source).body
     assert isinstance(definition, ast.FunctionDef | ast.ClassDef)  # an exercise is one function or class
     return definition
@@ -134,6 +135,7 @@ def _brings_another(exercise: Exercise, way: Way) -> bool:
 
 
 def _drawn(known: Reference, chosen: tuple[Way, ...], chance: random.Random) -> Case | None:
+    """Return a case that makes the mistakes in these ways, or None if it cannot be proved wrong."""
     exercise = known.exercise
     raw = known.program_of_all(chosen)
     if raw is None:

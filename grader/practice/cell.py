@@ -72,6 +72,7 @@ def _name(visit: Visit) -> str:
 
 
 def _handed_out(exercise: str | None, real: bool, more: bool) -> Shown:
+    """Show the open case, or draw the next one and put it into a new cell."""
     head: list[str] = []
     if exercise is not None or real or more or _desk.coming is None:
         _desk.open = None
@@ -88,6 +89,7 @@ def _handed_out(exercise: str | None, real: bool, more: bool) -> Shown:
 
 
 def _handed_back(function: Callable[..., Any]) -> Shown:
+    """Judge a mended function as the answer to the open case."""
     visit = _desk.open
     if visit is None:
         return _said(_NOTHING_OPEN)
@@ -99,6 +101,7 @@ def _handed_back(function: Callable[..., Any]) -> Shown:
 
 
 def _after(lines: tuple[str, ...], over: bool) -> Shown:
+    """Show the reply; if the case is closed, say how to get the next one."""
     if over:
         _desk.open = None
         lines = (*lines, "다음 코드를 받으려면 `clinic()`을 실행하세요.")
@@ -106,6 +109,7 @@ def _after(lines: tuple[str, ...], over: bool) -> Shown:
 
 
 def _page(visit: Visit, head: list[str]) -> Shown:
+    """Show a case: its introduction, its code with line numbers, and the choices of symptoms."""
     name, code = _name(visit), visit.case.named(_name(visit))
     title, *lines = visit.introduction
     lines = [*filter(None, head), *lines, f"아래에 생긴 셀에서 고쳐 실행하세요. {_WITHOUT_CELL.format(name)}"]

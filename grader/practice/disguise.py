@@ -122,6 +122,7 @@ def with_name(source: str, name: str, other: str) -> str:
 
 
 def _every_name(tree: ast.AST) -> Iterator[str]:
+    """Yield every name that occurs in the tree: variables, arguments, keywords, definitions and imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id

@@ -156,6 +156,7 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
 
 
 def _begin(exercise: Exercise, now: float) -> Shown:
+    """Start the clock, put the blank function into a new cell and show it."""
     name = own_name(exercise.name, "drill")
     template = re.sub(rf"(?m)^def {exercise.name}\b", f"def {name}", blank(exercise))
     _started[exercise.name] = now

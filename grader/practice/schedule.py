@@ -58,6 +58,7 @@ def appointments(events: Iterable[Event], course: Course) -> list[Appointment]:
 
 
 def _reviews(event: Event) -> Iterable[tuple[Key, Rating]]:
+    """Yield the FSRS reviews that an event amounts to: (key, rating)."""
     if event.kind == "clinic":
         exercise, _, mistake = event.what.partition("/")
         rating = event.detail.get("rating")

@@ -82,6 +82,7 @@ def _others(known: Reference, case: Case, chance: random.Random) -> Iterator[str
 
 
 def _symptom(known: Reference, program: str, name: str) -> str | None:
+    """Return the first difference between a program and the solution as a sentence; None if they agree."""
     scenario, solution = known.exercise.driver[name], known.solution(name)
     run = known.run(program, name)
     found = difference(run, solution, scenario.atol)
@@ -108,6 +109,7 @@ def in_words(first: FirstDifference) -> str:
 
 
 def _compared(first: FirstDifference) -> str:
+    """Return a Korean comparison of the expected with the observed value."""
     expected, got = _number(first.expected), _number(first.got)
     if expected is None or got is None or (expected.is_integer() and got.is_integer()):
         return f"바른 코드는 {first.expected}, 이 코드는 {first.got}"

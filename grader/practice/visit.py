@@ -91,6 +91,7 @@ class Visit:
         return self._closed(_ASKED, "answer", f"볼 곳은 {at} 줄이에요." if at else "이런 실수였어요.")
 
     def _closed(self, rating: int, how: str, first: str) -> Answer:
+        """Record the answer under each mistake and tell the mistake, its reward and when it comes back."""
         learner = Progress.load()
         before = standing(learner.history)
         detail = {"rating": rating, "how": how} | ({} if self.bug is None else {"real": self.bug.id})
@@ -165,6 +166,7 @@ def visits(
 
 
 def _todays(plan: Today, course: Course, chance: random.Random) -> Iterator[Visit]:
+    """Yield the cases that are due, then new ones."""
     for one in plan.due:
         if (case := returning(one, course, chance)) is not None:
             yield Visit(case, chance, met=True)
@@ -174,10 +176,12 @@ def _todays(plan: Today, course: Course, chance: random.Random) -> Iterator[Visi
 
 
 def _met(course: Course) -> set[tuple[str, str]]:
+    """Return the (exercise, mistake) pairs that are scheduled already."""
     return {(one.exercise, one.mistake) for one in appointments(Progress.load().events, course)}
 
 
 def _of_one(exercise: Exercise, course: Course, chance: random.Random) -> Iterator[Visit]:
+    """Return new cases of one exercise; raise `CommandError` if it is too long to be handed out."""
     if not is_short(exercise):
         raise CommandError(
             f"`{exercise.name}` 코드는 클리닉에서 다루기에는 길어요. 다른 함수를 골라 주세요. "

@@ -38,6 +38,7 @@ def _lent(
     min_lr: float,
     decay: str = "cosine",
 ) -> float:
+    """Return the lent learning rate: linear warm-up, then cosine decay whatever `decay` says."""
     if step < warmup_steps:
         return initial_lr + step * (peak_lr - initial_lr) / warmup_steps
     way = total_steps - 1 - warmup_steps
@@ -75,6 +76,7 @@ def lent_schedule(stage: Stage, function: Callable[..., Any]) -> Iterator[None]:
 
 
 def _is_right(own: Any) -> bool:
+    """Return True if the submission's `lr_at` agrees with the lent one on a short schedule."""
     try:
         return all(
             abs(as_number(own(step, **_ASKED)) - _lent(step, **_ASKED)) < 1e-6

@@ -117,6 +117,7 @@ def _other_decay_elsewhere(stage: Stage) -> None:
 
 
 def _refused(stage: Stage, step: int, decay: str, where: str) -> None:
+    """Record whether an unknown decay is refused at this step; `where` is the Korean name of the place."""
     warmup, total = _lengths(stage.env)
     stage.recorder.expect(
         ValueError,

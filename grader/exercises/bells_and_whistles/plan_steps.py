@@ -40,6 +40,7 @@ def _plan(draw: Draw, accum_steps: int, short: int, *, rest: tuple[float, float]
 
 
 def _planned(stage: Stage, plan: _Plan) -> Any:
+    """Call the student's function with a plan; `accum_steps` is omitted if it is 1."""
     n_batches, n_epochs, ratio, accum_steps = plan
     extra = {} if accum_steps == 1 else {"accum_steps": accum_steps}
     return stage.recorder.call(stage.student("plan_steps"), n_batches, n_epochs, warmup_ratio=ratio, **extra)
@@ -76,6 +77,7 @@ def _larger_or_smaller(value: Any, what: str) -> Fact:
 
 
 def _number(value: Any) -> Fact:
+    """Return a value as a number for a fact, or the name of its type if it is none."""
     number = as_number(value)
     if math.isnan(number):
         return f"<{type_name(value)}>"

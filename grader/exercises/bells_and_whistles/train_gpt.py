@@ -62,6 +62,7 @@ def _sgd(model: nn.Module) -> Optimizer:
 
 
 def _still(model: nn.Module) -> Optimizer:
+    """Return SGD with tiny rates, so that the weights stay where they are."""
     return torch.optim.SGD(two_groups(model, (1e-11, 1e-11)), lr=1e-11)
 
 
@@ -85,6 +86,7 @@ def _train(stage: Stage, case: Case, optimizer: Optimizer, **arguments: Any) -> 
 
 
 def _watched(stage: Stage, case: Case, optimizer: Optimizer, *, states: bool = True) -> None:
+    """Let the recorder watch the model, the optimizer and the training batches."""
     inputs = [inputs for inputs, _ in case.train]
     stage.recorder.watch(case.model, optimizer, batches=inputs, states=states)
 

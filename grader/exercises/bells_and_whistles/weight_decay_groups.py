@@ -23,7 +23,7 @@ _STRANGE = "(모델의 매개변수가 아님)"
 
 
 class _Mixer(nn.Module):
-    """A model whose parameter names do not tell if they are weights, biases or norms; it has a buffer too."""
+    """A model whose parameter names do not tell whether they are weights, biases or norms; it has a buffer too."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ def _name(model: nn.Module, tensor: Any) -> str:
 
 
 def _record_decays(stage: Stage, model: nn.Module, names: Sequence[str] = ()) -> None:
-    """Record for each parameter, and each time it is in a group, if it decays.
+    """Record for each parameter, once for each group it is in, whether it decays.
 
     How a decay of zero is written is judged elsewhere.
     """

@@ -142,7 +142,7 @@ def _no_graph(stage: Stage) -> None:
 
 
 def _record_gradients(stage: Stage, model: Net, when: str) -> None:
-    """Record if training can go on after an evaluation, then switch gradients on again for the next call."""
+    """Record whether training can go on after an evaluation, then switch gradients on again for the next call."""
     recorder = stage.recorder
     recorder.fact(f"{when} 그레이디언트 계산", "켜짐" if torch.is_grad_enabled() else "꺼짐")
     wanted = all(p.requires_grad for p in model.parameters())

@@ -41,10 +41,12 @@ def _problem(env: Env) -> Problem:
 
 
 def _epochs(env: Env) -> int:
+    """Return the number of epochs: three or four, by the seed."""
     return 3 + env.number("epochs") % 2
 
 
 def _fit(stage: Stage, *, epochs: int, **extra: Any) -> None:
+    """Call the student's function once with SGD and record the updates."""
     problem = _problem(stage.env)
     opt = sgd(problem.model)
     stage.recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])

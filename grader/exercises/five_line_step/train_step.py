@@ -31,6 +31,7 @@ driver = Driver("train_step")
 
 
 def _train_steps(stage: Stage, make_optimizer: Any) -> None:
+    """Make one call for each batch, with falling learning rates."""
     problem, recorder = step_problem(stage.env), stage.recorder
     opt = make_optimizer(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])

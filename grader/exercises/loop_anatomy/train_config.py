@@ -1,4 +1,7 @@
-"""Driver of `TrainConfig`: makes configs from defaults, values and TOML files, with possible and impossible values."""
+"""Driver of `TrainConfig`, a frozen config with defaults, validation, `to_dict` and `from_toml`.
+
+Scenarios make configs from defaults, values and TOML files, with possible and impossible values.
+"""
 
 import dataclasses
 from pathlib import Path
@@ -20,11 +23,11 @@ _FIELDS = (
 )
 
 _NO_FIELDS = ("to_dict", "from_toml", "__doc__")
-"""Every config has attributes of these names, but they are no settings: `hasattr` is no way to know a field."""
+"""Attributes that every config has although they are no settings, so `hasattr` does not identify fields."""
 
 
 def _values(env: Env) -> dict[str, Any]:
-    """A value for each field, different from its default."""
+    """Return a value for each field, different from its default."""
     warmup_steps = drawn_number(env, "warmup_steps", 1, 9)
     return {
         "lr": drawn_number(env, "lr", 1, 500) / 1000,
@@ -40,13 +43,14 @@ def _values(env: Env) -> dict[str, Any]:
 
 
 def _record_fields(recorder: Recorder, config: Any, where: str) -> None:
+    """Record the value of each field of a config."""
     for name in _FIELDS:
         recorder.fact(f"{where} {name}", plain(getattr(config, name, "필드가 없음")))
 
 
 @driver.scenario("fields", "필드와 기본값")
 def _fields(stage: Stage) -> None:
-    """Nothing given, everything given, some given."""
+    """No values given, all given, some given."""
     recorder, cls = stage.recorder, stage.student("TrainConfig")
     values = _values(stage.env)
     config = recorder.call(cls)
@@ -91,6 +95,7 @@ def _to_dict_change(stage: Stage) -> None:
 
 
 def _round_trip(saved: Any) -> str:
+    """Save a value by torch and tell in Korean whether it opens again."""
     with scratch_folder() as folder:
         try:
             torch.save({"config": saved}, folder / "config.pt")
@@ -101,7 +106,7 @@ def _round_trip(saved: Any) -> str:
 
 @driver.scenario("toml", "TOML 파일")
 def _toml(stage: Stage) -> None:
-    """Every key, two keys, none; the path as Path and as str."""
+    """Files with every key, with two keys and with none; the path as Path and as str."""
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     every = _values(stage.env)
@@ -117,7 +122,7 @@ def _toml(stage: Stage) -> None:
 
 @driver.scenario("toml-zero", "0이 적힌 TOML 파일", check="toml")
 def _toml_zero(stage: Stage) -> None:
-    """Zero is a value like any other, not a missing one."""
+    """Zero in a file is a value like any other, not a missing one."""
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     values = {"warmup_steps": 0, "weight_decay": 0.0, "max_norm": 0.0, "seed": 0}
@@ -155,7 +160,7 @@ def _unknown_key(stage: Stage) -> None:
 
 @driver.scenario("validation", "있을 수 없는 값")
 def _validation(stage: Stage) -> None:
-    """Impossible values, from a file too; values just inside the border, such as `epochs=1`, must be accepted."""
+    """Impossible values, from a file too; values just inside the limits, such as `epochs=1`, must be accepted."""
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     recorder.call(cls)
@@ -168,14 +173,14 @@ def _validation(stage: Stage) -> None:
 
 
 def _write_toml(path: Path, values: dict[str, Any]) -> Path:
-    """Strings in quotes, numbers as they are; a TOML file cannot say None."""
+    """Write values to a TOML file and return its path; None is left out, because TOML cannot express it."""
     lines = [f"{k} = {v!r}".replace("'", '"') for k, v in values.items() if v is not None]
     path.write_text("# 학습 설정\n" + "\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
 def _typo(env: Env) -> str:
-    """A field's name with two letters exchanged."""
+    """Return a field's name with two letters exchanged."""
     name = ("weight_decay", "batch_size", "warmup_steps", "total_steps")[drawn_number(env, "field", 0, 4)]
     at = drawn_number(env, "letter", 0, len(name) - 1)
     while name[at] == name[at + 1]:
@@ -184,11 +189,13 @@ def _typo(env: Env) -> str:
 
 
 def _possible(env: Env) -> tuple[dict[str, Any], ...]:
+    """Return settings just inside the limits, which must be accepted."""
     steps = drawn_number(env, "steps", 11, 90)
     return {"epochs": 1, "batch_size": 1}, {"warmup_steps": 0}, {"warmup_steps": steps, "total_steps": steps}
 
 
 def _impossible(env: Env) -> tuple[dict[str, Any], ...]:
+    """Return settings that must be refused, one violation each."""
     number = drawn_number(env, "number", 11, 90)
     return (
         {"lr": 0.0},

@@ -14,6 +14,7 @@ _DEFAULT_RHO = 0.05
 
 
 def _uphill(parameter: Tensor, *, adaptive: bool) -> Tensor:
+    """Return the direction in which to climb: the gradient, or w² times the gradient for ASAM."""
     assert parameter.grad is not None
     gradient = parameter.grad.clone()
     return ((parameter.detach() ** 2 * gradient) if adaptive else gradient).ravel()

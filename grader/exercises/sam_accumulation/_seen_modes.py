@@ -54,6 +54,8 @@ class _Seen:
 
 
 class _BatchNorm(nn.BatchNorm1d):
+    """A BatchNorm layer that notes its mode in each forward pass."""
+
     def __init__(self, features: int, env: Env) -> None:
         super().__init__(features)
         self.seen = _Seen(env, "norm")
@@ -76,6 +78,7 @@ class _Dropout(nn.Dropout):
 
 
 def _observed_model(env: Env) -> Net:
+    """Return a model whose BatchNorm and dropout layers note their modes."""
     layers = [
         nn.Linear(FEATURES, HIDDEN, bias=False),
         _BatchNorm(HIDDEN, env),

@@ -137,7 +137,7 @@ def _together(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="adamw", atol=SINGLE_ATOL)
 def _single(stage: Stage) -> None:
-    """float32, because autocast leaves float64 alone."""
+    """A float32 model, because autocast leaves float64 alone and would not show there."""
     data = [(xb.float(), yb) for xb, yb in _micro_batches(stage.env, 4)]
     model = mlp(stage.env).float()
     _run(stage, model, sgd(model), data).call(data, 2)

@@ -60,7 +60,7 @@ def _momentum(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sizes", atol=SINGLE_ATOL)
 def _single(stage: Stage) -> None:
-    """float32, because autocast leaves float64 alone."""
+    """A float32 model, because autocast leaves float64 alone and would not show there."""
     data = [(xb.float(), yb) for xb, yb in batches(stage.env, (5, 2, 1, 4))]
     model = mlp(stage.env).float()
     _run(stage, model, sgd(model), data).call(data, 2)

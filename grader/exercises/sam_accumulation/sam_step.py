@@ -100,7 +100,7 @@ def _batch_norm(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="momentum", atol=SINGLE_ATOL)
 def _single(stage: Stage) -> None:
-    """float32, because autocast leaves float64 alone."""
+    """A float32 model, because autocast leaves float64 alone and would not show there."""
     model = mlp(stage.env).float()
     base = sgd(model)
     stage.recorder.watch(model, base, at_forwards=False)

@@ -98,7 +98,7 @@ def _steep(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="value", atol=SINGLE_ATOL)
 def _single(stage: Stage) -> None:
-    """float32, because autocast leaves float64 alone."""
+    """A float32 model, because autocast leaves float64 alone and would not show there."""
     (batch,) = batches(stage.env, (6,))
     value = _measure(stage, mlp(stage.env).float().eval(), (batch[0].float(), batch[1]), 0.3)
     record_numbers(stage.recorder, [value])
@@ -133,7 +133,7 @@ add_weight_scenarios(driver, "weights", _measure_batch)
 def _frozen(stage: Stage) -> None:
     """A frozen parameter must keep its value and stay frozen.
 
-    Nobody has said if frozen parameters belong to w, so a function may refuse them, or move them and put them back.
+    Nobody has said whether frozen parameters belong to w, so a function may refuse them, or move and restore them.
     """
     model = mlp(stage.env)
     first, *_, last = model.parameters()

@@ -32,6 +32,7 @@ _NO_CLIP = 1e3
 
 
 def _problem(env: Env) -> Problem:
+    """Return the recipe's problem: token ids as inputs, start and end positions as targets."""
     case = make_case(env)
     pairs = [
         (b["input_ids"], torch.stack([b["start_positions"], b["end_positions"]])) for b in case.train.held
@@ -153,6 +154,7 @@ def _together(stage: Stage) -> None:
 
 
 def _modes_seen(stage: Stage, case: Case, epochs: int) -> None:
+    """Train, then record the modes of forward passes on training and dev data, and the modes that are left."""
     _trained(stage, case, _unmoved, epochs=epochs, watch=False, max_norm=_NO_CLIP)
     recorder, seen = stage.recorder, case.model.modes_seen
     for kind, name in ((TRAIN, "학습 데이터의 순전파가 쓴 모드"), (DEV, "검증 데이터의 순전파가 쓴 모드")):
@@ -187,6 +189,7 @@ def _field(returned: Any, key: str) -> Any:
 
 
 def _record_losses(stage: Stage, returned: Any) -> None:
+    """Record the returned training and dev losses as arrays."""
     for key, name in _KEYS:
         values = [as_number(value) for value in items_of(_field(returned, key))]
         stage.recorder.array(f"{key} ({name})", torch.tensor(values, dtype=torch.float64))
