@@ -82,6 +82,7 @@ def columns(yours: Side, right: Side) -> list[Column]:
     found: list[Column] = []
     i = j = 0
     while i < len(mine) or j < len(theirs):
+        # A learner's moment without a partner comes first, then the solution's, until the next pair.
         both = i < len(mine) and pairs.get(i) == j
         own = not both and i < len(mine) and (i not in pairs or j >= len(theirs))
         if both or own:

@@ -130,6 +130,7 @@ class _Follower:
             self._known = []
             return {}
         found = None if self._grad is None else self._added(self._grad, pending, old, new)
+        # The old mix is unknown or does not help: solve for all gradients that may be in `.grad`.
         if found is None:
             keys = list(dict.fromkeys([*self._known, *pending]))
             amounts = _solve(self._columns(keys), new, float(np.abs(new).max()))

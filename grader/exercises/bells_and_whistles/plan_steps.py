@@ -133,6 +133,7 @@ def _short_plans(stage: Stage) -> None:
 
 @driver.scenario("one-window", "모자란 구간 하나뿐인 에폭", check="accum")
 def _one_window(stage: Stage) -> None:
+    """Epochs that consist of one short window: it counts as a whole update."""
     draw = Draw(stage.env, "plans")
     _record_plan(stage, (draw.whole(2, 3), draw.whole(2, 4), 0.02, 8), _TOTAL)
 
@@ -155,6 +156,7 @@ def _ratios(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입")
 def _plan_types(stage: Stage) -> None:
+    """The type of the pair and of its numbers, and their order: the total comes first."""
     draw = Draw(stage.env, "plans")
     value = _planned(stage, _plan(draw, 4, 1, rest=_ROUNDS_UP))
     items = list(value)[:10] if isinstance(value, tuple | list) else []

@@ -94,6 +94,7 @@ def _with_padding(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     recorder, model = stage.recorder, gpt(stage.env).float()
     optimizer = _sgd(model)
     recorder.watch(model, states=False)
@@ -193,6 +194,7 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="returns")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     model, window = gpt(stage.env), _micro_batches(stage.env, "first")[:2]
     stage.recorder.call(stage.student("token_mean_accumulate"), model, _sgd(model), window)
     stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")

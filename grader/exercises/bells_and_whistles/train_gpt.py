@@ -111,6 +111,7 @@ def _train_sgd(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _train_float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a run, because autocast leaves float64 alone."""
     case = make_case(stage.env)
     case.model.float()
     optimizer = _sgd(case.model)
@@ -189,6 +190,9 @@ def _train_when(stage: Stage) -> None:
 
 @driver.scenario("modes", "평가 모드로 받은 모델")
 def _train_modes(stage: Stage) -> None:
+    """A model handed over in eval mode: it must train in train mode, be evaluated in eval mode, and
+    end in train mode.
+    """
     case = make_case(stage.env, dropout=0.4)
     case.model.eval()
     optimizer, marks, recorder = _sgd(case.model), ForwardMarks(stage.env, case.model), stage.recorder

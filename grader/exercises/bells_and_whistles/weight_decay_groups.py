@@ -134,17 +134,20 @@ def _record_times(stage: Stage, model: nn.Module) -> None:
 
 @driver.scenario("kinds", "가중치와 나머지")
 def _kinds(stage: Stage) -> None:
+    """Which of the parameters with one or more dimensions decay, whatever their names suggest."""
     names = [name for name, _ in _Mixer().named_parameters() if name != "temperature"]
     _record_decays(stage, _Mixer(), names)
 
 
 @driver.scenario("scalar", "차원이 없는 매개변수", check="kinds")
 def _scalar(stage: Stage) -> None:
+    """A parameter without dimensions must not decay."""
     _record_decays(stage, _Mixer(), ["temperature"])
 
 
 @driver.scenario("embedding", "임베딩")
 def _embedding(stage: Stage) -> None:
+    """Embeddings decay like other parameters of two or more dimensions."""
     _record_decays(stage, _Reader(), ["character.weight", "position"])
 
 
@@ -159,6 +162,7 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("tied", "함께 쓰는 가중치")
 def _tied(stage: Stage) -> None:
+    """A parameter that two layers share must be in one group only once."""
     _record_times(stage, _Tied())
 
 

@@ -84,6 +84,7 @@ def _decay(stage: Stage) -> None:
 
 @driver.scenario("end", "마지막 스텝과 그 뒤", atol=FLOAT32_ATOL)
 def _end(stage: Stage) -> None:
+    """The last step, and steps after the end."""
     lengths = _lengths(stage.env)
     total = sum(lengths)
     _curve(stage, "끝난 뒤의 학습률", (total - 1, total, total + 1, 2 * total, 3 * total + 1), lengths)

@@ -94,6 +94,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     case = _Case(stage, 2, states=False)
     case.model.float()
     case.accumulate([(xb.float(), yb) for xb, yb in case.data], 2)
@@ -121,6 +122,7 @@ def _short(stage: Stage) -> None:
 
 @driver.scenario("edges", "구간보다 적은 입력과 빈 입력")
 def _edges(stage: Stage) -> None:
+    """Fewer micro-batches than a window asks for, and none at all."""
     case = _Case(stage, 2)
     case.accumulate(case.data, 9)
     case.accumulate([], 2)
@@ -214,6 +216,7 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="leftover")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     case = _Case(stage, 3, watches=False)
     case.accumulate(case.data, 2)
     case.recorder.fact("print를 부름", "예" if case.recorder.prints else "아니요")

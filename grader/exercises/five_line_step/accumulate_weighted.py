@@ -84,6 +84,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     case = _Case(stage, _WINDOWS[:1], states=False)
     case.model.float()
     case.accumulate([(xb.float(), yb) for xb, yb in case.data])
@@ -206,6 +207,7 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="returns")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     case = _Case(stage, _WINDOWS[:1], states=False)
     case.accumulate(case.data)
     case.recorder.fact("print를 부름", "예" if case.recorder.prints else "아니요")

@@ -57,6 +57,7 @@ def _weight(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="weight")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     model, (xb, yb) = mlp(stage.env).float(), batches(stage.env, SIZES)[0]
     stage.recorder.watch(model, states=False)
     stage.recorder.call(stage.student("add_gradient"), model, loss_function(stage.env), xb.float(), yb, 0.25)
@@ -114,6 +115,7 @@ def _once(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
+    """The losses of fresh models, before the weight is applied."""
     for number in range(len(SIZES)):
         model = mlp(stage.env, f"model {number}")
         stage.recorder.returned(_added(stage, model, number))
@@ -121,5 +123,6 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="returns")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     _added(stage, mlp(stage.env))
     stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")

@@ -101,6 +101,7 @@ def _once(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="values")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     model = mlp(stage.env)
     data = [(xb.float(), yb) for xb, yb in _partly_right(stage.env, model, (3, 2))]
     model.float().eval()
@@ -133,6 +134,7 @@ def _mixed(stage: Stage) -> None:
 
 @driver.scenario("no-graph", "계산 그래프")
 def _no_graph(stage: Stage) -> None:
+    """Forward passes must not build graphs."""
     model = mlp(stage.env)
     model.eval()
     marks = ForwardMarks(stage.env, model)
@@ -252,5 +254,6 @@ def _types(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="types")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     _evaluate(stage, mlp(stage.env).eval())
     stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")

@@ -61,6 +61,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     problem, recorder = _problem(stage.env), stage.recorder
     model = problem.model.float()
     recorder.watch(model, states=False)
@@ -105,6 +106,7 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("modes-after", "끝난 뒤의 모드", check="modes")
 def _modes_after(stage: Stage) -> None:
+    """The model must be left in train mode."""
     recorder, model = stage.recorder, mlp(stage.env)
     marks = ForwardMarks(stage.env, model)
     recorder.watch(model, states=False)
@@ -154,6 +156,7 @@ def _losses_of_a_still_model(stage: Stage) -> Any:
 
 @driver.scenario("losses", "에폭 손실", atol=FLOAT32_ATOL)
 def _losses(stage: Stage) -> None:
+    """The epoch losses of a model that does not move."""
     history = _losses_of_a_still_model(stage)
     items = items_of(history)[:50]
     stage.recorder.array("에폭 손실", torch.tensor([as_number(item) for item in items], dtype=torch.float64))
@@ -161,6 +164,7 @@ def _losses(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입", check="losses")
 def _types(stage: Stage) -> None:
+    """The types of the returned list and of the losses in it."""
     history = _losses_of_a_still_model(stage)
     items = history if isinstance(history, list | tuple) else []
     kinds = sorted({type_name(item) for item in items})
@@ -169,6 +173,7 @@ def _types(stage: Stage) -> None:
 
 @driver.scenario("length", "길이가 없는 loader", check="losses")
 def _length(stage: Stage) -> None:
+    """A loader without a length must be enough."""
     model = mlp(stage.env)
     given = (model, sgd(model), loss_function(stage.env), Loader(batches(stage.env, (4, 1))), 1)
     # Recorded as a fact, not as a failure: feedback then names the mistake behind it (a mean over `len(loader)`), not
@@ -178,6 +183,7 @@ def _length(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="losses")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     model = mlp(stage.env)
     given = (model, sgd(model), loss_function(stage.env), SizedLoader(batches(stage.env, (4, 1))), 2)
     stage.recorder.call(stage.student("fit"), *given)

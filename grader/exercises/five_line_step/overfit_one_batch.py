@@ -84,6 +84,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     model, (xb, yb) = mlp(stage.env).float(), batches(stage.env, (6,))[0]
     stage.recorder.watch(model, states=False)
     _overfit(stage, model, batch=(xb.float(), yb), max_steps=2)
@@ -139,6 +140,7 @@ def _no_steps(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입", check="losses")
 def _types(stage: Stage) -> None:
+    """The types of the returned list and of the losses in it."""
     losses = _overfit(stage, mlp(stage.env))
     items = losses if isinstance(losses, list | tuple) else []
     stage.recorder.fact("반환 타입", [type_name(losses), *sorted({type_name(item) for item in items})])
@@ -146,6 +148,7 @@ def _types(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="losses")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     _overfit(stage, mlp(stage.env))
     stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")
 
@@ -169,6 +172,7 @@ def _train_mode(stage: Stage) -> None:
 
 @driver.scenario("modes", "끝난 뒤의 모드")
 def _modes(stage: Stage) -> None:
+    """Every module must be left in the mode in which it was handed over."""
     for mode in ("train", "eval", "frozen", "top"):
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)

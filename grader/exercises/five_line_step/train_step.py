@@ -47,6 +47,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     problem, recorder = step_problem(stage.env), stage.recorder
     model, (xb, yb) = problem.model.float(), problem.batches[0]
     recorder.watch(model, states=False)
@@ -115,6 +116,7 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="returns")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     problem, recorder = step_problem(stage.env), stage.recorder
     opt = sgd(problem.model)
     recorder.call(stage.student("train_step"), problem.model, opt, problem.loss_fn, *problem.batches[0])

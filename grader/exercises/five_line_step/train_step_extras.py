@@ -47,6 +47,7 @@ def _step(
 
 @driver.scenario("clip", "SGD와 클리핑", atol=CLIP_ATOL, problem=step_problem)
 def _clip(stage: Stage) -> None:
+    """One call for each limit, without a scheduler."""
     problem = step_problem(stage.env)
     opt = sgd(problem.model)
     stage.recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
@@ -90,6 +91,7 @@ def _both(stage: Stage) -> None:
 
 @driver.scenario("plain", "AdamW만 (max_norm과 scheduler 없이)")
 def _plain(stage: Stage) -> None:
+    """Neither clipping nor a scheduler."""
     problem, recorder = step_problem(stage.env), stage.recorder
     opt = adamw(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
@@ -100,6 +102,7 @@ def _plain(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="plain")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     problem, recorder = step_problem(stage.env), stage.recorder
     model, (xb, yb) = problem.model.float(), problem.batches[0]
     recorder.watch(model, states=False)
@@ -139,6 +142,7 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="plain")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     problem = step_problem(stage.env)
     opt = sgd(problem.model)
     _step(stage, problem, problem.model, opt, max_norm=0.1, scheduler=ExponentialLR(opt, 0.5))

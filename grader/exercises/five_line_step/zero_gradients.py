@@ -32,6 +32,7 @@ def _gradients_left(parameters: Iterable[nn.Parameter]) -> list[Fact]:
 
 @driver.scenario("clears", "그레이디언트 비우기")
 def _clears(stage: Stage) -> None:
+    """Parameters that all hold a gradient; then a backward pass."""
     recorder = stage.recorder
     model = _with_gradients(stage.env)
     recorder.watch(model)

@@ -113,6 +113,7 @@ def _overflow_clipped(stage: Stage) -> None:
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
 def _precision(stage: Stage) -> None:
+    """The precision that autocast asks for during forward pass, loss and backward pass."""
     window = _windows(stage.env)[1]
 
     def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:

@@ -122,6 +122,7 @@ def _overflow_clipped(stage: Stage) -> None:
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
 def _precision(stage: Stage) -> None:
+    """The precision that autocast asks for during forward pass, loss and backward pass."""
     (batch,) = half_step_batches(stage.env, (4,))
 
     def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:
@@ -167,6 +168,7 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("deprecated", "더는 쓰지 않는 API", atol=AMP_ATOL)
 def _deprecated(stage: Stage) -> None:
+    """Deprecated functions of torch warn; a FutureWarning must not appear."""
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     opt = sgd(problem.model)

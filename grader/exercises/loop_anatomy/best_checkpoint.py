@@ -126,6 +126,7 @@ def _best(stage: Stage) -> None:
 
 @driver.scenario("returns", "update()의 반환값", check="best")
 def _returns(stage: Stage) -> None:
+    """The values that `update` returns: whether it saved."""
     low, middle, high = _rising(stage.env, 3)
     with scratch_folder() as folder:
         for _ in _updates(stage, folder / "best.pt", [middle, low, high], returns=True):

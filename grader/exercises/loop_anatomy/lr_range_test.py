@@ -123,6 +123,7 @@ def _stale(stage: Stage) -> None:
 
 @driver.scenario("wraps", "배치보다 많은 학습률")
 def _wraps(stage: Stage) -> None:
+    """More rates than batches: the batches are used again from the start."""
     model = mlp(stage.env)
     data = batches(stage.env, _SIZES[:2])
     _record_losses(stage, _asked(stage, model, sgd(model), data, _rates(stage.env, 5)))
@@ -198,6 +199,7 @@ def _overflowing(stage: Stage, before: float, loss_fn: LossFn) -> None:
 
 @driver.scenario("weights", "가중치", check="restored")
 def _weights(stage: Stage) -> None:
+    """The weights must be restored."""
     model = mlp(stage.env)
     before = flat_state(model.state_dict(), model)
     _asked(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 4))
@@ -207,6 +209,7 @@ def _weights(stage: Stage) -> None:
 
 @driver.scenario("buffers", "배치 정규화의 이동 통계량", check="restored")
 def _buffers(stage: Stage) -> None:
+    """BatchNorm's running statistics must be restored."""
     model = norm_dropout_mlp(stage.env)
     _trained(stage.env, model, sgd(model))
     before = torch.cat([buffer.double().cpu().ravel() for buffer in model.buffers()])
@@ -218,6 +221,7 @@ def _buffers(stage: Stage) -> None:
 
 @driver.scenario("rates", "그룹마다의 학습률", check="restored")
 def _learning_rates(stage: Stage) -> None:
+    """Each group's learning rate must be restored."""
     model = mlp(stage.env)
     opt = sgd(model)
     _asked(stage, model, opt, batches(stage.env, _SIZES), _rates(stage.env, 4))

@@ -221,6 +221,7 @@ def _order(loader: "DataLoader[Any]") -> list[int]:
 
 @driver.scenario("loader", "섞는 로더의 순서")
 def _loader(stage: Stage) -> None:
+    """The order of the next two epochs of a shuffling loader."""
     env = stage.env
 
     def made(salt: str) -> _Objects:

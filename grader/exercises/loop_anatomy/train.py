@@ -82,6 +82,7 @@ def _device(stage: Stage) -> None:
 
 @driver.scenario("float32", "amp_dtype이 None인 학습", check="amp", atol=TRAIN_ATOL)
 def _float32(stage: Stage) -> None:
+    """Without `amp_dtype`, no part may run under autocast."""
     case = training_case(stage.env, STEADY, (3,))
     unwatched(stage, _train, case)
     record_autocast(stage, case)

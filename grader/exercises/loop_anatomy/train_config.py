@@ -63,6 +63,7 @@ def _fields(stage: Stage) -> None:
 
 @driver.scenario("frozen", "만든 뒤에 바꾸기")
 def _frozen(stage: Stage) -> None:
+    """A field cannot be changed after construction."""
     recorder = stage.recorder
     config = recorder.call(stage.student("TrainConfig"), lr=_values(stage.env)["lr"])
     recorder.expect(AttributeError, "만든 뒤에 lr을 바꾸면", setattr, config, "lr", 1.0)
@@ -71,6 +72,7 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("to-dict", "to_dict()")
 def _to_dict(stage: Stage) -> None:
+    """The dict holds every field as a plain value that a checkpoint can store."""
     recorder, cls = stage.recorder, stage.student("TrainConfig")
     for number, values in enumerate(({}, _values(stage.env)), start=1):
         saved = recorder.call(lambda values=values: cls(**values).to_dict())
@@ -135,6 +137,7 @@ def _toml_zero(stage: Stage) -> None:
 
 @driver.scenario("unknown-key", "오타가 있는 TOML 파일")
 def _unknown_key(stage: Stage) -> None:
+    """A key that is no field must be refused by a ValueError that names it."""
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     recorder.call(cls)

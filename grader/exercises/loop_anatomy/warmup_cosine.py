@@ -44,12 +44,14 @@ def _rates(
 
 @driver.scenario("shape", "워밍업과 코사인 감쇠")
 def _shape(stage: Stage) -> None:
+    """Every step of one schedule."""
     total = drawn_number(stage.env, "total_steps", 13, 20)
     _rates(stage, drawn_number(stage.env, "warmup_steps", 3, 7), total, range(total), "학습률")
 
 
 @driver.scenario("groups", "두 매개변수 그룹", check="shape")
 def _groups(stage: Stage) -> None:
+    """Two groups, each scaled from a rate of its own."""
     warmup, falling = drawn_number(stage.env, "warmup_steps", 2, 5), drawn_number(stage.env, "falling", 2, 5)
     total = warmup + falling
     _rates(stage, warmup, total, range(total), "그룹마다의 학습률", groups=True)

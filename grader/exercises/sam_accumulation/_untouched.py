@@ -61,6 +61,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
 
     @driver.scenario("gradients", "그레이디언트가 없던 모델", check=check)
     def _no_gradients(stage: Stage) -> None:
+        """No gradient may appear where there was none."""
         model = mlp(stage.env)
         measure(stage, model, *batches(stage.env, (6,)))
         appeared = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in model.parameters())
@@ -69,6 +70,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
 
     @driver.scenario("held-gradients", "그레이디언트를 쌓고 있던 모델", check=check)
     def _held_gradients(stage: Stage) -> None:
+        """Gradients that are there must stay exactly as they are."""
         model = mlp(stage.env)
         held = add_gradients(stage.env, model)
         measure(stage, model, *batches(stage.env, (6,)))
@@ -92,6 +94,7 @@ def add_state_scenarios(driver: Driver, check: str, measure: Measure) -> None:
 
     @driver.scenario("statistics", "배치 정규화의 이동 통계량", check=check)
     def _statistics(stage: Stage) -> None:
+        """Running mean and variance must stay as they are."""
         norm = norm_after(stage)
         assert norm.running_mean is not None
         assert norm.running_var is not None

@@ -176,6 +176,7 @@ def _unused(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="value", atol=_SINGLE_ATOL)
 def _single(stage: Stage) -> None:
+    """A float32 model, because autocast leaves float64 alone and would not show there."""
     model = mlp(stage.env).float().eval()
     batch = _near_its_targets(stage.env, model, 6)
     record_numbers(stage.recorder, [_measure(stage, model, batch, _loss(stage.env))])
@@ -199,6 +200,7 @@ def _frozen_value(stage: Stage) -> None:
 
 @driver.scenario("frozen", "얼린 매개변수가 있는 모델")
 def _frozen(stage: Stage) -> None:
+    """Frozen parameters must stay frozen."""
     model = mlp(stage.env)
     first, *_, last = model.parameters()
     for parameter in (first, last):
@@ -215,6 +217,7 @@ add_mode_scenarios(driver, "statistics", _measure_once)
 
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
+    """The type of the returned value."""
     model = mlp(stage.env)
     set_modes(model, "eval")
     record_type(stage, _measure_once, model)

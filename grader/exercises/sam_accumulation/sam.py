@@ -116,6 +116,7 @@ def _adaptive(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델 위의 SAM", check="together", atol=SINGLE_ATOL)
 def _single(stage: Stage) -> None:
+    """A float32 model, because autocast leaves float64 alone and would not show there."""
     model = mlp(stage.env).float()
     watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=RHO, lr=0.3)
     for xb, yb in sam_batches(stage.env)[:2]:
@@ -281,6 +282,7 @@ def _resumes(stage: Stage) -> None:
 
 @driver.scenario("promises", "음수 rho", atol=SAM_ATOL)
 def _negative_rho(stage: Stage) -> None:
+    """A negative radius must be refused."""
     parameters = list(mlp(stage.env).parameters())
     for rho in (-0.1, -1e-9):
         stage.recorder.expect(
@@ -314,6 +316,7 @@ def _zero_rho(stage: Stage) -> None:
 
 @driver.scenario("optimizer", "torch.optim.Optimizer", check="promises", atol=SAM_ATOL)
 def _is_optimizer(stage: Stage) -> None:
+    """The class must be a torch Optimizer, for schedulers and other tools."""
     model = mlp(stage.env)
     sam = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.3).sam
     stage.recorder.fact("torch.optim.Optimizer인가", isinstance(sam, Optimizer))

@@ -59,6 +59,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("ones", "마이크로 배치가 하나인 구간", check="sgd")
 def _ones(stage: Stage) -> None:
+    """Windows of one micro-batch."""
     data = _micro_batches(stage.env, 2)
     model = mlp(stage.env)
     _run(stage, model, sgd(model), data).call(data, 1)
@@ -100,6 +101,7 @@ def _leftover_losses(stage: Stage) -> None:
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
 def _generator(stage: Stage) -> None:
+    """Micro-batches from a generator, which can be read only once though there are two passes."""
     data = _micro_batches(stage.env, 6)
     model = mlp(stage.env)
     _run(stage, model, sgd(model), data).call((batch for batch in data), 3)
@@ -116,6 +118,7 @@ def _empty(stage: Stage) -> None:
 
 @driver.scenario("adamw", "AdamW 위의 SAM")
 def _adamw(stage: Stage) -> None:
+    """AdamW as the base optimizer."""
     data = _micro_batches(stage.env, 6)
     model = mlp(stage.env)
     run = _run(stage, model, adamw(model), data)
@@ -174,6 +177,7 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("return-types", "반환 타입", check="returns")
 def _return_types(stage: Stage) -> None:
+    """The types of the returned list and of the losses in it."""
     value = _unmoved(stage).call(_micro_batches(stage.env, 4), 2)
     stage.recorder.fact("반환 타입", type_name(value))
     stage.recorder.fact("리스트에 든 값의 타입", [type_name(item) for item in items_of(value)])

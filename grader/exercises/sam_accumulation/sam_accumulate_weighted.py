@@ -53,6 +53,7 @@ def _sizes(stage: Stage) -> None:
 
 @driver.scenario("momentum", "모멘텀이 있는 base 옵티마이저", check="sizes")
 def _momentum(stage: Stage) -> None:
+    """Momentum in the base optimizer."""
     data = batches(stage.env, (3, 8, 2, 4))
     model = mlp(stage.env)
     _run(stage, model, momentum(model), data).call(data, 2)
@@ -92,6 +93,7 @@ def _leftover(stage: Stage) -> None:
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
 def _generator(stage: Stage) -> None:
+    """Micro-batches from a generator, which can be read only once though there are two passes."""
     data = batches(stage.env, _SIZES[:6])
     model = mlp(stage.env)
     _run(stage, model, sgd(model), data).call((batch for batch in data), 3)
@@ -146,6 +148,7 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("return-types", "반환 타입", check="returns")
 def _return_types(stage: Stage) -> None:
+    """The types of the returned list and of the losses in it."""
     value = _unmoved(stage).call(batches(stage.env, (3, 1)), 2)
     stage.recorder.fact("반환 타입", type_name(value))
     stage.recorder.fact("리스트에 든 값의 타입", [type_name(item) for item in items_of(value)])

@@ -106,6 +106,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("leftover", "에폭 끝의 짧은 구간")
 def _leftover(stage: Stage) -> None:
+    """Three micro-batches in windows of two: each epoch ends with a short window."""
     _trained(stage, make_case(stage.env, 3), sgd, epochs=2, max_norm=_NO_CLIP)
 
 
@@ -174,6 +175,7 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("modes-eval", "평가 모드로 받은 모델", check="modes")
 def _modes_from_eval(stage: Stage) -> None:
+    """A model handed over in eval mode must be trained in train mode all the same."""
     case = make_case(stage.env, 2)
     case.model.eval()
     _modes_seen(stage, case, epochs=1)
