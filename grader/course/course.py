@@ -1,5 +1,6 @@
-"""The nouns of the course: lessons, exercises, checks, known mistakes. `course.reading` fills them from the course
-files.
+"""The nouns of the course: lessons, exercises, checks, known mistakes.
+
+`course.reading` fills them from the course files.
 """
 
 from collections.abc import Callable, Iterable
@@ -68,8 +69,8 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     no line of the learner's code resembles the edited lines.
     """
     near: str = ""
-    """Line of the solution whose counterpart in the learner's code feedback should point at, where the edited lines
-    alone do not tell.
+    """Line of the solution whose counterpart in the learner's code feedback
+    should point at, where the edited lines alone do not tell.
     """
     only_near: bool = False
     """Point at `near` even if the learner's code contains one of the edited lines word for word."""
@@ -95,8 +96,9 @@ class Copy(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Prediction(Struct, frozen=True, forbid_unknown_fields=True):
-    """A question that a learner answers before an experiment. The notebook holds the question, and only this its
-    answer.
+    """A question that a learner answers before an experiment.
+
+    The notebook holds the question; its answer is only here.
     """
 
     id: Annotated[str, Meta(pattern="^[0-9]{2}-[a-z0-9]+$")]

@@ -11,8 +11,8 @@ from grader.report.formulas import coefficient, subscript
 from grader.report.plain_text import one_line
 
 _RTOL = 2e-6
-"""Relative tolerance (absolute below 1). A hand-written clip without torch's 1e-6 in the denominator is also right, and
-differs by less than this.
+"""Relative tolerance (absolute below 1). A hand-written clip without torch's 1e-6 in
+the denominator is also right, and differs by less than this.
 """
 _ONE = 1e-6
 _BY_HAND = "직접 바꿈"

@@ -121,8 +121,8 @@ class _Follower:
         return tuple(float(v) for gradient in found for v in gradient.flatten().tolist())
 
     def _changed(self, before: Slots, after: Slots) -> Amounts | None:
-        """Return the mix in a changed `.grad`: first explained by the old mix, then solved for from all known
-        gradients.
+        """Return the mix in a changed `.grad`: first explained by the old
+        mix, then solved for from all known gradients.
         """
         pending, self._pending = list(dict.fromkeys(self._pending)), []
         old, new = _vector(before), _vector(after)

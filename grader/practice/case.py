@@ -185,8 +185,8 @@ def _adds(known: Reference, way: Way, chosen: tuple[Way, ...], raw: str) -> bool
 
 
 def _changed(right: str, broken: str) -> set[int]:
-    """Return the lines of the broken program that differ from the right one; for a missing line, the ones around its
-    place.
+    """Return the lines of the broken program that differ from the right
+    one; for a missing line, the ones around its place.
     """
     one, other = right.splitlines(), broken.splitlines()
     # Ignore indentation unless it is the only difference: otherwise a block that moved in or out would count line by

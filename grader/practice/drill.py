@@ -1,5 +1,6 @@
-"""The drill: write an exercise's function from memory, against the clock. It is judged like a file
-in `grader check`.
+"""The drill: write an exercise's function from memory, against the clock.
+
+It is judged like a file in `grader check`.
 """
 
 import ast

@@ -22,8 +22,8 @@ class Case:
     train: Sequence[Batch]
     val: Sequence[Batch]
     max_norm: float
-    """A limit that clips the second and third step and leaves some others alone, whatever the seed (measured: 60
-    seeds).
+    """A limit that clips the second and third step and leaves some others
+    alone, whatever the seed (measured: 60 seeds).
     """
     below_largest: float
     """A limit that clips every step, and lies below each gradient's largest component, which is at least 1/√197 = 0.07
@@ -67,8 +67,8 @@ def _copied(batches: Sequence[Batch]) -> list[Batch]:
 
 
 def make_case(env: Env, dropout: float = 0.0, *, limits: bool = False) -> Case:
-    """Return a model in train mode and its data; with `limits`, norm limits that clip some steps, otherwise infinite
-    ones.
+    """Return a model in train mode and its data; with `limits`, norm
+    limits that clip some steps, otherwise infinite ones.
     """
     train, val, norms = _data(env, dropout, limits)
     max_norm, below_largest = math.inf, math.inf

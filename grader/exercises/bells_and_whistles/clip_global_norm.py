@@ -167,8 +167,9 @@ def _norms(stage: Stage) -> None:
 
 @driver.scenario("not-finite", "무한대와 NaN", atol=CLIP_ATOL)
 def _not_finite(stage: Stage) -> None:
-    """A finite gradient first: a function that always raises must fail here too. How it is clipped
-    is judged elsewhere.
+    """A finite gradient first: a function that always raises must fail here too.
+
+    How it is clipped is judged elsewhere.
     """
     parameters = _parameters(stage.env)
     _clipped(stage, parameters, 0.4 * _norm(parameters))

@@ -47,8 +47,9 @@ def _planned(stage: Stage, plan: _Plan) -> Any:
 
 
 def _record_plan(stage: Stage, plan: _Plan, what: str) -> None:
-    """Record one of the two returned numbers as a fact named after the call. Their order is judged in one scenario
-    only.
+    """Record one of the two returned numbers as a fact named after the call.
+
+    Their order is judged in one scenario only.
     """
     n_batches, n_epochs, ratio, accum_steps = plan
     accum = "" if accum_steps == 1 else f", accum_steps={accum_steps}"
@@ -57,8 +58,8 @@ def _record_plan(stage: Stage, plan: _Plan, what: str) -> None:
 
 
 def _batches_for_whole_warmup(draw: Draw, ratio: float) -> int:
-    """Draw a number of batches for which one epoch's warm-up is a whole number of steps, so that rounding does not
-    matter.
+    """Draw a number of batches for which one epoch's warm-up is a whole
+    number of steps, so that rounding does not matter.
     """
     while not ((batches := 1000 * draw.whole(2, 60)) * ratio).is_integer():
         pass
@@ -66,8 +67,8 @@ def _batches_for_whole_warmup(draw: Draw, ratio: float) -> int:
 
 
 def _larger_or_smaller(value: Any, what: str) -> Fact:
-    """Return the larger number as the total or the smaller one as the warm-up; anything but a pair
-    of numbers as it is.
+    """Return the larger number as the total or the smaller one as the
+    warm-up; anything but a pair of numbers as it is.
     """
     items = list(value)[:10] if isinstance(value, tuple | list) else [value]
     numbers = [as_number(item) for item in items]

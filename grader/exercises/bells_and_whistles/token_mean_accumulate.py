@@ -25,8 +25,8 @@ driver = Driver("token_mean_accumulate", cost=2)
 _Windows = tuple[Sequence[Batch], ...]
 
 _SHAPES = ((3, 4, 10), (2, 3, 1), (1, 4, 3), (4, 2, 5))
-"""Samples, length and valid tokens of each micro-batch. The valid tokens follow neither the samples
-nor the positions.
+"""Samples, length and valid tokens of each micro-batch. The valid
+tokens follow neither the samples nor the positions.
 """
 _PADDING = 3
 """A token to be ignored instead of -100. A function that forgets to pass `ignore_index` on raises no error with it."""
@@ -151,8 +151,8 @@ def _value_with_an_empty_one(stage: Stage) -> None:
 
 @driver.scenario("nothing-valid", "유효한 토큰이 없는 구간", check="one-empty")
 def _nothing_valid(stage: Stage) -> None:
-    """A window without valid tokens follows a good one: with momentum, even a step on zero gradients would move
-    parameters.
+    """A window without valid tokens follows a good one: with momentum, even
+    a step on zero gradients would move parameters.
     """
     env, recorder = stage.env, stage.recorder
     student = stage.student("token_mean_accumulate")

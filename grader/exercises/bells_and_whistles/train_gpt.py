@@ -33,8 +33,8 @@ _QUIET = {"eval_freq": 100, "eval_iter": 1}
 _RATES = {"initial_lr": 0.004, "min_lr": 0.002}
 _NEVER_CLIPS = {"max_norm": 1e9}
 _STILL = {"initial_lr": 1e-12, "min_lr": 1e-13}
-"""Rates so small that no update, however wrong, changes a loss. Not 0, because a schedule may be a multiple of the
-peak.
+"""Rates so small that no update, however wrong, changes a loss. Not 0,
+because a schedule may be a multiple of the peak.
 """
 
 
@@ -190,8 +190,8 @@ def _train_when(stage: Stage) -> None:
 
 @driver.scenario("modes", "평가 모드로 받은 모델")
 def _train_modes(stage: Stage) -> None:
-    """A model handed over in eval mode: it must train in train mode, be evaluated in eval mode, and
-    end in train mode.
+    """A model handed over in eval mode: it must train in train mode, be
+    evaluated in eval mode, and end in train mode.
     """
     case = make_case(stage.env, dropout=0.4)
     case.model.eval()

@@ -77,8 +77,8 @@ def _strength(stage: Stage) -> float:
 
 
 def _groups(stage: Stage, model: nn.Module, strength: float | None = None) -> list[dict[str, Any]]:
-    """Return the groups that the function returned, in any form that an optimizer takes, with lists
-    of tensors in them.
+    """Return the groups that the function returned, in any form that an
+    optimizer takes, with lists of tensors in them.
     """
     asked = _strength(stage) if strength is None else strength
     groups = stage.recorder.call(stage.student("weight_decay_groups"), model, asked)

@@ -40,8 +40,8 @@ def _rate(stage: Stage, step: int, lengths: _Lengths) -> Any:
 
 
 def _share_of_small_peak(stage: Stage, name: str, steps: Sequence[int], lengths: _Lengths) -> None:
-    """Record the same shape at rates of about 1e-7, divided by the peak: this shows a rounded rate, and float32 still
-    passes.
+    """Record the same shape at rates of about 1e-7, divided by the peak:
+    this shows a rounded rate, and float32 still passes.
     """
     rates = {which: 1e-6 * rate for which, rate in _rates(stage.env).items()}
     function = stage.student("wsd_at")
@@ -122,8 +122,9 @@ def _short_decay(stage: Stage) -> None:
 
 @driver.scenario("refuses", "말이 되지 않는 인자", atol=FLOAT32_ATOL)
 def _refuses(stage: Stage) -> None:
-    """Impossible arguments must be refused at any step. A possible one comes first: always raising
-    must fail here too.
+    """Impossible arguments must be refused at any step.
+
+    A possible one comes first: always raising must fail here too.
     """
     warmup, stable, decay = lengths = _lengths(stage.env)
     stage.recorder.array("받아들여야 하는 인자", [float(as_number(_rate(stage, warmup, lengths)) > 0)])
@@ -154,8 +155,8 @@ def _refuses(stage: Stage) -> None:
     atol=FLOAT32_ATOL,
 )
 def _equal_rates(stage: Stage) -> None:
-    """A constant rate, a decay to zero and a peak above 1 must all be accepted; only the rate at
-    the peak is recorded.
+    """A constant rate, a decay to zero and a peak above 1 must all be
+    accepted; only the rate at the peak is recorded.
     """
     lengths = _lengths(stage.env)
     high = _rates(stage.env)["max_lr"]

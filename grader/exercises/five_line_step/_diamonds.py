@@ -23,8 +23,9 @@ _KINDS = ("Sin", "Cos", "Exp", "Tanh", "Sigmoid", "Abs", "Erf", "Atan", "Relu", 
 
 
 class _Node:
-    """A node with autograd's interface: `next_functions` holds pairs of a node and a number. Empty after `MANY`
-    questions.
+    """A node with autograd's interface: `next_functions` holds pairs of a node and a number.
+
+    Empty after `MANY` questions.
     """
 
     def __init__(self, count: list[None], *parents: "_Node") -> None:

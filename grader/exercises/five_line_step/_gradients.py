@@ -6,8 +6,9 @@ from grader.exercises.fixtures.classifiers import Batch, LossFn, flat_gradients
 
 
 def next_gradients(model: nn.Module, loss_fn: LossFn, batch: Batch) -> Tensor:
-    """Return what the next backward pass leaves in `.grad`, then clear it. A learner cannot know these numbers
-    beforehand.
+    """Return what the next backward pass leaves in `.grad`, then clear it.
+
+    A learner cannot know these numbers beforehand.
     """
     loss_fn(model(batch[0]), batch[1]).backward()
     flat = flat_gradients(model)

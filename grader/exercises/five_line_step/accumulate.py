@@ -224,8 +224,9 @@ def _quiet(stage: Stage) -> None:
 
 @driver.scenario("adamw", "AdamW에 모두 함께: 짧은 구간, 클리핑, 두 번 부르기", atol=CLIP_ATOL)
 def _adamw(stage: Stage) -> None:
-    """A short window, clipping, a generator and several calls combined. This shows mistakes that depend on two of them,
-    such as a short window that is not clipped.
+    """A short window, clipping, a generator and several calls combined.
+
+    This shows mistakes that depend on two of them, such as a short window that is not clipped.
     """
     case = _Case(stage, 10, optimizer=adamw)
     norm = case.first_norm(3)

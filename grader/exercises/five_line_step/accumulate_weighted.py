@@ -127,8 +127,9 @@ def _refuses(stage: Stage) -> None:
 
 @driver.scenario("before", "부르기 전에 남아 있던 그레이디언트", check="leftover")
 def _before(stage: Stage) -> None:
-    """A gradient that is there before the call must change nothing. The update is compared with that of the same
-    function on a clean model, so a wrong one costs nothing here.
+    """A gradient that is there before the call must change nothing.
+
+    The update is compared with that of the same function on a clean model, so a wrong one costs nothing here.
     """
     moved, before = [], torch.zeros(0)
     for given in (False, True):

@@ -57,8 +57,9 @@ def _chain_graph(env: Env, model: Net) -> Tensor:
 
 
 def _branching_graph(env: Env) -> Tensor:
-    """Return the end of two branches that join and share a part. The second parent leads to nodes that the first never
-    meets.
+    """Return the end of two branches that join and share a part.
+
+    The second parent leads to nodes that the first never meets.
     """
     a, b, c = (_leaf(env, name, 3, 3) for name in "abc")
     first, second, third, fourth, last = _drawn(env, 5, "branches")
@@ -92,8 +93,8 @@ def _walk(stage: Stage, loss: Tensor) -> object:
 
 @driver.scenario("chain", "한 줄로 이어진 그래프")
 def _chain(stage: Stage) -> None:
-    """A second call with the same loss: nothing may be remembered of visited nodes, and no gradient appear on the
-    leaves.
+    """A second call with the same loss: nothing may be remembered of
+    visited nodes, and no gradient appear on the leaves.
     """
     model = mlp(stage.env)
     loss = _chain_graph(stage.env, model)

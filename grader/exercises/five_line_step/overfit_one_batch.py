@@ -155,8 +155,9 @@ def _quiet(stage: Stage) -> None:
 
 @driver.scenario("train-mode", "학습 모드에서 재고 업데이트하기", check="modes")
 def _train_mode(stage: Stage) -> None:
-    """Models that are handed over in eval mode, in part or altogether. How often the loss is measured is judged
-    elsewhere.
+    """Models that are handed over in eval mode, in part or altogether.
+
+    How often the loss is measured is judged elsewhere.
     """
     recorder, numbers = stage.recorder, list[float]()
     for mode in ("eval", "frozen", "top"):

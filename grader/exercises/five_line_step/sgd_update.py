@@ -94,8 +94,8 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("leaves", "잎(leaf) 텐서로, 그레이디언트는 그대로")
 def _leaves(stage: Stage) -> None:
-    """After the updates, one more on random gradients: what is left of these, and if a backward
-    pass still reaches all.
+    """After the updates, one more on random gradients: what is left of
+    these, and whether a backward pass still reaches all.
     """
     parameters = _updates(stage, states=False)
     recorder = stage.recorder

@@ -57,8 +57,8 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("schedule", "스케줄러와 학습률")
 def _schedule(stage: Stage) -> None:
-    """The rates that updates use, and those left afterwards; weights are not compared, so a wrong update costs nothing
-    here.
+    """The rates that updates use, and those left afterwards; weights are
+    not compared, so a wrong update costs nothing here.
     """
     problem, recorder = step_problem(stage.env), stage.recorder
     opt = sgd(problem.model)

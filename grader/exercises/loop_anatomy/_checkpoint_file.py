@@ -1,5 +1,5 @@
-"""Test checkpoint files against their contract, for all that write them: `BestCheckpoint`, `train`,
-`train_accelerate`.
+"""Test checkpoint files against their contract, for all that write
+them: `BestCheckpoint`, `train`, `train_accelerate`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,8 +43,8 @@ def watched_replacement(recorder: Recorder, student: Any, path: Path) -> Iterato
 
 
 def whose_epoch(model: TrainedNet, content: Mapping[str, Any]) -> str:
-    """Tell in Korean at the end of which epoch the model had the saved weights; a prefix `module.`
-    in names is ignored.
+    """Tell in Korean at the end of which epoch the model had the saved
+    weights; a prefix `module.` in names is ignored.
     """
     state = content.get("model")
     if isinstance(state, dict):

@@ -164,8 +164,8 @@ def record_returned(stage: Stage, name: str, inputs: Sequence[Sequence[Any]], *,
 
 
 def record_modes(stage: Stage, name: str, given: Sequence[Any]) -> None:
-    """Record the modes that a call leaves, for a model whose last layer alone is in eval mode, and for one in eval
-    mode.
+    """Record the modes that a call leaves, for a model whose last layer
+    alone is in eval mode, and for one in eval mode.
     """
     for training in (True, False):
         model = autocast_net(stage.env)

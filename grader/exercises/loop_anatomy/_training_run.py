@@ -39,14 +39,14 @@ TRAIN_ATOL = 1e-5
 not clip, the schedule of `STEADY` must not show."""
 
 WHOLE = replace(STEADY, weight_decay=0.1, warmup_steps=2, total_steps=5, max_norm=0.6)
-"""Settings with a schedule that moves and ends within three epochs of two updates, and a norm limit that clips at
-times.
+"""Settings with a schedule that moves and ends within three epochs of
+two updates, and a norm limit that clips at times.
 """
 
 
 class Call(Protocol):
-    """A function that calls the student's function, through the recorder's `call` or `through`, and
-    returns its result.
+    """A function that calls the student's function, through the
+    recorder's `call` or `through`, and returns its result.
     """
 
     def __call__(

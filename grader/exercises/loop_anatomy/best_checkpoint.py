@@ -173,8 +173,8 @@ def _nan(stage: Stage) -> None:
 
 @driver.scenario("content", "이어서 학습할 수 있는 내용")
 def _content(stage: Stage) -> None:
-    """The file holds all that a run needs to go on, BatchNorm's statistics included; it is loaded
-    into fresh objects.
+    """The file holds all that a run needs to go on, BatchNorm's
+    statistics included; it is loaded into fresh objects.
     """
     recorder, env = stage.recorder, stage.env
     fresh = TrainingRun(env, norm_dropout=True, salt="fresh")

@@ -106,8 +106,9 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("stale", "그레이디언트가 남아 있던 모델", check="losses")
 def _stale(stage: Stage) -> None:
-    """Gradients that are there before the call. A second call has no rates: nothing to do, but gradients must be
-    cleared.
+    """Gradients that are there before the call.
+
+    A second call has no rates: nothing to do, but gradients must be cleared.
     """
     recorder = stage.recorder
     model = mlp(stage.env)

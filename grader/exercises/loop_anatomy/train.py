@@ -48,8 +48,8 @@ add_run_scenarios(driver, _train)
 
 @driver.scenario("run-bf16", "bfloat16으로 모두 합친 학습", check="run", atol=TRAIN_ATOL)
 def _run_bf16(stage: Stage) -> None:
-    """Everything combined, in bfloat16: in programs with a branch for each precision, both need
-    schedule and clipping.
+    """Everything combined, in bfloat16: in programs with a branch for
+    each precision, both need schedule and clipping.
     """
     settings = replace(WHOLE, total_steps=4, amp_dtype="bfloat16")
     played(stage, _train, training_case(stage.env, settings, (3, 5), samples=5))

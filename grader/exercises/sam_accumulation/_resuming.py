@@ -45,8 +45,9 @@ def resumed(stage: Stage, first: WatchedSAM, number: int, saved: Any, *, watch: 
 
 
 def saved_state(stage: Stage, first: WatchedSAM) -> Any:
-    """Return what the SAM saves. If that lacks some state, what its base optimizer saves: loading is judged all the
-    same.
+    """Return what the SAM saves.
+
+    If that lacks some of the state, return what its base optimizer saves, so that loading can be judged all the same.
     """
     saved = stage.recorder.call(first.sam.state_dict)
     if "없음" in carried(saved, first.base) and first.base is not None:

@@ -45,8 +45,8 @@ def record_that_it_looked(stage: Stage) -> None:
 
 
 def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
-    """Add scenarios on weights and gradients, which must stay; gradients both where there are some and where there are
-    none.
+    """Add scenarios on weights and gradients, which must stay; gradients
+    both where there are some and where there are none.
     """
 
     @driver.scenario("weights", "가중치를 그대로 두기", check=check)

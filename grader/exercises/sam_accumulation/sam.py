@@ -92,8 +92,8 @@ def _adamw(stage: Stage) -> None:
 
 
 def _trajectory(stage: Stage, kind: type[Optimizer], **kwargs: Any) -> None:
-    """Updates with two parameter groups, a rate that changes through the SAM's own groups, and batches of different
-    sizes.
+    """Updates with two parameter groups, a rate that changes through the
+    SAM's own groups, and batches of different sizes.
     """
     model = mlp(stage.env)
     watched = WatchedSAM(stage, model, two_groups(model, (0.3, 0.2)), kind, rho=RHO, **kwargs)
@@ -127,8 +127,8 @@ def _single(stage: Stage) -> None:
 
 
 def _missing(stage: Stage, rounds: tuple[tuple[int | None, int | None], ...]) -> None:
-    """Updates on given gradients; for each update, the numbers of the parameters without one in the first and second
-    pass.
+    """Updates on given gradients; for each update, the numbers of the
+    parameters without one in the first and second pass.
     """
     model = mlp(stage.env)
     watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=RHO, lr=0.03)

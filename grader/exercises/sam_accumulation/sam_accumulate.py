@@ -45,8 +45,8 @@ def _run(stage: Stage, model: Net, base: Optimizer, data: list[Batch] | None = N
 
 @driver.scenario("sgd", "SGD 위의 SAM", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    """Two windows of four in train mode, then two of three in eval mode; for this model the modes
-    make no difference.
+    """Two windows of four in train mode, then two of three in eval mode;
+    for this model the modes make no difference.
     """
     data = _micro_batches(stage.env, 14)
     model = mlp(stage.env)

@@ -229,8 +229,8 @@ def _returned(stage: Stage) -> None:
 
 @driver.scenario("best-epoch", "가장 좋은 에폭의 번호")
 def _best_epoch(stage: Stage) -> None:
-    """The returned number of the best epoch; its witness is the number with which the model was
-    stamped in that epoch.
+    """The returned number of the best epoch; its witness is the number
+    with which the model was stamped in that epoch.
     """
     case = _judged_case(stage, JUDGED_EPOCHS)
     best = plain(_field(_judged(stage, case, JUDGED_EPOCHS), "best_epoch"))
