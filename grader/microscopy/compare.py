@@ -15,6 +15,7 @@ _RTOL = 2e-6
 the denominator is also right, and differs by less than this.
 """
 _ONE = 1e-6
+"""Difference below which a coefficient counts as 1, or two coefficients as equal."""
 _BY_HAND = "직접 바꿈"
 _NAMES = {"": _BY_HAND, "scheduler": "scheduler.step", "unscale": "unscale_", "update": "scaler.update"}
 

@@ -24,10 +24,12 @@ from grader.microscopy.recording import Moment, Numbers, Recording, Slots, Snaps
 from grader.microscopy.situations import Batch, FourNumbers, mean_square
 
 _RTOL = 1e-9
+"""Relative error up to which a fit counts as exact, and size below which a coefficient counts as zero."""
 _UPDATES_ELSEWHERE = ("first_step", "second_step")
 """SAM's moves to w + e and back: parameters change, but this is no update."""
 Vector = NDArray[np.float64]
 Amounts = Mapping["Key", float]
+"""A mix of gradients: the coefficient of each."""
 
 
 @dataclass(frozen=True, order=True)

@@ -29,8 +29,11 @@ from grader.observe.trace import Failure
 MOST_MOMENTS = 120
 """Maximum number of moments kept. A right program makes a tenth of them, and nobody could scrub through more."""
 _MOST_LINES = 5_000
+"""Maximum lines of the program that are traced; a run beyond is stopped as endless."""
 Numbers = tuple[float, ...]
+"""One number for each of the model's numbers, in the order of `NAMES`."""
 Slots = tuple[float | None, ...]
+"""The same, with None where there is no number."""
 
 
 @dataclass(frozen=True)
