@@ -1,1 +1,1 @@
-"""The course: its nouns, the reader of its files, and what is said to a learner about an exercise."""
+"""The course: its data classes, the reader of its files, and the data classes of feedback and results."""

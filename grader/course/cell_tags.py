@@ -1,4 +1,4 @@
-"""Which exercise a notebook's cell belongs to: its tag says so, `exercise:train_step`."""
+"""Tell which exercise a notebook cell belongs to, from its tag (`exercise:train_step`)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,10 +7,11 @@ _PREFIX = "exercise:"
 
 
 def exercise_of(cell: Mapping[str, Any]) -> str | None:
-    """Name of the exercise whose answer stands in the cell; None where it is no such cell.
+    """Return the name of the exercise whose answer is in the cell, or None for any other cell.
 
     Args:
-        cell: as nbformat or JSON gives it; whoever wrote the notebook may have written anything into its tags.
+        cell: a cell as nbformat or JSON gives it. Its tags are untrusted: whoever wrote the notebook may have put
+            anything there.
     """
     tags = cell["metadata"].get("tags")
     texts = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []

@@ -1,4 +1,7 @@
-"""The nouns of the course: lessons, exercises, checks, known mistakes. `course_files` reads them."""
+"""The nouns of the course: lessons, exercises, checks, known mistakes.
+
+`course.reading` fills them from the course files.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -13,22 +16,24 @@ from grader import paths
 from grader.base.errors import HanstepError
 from grader.observe.wording import with_particle
 
-if TYPE_CHECKING:  # it imports torch
+if TYPE_CHECKING:  # importing it imports torch
     from grader.observe.play import Driver
 
 
 class CourseError(HanstepError):
-    """A course file says something that cannot be right; the message names the file and the place."""
+    """A course file contradicts itself or another one; the message names the file and the place."""
 
 
 Kind = Literal["exercise", "warmup", "bonus"]
-"""Only what is an `exercise` counts for a student's score; the others are judged and explained like it."""
+"""Kind of a graded function. Only an `exercise` counts for a student's score; a `warmup` or `bonus` is judged and
+explained in the same way, but gives no points.
+"""
 Text = Annotated[str, Meta(min_length=1)]
 Letter = Annotated[str, Meta(pattern="^[a-d]$")]
 Edit = tuple[Text, str]
-"""Old text (stands exactly once in the exercise's source) and what stands there instead."""
+"""One text edit: (old text, which occurs exactly once in the exercise's source; the text that replaces it)."""
 Edits = Annotated[tuple[Edit, ...], Meta(min_length=1)]
-"""All edits of one program."""
+"""All edits that turn the solution into one wrong program."""
 _EVENTS = "zero_grad|forward|backward|clip|first_step|step|scheduler|return|def"
 
 
@@ -39,11 +44,11 @@ class Check(Struct, frozen=True, forbid_unknown_fields=True):
     title: Text
     points: Annotated[float, Meta(gt=0)]
     look: str = ""
-    """What failing it means and where to look first, for a learner whose mistake nobody knows."""
+    """What a failure of this check means and where to look first, shown when no known mistake fits."""
 
 
 class SharedTexts(Struct, frozen=True, forbid_unknown_fields=True):
-    """What several exercises say of one mistake in the same words: an entry of `solutions/shared_mistakes.toml`."""
+    """Texts that several exercises share for the same mistake: one entry of `solutions/shared_mistakes.toml`."""
 
     title: Text
     explain: Text
@@ -51,61 +56,68 @@ class SharedTexts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
-    """A known mistake: what is said about it, and the programs that make it."""
+    """A known mistake: the texts about it, and the programs that make it."""
 
     id: Annotated[str, Meta(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
     title: Text
     explain: Text
     hint: Text
     edits: Edits
-    """The way most learners make it."""
+    """The edits for the way in which most learners make it."""
     at: Annotated[str, Meta(pattern=rf"^({_EVENTS}|def \w+)$")] = "def"
-    """Kind of event whose line feedback points at (`step`, `backward` …), or `def`, `return`, `def METHOD`."""
+    """Kind of event whose line feedback points at (`step`, `backward` …), or `def`, `return`, `def METHOD`. Used when
+    no line of the learner's code resembles the edited lines.
+    """
     near: str = ""
-    """The solution's line beside which a tutor would point, where the changed lines themselves do not tell."""
+    """Line of the solution whose counterpart in the learner's code feedback
+    should point at, where the edited lines alone do not tell.
+    """
     only_near: bool = False
-    """Point there even where the learner wrote one of the changed lines word for word."""
+    """Point at `near` even if the learner's code contains one of the edited lines word for word."""
     variants: tuple[Edits, ...] = ()
-    """Other ways to make it."""
+    """Edits for other ways to make the same mistake."""
 
     @property
     def programs(self) -> tuple[Edits, ...]:
-        """All ways to make it, the usual one first."""
+        """The edits of every way to make it, the usual one first."""
         return (self.edits, *self.variants)
 
 
 class Copy(Struct, frozen=True, forbid_unknown_fields=True):
-    """A whole wrong program that many pages show and learners paste: recognised by what it does."""
+    """A whole wrong program that many web pages show and learners paste; it is recognised by its behaviour."""
 
     id: Annotated[str, Meta(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
     title: Text
-    """What it is."""
+    """Name of the program, as shown to the learner."""
     explain: Text
-    """Where it differs from a right program."""
+    """How it differs from a right program."""
     hint: Text
     program: Text
 
 
 class Prediction(Struct, frozen=True, forbid_unknown_fields=True):
-    """A question that a learner answers before an experiment; it stands in the notebook, its answer only here."""
+    """A question that a learner answers before an experiment.
+
+    The notebook holds the question; its answer is only here.
+    """
 
     id: Annotated[str, Meta(pattern="^[0-9]{2}-[a-z0-9]+$")]
-    """Of the lesson and in it: `01-3`, `01-bug1`."""
+    """Lesson and number: `01-3`, or `01-bug1` for the lesson's buggy program."""
     answer: Letter
     because: Text
-    """What the experiment shows."""
+    """Why the answer is right: what the experiment shows."""
     wrong: dict[Letter, Text]
-    """Every other choice: why one may think so, and why it is not so."""
+    """For every wrong choice, why one may think so and why it is not so."""
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """All letters."""
+        """The letters of all choices, sorted."""
         return tuple(sorted({self.answer, *self.wrong}))
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One graded function."""
+    """One graded function or class."""
 
     name: str
     lesson: str
@@ -115,9 +127,9 @@ class Exercise:
     """Hints before the answer, from gentle to plain; a bonus task has none."""
     mistakes: tuple[Mistake, ...]
     load_driver: "Callable[[], Driver]" = field(compare=False, repr=False)
-    """Imports what tests it, and torch with that."""
+    """Imports and returns the exercise's driver, which also imports torch."""
     because: str
-    """Told when it passes: what a right program does that wrong ones do not."""
+    """Shown when the exercise passes: what a right program does that wrong ones do not."""
     copies: tuple[Copy, ...] = ()
     kind: Kind = "exercise"
     load_answer: "Callable[[], str] | None" = field(default=None, compare=False, repr=False)
@@ -134,66 +146,66 @@ class Exercise:
 
     @cached_property
     def driver(self) -> "Driver":
-        """How it is tested. Torch and the lesson's drivers are imported when it is first asked for.
+        """The driver that tests this exercise. The first access imports torch and the driver's module.
 
         Raises:
-            CourseError: the drivers and the course's files contradict each other.
+            CourseError: the driver and the course's files contradict each other.
         """
         return self.load_driver()
 
     @property
     def max_score(self) -> float:
-        """Points there are."""
+        """Sum of the points of all checks."""
         return sum(check.points for check in self.checks)
 
     def deciding(self, check: Check) -> tuple[str, ...]:
-        """Names of the scenarios whose runs must all agree with the solution's for the check to pass."""
+        """Return the names of the scenarios whose runs must all equal the solution's for the check to pass."""
         return tuple(s.name for s in self.driver.scenarios if s.check == check.id)
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """One notebook with its exercises."""
+    """One lesson: its notebook and the exercises in it."""
 
     id: str
     name: str
     module: str
-    """Its drivers: the package `grader/exercises/<module>/`."""
+    """Package of its drivers, under `grader/exercises/`: `five_line_step`."""
     title: str
     minutes: int
-    """To read, predict and run; exercises not counted."""
+    """Estimated minutes to read, predict and run; exercises are not included."""
     exercises: tuple[Exercise, ...]
-    """In the notebook's order, warm-ups and bonus tasks among them."""
+    """All graded functions in the notebook's order, warm-ups and bonus tasks included."""
     predictions: tuple[Prediction, ...] = ()
     needs: tuple[str, ...] = ()
-    """Ids of the lessons to take first; they stand before it."""
+    """Ids of the lessons to take first; they come earlier in the course."""
     english: str = ""
-    """What it is about, for readers of the site's English page; empty where nobody has written it."""
+    """Summary for the site's English page; empty if nobody has written one."""
 
     @property
     def counted(self) -> tuple[Exercise, ...]:
-        """The exercises that give points."""
+        """The exercises that count for the score (no warm-ups, no bonus tasks)."""
         return tuple(exercise for exercise in self.exercises if exercise.kind == "exercise")
 
     @property
     def solution(self) -> Path:
-        """The lesson's single source."""
+        """Path of the lesson's single source file, from which its notebooks are built."""
         return paths.solutions_path(self.name, f"{self.name}.py")
 
     @property
     def behaviours(self) -> Path:
-        """Which known mistakes change what, as `grader build` measured it."""
+        """Path of the file that says which known mistakes change which scenarios, as `grader build` measured it."""
         return paths.solutions_path(self.name, "behaviours.json")
 
     @property
     def notebook(self) -> Path:
-        """What a learner opens."""
+        """Path of the notebook that a learner opens."""
         return paths.lessons_path(f"{self.name}.ipynb")
 
 
 @dataclass(frozen=True)
 class Course:
-    """All lessons in order."""
+    """The course: all lessons in order."""
 
     title: str
     tagline: str
@@ -205,10 +217,10 @@ class Course:
         return {e.name: e for lesson in self.lessons for e in lesson.exercises}
 
     def lesson(self, key: str) -> Lesson:
-        """The lesson with this id (`01`, `1`) or name (`01_five_line_step`).
+        """Return the lesson with this id (`01`, `1`) or name (`01_five_line_step`).
 
         Raises:
-            CourseError: there is none.
+            CourseError: there is no such lesson.
         """
         for lesson in self.lessons:
             if key in (lesson.id, lesson.name, lesson.id.lstrip("0")):
@@ -217,10 +229,10 @@ class Course:
         raise CourseError(f"'{key}' 레슨은 없어요. 있는 레슨: {known}")
 
     def exercise(self, name: str) -> Exercise:
-        """The exercise of this name.
+        """Return the exercise of this name.
 
         Raises:
-            CourseError: there is none; the message lists those there are.
+            CourseError: there is no such exercise; the message lists the known ones.
         """
         if name in self.exercises:
             return self.exercises[name]
@@ -229,10 +241,10 @@ class Course:
         raise CourseError(f"{asked} 연습 문제는 없어요.{meant} 있는 연습 문제: {', '.join(self.exercises)}")
 
     def prediction(self, name: str) -> Prediction:
-        """The prediction of this id.
+        """Return the prediction of this id.
 
         Raises:
-            CourseError: there is none.
+            CourseError: there is no such prediction.
         """
         every = {one.id: one for lesson in self.lessons for one in lesson.predictions}
         if name in every:
@@ -242,6 +254,6 @@ class Course:
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
-    """Which one a misspelt name may have meant, as a sentence; empty where none is near."""
+    """Return a sentence that suggests the known name closest to a misspelt one; empty if none is close."""
     near = get_close_matches(name, known, n=1)
     return f" 혹시 '{near[0]}'인가요?" if near else ""

@@ -1,6 +1,6 @@
-"""The results of grading as dataclasses: what was judged, what was diagnosed, what a learner or a class is told.
+"""The results of grading as data classes: what was judged, what was diagnosed, and what a learner or a class is told.
 
-`judging` and `classroom` fill them and `report` draws them; nothing here computes.
+`judging` and `classroom` fill them and `report` draws them; apart from sums of points, nothing here computes.
 """
 
 from dataclasses import dataclass, field
@@ -11,18 +11,21 @@ from grader.course.course import Kind
 Status = Literal[
     "passed", "failed", "error", "timeout", "memory", "crashed", "output", "missing", "unreadable"
 ]
-"""`failed` ran and behaves wrongly; `error`: the student's code raised; the rest could not run to the end."""
+"""Outcome of one exercise. `failed`: ran and behaves wrongly; `error`: the student's code raised; `missing`: not in the
+submission; `unreadable`: the file cannot be read; the others (`timeout`, `memory`, `crashed`, `output`): stopped before
+the end.
+"""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One line of the marking scheme."""
+    """The result of one line of the marking scheme."""
 
     title: str
     points: float
     passed: bool
     look: str = ""
-    """For a failed one: what that means, and where to look first."""
+    """For a failed check: what a failure means and where to look first."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +35,13 @@ class FirstDifference:
     scenario: str
     """Korean title of the scenario: `SGD`, `AdamW`."""
     what: str
-    """Korean: `두 번째 업데이트부터 매개변수가 달라요`, `반환값`, `모드`."""
+    """What differs, in Korean: `두 번째 업데이트부터 매개변수가 달라요`, `반환값`, `모드`."""
     expected: str
     got: str
     update: int | None = None
-    """Which update (from 1), when it is parameters that differ."""
+    """Number of the update (from 1) if parameters differ, else None."""
     tensor: str | None = None
-    """The parameter's element that differs most there, `0.weight[3]`."""
+    """The parameter element that differs most at that update, as `0.weight[3]`; None if no parameters differ."""
 
 
 @dataclass(frozen=True)
@@ -46,34 +49,36 @@ class Moment:
     """One event on a timeline."""
 
     kind: str
-    """zero_grad, forward, backward, clip, step, scheduler."""
+    """`zero_grad`, `forward`, `backward`, `clip`, `step` or `scheduler`."""
     line: int | None
-    """The learner's line (None on the solution's timeline)."""
+    """The learner's line; None on the solution's timeline."""
     batch: int | None = None
-    """Number of the batch (from 1) that a forward saw."""
+    """Number of the batch (from 1) that a forward pass saw; None for other events."""
     differs: bool = False
-    """Whether it has no partner on the other timeline."""
+    """True if the event has no counterpart on the other timeline."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What one update was made of: least squares onto the batches' own gradients.
+    """The mix of batch gradients in one update, found by least squares.
 
     update = sum of coefficient * gradient of that batch, up to the residual.
     """
 
     update: int
-    """Which update (from 1)."""
+    """Number of the update, from 1."""
     batches: tuple[int, ...]
-    """Numbers of the batches (from 1)."""
+    """Numbers of the batches, from 1; `got` and `expected` hold one coefficient for each."""
     got: tuple[float, ...]
     expected: tuple[float, ...]
     residual: float
     """Share of the update (0 to 1) that no combination of these gradients explains."""
     moved: tuple[bool, ...] = ()
-    """For each gradient of an update at two points: whether it was taken at w + e. Empty when all were taken at w."""
+    """For an update that uses gradients at two points (SAM): for each gradient,
+    True if it was taken at w + e. Empty if all were taken at w.
+    """
     scenario: str = ""
-    """Title of the scenario it was measured in, where that is not the first difference's."""
+    """Title of the scenario in which it was measured; empty if that is the scenario of the first difference."""
 
     def __post_init__(self) -> None:
         if not len(self.batches) == len(self.got) == len(self.expected):
@@ -86,32 +91,32 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Named:
-    """One mistake a diagnosis names."""
+    """One mistake that a diagnosis names."""
 
     ids: tuple[str, ...]
-    """Several ids when mistakes behave the same: the result says them joined by `|`."""
+    """Ids of all known mistakes with this behaviour; results.json joins several with `|`."""
     titles: tuple[str, ...]
     explain: str
     hint: str
     scenarios: tuple[str, ...] = ()
-    """Titles of the scenarios in which it shows."""
+    """Titles of the scenarios in which the mistake shows."""
     line: int | None = None
-    """The learner's line that it is about, counted as in `Feedback.line`; None where it is about no single line."""
+    """The learner's line to point at, numbered as in `Feedback.line`; None if the mistake concerns no single line."""
     cell: int | None = None
     before: bool = False
-    """Something is missing: it should stand before that line."""
+    """True if something is missing that belongs before that line."""
     source_line: str | None = None
-    """That line as written; of a very long one the beginning."""
+    """Text of that line as written; only the beginning if it is very long."""
 
     @property
     def id(self) -> str:
-        """As in results.json."""
+        """The ids as results.json writes them, joined by `|`."""
         return "|".join(self.ids)
 
 
 @dataclass(frozen=True)
 class Pasted:
-    """A program from the web that behaves as the learner's does."""
+    """A well-known wrong program from the web that behaves exactly as the learner's does."""
 
     id: str
     title: str
@@ -121,54 +126,54 @@ class Pasted:
 
 @dataclass(frozen=True)
 class RepairStep:
-    """One small edit on the way from the learner's own program to a right one, as hints in steps."""
+    """One small edit on the way from the learner's own program to a right one; shown step by step as hints."""
 
     kind: str
-    """Korean sentence: what kind of edit it is."""
+    """Korean sentence that says what kind of edit it is."""
     where: str
-    """For what is inserted or moved: `이 줄보다 앞에`; else empty."""
+    """Korean place for a line that is inserted or moved (`이 줄보다 앞에`); else empty."""
     line: int | None
-    """The learner's line, counted as in `Feedback.line`."""
+    """The learner's line, numbered as in `Feedback.line`."""
     cell: int | None
     old: tuple[str, ...]
-    """The learner's lines that change."""
+    """The learner's lines that the edit replaces."""
     new: tuple[str, ...]
-    """What would stand there instead."""
+    """The lines that replace them."""
 
 
 @dataclass(frozen=True)
 class Remembered:
-    """Something that outlives a call of the learner's function, and spoils the next."""
+    """State that outlives a call of the learner's function and spoils the next call."""
 
     scenarios: tuple[str, ...]
-    """Titles of those that come out otherwise in a program loaded anew."""
+    """Titles of the scenarios whose result changes when the program is loaded anew."""
     line: int | None
-    """Of what could outlive a call, counted as in `Feedback.line`."""
+    """Line of the likely holder of that state, numbered as in `Feedback.line`."""
     cell: int | None
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Why it is wrong, as far as behaviour tells."""
+    """Why a submission is wrong, as far as its behaviour tells."""
 
     mistakes: tuple[Named, ...] = ()
-    """Empty: no known mistake behaves like this."""
+    """The named mistakes; empty if no known mistake behaves like this."""
     first_difference: FirstDifference | None = None
     yours: tuple[Moment, ...] = ()
     right: tuple[Moment, ...] = ()
     recipe: Recipe | None = None
     unexplained: tuple[str, ...] = ()
-    """Titles of the scenarios that go wrong in a way that the named mistakes do not explain."""
+    """Titles of the failing scenarios that the named mistakes do not explain."""
     near: Named | None = None
-    """Where no mistake is named: the known one that is nearest. It is not the same."""
+    """The nearest known mistake, if none is named. Its behaviour is similar, not the same."""
     repair: tuple[RepairStep, ...] = ()
-    """Small edits that make the learner's own program pass, where known mistakes do not explain everything."""
+    """Small edits that make the learner's own program pass; given where known mistakes do not explain everything."""
     pasted: Pasted | None = None
-    """The well-known program that does the same in every scenario, if one does."""
+    """The well-known program that behaves the same in every scenario, if there is one."""
     repair_leaves: tuple[str, ...] = ()
-    """Titles of the scenarios that go wrong even with the edits of `repair`; not more than those that they mend."""
+    """Titles of the scenarios that still fail with the edits of `repair`; never more scenarios than the edits mend."""
     remembered: Remembered | None = None
-    """What the program remembers from earlier calls; then nothing else is named."""
+    """State that the program keeps from earlier calls. If set, nothing else is named."""
 
 
 @dataclass(frozen=True)
@@ -182,28 +187,28 @@ class Feedback:
     status: Status
     checks: tuple[CheckResult, ...]
     message: str
-    """One Korean line: what is the matter. As in results.json."""
+    """One Korean line that sums up the result, as in results.json."""
     begun: bool = True
-    """False when the function is as it was handed out, or empty."""
+    """False if the function is still as it was handed out, or empty."""
     diagnosis: Diagnosis = field(default_factory=Diagnosis)
     line: int | None = None
-    """Line in the cell (or in the .py file) the feedback points at."""
+    """Line in the cell (or in the .py file) that the feedback points at."""
     cell: int | None = None
-    """Number of the code cell, for a notebook."""
+    """Number of the code cell; None for a .py file."""
     source_line: str | None = None
-    """The learner's own line, as written."""
+    """Text of the learner's line, as written."""
     file: str | None = None
     error: str | None = None
-    """`TypeError: …` when the code raised."""
+    """`TypeError: …` if the code raised."""
     raised: bool = False
-    """Whether a `raise` of the learner's own raised it."""
+    """True if the exception came from a `raise` statement of the learner's own."""
     kind: Kind = "exercise"
     because: str = ""
-    """Where it passed: what it does that the wrong ones do not."""
+    """If it passed: what this program does that wrong ones do not."""
     notes: tuple[str, ...] = ()
-    """Further Korean lines, which change no mark: another definition was overridden, a notebook variable is used, …"""
+    """Further Korean lines that change no points: another definition was overridden, a notebook variable is used, …"""
     seconds: float = 0.0
-    """Wall time that running the exercise took."""
+    """Wall-clock time that running the exercise took."""
 
     @property
     def score(self) -> float:
@@ -212,28 +217,28 @@ class Feedback:
 
     @property
     def max_score(self) -> float:
-        """Points there are."""
+        """Points of all checks."""
         return sum(check.points for check in self.checks)
 
     @property
     def mistake_ids(self) -> list[str]:
-        """As in results.json."""
+        """Ids of the named mistakes, as in results.json."""
         return [named.id for named in self.diagnosis.mistakes]
 
 
 @dataclass(frozen=True)
 class Person:
-    """Who a student is outside of this course: in the roster, and in the system that the files came from."""
+    """A student's identity outside this course: in the roster, and in the learning system that the files came from."""
 
     id: str = ""
-    """As the roster has it (학번); empty for somebody who is not in it."""
+    """Student number (학번) from the roster; empty for somebody who is not in it."""
     name: str = ""
     section: str = ""
     login: str = ""
     email: str = ""
     github: str = ""
     canvas_id: str = ""
-    """The number that Canvas knows the student by."""
+    """Canvas's number for the student."""
     moodle_id: str = ""
     """The number after `Participant` in Moodle's worksheet."""
 
@@ -246,29 +251,29 @@ class ExerciseMark:
     score: float
     max_score: float
     dropped: bool = False
-    """Counts for nothing, by the policy."""
+    """True if the policy leaves this exercise out of the total."""
     reason: str = ""
-    """Why this mark was given by hand; empty where it was computed."""
+    """Why this mark was given by hand; empty if it was computed."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What goes to the LMS: the score after the policy and the marks given by hand."""
+    """The mark that goes to the LMS: the score after the policy and after marks given by hand."""
 
     score: float
     max_score: float
     exercises: tuple[ExerciseMark, ...] = ()
     reasons: tuple[str, ...] = ()
-    """Korean lines, in order: what makes it differ from the score that was measured."""
+    """Korean lines, in order, on why the mark differs from the measured score."""
 
 
 @dataclass(frozen=True)
 class Absent:
-    """Somebody in the roster who handed in nothing."""
+    """A person in the roster who handed in nothing."""
 
     person: Person
     mark: Mark | None = None
-    """Only where one was given by hand, or where the policy says that nothing handed in is a zero."""
+    """Set only if a mark was given by hand, or if the policy gives zero for a missing submission."""
 
 
 @dataclass(frozen=True)
@@ -277,48 +282,48 @@ class SubmissionResult:
 
     student: str
     feedbacks: tuple[Feedback, ...]
-    """The exercises, those that are missing too: what counts."""
+    """Feedback on the exercises that count, missing ones included."""
     notes: tuple[str, ...] = ()
     """Korean lines about the files as a whole."""
     scrutiny: tuple[str, ...] = ()
-    """Korean lines for the instructor alone: code that reaches for the grader."""
+    """Korean lines for the instructor alone: places where the code reaches for the grader."""
     digest: str = ""
-    """Fingerprint of the files: a resumed run grades anew what has changed."""
+    """Fingerprint of the files. A resumed run grades a submission anew if it has changed."""
     extras: tuple[Feedback, ...] = ()
-    """Warm-ups and bonus tasks that the student has begun; they count for no score."""
+    """Feedback on the warm-ups and bonus tasks that the student has begun; they do not count for the score."""
     person: Person | None = None
-    """None where nothing but the folder's name is known."""
+    """None if nothing is known but the folder's name."""
     late: bool = False
-    """Whether the system that the files came from calls them late."""
+    """True if the system that the files came from calls them late."""
     handed_in: str = ""
-    """When, in ISO 8601, where that is known."""
+    """Time of submission in ISO 8601; empty if unknown."""
     mark: Mark | None = None
-    """None where there is neither a policy nor a mark by hand: then the score is the mark."""
+    """None if there is neither a policy nor a mark by hand; then the score is the mark."""
 
     @property
     def told(self) -> tuple[Feedback, ...]:
-        """Everything that is judged, lesson by lesson: the exercises first, then the extras."""
+        """All feedback, lesson by lesson; within a lesson the exercises come before the extras."""
         return tuple(sorted((*self.feedbacks, *self.extras), key=lambda feedback: feedback.lesson))
 
     @property
     def score(self) -> float:
-        """Points reached."""
+        """Points reached in the exercises that count."""
         return sum(feedback.score for feedback in self.feedbacks)
 
     @property
     def max_score(self) -> float:
-        """Points there are."""
+        """Points of all exercises that count."""
         return sum(feedback.max_score for feedback in self.feedbacks)
 
     @property
     def passed(self) -> bool:
-        """Whether every exercise passed."""
+        """True if every exercise that counts has passed."""
         return all(feedback.status == "passed" for feedback in self.feedbacks)
 
 
 @dataclass(frozen=True)
 class ClassResult:
-    """One grading run."""
+    """The results of one grading run."""
 
     seed: int
     device: str

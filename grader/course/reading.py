@@ -1,4 +1,8 @@
-"""Reads the course: `lessons/course.toml`, and `solutions/`: a folder for each lesson, a file for each exercise."""
+"""Read the course: `lessons/course.toml`, and `solutions/` with a folder for each lesson and a file for each exercise.
+
+The files are checked against each other (tagged cells, TOML files, drivers), and every `CourseError` tells the author
+of a course file in Korean what to change.
+"""
 
 import re
 import tomllib
@@ -28,11 +32,13 @@ from grader.course.course import (
 from grader.exercises import NoDriver, driver_modules, load_driver
 from grader.observe.wording import ordinal
 
-if TYPE_CHECKING:  # it imports torch
+if TYPE_CHECKING:  # importing it imports torch
     from grader.observe.play import Driver
 
 
 class _LessonEntry(Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of `[[lessons]]` in `course.toml`."""
+
     id: Text
     name: Text
     module: Text
@@ -43,12 +49,16 @@ class _LessonEntry(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _CourseFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The contents of `course.toml`; lessons are decoded one by one."""
+
     title: Text
     tagline: Text
     lessons: tuple[dict[str, Any], ...]
 
 
 class _ExerciseFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The contents of an exercise's TOML file; checks, mistakes and copies are decoded one by one."""
+
     title: Text
     because: Text
     checks: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
@@ -60,6 +70,8 @@ class _ExerciseFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _PredictionsFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The contents of a lesson's `predictions.toml`."""
+
     predictions: tuple[dict[str, Any], ...] = ()
 
 
@@ -82,16 +94,16 @@ _RULES = {
     "copies": "[[copies]] 표로 적어 주세요.",
     "lessons": "[[lessons]] 표로 적어 주세요.",
 }
-"""What a key's value has to be like; all others are texts."""
+"""Korean rule for the value of a key, shown when the value is invalid. Keys that are not here hold non-empty text."""
 
 
 @cache
 def load_course() -> Course:
-    """The course as its files describe it. Drivers are read when an exercise's is first asked for.
+    """Return the course as its files describe it. A driver is imported only when its exercise first needs it.
 
     Raises:
-        CourseError: a file contradicts itself or another.
-        CourseNotFound: there are no such files.
+        CourseError: a file contradicts itself or another one.
+        CourseNotFound: the course files are not there.
     """
     path = paths.lessons_path("course.toml")
     document = _decoded(_read_toml(path), _CourseFile, str(path))
@@ -105,7 +117,7 @@ def load_course() -> Course:
 
 
 def _demand_order(entries: Sequence[_LessonEntry], path: Path) -> None:
-    """Raise `CourseError` where a lesson needs one that does not stand before it."""
+    """Raise `CourseError` if a lesson needs one that does not come before it."""
     for place, entry in enumerate(entries):
         earlier = [before.id for before in entries[:place]]
         odd = [needed for needed in entry.needs if needed not in earlier]
@@ -117,6 +129,7 @@ def _demand_order(entries: Sequence[_LessonEntry], path: Path) -> None:
 
 
 def _lesson(entry: _LessonEntry) -> Lesson:
+    """Read a lesson; raise `CourseError` unless source cells, TOML files and drivers name the same exercises."""
     folder = paths.solutions_path(entry.name)
     source = folder / f"{entry.name}.py"
     tagged = _TAG.findall(_read(source))
@@ -151,7 +164,8 @@ def _lesson(entry: _LessonEntry) -> Lesson:
 
 
 def _predictions(path: Path, lesson: str) -> tuple[Prediction, ...]:
-    if not path.is_file():  # a lesson may ask nothing
+    """Read a lesson's predictions; raise `CourseError` if an id or the choices of one are impossible."""
+    if not path.is_file():  # a lesson need not ask for predictions
         return ()
     document = _decoded(_read_toml(path), _PredictionsFile, str(path))
     found = tuple(_entries(document.predictions, Prediction, f"{path}: 예측(predictions)"))
@@ -169,17 +183,17 @@ def _predictions(path: Path, lesson: str) -> tuple[Prediction, ...]:
 
 
 _TAG = re.compile(r'^# %%.*"exercise:(\w+)"', re.MULTILINE)
-"""The notebook's order is the course's order."""
+"""Finds the tagged exercise cells in a lesson's source. Their order there is the order of the course."""
 
 
 def _driven(lesson: str, module: str) -> Mapping[str, str]:
-    """The module of each exercise that has a driver."""
+    """Return the module name of each exercise that has a driver."""
     where = f"grader/exercises/{module}"
     try:
         return driver_modules(module)
     except ModuleNotFoundError as error:
         if error.name != f"grader.exercises.{module}":
-            raise  # the driver's own import
+            raise  # a driver's own import failed: the folder is there
         raise CourseError(f"레슨 {lesson}의 드라이버 폴더가 없어요: {where}/. 만들어 주세요.") from error
     except NoDriver as error:
         raise CourseError(
@@ -222,12 +236,14 @@ def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str) -> 
 
 
 def _driver(module: str, path: Path, checks: Sequence[Check]) -> "Driver":
+    """Import the exercise's driver and check it against the exercise's checks."""
     driver = load_driver(module)
     _match_scenarios(path, checks, driver)
     return driver
 
 
 def _match_scenarios(path: Path, checks: Sequence[Check], driver: "Driver") -> None:
+    """Raise `CourseError` unless scenarios decide existing checks, and every check is decided by a scenario."""
     ids = {check.id for check in checks}
     for scenario in driver.scenarios:
         if scenario.check not in ids:
@@ -244,12 +260,14 @@ def _match_scenarios(path: Path, checks: Sequence[Check], driver: "Driver") -> N
 
 
 def _with_shared_texts(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the shared texts of a mistake with this id; texts of the entry itself take precedence."""
     shared = _shared_texts().get(str(entry.get("id")))
     return {**({} if shared is None else msgspec.structs.asdict(shared)), **entry}
 
 
 @cache
 def _shared_texts() -> Mapping[str, SharedTexts]:
+    """Return mistake id -> texts from `shared_mistakes.toml`."""
     path = paths.solutions_path("shared_mistakes.toml")
     return {
         key: _decoded(value, SharedTexts, f"{path}: 실수 '{key}'") for key, value in _read_toml(path).items()
@@ -262,17 +280,17 @@ _Kind = TypeVar("_Kind", bound=Struct)
 
 
 def _entries(documents: Sequence[Mapping[str, Any]], kind: type[_Kind], where: str) -> Iterator[_Kind]:
-    """Each entry decoded by itself, so that a message can say by its id which one is wrong."""
+    """Decode each entry separately, so that an error message can name the wrong one by its id."""
     for number, document in enumerate(documents, start=1):
         which = f"'{document['id']}'" if "id" in document else ordinal(number)
         yield _decoded(document, kind, f"{where} {which}")
 
 
 def read_typed(path: Path, kind: type[_Kind]) -> _Kind:
-    """A TOML file that stands beside the course's description: rewards, real bugs, the gallery, the glossary.
+    """Decode another TOML file of the course: rewards, real bugs, the gallery, the glossary.
 
     Raises:
-        CourseError: it cannot be read, or is not what it should be.
+        CourseError: the file cannot be read or does not have the right form.
     """
     try:
         return msgspec.toml.decode(path.read_bytes(), type=kind)
@@ -283,6 +301,7 @@ def read_typed(path: Path, kind: type[_Kind]) -> _Kind:
 
 
 def _decoded(document: object, kind: type[_Kind], where: str) -> _Kind:
+    """Convert a document; raise `CourseError` with a Korean explanation if it does not fit `kind`."""
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
@@ -290,7 +309,10 @@ def _decoded(document: object, kind: type[_Kind], where: str) -> _Kind:
 
 
 def _in_korean(said: str, document: object, kind: type[Struct]) -> str:
-    """Say what is wrong to the author of a course file. Only the key is taken from msgspec's own message."""
+    """Explain a validation error to the author of a course file, in Korean.
+
+    Only the kind of error and the key are taken from msgspec's English message.
+    """
     if not isinstance(document, Mapping):
         return f"표가 아니에요: {document!r}. 키와 값을 적어 주세요: {', '.join(kind.__struct_fields__)}"
     what, _, place = said.partition(" - at ")
@@ -316,6 +338,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> str:
+    """Return the text of a course file; raise `CourseError` if it is missing or not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
@@ -325,4 +348,5 @@ def _read(path: Path) -> str:
 
 
 def _doubled(names: Sequence[str]) -> list[str]:
+    """Return the names that occur more than once, sorted."""
     return sorted({name for name in names if names.count(name) > 1})

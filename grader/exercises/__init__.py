@@ -1,9 +1,11 @@
-"""How each graded function is tested: a package for each lesson, a module for each exercise; `fixtures` for all.
+"""Drivers: how each graded function is tested. A package for each lesson, a module for each exercise.
 
-What a function has to do is its contract: the docstring and the text of its exercise in the lesson's notebook. A driver
-puts the function into situations that the contract covers, and records what the contract promises.
+A function's contract is its docstring and the text of its exercise in the lesson's notebook. A driver puts the function
+into situations (scenarios) that the contract covers, and records what the contract promises. `fixtures` holds models
+and data that all lessons share.
 
-Which exercises there are is read off the modules' text, so that nobody who only wants to know it waits for torch.
+The exercises are found in the modules' text without importing them, so that nobody who only needs their names waits for
+torch.
 """
 
 import importlib
@@ -12,20 +14,20 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # it imports torch
+if TYPE_CHECKING:  # importing it imports torch
     from grader.observe.play import Driver
 
 _DRIVER = re.compile(r'^driver = Driver\(\s*"(\w+)"', re.MULTILINE)
 
 
 class NoDriver(LookupError):
-    """A module of a lesson's package has no `driver`; its text is the module's name."""
+    """A module of a lesson's package defines no `driver`; the exception's text is the module's name."""
 
 
 def driver_modules(lesson: str) -> dict[str, str]:
-    """Which module tests which exercise, in a lesson's package (`five_line_step`); they are not imported.
+    """Return exercise name -> module name for a lesson's package (`five_line_step`), without importing the modules.
 
-    Modules whose name begins with `_` hold what several exercises of the lesson share.
+    Modules whose name begins with `_` hold what several exercises of the lesson share, and are skipped.
 
     Raises:
         ModuleNotFoundError: there is no such package.
@@ -45,6 +47,6 @@ def driver_modules(lesson: str) -> dict[str, str]:
 
 
 def load_driver(module: str) -> "Driver":
-    """The `driver` of a module that `driver_modules` has named."""
+    """Import a module that `driver_modules` has named, and return its `driver`."""
     driver: Driver = importlib.import_module(module).driver
     return driver

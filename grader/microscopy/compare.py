@@ -1,4 +1,4 @@
-"""Lays both recordings beside each other, says what happens at each moment, and where they part."""
+"""Align the learner's recording with the solution's, describe each moment in Korean, and find where they part."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,71 +11,79 @@ from grader.report.formulas import coefficient, subscript
 from grader.report.plain_text import one_line
 
 _RTOL = 2e-6
-"""A clip written by hand without torch's 1e-6 in the denominator is as right, and differs by less."""
+"""Relative tolerance (absolute below 1). A hand-written clip without torch's 1e-6 in
+the denominator is also right, and differs by less than this.
+"""
 _ONE = 1e-6
+"""Difference below which a coefficient counts as 1, or two coefficients as equal."""
 _BY_HAND = "직접 바꿈"
 _NAMES = {"": _BY_HAND, "scheduler": "scheduler.step", "unscale": "unscale_", "update": "scaler.update"}
 
 
 @dataclass(frozen=True)
 class Side:
-    """One program: what it did, and what was in it."""
+    """One program's recording, and the contents of its gradients."""
 
     recording: Recording
     flow: Flow
 
     def snapshot(self, index: int) -> Snapshot:
-        """The state after a moment; that of the start for -1."""
+        """Return the state after a moment; -1 is the state at the start."""
         return self.recording.start if index < 0 else self.recording.moments[index].after
 
     def contents(self, index: int) -> Contents:
-        """What is in `.grad` after a moment."""
+        """Return the mix of batch gradients in `.grad` after a moment; -1 is the start, where it is empty."""
         return Contents({}) if index < 0 else self.flow.contents[index]
 
     @property
     def steps(self) -> list[int]:
-        """Numbers of the moments that moved the parameters for good, or tried to."""
+        """Indices of the moments that made, or tried to make, a lasting change to the parameters."""
         moments = self.recording.moments
         return [
             i for i, m in enumerate(moments) if m.kind == "step" or (not m.kind and self.contents(i).updated)
         ]
 
     def caption(self, index: int) -> str:
-        """What happened at a moment, in one or two Korean sentences."""
+        """Return one or two Korean sentences on what happened at a moment."""
         moment = self.recording.moments[index]
         return _caption(moment, self.snapshot(index - 1), self.contents(index - 1).grad, self.contents(index))
 
 
 @dataclass(frozen=True)
 class Column:
-    """One place of the scrubber."""
+    """One position of the scrubber: a moment of the learner's program, of the solution, or of both."""
 
     name: str
     call: int
     yours: int
-    """The learner's last moment so far; -1 before the first."""
+    """Index of the learner's latest moment up to here; -1 before the first. `right` is the same for the solution."""
     right: int
     acts: tuple[bool, bool]
-    """Whether the learner's program, and the right one, do something here."""
+    """(True if the learner's program acts at this position, True if the solution does)."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What there is to see, in words, and where."""
+    """The result of the comparison in one Korean text, and the position that shows it."""
 
     text: str
     wrong: bool
     focus: int = 0
-    """Number of the column that shows it best."""
+    """Index of the column that shows it best."""
 
 
 def columns(yours: Side, right: Side) -> list[Column]:
-    """All moments of both, those that are the same thing beside each other."""
+    """Return the columns for all moments of both programs; matching moments share a column.
+
+    Moments match if they are of the same kind and in the same call; the alignment prefers pairs that saw the same
+    batches.
+    """
     mine, theirs = yours.recording.moments, right.recording.moments
     pairs = aligned([[_alike(one, other) for other in theirs] for one in mine])
     found: list[Column] = []
     i = j = 0
     while i < len(mine) or j < len(theirs):
+        # A learner's moment without a partner comes first, then the solution's, until the next pair.
         both = i < len(mine) and pairs.get(i) == j
         own = not both and i < len(mine) and (i not in pairs or j >= len(theirs))
         if both or own:
@@ -89,13 +97,14 @@ def columns(yours: Side, right: Side) -> list[Column]:
 
 
 def _alike(one: Moment, other: Moment) -> float:
+    """Return how well two moments match: 0 for different kinds or calls, 1 for the same batches, else 0.6."""
     if one.kind != other.kind or not one.kind or one.call != other.call:
         return 0.0
     return 1.0 if one.batches == other.batches else 0.6
 
 
 def verdict(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
-    """Whether both move alike, and if not, where they part first."""
+    """Return whether the two programs update alike, and if not, where they part first."""
     recording = yours.recording
     stopped = _stopped(recording)
     if stopped:
@@ -127,7 +136,7 @@ def verdict(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
 
 
 def same(one: Slots, other: Slots) -> bool:
-    """Whether two rows of numbers agree but for rounding."""
+    """Return True if two rows of numbers agree up to rounding; None equals only None."""
     for a, b in zip(one, other, strict=True):
         if a is None or b is None:
             if a is not b:
@@ -138,6 +147,7 @@ def same(one: Slots, other: Slots) -> bool:
 
 
 def _stopped(recording: Recording) -> str:
+    """Return a Korean sentence on why the run was cut short; empty if it was not."""
     failure = recording.failure
     if failure is not None:
         where = "" if failure.line is None else f"{failure.line}번째 줄에서 "
@@ -155,9 +165,9 @@ def _stopped(recording: Recording) -> str:
 def _other_update(
     yours: Side, right: Side, table: Sequence[Column], number: int, mine: int, theirs: int
 ) -> Verdict:
-    """The learner's update of this number is another one."""
+    """Return the verdict for the first update that differs from the solution's update of the same number."""
     got, expected = yours.contents(mine).update, right.contents(theirs).update
-    if got is None:  # no mixture: then what `.grad` held is nearest to a reason
+    if got is None:  # the update is no mix of batch gradients: what `.grad` held comes nearest to a reason
         got, expected = yours.contents(mine - 1).grad, right.contents(theirs - 1).grad
     filled = [i for i in range(mine) if yours.recording.moments[i].kind == "backward"]
     focus = _column_of(table, filled[-1] if filled else mine)
@@ -175,6 +185,7 @@ def _other_update(
 
 
 def _other_count(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
+    """Return the verdict for a different number of updates; all common updates agree."""
     made, needed = len(yours.steps), len(right.steps)
     focus = next(
         (i for i, c in enumerate(table) if c.name == "step" and c.acts[0] != c.acts[1]), len(table) - 1
@@ -185,30 +196,32 @@ def _other_count(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
 
 
 def _column_of(table: Sequence[Column], mine: int) -> int:
+    """Return the column in which the learner's moment of this index acts; 0 if there is none."""
     return next((i for i, column in enumerate(table) if column.yours == mine and column.acts[0]), 0)
 
 
 def _holds(grads: Slots) -> bool:
+    """Return True if any gradient is there and not zero."""
     return any(grads)
 
 
-# ---- words -----------------------------------------------------------------------------------------------
+# ---- Korean texts -------------------------------------------------------------------------------------------
 
 
 def key_name(key: Key) -> str:
-    """`g₁`; `g₁(w+e)` for a gradient at SAM's w + e."""
+    """Return `g₁` for the first batch's gradient, or `g₁(w+e)` if it was taken at SAM's w + e."""
     return f"g{subscript(key.batch + 1)}{'(w+e)' if key.away else ''}"
 
 
 def term(key: Key, amount: float) -> str:
-    """`g₁`, `0.5·g₁`, `−g₁`."""
+    """Return a coefficient and its gradient as text: `g₁`, `0.5·g₁`, `−g₁`."""
     sign = "−" if amount < 0 else ""
     size = "" if abs(abs(amount) - 1) < _ONE else f"{coefficient(abs(amount))}·"
     return f"{sign}{size}{key_name(key)}"
 
 
 def mixture(amounts: Amounts) -> str:
-    """`g₁ + g₂`, `0.5·g₁ + 0.5·g₂`; `0` for nothing."""
+    """Return a mix of gradients as text: `g₁ + g₂`, `0.5·g₁ + 0.5·g₂`; `0` for an empty one."""
     text = ""
     for key, amount in sorted(amounts.items(), key=lambda one: (one[0].update, one[0])):
         told = term(key, abs(amount))
@@ -217,6 +230,7 @@ def mixture(amounts: Amounts) -> str:
 
 
 def _caption(moment: Moment, before: Snapshot, held: Amounts | None, now: Contents) -> str:
+    """Return Korean sentences on a moment: its kind, then what it changed."""
     after = moment.after
     said = [_about_the_kind(moment)]
     if after.grads != before.grads:
@@ -246,6 +260,7 @@ _NOTHING_CHANGED: Mapping[str, str] = {
 
 
 def _about_the_kind(moment: Moment) -> str:
+    """Tell in Korean what a forward pass read or which loss was computed; empty for other kinds."""
     if moment.kind == "forward":
         listed = ", ".join(str(batch + 1) for batch in moment.batches)
         return f"배치 {listed}의 입력으로 예측했어요." if listed else "예측했어요."
@@ -255,6 +270,7 @@ def _about_the_kind(moment: Moment) -> str:
 
 
 def _about_gradients(before: Slots, after: Slots, held: Amounts | None, now: Amounts | None) -> str:
+    """Tell in Korean how `.grad` changed: cleared, scaled, added to or filled."""
     if not _holds(after):
         kind = "None" if all(g is None for g in after) else "0"
         return f"`.grad`를 지웠어요: {kind}"
@@ -271,6 +287,7 @@ def _about_gradients(before: Slots, after: Slots, held: Amounts | None, now: Amo
 
 
 def _about_values(kind: str, rate: float, now: Contents) -> str:
+    """Tell in Korean how the parameters moved, with the mix of the update if it is known."""
     if kind == "first_step":
         return "매개변수를 w에서 w+e로 옮겼어요."
     if kind == "second_step":
@@ -282,5 +299,5 @@ def _about_values(kind: str, rate: float, now: Contents) -> str:
 
 
 def numbers(values: Numbers | Slots) -> list[float | str | None]:
-    """As JSON can hold them: what is not finite as a word."""
+    """Return the numbers in a form that JSON can hold: infinities and NaN become words."""
     return [v if v is None or v - v == 0 else str(v) for v in values]

@@ -1,7 +1,7 @@
-"""Draws what the microscope saw: one piece of HTML with everything in it, and the same in plain text.
+"""Draw what the microscope saw, as one self-contained piece of HTML or as plain text.
 
-Without scripts, or where a notebook's sanitizer takes scripts and styles away, the tables that are in the HTML from the
-start remain: inline styles only. The script puts the picture in their place.
+The HTML starts as tables with inline styles only. They remain where scripts do not run, or where a notebook's sanitizer
+takes scripts and styles away; elsewhere the script replaces them with the interactive picture.
 """
 
 import hashlib
@@ -21,16 +21,16 @@ from grader.report.plain_text import clean, code_pieces
 _TEMPLATES = Path(__file__).parent / "templates"
 _MOST_CODE_LINES, _LONGEST_LINE = 80, 160
 Code = Sequence[tuple[int, str]]
-"""The learner's lines with their numbers."""
+"""The learner's lines: (line number, text)."""
 
 
 def telling(views: Sequence[View]) -> View:
-    """The first situation in which the programs part; the plainest one where they never do."""
+    """Return the first situation in which the programs part, or the plainest one if they never do."""
     return next((view for view in views if view.verdict.wrong), views[0])
 
 
 def html_picture(name: str, views: list[View], code: Code) -> str:
-    """The interactive picture of an exercise's function, and the tables behind it."""
+    """Return the interactive picture of an exercise's function, with the static tables behind it."""
     view = telling(views)
     shown = [(number, clean(text, _LONGEST_LINE)) for number, text in code[:_MOST_CODE_LINES]]
     payload = {
@@ -60,7 +60,7 @@ def html_picture(name: str, views: list[View], code: Code) -> str:
 
 
 def text_picture(name: str, views: Sequence[View]) -> str:
-    """What happened, moment by moment, in the situation that tells most."""
+    """Return a text that tells, moment by moment, what happened in the situation that `telling` picks."""
     view = telling(views)
     lines = [f"현미경: {name} ({view.name})", view.verdict.text.replace("`", ""), ""]
     for number, column in enumerate(view.columns, start=1):
@@ -73,10 +73,11 @@ def text_picture(name: str, views: Sequence[View]) -> str:
     return "\n".join(lines)
 
 
-# ---- for the script --------------------------------------------------------------------------------------
+# ---- data for the script ---------------------------------------------------------------------------------
 
 
 def _view(view: View) -> dict[str, Any]:
+    """Return one situation as the script needs it."""
     return {
         "name": view.name,
         "text": view.verdict.text,
@@ -97,7 +98,7 @@ def _frames(side: Side, indices: Sequence[int], acts: Sequence[bool]) -> list[di
 
 
 def _updates(side: Side) -> list[int]:
-    """For each moment, how many updates were made up to it."""
+    """For each moment, count the updates made up to and including it."""
     made, counts = 0, []
     for contents in side.flow.contents:
         made += contents.updated
@@ -106,6 +107,7 @@ def _updates(side: Side) -> list[int]:
 
 
 def _frame(side: Side, index: int, acting: bool, updates: Sequence[int]) -> dict[str, Any]:
+    """Return one side's state at a column. Where that side does not act, its last state is shown without a caption."""
     snapshot, contents = side.snapshot(index), side.contents(index)
     moment = side.recording.moments[index] if index >= 0 else None
     last = next((i for i in range(index, -1, -1) if side.contents(i).updated), None)
@@ -128,7 +130,7 @@ def _frame(side: Side, index: int, acting: bool, updates: Sequence[int]) -> dict
 
 
 def _parts(side: Side, amounts: Amounts | None) -> list[dict[str, Any]] | None:
-    """Each batch's share: its number, its name with the amount, and its numbers. None: no mixture of batches."""
+    """Return each batch's share of a mix: number, name with coefficient, and the four numbers. None if it is no mix."""
     if amounts is None:
         return None
     ordered = sorted(amounts.items(), key=lambda one: (one[0].update, one[0]))
@@ -143,11 +145,11 @@ def _parts(side: Side, amounts: Amounts | None) -> list[dict[str, Any]] | None:
     ]
 
 
-# ---- without scripts -------------------------------------------------------------------------------------
+# ---- static tables, for pages without scripts ------------------------------------------------------------
 
 
 def _static_rows(view: View) -> list[tuple[str, list[str]]]:
-    """The state where it tells most: name, then value and gradient of both sides."""
+    """Return the state at the column that shows the verdict: for each parameter, value and gradient of both sides."""
     if not view.columns:
         return []
     column = view.columns[view.verdict.focus]
@@ -159,6 +161,7 @@ def _static_rows(view: View) -> list[tuple[str, list[str]]]:
 
 
 def _static_moment(view: View, column: Column) -> tuple[int, str, str, str]:
+    """Return a row of the static table: call, name of the moment, and what each side did."""
     yours = view.yours.caption(column.yours) if column.acts[0] else "—"
     right = view.right.caption(column.right) if column.acts[1] else "—"
     if column.acts[0] and (line := view.yours.recording.moments[column.yours].line) is not None:
@@ -167,7 +170,7 @@ def _static_moment(view: View, column: Column) -> tuple[int, str, str, str]:
 
 
 def _holds(side: Side, index: int) -> str:
-    """What is in `.grad`, as a sum of the batches' gradients."""
+    """Return the contents of `.grad` as a Korean text: a sum of the batches' gradients."""
     amounts = side.contents(index).grad
     return "섞인 것을 나눌 수 없음" if amounts is None else mixture(amounts) if amounts else "비어 있음"
 

@@ -1,4 +1,4 @@
-"""Puts a learner's function and the course's solution under the microscope, in every situation that the bench has."""
+"""Record a learner's function and the solution in every situation of the microscope, and compare them."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -36,18 +36,19 @@ def views(
     program: Program,
     limited: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> list[View]:
-    """Both programs in all situations, the plainest first.
+    """Return both programs in all situations, the plainest first.
 
-    A program that does not end, or leaves Python's ways, is looked at in the first situation alone.
+    If a run of the learner's program is stopped (it does not end, or ends in an exception that no `except Exception`
+    would catch), the views end with that situation.
 
     Args:
-        exercise: of the function.
-        function: the learner's.
-        program: that tells its lines from others'.
-        limited: entered around each run of it; raises `TimeLimit` in one that does not end.
+        exercise: the exercise that the function answers.
+        function: the learner's function.
+        program: the learner's program; it tells which lines are the learner's.
+        limited: returns a context entered around each run of the function, which raises `TimeLimit` if it does not end.
 
     Raises:
-        NothingToSee: this exercise makes no update that the bench could show.
+        NothingToSee: the function makes no update that these situations could show.
     """
     solution = _solution(exercise.lesson)
     signature = _signature(solution.names[exercise.name])
@@ -70,8 +71,10 @@ def _side(
     lesson: str,
     limited: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Side:
+    """Run one program in one situation, and follow the gradients through its recording."""
     sam = _sam(lesson) if "sam" in signature.parameters else None
-    with torch.random.fork_rng(devices=[]):  # a layer draws its first weights, which the bench replaces
+    # a layer draws its first weights from the global generator; `build` replaces them
+    with torch.random.fork_rng(devices=[]):
         bench = build(signature, variant, sam)
     lens = Lens(function, program, bench)
     try:
@@ -97,5 +100,5 @@ def _solution(lesson: str) -> Program:
 
 @lru_cache
 def _sam(lesson: str) -> Any:
-    """The lesson's SAM from a program of its own, so that its lines are not taken for those of the function."""
+    """The lesson's SAM, loaded as a program of its own, so that its lines do not count as the function's."""
     return load_program(program_text(lesson), name=f"microscope_sam_{lesson}").names["SAM"]

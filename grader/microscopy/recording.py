@@ -1,4 +1,9 @@
-"""Watches one program at the bench and writes down the whole state after everything it does, line by line."""
+"""Run one program in a situation of the microscope and record the whole state after everything it does.
+
+Every relevant call (`zero_grad`, forward, loss, `backward`, clip, `step`, …) opens a moment, and so does every line of
+the program. The next one, or the end of the call, closes it with a snapshot of the state; a line that changed nothing
+is dropped.
+"""
 
 import inspect
 import io
@@ -22,63 +27,69 @@ from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
 from grader.observe.trace import Failure
 
 MOST_MOMENTS = 120
-"""A right program makes a tenth of them; more could not be scrubbed through."""
+"""Maximum number of moments kept. A right program makes a tenth of them, and nobody could scrub through more."""
 _MOST_LINES = 5_000
+"""Maximum lines of the program that are traced; a run beyond is stopped as endless."""
 Numbers = tuple[float, ...]
+"""One number for each of the model's numbers, in the order of `NAMES`."""
 Slots = tuple[float | None, ...]
+"""The same, with None where there is no number."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Everything that a step may change."""
+    """Everything that a training step may change."""
 
     values: Numbers
     grads: Slots
-    """None where `.grad` is None."""
+    """The gradient's numbers; None for each number of a parameter whose `.grad` is None."""
     state: dict[str, Slots]
-    """The optimizer's, by the name of the entry."""
+    """The optimizer's state: entry name (`momentum_buffer`) -> a number for each of the model's numbers."""
     rate: float
     mode: str
     loss: float | None
-    """The last one that was computed."""
+    """The loss that was computed last; None before the first."""
     scale: float | None
-    """The GradScaler's."""
+    """The GradScaler's scale; None without one."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """Something that was done."""
+    """One thing that the program did, and the state after it."""
 
     kind: str
-    """zero_grad, forward, loss, backward, clip, step, …; empty for a line that changed something by hand."""
+    """`zero_grad`, `forward`, `loss`, `backward`, `clip`, `step`, …; empty for a line that changed something by hand.
+    """
     line: int | None
     call: int
-    """From 0."""
+    """Index of the call of the function, from 0."""
     batches: tuple[int, ...]
-    """For a forward: which batches went in, from 0."""
+    """For a forward pass: indices of the batches that went in, from 0."""
     after: Snapshot
 
 
 @dataclass
 class Recording:
-    """All that one program did."""
+    """Everything that one program did."""
 
     start: Snapshot
     moments: list[Moment] = field(default_factory=list)
     failure: Failure | None = None
     stopped: str = ""
-    """`lines`, `seconds` or `moments`, where it was stopped; `crashed` where it left Python's ways."""
+    """Why the run was cut short: `lines`, `seconds` or `moments` for a limit reached, `crashed` for an exception that
+    is no ordinary error; empty if it ran to its end or raised an ordinary error.
+    """
 
 
 class _Nowhere(io.TextIOBase):
-    """What the program prints: `check` shows it."""
+    """Discards what the program prints; learners see it when they call `check`."""
 
     def write(self, text: str) -> int:
         return len(text)
 
 
 class Lens:
-    """Records one program on one bench. What it has seen is in `recording`, also when the program never ends."""
+    """Records one program in one situation. `recording` holds what was seen so far, even if the program never ends."""
 
     def __init__(self, function: Callable[..., Any], program: Program, bench: Bench) -> None:
         self._function, self._program, self._bench = function, program, bench
@@ -94,18 +105,19 @@ class Lens:
         bench.wrap_loss(self._loss_fn)
         for owner, method, kind in bench.noted:
             shadow(owner, method, lambda kind=kind: self._begin(kind))  # type: ignore[misc]
-        # Before: what led to it is over. After: what has changed since is the step's, a closure's lines apart.
+        # The pre-hook closes the moment that led up to the step. What has changed when the post-hook runs is the step's
+        # doing, except for lines of a closure, which open and close moments of their own.
         bench.optimizer.register_step_pre_hook(lambda *_: self._settle())
         bench.optimizer.register_step_post_hook(lambda *_: self._stepped())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Lens":
-        return self  # a program may copy the model
+        return self  # a program may copy the model, which refers to this observer
 
     def record(self) -> Recording:
-        """Make all calls. Errors of the program are in the recording.
+        """Make all calls of the function. An error of the program ends up in the recording.
 
         Raises:
-            TimeLimit: from a time limit outside; the recording is there all the same.
+            TimeLimit: an outside time limit was reached; `recording` is complete up to there.
         """
         try:
             with untouched_process(), redirect_stdout(_Nowhere()), self._tracing():
@@ -125,10 +137,11 @@ class Lens:
             self._settle()
         return self.recording
 
-    # ---- what is seen --------------------------------------------------------------------------------
+    # ---- observing the program -----------------------------------------------------------------------
 
     @contextmanager
     def _tracing(self) -> Iterator[None]:
+        """Trace the lines of the program inside this context, and silence its warnings."""
         before = sys.gettrace()
         sys.settrace(self._enter)
         try:
@@ -142,6 +155,7 @@ class Lens:
         return self._step if self._owns(frame) else None
 
     def _step(self, frame: types.FrameType, event: str, _arg: Any) -> Any:
+        """Open a moment for each line; stop a program that runs too many lines."""
         if event == "line":
             self._lines += 1
             if self._lines > _MOST_LINES:
@@ -153,7 +167,7 @@ class Lens:
         return self._step
 
     def _noted(self, kind: str, by_hand: bool) -> None:
-        if kind != "gradient":  # tells only where the gradients of a backward are handed over
+        if kind != "gradient":  # this note only says where a backward pass hands over gradients
             self._begin(kind)
 
     def _forward(self, inputs: Tensor) -> None:
@@ -170,11 +184,12 @@ class Lens:
         self._settle()
 
     def _begin(self, kind: str, line: int | None = None, batches: tuple[int, ...] = ()) -> None:
+        """Close the open moment and open the next one."""
         self._settle()
         self._open = (kind, self._line() if line is None else line, batches)
 
     def _settle(self) -> None:
-        """What was going on is over: keep it, unless it was a line that changed nothing."""
+        """Close the open moment and keep it, unless it is a line that changed nothing."""
         if self._open is None:
             return
         (kind, line, batches), self._open = self._open, None
@@ -188,6 +203,7 @@ class Lens:
         self.recording.moments.append(Moment(kind, line, self._call, batches, after))
 
     def _line(self) -> int | None:
+        """Return the innermost line of the program on the call stack; None if it is not running."""
         frame: types.FrameType | None = sys._getframe(2)
         while frame is not None:
             if self._owns(frame):
@@ -196,10 +212,13 @@ class Lens:
         return None
 
     def _owns(self, frame: types.FrameType) -> bool:
-        """By the file's name, and by its globals: several files may be called `<string>`."""
+        """Decide by the file's name and by the globals, because several files may be called `<string>`."""
         return frame.f_globals is self._globals and self._program.owns(frame.f_code.co_filename)
 
     def _batches_in(self, inputs: Tensor) -> tuple[int, ...]:
+        """Return the indices of the batches all of whose rows are in `inputs`, so that a
+        concatenation counts for each.
+        """
         rows = inputs.detach().double()
         if rows.ndim != 2 or rows.shape[1] != self._bench.batches[0][0].shape[1]:
             return ()
@@ -212,9 +231,10 @@ class Lens:
             if all(there[start : start + size])
         )
 
-    # ---- the state -----------------------------------------------------------------------------------
+    # ---- reading the state ---------------------------------------------------------------------------
 
     def _snapshot(self) -> Snapshot:
+        """Return the current state of model, optimizer and scaler."""
         bench = self._bench
         values = tuple(v for p, n in zip(self._parameters, self._sizes, strict=True) for v in _flat(p, n))
         grads: Slots = tuple(
@@ -232,7 +252,7 @@ class Lens:
         )
 
     def _state(self) -> dict[str, Slots]:
-        """Entries that have a number for each number of a parameter (not the count of steps)."""
+        """Return the optimizer's entries that have a number for each number of a parameter (so not the step count)."""
         found: dict[str, list[float | None]] = {}
         for index, parameter in enumerate(self._parameters):
             entries = self._bench.optimizer.state.get(parameter, {})
@@ -245,7 +265,7 @@ class Lens:
 
 
 def _flat(tensor: Tensor | None, size: int) -> list[float | None]:
-    """Its numbers; None for each where there is none, or where it has lost its size."""
+    """Return the tensor's numbers; `size` times None if there is no tensor or its size has changed."""
     if tensor is None or tensor.numel() != size:
         return [None] * size
     return [float(v) for v in tensor.detach().double().flatten().tolist()]

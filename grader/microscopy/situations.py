@@ -1,7 +1,8 @@
-"""What is under the microscope: a model of four numbers, two or three small batches, and an optimizer, from a seed.
+"""Build what goes under the microscope: a model of four numbers, three small batches and an optimizer, from a fixed
+seed.
 
-Exercises share the names of their arguments. So a function is called with what its arguments are called, and no
-exercise needs code of its own.
+All exercises name their arguments alike (`model`, `opt`, `loss_fn`, `micro_batches`, …). So a function's signature
+tells how to call it, and no exercise needs code of its own here.
 """
 
 import inspect
@@ -15,10 +16,12 @@ from torch.nn import functional as F
 
 FEATURES = 3
 NAMES = (*(f"w{number}" for number in ("₁", "₂", "₃")), "b")
-"""Of the model's numbers, in the order of its parameters."""
+"""Names of the model's numbers, in the order of its parameters."""
 SEED = 11
 RATE, MAX_NORM, RHO, SCALE = 0.1, 0.5, 0.5, 8.0
-"""Powers of two where they multiply gradients: the numbers on both sides stay the same to the last bit."""
+"""Learning rate, `max_norm`, SAM's rho and the GradScaler's initial scale. Those that multiply gradients are powers of
+two, so that the numbers on both sides stay the same to the last bit.
+"""
 
 OPTIMIZERS: Mapping[str, Callable[..., torch.optim.Optimizer]] = {
     "SGD": torch.optim.SGD,
@@ -27,13 +30,13 @@ OPTIMIZERS: Mapping[str, Callable[..., torch.optim.Optimizer]] = {
 }
 _MORE: Mapping[str, Mapping[str, float]] = {"모멘텀": {"momentum": 0.5}}
 CLIPPED = "클리핑"
-"""The variant with `max_norm`, over plain SGD."""
+"""Name of the situation that passes `max_norm`; its optimizer is plain SGD."""
 
 Batch = tuple[Tensor, Tensor]
 
 
 class FourNumbers(nn.Module):
-    """A linear layer in float64 that tells `observer` of its forward passes; autocast leaves float64 alone."""
+    """A linear layer in float64 that calls `observer` at each forward pass. Autocast does not touch float64."""
 
     def __init__(self, generator: torch.Generator) -> None:
         super().__init__()
@@ -44,7 +47,7 @@ class FourNumbers(nn.Module):
                 parameter.copy_(_round(0.6 * _normal(parameter.shape, generator)))
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Predictions of shape (batch,) for inputs of shape (batch, 3)."""
+        """Return predictions of shape (batch,) for inputs of shape (batch, 3)."""
         if self.observer is not None:
             self.observer(inputs)
         outputs: Tensor = self.linear(inputs.double()).squeeze(-1)
@@ -52,35 +55,35 @@ class FourNumbers(nn.Module):
 
 
 def mean_square(outputs: Tensor, targets: Tensor) -> Tensor:
-    """The loss: the mean of the squared errors."""
+    """Return the loss: the mean of the squared errors."""
     return F.mse_loss(outputs, targets)
 
 
 @dataclass
 class Bench:
-    """One situation, built anew for each program that is looked at."""
+    """One situation: the objects that a program works on. Built anew for each program that is recorded."""
 
     model: FourNumbers
     optimizer: torch.optim.Optimizer
-    """What holds the state; SAM's base where there is a SAM."""
+    """The optimizer that holds the state; for SAM, its base optimizer."""
     batches: Sequence[Batch]
     calls: Sequence[tuple[list[Any], dict[str, Any]]]
     """Positional and keyword arguments of each call of the function."""
     noted: Sequence[tuple[Any, str, str]]
-    """(object, method, kind): calls that make a moment of their own."""
+    """(object, method name, kind): calls that become a moment of this kind."""
     scaler: Any = None
     wrap_loss: Callable[[Callable[[Tensor, Tensor], Tensor]], None] = field(default=lambda _: None)
 
 
 class NothingToSee(Exception):
-    """The function makes no update that this bench could show."""
+    """The function makes no update that these situations could show."""
 
 
 def variants(signature: inspect.Signature) -> list[str]:
-    """The situations in which a function of this signature is looked at, the plainest first.
+    """Return the situations for a function of this signature, the plainest first.
 
     Raises:
-        NothingToSee: it does not take a model, a loss and an optimizer, or wants something unknown.
+        NothingToSee: the function does not take a model, a loss and an optimizer, or requires an unknown argument.
     """
     wanted = signature.parameters
     required = {name for name, p in wanted.items() if p.default is inspect.Parameter.empty}
@@ -97,12 +100,12 @@ _KNOWN = {
 
 
 def build(signature: inspect.Signature, variant: str, sam: Callable[..., Any] | None = None) -> Bench:
-    """Everything that one look needs.
+    """Build one situation.
 
     Args:
-        signature: of the exercise's function, as the solution defines it.
+        signature: signature of the exercise's function, as the solution defines it.
         variant: one of `variants`.
-        sam: the course's SAM class, where the function takes a SAM.
+        sam: the course's SAM class, if the function takes a SAM.
     """
     generator = torch.Generator().manual_seed(SEED)
     model = FourNumbers(generator)
@@ -139,7 +142,7 @@ def build(signature: inspect.Signature, variant: str, sam: Callable[..., Any] | 
 
 
 def _data(signature: inspect.Signature, batches: Sequence[Batch]) -> list[dict[str, Any]]:
-    """What each call gets: a batch, a list of micro-batches, or a loader."""
+    """Return the data arguments of each call: a batch, a list of micro-batches, or a loader."""
     names = signature.parameters
     if "max_steps" in names:
         return [{"xb": batches[0][0], "yb": batches[0][1]}]
@@ -153,7 +156,7 @@ def _data(signature: inspect.Signature, batches: Sequence[Batch]) -> list[dict[s
 
 
 def _arguments(signature: inspect.Signature, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """By position where the solution takes them so: a learner may have given them other names."""
+    """Return the arguments, by position where the solution takes them so: a learner may have renamed parameters."""
     positional, keywords = [], {}
     for name, parameter in signature.parameters.items():
         if name not in given:

@@ -1,1 +1,6 @@
-"""클리닉: broken functions, drawn from the known mistakes, for a learner to mend; those that were made come back."""
+"""클리닉 (the clinic) and the drill: mend broken functions, and write functions from memory.
+
+The clinic draws a broken function from the known mistakes (`case`), shows it (`visit`, from `cell` in a notebook), asks
+for its symptom (`symptoms`), and lets a mistake come back days later (`schedule`, `today`). The drill times a learner
+who writes an exercise's function from memory.
+"""

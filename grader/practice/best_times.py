@@ -1,4 +1,4 @@
-"""The drill's best times: one small JSON file in the user's data folder, apart from the progress."""
+"""Keep the drill's best times in a small JSON file of their own in the user's data folder, apart from the progress."""
 
 import os
 from contextlib import suppress
@@ -12,6 +12,7 @@ from grader.base.files import open_regular, write_whole
 from grader.paths import user_folder
 
 _MOST_BYTES = 2**20
+"""Maximum bytes read from the file."""
 _DAY = 86_400.0
 
 
@@ -21,16 +22,16 @@ class Best(Struct, frozen=True):
     seconds: float
     on: date
     tries: int = 1
-    """How often it was written right so far, the slower ones too."""
+    """Number of right answers so far, slower ones included."""
 
 
 class BestTimes:
-    """All exercises that were ever drilled to a right answer. No error here stops a drill."""
+    """The best time of every exercise that was ever drilled to a right answer. No file error stops a drill."""
 
     def __init__(self) -> None:
-        """Read what is on the disk. A file that cannot be read is set aside, not overwritten."""
+        """Read the file. One that cannot be read is set aside, not overwritten."""
         self.set_aside: Path | None = None
-        """Where an unreadable file lies now."""
+        """Where an unreadable file was moved to; None if there was none, or if it could not be moved."""
         self.of: dict[str, Best] = {}
         path = self.path()
         try:
@@ -42,14 +43,14 @@ class BestTimes:
 
     @staticmethod
     def path() -> Path:
-        """The file."""
+        """Return the path of the file."""
         return user_folder() / "drill.json"
 
     def record(self, exercise: str, seconds: float) -> Best | None:
-        """Keep the time of a right answer, if it is the best.
+        """Record a right answer: count it, and keep its time if it is the best.
 
         Returns:
-            The best before this one; None at the first.
+            The best before this one; None for the first right answer.
         """
         before = self.of.get(exercise)
         if before is None:
@@ -57,12 +58,13 @@ class BestTimes:
         else:
             fastest = Best(seconds, date.today()) if seconds < before.seconds else before
             self.of[exercise] = msgspec.structs.replace(fastest, tries=before.tries + 1)
-        with suppress(OSError):  # a read-only home: the drill goes on without a record
+        with suppress(OSError):  # in a read-only home, the drill goes on without a record
             write_whole(self.path(), msgspec.json.encode(self.of))
         return before
 
 
 def _read(path: Path) -> dict[str, Best]:
+    """Return the kept times; raise ValueError if one of them is impossible."""
     with os.fdopen(open_regular(path), "rb") as file:
         found = msgspec.json.decode(file.read(_MOST_BYTES + 1), type=dict[str, Best])
     for name, best in found.items():
@@ -72,6 +74,7 @@ def _read(path: Path) -> dict[str, Best]:
 
 
 def _put_aside(path: Path) -> Path | None:
+    """Rename the file to a free name and return that; None if it cannot be renamed."""
     number = 1
     while (aside := path.with_name(f"drill.unreadable-{number}.json")).exists():
         number += 1

@@ -1,4 +1,8 @@
-"""A broken function or class, drawn from a known mistake or a pair, and proved when drawn to fail as they do."""
+"""Draw a broken function or class from a known mistake, or from a pair of them, and prove that it fails as they do.
+
+The mistake's edits are applied to the solution, then variables get other names (`disguise`). The result is handed out
+only if it runs exactly as before the renaming, and fails in some scenario.
+"""
 
 import ast
 import builtins
@@ -15,48 +19,48 @@ from grader.judging.reference import Reference, reference
 from grader.practice.disguise import disguised, free_names, other_names, with_name
 
 _MOST_LINES = 24
-"""Of a function that is handed out, its docstring not counted: one that can be read in a minute."""
+"""Maximum lines of a function that is handed out, without its docstring: it should be readable in a minute."""
 _MOST_LINES_OF_CLASS = 50
-"""Of a class, whose methods are read one by one; each is as short as a function."""
+"""Maximum lines of a class, whose methods are read one by one; each method is as short as a function."""
 _TRIES = 12
-"""Draws until one holds. Nearly all hold at once."""
+"""Maximum draws until one holds. Nearly all hold at once."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is handed out."""
+    """A broken function or class as it is handed out."""
 
     exercise: Exercise
     mistakes: tuple[Mistake, ...]
-    """One, or two at once."""
+    """The mistakes in it: one, or two at once."""
     text: str
-    """A whole file: the imports, then the function."""
+    """Text of a whole file: the imports, then the function."""
     lines: frozenset[int] = frozenset()
-    """Of the text, from 1: a learner who points at one of these has found it."""
+    """Lines of `text`, from 1, that are wrong: a learner who points at one of these has found the mistake."""
     scenario: str = ""
-    """The first one in which it shows."""
+    """Name of the first scenario in which the mistake shows; empty if unknown."""
     program: str = ""
-    """The function alone."""
+    """Text of the function alone, without imports."""
 
     def named(self, name: str) -> str:
-        """The text with the function under another name."""
+        """Return the text with the function under another name."""
         return with_name(self.text, self.exercise.name, name)
 
     @property
     def is_class(self) -> bool:
-        """Whether a class is handed out, not a function."""
+        """True if a class is handed out, not a function."""
         return isinstance(_definition(self.program), ast.ClassDef)
 
 
 def as_file(exercise: Exercise, source: str) -> str | None:
-    """The function with the imports that it needs; None where it needs more than its lesson's imports."""
+    """Return the function with the imports it needs; None if it needs names other than its lesson's imports."""
     imports = _imports(exercise, source)
     return None if imports is None else imports + source
 
 
 @cache
 def is_short(exercise: Exercise) -> bool:
-    """Whether it can be handed out: a short function or class that needs nothing else of the course."""
+    """Return True if the exercise can be handed out: it is short and needs nothing else of the course."""
     source = exercise_source(exercise)
     definition = _definition(source)
     functions = [node for node in ast.walk(definition) if isinstance(node, ast.FunctionDef)]
@@ -69,13 +73,14 @@ def is_short(exercise: Exercise) -> bool:
 
 
 def _definition(source: str) -> ast.FunctionDef | ast.ClassDef:
+    """Return the one function or class that the source defines."""
     (definition,) = ast.parse(source).body
-    assert isinstance(definition, ast.FunctionDef | ast.ClassDef)  # what an exercise is
+    assert isinstance(definition, ast.FunctionDef | ast.ClassDef)  # an exercise is one function or class
     return definition
 
 
 def _length(definition: ast.FunctionDef | ast.ClassDef) -> int:
-    """Lines without docstrings."""
+    """Return the number of lines without docstrings."""
     told = [
         ast.get_docstring(node, clean=False) or ""
         for node in ast.walk(definition)
@@ -85,16 +90,16 @@ def _length(definition: ast.FunctionDef | ast.ClassDef) -> int:
 
 
 def draw(exercise: Exercise, ids: Sequence[str], chance: random.Random) -> Case | None:
-    """A program that makes these mistakes, with other names.
+    """Draw a program that makes these mistakes, with other variable names.
 
     Args:
-        exercise: whose.
-        ids: of its mistakes: one, or two that are made at once.
-        chance: draws the way each is made, and the names.
+        exercise: the exercise to break.
+        ids: ids of its mistakes: one, or two to be made at once.
+        chance: draws the way in which each mistake is made, and the names.
 
     Returns:
-        None where the function is too long, and where no such program could be proved to be wrong: the edits do not go
-        together, or hide each other.
+        None if the function is too long, or if no such program could be proved wrong: the edits exclude or hide each
+            other.
     """
     if not is_short(exercise):
         return None
@@ -114,15 +119,15 @@ def draw(exercise: Exercise, ids: Sequence[str], chance: random.Random) -> Case 
 
 
 def draw_pair(exercise: Exercise, chance: random.Random) -> Case | None:
-    """Two of the exercise's mistakes at once; None where those that were drawn do not go together."""
+    """Draw two of the exercise's mistakes at once; None if the drawn ones do not go together."""
     ids = [mistake.id for mistake in exercise.mistakes]
     return draw(exercise, chance.sample(ids, 2), chance) if len(ids) > 1 else None
 
 
 def _brings_another(exercise: Exercise, way: Way) -> bool:
-    """Whether it makes another mistake of the exercise besides, of which the learner would not be told.
+    """Return True if this way contains another mistake of the exercise, which the learner would not be told.
 
-    The usual way never counts: to move a line is to leave it out and to put it elsewhere.
+    The usual way (number 0) never counts: moving a line contains leaving it out.
     """
     edits = set(way.edits)
     others = (other for other in exercise.mistakes if other.id != way.mistake.id)
@@ -130,6 +135,7 @@ def _brings_another(exercise: Exercise, way: Way) -> bool:
 
 
 def _drawn(known: Reference, chosen: tuple[Way, ...], chance: random.Random) -> Case | None:
+    """Return a case that makes the mistakes in these ways, or None if it cannot be proved wrong."""
     exercise = known.exercise
     raw = known.program_of_all(chosen)
     if raw is None:
@@ -149,9 +155,10 @@ def _drawn(known: Reference, chosen: tuple[Way, ...], chance: random.Random) -> 
 
 
 def _telling(known: Reference, chosen: tuple[Way, ...], raw: str, broken: str) -> str | None:
-    """The first scenario in which the program goes wrong, where it does just what it did under its old names.
+    """Return the first scenario in which the disguised program goes wrong.
 
-    Every mistake of a pair must change something there or elsewhere even beside the other one.
+    None if there is none, if the program behaves differently than before it was renamed, or if one mistake of a pair
+    changes nothing beside the other.
     """
     found = None
     for scenario in (s.name for s in known.exercise.driver.scenarios):
@@ -168,7 +175,7 @@ def _telling(known: Reference, chosen: tuple[Way, ...], raw: str, broken: str) -
 
 
 def _adds(known: Reference, way: Way, chosen: tuple[Way, ...], raw: str) -> bool:
-    """Whether the pair does something else than it would without this one."""
+    """Return True if the pair behaves differently, in some scenario, than without this mistake."""
     others = tuple(other for other in chosen if other != way)
     rest = known.program_of_all(others)
     if rest is None:
@@ -178,9 +185,12 @@ def _adds(known: Reference, way: Way, chosen: tuple[Way, ...], raw: str) -> bool
 
 
 def _changed(right: str, broken: str) -> set[int]:
-    """Lines of the broken program that are not the right one's; where something is missing, those on both sides."""
+    """Return the lines of the broken program that differ from the right
+    one; for a missing line, the ones around its place.
+    """
     one, other = right.splitlines(), broken.splitlines()
-    # A block that only moved in or out is not wrong line by line, unless that is all there is.
+    # Ignore indentation unless it is the only difference: otherwise a block that moved in or out would count line by
+    # line.
     bare, its_bare = [line.strip() for line in one], [line.strip() for line in other]
     if bare != its_bare:
         one, other = bare, its_bare
@@ -190,7 +200,7 @@ def _changed(right: str, broken: str) -> set[int]:
             found |= {start, start + 1}
         elif kind != "equal":
             found |= set(range(start + 1, end + 1))
-    for step in (-1, 1):  # of two same lines one after the other, either is the one too many
+    for step in (-1, 1):  # of two equal lines in a row, either may be the superfluous one
         for line in sorted(found, reverse=step < 0):
             beside = line + step
             if (
@@ -203,9 +213,10 @@ def _changed(right: str, broken: str) -> set[int]:
 
 
 def _imports(exercise: Exercise, source: str) -> str | None:
-    """The imports that the program needs, and two empty lines; None where it needs more than imports.
+    """Return the imports that the program needs and two empty lines; None if it needs more than the lesson's imports.
 
-    With those of the solution: whoever mends a program would have to guess what is missing above it.
+    The solution's imports are included: a learner who mends the program must not have to guess what is missing above
+    it.
     """
     taken = free_names(source) | free_names(exercise_source(exercise))
     needed = taken - set(dir(builtins)) - {exercise.name}
@@ -219,7 +230,7 @@ def _imports(exercise: Exercise, source: str) -> str | None:
 
 @cache
 def _lesson_imports(lesson: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Each import of the lesson's solution, and the names that it binds."""
+    """Return each import of the lesson's solution, with the names that it binds."""
     found = [
         node for node in ast.parse(program_text(lesson)).body if isinstance(node, ast.Import | ast.ImportFrom)
     ]

@@ -1,4 +1,4 @@
-"""`clinic` in a notebook: a broken function comes as a cell below, and goes back as a function."""
+"""`clinic` in a notebook: hands out a broken function in a new cell, and takes it back as a function."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from grader.submission.practice_cells import own_name
 
 @dataclass
 class _Desk:
-    """What is going on in this notebook."""
+    """The state of the clinic in this notebook: the cases to come, and the one that is open."""
 
     coming: Iterator[Visit] | None = None
     open: Visit | None = None
@@ -37,12 +37,12 @@ def clinic(
     """Get a broken function, hand it back mended, or point at what is wrong with it.
 
     Args:
-        mended: the function, when it is mended; or an exercise's name, to get cases of that one.
-        line: instead of mending: number of the wrong line.
-        symptom: letter of the symptom that it has.
+        mended: the mended function; or the name of an exercise, to get cases of that one.
+        line: number of the wrong line, to point it out instead of mending it.
+        symptom: letter of the symptom, together with `line`.
         answer: show the answer; the mistake then comes back soon.
-        real: bugs of public repositories.
-        more: new ones also where today's have been seen.
+        real: hand out bugs of public repositories.
+        more: hand out new cases even if today's have all been seen.
     """
     try:
         if callable(mended):
@@ -72,6 +72,7 @@ def _name(visit: Visit) -> str:
 
 
 def _handed_out(exercise: str | None, real: bool, more: bool) -> Shown:
+    """Show the open case, or draw the next one and put it into a new cell."""
     head: list[str] = []
     if exercise is not None or real or more or _desk.coming is None:
         _desk.open = None
@@ -88,6 +89,7 @@ def _handed_out(exercise: str | None, real: bool, more: bool) -> Shown:
 
 
 def _handed_back(function: Callable[..., Any]) -> Shown:
+    """Judge a mended function as the answer to the open case."""
     visit = _desk.open
     if visit is None:
         return _said(_NOTHING_OPEN)
@@ -99,6 +101,7 @@ def _handed_back(function: Callable[..., Any]) -> Shown:
 
 
 def _after(lines: tuple[str, ...], over: bool) -> Shown:
+    """Show the reply; if the case is closed, say how to get the next one."""
     if over:
         _desk.open = None
         lines = (*lines, "다음 코드를 받으려면 `clinic()`을 실행하세요.")
@@ -106,6 +109,7 @@ def _after(lines: tuple[str, ...], over: bool) -> Shown:
 
 
 def _page(visit: Visit, head: list[str]) -> Shown:
+    """Show a case: its introduction, its code with line numbers, and the choices of symptoms."""
     name, code = _name(visit), visit.case.named(_name(visit))
     title, *lines = visit.introduction
     lines = [*filter(None, head), *lines, f"아래에 생긴 셀에서 고쳐 실행하세요. {_WITHOUT_CELL.format(name)}"]

@@ -1,4 +1,4 @@
-"""Makes a known program look like somebody else's: other names for its variables, no comments, no dead branches."""
+"""Make a known program look like somebody else's: other variable names, no comments, no dead branches."""
 
 import ast
 import builtins
@@ -62,14 +62,14 @@ _OTHER_NAMES = {
     "known": ("allowed", "field_names"),
     "scale": ("factor", "ratio"),
 }
-"""What people call these. Names that are not here stay."""
+"""Other names that people give these variables. A variable that is not listed keeps its name."""
 
 
 def other_names(sources: tuple[str, ...], chance: random.Random) -> dict[str, str]:
-    """New names for some variables of one function in several versions; every version can take all of them.
+    """Draw new names for some variables of one function, such that every version of it can take them without a clash.
 
     Args:
-        sources: the versions.
+        sources: the versions of the function.
         chance: draws.
     """
     trees = [ast.parse(source) for source in sources]
@@ -85,16 +85,16 @@ def other_names(sources: tuple[str, ...], chance: random.Random) -> dict[str, st
 
 
 def disguised(source: str, names: dict[str, str]) -> str:
-    """The program with these names, without comments and without branches that are never or always taken."""
+    """Return the program with these names, without comments and without branches that are never or always taken."""
     tree = _Tidy().visit(renamed(ast.parse(source), names))
     return f"{ast.unparse(ast.fix_missing_locations(tree))}\n"
 
 
 def free_names(source: str) -> set[str]:
-    """What the program takes from outside: modules, functions, built-in names."""
+    """Return the names that the program takes from outside: modules, functions, built-in names."""
 
     def walk(table: symtable.SymbolTable) -> Iterator[str]:
-        inside = table.get_type() != "module"  # outside stand decorators, base classes and default values
+        inside = table.get_type() != "module"  # outside are decorators, base classes and default values
         yield from (
             s.get_name()
             for s in table.get_symbols()
@@ -107,7 +107,7 @@ def free_names(source: str) -> set[str]:
 
 
 def with_name(source: str, name: str, other: str) -> str:
-    """The program with its function or class under another name, wherever the code says it; texts stay."""
+    """Return the program with its function or class renamed wherever code refers to it; strings and attributes stay."""
     lines = source.splitlines(keepends=True)
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     places, before = [], ""
@@ -122,6 +122,7 @@ def with_name(source: str, name: str, other: str) -> str:
 
 
 def _every_name(tree: ast.AST) -> Iterator[str]:
+    """Yield every name that occurs in the tree: variables, arguments, keywords, definitions and imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id
@@ -134,7 +135,7 @@ def _every_name(tree: ast.AST) -> Iterator[str]:
 
 
 def _fixed(tree: ast.AST) -> Iterator[str]:
-    """Names that another may not take the place of: a class's fields, too, are called by name."""
+    """Yield names that must not be replaced, the fields of a class included: those are passed by keyword."""
     yield from fixed_names(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
@@ -147,7 +148,7 @@ def _assigned(statement: ast.stmt) -> Iterator[str]:
 
 
 class _Tidy(ast.NodeTransformer):
-    """Takes out what shows the place of an edit and nobody writes: `if False:`, `pass`, `ValueError = KeyError`."""
+    """Removes leftovers of an edit that nobody would write: `if False:`, `pass`, `ValueError = KeyError`."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         for statement in node.body:

@@ -1,4 +1,7 @@
-"""The drill: write an exercise's function from memory, against the clock. Judged as `grader check` judges a file."""
+"""The drill: write an exercise's function from memory, against the clock.
+
+It is judged like a file in `grader check`.
+"""
 
 import ast
 import json
@@ -27,16 +30,16 @@ from grader.submission.practice_cells import exercise_meant, own_name
 from grader.submission.practice_files import marked, unmarked
 
 FIRST = "train_step"
-"""What is drilled when nothing else is asked for."""
+"""The exercise that is drilled unless another one is asked for."""
 _IMPORTS = "import torch\n\n\n"
 _TO_DO = "# 여기에 코드를 쓰세요\nraise NotImplementedError\n"
 
 
 def head(exercise: Exercise) -> str:
-    """The function's first lines as the lesson hands them out: its signature and docstring.
+    """Return the function's first lines as the lesson hands them out: signature and docstring.
 
     Raises:
-        CommandError: the exercise is a class, which is not written in one breath.
+        CommandError: the exercise is a class, which is too long for a drill.
     """
     starter = _starter(load_course(), exercise)
     (definition,) = (
@@ -55,31 +58,31 @@ def head(exercise: Exercise) -> str:
 
 
 def blank(exercise: Exercise) -> str:
-    """What is to be filled in: the imports, the head and nothing else."""
+    """Return the text to be filled in: the imports, the head and a placeholder for the body."""
     return with_body(exercise, _TO_DO)
 
 
 def blank_file(exercise: Exercise) -> str:
-    """The same, as it is written for an editor."""
+    """Return the text of `blank` marked as a drill, to be opened in an editor."""
     return marked(blank(exercise), "drill")
 
 
 def is_blank_file(exercise: Exercise, text: str) -> bool:
-    """Whether a file is as `blank_file` made it, in this version or an earlier one."""
+    """Return True if a file is still as `blank_file` of this or an earlier version made it."""
     return unmarked(text).rstrip() == blank(exercise).rstrip()
 
 
 def with_body(exercise: Exercise, body: str) -> str:
-    """A file whose function has this body, indented or not."""
+    """Return a file in which the function has this body; the body may be indented or not."""
     dedented = textwrap.dedent(body.expandtabs(4))
     return _IMPORTS + head(exercise) + textwrap.indent(dedented, "    ")
 
 
 def judged(exercise: Exercise, source: str) -> Feedback | None:
-    """What `grader check` says of a file with this text, run in a process of its own as there.
+    """Judge a file with this text as `grader check` would, in a process of its own.
 
     Returns:
-        None where the text does not define the function.
+        None if the text does not define the function.
     """
     from grader.grading.own_file import OwnFile
 
@@ -95,14 +98,14 @@ def judged(exercise: Exercise, source: str) -> Feedback | None:
 
 
 def in_words(seconds: float) -> str:
-    """`42.3초`, `1분 5.0초`."""
+    """Return a duration in Korean: `42.3초`, `1분 5.0초`."""
     tenths = round(10 * seconds)
     minutes, rest = divmod(tenths, 600)
     return f"{minutes}분 {rest / 10:.1f}초" if minutes else f"{rest / 10:.1f}초"
 
 
 def result(seconds: float, before: Best | None) -> str:
-    """What to say of a right answer that took this long."""
+    """Return the Korean sentence for a right answer that took this long, compared with the best before."""
     if before is None:
         return f"{in_words(seconds)} 걸렸어요. 첫 기록이에요."
     if seconds < before.seconds:
@@ -112,7 +115,7 @@ def result(seconds: float, before: Best | None) -> str:
 
 
 def set_aside_note(times: BestTimes) -> str:
-    """What to say where the kept times could not be read; else nothing."""
+    """Return a Korean note if the kept times could not be read; else an empty text."""
     if times.set_aside is None:
         return ""
     return f"지난 드릴 기록을 읽을 수 없어 옆에 치워 두었어요: {times.set_aside}. 기록은 처음부터 다시 재요."
@@ -121,15 +124,15 @@ def set_aside_note(times: BestTimes) -> str:
 # ---- in a notebook ---------------------------------------------------------------------------------------
 
 _started: dict[str, float] = {}
-"""When the clock of each exercise was started."""
+"""When the clock of each exercise was started, in seconds of `time.monotonic`."""
 
 
 def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
-    """Start the clock for an exercise, or hand in what was written. Nothing of it counts as an answer.
+    """Start the clock for an exercise, or hand in what was written. Neither counts as an answer to the exercise.
 
     Args:
-        exercise: its name, to start the clock; the function itself, to stop it. A wrong function gets the usual
-            feedback while the clock goes on.
+        exercise: its name, to start the clock; the function itself, to stop it. For a wrong function, the usual
+            feedback is shown and the clock goes on.
     """
     now = time.monotonic()
     try:
@@ -154,6 +157,7 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
 
 
 def _begin(exercise: Exercise, now: float) -> Shown:
+    """Start the clock, put the blank function into a new cell and show it."""
     name = own_name(exercise.name, "drill")
     template = re.sub(rf"(?m)^def {exercise.name}\b", f"def {name}", blank(exercise))
     _started[exercise.name] = now
@@ -174,11 +178,11 @@ def _best_line(name: str) -> str:
 
 
 def _under(line: str, shown: Shown) -> Shown:
-    """The line over what `check` shows."""
+    """Return what `check` shows, with the line above it."""
     return replace(shown, html=f"{note_html([line])}{shown.html}", text=f"{line}\n{shown.text}")
 
 
 def _starter(course: Course, exercise: Exercise) -> str:
-    """The exercise's cell in the learner's notebook, as it is handed out."""
+    """Return the exercise's cell of the learner's notebook, as it is handed out."""
     cells = json.loads(course.lesson(exercise.lesson).notebook.read_text(encoding="utf-8"))["cells"]
     return next("".join(cell["source"]) for cell in cells if exercise_of(cell) == exercise.name)

@@ -1,4 +1,4 @@
-"""실제로 있었던 버그: the entries of `solutions/real_bugs.toml`, each as a case."""
+"""Read 실제로 있었던 버그 (bugs of public repositories) from `solutions/real_bugs.toml`, and make cases of them."""
 
 from functools import cache
 from typing import Annotated
@@ -12,20 +12,20 @@ from grader.practice.case import Case, as_file
 
 
 class RealBug(Struct, frozen=True, forbid_unknown_fields=True):
-    """One that was reported in public."""
+    """A bug that was reported in public."""
 
     id: Annotated[str, Meta(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
     link: Annotated[str, Meta(pattern="^https://github.com/[^ ]+/(issues|pull)/[0-9]+$")]
     where: Text
-    """What the repository is: a Korean noun phrase."""
+    """What kind of repository it is: a Korean noun phrase."""
     year: Annotated[int, Meta(ge=2015)]
     exercise: Text
     mistakes: Annotated[tuple[Text, ...], Meta(min_length=1)]
-    """Ids in the exercise's file."""
+    """Ids of mistakes in the exercise's file."""
     story: Text
-    """What was seen, told before it is mended: it does not say which line."""
+    """What was observed, told before the code is mended; it does not say which line is wrong."""
     cost: Text
-    """What it cost, told afterwards."""
+    """What the bug cost, told afterwards."""
     program: Text
     """Our own code that makes the same mistake."""
 
@@ -36,10 +36,10 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def load_real_bugs() -> tuple[RealBug, ...]:
-    """All of them, in the order of the course.
+    """Return all bugs, in the order of the course's exercises.
 
     Raises:
-        CourseError: the file cannot be read, or is about exercises or mistakes that there are not.
+        CourseError: the file cannot be read, or names exercises or mistakes that do not exist.
     """
     path = paths.solutions_path("real_bugs.toml")
     found = read_typed(path, _File).bugs
@@ -58,10 +58,10 @@ def load_real_bugs() -> tuple[RealBug, ...]:
 
 
 def case_of(bug: RealBug, course: Course) -> Case:
-    """The bug as it is handed out.
+    """Return the bug as a case to hand out.
 
     Raises:
-        CourseError: its program needs what its lesson does not import.
+        CourseError: its program needs a name that its lesson does not import.
     """
     exercise: Exercise = course.exercise(bug.exercise)
     text = as_file(exercise, bug.program.lstrip("\n"))

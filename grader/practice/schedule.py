@@ -1,7 +1,8 @@
-"""When a mistake comes back: FSRS, fed with what happened. Nothing is kept of it but the events themselves.
+"""Decide when a mistake comes back, by the FSRS algorithm fed with the learner's events.
 
-So progress that is merged from two machines gives the same days on both. To make a mistake in a check, and to ask for
-the answer in the clinic, is to have forgotten it; to mend it is to have remembered it.
+Nothing but the events is stored, so progress merged from two machines gives the same days on both. Making a mistake in
+a check, or asking for the answer in the clinic, counts as having forgotten it; mending it counts as having remembered
+it.
 """
 
 from collections.abc import Iterable
@@ -14,12 +15,12 @@ from grader.course.course import Course
 from grader.learner.event import Event
 
 _LONGEST_DAYS = 365
-# Days only, no steps of minutes; and no fuzz: every machine that knows the same events must say the same day.
+# Whole days without steps of minutes, and no random fuzz: every machine with the same events must come to the same day.
 _SCHEDULER = Scheduler(
     learning_steps=(), relearning_steps=(), enable_fuzzing=False, maximum_interval=_LONGEST_DAYS
 )
 Key = tuple[str, str]
-"""Exercise and mistake."""
+"""(exercise, id of the mistake)."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +30,16 @@ class Appointment:
     exercise: str
     mistake: str
     due: date
-    """By the calendar of this machine."""
+    """Day on which it is due, by the calendar of this machine."""
     last: date
 
 
 def appointments(events: Iterable[Event], course: Course) -> list[Appointment]:
-    """Every mistake that was met, the earliest due first.
+    """Return the next meeting with every mistake the learner has met, the earliest first.
 
     Args:
-        events: in order.
-        course: mistakes that it does not know are of another edition, and left out.
+        events: the learner's events, in order.
+        course: the course. Mistakes that it does not know belong to another edition and are left out.
     """
     known = {(e.name, m.id) for e in course.exercises.values() for m in e.mistakes}
     cards: dict[Key, Card] = {}
@@ -48,7 +49,7 @@ def appointments(events: Iterable[Event], course: Course) -> list[Appointment]:
         day = _day(moment)
         for key, rating in _reviews(event):
             if key not in known or (event.kind == "check" and last.get(key) == day):
-                continue  # five checks in a row that name it are one meeting
+                continue  # checks of one day that name the mistake again count as one meeting
             card = cards.get(key) or Card(card_id=0, due=moment)
             cards[key], _ = _SCHEDULER.review_card(card, rating, moment)
             last[key] = day
@@ -57,6 +58,7 @@ def appointments(events: Iterable[Event], course: Course) -> list[Appointment]:
 
 
 def _reviews(event: Event) -> Iterable[tuple[Key, Rating]]:
+    """Yield the FSRS reviews that an event amounts to: (key, rating)."""
     if event.kind == "clinic":
         exercise, _, mistake = event.what.partition("/")
         rating = event.detail.get("rating")

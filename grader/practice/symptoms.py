@@ -1,4 +1,4 @@
-"""The question beside a broken function: which symptom does it have? Every answer was measured on a wrong program."""
+"""Make the question on a broken function: which symptom does it have? Every choice was measured on a wrong program."""
 
 import math
 import random
@@ -14,30 +14,33 @@ from grader.judging.reference import Reference, reference
 from grader.practice.case import Case
 
 _CHOICES = 4
+"""Number of choices offered, if as many different symptoms are found."""
 _FEWEST = 3
+"""With fewer choices than this, no question is asked."""
 _MOST_PLAYS = 16
+"""Maximum number of other programs run to find wrong choices."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """One right answer among those of programs that behave otherwise in the same scenario."""
+    """One right answer among symptoms of programs that behave differently in the same scenario."""
 
     scenario: str
-    """Korean title."""
+    """Korean title of the scenario."""
     choices: dict[str, str]
-    """Letter -> symptom."""
+    """Letter -> symptom in Korean."""
     answer: str
 
 
 def question(case: Case, chance: random.Random) -> Question | None:
-    """The question on a case.
+    """Return the question on a case.
 
     Args:
-        case: what was drawn.
+        case: the case that was drawn.
         chance: draws the wrong answers and the order.
 
     Returns:
-        None for a pair, whose symptoms mix, and where too few other programs show anything else there.
+        None for a pair, whose symptoms mix, and if too few other programs show a different symptom in the scenario.
     """
     if len(case.mistakes) > 1 or not case.scenario:
         return None
@@ -61,12 +64,12 @@ def question(case: Case, chance: random.Random) -> Question | None:
 
 
 def _thinkable(symptom: str) -> str:
-    """What can be told of it without running anything: not which of two exceptions it is."""
+    """Strip what nobody can tell without running the code: the type of an exception."""
     return re.sub(r" \(\w+\)$", "", symptom)
 
 
 def _others(known: Reference, case: Case, chance: random.Random) -> Iterator[str]:
-    """Symptoms of other mistakes in the case's scenario; one program for each way to behave there."""
+    """Yield symptoms of other mistakes in the case's scenario, from one program for each distinct behaviour."""
     found = {
         known.behaviour(way, case.scenario): way for way in known.ways if way.mistake not in case.mistakes
     }
@@ -79,6 +82,7 @@ def _others(known: Reference, case: Case, chance: random.Random) -> Iterator[str
 
 
 def _symptom(known: Reference, program: str, name: str) -> str | None:
+    """Return the first difference between a program and the solution as a sentence; None if they agree."""
     scenario, solution = known.exercise.driver[name], known.solution(name)
     run = known.run(program, name)
     found = difference(run, solution, scenario.atol)
@@ -86,11 +90,15 @@ def _symptom(known: Reference, program: str, name: str) -> str | None:
 
 
 def in_words(first: FirstDifference) -> str:
-    """One Korean sentence. Numbers that nobody can work out in the head, nor which is larger, are only others."""
+    """Return a difference as one Korean sentence.
+
+    Numbers are quoted only if both are whole. Of others, nobody could tell the value or the larger one in the head, so
+    the sentence only says that they differ.
+    """
     no_error = "예외 없이 끝남"
     if first.tensor is not None:
         return first.what
-    if first.what == UPDATES:  # counted by what moved, not by the calls that a learner can see
+    if first.what == UPDATES:  # counts how often parameters moved, not the calls that a learner can see
         moved = "한 번도 움직이지 않아요" if first.got == "0번" else f"{first.got} 움직여요"
         return f"매개변수가 바른 코드에서는 {first.expected} 움직이는데, 이 코드에서는 {moved}"
     if first.expected == no_error:
@@ -101,6 +109,7 @@ def in_words(first: FirstDifference) -> str:
 
 
 def _compared(first: FirstDifference) -> str:
+    """Return a Korean comparison of the expected with the observed value."""
     expected, got = _number(first.expected), _number(first.got)
     if expected is None or got is None or (expected.is_integer() and got.is_integer()):
         return f"바른 코드는 {first.expected}, 이 코드는 {first.got}"

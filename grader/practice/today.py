@@ -1,6 +1,7 @@
-"""What the clinic has for today: mistakes that are due, then new ones, for five minutes a day.
+"""Choose the clinic's cases for one day: mistakes that are due, then new ones, for about five minutes.
 
-A case is nearly the answer, so cases come only from exercises that have passed; or from one that is asked for by name.
+A case is nearly the exercise's answer. So cases come only from exercises that have passed, or from one that the learner
+asks for by name.
 """
 
 import random
@@ -15,36 +16,36 @@ from grader.practice.schedule import Appointment, appointments
 
 MINUTES = 5
 _PER_DAY = 3
-"""New ones and due ones together; more only where more are due."""
+"""Cases a day, due and new ones together; more only if more are due."""
 _MOST_DUE = 5
 _PAIRS = 0.25
-"""Of the new cases."""
+"""Share of new cases that have two mistakes at once."""
 
 
 @dataclass(frozen=True)
 class Today:
-    """The list for one day."""
+    """The clinic's list for one day."""
 
     due: tuple[Appointment, ...]
-    """Those of exercises that can be handed out, the longest overdue first."""
+    """Due mistakes of exercises that can be handed out, the longest overdue first."""
     fresh: int
-    """How many new cases there are room for."""
+    """Number of new cases that there is room for."""
     following: date | None
-    """The next day after today on which something is due."""
+    """The next day after today on which something is due; None if nothing is."""
     coming: int
-    """How much is due on that day."""
+    """Number of mistakes that are due on that day."""
     waiting: int
-    """Mistakes that were made in exercises that have not passed yet."""
+    """Number of mistakes made in exercises that have not passed yet; they come up after those pass."""
 
 
 def today(learner: Progress, course: Course, on: date, *, more: bool = False) -> Today:
-    """Today's list.
+    """Return the list for a day.
 
     Args:
-        learner: whose.
-        course: with its exercises.
+        learner: the learner's progress.
+        course: the course.
         on: the day.
-        more: as if nothing new had been seen today.
+        more: count as if nothing had been seen yet on this day.
     """
     every = appointments(learner.events, course)
     open_ = {exercise.name for exercise in candidates(learner, course)}
@@ -62,26 +63,26 @@ def today(learner: Progress, course: Course, on: date, *, more: bool = False) ->
 
 
 def candidates(learner: Progress, course: Course) -> list[Exercise]:
-    """Exercises from which cases may be drawn."""
+    """Return the exercises from which cases may be drawn: those that have passed and are short."""
     passed = {name for name, told in learner.history.exercises.items() if told.ever_passed}
     return [e for e in course.exercises.values() if e.name in passed and is_short(e)]
 
 
 def returning(one: Appointment, course: Course, chance: random.Random) -> Case | None:
-    """A new draw of a mistake that is due."""
+    """Draw a case anew for a mistake that is due; None if nothing can be drawn."""
     return draw(course.exercise(one.exercise), [one.mistake], chance)
 
 
 def new_case(
     among: list[Exercise], met: Collection[tuple[str, str]], chance: random.Random, *, pairs: bool = True
 ) -> Case | None:
-    """A case of a mistake that was not met yet, or of any where all were; None where nothing can be drawn.
+    """Draw a mistake that was not met yet, or any if all were; None if nothing can be drawn.
 
     Args:
         among: exercises to draw from.
-        met: exercise and id of the mistakes that have their days already.
+        met: (exercise, mistake id) of the mistakes that are scheduled already.
         chance: draws.
-        pairs: whether some have two mistakes at once.
+        pairs: make a case of two mistakes at times.
     """
     for exercise in chance.sample(among, len(among)):
         if pairs and chance.random() < _PAIRS and (case := draw_pair(exercise, chance)) is not None:

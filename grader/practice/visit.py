@@ -1,4 +1,4 @@
-"""One case from when it is handed out until it is found: the answers that may be given, what is said, what is kept."""
+"""Follow one case from when it is handed out until it is solved: the learner's answers, the replies, the record."""
 
 import random
 from collections.abc import Iterator
@@ -20,33 +20,33 @@ from grader.practice.symptoms import Question, question
 from grader.practice.today import MINUTES, Today, candidates, new_case, returning, today
 
 _ASKED, _AFTER_TRIES, _AT_ONCE = 1, 2, 3
-"""Ratings, as FSRS has them: again, hard, good."""
+"""FSRS ratings: again (the answer was asked for), hard (found after wrong tries), good (found at once)."""
 _BY_NAME = 3
-"""Cases, where an exercise is asked for by name."""
+"""Number of cases if an exercise is asked for by name."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What is said to what the learner did."""
+    """The reply to what the learner did."""
 
     lines: tuple[str, ...]
     over: bool
-    """Whether the case is closed."""
+    """True if the case is closed."""
 
 
 class Visit:
-    """One case and one learner."""
+    """One case handed out to one learner."""
 
     def __init__(
         self, case: Case, chance: random.Random, *, bug: RealBug | None = None, met: bool = False
     ) -> None:
-        """Nothing is kept before the case is closed.
+        """Prepare the visit. Nothing is recorded before the case is closed.
 
         Args:
-            case: what is handed out.
+            case: the case that is handed out.
             chance: draws the question on it.
-            bug: the real one that it tells again.
-            met: whether it is a mistake that comes back.
+            bug: the public bug that the case retells, if any.
+            met: True if the mistake has come back.
         """
         self.case, self.bug = case, bug
         self.question: Question | None = question(case, chance)
@@ -55,7 +55,7 @@ class Visit:
 
     @property
     def introduction(self) -> tuple[str, ...]:
-        """What is said before the code is shown."""
+        """Korean lines shown before the code; the first one is the title."""
         exercise, bug = self.case.exercise, self.bug
         if bug is not None:
             return (f"실제로 있었던 버그 · {bug.where} ({bug.year}년) · {exercise.name}", bug.story)
@@ -65,14 +65,14 @@ class Visit:
         return (f"{kind} · {exercise.name} ({exercise.title})", f"이 {what}에는 실수가 {count} 있어요.")
 
     def mended(self, feedback: Feedback) -> Answer:
-        """The learner changed the code; `feedback` is what the checks say of it."""
+        """Take a mended function; `feedback` is the result of its checks."""
         if feedback.status == "passed":
             return self._closed(_AFTER_TRIES if self._wrong else _AT_ONCE, "mend", "고쳤어요!")
         self._wrong += 1
         return Answer(still_wrong(feedback), over=False)
 
     def marked(self, line: int, letter: str) -> Answer:
-        """The learner points at a line and chooses a symptom."""
+        """Take the line and the symptom that the learner points out."""
         if self.question is None:
             return Answer(("이 코드는 줄을 고르는 문제가 아니에요. 코드를 고쳐 주세요.",), over=False)
         right_line, right_symptom = line in self.case.lines, letter.strip().lower() == self.question.answer
@@ -86,11 +86,12 @@ class Visit:
         return Answer((f"{line}번째 줄도 아니고, 그 증상도 아니에요.",), over=False)
 
     def given_up(self) -> Answer:
-        """The learner wants to be told."""
+        """Tell the answer and close the case."""
         at = _ranges(sorted(self.case.lines))
         return self._closed(_ASKED, "answer", f"볼 곳은 {at} 줄이에요." if at else "이런 실수였어요.")
 
     def _closed(self, rating: int, how: str, first: str) -> Answer:
+        """Record the answer under each mistake and tell the mistake, its reward and when it comes back."""
         learner = Progress.load()
         before = standing(learner.history)
         detail = {"rating": rating, "how": how} | ({} if self.bug is None else {"real": self.bug.id})
@@ -108,7 +109,7 @@ class Visit:
 
 
 def _ranges(lines: list[int]) -> str:
-    """`5~6번째, 10번째`."""
+    """Return line numbers as Korean ranges: `5~6번째, 10번째`."""
     parts: list[list[int]] = []
     for line in lines:
         if parts and parts[-1][-1] == line - 1:
@@ -119,7 +120,7 @@ def _ranges(lines: list[int]) -> str:
 
 
 def still_wrong(feedback: Feedback) -> tuple[str, ...]:
-    """What a wrong try is told: what can be seen from outside, and neither the mistake's name nor its line."""
+    """Return what a wrong try is told: what can be seen from outside, but neither the mistake's name nor its line."""
     failed = [check.title for check in feedback.checks if not check.passed]
     first = feedback.diagnosis.first_difference
     if feedback.error is not None:
@@ -143,14 +144,14 @@ def visits(
     real: bool = False,
     more: bool = False,
 ) -> Iterator[Visit]:
-    """Today's cases, each drawn when the one before it is done with.
+    """Yield today's cases; each is drawn when the one before it is done.
 
     Args:
         on: the day.
         chance: draws.
-        exercise: cases of this one only, whether it has passed or not.
-        real: real bugs instead, those first that were not found yet.
-        more: also where the day's new ones have been seen.
+        exercise: only cases of this exercise, passed or not.
+        real: public bugs instead, those not solved yet first.
+        more: new cases even if the day's have been seen.
 
     Raises:
         CourseError: there is no such exercise, or a course file is broken.
@@ -165,6 +166,7 @@ def visits(
 
 
 def _todays(plan: Today, course: Course, chance: random.Random) -> Iterator[Visit]:
+    """Yield the cases that are due, then new ones."""
     for one in plan.due:
         if (case := returning(one, course, chance)) is not None:
             yield Visit(case, chance, met=True)
@@ -174,10 +176,12 @@ def _todays(plan: Today, course: Course, chance: random.Random) -> Iterator[Visi
 
 
 def _met(course: Course) -> set[tuple[str, str]]:
+    """Return the (exercise, mistake) pairs that are scheduled already."""
     return {(one.exercise, one.mistake) for one in appointments(Progress.load().events, course)}
 
 
 def _of_one(exercise: Exercise, course: Course, chance: random.Random) -> Iterator[Visit]:
+    """Return new cases of one exercise; raise `CommandError` if it is too long to be handed out."""
     if not is_short(exercise):
         raise CommandError(
             f"`{exercise.name}` 코드는 클리닉에서 다루기에는 길어요. 다른 함수를 골라 주세요. "
@@ -188,7 +192,7 @@ def _of_one(exercise: Exercise, course: Course, chance: random.Random) -> Iterat
 
 
 def _open_bugs(course: Course, exercise: str | None) -> list[RealBug]:
-    """Those of exercises that have passed, or of the one that is asked for; what was not found yet comes first."""
+    """Return the bugs of passed exercises, or of the one that is asked for; those not solved yet come first."""
     learner = Progress.load()
     open_ = [e.name for e in candidates(learner, course)]
     if exercise is not None:
@@ -209,7 +213,7 @@ def _real(bugs: list[RealBug], course: Course, chance: random.Random) -> Iterato
 
 
 def opening(on: date) -> str:
-    """One line on what there is today."""
+    """Return one Korean line on what there is today; empty if nothing."""
     plan = today(Progress.load(), load_course(), on)
     parts = [f"다시 볼 실수 {len(plan.due)}개"] if plan.due else []
     parts += [f"새 코드 {plan.fresh}개"] if plan.fresh else []
@@ -217,12 +221,12 @@ def opening(on: date) -> str:
 
 
 def closing(on: date, again: str = "grader clinic", more: str = "grader clinic --more") -> tuple[str, ...]:
-    """What is said at the end: what is left for today, and when the next comes.
+    """Return the closing lines: what is left for today, and when the next mistake comes back.
 
     Args:
         on: today.
-        again: what brings the rest of today's.
-        more: what brings new ones beyond today's.
+        again: the command for the rest of today's cases.
+        more: the command for new cases beyond today's.
     """
     learner, course = Progress.load(), load_course()
     plan = today(learner, course, on)
@@ -244,6 +248,6 @@ def closing(on: date, again: str = "grader clinic", more: str = "grader clinic -
 
 
 def on_day(day: date) -> str:
-    """`11월 24일`; with the year where it is another one."""
+    """Return a day as `11월 24일`, with the year if it is not this year."""
     text = f"{day.month}월 {day.day}일"
     return text if day.year == date.today().year else f"{day.year}년 {text}"

@@ -1,1 +1,1 @@
-"""Drivers of lesson 03: steps, learning rates, clipping, a small GPT's training, batches of unequal token counts."""
+"""Drivers of lesson 03: step counts, learning rates, clipping, decay groups, a small GPT's training, token means."""

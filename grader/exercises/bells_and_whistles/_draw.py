@@ -1,4 +1,4 @@
-"""Random numbers that follow from a scenario's seed."""
+"""Draw random numbers that follow from a scenario's seed."""
 
 import torch
 
@@ -6,15 +6,15 @@ from grader.observe.play import Env
 
 
 class Draw:
-    """Whole numbers and fractions from one generator."""
+    """A source of whole numbers and fractions; one for each scenario and salt."""
 
     def __init__(self, env: Env, salt: str) -> None:
         self._generator = env.generator(salt)
 
     def whole(self, low: int, high: int) -> int:
-        """From low to high, both included."""
+        """Return a whole number from `low` to `high`, both included."""
         return int(torch.randint(low, high + 1, (1,), generator=self._generator))
 
     def real(self, low: float, high: float) -> float:
-        """Between low and high."""
+        """Return a fraction between `low` and `high`."""
         return low + (high - low) * float(torch.rand(1, generator=self._generator, dtype=torch.float64))

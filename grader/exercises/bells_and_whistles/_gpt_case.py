@@ -1,4 +1,4 @@
-"""What one run of `train_gpt` is given: a tiny GPT, batches, and limits of the norm that clip some of its steps."""
+"""Make what one run of `train_gpt` is given: a tiny GPT, batches, and norm limits that clip some of its steps."""
 
 import math
 from collections.abc import Sequence
@@ -16,26 +16,32 @@ _TRAIN_SIZES, _VAL_SIZES = (3, 2, 1, 4), (2, 4, 1)
 
 @dataclass(frozen=True)
 class Case:
-    """What one training run is given."""
+    """The model, data and norm limits of one training run."""
 
     model: Net
     train: Sequence[Batch]
     val: Sequence[Batch]
     max_norm: float
-    """Active in the second and third step, and idle in some others, whatever the seed (measured: 60 seeds)."""
+    """A limit that clips the second and third step and leaves some others
+    alone, whatever the seed (measured: 60 seeds).
+    """
     below_largest: float
-    """Active in every step, and below each gradient's largest component, which is at least 1/√197 = 0.07 of its norm:
-    clipping by value acts too."""
+    """A limit that clips every step, and lies below each gradient's largest component, which is at least 1/√197 = 0.07
+    of its norm: so clipping by value acts too.
+    """
 
 
 @lru_cache(maxsize=32)
 def _data(env: Env, dropout: float, limits: bool) -> tuple[Sequence[Batch], Sequence[Batch], Sequence[float]]:
-    """Training and validation batches and, with `limits`, the gradients' norms. Nobody may write to the tensors.
+    """Return training and validation batches and, with `limits`, the gradients' norms. Cached: do not write to the
+    tensors.
 
-    Random targets, then those the model expects least (large gradients), then those it expects most. Kept, because
-    a scenario is played a hundred times for one diagnosis, and this would take a third of the time.
+    The first batch has random targets; then come those that the model expects least (large gradients), then those it
+    expects most. The data are cached because a scenario is played a hundred times for one diagnosis, and making them
+    would take a third of the time.
     """
-    with torch.random.fork_rng(devices=()):  # a first play must draw the same dropout as the later ones
+    # the first play must draw the same dropout as the later ones, which find the data cached
+    with torch.random.fork_rng(devices=()):
         model = gpt(env, dropout)
     model.eval()
     train = []
@@ -61,7 +67,9 @@ def _copied(batches: Sequence[Batch]) -> list[Batch]:
 
 
 def make_case(env: Env, dropout: float = 0.0, *, limits: bool = False) -> Case:
-    """A model in training mode and its data; with `limits`, norms that clip some steps, otherwise none."""
+    """Return a model in train mode and its data; with `limits`, norm
+    limits that clip some steps, otherwise infinite ones.
+    """
     train, val, norms = _data(env, dropout, limits)
     max_norm, below_largest = math.inf, math.inf
     if limits:

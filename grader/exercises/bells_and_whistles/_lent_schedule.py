@@ -1,6 +1,7 @@
-"""Lends `train_gpt` a schedule under the name `lr_at`, so that a mistake in that exercise costs nothing in this one.
+"""Lend `train_gpt` a right schedule as its `lr_at`, so that a mistake in that exercise costs nothing in this one.
 
-It is no answer to `lr_at`: no other decay, no check of it, and nothing for the edges that no scenario comes near.
+It is no answer to the exercise `lr_at`: it has no other decay and no check of it, and omits the edge cases that no
+scenario comes near.
 """
 
 import cmath
@@ -37,6 +38,7 @@ def _lent(
     min_lr: float,
     decay: str = "cosine",
 ) -> float:
+    """Return the lent learning rate: linear warm-up, then cosine decay whatever `decay` says."""
     if step < warmup_steps:
         return initial_lr + step * (peak_lr - initial_lr) / warmup_steps
     way = total_steps - 1 - warmup_steps
@@ -48,9 +50,9 @@ def _lent(
 
 @contextmanager
 def lent_schedule(stage: Stage, function: Callable[..., Any]) -> Iterator[None]:
-    """Inside this context the submission's `lr_at` is the lent one.
+    """Replace the submission's `lr_at` by the lent one inside this context.
 
-    Where it is used and their own is wrong, a note says so: it costs nothing.
+    If it was called and the submission's own is wrong, a note says so, which costs no points.
     """
     names = globals_of(function)
     own = names.get(_NAME, _MISSING)
@@ -74,6 +76,7 @@ def lent_schedule(stage: Stage, function: Callable[..., Any]) -> Iterator[None]:
 
 
 def _is_right(own: Any) -> bool:
+    """Return True if the submission's `lr_at` agrees with the lent one on a short schedule."""
     try:
         return all(
             abs(as_number(own(step, **_ASKED)) - _lent(step, **_ASKED)) < 1e-6

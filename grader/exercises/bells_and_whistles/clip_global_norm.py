@@ -1,4 +1,8 @@
-"""Driver of `clip_global_norm`: gradients of unequal size, around the limit, missing, infinite and NaN."""
+"""Driver of `clip_global_norm`, which scales all gradients in place if their joint norm exceeds a limit.
+
+Scenarios isolate norms above, below and at zero, gradients that are None, frozen, infinite or NaN, generators, changes
+in place, and the returned norm (the one before clipping).
+"""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +21,10 @@ _SHAPES = ((3, 4), (4,), (2, 3), (5,))
 
 
 def _parameters(env: Env, salt: str = "grads") -> list[nn.Parameter]:
-    """Four parameters, each with larger gradients than the last. One component is -6: the largest is to be negative."""
+    """Return four parameters, each with larger gradients than the one before.
+
+    One component is -6, so that the largest component by absolute value is negative.
+    """
     generator = env.generator(salt)
     parameters = []
     for number, shape in enumerate(_SHAPES):
@@ -31,7 +38,7 @@ def _parameters(env: Env, salt: str = "grads") -> list[nn.Parameter]:
 
 
 def _gradients(parameters: Sequence[nn.Parameter]) -> Tensor:
-    """All gradients as one vector; NaN in place of one that is missing."""
+    """Return all gradients as one vector; NaN in place of a missing one."""
     parts = [
         torch.full_like(p, torch.nan) if p.grad is None or p.grad.shape != p.shape else p.grad
         for p in parameters
@@ -49,7 +56,7 @@ def _clipped(stage: Stage, parameters: Any, max_norm: float) -> Any:
 
 @driver.scenario("clips", "노름이 max_norm보다 클 때", atol=CLIP_ATOL)
 def _clips(stage: Stage) -> None:
-    """The limit is once below the largest component, where clipping by value acts too, and once close to the norm."""
+    """Two limits: one below the largest component, where clipping by value acts too, and one close to the norm."""
     for number, share in enumerate((0.15, 0.9)):
         parameters = _parameters(stage.env, str(number))
         _clipped(stage, parameters, share * _norm(parameters))
@@ -58,9 +65,10 @@ def _clips(stage: Stage) -> None:
 
 @driver.scenario("small", "노름이 max_norm보다 작을 때", atol=CLIP_ATOL)
 def _small(stage: Stage) -> None:
-    """The limit is 1.5 and 4 times the norm: far enough that an epsilon added to the norm changes nothing.
+    """Limits of 1.5 and 4 times the norm: far enough that an epsilon added to the norm changes nothing.
 
-    Then a norm beyond the limit, where any change will do: a function that never changes anything must fail here.
+    Then a norm beyond the limit, where any change counts as right: a function that never changes anything must fail
+    here.
     """
     for number, factor in enumerate((1.5, 4.0)):
         parameters = _parameters(stage.env, str(number))
@@ -75,7 +83,10 @@ def _small(stage: Stage) -> None:
 
 @driver.scenario("zero", "모두 0인 그레이디언트", check="small", atol=CLIP_ATOL)
 def _zero(stage: Stage) -> None:
-    """A norm of zero: nothing to divide by. Then a gradient beyond the limit: whoever never changes anything fails."""
+    """A norm of zero, by which nothing can be divided. Then a gradient beyond the limit, which must change somehow.
+
+    The second part makes a function fail that never changes anything.
+    """
     zeros, beyond = _parameters(stage.env, "zeros"), _parameters(stage.env, "beyond")
     for parameter in zeros:
         assert parameter.grad is not None
@@ -89,8 +100,11 @@ def _zero(stage: Stage) -> None:
 
 @driver.scenario("none", ".grad가 None인 매개변수", atol=CLIP_ATOL)
 def _missing(stage: Stage) -> None:
-    """Two parameters without a gradient, one of them first and one of them frozen; compared with what the same function
-    does without these two, so that a wrong norm costs nothing here."""
+    """Two parameters without a gradient: the first one, and a frozen one.
+
+    The gradients of the others are compared with those that the same function makes without these two, so that a wrong
+    norm costs nothing here.
+    """
     parameters = _parameters(stage.env)
     for number in (0, 3):
         parameters[number].grad = None
@@ -106,7 +120,11 @@ def _missing(stage: Stage) -> None:
 
 @driver.scenario("frozen", "그레이디언트가 남아 있는 얼린 매개변수", check="none", atol=CLIP_ATOL)
 def _frozen(stage: Stage) -> None:
-    """Frozen after its backward: the optimizer would still read its gradient. Compared with the same ones unfrozen."""
+    """A parameter frozen after its backward pass: the optimizer would still read its gradient, so it must be clipped
+    too.
+
+    Compared with the same parameters unfrozen.
+    """
     parameters, others = _parameters(stage.env), _parameters(stage.env)
     before = _gradients(others)
     parameters[3].requires_grad_(False)
@@ -118,7 +136,7 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("generator", "제너레이터로 받은 매개변수", atol=CLIP_ATOL)
 def _from_generator(stage: Stage) -> None:
-    """The parameters come from a generator, as from `model.parameters()`: it can be read only once."""
+    """The parameters come from a generator, as from `model.parameters()`, which can be read only once."""
     parameters, others = _parameters(stage.env), _parameters(stage.env)
     before = _gradients(parameters)
     _clipped(stage, (p for p in parameters), 0.4 * _norm(parameters))
@@ -141,7 +159,7 @@ def _in_place(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=CLIP_ATOL)
 def _norms(stage: Stage) -> None:
-    """Whether it clips or not, it returns the norm from before."""
+    """The norm before clipping is returned, with and without a clip."""
     for number, factor in enumerate((0.4, 2.0)):
         parameters = _parameters(stage.env, str(number))
         stage.recorder.returned(_clipped(stage, parameters, factor * _norm(parameters)))
@@ -149,7 +167,10 @@ def _norms(stage: Stage) -> None:
 
 @driver.scenario("not-finite", "무한대와 NaN", atol=CLIP_ATOL)
 def _not_finite(stage: Stage) -> None:
-    """A finite gradient first: a function that always raises must fail here too. How it clips is asked elsewhere."""
+    """A finite gradient first: a function that always raises must fail here too.
+
+    How it is clipped is judged elsewhere.
+    """
     parameters = _parameters(stage.env)
     _clipped(stage, parameters, 0.4 * _norm(parameters))
     for value in (math.inf, math.nan, -math.inf):

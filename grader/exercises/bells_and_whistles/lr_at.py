@@ -1,4 +1,8 @@
-"""Driver of `lr_at`: every step of whole schedules, because most mistakes show only where one part ends."""
+"""Driver of `lr_at`, which returns the learning rate of a step: linear warm-up, then cosine or linear decay.
+
+The scenarios ask for every step of whole schedules, because most mistakes show only where one part ends. They isolate
+the warm-up, each decay, the end, schedules without or with nothing but a warm-up, an unknown `decay`, and types.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +17,7 @@ driver = Driver("lr_at")
 
 
 def _rates(env: Env) -> dict[str, float]:
-    """Three rates far from each other, as keyword arguments."""
+    """Return three rates far from each other, as keyword arguments."""
     draw = Draw(env, "rates")
     return {
         "initial_lr": draw.real(0.03, 0.06),
@@ -23,7 +27,7 @@ def _rates(env: Env) -> dict[str, float]:
 
 
 def _lengths(env: Env) -> tuple[int, int]:
-    """Warm-up and total number of steps."""
+    """Return the numbers of warm-up steps and of all steps."""
     draw = Draw(env, "lengths")
     return draw.whole(4, 7), draw.whole(18, 26)
 
@@ -31,7 +35,7 @@ def _lengths(env: Env) -> tuple[int, int]:
 def _curve(
     stage: Stage, name: str, steps: Sequence[int], warmup_steps: int, total_steps: int, **other: Any
 ) -> list[Any]:
-    """The rates at `steps` as a compared array; what the function returned is handed back."""
+    """Record the rates at `steps` as an array, and return what the function returned."""
     asked = {**_rates(stage.env), **other}
     values = [
         stage.recorder.call(
@@ -45,14 +49,14 @@ def _curve(
 
 @driver.scenario("ramp", "워밍업", atol=FLOAT32_ATOL)
 def _ramp(stage: Stage) -> None:
-    """From the first step to the peak."""
+    """All steps from the first to the peak."""
     warmup, total = _lengths(stage.env)
     _curve(stage, "워밍업의 학습률", range(warmup + 1), warmup, total)
 
 
 @driver.scenario("low-start", "min_lr보다 낮은 initial_lr", check="ramp", atol=FLOAT32_ATOL)
 def _low_start(stage: Stage) -> None:
-    """The ramp begins below the floor of the descent, as it does where training starts from (almost) nothing."""
+    """The warm-up begins below the minimum of the decay, as where training starts from (almost) nothing."""
     warmup, total = _lengths(stage.env)
     low = 0.1 * _rates(stage.env)["min_lr"]
     _curve(stage, "낮은 곳에서 올라가는 학습률", range(warmup + 1), warmup, total, initial_lr=low)
@@ -60,7 +64,7 @@ def _low_start(stage: Stage) -> None:
 
 @driver.scenario("cosine", "코사인 감쇠", atol=FLOAT32_ATOL)
 def _cosine(stage: Stage) -> None:
-    """From the peak to the last step; cosine is the default."""
+    """All steps from the peak to the last; cosine is the default."""
     warmup, total = _lengths(stage.env)
     _curve(stage, "코사인 감쇠의 학습률", range(warmup, total), warmup, total)
     _curve(stage, 'decay="cosine"의 학습률', (warmup + 3,), warmup, total, decay="cosine")
@@ -89,7 +93,7 @@ def _without_warmup(stage: Stage) -> None:
 
 @driver.scenario("all-warmup", "워밍업만", check="no-warmup", atol=FLOAT32_ATOL)
 def _warmup_only(stage: Stage) -> None:
-    """Warm-up to the end, and to one step before it."""
+    """A warm-up that lasts to the end, and one that lasts to one step before it."""
     _, total = _lengths(stage.env)
     steps = range(total + 2)
     _curve(stage, "warmup_steps=total_steps일 때의 학습률", steps, total, total)
@@ -98,7 +102,7 @@ def _warmup_only(stage: Stage) -> None:
 
 @driver.scenario("decay", "모르는 decay", atol=FLOAT32_ATOL)
 def _other_decay(stage: Stage) -> None:
-    """Asked for a step half-way down, where the decay is needed."""
+    """An unknown decay at a step half-way down, where the decay is needed."""
     warmup, total = _lengths(stage.env)
     for decay in ("exponential", "polynomial"):
         _refused(stage, (warmup + total) // 2, decay, "내리막에서")
@@ -106,13 +110,14 @@ def _other_decay(stage: Stage) -> None:
 
 @driver.scenario("decay-elsewhere", "오르막과 바닥에서 모르는 decay", check="decay", atol=FLOAT32_ATOL)
 def _other_decay_elsewhere(stage: Stage) -> None:
-    """Where the decay is not needed: a wrong value is told at the first step, not after the warm-up."""
+    """An unknown decay at steps that do not need it: it must be refused at the first step, not after the warm-up."""
     _, total = _lengths(stage.env)
     _refused(stage, 1, "exponential", "오르막에서")
     _refused(stage, total + 1, "exponential", "끝난 뒤에")
 
 
 def _refused(stage: Stage, step: int, decay: str, where: str) -> None:
+    """Record whether an unknown decay is refused at this step; `where` is the Korean name of the place."""
     warmup, total = _lengths(stage.env)
     stage.recorder.expect(
         ValueError,
@@ -128,7 +133,10 @@ def _refused(stage: Stage, step: int, decay: str, where: str) -> None:
 
 @driver.scenario("types", "반환 타입", check="decay", atol=FLOAT32_ATOL)
 def _rate_types(stage: Stage) -> None:
-    """At the end of a schedule whose rates are all the same, hardly a wrong rate shows: the number for the types."""
+    """The types of the returned rates.
+
+    Their witness is the last rate of a schedule whose rates are all equal: hardly any mistake in the rates changes it.
+    """
     warmup, total = _lengths(stage.env)
     steps = (1, warmup, warmup + 3, total - 1)
     values = [

@@ -1,4 +1,8 @@
-"""Driver of `plan_steps`: plans of many sizes, because rounding mistakes show at some sizes only."""
+"""Driver of `plan_steps`, which returns the numbers of all updates and of warm-up updates.
+
+Scenarios isolate the total, with and without accumulation, the rounding of the warm-up, very short trainings, the
+allowed ratios, and types. They ask for plans of many sizes, because rounding mistakes show at some sizes only.
+"""
 
 import math
 from typing import Any
@@ -13,17 +17,18 @@ from grader.observe.wording import called_with
 driver = Driver("plan_steps")
 
 _Plan = tuple[int, int, float, int]
-"""n_batches, n_epochs, warmup_ratio, accum_steps."""
+"""(n_batches, n_epochs, warmup_ratio, accum_steps)."""
 
 _TOTAL, _WARMUP = "전체 스텝", "워밍업"
 _ROUNDS_UP, _ROUNDS_DOWN = (0.6, 0.9), (0.1, 0.4)
+"""Ranges of the fractional part of the warm-up's steps: it rounds up in one, down in the other."""
 
 
 def _plan(draw: Draw, accum_steps: int, short: int, *, rest: tuple[float, float]) -> _Plan:
-    """An epoch's last window holds `short` micro-batches (0: it is whole).
+    """Draw a plan in which the last window of an epoch holds `short` micro-batches (0: no short window).
 
-    The warm-up's steps, before rounding, have a fractional part within `rest`, so never an exact half: both 2 and 3
-    are right for 2.5.
+    Before rounding, the warm-up's steps have a fractional part within `rest`, so never an exact half: for 2.5, both 2
+    and 3 are right.
     """
     while True:
         windows, epochs = draw.whole(8, 30), draw.whole(2, 5)
@@ -35,13 +40,17 @@ def _plan(draw: Draw, accum_steps: int, short: int, *, rest: tuple[float, float]
 
 
 def _planned(stage: Stage, plan: _Plan) -> Any:
+    """Call the student's function with a plan; `accum_steps` is omitted if it is 1."""
     n_batches, n_epochs, ratio, accum_steps = plan
     extra = {} if accum_steps == 1 else {"accum_steps": accum_steps}
     return stage.recorder.call(stage.student("plan_steps"), n_batches, n_epochs, warmup_ratio=ratio, **extra)
 
 
 def _record_plan(stage: Stage, plan: _Plan, what: str) -> None:
-    """One of the two numbers as a fact under the call's own text. Their order is asked for in one scenario only."""
+    """Record one of the two returned numbers as a fact named after the call.
+
+    Their order is judged in one scenario only.
+    """
     n_batches, n_epochs, ratio, accum_steps = plan
     accum = "" if accum_steps == 1 else f", accum_steps={accum_steps}"
     text = f"plan_steps({n_batches}, {n_epochs}, warmup_ratio={ratio}{accum})"
@@ -49,14 +58,18 @@ def _record_plan(stage: Stage, plan: _Plan, what: str) -> None:
 
 
 def _batches_for_whole_warmup(draw: Draw, ratio: float) -> int:
-    """So many batches that, in one epoch, the warm-up has a whole number of steps: however it is rounded."""
+    """Draw a number of batches for which one epoch's warm-up is a whole
+    number of steps, so that rounding does not matter.
+    """
     while not ((batches := 1000 * draw.whole(2, 60)) * ratio).is_integer():
         pass
     return batches
 
 
 def _larger_or_smaller(value: Any, what: str) -> Fact:
-    """The larger number is the total, the smaller one the warm-up; what is no pair of numbers as it is."""
+    """Return the larger number as the total or the smaller one as the
+    warm-up; anything but a pair of numbers as it is.
+    """
     items = list(value)[:10] if isinstance(value, tuple | list) else [value]
     numbers = [as_number(item) for item in items]
     if len(numbers) != 2 or any(math.isnan(number) for number in numbers):
@@ -65,6 +78,7 @@ def _larger_or_smaller(value: Any, what: str) -> Fact:
 
 
 def _number(value: Any) -> Fact:
+    """Return a value as a number for a fact, or the name of its type if it is none."""
     number = as_number(value)
     if math.isnan(number):
         return f"<{type_name(value)}>"
@@ -73,7 +87,7 @@ def _number(value: Any) -> Fact:
 
 @driver.scenario("plain", "누적하지 않는 학습")
 def _plain_plans(stage: Stage) -> None:
-    """One step for each batch."""
+    """Trainings with one update for each batch."""
     draw = Draw(stage.env, "plans")
     for rest in (_ROUNDS_UP, _ROUNDS_DOWN):
         _record_plan(stage, _plan(draw, 1, 0, rest=rest), _TOTAL)
@@ -81,7 +95,7 @@ def _plain_plans(stage: Stage) -> None:
 
 @driver.scenario("accum", "그레이디언트 누적")
 def _accumulated_plans(stage: Stage) -> None:
-    """Windows that are all whole; then a last window that is less than half full, and one that is more than that."""
+    """Whole windows only; then a last window less than half full, and one more than half full."""
     draw = Draw(stage.env, "plans")
     for accum_steps, short, rest in ((4, 0, _ROUNDS_UP), (5, 1, _ROUNDS_DOWN), (8, 6, _ROUNDS_UP)):
         _record_plan(stage, _plan(draw, accum_steps, short, rest=rest), _TOTAL)
@@ -89,7 +103,7 @@ def _accumulated_plans(stage: Stage) -> None:
 
 @driver.scenario("rounding", "워밍업의 반올림", check="short")
 def _rounded_plans(stage: Stage) -> None:
-    """Without accumulation: only the warm-up is asked for."""
+    """Trainings without accumulation, of which only the warm-up is recorded."""
     draw = Draw(stage.env, "plans")
     for rest in (_ROUNDS_UP, _ROUNDS_DOWN, _ROUNDS_UP):
         _record_plan(stage, _plan(draw, 1, 0, rest=rest), _WARMUP)
@@ -97,7 +111,7 @@ def _rounded_plans(stage: Stage) -> None:
 
 @driver.scenario("accumulated-warmup", "누적할 때의 워밍업", check="short")
 def _accumulated_warmup(stage: Stage) -> None:
-    """The warm-up is a share of the steps, and not of the micro-batches: a short window is a whole step."""
+    """The warm-up is a share of the updates, not of the micro-batches: a short window counts as a whole update."""
     draw = Draw(stage.env, "plans")
     recorded = 0
     while recorded < 2:
@@ -113,20 +127,21 @@ def _accumulated_warmup(stage: Stage) -> None:
 
 @driver.scenario("short", "아주 짧은 학습")
 def _short_plans(stage: Stage) -> None:
-    """So few steps that the ratio gives less than one step of warm-up."""
+    """A training so short that the ratio gives less than one step of warm-up."""
     draw = Draw(stage.env, "plans")
     _record_plan(stage, (draw.whole(20, 40), 2, 0.004, 1), _WARMUP)
 
 
 @driver.scenario("one-window", "모자란 구간 하나뿐인 에폭", check="accum")
 def _one_window(stage: Stage) -> None:
+    """Epochs that consist of one short window: it counts as a whole update."""
     draw = Draw(stage.env, "plans")
     _record_plan(stage, (draw.whole(2, 3), draw.whole(2, 4), 0.02, 8), _TOTAL)
 
 
 @driver.scenario("ratio", "비율의 범위")
 def _ratios(stage: Stage) -> None:
-    """Both ends are allowed; beyond them nothing is."""
+    """Both ends of the allowed range are accepted; values beyond them are refused."""
     draw = Draw(stage.env, "plans")
     for ratio in (0.001, 0.2):
         name = called_with("warmup_ratio", ratio)
@@ -142,10 +157,11 @@ def _ratios(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입")
 def _plan_types(stage: Stage) -> None:
+    """The type of the pair and of its numbers, and their order: the total comes first."""
     draw = Draw(stage.env, "plans")
     value = _planned(stage, _plan(draw, 4, 1, rest=_ROUNDS_UP))
     items = list(value)[:10] if isinstance(value, tuple | list) else []
-    kind = "tuple" if isinstance(value, tuple) else type_name(value)  # a named tuple is one
+    kind = "tuple" if isinstance(value, tuple) else type_name(value)  # a named tuple is a tuple too
     stage.recorder.fact("반환 타입", [kind, *(type_name(item) for item in items)])
     if len(items) == 2:
         larger = "첫 번째" if as_number(items[0]) >= as_number(items[1]) else "두 번째"

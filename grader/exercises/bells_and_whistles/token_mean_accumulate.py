@@ -1,4 +1,9 @@
-"""Driver of `token_mean_accumulate`: micro-batches of unequal token counts, where a mean of means is wrong."""
+"""Driver of `token_mean_accumulate`, which accumulates micro-batches of unequal token counts into one update.
+
+The update and the returned loss must be those of one batch with all valid tokens, so a mean of means is wrong.
+Scenarios isolate the update under SGD and AdamW, `ignore_index`, generators, micro-batches and windows without valid
+tokens, the returned loss and modes.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -20,15 +25,17 @@ driver = Driver("token_mean_accumulate", cost=2)
 _Windows = tuple[Sequence[Batch], ...]
 
 _SHAPES = ((3, 4, 10), (2, 3, 1), (1, 4, 3), (4, 2, 5))
-"""Samples, length and valid tokens of each micro-batch. Valid tokens follow neither samples nor positions."""
+"""Samples, length and valid tokens of each micro-batch. The valid
+tokens follow neither the samples nor the positions.
+"""
 _PADDING = 3
-"""A token to be ignored instead of -100. A function that forgets to pass `ignore_index` on raises no error."""
+"""A token to be ignored instead of -100. A function that forgets to pass `ignore_index` on raises no error with it."""
 
 
 def _micro_batches(
     env: Env, salt: str, ignore_index: int = -100, *, empty: Sequence[int] = ()
 ) -> list[Batch]:
-    """One micro-batch for each shape; those numbered in `empty` hold nothing valid."""
+    """Return one micro-batch for each shape; those numbered in `empty` have no valid token."""
     result = []
     for number, (samples, time, valid) in enumerate(_SHAPES):
         inputs = token_ids(env, samples, f"{salt} input {number}", time)
@@ -76,7 +83,7 @@ def _with_adamw(stage: Stage) -> None:
 
 @driver.scenario("padding", "다른 ignore_index")
 def _with_padding(stage: Stage) -> None:
-    """The ignored index is a token like any other, not -100."""
+    """The ignored index is an ordinary token, not -100."""
     env, recorder = stage.env, stage.recorder
     model = gpt(env)
     optimizer = _sgd(model)
@@ -87,6 +94,7 @@ def _with_padding(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     recorder, model = stage.recorder, gpt(stage.env).float()
     optimizer = _sgd(model)
     recorder.watch(model, states=False)
@@ -97,7 +105,7 @@ def _float32(stage: Stage) -> None:
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치")
 def _from_generator(stage: Stage) -> None:
-    """Compared with what the same function does with a list, so that a wrong update costs nothing here."""
+    """The update is compared with that of the same function on a list, so a wrong update costs nothing here."""
     moved, before = [], flat_weights(gpt(stage.env))
     for lazily in (False, True):
         model = gpt(stage.env)
@@ -112,7 +120,7 @@ def _from_generator(stage: Stage) -> None:
 
 @driver.scenario("untouched", "제너레이터로 받은 마이크로 배치의 내용", check="generator")
 def _untouched(stage: Stage) -> None:
-    """Inputs and targets stay what they were, also where nobody sees them but through the generator."""
+    """Inputs and targets must stay as they are, also if they reach the function only through a generator."""
     model, window = gpt(stage.env), _micro_batches(stage.env, "first")
     before = [(x.clone(), y.clone()) for x, y in window]
     given = (batch for batch in window)
@@ -124,13 +132,16 @@ def _untouched(stage: Stage) -> None:
 
 @driver.scenario("one-empty", "패딩뿐인 마이크로 배치")
 def _with_an_empty_one(stage: Stage) -> None:
-    """One of the micro-batches holds nothing but padding; the others count as if it were not there."""
+    """One micro-batch holds nothing but padding; the update must be as if it were not there."""
     _accumulate(stage, (_micro_batches(stage.env, "first", empty=(2,)),), _sgd)
 
 
 @driver.scenario("empty-value", "패딩뿐인 마이크로 배치가 있을 때의 반환값", check="one-empty")
 def _value_with_an_empty_one(stage: Stage) -> None:
-    """A mean of nothing is NaN, and NaN times zero too. Whether the value is right is asked elsewhere."""
+    """The mean loss of an empty micro-batch is NaN, and so is NaN times zero; the returned value must not be.
+
+    Its value is judged elsewhere.
+    """
     model, window = gpt(stage.env), _micro_batches(stage.env, "first", empty=(2,))
     value = stage.recorder.call(stage.student("token_mean_accumulate"), model, _sgd(model), window)
     stage.recorder.fact(
@@ -140,7 +151,9 @@ def _value_with_an_empty_one(stage: Stage) -> None:
 
 @driver.scenario("nothing-valid", "유효한 토큰이 없는 구간", check="one-empty")
 def _nothing_valid(stage: Stage) -> None:
-    """The window follows a good one: with momentum, a step on a gradient of zero would move the parameters."""
+    """A window without valid tokens follows a good one: with momentum, even
+    a step on zero gradients would move parameters.
+    """
     env, recorder = stage.env, stage.recorder
     student = stage.student("token_mean_accumulate")
     model = gpt(env)
@@ -157,7 +170,7 @@ def _nothing_valid(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returned(stage: Stage) -> None:
-    """The window's loss before the update, on fresh models: no wrong update can change it."""
+    """The window's loss before the update, on fresh models, so that no wrong update can change it."""
     for window in _windows(stage.env):
         model = gpt(stage.env)
         stage.recorder.returned(
@@ -167,7 +180,7 @@ def _returned(stage: Stage) -> None:
 
 @driver.scenario("modes", "받은 모드", check="returns")
 def _modes(stage: Stage) -> None:
-    """A model in each mode: two calls of one micro-batch."""
+    """A model in each mode; two calls of one micro-batch each."""
     windows = [window[:1] for window in _windows(stage.env)]
 
     def use(model: Net) -> None:
@@ -181,6 +194,7 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="returns")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     model, window = gpt(stage.env), _micro_batches(stage.env, "first")[:2]
     stage.recorder.call(stage.student("token_mean_accumulate"), model, _sgd(model), window)
     stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")

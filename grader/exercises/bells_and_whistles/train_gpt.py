@@ -1,4 +1,8 @@
-"""Driver of `train_gpt`: short runs on a tiny GPT, each of which puts one part of the loop to the test."""
+"""Driver of `train_gpt`, a training loop for a language model with a schedule, clipping and evaluations.
+
+Each scenario is a short run on a tiny GPT that isolates one part of the loop: rates, clipping, evaluations, modes,
+graphs, the returned history, callbacks, or a second call. The loop's `lr_at` is lent (`_lent_schedule`).
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -22,18 +26,20 @@ from grader.observe.values import as_number, type_name
 driver = Driver("train_gpt", cost=2)
 
 _WARMUP = 2
-"""The warm-up ends in the middle of the first epoch, at a batch of large gradients."""
+"""Warm-up steps: the warm-up ends in the middle of the first epoch, at a batch of large gradients."""
 
 _QUIET = {"eval_freq": 100, "eval_iter": 1}
-"""Evaluates once, on one batch: for scenarios that ask about something else."""
+"""Arguments for evaluating once, on one batch: for scenarios that are about something else."""
 _RATES = {"initial_lr": 0.004, "min_lr": 0.002}
 _NEVER_CLIPS = {"max_norm": 1e9}
 _STILL = {"initial_lr": 1e-12, "min_lr": 1e-13}
-"""So small that no update, however wrong, changes a loss. Not 0: a schedule may be a multiple of the peak."""
+"""Rates so small that no update, however wrong, changes a loss. Not 0,
+because a schedule may be a multiple of the peak.
+"""
 
 
 class _Loader:
-    """A sized iterable: goes through the same batches every time."""
+    """A loader with a length that gives the same batches every time."""
 
     def __init__(self, data: Sequence[Batch]) -> None:
         self.held = data
@@ -51,16 +57,17 @@ def _problem(env: Env) -> Problem:
 
 
 def _sgd(model: nn.Module) -> Optimizer:
-    """Small steps, so that the norms stay near what they are at the start."""
+    """Return SGD with small steps, so that the gradients' norms stay near those at the start."""
     return torch.optim.SGD(two_groups(model, (0.05, 0.03)), lr=0.05)
 
 
 def _still(model: nn.Module) -> Optimizer:
+    """Return SGD with tiny rates, so that the weights stay where they are."""
     return torch.optim.SGD(two_groups(model, (1e-11, 1e-11)), lr=1e-11)
 
 
 def _call(stage: Stage, case: Case, optimizer: Optimizer, **arguments: Any) -> Any:
-    """Call the student's function."""
+    """Call the student's function, with `lr_at` lent, and return its result."""
     device = stage.env.device
     extra = {} if device.type == "cpu" else {"device": str(device)}
     student = stage.student("train_gpt")
@@ -73,18 +80,19 @@ def _call(stage: Stage, case: Case, optimizer: Optimizer, **arguments: Any) -> A
 
 
 def _train(stage: Stage, case: Case, optimizer: Optimizer, **arguments: Any) -> Mapping[str, Any]:
-    """Call the student's function; the dict it returned, or an empty one where it returned something else."""
+    """Call the student's function; return the dict it returned, or an empty one if it returned something else."""
     result = _call(stage, case, optimizer, **arguments)
     return result if isinstance(result, Mapping) else {}
 
 
 def _watched(stage: Stage, case: Case, optimizer: Optimizer, *, states: bool = True) -> None:
+    """Let the recorder watch the model, the optimizer and the training batches."""
     inputs = [inputs for inputs, _ in case.train]
     stage.recorder.watch(case.model, optimizer, batches=inputs, states=states)
 
 
 def _record(recorder: Recorder, history: Mapping[str, Any], *names: str) -> None:
-    """Lists of the returned history as compared arrays."""
+    """Record lists of the returned history as arrays."""
     for name in names:
         values = history.get(name)
         items = list(values) if isinstance(values, list | tuple) else []
@@ -93,7 +101,7 @@ def _record(recorder: Recorder, history: Mapping[str, Any], *names: str) -> None
 
 @driver.scenario("sgd", "SGD", atol=FLOAT32_ATOL, problem=_problem)
 def _train_sgd(stage: Stage) -> None:
-    """One group, never clipped: only the rate of each update and the gradients matter."""
+    """One group and no clipping: only the gradients and the rate of each update matter."""
     case = make_case(stage.env)
     optimizer = torch.optim.SGD(case.model.parameters(), lr=0.3)
     _watched(stage, case, optimizer)
@@ -103,6 +111,7 @@ def _train_sgd(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _train_float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a run, because autocast leaves float64 alone."""
     case = make_case(stage.env)
     case.model.float()
     optimizer = _sgd(case.model)
@@ -113,7 +122,7 @@ def _train_float32(stage: Stage) -> None:
 
 @driver.scenario("adamw", "AdamW와 두 매개변수 그룹", atol=FLOAT32_ATOL)
 def _train_adamw(stage: Stage) -> None:
-    """Two groups, each with its own peak."""
+    """Two groups, each with a peak rate of its own."""
     case = make_case(stage.env)
     optimizer = torch.optim.AdamW(two_groups(case.model, (0.02, 0.05)), lr=0.1, weight_decay=0.05)
     _watched(stage, case, optimizer)
@@ -121,7 +130,7 @@ def _train_adamw(stage: Stage) -> None:
 
 
 def _clip(stage: Stage, case: Case, max_norm: float, *, n_epochs: int, **arguments: Any) -> None:
-    """A rate that never moves: a wrong schedule shows elsewhere."""
+    """Train with a rate that never changes, so that a wrong schedule costs nothing here."""
     rate = 0.05
     optimizer = torch.optim.SGD(two_groups(case.model, (rate, rate)), lr=rate)
     _watched(stage, case, optimizer)
@@ -131,20 +140,20 @@ def _clip(stage: Stage, case: Case, max_norm: float, *, n_epochs: int, **argumen
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _train_clip(stage: Stage) -> None:
-    """At every step: the large gradients of the second epoch come well after the warm-up."""
+    """Clipping at every step; the large gradients of the second epoch come well after the warm-up."""
     case = make_case(stage.env, limits=True)
     _clip(stage, case, case.max_norm, n_epochs=2)
 
 
 @driver.scenario("late-clip", "워밍업 뒤부터 클리핑", check="clip", atol=CLIP_ATOL)
 def _train_late_clip(stage: Stage) -> None:
-    """From the end of the warm-up on."""
+    """Clipping only from the end of the warm-up on."""
     case = make_case(stage.env, limits=True)
     _clip(stage, case, case.below_largest, n_epochs=1, clip_after_warmup=True)
 
 
 def _record_evaluations(stage: Stage, *names: str, eval_freq: int, eval_iter: int) -> None:
-    """Losses of a model that stays where it is."""
+    """Record the losses of a model that does not move."""
     case = make_case(stage.env)
     optimizer = _still(case.model)
     _watched(stage, case, optimizer, states=False)
@@ -154,7 +163,7 @@ def _record_evaluations(stage: Stage, *names: str, eval_freq: int, eval_iter: in
 
 @driver.scenario("evaluations", "배치 두 개로 평가", atol=FLOAT32_ATOL)
 def _train_evaluations(stage: Stage) -> None:
-    """Batches of different sizes count the same, and only the first two count."""
+    """Two batches for each evaluation: batches of different sizes must count the same, and later batches not at all."""
     _record_evaluations(stage, "train_losses", "val_losses", eval_freq=2, eval_iter=2)
 
 
@@ -166,7 +175,7 @@ def _train_long_evaluation(stage: Stage) -> None:
 
 @driver.scenario("when", "평가하는 때", check="evaluations")
 def _train_when(stage: Stage) -> None:
-    """How many updates there were before each look at the validation batches."""
+    """The number of updates before each look at the validation batches."""
     case, recorder = make_case(stage.env), stage.recorder
     optimizer = _sgd(case.model)
     recorder.watch(case.model, optimizer, batches=[inputs for inputs, _ in case.val], states=False)
@@ -181,6 +190,9 @@ def _train_when(stage: Stage) -> None:
 
 @driver.scenario("modes", "평가 모드로 받은 모델")
 def _train_modes(stage: Stage) -> None:
+    """A model handed over in eval mode: it must train in train mode, be
+    evaluated in eval mode, and end in train mode.
+    """
     case = make_case(stage.env, dropout=0.4)
     case.model.eval()
     optimizer, marks, recorder = _sgd(case.model), ForwardMarks(stage.env, case.model), stage.recorder
@@ -196,7 +208,7 @@ def _train_modes(stage: Stage) -> None:
 
 @driver.scenario("callback-modes", "on_epoch_end가 평가 모드로 바꿔 놓을 때", check="modes")
 def _train_modes_after_callback(stage: Stage) -> None:
-    """Text is written in eval mode, and who writes it may forget to put the mode back: but for the last epoch."""
+    """The callback leaves the model in eval mode after the first of two epochs, as one that writes a sample may."""
     case = make_case(stage.env, dropout=0.4)
     optimizer, marks = _sgd(case.model), ForwardMarks(stage.env, case.model)
     _watched(stage, case, optimizer, states=False)
@@ -215,7 +227,7 @@ def _train_modes_after_callback(stage: Stage) -> None:
 
 @driver.scenario("graphs", "평가의 계산 그래프")
 def _train_graphs(stage: Stage) -> None:
-    """A graph for each update, none for an evaluation; and gradients are still computed afterwards."""
+    """A graph for each update, none for an evaluation, and gradients still enabled afterwards."""
     case = make_case(stage.env)
     optimizer, marks = _sgd(case.model), ForwardMarks(stage.env, case.model)
     _watched(stage, case, optimizer, states=False)
@@ -227,7 +239,7 @@ def _train_graphs(stage: Stage) -> None:
 
 @driver.scenario("log", "기본값으로 학습한 기록", atol=FLOAT32_ATOL)
 def _train_log(stage: Stage) -> None:
-    """Every default, and what is written down along the way."""
+    """The history of a run with all defaults."""
     case = make_case(stage.env)
     optimizer = _sgd(case.model)
     _watched(stage, case, optimizer, states=False)
@@ -237,7 +249,7 @@ def _train_log(stage: Stage) -> None:
 
 @driver.scenario("defaults", "기본값으로 학습한 가중치와 손실", check="log", atol=CLIP_ATOL)
 def _train_defaults(stage: Stage) -> None:
-    """Everything together."""
+    """Weights and losses of a run with all defaults, where everything acts together."""
     case = make_case(stage.env)
     optimizer = _sgd(case.model)
     _watched(stage, case, optimizer)
@@ -247,7 +259,10 @@ def _train_defaults(stage: Stage) -> None:
 
 @driver.scenario("epochs", "에폭이 끝날 때")
 def _train_epochs(stage: Stage) -> None:
-    """When `on_epoch_end` is called, and with what. Each update adds a number of its own to what has come before."""
+    """When `on_epoch_end` is called, and with what.
+
+    Each update adds a number of its own to a sum, which is the witness for the number of updates before a call.
+    """
     case, env, recorder = make_case(stage.env), stage.env, stage.recorder
     optimizer = _sgd(case.model)
     _watched(stage, case, optimizer, states=False)
@@ -272,7 +287,7 @@ def _train_epochs(stage: Stage) -> None:
 
 @driver.scenario("again", "두 번째 호출", atol=FLOAT32_ATOL)
 def _train_again(stage: Stage) -> None:
-    """A second call, after the groups were given other rates: the second call must take these as its peaks."""
+    """A second call, after the groups got other rates, which this call must take as its peaks."""
     case = make_case(stage.env)
     optimizer = torch.optim.SGD(two_groups(case.model, (0.2, 0.1)), lr=0.2, momentum=0.9)
     _watched(stage, case, optimizer, states=False)
@@ -292,7 +307,7 @@ def _train_again(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입", check="log")
 def _train_types(stage: Stage) -> None:
-    """A dict of sequences, and what stands in them."""
+    """The types of the returned dict and of the values in it."""
     case = make_case(stage.env)
     optimizer = _sgd(case.model)
     _watched(stage, case, optimizer, states=False)

@@ -1,4 +1,8 @@
-"""Driver of `weight_decay_groups`: small models, each of which shows one rule of who decays."""
+"""Driver of `weight_decay_groups`, which splits a model's parameters into a group with weight decay and one without.
+
+Parameters of two or more dimensions decay, the others do not; frozen ones are left out, shared ones come once, and
+empty groups are dropped. Each scenario uses a small model that shows one of these rules.
+"""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -19,23 +23,23 @@ _STRANGE = "(모델의 매개변수가 아님)"
 
 
 class _Mixer(nn.Module):
-    """Weights, biases and norms whose names do not tell what they are; a buffer too."""
+    """A model whose parameter names do not tell whether they are weights, biases or norms; it has a buffer too."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.norm_mix = nn.Linear(3, 4)  # named like a norm
-        self.gain = nn.Parameter(torch.ones(4))  # neither named like a bias nor like a norm
+        self.norm_mix = nn.Linear(3, 4)  # a weight, named like a norm
+        self.gain = nn.Parameter(torch.ones(4))  # a vector, named neither like a bias nor like a norm
         self.filter = nn.Conv1d(4, 2, 3)
-        self.bias_table = nn.Parameter(torch.zeros(2, 2))  # named like a bias
+        self.bias_table = nn.Parameter(torch.zeros(2, 2))  # a weight, named like a bias
         self.batch = nn.BatchNorm1d(2)
         self.plane = nn.LayerNorm((2, 3))  # a norm whose gain and bias have two dimensions
-        self.score = nn.Linear(3, 1)  # one row
-        self.single = nn.Linear(1, 1)  # one row of one
+        self.score = nn.Linear(3, 1)  # a weight of one row
+        self.single = nn.Linear(1, 1)  # a weight of one element
         self.temperature = nn.Parameter(torch.tensor(1.0))
 
 
 class _Reader(nn.Module):
-    """Embeddings: a table of characters, and positions as a tensor of three dimensions."""
+    """A model with embeddings: a table of characters, and positions as a tensor of three dimensions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,7 +49,7 @@ class _Reader(nn.Module):
 
 
 class _Tied(nn.Module):
-    """The last layer's weight is the embedding's."""
+    """A model whose last layer shares its weight with the embedding."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +60,7 @@ class _Tied(nn.Module):
 
 
 class _Nested(nn.Module):
-    """Its own parameters come before those of its children, and the names' order is another one."""
+    """A model whose own parameters come before those of its children, so the order is not that of the names."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,19 +72,21 @@ class _Nested(nn.Module):
 
 
 def _strength(stage: Stage) -> float:
-    """A weight decay that is no default."""
+    """Return a weight decay that is no optimizer's default."""
     return round(Draw(stage.env, "decay").real(0.05, 0.5), 3)
 
 
 def _groups(stage: Stage, model: nn.Module, strength: float | None = None) -> list[dict[str, Any]]:
-    """What the function returned, in any form that an optimizer takes, as groups that hold lists of tensors."""
+    """Return the groups that the function returned, in any form that an
+    optimizer takes, with lists of tensors in them.
+    """
     asked = _strength(stage) if strength is None else strength
     groups = stage.recorder.call(stage.student("weight_decay_groups"), model, asked)
     return [{**group, "params": _tensors(group["params"])} for group in groups]
 
 
 def _tensors(params: Any) -> list[Any]:
-    """One tensor, an iterable of tensors, or of pairs of name and tensor."""
+    """Return a group's tensors: from one tensor, an iterable of tensors, or pairs of name and tensor."""
     if isinstance(params, Tensor):
         return [params]
     return [item[1] if isinstance(item, tuple) else item for item in params]
@@ -91,8 +97,10 @@ def _name(model: nn.Module, tensor: Any) -> str:
 
 
 def _record_decays(stage: Stage, model: nn.Module, names: Sequence[str] = ()) -> None:
-    """For each parameter, once for each time that it is in a group: does it decay? What zero is written as is asked
-    for elsewhere."""
+    """Record for each parameter, once for each group it is in, whether it decays.
+
+    How a decay of zero is written is judged elsewhere.
+    """
     groups = _groups(stage, model)
     for name, parameter in model.named_parameters():
         if not names or name in names:
@@ -109,13 +117,13 @@ def _record_decays(stage: Stage, model: nn.Module, names: Sequence[str] = ()) ->
 
 
 def _fill(stage: Stage, model: nn.Module) -> None:
-    """Drawn numbers in all parameters."""
+    """Fill all parameters with numbers that follow from the seed."""
     for name, parameter in model.named_parameters():
         parameter.detach().fill_(drawn(stage.env, name))
 
 
 def _record_times(stage: Stage, model: nn.Module) -> None:
-    """For each parameter, how often it is in a group, whichever that is; as a number, what it holds each time."""
+    """Record for each parameter how often it is in any group; the witness is the parameter's value each time."""
     _fill(stage, model)
     held = [tensor for group in _groups(stage, model) for tensor in group["params"]]
     for name, parameter in model.named_parameters():
@@ -126,23 +134,26 @@ def _record_times(stage: Stage, model: nn.Module) -> None:
 
 @driver.scenario("kinds", "가중치와 나머지")
 def _kinds(stage: Stage) -> None:
+    """Which of the parameters with one or more dimensions decay, whatever their names suggest."""
     names = [name for name, _ in _Mixer().named_parameters() if name != "temperature"]
     _record_decays(stage, _Mixer(), names)
 
 
 @driver.scenario("scalar", "차원이 없는 매개변수", check="kinds")
 def _scalar(stage: Stage) -> None:
+    """A parameter without dimensions must not decay."""
     _record_decays(stage, _Mixer(), ["temperature"])
 
 
 @driver.scenario("embedding", "임베딩")
 def _embedding(stage: Stage) -> None:
+    """Embeddings decay like other parameters of two or more dimensions."""
     _record_decays(stage, _Reader(), ["character.weight", "position"])
 
 
 @driver.scenario("frozen", "얼린 매개변수")
 def _frozen(stage: Stage) -> None:
-    """A weight and a bias are frozen; each of them has others of its kind that are not."""
+    """A frozen weight and a frozen bias, beside others of their kind that are trained."""
     model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
     model[0].weight.requires_grad_(False)
     model[1].bias.requires_grad_(False)
@@ -151,13 +162,16 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("tied", "함께 쓰는 가중치")
 def _tied(stage: Stage) -> None:
+    """A parameter that two layers share must be in one group only once."""
     _record_times(stage, _Tied())
 
 
 @driver.scenario("empty", "비는 그룹")
 def _empty(stage: Stage) -> None:
-    """Nothing but weights; nothing but norms; nothing that is trained. First both kinds: two groups, also where the
-    weight decay is zero."""
+    """A model with weights and a bias, then only weights, only norms, and only frozen parameters.
+
+    The groups must be the same if the weight decay is zero.
+    """
     plain = nn.Linear(2, 2, bias=False)
     frozen = nn.Linear(2, 2).requires_grad_(False)
     models: dict[str, nn.Module] = {
@@ -179,7 +193,7 @@ def _empty(stage: Stage) -> None:
 
 @driver.scenario("values", "옵티마이저가 쓰는 값")
 def _values(stage: Stage) -> None:
-    """The groups in the hands of AdamW, whose own default is 0.01; a second time without any decay."""
+    """The groups as AdamW reads them, whose own default decay is 0.01; then once more with a decay of zero."""
     model = nn.Linear(3, 2)
     for when, strength in (("", None), ("weight_decay=0일 때 ", 0.0)):
         optimizer = torch.optim.AdamW(_groups(stage, model, strength), lr=0.1)
@@ -194,8 +208,10 @@ def _values(stage: Stage) -> None:
 
 @driver.scenario("order", "그룹과 매개변수의 순서")
 def _order(stage: Stage) -> None:
-    """Those that decay first; in each group as `model.parameters()` gives them. Who decays is asked for elsewhere:
-    only the order counts here."""
+    """The group that decays comes first, and each group keeps the order of `model.parameters()`.
+
+    Which parameters decay is judged elsewhere.
+    """
     model = _Nested()
     groups = _groups(stage, model)
     places = {name: place for place, (name, _) in enumerate(model.named_parameters())}

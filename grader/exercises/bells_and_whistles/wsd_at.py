@@ -1,4 +1,8 @@
-"""Driver of `wsd_at`: each part of the schedule by itself, where they meet, and what is to be refused."""
+"""Driver of `wsd_at`, which returns the learning rate of a step: warm-up, a stable phase at the peak, linear decay.
+
+Scenarios isolate each part of the schedule, the places where parts meet, parts of length zero, and arguments that must
+be refused.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,17 +16,17 @@ from grader.observe.values import as_number, type_name
 driver = Driver("wsd_at")
 
 _Lengths = tuple[int, int, int]
-"""Steps of warm-up, at the peak, and of decay."""
+"""(steps of warm-up, steps at the peak, steps of decay)."""
 
 
 def _rates(env: Env) -> dict[str, float]:
-    """Two rates far from each other, as keyword arguments."""
+    """Return two rates far from each other, as keyword arguments."""
     draw = Draw(env, "rates")
     return {"max_lr": draw.real(0.5, 0.9), "min_lr": draw.real(0.03, 0.06)}
 
 
 def _lengths(env: Env) -> _Lengths:
-    """Three lengths of which no one is the sum of others or equal to one of them."""
+    """Return three lengths of which none equals another or the sum of others."""
     draw = Draw(env, "lengths")
     return draw.whole(4, 5), draw.whole(12, 14), draw.whole(7, 8)
 
@@ -36,7 +40,9 @@ def _rate(stage: Stage, step: int, lengths: _Lengths) -> Any:
 
 
 def _share_of_small_peak(stage: Stage, name: str, steps: Sequence[int], lengths: _Lengths) -> None:
-    """The same shape at rates of about 1e-7, as parts of the peak: a rounded rate shows, and float32 is right too."""
+    """Record the same shape at rates of about 1e-7, divided by the peak:
+    this shows a rounded rate, and float32 still passes.
+    """
     rates = {which: 1e-6 * rate for which, rate in _rates(stage.env).items()}
     function = stage.student("wsd_at")
     values = [
@@ -52,7 +58,7 @@ def _curve(stage: Stage, name: str, steps: Sequence[int], lengths: _Lengths) -> 
 
 @driver.scenario("warmup", "오르막", atol=FLOAT32_ATOL)
 def _warmup(stage: Stage) -> None:
-    """From the first step to the first at the peak."""
+    """All steps from the first to the first at the peak."""
     warmup, stable, decay = _lengths(stage.env)
     _curve(stage, "오르막의 학습률", range(warmup + 1), (warmup, stable, decay))
     name = "학습률이 아주 작을 때 오르막의 학습률을 정점으로 나눈 것"
@@ -61,14 +67,14 @@ def _warmup(stage: Stage) -> None:
 
 @driver.scenario("stable", "유지", atol=FLOAT32_ATOL)
 def _stable(stage: Stage) -> None:
-    """All steps at the peak, the decay's first too."""
+    """All steps at the peak, the decay's first included."""
     warmup, stable, decay = _lengths(stage.env)
     _curve(stage, "정점을 유지하는 학습률", range(warmup, warmup + stable + 1), (warmup, stable, decay))
 
 
 @driver.scenario("decay", "내리막", atol=FLOAT32_ATOL)
 def _decay(stage: Stage) -> None:
-    """From the decay's first step, still at the peak, to the last."""
+    """All steps of the decay, from its first, which is still at the peak, to its last."""
     warmup, stable, decay = _lengths(stage.env)
     start = warmup + stable
     _curve(stage, "내리막의 학습률", range(start, start + decay), (warmup, stable, decay))
@@ -78,6 +84,7 @@ def _decay(stage: Stage) -> None:
 
 @driver.scenario("end", "마지막 스텝과 그 뒤", atol=FLOAT32_ATOL)
 def _end(stage: Stage) -> None:
+    """The last step, and steps after the end."""
     lengths = _lengths(stage.env)
     total = sum(lengths)
     _curve(stage, "끝난 뒤의 학습률", (total - 1, total, total + 1, 2 * total, 3 * total + 1), lengths)
@@ -91,7 +98,7 @@ def _no_warmup(stage: Stage) -> None:
 
 @driver.scenario("no-stable", "유지하지 않고", check="missing", atol=FLOAT32_ATOL)
 def _no_stable(stage: Stage) -> None:
-    """The peak is reached for one step: the decay's first."""
+    """Without a stable phase the peak lasts one step, the decay's first."""
     warmup, _, decay = _lengths(stage.env)
     steps = (warmup - 1, warmup, warmup + decay - 1)
     _curve(stage, "stable_steps=0일 때의 학습률", steps, (warmup, 0, decay))
@@ -99,8 +106,11 @@ def _no_stable(stage: Stage) -> None:
 
 @driver.scenario("short-decay", "내리막이 한 스텝이거나 없을 때", check="missing", atol=FLOAT32_ATOL)
 def _short_decay(stage: Stage) -> None:
-    """One step of decay is the last, so at the minimum; without any the last is still at the peak, if there is one:
-    with nothing but a warm-up the step after it is past the end."""
+    """A decay of one step, of none, and a schedule of nothing but a warm-up.
+
+    A single step of decay is the last one, so it is at the minimum. Without decay the last step is still at the peak,
+    if there is one; after nothing but a warm-up, the next step is already past the end.
+    """
     warmup, stable, _ = _lengths(stage.env)
     for decay in (1, 0):
         total = warmup + stable + decay
@@ -112,7 +122,10 @@ def _short_decay(stage: Stage) -> None:
 
 @driver.scenario("refuses", "말이 되지 않는 인자", atol=FLOAT32_ATOL)
 def _refuses(stage: Stage) -> None:
-    """Wherever the step is. One that is allowed comes first: a function that always raises must fail here too."""
+    """Impossible arguments must be refused at any step.
+
+    A possible one comes first: always raising must fail here too.
+    """
     warmup, stable, decay = lengths = _lengths(stage.env)
     stage.recorder.array("받아들여야 하는 인자", [float(as_number(_rate(stage, warmup, lengths)) > 0)])
     low, high = sorted(_rates(stage.env).values())
@@ -142,7 +155,9 @@ def _refuses(stage: Stage) -> None:
     atol=FLOAT32_ATOL,
 )
 def _equal_rates(stage: Stage) -> None:
-    """All are allowed: a constant rate, a decay to nothing, a peak above one. Asked for at the peak only."""
+    """A constant rate, a decay to zero and a peak above 1 must all be
+    accepted; only the rate at the peak is recorded.
+    """
     lengths = _lengths(stage.env)
     high = _rates(stage.env)["max_lr"]
     allowed = {
@@ -159,7 +174,7 @@ def _equal_rates(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입", atol=FLOAT32_ATOL)
 def _types(stage: Stage) -> None:
-    """Two rates must differ: a function that always returns the same float must fail here too."""
+    """The types of returned rates. Two rates must differ: always returning the same float must fail here too."""
     warmup, stable, _ = lengths = _lengths(stage.env)
     steps = (1, warmup + 1, warmup + stable + 1, sum(lengths))
     values = [_rate(stage, step, lengths) for step in steps]

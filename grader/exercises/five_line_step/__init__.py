@@ -1,1 +1,1 @@
-"""Drivers of lesson 01: `train_step`, what grows from it up to `fit` and `evaluate`, and its parts written by hand."""
+"""Drivers of lesson 01: `train_step`, the functions built on it up to `fit` and `evaluate`, and its parts by hand."""

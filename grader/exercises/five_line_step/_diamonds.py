@@ -1,4 +1,8 @@
-"""A graph of forty diamonds that counts how often it is walked: an endless walk ends by itself, on any machine."""
+"""A stand-in autograd graph of forty diamonds in a row, which counts how often its nodes are asked for their parents.
+
+2**40 paths lead through it. A walk that forgets which nodes it has visited would take them all; beyond `MANY`
+questions, nodes claim to have no parents, so that even such a walk ends by itself, on any machine.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,13 +15,18 @@ from grader.observe.play import Env
 _LEVELS = 40
 _NODES = 3 * _LEVELS + 2
 MANY = 40 * _NODES
-"""A walk that remembers where it was asks each node once or a few times; one that does not, 2**40 times."""
+"""Maximum number of questions answered. A walk that remembers visited nodes asks each node once or a few times; one
+that does not would ask 2**40 times.
+"""
 
 _KINDS = ("Sin", "Cos", "Exp", "Tanh", "Sigmoid", "Abs", "Erf", "Atan", "Relu", "Neg")
 
 
 class _Node:
-    """As autograd's: `next_functions` holds pairs of a node and a number. Beyond `MANY` questions it holds nothing."""
+    """A node with autograd's interface: `next_functions` holds pairs of a node and a number.
+
+    Empty after `MANY` questions.
+    """
 
     def __init__(self, count: list[None], *parents: "_Node") -> None:
         self._count = count
@@ -25,29 +34,32 @@ class _Node:
 
     @property
     def next_functions(self) -> tuple[tuple["_Node", int], ...]:
-        """The nodes before this one."""
+        """The parents: the nodes that this one depends on. Each access counts as one question."""
         self._count.append(None)
         return self._next if len(self._count) <= MANY else ()
 
     def name(self) -> str:
-        """As C++ calls it."""
+        """Return the name that autograd's C++ code would give this node."""
         own = type(self).__name__
         return f"torch::autograd::{own}" if own == "AccumulateGrad" else own
 
 
 class _Loss(Tensor):
-    """A tensor with a `grad_fn` of the driver's own."""
+    """A tensor whose `grad_fn` is set by the driver."""
 
     root: Any = None
 
     @property
     def grad_fn(self) -> Any:  # type: ignore[override]
-        """The last node."""
+        """The last node of the graph."""
         return self.root
 
 
 def diamonds(env: Env) -> tuple[Tensor, Callable[[], int]]:
-    """A loss at the end of forty diamonds, and how often its nodes have been asked so far."""
+    """Return a loss at the end of forty diamonds, and a function that tells how often its nodes have been asked so far.
+
+    Which operations the nodes are named after follows from the seed.
+    """
     count: list[None] = []
 
     def node(name: str, *parents: _Node) -> _Node:

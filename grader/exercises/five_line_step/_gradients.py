@@ -1,4 +1,4 @@
-"""The next gradients of a model, which `accumulate` and `zero_gradients` must leave undisturbed."""
+"""The gradients of one more backward pass, which `accumulate` and `zero_gradients` must leave undisturbed."""
 
 from torch import Tensor, nn
 
@@ -6,7 +6,10 @@ from grader.exercises.fixtures.classifiers import Batch, LossFn, flat_gradients
 
 
 def next_gradients(model: nn.Module, loss_fn: LossFn, batch: Batch) -> Tensor:
-    """What the next backward pass leaves in `.grad` (then cleared): numbers nobody can know beforehand."""
+    """Return what the next backward pass leaves in `.grad`, then clear it.
+
+    A learner cannot know these numbers beforehand.
+    """
     loss_fn(model(batch[0]), batch[1]).backward()
     flat = flat_gradients(model)
     for parameter in model.parameters():

@@ -1,4 +1,4 @@
-"""How a returned sequence of numbers is recorded: `fit` returns losses, `evaluate` a loss and an accuracy."""
+"""Record a returned sequence of numbers: `fit` returns losses, `evaluate` a loss and an accuracy."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from grader.observe.values import as_number, items_of, type_name
 
 
 def record_sequence(recorder: Any, values: Any) -> None:
-    """A returned list or tuple of numbers, with the type of each."""
+    """Record a returned list or tuple: the numbers as an array, their types as a fact."""
     items = items_of(values)
     recorder.fact("반환 타입", [type_name(values), *(type_name(item) for item in items)])
     recorder.array("returned", torch.tensor([as_number(item) for item in items], dtype=torch.float64))

@@ -5,13 +5,14 @@ from grader.observe.play import Env, Problem
 
 STEP_SIZES = (4, 3, 5, 2, 4)
 LARGE = 1
-"""Index of the batch whose size follows from the seed instead (9 to 40 rows): a function that looks at its first
-few rows only, as in `xb[:8]`, differs there. It is none of the batches at which a clip is active: a larger batch
-has a smaller gradient, which may stay below the limit."""
+"""Index of the batch whose size follows from the seed instead (9 to 40 rows). A function that looks at its first few
+rows only, as in `xb[:8]`, differs there. It is none of the batches at which a clip is active: a larger batch has a
+smaller gradient, which may stay below the limit.
+"""
 
 
 def step_problem(env: Env) -> Problem:
-    """Five batches of uneven sizes, one of them large."""
+    """Return a model, a loss and five batches of uneven sizes, one of them large."""
     sizes = list(STEP_SIZES)
     sizes[LARGE] = 9 + env.number("large") % 32
     return Problem(mlp(env), batches(env, sizes), loss_function(env))

@@ -1,7 +1,9 @@
-"""Driver of `accumulate`: one aspect in each scenario (whole windows, a short one, clipping, what is left, …), and
-one in which everything comes together.
+"""Driver of `accumulate`, which makes one update for each window of `accum_steps` micro-batches.
 
-Where parameters are not what a scenario is about, it does not compare them: a wrong update costs its own check only.
+The exercise asks for the mean gradient of each window (a short last one too), an optional clip of each window, no
+gradients left at the end, and the number of updates as return value. Each scenario isolates one of these (whole
+windows, a short one, clipping, leftover gradients, …); the last one combines them all. Scenarios that are not about
+parameters do not compare them, so that a wrong update costs its own check only.
 """
 
 from collections.abc import Callable, Iterable
@@ -34,15 +36,18 @@ from grader.observe.wording import called_with
 driver = Driver("accumulate", cost=1.15)
 
 MICRO = 5
-"""Samples in every micro-batch: equal, so that concatenating a window is as right as looping over it. No window has as
-many micro-batches, so that dividing by the one is never dividing by the other."""
+"""Samples in every micro-batch. All are equal, so that concatenating a window is as right as looping over it. No window
+has this many micro-batches, so that dividing by the one number is never the same as dividing by the other.
+"""
 
 _ACTIVE, _IDLE = 0.15, 50.0
-"""Limits as shares of the first window's norm. The active one would act even at four times its size."""
+"""`max_norm` in units of the first window's gradient norm: clearly active and clearly idle. The active one would still
+clip at four times its size.
+"""
 
 
 class _Case:
-    """A model, an optimizer over it, and data; calls the student's function."""
+    """A model, its optimizer and its data, with a method that calls the student's function on them."""
 
     def __init__(
         self,
@@ -63,14 +68,14 @@ class _Case:
             self.recorder.watch(self.model, self.opt, batches=inputs, states=states)
 
     def accumulate(self, micro_batches: Iterable[Batch], accum_steps: int, **extra: Any) -> Any:
-        """One call, with the model and optimizer of this case."""
+        """Call the student's function once with the model and optimizer of this case."""
         student = self._stage.student("accumulate")
         return self.recorder.call(
             student, self.model, self.opt, self.loss_fn, micro_batches, accum_steps, **extra
         )
 
     def first_norm(self, window: int) -> float:
-        """The norm of the first window's gradient."""
+        """Return the norm of the gradient of the first `window` micro-batches together."""
         inputs = torch.cat([xb for xb, _ in self.data[:window]])
         labels = torch.cat([yb for _, yb in self.data[:window]])
         return gradient_norm(self.model, self.loss_fn, (inputs, labels))
@@ -89,6 +94,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     case = _Case(stage, 2, states=False)
     case.model.float()
     case.accumulate([(xb.float(), yb) for xb, yb in case.data], 2)
@@ -97,7 +103,7 @@ def _float32(stage: Stage) -> None:
 
 @driver.scenario("clip", "max_norm", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """Two whole windows at a limit that acts, two at one that does not: a clip that always acts hides a wrong scale."""
+    """Two windows with an active clip, then two with an idle one: a clip that always acts would hide a wrong scale."""
     case = _Case(stage, 10)
     norm = case.first_norm(3)
     case.accumulate(case.data[:6], 3, max_norm=_ACTIVE * norm)
@@ -107,7 +113,7 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges", problem=_problem)
 def _short(stage: Stage) -> None:
-    """Seven micro-batches by four; then a whole window, which shows what the first call left behind."""
+    """Seven micro-batches in windows of four, then one whole window, which shows what the first call left behind."""
     case = _Case(stage, 9)
     case.accumulate(case.data[:7], 4)
     scale_rates(case.opt, 0.8)
@@ -116,6 +122,7 @@ def _short(stage: Stage) -> None:
 
 @driver.scenario("edges", "구간보다 적은 입력과 빈 입력")
 def _edges(stage: Stage) -> None:
+    """Fewer micro-batches than a window asks for, and none at all."""
     case = _Case(stage, 2)
     case.accumulate(case.data, 9)
     case.accumulate([], 2)
@@ -123,7 +130,7 @@ def _edges(stage: Stage) -> None:
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
 def _generator(stage: Stage) -> None:
-    """Compared with what the same function does with a list, so that a wrong update costs nothing here."""
+    """The update is compared with that of the same function on a list, so a wrong update costs nothing here."""
     moved = []
     for kind in ("list", "generator"):
         case = _Case(stage, 4, states=False)
@@ -135,7 +142,7 @@ def _generator(stage: Stage) -> None:
 
 @driver.scenario("refuses", "잘못된 accum_steps", check="edges")
 def _refuses(stage: Stage) -> None:
-    """Only what is raised: a function that goes on instead is not asked how it goes on."""
+    """Only the exception is recorded, not what a function does that goes on instead of raising."""
     case = _Case(stage, 4, watches=False)
     given = (case.model, case.opt, case.loss_fn, case.data)
     for accum_steps in (0, -2):
@@ -145,7 +152,7 @@ def _refuses(stage: Stage) -> None:
 
 @driver.scenario("refuses-empty", "빈 입력과 잘못된 accum_steps", check="edges")
 def _refuses_with_nothing(stage: Stage) -> None:
-    """Who asks only when a micro-batch comes does not ask here."""
+    """Empty input with a wrong `accum_steps`: a check inside the loop never runs on empty input."""
     case = _Case(stage, 0, watches=False)
     nothing: list[Batch] = []
     given = (case.model, case.opt, case.loss_fn, nothing, 0)
@@ -156,10 +163,10 @@ def _refuses_with_nothing(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값")
 def _returns(stage: Stage) -> None:
-    """Windows that are all whole, windows of one, and none at all. How many follows from the seed.
+    """Whole windows of two, then windows of one, then empty input. The counts follow from the seed.
 
-    Three of one at least: a wrong condition that also steps at the end makes one update or two by chance. And few: of
-    what went wrong, the shortest scenario is the first that a repair must mend.
+    There are at least three windows of one, because a wrong condition that also steps at the end makes one or two
+    updates by chance. The counts stay small, because a repair has to mend the shortest of the failing scenarios first.
     """
     pairs, ones = 1 + stage.env.number("pairs") % 2, 3 + stage.env.number("ones") % 3
     case = _Case(stage, 2 * pairs + ones, watches=False)
@@ -169,7 +176,7 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """What a whole window leaves in `.grad`; twice, and each time the model begins where it began."""
+    """The gradients left by two whole windows, each from the model's initial weights."""
     case = _Case(stage, 4, states=False)
     recorder, parameters = case.recorder, list(case.model.parameters())
     start = [p.detach().clone() for p in parameters]
@@ -177,7 +184,7 @@ def _leftover(stage: Stage) -> None:
         case.accumulate(part, 2)
         recorder.append_fact("매개변수가 움직임", _differ(parameters, start))
         recorder.append_fact("그레이디언트가 남음", recorder.gradients_left())
-        # Every number that is left becomes 1, because a wrong divisor is not judged here.
+        # Every nonzero leftover becomes 1, because a wrong divisor is not judged here.
         with torch.no_grad():
             for parameter, before in zip(parameters, start, strict=True):
                 parameter.copy_(before)
@@ -195,7 +202,7 @@ def _differ(parameters: list[nn.Parameter], start: list[torch.Tensor]) -> str:
 
 @driver.scenario("modes", "받은 모드", check="leftover")
 def _modes(stage: Stage) -> None:
-    """A model in each mode: two calls of one window each."""
+    """A model in each mode; two calls of one window each."""
     loss_fn, data = loss_function(stage.env), batches(stage.env, [MICRO] * 4)
 
     def use(model: Net) -> None:
@@ -209,6 +216,7 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="leftover")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     case = _Case(stage, 3, watches=False)
     case.accumulate(case.data, 2)
     case.recorder.fact("print를 부름", "예" if case.recorder.prints else "아니요")
@@ -216,7 +224,10 @@ def _quiet(stage: Stage) -> None:
 
 @driver.scenario("adamw", "AdamW에 모두 함께: 짧은 구간, 클리핑, 두 번 부르기", atol=CLIP_ATOL)
 def _adamw(stage: Stage) -> None:
-    """Everything together, so that what only shows in company is seen: a clip that a short window is spared, say."""
+    """A short window, clipping, a generator and several calls combined.
+
+    This shows mistakes that depend on two of them, such as a short window that is not clipped.
+    """
     case = _Case(stage, 10, optimizer=adamw)
     norm = case.first_norm(3)
     generator = (batch for batch in case.data[5:8])

@@ -1,6 +1,10 @@
-"""Driver of `accumulate_weighted`: windows of micro-batches of unequal sizes, where a mean of means is wrong.
+"""Driver of `accumulate_weighted`, which accumulates over micro-batches of unequal sizes, where a mean of means is
+wrong.
 
-Every window's samples are a power of two: a share that passes through a float32 tensor is exact, and right too.
+The exercise asks for the gradient of the mean loss over all samples of a window, without concatenating the
+micro-batches. Scenarios isolate the weights, short windows, generators, earlier and leftover gradients, modes, the size
+of a forward pass and the returned count. The samples of every window add up to a power of two: a share that passes
+through a float32 tensor is then exact, and such a function is right too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,14 +35,14 @@ from grader.observe.wording import called_with
 driver = Driver("accumulate_weighted")
 
 _WINDOWS = ((5, 2, 1), (3, 12, 1), (1, 4, 3))
-"""Sizes of the micro-batches of whole windows: 8, 16 and 8 samples."""
+"""Sizes of the micro-batches in each whole window: 8, 16 and 8 samples together."""
 _SHORT = (1, 3)
 _SINGLE = (4,)
-"""A last window of one micro-batch."""
+"""Sizes of a last window of only one micro-batch."""
 
 
 def _sizes(env: Env, windows: Sequence[Sequence[int]]) -> list[int]:
-    """Each window begins elsewhere, as the seed says."""
+    """Return the sizes of all micro-batches; the seed decides where each window's cycle of sizes begins."""
     sizes: list[int] = []
     for window in windows:
         start = env.number("start") % len(window)
@@ -47,7 +51,7 @@ def _sizes(env: Env, windows: Sequence[Sequence[int]]) -> list[int]:
 
 
 class _Case:
-    """A model, an optimizer over it, and data; calls the student's function."""
+    """A model, its optimizer and its data, with a method that calls the student's function on them."""
 
     def __init__(
         self, stage: Stage, windows: Sequence[Sequence[int]], *, momentum: float = 0.0, states: bool = True
@@ -60,7 +64,7 @@ class _Case:
         self.recorder.watch(self.model, self.opt, batches=[xb for xb, _ in self.data], states=states)
 
     def accumulate(self, micro_batches: Iterable[Batch], accum_steps: int = 3) -> Any:
-        """One call, with the model and optimizer of this case."""
+        """Call the student's function once with the model and optimizer of this case."""
         student = self._stage.student("accumulate_weighted")
         return self.recorder.call(student, self.model, self.opt, self.loss_fn, micro_batches, accum_steps)
 
@@ -71,7 +75,7 @@ def _problem(env: Env) -> Problem:
 
 @driver.scenario("sgd", "크기가 다른 마이크로 배치 (SGD)", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    """Two windows in one call, then a third one by itself."""
+    """Two windows in one call, then a third in a call of its own."""
     case = _Case(stage, _WINDOWS)
     case.accumulate(case.data[:6])
     scale_rates(case.opt, 0.8)
@@ -80,6 +84,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     case = _Case(stage, _WINDOWS[:1], states=False)
     case.model.float()
     case.accumulate([(xb.float(), yb) for xb, yb in case.data])
@@ -88,8 +93,10 @@ def _float32(stage: Stage) -> None:
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges")
 def _short(stage: Stage) -> None:
-    """A whole window; one more and a single micro-batch; an input shorter than a window, and none at all. Momentum
-    shows an update of nothing."""
+    """A whole window; a whole one and a single micro-batch; an input shorter than a window; an empty input.
+
+    With momentum, even an update on a gradient of zero would show.
+    """
     case = _Case(stage, (_WINDOWS[0], _WINDOWS[2], _SINGLE, _SHORT), momentum=0.9)
     for part, accum_steps in ((case.data[:3], 3), (case.data[3:7], 3), (case.data[7:], 4), ([], 2)):
         case.accumulate(part, accum_steps)
@@ -98,7 +105,7 @@ def _short(stage: Stage) -> None:
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
 def _generator(stage: Stage) -> None:
-    """Compared with what the same function does with a list, so that a wrong update costs nothing here."""
+    """The update is compared with that of the same function on a list, so a wrong update costs nothing here."""
     moved, before = [], torch.zeros(0)
     for lazily in (False, True):
         case = _Case(stage, _WINDOWS[:2], states=False)
@@ -110,7 +117,7 @@ def _generator(stage: Stage) -> None:
 
 @driver.scenario("refuses", "잘못된 accum_steps", check="edges")
 def _refuses(stage: Stage) -> None:
-    """Also where there is nothing to do: who asks only when a micro-batch comes does not ask there."""
+    """Also with empty input, where a check inside the loop never runs."""
     case = _Case(stage, _WINDOWS[:1], states=False)
     for data, accum_steps, when in ((case.data, 0, ""), (case.data, -2, ""), ([], 0, "빈 입력을 ")):
         given = (case.model, case.opt, case.loss_fn, data, accum_steps)
@@ -120,7 +127,10 @@ def _refuses(stage: Stage) -> None:
 
 @driver.scenario("before", "부르기 전에 남아 있던 그레이디언트", check="leftover")
 def _before(stage: Stage) -> None:
-    """A gradient that is there changes nothing. A wrong update costs nothing here, as long as it is the same one."""
+    """A gradient that is there before the call must change nothing.
+
+    The update is compared with that of the same function on a clean model, so a wrong one costs nothing here.
+    """
     moved, before = [], torch.zeros(0)
     for given in (False, True):
         case = _Case(stage, _WINDOWS[:1], states=False)
@@ -136,7 +146,7 @@ def _before(stage: Stage) -> None:
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """After whole windows and a short one, and where a gradient was there and no micro-batch came."""
+    """The gradients left after whole windows, after a short one, and after an empty input that found a gradient."""
     case = _Case(stage, (_WINDOWS[0], _SHORT), states=False)
     before = flat_weights(case.model)
     for part in (case.data[:3], case.data, []):
@@ -151,7 +161,7 @@ def _leftover(stage: Stage) -> None:
 
 @driver.scenario("modes", "받은 모드", check="leftover")
 def _modes(stage: Stage) -> None:
-    """A model in each mode: two calls of one window each."""
+    """A model in each mode; two calls of one window each."""
     loss_fn, data = loss_function(stage.env), batches(stage.env, _sizes(stage.env, _WINDOWS[:2]))
 
     def use(model: Net) -> None:
@@ -165,8 +175,10 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("pieces", "한 번에 순전파한 샘플의 수")
 def _pieces(stage: Stage) -> None:
-    """A joined window gives the right update and saves no memory. Layers are asked: a hook of the model itself is
-    passed over by `model.forward(x)`."""
+    """Concatenating a window gives the right update but saves no memory, so no forward pass may exceed a micro-batch.
+
+    The hook sits on the layers: one on the model itself would be missed by `model.forward(x)`.
+    """
     case = _Case(stage, _WINDOWS[:2], states=False)
     largest = max(len(xb) for xb, _ in case.data)
     rows: list[int] = []
@@ -187,7 +199,7 @@ def _pieces(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값")
 def _returns(stage: Stage) -> None:
-    """Windows that are all whole, how many follows from the seed; one more and a short one; and none at all."""
+    """Whole windows, whose number follows from the seed; a whole and a short one; an empty input."""
     whole = 2 + stage.env.number("whole") % 7
     case = _Case(stage, (*_WINDOWS[:1] * whole, _WINDOWS[2], _SHORT), states=False)
     for part, accum_steps in ((case.data[: 3 * whole], 3), (case.data[3 * whole :], 3), ([], 2)):
@@ -196,6 +208,7 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="returns")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     case = _Case(stage, _WINDOWS[:1], states=False)
     case.accumulate(case.data)
     case.recorder.fact("print를 부름", "예" if case.recorder.prints else "아니요")

@@ -1,6 +1,8 @@
-"""Driver of `add_gradient`: weighted gradients on fresh models, on top of gradients that are there, and what stays.
+"""Driver of `add_gradient`, which adds a weighted gradient to `.grad` and returns the unweighted loss.
 
-Weights are eighths, which float32 holds exactly: a weight that passes through a float32 tensor is right too.
+Scenarios isolate the weight, gradients that are already there, parameters that get none, modes, a single forward pass,
+and the returned loss. Weights are eighths, which float32 holds exactly: a weight that passes through a float32 tensor
+is right too.
 """
 
 import torch
@@ -26,18 +28,18 @@ SIZES = (4, 3, 9)
 
 
 def _weights(env: Env) -> list[float]:
-    """Three different ones below 1."""
+    """Return three different weights below 1."""
     return [(1 + (env.number("weight") + 2 * place) % 7) / 8 for place in range(len(SIZES))]
 
 
 def _gradients(model: nn.Module) -> Tensor:
-    """All in one vector; where there is none, zeros."""
+    """Return all gradients in one vector; zeros for a parameter without one."""
     grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
     return torch.cat([grad.detach().ravel() for grad in grads])
 
 
 def _added(stage: Stage, model: Net, number: int = 0) -> object:
-    """One call with the batch and the weight of this number."""
+    """Call the student's function once, with the batch and the weight of this number."""
     env = stage.env
     batch, weight = batches(env, SIZES)[number], _weights(env)[number]
     return stage.recorder.call(stage.student("add_gradient"), model, loss_function(env), *batch, weight)
@@ -45,7 +47,7 @@ def _added(stage: Stage, model: Net, number: int = 0) -> object:
 
 @driver.scenario("weight", "그레이디언트가 없던 모델에 한 번")
 def _weight(stage: Stage) -> None:
-    """One call each on fresh models."""
+    """One call on each of several fresh models."""
     for number in range(len(SIZES)):
         model = mlp(stage.env, f"model {number}")
         stage.recorder.watch(model)
@@ -55,6 +57,7 @@ def _weight(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="weight")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     model, (xb, yb) = mlp(stage.env).float(), batches(stage.env, SIZES)[0]
     stage.recorder.watch(model, states=False)
     stage.recorder.call(stage.student("add_gradient"), model, loss_function(stage.env), xb.float(), yb, 0.25)
@@ -63,7 +66,7 @@ def _float32(stage: Stage) -> None:
 
 @driver.scenario("none", "그레이디언트를 받지 않는 매개변수", check="weight")
 def _none(stage: Stage) -> None:
-    """A frozen one and one that the loss does not reach: no gradient, and no exception either."""
+    """A frozen parameter, and one that the loss does not reach: no gradient may appear, and no exception be raised."""
     model = mlp(stage.env)
     frozen = next(model.parameters()).requires_grad_(False)
     unused = nn.Parameter(torch.ones_like(frozen))
@@ -76,7 +79,7 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("keeps", "이미 그레이디언트가 있는 모델")
 def _keeps(stage: Stage) -> None:
-    """What a fresh model gets is taken off again: a wrong weight costs nothing here."""
+    """The gradient that a fresh model gets is subtracted again, so a wrong weight costs nothing here."""
     fresh, model = mlp(stage.env), mlp(stage.env)
     stage.recorder.watch(fresh, states=False)
     _added(stage, fresh)
@@ -89,7 +92,7 @@ def _keeps(stage: Stage) -> None:
 
 @driver.scenario("modes", "받은 모드")
 def _modes(stage: Stage) -> None:
-    """A model in each mode: two calls."""
+    """A model in each mode; two calls each."""
 
     def use(model: Net) -> None:
         stage.recorder.watch(model, states=False)
@@ -103,7 +106,7 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("once", "배치 정규화가 있는 모델", check="modes")
 def _once(stage: Stage) -> None:
-    """Running statistics tell how many forward passes there were."""
+    """BatchNorm's running statistics tell how many forward passes there were: only one is allowed."""
     model = norm_dropout_mlp(stage.env)
     stage.recorder.watch(model, states=False)
     _added(stage, model)
@@ -112,6 +115,7 @@ def _once(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
+    """The losses of fresh models, before the weight is applied."""
     for number in range(len(SIZES)):
         model = mlp(stage.env, f"model {number}")
         stage.recorder.returned(_added(stage, model, number))
@@ -119,5 +123,6 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="returns")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     _added(stage, mlp(stage.env))
     stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")

@@ -1,6 +1,8 @@
-"""Driver of `autograd_nodes`: a chain, branches that join, a deep graph, forty diamonds, and losses without a graph.
+"""Driver of `autograd_nodes`, which returns the sorted names of all graph nodes reachable from `loss.grad_fn`.
 
-Which operations a graph holds follows from the seed, so that its names cannot be written down beforehand.
+Scenarios isolate a chain, branches that join, a deep graph, forty diamonds in a row, frozen parameters and losses
+without a graph. Which operations a graph holds follows from the seed, so that its names cannot be written down
+beforehand.
 """
 
 from collections.abc import Iterable
@@ -32,7 +34,7 @@ _OPERATIONS = (
     nn.functional.gelu,
     nn.functional.elu,
 )
-"""Each leaves a node of its own kind. Which of them a graph holds follows from the seed."""
+"""Operations of which each leaves a graph node of its own kind."""
 
 
 def _drawn(env: Env, count: int, salt: str) -> list[Any]:
@@ -46,7 +48,7 @@ def _leaf(env: Env, salt: str, *shape: int) -> Tensor:
 
 
 def _chain_graph(env: Env, model: Net) -> Tensor:
-    """A model's loss, with operations of the seed's choosing between model and loss."""
+    """Return the loss of a model, with operations that follow from the seed between model and loss."""
     (batch,) = batches(env, (4,))
     outputs = model(batch[0])
     for operation in _drawn(env, 3, "chain"):
@@ -55,7 +57,10 @@ def _chain_graph(env: Env, model: Net) -> Tensor:
 
 
 def _branching_graph(env: Env) -> Tensor:
-    """Two branches that join, one of them shared: the second parent leads to nodes the first one never meets."""
+    """Return the end of two branches that join and share a part.
+
+    The second parent leads to nodes that the first never meets.
+    """
     a, b, c = (_leaf(env, name, 3, 3) for name in "abc")
     first, second, third, fourth, last = _drawn(env, 5, "branches")
     shared = first(a) * 2.0
@@ -68,13 +73,16 @@ def _branching_graph(env: Env) -> Tensor:
 def _deep_graph(env: Env) -> Tensor:
     x: Tensor = _leaf(env, "deep", 2)
     (operation,) = _drawn(env, 1, "deep")
-    for number in range(240):  # each second one leaves two nodes
+    for number in range(240):  # every second round leaves two nodes
         x = x * 0.99 if number % 2 else operation(x).clamp(-3.0, 3.0)
     return x.sum()
 
 
 def _names(value: object) -> list[str]:
-    """What came back, if it is a collection of names; its kind and order are asked for in one scenario only."""
+    """Return the distinct names in a returned collection, sorted; empty if it is none.
+
+    Kind and order of the collection are judged in one scenario only.
+    """
     items: Iterable[Any] = value if isinstance(value, list | tuple | set | frozenset) else ()
     return sorted({str(name)[:200] for name in items})[:100]
 
@@ -85,7 +93,9 @@ def _walk(stage: Stage, loss: Tensor) -> object:
 
 @driver.scenario("chain", "한 줄로 이어진 그래프")
 def _chain(stage: Stage) -> None:
-    """Looking at a graph leaves no gradient on its leaves, and no memory of the nodes that were met."""
+    """A second call with the same loss: nothing may be remembered of
+    visited nodes, and no gradient appear on the leaves.
+    """
     model = mlp(stage.env)
     loss = _chain_graph(stage.env, model)
     stage.recorder.fact("노드", [*_names(_walk(stage, loss))])
@@ -96,10 +106,10 @@ def _chain(stage: Stage) -> None:
 
 @driver.scenario("types", "반환값의 모양", check="chain")
 def _types(stage: Stage) -> None:
-    """Names and their order are two facts: the order of `list(set)` differs from one process to the next.
+    """The type of the collection and its order are two facts: the order of `list(set)` differs between processes.
 
-    Two nodes of one kind stand near the beginning, where every walk meets them: it has names to sort by then, also
-    if it ends at the second one.
+    Two nodes of one kind are near the start, where every walk meets them. So there are names to sort even for a walk
+    that ends at the second node of a kind.
     """
     loss = _chain_graph(stage.env, mlp(stage.env)) * 2.0
     for operation in _drawn(stage.env, 8, "types"):
@@ -119,7 +129,7 @@ def _branches(stage: Stage) -> None:
 
 @driver.scenario("frozen", "얼린 매개변수가 있는 그래프", check="branches")
 def _frozen(stage: Stage) -> None:
-    """A parent that needs no gradient is None, and may stand before one that does: a bias before its weight."""
+    """A parent that needs no gradient is None, and may come before one that does: a bias before its weight."""
     model = mlp(stage.env)
     for name, parameter in model.named_parameters():
         if name.endswith("bias"):
@@ -129,7 +139,7 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("diamonds", "갈라졌다 만나기를 40번 되풀이하는 그래프", check="branches")
 def _diamonds(stage: Stage) -> None:
-    """A stand-in for a graph, which counts: 2**40 ways lead through it, and a node is to be asked a few times."""
+    """A stand-in graph with 2**40 paths that counts questions: each node may be asked only a few times."""
     loss, asked = diamonds(stage.env)
     stage.recorder.fact("노드", [*_names(_walk(stage, loss))])
     stage.recorder.fact(

@@ -1,6 +1,9 @@
-"""Driver of `evaluate`: each thing that it returns, switches or puts back in a scenario of its own.
+"""Driver of `evaluate`, which returns the mean loss over all samples and the accuracy, in eval mode and without a
+graph.
 
-Scenarios about modes and graphs compare no numbers, and those about numbers no modes: each mistake costs its own check.
+Each value that it returns, and each switch that it sets or restores (modes, gradients; also after an exception), has a
+scenario of its own. Scenarios about modes and graphs compare no numbers, and those about numbers compare no modes, so
+each mistake costs its own check.
 """
 
 import copy
@@ -34,10 +37,10 @@ driver = Driver("evaluate")
 
 
 def _partly_right(env: Env, model: Net, sizes: tuple[int, ...], *, everywhere: bool = False) -> list[Batch]:
-    """Batches in which the model is right about some samples: with sizes of 9, 8, 1 and 5, about 4, 3, 1 and 1.
+    """Return batches in which the model is right about some samples: with sizes of 9, 8, 1 and 5, about 4, 3, 1 and 1.
 
-    So the accuracy is never 0 (a percentage would pass there) nor the mean of the batches' accuracies, and few wrong
-    ways to count come upon the same number. `everywhere`: it is right about all of them.
+    So the accuracy is never 0 (where a percentage would pass) nor the mean of the batches' accuracies, and few wrong
+    ways to count give the same number. With `everywhere`, the model is right about all samples.
     """
     examined = copy.deepcopy(model).eval()
     data = batches(env, sizes)
@@ -51,13 +54,13 @@ def _partly_right(env: Env, model: Net, sizes: tuple[int, ...], *, everywhere: b
 
 
 def _evaluate(stage: Stage, model: Net, loader: Iterable[Batch] | None = None) -> object:
-    """One call over two small batches, or over `loader`."""
+    """Call the student's function once, over two small batches or over `loader`."""
     recorder = stage.recorder
     if model.observer is None:
         recorder.watch(model, states=False)
     given = batches(stage.env, (4, 2)) if loader is None else loader
     value = recorder.call(stage.student("evaluate"), model, loss_function(stage.env), given)
-    # A function that does nothing puts everything back, too.
+    # A function that does nothing also restores everything, so a forward pass is required.
     recorder.fact("순전파를 함", "예" if recorder.forwards.modes else "아니요")
     return value
 
@@ -68,13 +71,15 @@ def _record_number(stage: Stage, place: int, name: str, value: object) -> None:
 
 
 def _record_numbers(stage: Stage, place: int, name: str, *, once: bool = False) -> None:
-    """One of the returned numbers over uneven batches.
+    """Record the returned number at `place`, over uneven batches.
 
-    `once`: the loader can be read only once, and the model is right everywhere: a division without a remainder is seen.
+    With `once`, the loader can be read only once, and the model is right about every sample: there, floor division
+    gives the right accuracy, which tells it apart from other wrong accuracies.
     """
     model = mlp(stage.env)
     model.eval()
-    # In a batch of one, the largest of all logits is that of the sample: where an axis is left out, that one is right.
+    # One batch has a single sample: there the largest of all logits is that of the sample, so that an argmax without
+    # its axis is right by chance.
     data = _partly_right(stage.env, model, (9, 8, 1, 5), everywhere=once)
     _record_number(stage, place, name, _evaluate(stage, model, Once(data) if once else data))
 
@@ -96,6 +101,7 @@ def _once(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="values")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     model = mlp(stage.env)
     data = [(xb.float(), yb) for xb, yb in _partly_right(stage.env, model, (3, 2))]
     model.float().eval()
@@ -105,7 +111,7 @@ def _float32(stage: Stage) -> None:
 
 @driver.scenario("eval-mode", "학습 모드로 받은 모델")
 def _eval_mode(stage: Stage) -> None:
-    """Two evaluations of a model with dropout and BatchNorm."""
+    """Two evaluations of a model with dropout and BatchNorm that is handed over in train mode."""
     model = norm_dropout_mlp(stage.env)
     marks = ForwardMarks(stage.env, model)
     for _ in range(2):
@@ -118,7 +124,7 @@ def _eval_mode(stage: Stage) -> None:
 
 @driver.scenario("mixed", "하위 모듈마다 모드가 다른 모델", check="eval-mode")
 def _mixed(stage: Stage) -> None:
-    """With a frozen BatchNorm; then with the model's own flag in eval mode, and all of its submodules in train mode."""
+    """A model with a frozen BatchNorm; then one whose own flag says eval while all its submodules are in train mode."""
     for mode in ("frozen", "top"):
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)
@@ -128,6 +134,7 @@ def _mixed(stage: Stage) -> None:
 
 @driver.scenario("no-graph", "계산 그래프")
 def _no_graph(stage: Stage) -> None:
+    """Forward passes must not build graphs."""
     model = mlp(stage.env)
     model.eval()
     marks = ForwardMarks(stage.env, model)
@@ -137,7 +144,7 @@ def _no_graph(stage: Stage) -> None:
 
 
 def _record_gradients(stage: Stage, model: Net, when: str) -> None:
-    """Whether training can go on after an evaluation. Gradients are then switched on again, for the next call."""
+    """Record whether training can go on after an evaluation, then switch gradients on again for the next call."""
     recorder = stage.recorder
     recorder.fact(f"{when} 그레이디언트 계산", "켜짐" if torch.is_grad_enabled() else "꺼짐")
     wanted = all(p.requires_grad for p in model.parameters())
@@ -149,7 +156,7 @@ def _record_gradients(stage: Stage, model: Net, when: str) -> None:
 
 @driver.scenario("trains-on", "평가한 뒤에 이어서 학습하기", check="no-graph")
 def _trains_on(stage: Stage) -> None:
-    """A frozen parameter must stay frozen, and the others stay what they were."""
+    """A frozen parameter must stay frozen, and all others trainable."""
     model = mlp(stage.env)
     _evaluate(stage, model)
     _record_gradients(stage, model, "평가한 뒤의")
@@ -163,7 +170,7 @@ def _trains_on(stage: Stage) -> None:
 
 @driver.scenario("restores", "학습 모드와 평가 모드 되돌리기")
 def _restores(stage: Stage) -> None:
-    """A model in train mode, then in eval mode, twice each."""
+    """A model in train mode, then one in eval mode, evaluated twice each."""
     for mode in ("train", "eval"):
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)
@@ -179,7 +186,7 @@ def _restores(stage: Stage) -> None:
 
 @driver.scenario("submodules", "하위 모듈의 모드 되돌리기", check="restores")
 def _restores_submodules(stage: Stage) -> None:
-    """A model with a frozen BatchNorm comes back exactly so; and so does one whose own flag differs from the rest."""
+    """A frozen BatchNorm must stay in eval mode, and a model's own flag that differs from the rest must be restored."""
     for mode in ("frozen", "top"):
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)
@@ -191,11 +198,11 @@ def _restores_submodules(stage: Stage) -> None:
 
 
 class BrokenLoader(Exception):
-    """A class of its own, in no list such as `except (OSError, ValueError)`: a loader may raise anything."""
+    """An exception class that no `except (OSError, ValueError)` lists: a loader may raise anything."""
 
 
 def _fails(stage: Stage, model: Net, broken: type[Exception], loader: Iterable[Batch], when: str) -> None:
-    """The exception comes through, the mode is back, and training can go on."""
+    """Record that the exception comes through, that the mode is restored, and that training can go on."""
     model.train()
     marks = ForwardMarks(stage.env, model)
     given = (model, loss_function(stage.env), loader)
@@ -228,7 +235,7 @@ class _NeverStarts:
 
 @driver.scenario("never-starts", "첫 배치도 주지 못하는 loader", check="loader-fails")
 def _never_starts(stage: Stage) -> None:
-    """It raises already where it is asked for its batches."""
+    """A loader that raises as soon as it is asked for its batches."""
     _fails(stage, norm_dropout_mlp(stage.env), BrokenLoader, _NeverStarts(), "loader를 열지 못한 뒤의")
     model = norm_dropout_mlp(stage.env)
     _evaluate(stage, model)
@@ -236,7 +243,7 @@ def _never_starts(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
-    """Only the types of what comes back."""
+    """Only the types of the returned values are recorded."""
     model = mlp(stage.env).eval()
     marks = ForwardMarks(stage.env, model)
     value = _evaluate(stage, model)
@@ -247,5 +254,6 @@ def _types(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="types")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     _evaluate(stage, mlp(stage.env).eval())
     stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")

@@ -1,7 +1,8 @@
-"""Driver of `fit`: three or four epochs over batches with a small last one, and a model that starts in eval mode.
+"""Driver of `fit`, which trains for some epochs and returns each epoch's training loss, a mean over samples.
 
-The small batch shows an epoch loss that is a mean over batches instead of samples. The number of epochs follows
-from the seed.
+Scenarios isolate updates, epoch losses, the train mode that each epoch must set, loaders without a length, and
+`zero_grad=False`. The last batch is small, which shows an epoch loss that is a mean over batches instead of samples.
+The number of epochs follows from the seed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,10 +41,12 @@ def _problem(env: Env) -> Problem:
 
 
 def _epochs(env: Env) -> int:
+    """Return the number of epochs: three or four, by the seed."""
     return 3 + env.number("epochs") % 2
 
 
 def _fit(stage: Stage, *, epochs: int, **extra: Any) -> None:
+    """Call the student's function once with SGD and record the updates."""
     problem = _problem(stage.env)
     opt = sgd(problem.model)
     stage.recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
@@ -58,6 +61,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     problem, recorder = _problem(stage.env), stage.recorder
     model = problem.model.float()
     recorder.watch(model, states=False)
@@ -68,8 +72,11 @@ def _float32(stage: Stage) -> None:
 
 @driver.scenario("adamw", "AdamW와 에폭마다 다른 순서", atol=FLOAT32_ATOL)
 def _adamw(stage: Stage) -> None:
-    """The batches come in another order each epoch. The order follows from the number of updates so far: a
-    function that goes through the loader once more, only to count its samples, does not change it."""
+    """The batches come in another order each epoch.
+
+    The order follows from the number of updates so far: a function that reads the loader once more, only to count its
+    samples, does not change it.
+    """
     problem, recorder = _problem(stage.env), stage.recorder
     opt = adamw(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
@@ -99,6 +106,7 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("modes-after", "끝난 뒤의 모드", check="modes")
 def _modes_after(stage: Stage) -> None:
+    """The model must be left in train mode."""
     recorder, model = stage.recorder, mlp(stage.env)
     marks = ForwardMarks(stage.env, model)
     recorder.watch(model, states=False)
@@ -111,8 +119,11 @@ def _modes_after(stage: Stage) -> None:
 
 
 class _OtherEachEpoch(Loader):
-    """Other batches each epoch, of the same sizes. The epoch follows from the number of forward passes so far, so that
-    going through the loader once more, only to count its samples, changes nothing."""
+    """A loader with different batches each epoch, of the same sizes.
+
+    The epoch follows from the number of forward passes so far, so that reading the loader once more, only to count its
+    samples, changes nothing.
+    """
 
     def __init__(self, epochs: Sequence[Sequence[Batch]], forward_passes: Callable[[], int]) -> None:
         super().__init__(epochs[0])
@@ -128,7 +139,10 @@ class _OtherEachEpoch(Loader):
 
 
 def _losses_of_a_still_model(stage: Stage) -> Any:
-    """What comes back where learning rates are 0: no wrong update changes a loss. Each epoch has other batches."""
+    """Call the student's function with learning rates of 0, and return its result.
+
+    The model never moves, so a wrong update changes no loss. Each epoch has different batches.
+    """
     env, recorder = stage.env, stage.recorder
     model = mlp(env)
     opt = sgd(model)
@@ -142,6 +156,7 @@ def _losses_of_a_still_model(stage: Stage) -> Any:
 
 @driver.scenario("losses", "에폭 손실", atol=FLOAT32_ATOL)
 def _losses(stage: Stage) -> None:
+    """The epoch losses of a model that does not move."""
     history = _losses_of_a_still_model(stage)
     items = items_of(history)[:50]
     stage.recorder.array("에폭 손실", torch.tensor([as_number(item) for item in items], dtype=torch.float64))
@@ -149,6 +164,7 @@ def _losses(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입", check="losses")
 def _types(stage: Stage) -> None:
+    """The types of the returned list and of the losses in it."""
     history = _losses_of_a_still_model(stage)
     items = history if isinstance(history, list | tuple) else []
     kinds = sorted({type_name(item) for item in items})
@@ -157,14 +173,17 @@ def _types(stage: Stage) -> None:
 
 @driver.scenario("length", "길이가 없는 loader", check="losses")
 def _length(stage: Stage) -> None:
+    """A loader without a length must be enough."""
     model = mlp(stage.env)
     given = (model, sgd(model), loss_function(stage.env), Loader(batches(stage.env, (4, 1))), 1)
-    # A fact and no failure: feedback tells the mistake behind it (a mean over `len(loader)`), not the TypeError.
+    # Recorded as a fact, not as a failure: feedback then names the mistake behind it (a mean over `len(loader)`), not
+    # the TypeError.
     stage.recorder.expect(TypeError, "길이가 없는 loader", stage.student("fit"), *given)
 
 
 @driver.scenario("quiet", "화면 출력", check="losses")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     model = mlp(stage.env)
     given = (model, sgd(model), loss_function(stage.env), SizedLoader(batches(stage.env, (4, 1))), 2)
     stage.recorder.call(stage.student("fit"), *given)
@@ -173,7 +192,7 @@ def _quiet(stage: Stage) -> None:
 
 @driver.scenario("never-clears", "zero_grad=False", problem=_problem)
 def _never_clears(stage: Stage) -> None:
-    """Not after the last update either: the gradients are left."""
+    """No gradients are cleared, not even after the last update, so some must be left."""
     _fit(stage, epochs=2, zero_grad=False)
     stage.recorder.fact(
         "끝난 뒤에 그레이디언트가 남음", "예" if stage.recorder.gradients_left() else "아니요"

@@ -1,7 +1,8 @@
-"""Driver of `overfit_one_batch`: when it stops, what it measures, and what it leaves behind.
+"""Driver of `overfit_one_batch`, which updates on one batch until the loss reaches `target`, and returns the losses.
 
-Where it is about when to stop, the loss function tells numbers of a list, one after the other, whatever the model
-computes: no wrong update changes a loss there, and every measurement shows. They are exact in float32.
+Scenarios isolate when it stops, which losses it measures, the modes it sets and restores, and earlier and leftover
+gradients. In those about stopping, the loss function returns the numbers of a list one after the other, whatever the
+model computes: a wrong update changes no loss, and every measurement shows. These numbers are exact in float32.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,10 +38,11 @@ driver = Driver("overfit_one_batch")
 NEVER = -1.0
 """A target that no loss reaches."""
 TOLD = (2.0, 1.5, 1.75, 1.0, 0.5, 0.75, 0.25, 0.125)
+"""Losses that the loss function returns, one for each call."""
 
 
 class _Told:
-    """A loss function that tells the next number of a list at each call, with the gradient of the true loss."""
+    """A loss function that returns the next number of a list at each call, with the gradient of the true loss."""
 
     def __init__(self, loss_fn: LossFn, numbers: Sequence[float] = TOLD) -> None:
         self._loss_fn, self._numbers, self.calls = loss_fn, numbers, 0
@@ -62,7 +64,7 @@ def _overfit(
     batch: Batch | None = None,
     loss_fn: LossFn | None = None,
 ) -> object:
-    """One call; the batch, loss and optimizer are made here where none is given."""
+    """Call the student's function once; batch, loss and optimizer are made here unless given."""
     xb, yb = batch or batches(stage.env, (6,))[0]
     given = (model, opt or sgd(model), loss_fn or loss_function(stage.env), xb, yb)
     student = stage.student("overfit_one_batch")
@@ -82,6 +84,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     model, (xb, yb) = mlp(stage.env).float(), batches(stage.env, (6,))[0]
     stage.recorder.watch(model, states=False)
     _overfit(stage, model, batch=(xb.float(), yb), max_steps=2)
@@ -89,7 +92,7 @@ def _float32(stage: Stage) -> None:
 
 
 def _told(stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = TOLD) -> None:
-    """The losses that come back, and the number of updates and forward passes.
+    """Record the returned losses and the numbers of updates and forward passes, with losses from a list.
 
     Numbers and target are scaled by a power of two that follows from the seed.
     """
@@ -109,7 +112,7 @@ def _told(stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[
 
 @driver.scenario("stops", "중간에 target에 이를 때")
 def _stops(stage: Stage) -> None:
-    """The second loss is a hair above the target: who rounds it stops there."""
+    """The second loss is barely above the target: a function that rounds it stops too early."""
     _told(stage, target=1.5, numbers=(2.0, 1.5 + 2.0**-20, *TOLD[2:]))
 
 
@@ -125,7 +128,7 @@ def _at_once(stage: Stage) -> None:
 
 @driver.scenario("never", "target에 이르지 못할 때", check="losses")
 def _never(stage: Stage) -> None:
-    """NaN is no loss at or below the target."""
+    """One loss is NaN, which is not at or below the target."""
     numbers = (*TOLD[:2], float("nan"), *TOLD[3:])
     _told(stage, target=NEVER, max_steps=4 + stage.env.number("steps") % 2, numbers=numbers)
 
@@ -137,6 +140,7 @@ def _no_steps(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입", check="losses")
 def _types(stage: Stage) -> None:
+    """The types of the returned list and of the losses in it."""
     losses = _overfit(stage, mlp(stage.env))
     items = losses if isinstance(losses, list | tuple) else []
     stage.recorder.fact("반환 타입", [type_name(losses), *sorted({type_name(item) for item in items})])
@@ -144,13 +148,17 @@ def _types(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="losses")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     _overfit(stage, mlp(stage.env))
     stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")
 
 
 @driver.scenario("train-mode", "학습 모드에서 재고 업데이트하기", check="modes")
 def _train_mode(stage: Stage) -> None:
-    """Models in eval mode, in part or altogether. How often it measures is asked elsewhere."""
+    """Models that are handed over in eval mode, in part or altogether.
+
+    How often the loss is measured is judged elsewhere.
+    """
     recorder, numbers = stage.recorder, list[float]()
     for mode in ("eval", "frozen", "top"):
         model = norm_dropout_mlp(stage.env, mode)
@@ -165,6 +173,7 @@ def _train_mode(stage: Stage) -> None:
 
 @driver.scenario("modes", "끝난 뒤의 모드")
 def _modes(stage: Stage) -> None:
+    """Every module must be left in the mode in which it was handed over."""
     for mode in ("train", "eval", "frozen", "top"):
         model = norm_dropout_mlp(stage.env, mode)
         set_modes(model, mode)
@@ -177,12 +186,15 @@ def _modes(stage: Stage) -> None:
 
 
 class BrokenLoss(Exception):
-    """A class of its own, in no list such as `except (OSError, ValueError)`."""
+    """An exception class that no `except (OSError, ValueError)` lists."""
 
 
 @driver.scenario("fails", "loss_fn이 오류를 낼 때", check="modes")
 def _fails(stage: Stage) -> None:
-    """At the second forward pass: the exception comes through, and the modes are back. One is no `Exception`."""
+    """The loss function raises at the second forward pass: the exception must come through, and the modes be restored.
+
+    One of the two exceptions is not an `Exception` (KeyboardInterrupt).
+    """
     true = loss_function(stage.env)
     broken: tuple[tuple[type[BaseException], str], ...] = (
         (BrokenLoss, "오류가 난"),
@@ -213,7 +225,7 @@ def _fails(stage: Stage) -> None:
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """After all updates, and after it has stopped by itself: before any update, and before any forward pass, too."""
+    """The gradients left after all updates, and after stopping early: also before any update or any forward pass."""
     recorder = stage.recorder
     for target, max_steps, when in (
         (NEVER, 4, "max_steps번 업데이트한"),
@@ -231,7 +243,10 @@ def _leftover(stage: Stage) -> None:
 
 @driver.scenario("before", "부르기 전에 남아 있던 그레이디언트", check="leftover")
 def _before(stage: Stage) -> None:
-    """Changes nothing. A wrong update costs nothing here, as long as it is the same one."""
+    """A gradient that is there before the call must change nothing.
+
+    The update is compared with that of the same function on a clean model, so a wrong one costs nothing here.
+    """
     moved, before = [], torch.zeros(0)
     for given in (False, True):
         model = mlp(stage.env)

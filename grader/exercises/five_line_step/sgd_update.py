@@ -1,6 +1,7 @@
-"""Driver of `sgd_update`: two updates at different rates, with large, missing and frozen gradients.
+"""Driver of `sgd_update`, which does by hand the step of an SGD without momentum.
 
-Afterwards the parameters must still be the model's own leaf tensors: moved in place, not replaced.
+Scenarios isolate the update (two, at different rates), very large gradients, gradients that are None, and frozen
+parameters. Afterwards the parameters must still be the model's own leaf tensors: moved in place, not replaced.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +16,7 @@ from grader.observe.play import Driver, Stage
 driver = Driver("sgd_update")
 
 _LARGE = 300.0
-"""Times a gradient of ordinary size: components far beyond ±1, where clamping them would show."""
+"""Factor on gradients of ordinary size: components far beyond ±1, where a clamp would show."""
 
 
 def _updates(
@@ -25,7 +26,14 @@ def _updates(
     given: Callable[[Sequence[nn.Parameter]], Iterable[nn.Parameter]] = iter,
     states: bool = True,
 ) -> list[nn.Parameter]:
-    """Two updates; `change` is made to the gradients before each, and the function gets what `given` makes of them."""
+    """Make two updates and return the parameters.
+
+    Args:
+        stage: the scenario's stage.
+        change: applied to the parameters' gradients before each update.
+        given: makes, of the list of parameters, the iterable that the function gets.
+        states: record the parameters; without, only facts that show if the function leaves everything else alone.
+    """
     env, recorder = stage.env, stage.recorder
     model, loss_fn = mlp(env), loss_function(env)
     parameters = list(model.parameters())
@@ -36,7 +44,7 @@ def _updates(
         change(parameters)
         before = [None if p.grad is None else p.grad.clone() for p in parameters]
         recorder.call(stage.student("sgd_update"), given(parameters), lr)
-        if not states:  # a function that does nothing leaves everything as it was, too
+        if not states:  # doing nothing leaves everything as it was too, so a movement is required
             moved = any(not torch.equal(p, q) for p, q in zip(parameters, start, strict=True))
             recorder.append_fact("매개변수가 움직임", "예" if moved else "아니요")
             kept = (_same(p.grad, grad) for p, grad in zip(parameters, before, strict=True))
@@ -75,7 +83,7 @@ def _moves(stage: Stage) -> None:
 
 @driver.scenario("large", "아주 큰 그레이디언트", check="moves")
 def _large(stage: Stage) -> None:
-    """In a list, which can be gone through twice."""
+    """The parameters come as a list, which can be read twice."""
     _updates(stage, _enlarged, given=list)
 
 
@@ -86,7 +94,9 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("leaves", "잎(leaf) 텐서로, 그레이디언트는 그대로")
 def _leaves(stage: Stage) -> None:
-    """Then an update of drawn gradients: what it leaves of them, and whether a backward pass still reaches all."""
+    """After the updates, one more on random gradients: what is left of
+    these, and whether a backward pass still reaches all.
+    """
     parameters = _updates(stage, states=False)
     recorder = stage.recorder
     recorder.fact("잎(leaf) 텐서", "예" if all(p.is_leaf for p in parameters) else "아니요")
@@ -101,7 +111,7 @@ def _leaves(stage: Stage) -> None:
 
 @driver.scenario("frozen", "얼린 매개변수", check="none")
 def _frozen(stage: Stage) -> None:
-    """Frozen before anything had a gradient: it has none, and must neither move nor thaw."""
+    """Frozen before any backward pass: such parameters have no gradient, and must neither move nor become trainable."""
     env, recorder = stage.env, stage.recorder
     model, loss_fn = mlp(env), loss_function(env)
     frozen = model.layers[0].requires_grad_(False)

@@ -1,6 +1,8 @@
-"""Driver of `train_step`: five steps on uneven batches while the rates move, and what else a step could disturb.
+"""Driver of `train_step`, which makes one update on a mini-batch and returns the loss before it.
 
-Uneven sizes show a loss that is divided by the batch size; moving rates show an update that comes a call late.
+Scenarios isolate updates under SGD and AdamW, modes, the random state and the returned loss. Batches have uneven sizes,
+which shows a loss that is divided by the batch size; learning rates change between calls, which shows an update that
+comes a call late.
 """
 
 from typing import Any
@@ -29,6 +31,7 @@ driver = Driver("train_step")
 
 
 def _train_steps(stage: Stage, make_optimizer: Any) -> None:
+    """Make one call for each batch, with falling learning rates."""
     problem, recorder = step_problem(stage.env), stage.recorder
     opt = make_optimizer(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
@@ -44,6 +47,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sgd")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     problem, recorder = step_problem(stage.env), stage.recorder
     model, (xb, yb) = problem.model.float(), problem.batches[0]
     recorder.watch(model, states=False)
@@ -58,7 +62,7 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("modes", "배치 정규화와 드롭아웃이 있는 모델", check="adamw")
 def _norm_and_dropout(stage: Stage) -> None:
-    """A fresh model in train mode, one in eval mode, and one with a frozen BatchNorm: one call each."""
+    """A fresh model in train mode, one in eval mode, and one with a frozen BatchNorm; one call each."""
     env, recorder = stage.env, stage.recorder
     loss_fn = loss_function(env)
     (batch,) = batches(env, (6,))
@@ -74,7 +78,7 @@ def _norm_and_dropout(stage: Stage) -> None:
 
 @driver.scenario("random-state", "난수의 상태", check="adamw")
 def _random_state(stage: Stage) -> None:
-    """Whatever seed a step sets, it leaves the same random numbers behind after two that were given."""
+    """A step must not set a seed: after two different random states, it would leave the same one."""
     problem, left = step_problem(stage.env), []
     for number in range(2):
         model = mlp(stage.env)
@@ -88,7 +92,7 @@ def _random_state(stage: Stage) -> None:
 
 @driver.scenario("given-modes", "받은 모드", check="modes")
 def _given_modes(stage: Stage) -> None:
-    """A model in each mode: two calls."""
+    """A model in each mode; two calls each."""
     loss_fn, data = loss_function(stage.env), batches(stage.env, (4, 3))
 
     def use(model: Net) -> None:
@@ -102,7 +106,7 @@ def _given_modes(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """The losses of fresh models: a wrong update cannot change them."""
+    """The losses of fresh models, which a wrong update cannot change."""
     problem, recorder = step_problem(stage.env), stage.recorder
     for number, batch in enumerate(problem.batches[:2]):
         model = mlp(stage.env, f"model {number}")
@@ -112,6 +116,7 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="returns")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     problem, recorder = step_problem(stage.env), stage.recorder
     opt = sgd(problem.model)
     recorder.call(stage.student("train_step"), problem.model, opt, problem.loss_fn, *problem.batches[0])

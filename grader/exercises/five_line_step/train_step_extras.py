@@ -1,7 +1,8 @@
-"""Driver of `train_step_extras`: steps with clipping, with a scheduler, with both and with neither.
+"""Driver of `train_step_extras`, which is `train_step` with optional clipping and an optional scheduler.
 
-The clip is active at some batches only, and the scheduler's factor follows from the seed. So a clip or scheduler
-that always or never acts, or acts at the wrong time, gives other numbers.
+Scenarios isolate clipping, the scheduler, both and neither. The clip is active at some batches only, and the
+scheduler's factor follows from the seed. So a clip or scheduler that always or never acts, or acts at the wrong time,
+gives other numbers.
 """
 
 from typing import Any
@@ -21,12 +22,13 @@ from grader.observe.play import Driver, Env, Problem, Stage
 driver = Driver("train_step_extras")
 
 BELOW_LARGEST = 0.08
-"""Share of a gradient's norm that is smaller than its largest component: with 66 parameters, that one is at least
-1/√66 = 0.12 of the norm. At a limit this small, clipping by value acts too, whatever the seed."""
+"""Limit, as a share of the gradient's norm, that lies below the gradient's largest component: with 66 parameters, that
+component is at least 1/√66 = 0.12 of the norm. At such a limit, clipping by value acts too, whatever the seed.
+"""
 
 
 def _limits(problem: Problem) -> tuple[float | None, ...]:
-    """Active, inactive, active, not asked for, active: a clip that always or never acts hides mistakes."""
+    """Return five limits: active, idle, active, None, active. A clip that always or never acts would hide mistakes."""
     norm = gradient_norm(problem.model, problem.loss_fn, problem.batches[0])
     return BELOW_LARGEST * norm, 50.0 * norm, 0.3 * norm, None, 0.4 * norm
 
@@ -38,13 +40,14 @@ def _scheduler(env: Env, opt: Optimizer) -> ExponentialLR:
 def _step(
     stage: Stage, problem: Problem, model: nn.Module, opt: Optimizer, number: int = 0, **extra: Any
 ) -> Any:
-    """One call with the problem's batch of this number."""
+    """Call the student's function once, with the problem's batch of this number."""
     student = stage.student("train_step_extras")
     return stage.recorder.call(student, model, opt, problem.loss_fn, *problem.batches[number], **extra)
 
 
 @driver.scenario("clip", "SGD와 클리핑", atol=CLIP_ATOL, problem=step_problem)
 def _clip(stage: Stage) -> None:
+    """One call for each limit, without a scheduler."""
     problem = step_problem(stage.env)
     opt = sgd(problem.model)
     stage.recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
@@ -54,7 +57,9 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("schedule", "스케줄러와 학습률")
 def _schedule(stage: Stage) -> None:
-    """The rates that updates read, and those that are left: a wrong update costs nothing here."""
+    """The rates that updates use, and those left afterwards; weights are
+    not compared, so a wrong update costs nothing here.
+    """
     problem, recorder = step_problem(stage.env), stage.recorder
     opt = sgd(problem.model)
     scheduler = _scheduler(stage.env, opt)
@@ -72,7 +77,7 @@ def _schedule(stage: Stage) -> None:
 
 @driver.scenario("both", "모멘텀에 클리핑과 스케줄러를 함께", atol=CLIP_ATOL)
 def _both(stage: Stage) -> None:
-    """Everything together, and the loss that comes back."""
+    """Momentum, clipping and a scheduler combined, and the returned loss."""
     problem, recorder = step_problem(stage.env), stage.recorder
     opt = sgd(problem.model, momentum=0.9)
     scheduler = _scheduler(stage.env, opt)
@@ -86,6 +91,7 @@ def _both(stage: Stage) -> None:
 
 @driver.scenario("plain", "AdamW만 (max_norm과 scheduler 없이)")
 def _plain(stage: Stage) -> None:
+    """Neither clipping nor a scheduler."""
     problem, recorder = step_problem(stage.env), stage.recorder
     opt = adamw(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
@@ -96,6 +102,7 @@ def _plain(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="plain")
 def _float32(stage: Stage) -> None:
+    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
     problem, recorder = step_problem(stage.env), stage.recorder
     model, (xb, yb) = problem.model.float(), problem.batches[0]
     recorder.watch(model, states=False)
@@ -106,7 +113,7 @@ def _float32(stage: Stage) -> None:
 
 @driver.scenario("modes", "받은 모드", check="plain")
 def _modes(stage: Stage) -> None:
-    """A model in each mode: two calls with a scheduler, so that one that does not move on in some mode is seen."""
+    """A model in each mode; two calls with a scheduler, which shows a scheduler that is not stepped in some mode."""
 
     problem = step_problem(stage.env)
 
@@ -122,7 +129,7 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", check="plain", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """The loss comes back with and without the extras. One call on a fresh model each: no update can change it."""
+    """The loss is returned with and without the extras. One call on each fresh model, so no update can change it."""
     problem = step_problem(stage.env)
     for number in range(3):
         model = mlp(stage.env, f"model {number}")
@@ -135,6 +142,7 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("quiet", "화면 출력", check="plain")
 def _quiet(stage: Stage) -> None:
+    """Nothing may be printed."""
     problem = step_problem(stage.env)
     opt = sgd(problem.model)
     _step(stage, problem, problem.model, opt, max_norm=0.1, scheduler=ExponentialLR(opt, 0.5))

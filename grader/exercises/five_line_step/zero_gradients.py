@@ -1,7 +1,7 @@
-"""Driver of `zero_gradients`: parameters that all have a gradient, then infinite, missing and frozen ones, then a
-backward pass.
+"""Driver of `zero_gradients`, which does by hand what `opt.zero_grad()` does.
 
-The backward pass shows what was really left: an old gradient would be added to the new one.
+Scenarios isolate ordinary gradients, infinite and NaN ones, frozen parameters that hold a gradient, and a parameter
+without one. A backward pass afterwards shows what was really left: an old gradient would be added to the new one.
 """
 
 import math
@@ -26,12 +26,13 @@ def _with_gradients(env: Env) -> Net:
 
 
 def _gradients_left(parameters: Iterable[nn.Parameter]) -> list[Fact]:
-    """For each parameter; NaN is not zero."""
+    """Tell for each parameter, in Korean, if a gradient other than zero is left; NaN is not zero."""
     return ["남음" if p.grad is not None and bool(p.grad.ne(0).any()) else "비어 있음" for p in parameters]
 
 
 @driver.scenario("clears", "그레이디언트 비우기")
 def _clears(stage: Stage) -> None:
+    """Parameters that all hold a gradient; then a backward pass."""
     recorder = stage.recorder
     model = _with_gradients(stage.env)
     recorder.watch(model)
@@ -44,7 +45,7 @@ def _clears(stage: Stage) -> None:
 
 @driver.scenario("not-finite", "무한대와 NaN이 든 그레이디언트", check="clears")
 def _not_finite(stage: Stage) -> None:
-    """Zero times infinity is NaN."""
+    """Clearing by multiplication fails here: zero times infinity is NaN."""
     model = _with_gradients(stage.env)
     for parameter, value in zip(model.parameters(), (math.inf, math.nan, -math.inf, 1e300), strict=True):
         if parameter.grad is not None:
@@ -56,7 +57,7 @@ def _not_finite(stage: Stage) -> None:
 
 @driver.scenario("frozen", "그레이디언트가 남은 채로 얼린 매개변수", check="clears")
 def _frozen(stage: Stage) -> None:
-    """As `opt.zero_grad()` does, it clears them too, and it does not thaw them."""
+    """Like `opt.zero_grad()`, it must clear frozen parameters too, and must not unfreeze them."""
     model = _with_gradients(stage.env)
     model.layers[0].requires_grad_(False)
     stage.recorder.watch(model, states=False)
@@ -68,7 +69,7 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("none", ".grad가 None인 매개변수")
 def _none(stage: Stage) -> None:
-    """A parameter without a gradient beside others with one. Which one follows from the seed: never the last."""
+    """One parameter without a gradient among others with one. Which one follows from the seed, never the last."""
     model = _with_gradients(stage.env)
     parameters = list(model.parameters())
     without = parameters[stage.env.number("without") % (len(parameters) - 1)]

@@ -1,4 +1,6 @@
-"""The contract of a checkpoint file, held up to all that write one: `BestCheckpoint`, `train`, `train_accelerate`."""
+"""Test checkpoint files against their contract, for all that write
+them: `BestCheckpoint`, `train`, `train_accelerate`.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +21,7 @@ _KEYS = ("config", "model", "optimizer", "scheduler", "score", "step")
 
 
 def recorded_content(recorder: Recorder, path: Path, known: Sequence[type] = ()) -> dict[str, Any]:
-    """The content of the file. Records as facts whether the file opened and which of these keys it holds."""
+    """Return the file's content; record whether the file opened and which of the required keys it holds."""
     content, how = read_checkpoint(path, known)
     recorder.fact("파일", how)
     recorder.fact("키", plain([key for key in _KEYS if key in content]))
@@ -28,20 +30,22 @@ def recorded_content(recorder: Recorder, path: Path, known: Sequence[type] = ())
 
 @contextmanager
 def watched_replacement(recorder: Recorder, student: Any, path: Path) -> Iterator[None]:
-    """Record how the file that lies at `path` is replaced inside this context: there must always be a whole one."""
+    """Record how the file at `path` is replaced inside this context: there must be a whole file at any time."""
     kept = second_name(path, path.with_name("kept.pt"))
     with renaming(student, path) as seen:
         yield
-    # `shutil.move` does not fail where it cannot rename, but copies.
+    # `shutil.move` does not fail where it cannot rename: it copies.
     recorder.fact("다른 폴더에 쓴 파일을 옮기려 함", "예" if seen.elsewhere else "아니요")
     # If a program removes the old file before it renames the new one, a crash in between leaves no file.
     recorder.fact("이름을 바꿀 때 예전 파일", "없음" if any(seen.gaps) else "있음")
-    # A file that was written in place shows its new content under its second name as well.
+    # A file that was written in place also shows its new content under its second name.
     recorder.fact("저장하는 동안 예전 파일", "그대로" if kept() else "덮어씀")
 
 
 def whose_epoch(model: TrainedNet, content: Mapping[str, Any]) -> str:
-    """At the end of which epoch the model had the saved weights, in Korean; under which names does not matter."""
+    """Tell in Korean at the end of which epoch the model had the saved
+    weights; a prefix `module.` in names is ignored.
+    """
     state = content.get("model")
     if isinstance(state, dict):
         state = {str(name).removeprefix("module."): value for name, value in state.items()}
@@ -50,19 +54,19 @@ def whose_epoch(model: TrainedNet, content: Mapping[str, Any]) -> str:
 
 
 def record_score(recorder: Recorder, content: Mapping[str, Any]) -> None:
-    """The saved score, without the last digits in which right programs differ."""
+    """Record the saved score, rounded to six digits because right programs differ in the last ones."""
     score = content.get("score")
     recorder.fact("score", round(score, 6) if type(score) is float else plain(score))
 
 
 def record_training_state(recorder: Recorder, content: Mapping[str, Any]) -> None:
-    """What another run needs to go on where this one was: the states of optimizer and scheduler."""
+    """Record what another run needs to go on from here: the states of optimizer and scheduler."""
     state = content.get("optimizer")
     moments = state.get("state") if isinstance(state, dict) else None
     moments = moments if isinstance(moments, dict) else {}
     recorder.fact("옵티마이저의 상태가 있는 매개변수", len(moments))
     recorder.fact("옵티마이저가 센 업데이트", _adam_steps(moments))
-    # Its numbers are not compared: a program may count its steps by itself.
+    # The scheduler's numbers are not compared: a program may count its steps by itself.
     state = content.get("scheduler")
     recorder.fact("스케줄러의 상태", "있음" if isinstance(state, dict) and state else "없음")
 

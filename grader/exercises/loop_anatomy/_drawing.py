@@ -1,4 +1,4 @@
-"""Numbers that a learner cannot know beforehand: the settings, seeds and step counts of this lesson."""
+"""Draw numbers that a learner cannot know beforehand: the settings, seeds and step counts of this lesson."""
 
 import torch
 
@@ -6,5 +6,5 @@ from grader.observe.play import Env
 
 
 def drawn_number(env: Env, salt: str, low: int, high: int) -> int:
-    """A whole number, at least `low` and below `high`."""
+    """Return a whole number, at least `low` and below `high`."""
     return int(torch.randint(low, high, (), generator=env.generator(salt)))

@@ -1,4 +1,4 @@
-"""A disk that fills up while a checkpoint is being saved, and ways to see how the old file was replaced."""
+"""Simulate a disk that fills up while a checkpoint is saved, and observe how the old file is replaced."""
 
 import errno
 import io
@@ -16,7 +16,7 @@ from grader.exercises.fixtures.stand_ins import replaced
 
 @contextmanager
 def full_disk(student: Any) -> Iterator[None]:
-    """`torch.save` writes half of the file and then fails."""
+    """Inside this context, `torch.save` writes half of the file and then fails."""
     save = torch.save
 
     def half(content: Any, target: Any, *args: Any, **kwargs: Any) -> None:
@@ -38,16 +38,16 @@ class Renames:
     """How files were renamed to the checkpoint's name."""
 
     gaps: list[bool] = field(default_factory=list)
-    """For each of them: was the old checkpoint gone by then?"""
+    """For each rename: True if the old checkpoint was gone by then."""
     elsewhere: bool = False
-    """Whether one of them lay outside the checkpoint's folder."""
+    """True if a file to be renamed was outside the checkpoint's folder."""
 
 
 @contextmanager
 def renaming(student: Any, path: Path) -> Iterator[Renames]:
     """Watch what is renamed to `path`.
 
-    Files outside the checkpoint's folder cannot be renamed into it, as if they lay on another file system.
+    Files outside the checkpoint's folder cannot be renamed into it, as if they were on another file system.
     """
     seen = Renames()
     originals = {name: getattr(os, name) for name in ("rename", "replace")}
@@ -70,7 +70,10 @@ def renaming(student: Any, path: Path) -> Iterator[Renames]:
 
 
 def second_name(path: Path, link: Path) -> Any:
-    """A hard link to the file as it is now; the returned function tells whether its content is still the same."""
+    """Make a hard link to the file as it is now, and return a function that tells whether its content is unchanged.
+
+    Without a file or hard links, the function only tells whether the file exists.
+    """
     try:
         before = path.read_bytes()
         os.link(path, link)

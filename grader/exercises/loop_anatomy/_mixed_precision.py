@@ -1,4 +1,4 @@
-"""What `amp_step` and `amp_accumulate` share: a model that notes autocast, its data, scalers, and a scenario's core."""
+"""The model, data, scalers and scenario bodies that the drivers of `amp_step` and `amp_accumulate` share."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -26,17 +26,18 @@ from grader.observe.play import Env, Problem, Stage
 from grader.observe.wording import with_particle
 
 AMP_ATOL = 2e-6
-"""Right programs differ by less. Adding in another order in float32 gives 1e-7; a scale that is a power of two
-gives nothing. In float64, a clip written by hand without torch's 1e-6 gives up to about this much."""
+"""Right programs differ by less. Adding in another order in float32 gives 1e-7, and a scale that is a power of two
+gives nothing. In float64, a hand-written clip without torch's 1e-6 gives up to about this much.
+"""
 
 
 def layers() -> list[nn.Module]:
-    """The layers of every model in the two exercises."""
+    """Return the layers of every model in the two exercises."""
     return [nn.Linear(FEATURES, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)]
 
 
 def autocast_net(env: Env) -> AutocastNet:
-    """A model that notes autocast and computes in float64."""
+    """Return a model that notes autocast and computes in float64."""
     net = AutocastNet(layers())
     initialised(net, env, "model")
     net.notes.draw(env)
@@ -44,17 +45,17 @@ def autocast_net(env: Env) -> AutocastNet:
 
 
 def half_step_batches(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
-    """Batches of these sizes, whose inputs are exact in every precision."""
+    """Return batches of these sizes, with inputs that every precision holds exactly."""
     return in_half_steps(batches(env, sizes))
 
 
 def grad_scaler(env: Env, **settings: Any) -> torch.amp.GradScaler:
-    """A scaler for the scenario's device."""
+    """Return a scaler for the scenario's device."""
     return torch.amp.GradScaler(env.device.type, **settings)
 
 
 def fresh_gradient_norm(env: Env, batch: Batch) -> float:
-    """Norm of the gradient that the first update sees; computed with another model of the same weights."""
+    """Return the norm of the gradient that the first update sees, computed with another model of the same weights."""
     return gradient_norm(autocast_net(env), loss_function(env), batch)
 
 
@@ -69,7 +70,7 @@ def update_with_limits(
     dtype: torch.dtype,
     scaler: torch.amp.GradScaler | None,
 ) -> None:
-    """Call the student's function once for each input and limit of the norm, while the learning rates fall.
+    """Call the student's function once for each input and norm limit, while the learning rates fall.
 
     With a scaler, its scale after each call is recorded.
     """
@@ -90,10 +91,10 @@ def update_with_limits(
 
 
 def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtype, Any], None]) -> None:
-    """Record which precision autocast asks for during forward, loss and backward.
+    """Record which precision autocast asks for during forward pass, loss and backward pass.
 
-    First bfloat16 without a scaler and float16 with one. Then bfloat16 with a scaler, once switched off, once on: a
-    program must not conclude from a scaler that float16 is asked for.
+    First bfloat16 without a scaler and float16 with one; then bfloat16 with a scaler that is switched off, and with one
+    that is on. A program must not conclude from a scaler that float16 is asked for.
     """
     env, recorder = stage.env, stage.recorder
     off, on = grad_scaler(env, enabled=False), grad_scaler(env, init_scale=2.0**8)
@@ -114,17 +115,18 @@ def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtyp
 
 
 _OVERFLOWING = 100
+"""Added to labels to mark samples whose loss is to be infinite."""
 
 
 def overflowing(batch: Batch) -> Batch:
-    """The same samples, marked in their labels: `record_scales` makes their loss infinite, as an overflow would."""
+    """Mark samples in their labels, so that `record_scales` makes their loss infinite, as an overflow would."""
     return batch[0], batch[1] + _OVERFLOWING
 
 
 def record_scales(
     stage: Stage, name: str, inputs: Sequence[Sequence[Any]], *, max_norm: float | None = None
 ) -> None:
-    """Call the student's function once for each input; the scale is recorded each time."""
+    """Call the student's function once for each input, and record updates and the scale after each."""
     loss_fn = loss_function(stage.env)
 
     def loss(output: Tensor, target: Tensor) -> Tensor:
@@ -149,7 +151,7 @@ def record_scales(
 
 
 def record_returned(stage: Stage, name: str, inputs: Sequence[Sequence[Any]], *, scaled: bool) -> None:
-    """Record what each call returns: in float16 with a scaler, or in bfloat16 without one."""
+    """Record what each call returns, in float16 with a scaler or in bfloat16 without one."""
     for given in inputs:
         model = autocast_net(stage.env)
         value = stage.recorder.call(
@@ -162,7 +164,9 @@ def record_returned(stage: Stage, name: str, inputs: Sequence[Sequence[Any]], *,
 
 
 def record_modes(stage: Stage, name: str, given: Sequence[Any]) -> None:
-    """Record the modes that the call leaves: of a model in train mode but for its last layer, then in eval mode."""
+    """Record the modes that a call leaves, for a model whose last layer
+    alone is in eval mode, and for one in eval mode.
+    """
     for training in (True, False):
         model = autocast_net(stage.env)
         freeze_last(model)

@@ -1,4 +1,4 @@
-"""Sees whether gradients were scaled when they were computed, and what the optimizer read of them."""
+"""Observe whether gradients were scaled when they were computed, and what the optimizer read."""
 
 import functools
 import math
@@ -15,12 +15,12 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 @dataclass
 class GradientNorms:
-    """Joint norms of a model's gradients, one entry for each update."""
+    """Joint L2 norms of a model's gradients, one entry for each update."""
 
     computed: list[float] = field(default_factory=list)
-    """Right after backward."""
+    """Norms right after the backward pass."""
     read: list[float] = field(default_factory=list)
-    """When the optimizer read them."""
+    """Norms when the optimizer read the gradients."""
 
 
 @contextmanager
@@ -54,9 +54,9 @@ _BEFORE_ENABLED = 4  # init_scale, growth_factor, backoff_factor, growth_interva
 
 @contextmanager
 def scalers_on_cpu() -> Iterator[None]:
-    """Scalers that are switched off because there is no CUDA scale on the CPU instead.
+    """Let scalers work on the CPU that would be switched off because there is no CUDA.
 
-    `GradScaler()` switches itself off there, and many right programs write `enabled=device == "cuda"`. To be used where
+    `GradScaler()` switches itself off there, and many right programs write `enabled=device == "cuda"`. Use this where
     float16 is asked for.
     """
     build = torch.amp.GradScaler.__init__

@@ -1,4 +1,4 @@
-"""What one whole training run is given: a model whose accuracy after each epoch is set, loaders, settings."""
+"""Make what one whole training run is given: a model whose accuracy after each epoch is set, loaders, settings."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,14 +15,15 @@ from grader.observe.play import Env
 from grader.observe.trace import Array
 
 STEADY = Settings(lr=0.05, weight_decay=0.01, batch_size=3, warmup_steps=1, total_steps=10_000, max_norm=1e9)
-"""Neither clips nor changes the learning rate by more than a hundredth of the tolerance, whenever a scheduler moves:
-mistakes about either stay unseen, and are seen where a scenario is about them."""
+"""Settings that never clip, and change the learning rate by less than a hundredth of the tolerance, whenever a
+scheduler is stepped. So mistakes in clipping or the schedule show only in the scenarios about them.
+"""
 
 
 class TrainedNet(AutocastNet):
     """A net that counts its training batches, and answers marked samples by that count alone, in any mode.
 
-    So the accuracy after each epoch is known whatever the weights, and mistakes about updates or modes do not show in
+    So the accuracy after each epoch is known whatever the weights are, and mistakes in updates or modes do not show in
     checkpoints and returned values.
     """
 
@@ -37,10 +38,10 @@ class TrainedNet(AutocastNet):
         self.at_validation: list[Array] = []
         """The parameters at each epoch's validation, as one vector."""
         self.overflows_at = -1
-        """Number (from 0) of the training batch whose gradients are infinite although its loss is not."""
+        """Index (from 0) of the training batch whose gradients are infinite although its loss is not; -1 for none."""
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Logits (batch, classes) for inputs (batch, features + 1); the last column is a sample's mark."""
+        """Return logits (batch, classes) for inputs (batch, features + 1); the last column is the sample's mark."""
         logits = super().forward(inputs[:, :-1])
         marks = inputs[:, -1].long()
         marked = bool(marks.any())
@@ -63,7 +64,7 @@ class TrainedNet(AutocastNet):
 
 @dataclass(frozen=True)
 class Case:
-    """What one training run is given."""
+    """The model, loaders and settings of one training run."""
 
     model: TrainedNet
     train_loader: "DataLoader[Any]"
@@ -81,16 +82,16 @@ def training_case(
     layers: Callable[[], list[nn.Module]] | None = None,
     validation: tuple[int, int] = (8, 8),
 ) -> Case:
-    """Model, loaders and settings; an epoch for each entry of `right`.
+    """Return a model, loaders and settings, with one epoch for each entry of `right`.
 
     Args:
-        env: of the scenario.
+        env: the scenario's env.
         settings: the config, apart from epochs and seed.
-        right: how many validation samples are answered rightly after each epoch.
-        samples: in an epoch.
-        fresh: each epoch has data of its own.
-        layers: of the model; without BatchNorm and dropout where none are given.
-        validation: samples, and how many of them are in a batch.
+        right: the number of validation samples that are answered rightly after each epoch.
+        samples: training samples in an epoch.
+        fresh: give each epoch data of its own.
+        layers: makes the model's layers; by default without BatchNorm and dropout.
+        validation: number of validation samples, and how many of them are in a batch.
     """
     epochs = [_unmarked(batch) for batch in batches(env, (samples,) * (len(right) if fresh else 1), "train")]
     count, size = validation
@@ -110,24 +111,24 @@ def training_case(
 
 
 def plain_layers() -> list[nn.Module]:
-    """Neither BatchNorm nor dropout: modes and seed change nothing."""
+    """Return layers without BatchNorm and dropout, for which modes and seed make no difference."""
     return [nn.Linear(FEATURES, CLASSES)]
 
 
 def dropout_layers() -> list[nn.Module]:
-    """Dropout alone."""
+    """Return layers with dropout alone."""
     return [nn.Dropout(0.4), nn.Linear(FEATURES, CLASSES)]
 
 
 def norm_layers() -> list[nn.Module]:
-    """BatchNorm alone."""
+    """Return layers with BatchNorm alone."""
     return [nn.BatchNorm1d(FEATURES), nn.Linear(FEATURES, CLASSES)]
 
 
 def deep_layers() -> list[nn.Module]:
-    """BatchNorm and dropout between two layers.
+    """Return layers with BatchNorm and dropout between two linear ones.
 
-    The layer before BatchNorm has no bias: its true gradient would be zero, and AdamW would make it noise.
+    The layer before BatchNorm has no bias: its true gradient would be zero, and AdamW would turn it into noise.
     """
     first = [nn.Linear(FEATURES, HIDDEN, bias=False), nn.BatchNorm1d(HIDDEN), nn.Tanh(), nn.Dropout(0.4)]
     return [*first, nn.Linear(HIDDEN, CLASSES)]

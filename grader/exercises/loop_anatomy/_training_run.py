@@ -1,4 +1,4 @@
-"""The situations that `train` and `train_accelerate` are both put through, each about one thing."""
+"""The scenarios that `train` and `train_accelerate` share, each about one aspect of a training run."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -35,15 +35,19 @@ from grader.observe.construction import watched_construction
 from grader.observe.play import Driver, Env, Stage
 
 TRAIN_ATOL = 1e-5
-"""Where a run clips, torch divides by norm + 1e-6; a clip written by hand may not. Where none clips, the schedule of
-`STEADY` must not show."""
+"""Absolute tolerance. In runs that clip, torch divides by norm + 1e-6 and a hand-written clip may not; in runs that do
+not clip, the schedule of `STEADY` must not show."""
 
 WHOLE = replace(STEADY, weight_decay=0.1, warmup_steps=2, total_steps=5, max_norm=0.6)
-"""A schedule that moves and ends within three epochs of two updates, and a norm that is sometimes clipped."""
+"""Settings with a schedule that moves and ends within three epochs of
+two updates, and a norm limit that clips at times.
+"""
 
 
 class Call(Protocol):
-    """Calls the student's function, through the recorder's `call` or what is given instead; returns what that does."""
+    """A function that calls the student's function, through the
+    recorder's `call` or `through`, and returns its result.
+    """
 
     def __call__(
         self, stage: Stage, case: Case, path: str | Path, *, through: Callable[..., Any] | None = None
@@ -51,7 +55,7 @@ class Call(Protocol):
 
 
 def add_run_scenarios(driver: Driver, call: Call) -> None:
-    """Add the situations to the driver of the function that `call` calls."""
+    """Add the shared scenarios to the driver of the function that `call` calls."""
 
     def add(name: str, title: str, check: str, play: Callable[[Stage, Call], None]) -> None:
         driver.scenario(name, title, check=check, atol=TRAIN_ATOL)(lambda stage: play(stage, call))
@@ -71,14 +75,14 @@ def add_run_scenarios(driver: Driver, call: Call) -> None:
 
 
 def played(stage: Stage, call: Call, case: Case, path: str | Path | None = None) -> Any:
-    """Watches the model while the student's function runs; the file is a temporary one unless `path` is given."""
+    """Run the student's function while the model is watched; the file is a temporary one unless `path` is given."""
     stage.recorder.watch(case.model)
     with watched_construction(stage.recorder, case.model):
         return unwatched(stage, call, case, path)
 
 
 def unwatched(stage: Stage, call: Call, case: Case, path: str | Path | None = None) -> Any:
-    """The same without recording what happens to the parameters: for scenarios that are about something else."""
+    """Run it without recording the parameters, for scenarios that are about something else."""
     with ExitStack() as stack:
         stack.enter_context(untouched_backends())
         folder = stack.enter_context(scratch_folder())
@@ -86,7 +90,7 @@ def unwatched(stage: Stage, call: Call, case: Case, path: str | Path | None = No
 
 
 def first_norm(case: Case) -> float:
-    """Joint norm of the first batch's gradient."""
+    """Return the joint norm of the first batch's gradient, without leaving a trace on the case."""
     data = DataLoader(case.train_loader.dataset, case.settings.batch_size, generator=torch.Generator())
     seen = case.model.seen.clone()
     norm = gradient_norm(case.model, nn.functional.cross_entropy, next(iter(data)))
@@ -96,14 +100,17 @@ def first_norm(case: Case) -> float:
 
 
 def record_autocast(stage: Stage, case: Case) -> None:
-    """In which precision autocast let each part be computed."""
+    """Record the precision that autocast asked for in each part."""
     for name in ("학습 순전파", "검증 순전파", "역전파"):
         stage.recorder.fact(f"{name}의 autocast", case.model.notes.fact(name))
         stage.recorder.array(f"{name}의 autocast", case.model.notes.numbers(name))
 
 
 def _falling(count: int) -> tuple[int, ...]:
-    """The first epoch is best: no later one is saved, and a run that waits only so long for a better one ends early."""
+    """Return the numbers of right answers after each epoch. The first is best, so no later epoch is saved.
+
+    So a run that stops when nothing has improved for some epochs ends early, and shows it.
+    """
     return (7, *(1 + n % 6 for n in range(count, 1, -1)))
 
 
@@ -113,7 +120,7 @@ def _epochs(stage: Stage, call: Call) -> None:
 
 
 def _clipping(stage: Stage, call: Call) -> None:
-    """The first update is clipped, and mostly some later one is not."""
+    """The first update is clipped, and in most cases some later one is not."""
     case = training_case(stage.env, STEADY, (3,), samples=9)
     settings = replace(case.settings, max_norm=0.7 * first_norm(case))
     played(stage, call, replace(case, settings=settings))
@@ -126,14 +133,17 @@ def _ended(stage: Stage, call: Call) -> None:
 
 
 def _seed(stage: Stage, call: Call) -> None:
-    """Seed 0 is a seed like any other. One epoch, in the mode that the run wants anyway: only dropout decides."""
+    """A drawn seed, then seed 0, which is a seed like any other.
+
+    There is one epoch, in the mode that the run wants anyway, so only dropout decides.
+    """
     for zero in (False, True):
         case = training_case(stage.env, STEADY, (3,), samples=6, layers=dropout_layers)
         played(stage, call, replace(case, settings=replace(case.settings, seed=0)) if zero else case)
 
 
 def _modes(stage: Stage, call: Call) -> None:
-    """The model is handed over in eval mode; only BatchNorm tells modes apart."""
+    """The model is handed over in eval mode, and only BatchNorm tells the modes apart."""
     case = training_case(stage.env, STEADY, (2, 4), layers=norm_layers)
     case.model.eval()
     played(stage, call, case)
@@ -142,8 +152,10 @@ def _modes(stage: Stage, call: Call) -> None:
 
 
 def _best_in_the_middle(env: Env) -> tuple[int, int, int]:
-    """Neither the first nor the last epoch is the best or the worst; from five right answers on, the mean of the
-    batches' accuracies is not the accuracy."""
+    """Return the numbers of right answers after three epochs, of which the second is best.
+
+    From five right answers on, the mean of the batches' accuracies is not the accuracy.
+    """
     return (
         drawn_number(env, "first", 2, 4),
         drawn_number(env, "best", 5, 8),
@@ -152,7 +164,7 @@ def _best_in_the_middle(env: Env) -> tuple[int, int, int]:
 
 
 def _returns(stage: Stage, call: Call) -> None:
-    """The last validation batch has four samples; in the last two epochs at most three of all answers are wrong."""
+    """The last validation batch has four samples; in the last two epochs, at most three of all answers are wrong."""
     count = 4 + 5 * drawn_number(stage.env, "validation", 2, 7)
     best = drawn_number(stage.env, "best", 1, 3)
     right = (
@@ -165,7 +177,7 @@ def _returns(stage: Stage, call: Call) -> None:
 
 
 class _Unreadable(Dataset[Any]):
-    """Its second batch cannot be read."""
+    """A dataset whose second batch cannot be read."""
 
     def __init__(self, whole: Dataset[Any], batch_size: int) -> None:
         self.whole, self.batch_size = whole, batch_size
@@ -180,7 +192,7 @@ class _Unreadable(Dataset[Any]):
 
 
 def _raises(stage: Stage, call: Call) -> None:
-    """A file of the data cannot be read: whoever started the run must learn of it."""
+    """A data file cannot be read: the exception must reach whoever started the run."""
     case = training_case(stage.env, STEADY, (3, 4))
     loader: DataLoader[Any] = DataLoader(
         _Unreadable(case.train_loader.dataset, 3), 3, generator=torch.Generator()
@@ -190,7 +202,7 @@ def _raises(stage: Stage, call: Call) -> None:
 
 
 def _saved(stage: Stage, call: Call, right: Sequence[int], *, samples: int = 3) -> None:
-    """Which epoch's weights are in the file after the run."""
+    """Record which epoch's weights are in the file after the run."""
     case = training_case(stage.env, STEADY, right, samples=samples)
     with scratch_folder() as folder:
         unwatched(stage, call, case, str(folder / "best.pt"))
@@ -209,7 +221,7 @@ def _zero(stage: Stage, call: Call) -> None:
 
 
 def _checkpoint(stage: Stage, call: Call) -> None:
-    """What the file holds after the run: everything of the best epoch's end, and nothing of the last one's."""
+    """The file must hold the whole state at the end of the best epoch, and nothing of the last one."""
     recorder = stage.recorder
     case = training_case(stage.env, STEADY, _best_in_the_middle(stage.env), samples=6)
     with scratch_folder() as folder:
@@ -226,7 +238,7 @@ def _checkpoint(stage: Stage, call: Call) -> None:
 
 
 def _old_file(stage: Stage, call: Call, *, name: str) -> None:
-    """The file of an earlier and better run lies there. The first score is saved all the same, and never half of it."""
+    """A file of an earlier and better run exists: the first score is saved all the same, and never half of a file."""
     case = training_case(stage.env, STEADY, (drawn_number(stage.env, "right", 1, 8),))
     old = {
         "model": {},
@@ -248,7 +260,7 @@ def _old_file(stage: Stage, call: Call, *, name: str) -> None:
 
 
 def _run(stage: Stage, call: Call) -> None:
-    """All of it at once: other data each epoch, clipping, the schedule, BatchNorm, dropout, a model in mixed modes."""
+    """Everything combined: new data each epoch, clipping, the schedule, BatchNorm, dropout, a model in mixed modes."""
     right = _best_in_the_middle(stage.env)
     case = training_case(stage.env, WHOLE, right, samples=5, fresh=True, layers=deep_layers)
     case.model.layers[1].eval()

@@ -1,4 +1,4 @@
-"""Accelerate's `Accelerator`, as if started by several processes, with its calls counted."""
+"""Make Accelerate's `Accelerator` behave as if started by several processes, and count calls of its methods."""
 
 import os
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from grader.observe.play import Env
 
 
 class _Wrapped(nn.DataParallel[nn.Module]):
-    """What `prepare` makes of a model when there are several processes: names in its state begin with `module.`"""
+    """The wrapper that `prepare` puts around a model for several processes; names in its state begin with `module.`."""
 
     def __init__(self, module: nn.Module) -> None:
         nn.Module.__init__(self)
         self.module = module
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """The module's own."""
+        """Call the wrapped module."""
         return self.module(*inputs, **kwargs)
 
 
@@ -37,7 +37,7 @@ class Calls:
 def watched_accelerator(env: Env, case: Case) -> Iterator[Calls]:
     """Make Accelerator behave as if started by several processes, as far as one process can, and count its calls.
 
-    On one process a run goes right even if nothing is prepared or unwrapped; on several it does not.
+    On one process, a run goes right even if nothing is prepared or unwrapped; on several it does not.
     """
     from accelerate import Accelerator
 

@@ -1,4 +1,8 @@
-"""Driver of `amp_accumulate`: updates from windows of micro-batches in low precision, and one that overflows."""
+"""Driver of `amp_accumulate`, which makes one mixed-precision update from a window of micro-batches of equal size.
+
+Scenarios isolate updates in bfloat16 and float16, overflows (of gradients, of a loss, with clipping), the extent of
+autocast, the returned mean loss and modes.
+"""
 
 from typing import Any
 
@@ -24,14 +28,14 @@ from grader.observe.play import Driver, Env, Problem, Stage
 driver = Driver("amp_accumulate")
 
 _OUT_OF_REACH = 1e6
-"""A limit that no ordinary gradient meets: how it is clipped is asked elsewhere."""
+"""A norm limit that no ordinary gradient meets: how gradients are clipped is judged elsewhere."""
 
 _MICRO = 3
 """Samples in a micro-batch."""
 
 
 def _windows(env: Env) -> tuple[list[Batch], ...]:
-    """Windows of four, three, one and four micro-batches, all of them of one size."""
+    """Return windows of four, three, one and four micro-batches, all of one size."""
     data = half_step_batches(env, (_MICRO,) * 12)
     return data[:4], data[4:7], data[7:8], data[8:]
 
@@ -41,7 +45,10 @@ def _problem(env: Env) -> Problem:
 
 
 def _accumulated(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
-    """Clipping not asked for, active, out of reach, active; with a scaler, active first. The rates fall."""
+    """Make one call for each window, with falling rates. The clip is off, active, idle and active in turn.
+
+    With a scaler, it is active first and off second.
+    """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     windows = _windows(env)
@@ -67,7 +74,7 @@ def _fp16(stage: Stage) -> None:
 
 @driver.scenario("overflow", "오버플로가 난 구간", atol=AMP_ATOL)
 def _overflow(stage: Stage) -> None:
-    """A window whose loss is so large that its scaled gradients are infinite, then an ordinary one."""
+    """A window with such a large loss that its scaled gradients are infinite; then an ordinary one."""
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     opt = sgd(problem.model)
@@ -91,14 +98,14 @@ def _overflow(stage: Stage) -> None:
 
 @driver.scenario("infinite-loss", "손실이 inf인 마이크로 배치", check="overflow", atol=AMP_ATOL)
 def _infinite_loss(stage: Stage) -> None:
-    """One micro-batch's forward pass overflows: the whole window is skipped, and the scale falls."""
+    """The forward pass of one micro-batch overflows: the whole window must be skipped, and the scale fall."""
     first, second, *_ = _windows(stage.env)
     record_scales(stage, "amp_accumulate", [([first[0], overflowing(first[1]), *first[2:]],), (second,)])
 
 
 @driver.scenario("overflow-clipped", "클리핑을 청했을 때 오버플로가 난 구간", check="overflow", atol=AMP_ATOL)
 def _overflow_clipped(stage: Stage) -> None:
-    """The norm that is measured is infinite: the update is skipped all the same, and nothing is raised."""
+    """The measured norm is infinite: the update must still be skipped, and nothing be raised."""
     first, second, *_ = _windows(stage.env)
     windows = [([first[0], overflowing(first[1]), *first[2:]],), (second,)]
     record_scales(stage, "amp_accumulate", windows, max_norm=_OUT_OF_REACH)
@@ -106,6 +113,7 @@ def _overflow_clipped(stage: Stage) -> None:
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
 def _precision(stage: Stage) -> None:
+    """The precision that autocast asks for during forward pass, loss and backward pass."""
     window = _windows(stage.env)[1]
 
     def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:
@@ -118,7 +126,7 @@ def _precision(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=AMP_ATOL)
 def _returns(stage: Stage) -> None:
-    """Windows of several sizes. Each call gets a model of its own: updates do not show."""
+    """Windows of different lengths. Each call gets a model of its own, so that updates do not show."""
     record_returned(stage, "amp_accumulate", [(w,) for w in _windows(stage.env)[:2]], scaled=False)
 
 

@@ -1,4 +1,8 @@
-"""Driver of `amp_step`: updates in bfloat16 and float16, with and without a scaler, and one that overflows."""
+"""Driver of `amp_step`, which makes one mixed-precision update on a mini-batch and returns the loss before it.
+
+Scenarios isolate updates in bfloat16 and float16, overflows, the extent of autocast, real rounding, the returned loss,
+modes and deprecated functions.
+"""
 
 import math
 from typing import Any
@@ -35,7 +39,7 @@ from grader.observe.play import Driver, Env, Problem, Stage
 driver = Driver("amp_step")
 
 _OUT_OF_REACH = 1e6
-"""A limit that no ordinary gradient meets: how it is clipped is asked elsewhere."""
+"""A norm limit that no ordinary gradient meets: how gradients are clipped is judged elsewhere."""
 
 _SIZES = (4, 3, 5, 2, 4)
 """Samples in each batch."""
@@ -46,7 +50,7 @@ def _problem(env: Env) -> Problem:
 
 
 def _rounding_net(env: Env, salt: str = "model") -> Net:
-    """float32, rounded as autocast says."""
+    """Return a float32 model, in which autocast really rounds."""
     net = initialised(Net(layers()), env, salt)
     net.float()
     return net
@@ -57,9 +61,9 @@ def _rounding_data(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
 
 
 def _steps(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
-    """Clipping not asked for, active, out of reach, active, active; the rates fall.
+    """Make one call for each batch, with falling rates. The clip is off, active, idle, active and active in turn.
 
-    With a scaler, active first: whoever forgets its `update` never comes to a second call.
+    With a scaler, it is active first: a program that forgets the scaler's `update` never gets to a second call.
     """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
@@ -73,7 +77,7 @@ def _steps(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None
 
 @driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)
 def _bf16(stage: Stage) -> None:
-    """Without a scaler: beside gradients scaled by 4096, an older gradient that was not cleared hardly shows."""
+    """Without a scaler, because beside gradients scaled by 4096 an older one that was not cleared hardly shows."""
     _steps(stage, torch.bfloat16, None)
 
 
@@ -84,7 +88,7 @@ def _fp16(stage: Stage) -> None:
 
 @driver.scenario("overflow", "오버플로가 난 스텝", atol=AMP_ATOL)
 def _overflow(stage: Stage) -> None:
-    """A scale at which every float16 gradient overflows, then one at which none does."""
+    """A scale at which every float16 gradient overflows; then one at which none does."""
     env, recorder = stage.env, stage.recorder
     model = _rounding_net(env)
     opt = sgd(model)
@@ -104,20 +108,21 @@ def _overflow(stage: Stage) -> None:
 
 @driver.scenario("infinite-loss", "손실이 inf인 스텝", check="overflow", atol=AMP_ATOL)
 def _infinite_loss(stage: Stage) -> None:
-    """The forward pass overflows. Whoever returns early at such a loss never lowers the scale."""
+    """The forward pass overflows: a program that returns early at such a loss never lowers the scale."""
     first, second = half_step_batches(stage.env, (4, 4))
     record_scales(stage, "amp_step", [overflowing(first), second])
 
 
 @driver.scenario("overflow-clipped", "클리핑을 청했을 때 오버플로가 난 스텝", check="overflow", atol=AMP_ATOL)
 def _overflow_clipped(stage: Stage) -> None:
-    """The norm that is measured is infinite: the update is skipped all the same, and nothing is raised."""
+    """The measured norm is infinite: the update must still be skipped, and nothing be raised."""
     first, second = half_step_batches(stage.env, (4, 4))
     record_scales(stage, "amp_step", [overflowing(first), second], max_norm=_OUT_OF_REACH)
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
 def _precision(stage: Stage) -> None:
+    """The precision that autocast asks for during forward pass, loss and backward pass."""
     (batch,) = half_step_batches(stage.env, (4,))
 
     def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:
@@ -130,7 +135,7 @@ def _precision(stage: Stage) -> None:
 
 @driver.scenario("rounding", "낮은 정밀도로 계산한 한 스텝", check="bf16", atol=AMP_ATOL)
 def _rounding(stage: Stage) -> None:
-    """Real bfloat16, then real float16: one step each, from weights that are known to the last bit."""
+    """One step each in real bfloat16 and real float16, from weights that are known to the last bit."""
     env, recorder = stage.env, stage.recorder
     for number, dtype in enumerate((torch.bfloat16, torch.float16)):
         model = _rounding_net(env, f"model {number}")
@@ -145,13 +150,13 @@ def _rounding(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=AMP_ATOL)
 def _returns(stage: Stage) -> None:
-    """The loss before the update. Each call gets a model of its own: updates do not show."""
+    """The loss before the update. Each call gets a model of its own, so that updates do not show."""
     record_returned(stage, "amp_step", half_step_batches(stage.env, _SIZES[:2]), scaled=False)
 
 
 @driver.scenario("returns-scaled", "스케일러가 있을 때의 반환값", check="returns", atol=AMP_ATOL)
 def _returns_scaled(stage: Stage) -> None:
-    """Not the scaled one."""
+    """The unscaled loss must be returned."""
     record_returned(stage, "amp_step", half_step_batches(stage.env, _SIZES[1:3]), scaled=True)
 
 
@@ -163,6 +168,7 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("deprecated", "더는 쓰지 않는 API", atol=AMP_ATOL)
 def _deprecated(stage: Stage) -> None:
+    """Deprecated functions of torch warn; a FutureWarning must not appear."""
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     opt = sgd(problem.model)

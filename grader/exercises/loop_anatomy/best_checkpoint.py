@@ -1,4 +1,9 @@
-"""Driver of `BestCheckpoint`: offers it scores in many orders, and reads what the file holds after each of them."""
+"""Driver of `BestCheckpoint`, which keeps the training state of the best score in one file.
+
+Scenarios offer scores in many orders (ties, zero, negative, NaN) and read what the file holds after each. Others test
+whether a run can go on from the file, whether it opens with `weights_only=True`, and whether it survives a disk that
+fills up.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -33,7 +38,7 @@ def _updates(
     norm_dropout: bool = False,
     returns: bool = False,
 ) -> Iterator[tuple[TrainingRun, list[Tensor]]]:
-    """Calls `update` once for each score, after one more batch of training each time.
+    """Call `update` once for each score, after one more batch of training each time.
 
     Yields after every `update`: the run, and the weights at each `update` so far.
     """
@@ -62,13 +67,13 @@ def _updates(
 
 
 def _rising(env: Env, count: int) -> list[float]:
-    """Scores in rising order, exact in float32; a learner cannot know them beforehand, nor the steps."""
+    """Return scores in rising order, exact in float32, which a learner cannot know beforehand."""
     drawn = torch.randperm(1000, generator=env.generator("scores"))[:count].sort().values
     return [(int(n) + 10) / 1024 for n in drawn]
 
 
 def _steps(env: Env, count: int) -> list[int]:
-    """Numbers of updates that the model is said to have had."""
+    """Return the numbers of updates that each `update` call is told."""
     return torch.randint(1, 50, (count,), generator=env.generator("steps")).cumsum(0).tolist()
 
 
@@ -81,9 +86,9 @@ def _record_file(
     *,
     beside: bool = False,
 ) -> None:
-    """The weights that the file holds now, and which moment's they are; `beside` them, score and step.
+    """Record the weights that the file holds now and which `update` they belong to; with `beside`, score and step too.
 
-    Its config may be an object here.
+    The config in the file may be an object here.
     """
     content, how = read_checkpoint(path, known=[Settings])
     weights = flat_state(content.get("model"), run.model)
@@ -108,7 +113,7 @@ def _after_each(stage: Stage, scores: list[Any], *, as_text: bool = False, besid
 
 @driver.scenario("best", "오르내리는 점수")
 def _best(stage: Stage) -> None:
-    """Best, worst and last are three different moments; between two bests there is something worse."""
+    """Best, worst and last are three different moments, and between two bests comes something worse."""
     worst, low, middle, high, highest, best = _rising(stage.env, 6)
     orders = (
         [low, high, middle, best, worst, highest],
@@ -121,6 +126,7 @@ def _best(stage: Stage) -> None:
 
 @driver.scenario("returns", "update()의 반환값", check="best")
 def _returns(stage: Stage) -> None:
+    """The values that `update` returns: whether it saved."""
     low, middle, high = _rising(stage.env, 3)
     with scratch_folder() as folder:
         for _ in _updates(stage, folder / "best.pt", [middle, low, high], returns=True):
@@ -129,7 +135,7 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("again", "파일이 이미 있을 때", check="best")
 def _again(stage: Stage) -> None:
-    """The file of an earlier, better run exists already. The new run must still save its first score."""
+    """The file of an earlier, better run exists already: the new run must still save its first score."""
     low, middle, high, highest = _rising(stage.env, 4)
     with scratch_folder() as folder:
         path = folder / "best.pt"
@@ -140,7 +146,7 @@ def _again(stage: Stage) -> None:
 
 @driver.scenario("ties", "같은 점수")
 def _ties(stage: Stage) -> None:
-    """The last score is higher by 2**-20 only: a program that asks for, say, 1e-4 more does not save it."""
+    """The last score is higher by only 2**-20: a program that asks for, say, 1e-4 more does not save it."""
     low, high = _rising(stage.env, 2)
     _after_each(stage, [low, low, high, low, high, high + 2.0**-20], as_text=True)
 
@@ -153,21 +159,23 @@ def _zero(stage: Stage) -> None:
 
 @driver.scenario("negative", "음수 점수", check="zero")
 def _negative(stage: Stage) -> None:
-    """A negated loss may lie far below -1, with which some programs begin as their best."""
+    """A negated loss may be far below -1, with which some programs start as their best."""
     low, middle, high = _rising(stage.env, 3)
     _after_each(stage, [-2.0 - middle, -2.0 - high, -2.0 - low])
 
 
 @driver.scenario("nan", "NaN 점수", check="zero")
 def _nan(stage: Stage) -> None:
-    """NaN first, and NaN in the middle."""
+    """NaN as the first score, and NaN in the middle."""
     low, middle, high = _rising(stage.env, 3)
     _after_each(stage, [math.nan, middle, math.nan, low, high])
 
 
 @driver.scenario("content", "이어서 학습할 수 있는 내용")
 def _content(stage: Stage) -> None:
-    """Everything that a run needs to go on, loaded into fresh objects; statistics of BatchNorm are part of it."""
+    """The file holds all that a run needs to go on, BatchNorm's
+    statistics included; it is loaded into fresh objects.
+    """
     recorder, env = stage.recorder, stage.env
     fresh = TrainingRun(env, norm_dropout=True, salt="fresh")
     modes: list[Fact] = []
@@ -184,7 +192,7 @@ def _content(stage: Stage) -> None:
 
 
 def _loaded_momentum(opt: Optimizer, state: Any) -> Tensor:
-    """Momentum and learning rates after loading; empty when it cannot be loaded."""
+    """Return momentum and learning rates after loading; empty if the state cannot be loaded."""
     try:
         opt.load_state_dict(state)
         buffers = [
@@ -208,7 +216,7 @@ def _loaded_epoch(scheduler: LRScheduler, state: Any) -> Fact:
 
 @driver.scenario("plain", "파일에 담긴 값")
 def _plain(stage: Stage) -> None:
-    """A TrainConfig as config. The file must open with `weights_only=True`."""
+    """A TrainConfig as config: the file must open with `weights_only=True`."""
     env, student = stage.env, stage.student("BestCheckpoint")
     run = TrainingRun(env)
     run.train(batches(env, (4,)))
@@ -219,7 +227,7 @@ def _plain(stage: Stage) -> None:
 
 @driver.scenario("numpy", "NumPy로 계산한 점수", check="plain")
 def _numpy(stage: Stage) -> None:
-    """Whoever saves the config as an object is told so elsewhere: here such a file opens."""
+    """Scores as NumPy numbers. A config saved as an object is judged elsewhere, so such a file opens here."""
     env, student = stage.env, stage.student("BestCheckpoint")
     run = TrainingRun(env)
     run.train(batches(env, (4,)))
@@ -234,7 +242,7 @@ def _numpy(stage: Stage) -> None:
 
 @driver.scenario("dict", "config가 dict일 때", check="plain")
 def _dict_config(stage: Stage) -> None:
-    """What was written in a dict comes back as it was."""
+    """A dict as config must come back as it was."""
     run = TrainingRun(stage.env)
     run.train(batches(stage.env, (4,)))
     (score,) = _rising(stage.env, 1)
@@ -244,7 +252,10 @@ def _dict_config(stage: Stage) -> None:
 def _record_content(
     stage: Stage, run: TrainingRun, cases: Sequence[tuple[str, Any, Any]], known: Sequence[type] = ()
 ) -> None:
-    """What the file holds after each update of a name, a score and a config (not that, where its class is `known`)."""
+    """Record what the file holds after each update with a name, a score and a config.
+
+    With `known` classes, the config is left out.
+    """
     recorder = stage.recorder
     with scratch_folder() as folder:
         best = recorder.call(stage.student("BestCheckpoint"), folder / "best.pt")

@@ -1,7 +1,8 @@
-"""Driver of `lr_range_test`: the losses it returns, and one by one what it must leave as it was.
+"""Driver of `lr_range_test`, which returns the losses of updates at rising rates and restores everything afterwards.
 
-Losses tell of every update: each is computed with the weights that the updates before it made. What is left behind does
-not depend on them. A solution may train a copy of model and optimizer, so the updates themselves are not recorded.
+Losses show every update, because each is computed with the weights that the earlier updates made. What is left behind
+does not depend on them, and is judged in scenarios of its own. A solution may train a copy of model and optimizer, so
+the updates themselves are not recorded.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,11 +33,11 @@ from grader.observe.values import as_number, items_of, type_name
 driver = Driver("lr_range_test")
 
 _SIZES = (4, 6, 3, 5)
-"""Of batches: no two are alike."""
+"""Samples in each batch; no two batches are alike."""
 
 
 def _rates(env: Env, count: int) -> list[float]:
-    """Learning rates that rise, and that nobody knows beforehand."""
+    """Return rising learning rates that a learner cannot know beforehand."""
     steps = torch.rand(count, generator=env.generator("rates"), dtype=torch.float64)
     return (0.05 + steps.cumsum(0)).tolist()
 
@@ -49,6 +50,7 @@ def _asked(
     rates: list[float],
     loss_fn: LossFn | None = None,
 ) -> Any:
+    """Call the student's function from a random state that follows from the scenario, and return its result."""
     stage.recorder.watch(model, opt, states=False)
     stage.env.set_random_state("dropout")
     function = stage.student("lr_range_test")
@@ -56,7 +58,7 @@ def _asked(
 
 
 def _record_losses(stage: Stage, losses: Any) -> None:
-    """Their types too: a list of plain numbers."""
+    """Record the returned losses, with their types: a list of plain numbers."""
     items = items_of(losses)
     stage.recorder.fact("반환 타입", [type_name(losses), *sorted({type_name(item) for item in items})])
     stage.recorder.fact("돌려준 손실의 수", len(items))
@@ -64,16 +66,17 @@ def _record_losses(stage: Stage, losses: Any) -> None:
 
 
 def _record_that_it_looked(stage: Stage, times: int) -> None:
-    """Who never touches the model changes nothing in it, and that earns nothing."""
+    """Record that the model was called: a function that ignores the model changes nothing in it, and must not pass."""
     stage.recorder.fact("학습률마다 모델에 배치를 넣어 봄", len(stage.recorder.forward_modes) >= times)
 
 
 def _trained(env: Env, model: nn.Module, opt: Optimizer, sizes: Sequence[int] = (4, 4)) -> None:
-    """A few updates of the driver's own, so that there are statistics and moments to lose."""
+    """Make a few updates of the driver's own, so that there are statistics and moments to lose."""
     _update(env, model, opt, batches(env, sizes, "before"))
 
 
 def _update(env: Env, model: nn.Module, opt: Optimizer, data: Sequence[Batch]) -> None:
+    """Make ordinary updates with the driver's own loop."""
     loss_fn = loss_function(env)
     for xb, yb in data:
         opt.zero_grad()
@@ -84,7 +87,7 @@ def _update(env: Env, model: nn.Module, opt: Optimizer, data: Sequence[Batch]) -
 
 @driver.scenario("sgd", "두 매개변수 그룹의 SGD", check="losses")
 def _sgd(stage: Stage) -> None:
-    """The rates neither rise nor fall."""
+    """The rates neither rise nor fall steadily."""
     model = mlp(stage.env)
     rates = _rates(stage.env, 4)
     rates = [rates[number] for number in (1, 3, 0, 2)]
@@ -93,7 +96,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("adamw", "학습하던 AdamW", check="losses")
 def _adamw(stage: Stage) -> None:
-    """Its moments go on from where they were. Fewer rates than batches."""
+    """An optimizer whose moments must carry over from earlier training; fewer rates than batches."""
     model = mlp(stage.env)
     opt = adamw(model)
     _trained(stage.env, model, opt)
@@ -103,7 +106,10 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("stale", "그레이디언트가 남아 있던 모델", check="losses")
 def _stale(stage: Stage) -> None:
-    """The second call has no rates: nothing to do, but what is left is cleared."""
+    """Gradients that are there before the call.
+
+    A second call has no rates: nothing to do, but gradients must be cleared.
+    """
     recorder = stage.recorder
     model = mlp(stage.env)
     opt, data = sgd(model), batches(stage.env, _SIZES)
@@ -118,13 +124,14 @@ def _stale(stage: Stage) -> None:
 
 @driver.scenario("wraps", "배치보다 많은 학습률")
 def _wraps(stage: Stage) -> None:
+    """More rates than batches: the batches are used again from the start."""
     model = mlp(stage.env)
     data = batches(stage.env, _SIZES[:2])
     _record_losses(stage, _asked(stage, model, sgd(model), data, _rates(stage.env, 5)))
 
 
 def _with_modes(stage: Stage, mode: str) -> None:
-    """BatchNorm and dropout: losses and statistics depend on each module's mode."""
+    """Record losses and modes with BatchNorm and dropout, so that losses depend on each module's mode."""
     model = norm_dropout_mlp(stage.env)
     set_modes(model, mode)
     _record_losses(stage, _asked(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 3)))
@@ -147,12 +154,13 @@ def _eval_mode(stage: Stage) -> None:
 
 
 def _record_model(stage: Stage, model: Net, before: Tensor) -> None:
+    """Record how far weights and buffers are from where they were before the call."""
     after = flat_state(model.state_dict(), model)
     stage.recorder.array("모델이 옮겨진 거리", (after - before).norm().reshape(1))
 
 
 def _not_finite(stage: Stage, model: Net, data: list[Batch], loss_fn: LossFn | None = None) -> None:
-    """The third of five batches spoils the loss; after it there are good ones."""
+    """The third of five batches spoils the loss; the batches after it are good."""
     before = flat_state(model.state_dict(), model)
     _record_losses(stage, _asked(stage, model, sgd(model), data, _rates(stage.env, 5), loss_fn))
     _record_model(stage, model, before)
@@ -160,7 +168,7 @@ def _not_finite(stage: Stage, model: Net, data: list[Batch], loss_fn: LossFn | N
 
 @driver.scenario("nan", "손실이 NaN이 될 때", check="stops")
 def _nan(stage: Stage) -> None:
-    """What is not a number reaches the running statistics as well."""
+    """A NaN in the inputs reaches the running statistics as well."""
     data = batches(stage.env, (4, 6, 3, 5, 4))
     data[2][0][0, 0] = torch.nan
     _not_finite(stage, norm_dropout_mlp(stage.env), data)
@@ -172,7 +180,7 @@ def _squared_error(output: Tensor, target: Tensor) -> Tensor:
 
 @driver.scenario("inf", "손실이 inf가 될 때", check="stops")
 def _inf(stage: Stage) -> None:
-    """Squares of float64 overflow above 1e154. A large loss before that is still a finite one."""
+    """Squares of float64 overflow above 1e154. The large loss before that is still finite."""
     _overflowing(stage, 1e60, _squared_error)
 
 
@@ -182,7 +190,7 @@ def _minus_inf(stage: Stage) -> None:
 
 
 def _overflowing(stage: Stage, before: float, loss_fn: LossFn) -> None:
-    """Zeros as targets, but for `before` in the batch before the one that overflows."""
+    """Targets are zero, except for `before` in the second batch and an overflowing value in the third."""
     data = [(xb, torch.zeros(len(xb), 3).to(xb)) for xb, _ in batches(stage.env, (4, 6, 3, 5, 4))]
     data[1][1][:] = before
     data[2][1][:] = 1e200
@@ -192,6 +200,7 @@ def _overflowing(stage: Stage, before: float, loss_fn: LossFn) -> None:
 
 @driver.scenario("weights", "가중치", check="restored")
 def _weights(stage: Stage) -> None:
+    """The weights must be restored."""
     model = mlp(stage.env)
     before = flat_state(model.state_dict(), model)
     _asked(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 4))
@@ -201,6 +210,7 @@ def _weights(stage: Stage) -> None:
 
 @driver.scenario("buffers", "배치 정규화의 이동 통계량", check="restored")
 def _buffers(stage: Stage) -> None:
+    """BatchNorm's running statistics must be restored."""
     model = norm_dropout_mlp(stage.env)
     _trained(stage.env, model, sgd(model))
     before = torch.cat([buffer.double().cpu().ravel() for buffer in model.buffers()])
@@ -212,6 +222,7 @@ def _buffers(stage: Stage) -> None:
 
 @driver.scenario("rates", "그룹마다의 학습률", check="restored")
 def _learning_rates(stage: Stage) -> None:
+    """Each group's learning rate must be restored."""
     model = mlp(stage.env)
     opt = sgd(model)
     _asked(stage, model, opt, batches(stage.env, _SIZES), _rates(stage.env, 4))
@@ -220,7 +231,10 @@ def _learning_rates(stage: Stage) -> None:
 
 
 def _next_update(stage: Stage, make_opt: Callable[[nn.Module], Optimizer], *, fresh: bool) -> None:
-    """What an optimizer holds shows in the updates that follow: weights and rates are put right before them."""
+    """Record the updates after the call, which show the optimizer's state.
+
+    Weights and rates are put back first, so that they make no difference.
+    """
     env = stage.env
     model = mlp(env)
     opt = make_opt(model)
@@ -234,7 +248,7 @@ def _next_update(stage: Stage, make_opt: Callable[[nn.Module], Optimizer], *, fr
 
 
 def _remembered(model: nn.Module, opt: Optimizer) -> Callable[[], None]:
-    """What puts model and rates back to where they are now, so that the next update tells of the moments alone."""
+    """Return a function that puts model and rates back to what they are now."""
     state = {name: value.clone() for name, value in model.state_dict().items()}
     rates = [group["lr"] for group in opt.param_groups]
 
@@ -264,7 +278,7 @@ def _momentum(stage: Stage) -> None:
 
 @driver.scenario("gradients", "마지막 계층만 학습하는 옵티마이저", check="restored")
 def _gradients(stage: Stage) -> None:
-    """The other layers get gradients all the same, and no optimizer clears them."""
+    """The optimizer holds the last layer alone: the others get gradients too, and no optimizer clears them."""
     model = mlp(stage.env)
     last: Any = model.layers[-1]
     opt = torch.optim.SGD(last.parameters(), lr=0.3)
@@ -273,12 +287,12 @@ def _gradients(stage: Stage) -> None:
 
 
 class _Interruption(ValueError):
-    """What the loss function raises; not a class that a program would look for."""
+    """The loss function's exception; no class that a program would look for."""
 
 
 @driver.scenario("interrupted", "도중에 예외가 날 때")
 def _interrupted(stage: Stage) -> None:
-    """Of a run with moments and statistics: they are put back as well."""
+    """An exception half-way, in a run with moments and statistics: everything must be put back, these included."""
     model = norm_dropout_mlp(stage.env)
     opt = sgd(model, momentum=0.9)
     _trained(stage.env, model, opt)

@@ -1,4 +1,7 @@
-"""Driver of `resume`: trains on from a checkpoint, and compares with a run that was never interrupted."""
+"""Driver of `resume`, which restores model, optimizer and scheduler from a checkpoint and returns the number of steps.
+
+Scenarios train on from a checkpoint and compare with a run that was never interrupted.
+"""
 
 import warnings
 from collections.abc import Callable
@@ -26,11 +29,11 @@ def _resumed(
     as_text: bool = False,
     scheduler: Callable[[Optimizer], LRScheduler] = decaying,
 ) -> None:
-    """Nine batches in one go, and the same nine with an interruption.
+    """Train on nine batches in one go, and on the same nine with an interruption.
 
-    The interrupted run trains on some batches, saves a checkpoint, loads it into new objects as a new process
-    would, and trains on the rest. The scheduler has made one or two steps more than there were updates, so that
-    the number of updates does not tell where it stands.
+    The interrupted run trains on some batches, saves a checkpoint, loads it into new objects as a new process would,
+    and trains on the rest. The scheduler has made one or two steps more than there were updates, so that the number of
+    updates does not tell where it stands.
     """
     env, recorder = stage.env, stage.recorder
     data = batches(env, (4,) * (_STEPS + 2))
@@ -80,9 +83,9 @@ def _warmup_then_cosine(opt: Optimizer) -> LRScheduler:
 
 @driver.scenario("sequential", "스케줄러 두 개를 이은 SequentialLR", check="sgd")
 def _sequential(stage: Stage) -> None:
-    """Its state is more than a number of steps: the schedulers within have theirs."""
+    """A scheduler whose state is more than a number of steps: the schedulers inside it have states too."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch's SequentialLR calls what torch calls deprecated
+        warnings.simplefilter("ignore")  # torch's own SequentialLR calls a deprecated function
         _resumed(stage, scheduler=_warmup_then_cosine)
 
 

@@ -1,4 +1,7 @@
-"""Driver of `seed_everything`: seeds several times and draws from each source of randomness after every call."""
+"""Driver of `seed_everything`, which seeds random, NumPy and torch and returns a generator for a DataLoader.
+
+Scenarios seed several times and draw from each source of randomness after every call.
+"""
 
 import random
 from collections.abc import Callable
@@ -18,16 +21,16 @@ from grader.observe.values import type_name
 driver = Driver("seed_everything")
 
 _Draw = Callable[[Any], Fact]
-"""Draws from one source, given what `seed_everything` returned."""
+"""A function that draws from one source, given what `seed_everything` returned."""
 
 
 def _drawn_after_seeding(
     stage: Stage, draws: dict[str, _Draw], *, first: int | None = None, further: int = 5
 ) -> None:
-    """For each source of randomness: does one seed repeat it, does another seed change it?
+    """Record for each source of randomness if the same seed repeats it and another seed changes it.
 
-    The numbers themselves are not compared, so that any way of seeding is right. What is compared is which calls
-    drew the same numbers; a learner cannot know the order of seeds beforehand.
+    The numbers themselves are not compared, so that any way of seeding is right. What is compared is which calls drew
+    the same numbers; a learner cannot know the order of seeds beforehand.
     """
     recorder, env = stage.recorder, stage.env
     if first is None:
@@ -58,6 +61,7 @@ def _zero(stage: Stage) -> None:
 
 
 def _global_draws(stage: Stage) -> dict[str, _Draw]:
+    """Return draws from the global generators of random, NumPy and torch, and of a GPU if one is used."""
     device = stage.env.device
     draws: dict[str, _Draw] = {
         "random": lambda _: [random.random() for _ in range(3)],
@@ -71,7 +75,7 @@ def _global_draws(stage: Stage) -> dict[str, _Draw]:
 
 @driver.scenario("training", "초기 가중치와 드롭아웃")
 def _training(stage: Stage) -> None:
-    """Initial weights, then a dropout mask."""
+    """Initial weights and a dropout mask as the sources."""
 
     def initial(_: Any) -> Fact:
         return [float(x) for x in nn.Linear(3, 2).weight.detach().ravel()]
@@ -85,7 +89,7 @@ def _training(stage: Stage) -> None:
 
 @driver.scenario("loader", "DataLoader의 순서")
 def _loader(stage: Stage) -> None:
-    """Two epochs' order of a shuffling DataLoader that is given the returned generator."""
+    """The order of two epochs of a shuffling DataLoader that uses the returned generator."""
     types: list[Fact] = []
 
     def order(generator: Any) -> Fact:

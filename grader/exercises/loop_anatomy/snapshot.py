@@ -1,7 +1,8 @@
-"""Driver of `Snapshot`: saves a run that goes on, and goes on from the file with new objects and other random states.
+"""Driver of `Snapshot`, which saves the whole state of a run to one file and restores it into new objects.
 
-Each scenario but the last two is about one part of the state. Who keeps the state elsewhere than in the file finds it
-gone: the file is moved before it is loaded.
+Each scenario but the last two is about one part of the state: model and optimizer, scaler, random states, the loader's
+order. A program that keeps state elsewhere than in the file loses it, because the file is moved before it is loaded,
+and random states are changed.
 """
 
 import random
@@ -38,7 +39,7 @@ _SAMPLES, _BATCH = 12, 4
 
 @dataclass
 class _Objects:
-    """What a process holds: a run's own objects, of which some scenarios have no scaler and no generator."""
+    """The objects that a run's process holds; some scenarios have no scaler or no generator."""
 
     model: nn.Module
     opt: Optimizer
@@ -47,6 +48,7 @@ class _Objects:
 
 
 def _snapshot(stage: Stage, held: _Objects) -> Any:
+    """Make the student's Snapshot over these objects; a missing scaler or generator is omitted."""
     others = {"scaler": held.scaler, "loader_generator": held.generator}
     given = {name: value for name, value in others.items() if value is not None}
     return stage.recorder.call(stage.student("Snapshot"), held.model, held.opt, **given)
@@ -57,7 +59,7 @@ def _save(stage: Stage, held: _Objects, path: Path | str) -> None:
 
 
 def _load(stage: Stage, held: _Objects, path: Path) -> None:
-    """As in another process: random states are other ones, and the file lies elsewhere."""
+    """Load as in another process: random states differ, and the file has been moved."""
     _scatter(stage.env)
     stage.recorder.call(_snapshot(stage, held).load, _moved(path))
 
@@ -67,6 +69,7 @@ def _moved(path: Path) -> Path:
 
 
 def _scatter(env: Env) -> None:
+    """Set random states that differ from those at saving, as another process would have."""
     seed = env.number("another process")
     random.seed(seed)
     np.random.seed(seed)
@@ -74,7 +77,7 @@ def _scatter(env: Env) -> None:
 
 
 def _train(held: _Objects, data: Sequence[Batch], env: Env) -> list[float]:
-    """One update a batch; the scale after each, where there is a scaler."""
+    """Make one update for each batch; return the scale after each, if there is a scaler."""
     loss_fn, scales = loss_function(env), []
     for xb, yb in data:
         held.opt.zero_grad()
@@ -91,15 +94,17 @@ def _train(held: _Objects, data: Sequence[Batch], env: Env) -> list[float]:
 
 
 def _record_ends(stage: Stage, whole: _Objects, resumed: _Objects) -> None:
+    """Record the resumed model, and whether it equals the uninterrupted one to the last bit."""
     ends = [flat_state(held.model.state_dict(), held.model) for held in (whole, resumed)]
     stage.recorder.array("이어 간 뒤의 모델", ends[1])
     stage.recorder.fact("중단 없이 학습한 모델과 비트까지 같음", torch.equal(*ends))
 
 
 def _updates_go_on(stage: Stage, make_opt: Callable[[nn.Module], Optimizer], *, norm: bool) -> None:
-    """Batches are handed over in a fixed order and nothing is random: model and optimizer are all there is.
+    """Record whether updates go on as without an interruption, for a model and an optimizer alone.
 
-    The new model's last layer is in eval mode, which changes nothing that it computes.
+    Batches come in a fixed order and nothing is random. The new model's last layer is in eval mode, which changes
+    nothing that it computes.
     """
     env, recorder = stage.env, stage.recorder
 
@@ -114,7 +119,7 @@ def _updates_go_on(stage: Stage, make_opt: Callable[[nn.Module], Optimizer], *, 
     whole, resumed = made("saved"), made("new")
     freeze_last(resumed.model)
     _train(whole, data[:3], env)
-    scale_rates(whole.opt, 0.5)  # as a schedule has left them
+    scale_rates(whole.opt, 0.5)  # as a schedule would have left them
     with scratch_folder() as folder:
         _save(stage, whole, folder / "run.pt")
         _train(whole, data[3:], env)
@@ -137,7 +142,7 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("scaler", "스케일러의 배율", check="objects")
 def _scaler(stage: Stage) -> None:
-    """The scale itself, and how long it has been since it last changed. A batch with an infinite pixel overflows."""
+    """The scale itself, and how long ago it last changed. Batches with an infinite input overflow."""
     env = stage.env
     data = batches(env, (4,) * 11)
     for number in (1, 2):
@@ -160,12 +165,12 @@ def _scaler(stage: Stage) -> None:
 
 
 def _python_numbers() -> list[float]:
-    """An odd number of normal ones: `random.gauss` draws two at a time and keeps one."""
+    """Draw numbers, an odd number of normal ones among them: `random.gauss` draws two at a time and keeps one."""
     return [random.random(), *(random.gauss(0, 1) for _ in range(3))]
 
 
 def _numpy_numbers() -> list[float]:
-    """As above: numpy keeps one, too."""
+    """Draw numbers as above: NumPy keeps one, too."""
     return [float(np.random.rand()), *np.random.normal(size=3).tolist()]
 
 
@@ -177,7 +182,7 @@ def _torch_numbers() -> list[float]:
 
 
 def _numbers_go_on(stage: Stage, draw: Callable[[], list[float]]) -> None:
-    """The numbers that come next must be those that would have come."""
+    """Record whether the next random numbers after loading are those that would have come after saving."""
     env = stage.env
     model, new = mlp(env, "saved"), mlp(env, "new")
     for _ in range(3):
@@ -216,6 +221,7 @@ def _order(loader: "DataLoader[Any]") -> list[int]:
 
 @driver.scenario("loader", "섞는 로더의 순서")
 def _loader(stage: Stage) -> None:
+    """The order of the next two epochs of a shuffling loader."""
     env = stage.env
 
     def made(salt: str) -> _Objects:
@@ -235,13 +241,14 @@ def _loader(stage: Stage) -> None:
 
 
 def _whole_run(env: Env, salt: str) -> _Objects:
+    """Return a run with everything a snapshot can hold: BatchNorm, dropout, momentum, scaler and loader generator."""
     model = norm_dropout_mlp(env, salt)
     scaler = torch.amp.GradScaler(env.device.type, init_scale=2.0**12, growth_interval=4)
     return _Objects(model, sgd(model, momentum=0.9), scaler, env.generator(f"order of {salt}"))
 
 
 def _epochs(env: Env, held: _Objects, count: int) -> Iterator[None]:
-    """Shuffled epochs with noise from numpy and random. Yields before each."""
+    """Train on shuffled epochs with noise from NumPy and random; yield before each epoch."""
     ((inputs, labels),) = batches(env, (_SAMPLES,))
     loader = _shuffling(held.generator)
     for _ in range(count):
@@ -254,7 +261,7 @@ def _epochs(env: Env, held: _Objects, count: int) -> Iterator[None]:
 
 @driver.scenario("together", "모두 함께 쓰는 학습")
 def _together(stage: Stage) -> None:
-    """Saved before each epoch of four, each time to another file; the fourth one is loaded, and then the second.
+    """Four epochs, saved before each to a file of its own; then the fourth file is loaded, and then the second.
 
     One snapshot saves them all, and another one loads both.
     """
@@ -274,7 +281,7 @@ def _together(stage: Stage) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A copy with lists for tensors, to compare with `==`."""
+    """Return a copy with lists for tensors, which can be compared with `==`."""
     if isinstance(value, torch.Tensor):
         return value.tolist()
     if isinstance(value, dict):
@@ -284,7 +291,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def _untouched(stage: Stage, held: _Objects) -> Iterator[None]:
-    """Record what the body changes of all that a snapshot holds, and of the gradients."""
+    """Record which parts of the state that a snapshot holds, or of the gradients, the body changes."""
 
     def states() -> dict[str, Any]:
         kind, keys, *rest = np.random.get_state()
@@ -311,7 +318,7 @@ def _untouched(stage: Stage, held: _Objects) -> Iterator[None]:
 
 @driver.scenario("file", "파일 하나")
 def _file(stage: Stage) -> None:
-    """Its path as text. Another look at what was saved shows neither its keys nor how it is laid out.
+    """One file, whose path is given as text. Only whether it opens is recorded, not its keys or layout.
 
     Gradients are left from the epoch before, and one layer is in eval mode.
     """

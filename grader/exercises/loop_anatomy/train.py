@@ -1,4 +1,8 @@
-"""Driver of `train`: whole training runs of a few epochs, in float32 and in low precision."""
+"""Driver of `train`, which trains by a config, keeps the best checkpoint and returns the best validation accuracy.
+
+Scenarios are whole runs of a few epochs: those shared with `train_accelerate`, and further ones on precision (bfloat16,
+float16 with a scaler, overflow) and on the device.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,12 +26,13 @@ from grader.observe.play import Driver, Stage
 driver = Driver("train")
 
 _SMALL_NORM = 0.05
-"""Below the norm of every gradient of the fixtures."""
+"""A norm limit below every gradient norm of the fixtures."""
 
 
 def _train(
     stage: Stage, case: Case, path: str | Path, *, through: Callable[..., Any] | None = None, device: str = ""
 ) -> Any:
+    """Call the student's `train`; a device other than the CPU is passed on."""
     student = stage.student("train")
     device = device or str(stage.env.device)
     return (through or stage.recorder.call)(
@@ -43,14 +48,16 @@ add_run_scenarios(driver, _train)
 
 @driver.scenario("run-bf16", "bfloat16으로 모두 합친 학습", check="run", atol=TRAIN_ATOL)
 def _run_bf16(stage: Stage) -> None:
-    """Programs with a branch for each precision: the schedule and clipping belong to both."""
+    """Everything combined, in bfloat16: in programs with a branch for
+    each precision, both need schedule and clipping.
+    """
     settings = replace(WHOLE, total_steps=4, amp_dtype="bfloat16")
     played(stage, _train, training_case(stage.env, settings, (3, 5), samples=5))
 
 
 @driver.scenario("device", "`device`를 줬을 때", check="updates", atol=TRAIN_ATOL)
 def _device(stage: Stage) -> None:
-    """On the device `meta` nothing can be computed: whoever moves the model there cannot train to the end."""
+    """On the device `meta` nothing can be computed: a program that moves the model there cannot train to the end."""
     case = training_case(stage.env, STEADY, (3,))
     ended = False
 
@@ -59,7 +66,7 @@ def _device(stage: Stage) -> None:
             nonlocal ended
             try:
                 function(*args, **kwargs)
-            except Exception:  # which one depends on the line that first computes
+            except Exception:  # which exception depends on the line that first computes
                 return
             ended = True
 
@@ -75,6 +82,7 @@ def _device(stage: Stage) -> None:
 
 @driver.scenario("float32", "amp_dtype이 None인 학습", check="amp", atol=TRAIN_ATOL)
 def _float32(stage: Stage) -> None:
+    """Without `amp_dtype`, no part may run under autocast."""
     case = training_case(stage.env, STEADY, (3,))
     unwatched(stage, _train, case)
     record_autocast(stage, case)
@@ -82,7 +90,7 @@ def _float32(stage: Stage) -> None:
 
 @driver.scenario("amp", "bfloat16 autocast", atol=TRAIN_ATOL)
 def _amp(stage: Stage) -> None:
-    """Training under autocast, backward and validation outside of it."""
+    """Training passes are under autocast; backward and validation passes are not."""
     case = training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,))
     played(stage, _train, case)
     record_autocast(stage, case)
@@ -90,9 +98,10 @@ def _amp(stage: Stage) -> None:
 
 @driver.scenario("fp16", "float16 autocast와 GradScaler", check="amp", atol=TRAIN_ATOL)
 def _fp16(stage: Stage) -> None:
-    """The loss is scaled, and unscaled before it is clipped. Every update is clipped, so each norm is known.
+    """The loss is scaled, and gradients are unscaled before they are clipped.
 
-    The weights are not compared: beside scaled gradients, an older one that was not cleared hardly shows.
+    Every update is clipped, so each norm is known. The weights are not compared: beside scaled gradients, an older one
+    that was not cleared hardly shows.
     """
     recorder = stage.recorder
     settings = replace(STEADY, amp_dtype="float16", max_norm=_SMALL_NORM)
@@ -108,7 +117,7 @@ def _fp16(stage: Stage) -> None:
 
 @driver.scenario("overflow", "float16에서 오버플로가 난 배치", check="amp", atol=TRAIN_ATOL)
 def _overflow(stage: Stage) -> None:
-    """The scaler skips an update whose gradients are infinite."""
+    """The scaler must skip an update whose gradients are infinite."""
     case = training_case(stage.env, replace(STEADY, amp_dtype="float16", max_norm=0.5), (3,))
     case.model.overflows_at = 0
     with scalers_on_cpu():

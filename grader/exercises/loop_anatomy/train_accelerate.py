@@ -1,4 +1,7 @@
-"""Driver of `train_accelerate`: the runs of `train` through Accelerate, and what is left to its Accelerator."""
+"""Driver of `train_accelerate`, which does what `train` does with Hugging Face Accelerate.
+
+Its scenarios are the runs shared with `train`, and further ones on what must be left to the Accelerator.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +26,7 @@ driver = Driver("train_accelerate", cost=2)
 def _counted(
     stage: Stage, case: Case, path: str | Path, through: Callable[..., Any] | None = None
 ) -> tuple[Any, Calls]:
-    """What the student's function returned, and what it called of its Accelerator."""
+    """Call the student's function; return its result, and its calls of the Accelerator."""
     student = stage.student("train_accelerate")
     with watched_accelerator(stage.env, case) as calls:
         result = (through or stage.recorder.call)(
@@ -45,9 +48,9 @@ add_run_scenarios(driver, _train_accelerate)
 
 @driver.scenario("calls", "Accelerator에 맡긴 일", atol=TRAIN_ATOL)
 def _calls(stage: Stage) -> None:
-    """What matters only with several processes: backward and the training loader must go through Accelerator.
+    """Calls that matter only with several processes: backward and the training loader must go through the Accelerator.
 
-    The config asks for float32; an Accelerator of a precision of its own would train in another one.
+    The config asks for float32; an Accelerator with a precision of its own would train in another one.
     """
     updates = drawn_number(stage.env, "updates", 2, 10)
     case = training_case(stage.env, STEADY, (3,), samples=updates * STEADY.batch_size)
@@ -64,5 +67,8 @@ def _calls(stage: Stage) -> None:
 
 @driver.scenario("bf16", "bfloat16으로 맡긴 학습", check="calls", atol=TRAIN_ATOL)
 def _bf16(stage: Stage) -> None:
-    """Accelerate has its own names for precisions, and stops at any other. In which it trains is not asked for."""
+    """A run in bfloat16. Accelerate has its own names for precisions, and refuses any other.
+
+    The precision that it really trains in is not judged.
+    """
     unwatched(stage, _train_accelerate, training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,)))

@@ -1,4 +1,7 @@
-"""Driver of `TrainConfig`: makes configs from defaults, values and TOML files, with possible and impossible values."""
+"""Driver of `TrainConfig`, a frozen config with defaults, validation, `to_dict` and `from_toml`.
+
+Scenarios make configs from defaults, values and TOML files, with possible and impossible values.
+"""
 
 import dataclasses
 from pathlib import Path
@@ -20,11 +23,11 @@ _FIELDS = (
 )
 
 _NO_FIELDS = ("to_dict", "from_toml", "__doc__")
-"""Every config has attributes of these names, but they are no settings: `hasattr` is no way to know a field."""
+"""Attributes that every config has although they are no settings, so `hasattr` does not identify fields."""
 
 
 def _values(env: Env) -> dict[str, Any]:
-    """A value for each field, different from its default."""
+    """Return a value for each field, different from its default."""
     warmup_steps = drawn_number(env, "warmup_steps", 1, 9)
     return {
         "lr": drawn_number(env, "lr", 1, 500) / 1000,
@@ -40,13 +43,14 @@ def _values(env: Env) -> dict[str, Any]:
 
 
 def _record_fields(recorder: Recorder, config: Any, where: str) -> None:
+    """Record the value of each field of a config."""
     for name in _FIELDS:
         recorder.fact(f"{where} {name}", plain(getattr(config, name, "필드가 없음")))
 
 
 @driver.scenario("fields", "필드와 기본값")
 def _fields(stage: Stage) -> None:
-    """Nothing given, everything given, some given."""
+    """No values given, all given, some given."""
     recorder, cls = stage.recorder, stage.student("TrainConfig")
     values = _values(stage.env)
     config = recorder.call(cls)
@@ -59,6 +63,7 @@ def _fields(stage: Stage) -> None:
 
 @driver.scenario("frozen", "만든 뒤에 바꾸기")
 def _frozen(stage: Stage) -> None:
+    """A field cannot be changed after construction."""
     recorder = stage.recorder
     config = recorder.call(stage.student("TrainConfig"), lr=_values(stage.env)["lr"])
     recorder.expect(AttributeError, "만든 뒤에 lr을 바꾸면", setattr, config, "lr", 1.0)
@@ -67,6 +72,7 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("to-dict", "to_dict()")
 def _to_dict(stage: Stage) -> None:
+    """The dict holds every field as a plain value that a checkpoint can store."""
     recorder, cls = stage.recorder, stage.student("TrainConfig")
     for number, values in enumerate(({}, _values(stage.env)), start=1):
         saved = recorder.call(lambda values=values: cls(**values).to_dict())
@@ -91,6 +97,7 @@ def _to_dict_change(stage: Stage) -> None:
 
 
 def _round_trip(saved: Any) -> str:
+    """Save a value by torch and tell in Korean whether it opens again."""
     with scratch_folder() as folder:
         try:
             torch.save({"config": saved}, folder / "config.pt")
@@ -101,7 +108,7 @@ def _round_trip(saved: Any) -> str:
 
 @driver.scenario("toml", "TOML 파일")
 def _toml(stage: Stage) -> None:
-    """Every key, two keys, none; the path as Path and as str."""
+    """Files with every key, with two keys and with none; the path as Path and as str."""
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     every = _values(stage.env)
@@ -117,7 +124,7 @@ def _toml(stage: Stage) -> None:
 
 @driver.scenario("toml-zero", "0이 적힌 TOML 파일", check="toml")
 def _toml_zero(stage: Stage) -> None:
-    """Zero is a value like any other, not a missing one."""
+    """Zero in a file is a value like any other, not a missing one."""
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     values = {"warmup_steps": 0, "weight_decay": 0.0, "max_norm": 0.0, "seed": 0}
@@ -130,6 +137,7 @@ def _toml_zero(stage: Stage) -> None:
 
 @driver.scenario("unknown-key", "오타가 있는 TOML 파일")
 def _unknown_key(stage: Stage) -> None:
+    """A key that is no field must be refused by a ValueError that names it."""
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     recorder.call(cls)
@@ -155,7 +163,7 @@ def _unknown_key(stage: Stage) -> None:
 
 @driver.scenario("validation", "있을 수 없는 값")
 def _validation(stage: Stage) -> None:
-    """Impossible values, from a file too; values just inside the border, such as `epochs=1`, must be accepted."""
+    """Impossible values, from a file too; values just inside the limits, such as `epochs=1`, must be accepted."""
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     recorder.call(cls)
@@ -168,14 +176,14 @@ def _validation(stage: Stage) -> None:
 
 
 def _write_toml(path: Path, values: dict[str, Any]) -> Path:
-    """Strings in quotes, numbers as they are; a TOML file cannot say None."""
+    """Write values to a TOML file and return its path; None is left out, because TOML cannot express it."""
     lines = [f"{k} = {v!r}".replace("'", '"') for k, v in values.items() if v is not None]
     path.write_text("# 학습 설정\n" + "\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
 def _typo(env: Env) -> str:
-    """A field's name with two letters exchanged."""
+    """Return a field's name with two letters exchanged."""
     name = ("weight_decay", "batch_size", "warmup_steps", "total_steps")[drawn_number(env, "field", 0, 4)]
     at = drawn_number(env, "letter", 0, len(name) - 1)
     while name[at] == name[at + 1]:
@@ -184,11 +192,13 @@ def _typo(env: Env) -> str:
 
 
 def _possible(env: Env) -> tuple[dict[str, Any], ...]:
+    """Return settings just inside the limits, which must be accepted."""
     steps = drawn_number(env, "steps", 11, 90)
     return {"epochs": 1, "batch_size": 1}, {"warmup_steps": 0}, {"warmup_steps": steps, "total_steps": steps}
 
 
 def _impossible(env: Env) -> tuple[dict[str, Any], ...]:
+    """Return settings that must be refused, one violation each."""
     number = drawn_number(env, "number", 11, 90)
     return (
         {"lr": 0.0},

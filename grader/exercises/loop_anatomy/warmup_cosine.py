@@ -1,4 +1,8 @@
-"""Driver of `warmup_cosine`: makes schedules of several lengths and reads the learning rates before every update."""
+"""Driver of `warmup_cosine`, which makes a scheduler with linear warm-up and cosine decay to zero.
+
+Scenarios make schedules of several lengths and read the learning rates before every update: the shape, two groups,
+steps past the end, no warm-up, and very short or nothing but warm-up.
+"""
 
 import torch
 
@@ -12,9 +16,10 @@ driver = Driver("warmup_cosine", cost=2)
 def _rates(
     stage: Stage, warmup_steps: int, total_steps: int, updates: range, name: str, *, groups: bool = False
 ) -> None:
-    """Each group's learning rate before these updates. There is one group, of rate 1: a rate is the factor itself.
+    """Record each group's learning rate before these updates.
 
-    With two `groups`, each starts at a rate of its own.
+    There is one group of rate 1, so that a rate is the schedule's factor itself; with `groups` there are two, each with
+    a rate of its own.
     """
     recorder = stage.recorder
     model = mlp(stage.env, name)
@@ -39,12 +44,14 @@ def _rates(
 
 @driver.scenario("shape", "워밍업과 코사인 감쇠")
 def _shape(stage: Stage) -> None:
+    """Every step of one schedule."""
     total = drawn_number(stage.env, "total_steps", 13, 20)
     _rates(stage, drawn_number(stage.env, "warmup_steps", 3, 7), total, range(total), "학습률")
 
 
 @driver.scenario("groups", "두 매개변수 그룹", check="shape")
 def _groups(stage: Stage) -> None:
+    """Two groups, each scaled from a rate of its own."""
     warmup, falling = drawn_number(stage.env, "warmup_steps", 2, 5), drawn_number(stage.env, "falling", 2, 5)
     total = warmup + falling
     _rates(stage, warmup, total, range(total), "그룹마다의 학습률", groups=True)
@@ -52,7 +59,7 @@ def _groups(stage: Stage) -> None:
 
 @driver.scenario("end", "total_steps를 넘긴 학습")
 def _end(stage: Stage) -> None:
-    """A training run that goes on longer than it was planned."""
+    """A training run that goes on longer than planned."""
     warmup, falling = drawn_number(stage.env, "warmup_steps", 2, 4), drawn_number(stage.env, "falling", 3, 6)
     total = warmup + falling
     _rates(stage, warmup, total, range(total, total + 2 * falling), "total_steps부터의 학습률")
@@ -66,7 +73,7 @@ def _no_warmup(stage: Stage) -> None:
 
 @driver.scenario("edges", "한 스텝짜리 워밍업, 워밍업뿐인 학습")
 def _edges(stage: Stage) -> None:
-    """One step of warm-up; nothing but warm-up."""
+    """A warm-up of one step, and a training that is nothing but warm-up."""
     total, warmup = (
         drawn_number(stage.env, "total_steps", 4, 8),
         drawn_number(stage.env, "warmup_steps", 3, 6),

@@ -1,4 +1,4 @@
-"""Base optimizers under the SAM of the fixtures: for `sam_step`, `sam_accumulate` and `train_qa`."""
+"""Base optimizers for the fixtures' SAM, shared by `sam_step`, `sam_accumulate` and `train_qa`."""
 
 from collections.abc import Callable
 
@@ -8,9 +8,9 @@ from torch.optim import Optimizer
 from grader.exercises.fixtures.classifiers import sgd
 
 Make = Callable[[nn.Module], Optimizer]
-"""Makes an optimizer over all parameters of a model."""
+"""A function that makes an optimizer over all parameters of a model."""
 
 
 def momentum(model: nn.Module) -> Optimizer:
-    """SGD with momentum."""
+    """Return SGD with momentum."""
     return sgd(model, momentum=0.9)

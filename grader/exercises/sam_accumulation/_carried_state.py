@@ -1,7 +1,7 @@
-"""What of a base optimizer's state is found in what a SAM saved, or in another optimizer after loading: for `SAM`.
+"""Find a base optimizer's state in what a SAM saved, or in another optimizer after loading; for the exercise `SAM`.
 
-A `state_dict` may have any shape that its own `load_state_dict` understands. So the tensors of the state are looked for
-by their values, wherever they lie.
+A `state_dict` may have any shape that its own `load_state_dict` understands. So the tensors of the state are recognised
+by their values, wherever they are.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,10 +12,11 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 _DEPTH = 8
+"""Maximum depth of nested containers that is searched."""
 
 
 def tensors_in(value: Any, depth: int = _DEPTH) -> Iterator[Tensor]:
-    """All tensors with more than one element within dicts, lists and tuples."""
+    """Yield all tensors with more than one element inside dicts, lists and tuples."""
     if isinstance(value, Tensor):
         if value.numel() > 1:
             yield value.detach()
@@ -26,7 +27,7 @@ def tensors_in(value: Any, depth: int = _DEPTH) -> Iterator[Tensor]:
 
 
 def carried(state: object, base: Optimizer | None) -> list[str]:
-    """For each tensor of the base optimizer's state whether `state` holds one like it."""
+    """For each tensor of the base optimizer's state, tell in Korean if `state` holds an equal one."""
     found = list(tensors_in(state))
     wanted = [] if base is None else list(tensors_in(dict(enumerate(base.state.values()))))
     return ["있음" if any(_same(one, other) for other in found) else "없음" for one in wanted]

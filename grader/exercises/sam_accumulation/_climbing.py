@@ -1,4 +1,4 @@
-"""How far and in which direction the student's SAM climbs: for `SAM`."""
+"""Record how far and in which direction the student's SAM climbs; for the exercise `SAM`."""
 
 from typing import Any
 
@@ -14,14 +14,18 @@ _DEFAULT_RHO = 0.05
 
 
 def _uphill(parameter: Tensor, *, adaptive: bool) -> Tensor:
+    """Return the direction in which to climb: the gradient, or w² times the gradient for ASAM."""
     assert parameter.grad is not None
     gradient = parameter.grad.clone()
     return ((parameter.detach() ** 2 * gradient) if adaptive else gradient).ravel()
 
 
 def record_climbs(stage: Stage, *, adaptive: bool) -> None:
-    """How far and in which direction `first_step` goes: over one group, over two, from steep gradients with the
-    default radius."""
+    """Record the climb of `first_step` in three cases.
+
+    The cases are one parameter group, two groups, and steep gradients with the default radius. With `adaptive`, length
+    and direction are those that ASAM prescribes.
+    """
     env = stage.env
     e_norms, cosines, moves = [], [], []
     for number, rho in enumerate((RHO, 0.1, None)):
@@ -42,7 +46,7 @@ def record_climbs(stage: Stage, *, adaptive: bool) -> None:
         e_norms.append(length / (_DEFAULT_RHO if rho is None else rho))
         cosines.append(moved @ direction / (moved.norm() * direction.norm()))
         moves.append(moved)
-    # Compared in the order of their names: direction, length, then element by element.
+    # Compared in the order of their names: direction, then length, then element by element.
     uphill, size = ("w²·g", "e/|w|") if adaptive else ("g", "e")
     stage.recorder.array(f"e의 방향({uphill}와 같으면 1, 반대면 −1)", torch.stack(cosines))
     stage.recorder.array(f"e의 크기({size}의 노름 ÷ ρ)", torch.stack(e_norms))

@@ -1,4 +1,4 @@
-"""A question-answering model of 58 parameters, and batches of questions for it: what `train_qa` is run on."""
+"""A question-answering model of 58 parameters and batches of questions for it, on which `train_qa` is run."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ from grader.observe.trace import Array
 
 _TOKENS, _TIME, _WIDTH = 11, 6, 4
 _PAD, TRAIN, DEV = 0, 1, 2
-"""Ids of the padding and of a sample's first token, which tells where it comes from."""
+"""Token ids: of padding, and of a sample's first token, which tells training samples from dev samples."""
 
 _MICRO, ACCUM = 3, 2
-"""Micro-batches of three samples by twos."""
+"""Samples in a micro-batch, and micro-batches in a window."""
 _DEV_SIZES = (4, 1)
 _NARROW = 4
-"""Tokens of the shorter batches, where batches are as wide as their longest question."""
+"""Tokens of the shorter batches, where batches are only as wide as their longest question."""
 
 JUDGED_EPOCHS = 7
 _HANDICAPS = (
@@ -30,29 +30,32 @@ _HANDICAPS = (
     ((1.0, 2.5, 4.0, 0.0, 3.5, 2.0, 3.0), (3.0, 0.0, 2.5, 1.5, 1.0, 2.0, 0.5)),
     ((1.0, 4.0, 2.5, 0.0, 3.0, 2.0, 3.5), (3.0, 2.0, 0.0, 1.5, 1.0, 2.5, 0.5)),
 )
-"""Added to the dev and training losses of each epoch, far more than learning moves them. The seed says which
-pair. In each, every way of choosing finds an epoch of its own: that of the lowest dev loss, the one after (for who
-counts from one), that of the highest, that where the mean of all dev losses so far is lowest, that where the dev loss
-falls for the last time, that of the lowest training loss, and the last one."""
+"""Pairs of (dev, training) losses to add in each epoch; the seed says which pair. They are far larger than what
+learning changes.
+
+In each pair, every way of choosing an epoch finds another one: the lowest dev loss, the epoch after it (for counting
+from one), the highest dev loss, the lowest mean of all dev losses so far, the last fall of the dev loss, the lowest
+training loss, and the last epoch.
+"""
 
 Batch = dict[str, Tensor]
 
 
 class Answer(NamedTuple):
-    """What Hugging Face models for extractive questions return."""
+    """The output of Hugging Face models for extractive question answering."""
 
     loss: Tensor | None
     start_logits: Tensor
     end_logits: Tensor
 
     def __getitem__(self, key: Any) -> Any:
-        """By position, and by name as well."""
+        """Return an entry by position or by name."""
         return getattr(self, key) if isinstance(key, str) else tuple(self)[key]
 
 
 @dataclass
 class Rounds:
-    """How many times the training data have been read to the end."""
+    """The number of times that the training data have been read to the end."""
 
     done: int = 0
 
@@ -61,7 +64,7 @@ class Rounds:
 class Loader:
     """Batches to iterate over, any number of times; each comes as a new dict.
 
-    With several `epochs`, each time that it has been read to its end other batches follow.
+    With several `epochs`, each reading to the end is followed by other batches.
     """
 
     held: list[Batch]
@@ -79,10 +82,10 @@ class Loader:
 
 
 class Reader(nn.Module):
-    """Start and end logits for every token, from the token and its two neighbours.
+    """A model that gives start and end logits for every token, from the token and its two neighbours.
 
-    If it is moody, its logits are halved in eval mode: then every number shows in which mode the forward pass was made.
-    The head has no bias: the true gradient of a bias would be zero.
+    If it is `moody`, its logits are halved in eval mode, so that every number shows the mode of its forward pass. The
+    head has no bias: the true gradient of a bias would be zero.
     """
 
     stamp: Tensor
@@ -98,11 +101,11 @@ class Reader(nn.Module):
         self.dev_handicaps, self.train_handicaps = _HANDICAPS[env.number("handicaps") % len(_HANDICAPS)]
         self.temper, self.moody = temper, moody
         self.modes_seen: dict[int, dict[bool, float]] = {TRAIN: {}, DEV: {}}
-        """For each kind of data the modes in which it was looked at, and a drawn number for each of them."""
+        """For each kind of data: the modes in which it was read, with a number for each that follows from the seed."""
         self.judged: list[Array] = []
         """All weights as one vector, at the first forward pass over dev data in each epoch."""
         self.stamps: list[float] = []
-        """What the buffer `stamp` held at that moment: a number drawn anew in each epoch's first training pass."""
+        """The value of the buffer `stamp` at that moment: a new number in each epoch's first training pass."""
 
     def forward(
         self,
@@ -111,12 +114,12 @@ class Reader(nn.Module):
         start_positions: Tensor | None = None,
         end_positions: Tensor | None = None,
     ) -> Answer:
-        """Logits (batch, time), and the mean loss where the positions are given."""
+        """Return logits (batch, time), and the mean loss if the positions are given."""
         if self.observer is not None:
             self.observer.forward(input_ids)
         kind = int(input_ids[0, 0])
         self.modes_seen.setdefault(kind, {})[self.training] = drawn(self.env, "mode", kind, self.training)
-        if kind == TRAIN:  # by the epochs judged so far: the data may have been read ahead
+        if kind == TRAIN:  # counted by epochs judged so far, because the data may have been read ahead
             self.stamp.fill_(drawn(self.env, "epoch", len(self.judged)))
         if kind == DEV and len(self.judged) < self.rounds.done:
             self.stamps.append(float(self.stamp))
@@ -145,7 +148,7 @@ class Reader(nn.Module):
 
 
 def _samples(env: Env, kind: int, shapes: Sequence[tuple[int, int]]) -> list[Batch]:
-    """Questions of different lengths in batches of these shapes; answers lie within what the mask shows."""
+    """Return questions of different lengths in batches of these shapes; answers lie within the mask."""
     generator = env.generator(f"samples {kind}")
     result = []
     for size, width in shapes:
@@ -168,7 +171,7 @@ def _samples(env: Env, kind: int, shapes: Sequence[tuple[int, int]]) -> list[Bat
 
 @dataclass(frozen=True)
 class Case:
-    """A reader, and the data to train and to judge it with."""
+    """A reader, with the data to train and to judge it."""
 
     model: Any
     train: Loader
@@ -184,9 +187,15 @@ def make_case(
     moody: bool = False,
     uneven: bool = False,
 ) -> Case:
-    """A reader and its data, others in each of the `epochs`; the larger `temper`, the surer it is of its answers.
+    """Return a reader and its data, different in each of the `epochs`.
 
-    If it is `uneven`, every other window's batches have fewer tokens: within a window they may still be concatenated.
+    Args:
+        env: the scenario's env.
+        micro_batches: micro-batches in an epoch.
+        epochs: number of epochs with data of their own.
+        temper: factor on the logits; the larger, the surer the reader is of its answers.
+        moody: halve the logits in eval mode.
+        uneven: every other window's batches have fewer tokens; within a window, batches can still be concatenated.
     """
     widths = [_NARROW if uneven and number // ACCUM % 2 else _TIME for number in range(micro_batches)]
     train = Loader(_samples(env, TRAIN, [(_MICRO, width) for width in widths] * epochs), epochs)

@@ -1,4 +1,4 @@
-"""A SAM after some updates, and a new one that goes on from what it saved: for `SAM`."""
+"""A SAM after some updates, and a new one that goes on from what it saved; for the exercise `SAM`."""
 
 import copy
 from typing import Any
@@ -12,17 +12,17 @@ from grader.exercises.sam_accumulation._watched_sam import GivenGradients, Watch
 from grader.observe.play import Stage
 
 RHO = 0.2
-"""Large beside weights of about 0.6: what is measured at w and at w + e must differ plainly."""
+"""Radius of the climb. Large beside weights of about 0.6: measurements at w and at w + e must differ plainly."""
 
 SETTINGS: tuple[tuple[type[Optimizer], dict[str, Any]], ...] = (
     (torch.optim.SGD, {"momentum": 0.9}),
     (torch.optim.AdamW, {"weight_decay": 0.05}),
 )
-"""Base optimizers with a state."""
+"""Base optimizers that keep a state, with their arguments."""
 
 
 def begun(stage: Stage, number: int, *, watch: bool) -> WatchedSAM:
-    """A SAM after two updates on given gradients: its base optimizer has a state."""
+    """Return a SAM after two updates on given gradients, so that its base optimizer has a state."""
     kind, kwargs = SETTINGS[number]
     model = mlp(stage.env, f"model {number}")
     groups = two_groups(model, (0.03, 0.02))
@@ -35,7 +35,7 @@ def begun(stage: Stage, number: int, *, watch: bool) -> WatchedSAM:
 
 
 def resumed(stage: Stage, first: WatchedSAM, number: int, saved: Any, *, watch: bool) -> WatchedSAM:
-    """A new SAM over a copy of the model, which has loaded what was saved."""
+    """Return a new SAM over a copy of the model, after loading what was saved."""
     kind, kwargs = SETTINGS[number]
     model = copy.deepcopy(first.model)
     groups = two_groups(model, (0.01, 0.01))
@@ -45,7 +45,10 @@ def resumed(stage: Stage, first: WatchedSAM, number: int, saved: Any, *, watch: 
 
 
 def saved_state(stage: Stage, first: WatchedSAM) -> Any:
-    """What it saves. If that is too little, what its base optimizer saves: loading is looked at all the same."""
+    """Return what the SAM saves.
+
+    If that lacks some of the state, return what its base optimizer saves, so that loading can be judged all the same.
+    """
     saved = stage.recorder.call(first.sam.state_dict)
     if "없음" in carried(saved, first.base) and first.base is not None:
         saved = first.base.state_dict()

@@ -1,4 +1,4 @@
-"""Returned losses, for `sam_step`, `sam_accumulate` and `sharpness`: numbers in one scenario, types in another."""
+"""Record returned losses, for `sam_step`, `sam_accumulate` and `sharpness`. Types are judged in another scenario."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,10 @@ from grader.observe.values import as_number, type_name
 
 
 def record_numbers(recorder: Recorder, values: Sequence[Any]) -> None:
-    """The numbers. A tensor is as good as a float here; of anything else the type is told too, to say what it was."""
+    """Record returned values as numbers.
+
+    A tensor is as good as a float here; for anything else, its type is recorded too.
+    """
     if not all(isinstance(value, int | float | Tensor) for value in values):
         recorder.fact("반환 타입", [type_name(value) for value in values])
     recorder.array("returned", [as_number(value) for value in values])

@@ -1,7 +1,7 @@
-"""A model that notes in which mode its layers are used: for `sam_step`, `sam_accumulate` and `sharpness`.
+"""A model that notes the mode in which its layers are used; for `sam_step`, `sam_accumulate` and `sharpness`.
 
-What it records are facts, and numbers that depend on them alone. A function that computes wrong numbers but leaves the
-modes alone passes, and one that computes the right ones in the wrong mode does not.
+It records facts, and numbers that depend on them alone. A function that computes wrong numbers but leaves the modes
+alone passes; one that computes the right numbers in the wrong mode does not.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ _HANDED_OVER = {
 
 
 class _Seen:
-    """The modes in which one layer has been used. A copy of the model goes on writing here."""
+    """The modes in which one layer has been used. A copy of the model writes to the same object."""
 
     def __init__(self, env: Env, layer: str) -> None:
         self._env, self._layer = env, layer
@@ -54,6 +54,8 @@ class _Seen:
 
 
 class _BatchNorm(nn.BatchNorm1d):
+    """A BatchNorm layer that notes its mode in each forward pass."""
+
     def __init__(self, features: int, env: Env) -> None:
         super().__init__(features)
         self.seen = _Seen(env, "norm")
@@ -64,7 +66,7 @@ class _BatchNorm(nn.BatchNorm1d):
 
 
 class _Dropout(nn.Dropout):
-    """Drops nothing, so that masks make no difference."""
+    """A dropout layer that drops nothing, so that masks make no difference."""
 
     def __init__(self, env: Env) -> None:
         super().__init__(0.0)
@@ -76,6 +78,7 @@ class _Dropout(nn.Dropout):
 
 
 def _observed_model(env: Env) -> Net:
+    """Return a model whose BatchNorm and dropout layers note their modes."""
     layers = [
         nn.Linear(FEATURES, HIDDEN, bias=False),
         _BatchNorm(HIDDEN, env),
@@ -87,7 +90,7 @@ def _observed_model(env: Env) -> Net:
 
 
 def _modes_left(env: Env, model: Any) -> list[float]:
-    """The modes of one more forward pass, made here and now."""
+    """Return a number for each layer that depends on its mode in one more forward pass, made now."""
     layers = model.layers[1], model.layers[3]
     for layer in layers:
         layer.seen.begin()
@@ -97,7 +100,7 @@ def _modes_left(env: Env, model: Any) -> list[float]:
 
 
 def add_mode_scenarios(driver: Driver, check: str, use: Callable[[Stage, Net], None]) -> None:
-    """One scenario for each way to hand a model over: `use` calls the student's function with it."""
+    """Add one scenario for each mode in which a model is handed over; `use` calls the student's function with it."""
     for mode, title in _HANDED_OVER.items():
 
         def scenario(stage: Stage, mode: str = mode) -> None:

@@ -1,6 +1,6 @@
-"""What a function that only measures must leave as it was: for `sharpness` and `lambda_max`.
+"""Scenarios on what a function that only measures must leave as it was; for `sharpness` and `lambda_max`.
 
-What is left behind does not depend on the value that is measured.
+What is left behind does not depend on the measured value, so a wrong value costs nothing here.
 """
 
 from collections.abc import Callable
@@ -25,11 +25,11 @@ from grader.observe.play import Driver, Stage
 from grader.observe.values import type_name
 
 Measure = Callable[[Stage, Net, Batch], Any]
-"""Makes the model tell the recorder of its forwards, sets the random state, and calls the student's function once."""
+"""Attaches the recorder to the model, sets the random state, and calls the student's function once."""
 
 
 def record_type(stage: Stage, measure: Callable[[Stage, Net], Any], model: Net) -> None:
-    """The type of what is returned; as a number, what the model was given to look at."""
+    """Record the type of the returned value; the witness is what the model was given as input."""
     marks = ForwardMarks(stage.env, model)
     value = measure(stage, model)
     stage.recorder.fact("반환 타입", type_name(value))
@@ -38,18 +38,20 @@ def record_type(stage: Stage, measure: Callable[[Stage, Net], Any], model: Net) 
 
 
 def record_that_it_looked(stage: Stage) -> None:
-    """Who never looks at the model changes nothing in it, and that earns nothing."""
+    """Record that the model was called: a function that ignores the model changes nothing in it, and must not pass."""
     stage.recorder.fact(
         "부를 때마다 모델에 배치를 넣어 봄", len(stage.recorder.forward_modes) >= stage.recorder.calls
     )
 
 
 def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
-    """Weights and gradients stay: where there are gradients, and where there are none."""
+    """Add scenarios on weights and gradients, which must stay; gradients
+    both where there are some and where there are none.
+    """
 
     @driver.scenario("weights", "가중치를 그대로 두기", check=check)
     def _weights(stage: Stage) -> None:
-        """Called twice: what one call leaves behind, the next one adds to."""
+        """Two calls, because what one call leaves behind, the next one adds to."""
         model = mlp(stage.env)
         before = flat_weights(model)
         for batch in batches(stage.env, (6, 4)):
@@ -59,6 +61,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
 
     @driver.scenario("gradients", "그레이디언트가 없던 모델", check=check)
     def _no_gradients(stage: Stage) -> None:
+        """No gradient may appear where there was none."""
         model = mlp(stage.env)
         measure(stage, model, *batches(stage.env, (6,)))
         appeared = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in model.parameters())
@@ -67,6 +70,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
 
     @driver.scenario("held-gradients", "그레이디언트를 쌓고 있던 모델", check=check)
     def _held_gradients(stage: Stage) -> None:
+        """Gradients that are there must stay exactly as they are."""
         model = mlp(stage.env)
         held = add_gradients(stage.env, model)
         measure(stage, model, *batches(stage.env, (6,)))
@@ -80,7 +84,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
 
 
 def add_state_scenarios(driver: Driver, check: str, measure: Measure) -> None:
-    """BatchNorm's buffers and the random state stay."""
+    """Add scenarios on BatchNorm's buffers and the random state, which must stay."""
 
     def norm_after(stage: Stage) -> nn.BatchNorm1d:
         model = norm_dropout_mlp(stage.env).train()
@@ -90,6 +94,7 @@ def add_state_scenarios(driver: Driver, check: str, measure: Measure) -> None:
 
     @driver.scenario("statistics", "배치 정규화의 이동 통계량", check=check)
     def _statistics(stage: Stage) -> None:
+        """Running mean and variance must stay as they are."""
         norm = norm_after(stage)
         assert norm.running_mean is not None
         assert norm.running_var is not None
@@ -98,7 +103,7 @@ def add_state_scenarios(driver: Driver, check: str, measure: Measure) -> None:
 
     @driver.scenario("counter", "배치 정규화가 세는 배치 수", check=check)
     def _counter(stage: Stage) -> None:
-        """With `momentum=None` the counter is what the running statistics are averaged with."""
+        """The counter matters: with `momentum=None`, running statistics are averaged with it."""
         norm = norm_after(stage)
         assert norm.num_batches_tracked is not None
         stage.recorder.fact("num_batches_tracked", int(norm.num_batches_tracked))
@@ -106,7 +111,7 @@ def add_state_scenarios(driver: Driver, check: str, measure: Measure) -> None:
 
     @driver.scenario("random-state", "난수 상태", check=check)
     def _random_state(stage: Stage) -> None:
-        """Only whether it is as before: what a program drew in between is asked for elsewhere."""
+        """The random state is as before the call. Which numbers a program draws in between is judged elsewhere."""
         measure(stage, norm_dropout_mlp(stage.env).train(), *batches(stage.env, (6,)))
         after = torch.get_rng_state()
         stage.env.set_random_state("dropout")  # as before the call

@@ -1,4 +1,4 @@
-"""The student's SAM over a model, with the recorder watching: what the scenarios of `SAM` work with."""
+"""The student's SAM over a model that the recorder watches; the scenarios of `SAM` work with it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,7 +29,7 @@ class WatchedSAM:
         made: list[Optimizer] = []
         inputs = [xb for xb, _ in sam_batches(stage.env)]
         if watch:
-            # What lies between the two steps is no update: w + e is seen by forward passes only.
+            # No state between the two steps is an update, so w + e is no recorded state; only forward passes see it.
             self.recorder.watch(model, batches=inputs, at_forwards=False)
         self.sam = self.recorder.call(stage.student("SAM"), groups, _known(kind, made), **kwargs)
         self.base = made[-1] if made else None
@@ -37,12 +37,12 @@ class WatchedSAM:
             self.recorder.adopt(self.base)
 
     def gradients(self, batch: Batch) -> None:
-        """Gradients of one batch where the weights are now, and nothing else."""
+        """Compute the gradients of one batch at the current weights, and do nothing else."""
         self.model.zero_grad()
         pull(self.model(batch[0])).backward()
 
     def update(self, batch: Batch) -> None:
-        """Both passes over one batch; all clearing is done here, not by the student's steps."""
+        """Make both passes over one batch. Gradients are cleared here, not by the student's steps."""
         self.recorder.call(self._update, batch)
 
     def _update(self, batch: Batch) -> None:
@@ -53,9 +53,9 @@ class WatchedSAM:
         self.sam.second_step()
 
     def given_update(self, first: "Gradients", second: "Gradients") -> None:
-        """Both steps on gradients that do not depend on where the weights are.
+        """Make both steps on gradients that do not depend on the weights.
 
-        So what comes out does not depend on how far `first_step` climbs, nor in which direction.
+        So the result depends neither on how far `first_step` climbs nor on the direction.
         """
         self.recorder.call(self._given_update, first, second)
 
@@ -67,24 +67,24 @@ class WatchedSAM:
         self.sam.second_step()
 
     def put(self, gradients: "Gradients") -> None:
-        """Let the parameters have these gradients."""
+        """Give the parameters these gradients."""
         for parameter, gradient in zip(self.parameters, gradients, strict=True):
             parameter.grad = None if gradient is None else gradient.clone()
 
 
 Gradients = Sequence[Tensor | None]
-"""One for each parameter."""
+"""One gradient for each parameter; None for a parameter without one."""
 
 
 class GivenGradients:
-    """Random gradients for a model's parameters, other ones each time."""
+    """A source of random gradients for a model's parameters, different each time."""
 
     def __init__(self, env: Env, model: nn.Module) -> None:
         self._generator = env.generator("gradients")
         self._parameters = list(model.parameters())
 
     def next(self, *, scale: float = 1.0, without: int | None = None) -> list[Tensor | None]:
-        """One for each parameter; the parameter with the number `without` gets none."""
+        """Return one gradient for each parameter, and None for the parameter with the number `without`."""
         drawn: list[Tensor | None] = []
         for parameter in self._parameters:
             noise = torch.randn(parameter.shape, generator=self._generator, dtype=torch.float64)
@@ -95,7 +95,7 @@ class GivenGradients:
 
 
 def _known(kind: type[Optimizer], made: list[Optimizer]) -> type[Optimizer]:
-    """The same optimizer class, except that every instance adds itself to `made`."""
+    """Return the same optimizer class, except that every instance adds itself to `made`."""
 
     class Known(kind):  # type: ignore[misc,valid-type]
         def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -107,5 +107,5 @@ def _known(kind: type[Optimizer], made: list[Optimizer]) -> type[Optimizer]:
 
 
 def sam_batches(env: Env) -> list[Batch]:
-    """Six batches of different sizes."""
+    """Return six batches of different sizes."""
     return batches(env, (4, 3, 5, 2, 4, 6))

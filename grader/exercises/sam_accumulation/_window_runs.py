@@ -1,4 +1,4 @@
-"""One model, a base optimizer and the fixtures' SAM over it: for `sam_accumulate` and `sam_accumulate_weighted`."""
+"""A model with a base optimizer and the fixtures' SAM; for `sam_accumulate` and `sam_accumulate_weighted`."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,12 +12,12 @@ from grader.observe.play import Stage
 
 
 class WindowRun:
-    """A model, its base optimizer and the fixtures' SAM, to call the student's function with again and again."""
+    """A model, its base optimizer and the fixtures' SAM, with a method that calls the student's function on them."""
 
     def __init__(
         self, stage: Stage, name: str, model: Net, base: Optimizer, data: list[Batch] | None = None
     ) -> None:
-        """`name`: of the student's function. With `data`, updates are recorded."""
+        """Set everything up for the student's function `name`. With `data`, updates are recorded."""
         self.stage, self.name, self.model, self.base = stage, name, model, base
         self.loss_fn = loss_function(stage.env)
         if data is not None:
@@ -25,7 +25,7 @@ class WindowRun:
         self.sam = FixtureSAM(base, stage.recorder)
 
     def call(self, micro_batches: Iterable[Batch], accum_steps: int, **kwargs: Any) -> Any:
-        """One call."""
+        """Call the student's function once and return its result."""
         return self.stage.recorder.call(
             self.stage.student(self.name),
             *(self.model, self.sam, self.loss_fn, micro_batches, accum_steps),
@@ -33,6 +33,6 @@ class WindowRun:
         )
 
     def window_norm(self, window: list[Batch]) -> float:
-        """Norm of the gradient of a window's joined batch where the weights are now."""
+        """Return the norm of the gradient of a window's concatenated batch, at the current weights."""
         joined = (torch.cat([xb for xb, _ in window]), torch.cat([yb for _, yb in window]))
         return gradient_norm(self.model, self.loss_fn, joined)

@@ -1,8 +1,9 @@
-"""Driver of `lambda_max`: the value where power iteration has long converged, and what it must leave as it was.
+"""Driver of `lambda_max`, which finds by power iteration the Hessian's eigenvalue that is largest by absolute value.
 
-Start vectors differ from program to program. So every value is asked for where one eigenvalue stands clear of the
-others: samples that are much alike, targets that are nearly met and outputs that weigh unequally leave one direction
-that is by far the steepest.
+Scenarios isolate the value (also a negative one), the number of iterations, unused and frozen parameters, dropout, and
+everything that must be left as it was. Start vectors differ from program to program, so values are compared only where
+power iteration has long converged: samples that are much alike, targets that are nearly met and outputs of unequal
+weight leave one direction that is by far the steepest.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,19 +38,21 @@ from grader.observe.values import as_number
 driver = Driver("lambda_max", cost=8)
 
 _VALUE_ATOL = 1e-5
-"""Differences of gradients instead of a second derivative, and a float32 on the way out, are right too."""
+"""Right too: differences of gradients instead of a second derivative, and a value that passes through float32."""
 
 _CONVERGED = 2e-3
-"""After one or two products the value is off by some tenths, after 20 by less than this."""
+"""Distance from the eigenvalue below which it counts as reached: after one or two products the value is off by some
+tenths, after 20 by less than this.
+"""
 
 _SINGLE_ATOL = 1e-3
-"""A second derivative in float32, of a value of about 5."""
+"""For a second derivative in float32, of a value of about 5."""
 
 
 def _measure(
     stage: Stage, model: Net, batch: Batch, loss_fn: LossFn | None = None, iterations: int | None = None
 ) -> Any:
-    """Ask once, from a random state that follows from the scenario."""
+    """Call the student's function once, from a random state that follows from the scenario."""
     model.observer = stage.recorder
     stage.env.set_random_state("dropout")
     asked = {} if iterations is None else {"iterations": iterations}
@@ -68,7 +71,7 @@ def _measure_once(stage: Stage, model: Net) -> Any:
 
 
 def _near_its_targets(env: Env, model: Net, size: int, salt: str = "data") -> Batch:
-    """Samples that are much alike, and targets not far from what the model makes of them without dropout."""
+    """Return samples that are much alike, and targets close to what the model computes for them without dropout."""
     generator = env.generator(salt)
     middle = torch.randn(FEATURES, generator=generator, dtype=torch.float64)
     noise = torch.randn(size, FEATURES, generator=generator, dtype=torch.float64)
@@ -84,7 +87,7 @@ def _near_its_targets(env: Env, model: Net, size: int, salt: str = "data") -> Ba
 
 
 def _loss(env: Env, *, sign: float = 1.0) -> LossFn:
-    """A squared distance in which the first output weighs most, by how much follows from the seed."""
+    """Return a weighted squared distance in which the first output counts most; by how much follows from the seed."""
     first = 0.2 + 0.1 * float(torch.rand(1, generator=env.generator("loss")))
     weights = sign * torch.tensor([first, 0.03, 0.015], dtype=torch.float64, device=env.device)
 
@@ -100,7 +103,7 @@ def _dropout_mlp(env: Env, salt: str) -> Net:
 
 
 def _values(stage: Stage, make: Callable[[str], Net], loss_fn: LossFn, sizes: Sequence[int]) -> None:
-    """A model for each batch size, measured once."""
+    """Record the value of one model for each batch size."""
     values = []
     for n, size in enumerate(sizes):
         model = make(f"model {n}")
@@ -110,7 +113,7 @@ def _values(stage: Stage, make: Callable[[str], Net], loss_fn: LossFn, sizes: Se
 
 
 def _measure_given(stage: Stage, eigenvalues: Sequence[float], iterations: int) -> Any:
-    """Ask about one layer and a squared loss: eigenvalues as given."""
+    """Call the student's function on one linear layer and a squared loss, whose Hessian has the given eigenvalues."""
     generator = stage.env.generator("columns")
     noise = torch.randn(FEATURES, FEATURES, generator=generator, dtype=torch.float64)
     turned = torch.linalg.qr(noise).Q
@@ -137,8 +140,11 @@ def _negative(stage: Stage) -> None:
 
 @driver.scenario("slow", "수렴이 느린 모델", check="value", atol=_VALUE_ATOL)
 def _slow(stage: Stage) -> None:
-    """300 rounds are plenty, 100 are not. And where 20 are plenty, one is not: who makes more than asked for is too
-    near by then. That one round shows the largest eigenvalue takes a start vector as no one draws it."""
+    """First a Hessian for which 300 iterations are plenty and 100 are not.
+
+    Then one for which 20 iterations are plenty and one is not: a function that makes more than it was asked for has
+    converged by then. For a single iteration to converge, the start vector would have to be one that nobody draws.
+    """
     value = _measure_given(stage, (4.0, 3.87, 3.86, 3.84, 0.5), iterations=300)
     record_numbers(stage.recorder, [value])
     early = as_number(_measure_given(stage, (4.0, 3.2, 3.0, 2.8, 2.6), iterations=1))
@@ -147,8 +153,10 @@ def _slow(stage: Stage) -> None:
 
 @driver.scenario("flat", "평평한 손실", check="value", atol=_VALUE_ATOL)
 def _flat(stage: Stage) -> None:
-    """A loss that is zero everywhere: the product with any vector is zero, and has no length to divide by. Then one
-    that is nearly so, of which the value is as much a value as any."""
+    """A loss that is zero everywhere: every product is zero, and has no length to divide by.
+
+    Then a loss that is nearly zero, whose value counts like any other.
+    """
     model = mlp(stage.env).eval()
     batch = _near_its_targets(stage.env, model, 6)
     zero = _measure(stage, model, batch, _loss(stage.env, sign=0.0), iterations=3)
@@ -158,7 +166,7 @@ def _flat(stage: Stage) -> None:
 
 @driver.scenario("unused", "손실에 쓰이지 않는 매개변수가 있는 모델", check="value", atol=_VALUE_ATOL)
 def _unused(stage: Stage) -> None:
-    """Its rows and columns are zero, and change no eigenvalue that is not."""
+    """An unused parameter adds rows and columns of zeros to the Hessian, which change no eigenvalue other than zero."""
     model = mlp(stage.env).eval()
     batch = _near_its_targets(stage.env, model, 6)
     unused = torch.ones(2, dtype=torch.float64, device=stage.env.device)
@@ -168,6 +176,7 @@ def _unused(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="value", atol=_SINGLE_ATOL)
 def _single(stage: Stage) -> None:
+    """A float32 model, because autocast leaves float64 alone and would not show there."""
     model = mlp(stage.env).float().eval()
     batch = _near_its_targets(stage.env, model, 6)
     record_numbers(stage.recorder, [_measure(stage, model, batch, _loss(stage.env))])
@@ -175,13 +184,13 @@ def _single(stage: Stage) -> None:
 
 @driver.scenario("train-mode", "드롭아웃이 있는 모델", atol=_VALUE_ATOL)
 def _train_mode(stage: Stage) -> None:
-    """One mask for all rounds: that of the random state in which the function was called."""
+    """All iterations must use one dropout mask: that of the random state in which the function was called."""
     _values(stage, lambda salt: _dropout_mlp(stage.env, salt).train(), _loss(stage.env), sizes=(6,))
 
 
 @driver.scenario("frozen-value", "얼린 매개변수가 있는 모델의 값", check="frozen", atol=_VALUE_ATOL)
 def _frozen_value(stage: Stage) -> None:
-    """The Hessian of what is trained, and of nothing else."""
+    """The Hessian is that of the trained parameters, without the frozen ones."""
     model = mlp(stage.env).eval()
     first, *_ = model.parameters()
     first.requires_grad_(False)
@@ -191,6 +200,7 @@ def _frozen_value(stage: Stage) -> None:
 
 @driver.scenario("frozen", "얼린 매개변수가 있는 모델")
 def _frozen(stage: Stage) -> None:
+    """Frozen parameters must stay frozen."""
     model = mlp(stage.env)
     first, *_, last = model.parameters()
     for parameter in (first, last):
@@ -207,6 +217,7 @@ add_mode_scenarios(driver, "statistics", _measure_once)
 
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
+    """The type of the returned value."""
     model = mlp(stage.env)
     set_modes(model, "eval")
     record_type(stage, _measure_once, model)

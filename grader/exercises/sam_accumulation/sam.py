@@ -1,8 +1,9 @@
-"""Driver of `SAM`: how it climbs, how it comes back and steps, and what an Optimizer promises, each alone.
+"""Driver of `SAM`, an optimizer that climbs to w + e in `first_step`, and returns to w and steps in `second_step`.
 
-Both halves are looked at by themselves, because one that is right can hide that the other is wrong: the length and
-direction of e right after `first_step`, and, with gradients that do not depend on where the weights are, what
-`second_step` makes of them. Whole updates, where everything comes together, decide a check of their own.
+Both halves are judged separately, because one that is right can hide that the other is wrong: the length and direction
+of e right after `first_step`; and the result of `second_step`, on gradients that do not depend on the weights. Other
+scenarios isolate missing or zero gradients, and what an Optimizer promises (schedulers, saving and loading, arguments).
+Whole updates, where everything acts together, decide a check of their own.
 """
 
 import copy
@@ -31,10 +32,11 @@ driver = Driver("SAM")
 
 SAM_ATOL = 1e-7
 """A SAM that takes the norm in float32, whatever the dtype of the weights, is right too. Its relative error of 6e-8
-is worth 1e-8 in the weights at the radius used here."""
+amounts to 1e-8 in the weights at the radius used here.
+"""
 
 RATIO_ATOL = 1e-6
-"""The same norm in float32, seen in ||e|| / rho itself."""
+"""The same norm in float32, where ||e|| / rho itself is compared."""
 
 
 def _problem(env: Env) -> Problem:
@@ -58,7 +60,7 @@ def _climbs_adaptive(stage: Stage) -> None:
 
 
 def _comes_back(stage: Stage, kind: type[Optimizer], **kwargs: Any) -> None:
-    """Three updates on given gradients; those of the second steps are large in turn."""
+    """Three updates on given gradients, of which the second step of the second update has large ones."""
     model = mlp(stage.env)
     watched = WatchedSAM(stage, model, two_groups(model, (0.03, 0.02)), kind, rho=RHO, **kwargs)
     given = GivenGradients(stage.env, model)
@@ -78,7 +80,7 @@ def _momentum(stage: Stage) -> None:
 
 @driver.scenario("adamw", "AdamW 위의 second_step", check="momentum", atol=SAM_ATOL)
 def _adamw(stage: Stage) -> None:
-    """From a generator of parameters, and the radius left at its default."""
+    """The parameters come as a generator, and the radius keeps its default."""
     model = mlp(stage.env)
     watched = WatchedSAM(stage, model, model.parameters(), torch.optim.AdamW, lr=0.02, weight_decay=0.05)
     given = GivenGradients(stage.env, model)
@@ -90,7 +92,9 @@ def _adamw(stage: Stage) -> None:
 
 
 def _trajectory(stage: Stage, kind: type[Optimizer], **kwargs: Any) -> None:
-    """Two parameter groups, a moving rate set through the SAM's own groups, batches of different sizes."""
+    """Updates with two parameter groups, a rate that changes through the
+    SAM's own groups, and batches of different sizes.
+    """
     model = mlp(stage.env)
     watched = WatchedSAM(stage, model, two_groups(model, (0.3, 0.2)), kind, rho=RHO, **kwargs)
     for batch in sam_batches(stage.env)[:3]:
@@ -112,6 +116,7 @@ def _adaptive(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델 위의 SAM", check="together", atol=SINGLE_ATOL)
 def _single(stage: Stage) -> None:
+    """A float32 model, because autocast leaves float64 alone and would not show there."""
     model = mlp(stage.env).float()
     watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=RHO, lr=0.3)
     for xb, yb in sam_batches(stage.env)[:2]:
@@ -122,7 +127,9 @@ def _single(stage: Stage) -> None:
 
 
 def _missing(stage: Stage, rounds: tuple[tuple[int | None, int | None], ...]) -> None:
-    """Updates on given gradients; each leaves one tensor without, in the first pass or in the second."""
+    """Updates on given gradients; for each update, the numbers of the
+    parameters without one in the first and second pass.
+    """
     model = mlp(stage.env)
     watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=RHO, lr=0.03)
     given = GivenGradients(stage.env, model)
@@ -132,8 +139,10 @@ def _missing(stage: Stage, rounds: tuple[tuple[int | None, int | None], ...]) ->
 
 @driver.scenario("none", "첫 번째 그레이디언트가 None인 매개변수", atol=SAM_ATOL)
 def _missing_first(stage: Stage) -> None:
-    """The third update leaves out another tensor than the first two: what `first_step` remembered in an earlier update
-    must not come back."""
+    """The third update leaves out another parameter than the first two.
+
+    What `first_step` remembered in an earlier update must not come back.
+    """
     _missing(stage, ((1, None), (1, None), (0, None)))
 
 
@@ -144,7 +153,7 @@ def _missing_second(stage: Stage) -> None:
 
 @driver.scenario("none-climbs", "그레이디언트가 None인 매개변수의 first_step", check="none", atol=SAM_ATOL)
 def _missing_climbs(stage: Stage) -> None:
-    """It stays where it is, whatever the others do."""
+    """A parameter without a gradient must stay where it is, whatever the others do."""
     model = mlp(stage.env)
     watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.03)
     watched.put(GivenGradients(stage.env, model).next(without=1))
@@ -154,7 +163,7 @@ def _missing_climbs(stage: Stage) -> None:
 
 
 def _zero_gradients(stage: Stage, **extra: Any) -> None:
-    """All gradients zero in the first pass: the weights stay where they are."""
+    """All gradients are zero in the first pass: the weights must stay where they are."""
     recorder, model = stage.recorder, mlp(stage.env)
     watched = WatchedSAM(
         stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.03, **extra
@@ -177,7 +186,10 @@ def _zero_adaptive(stage: Stage) -> None:
 
 @driver.scenario("zero-later", "업데이트한 다음에 그레이디언트가 모두 0일 때", check="none", atol=SAM_ATOL)
 def _zero_later(stage: Stage) -> None:
-    """The second pass steps from where the weights are: what an earlier update remembered must not come back."""
+    """After a normal update, one with zero gradients in the first pass.
+
+    The second pass steps from the current weights: what the earlier update remembered must not come back.
+    """
     recorder, model = stage.recorder, mlp(stage.env)
     watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.03)
     given = GivenGradients(stage.env, model)
@@ -187,11 +199,14 @@ def _zero_later(stage: Stage) -> None:
     recorder.array("움직인 거리", (flat_weights(model) - before).norm().reshape(1))
 
 
-# ---- what an Optimizer promises ------------------------------------------------------------------
+# ---- promises of an Optimizer --------------------------------------------------------------------
 
 
 def _scheduled(stage: Stage, *, on_sam: bool) -> None:
-    """Over two groups, then over a plain list of parameters: two optimizers that are given dicts share them unasked."""
+    """A scheduler over two groups, then over a plain list of parameters.
+
+    Two optimizers that are given the same dicts share them automatically; two that are given a list do not.
+    """
     for number in range(2):
         model = mlp(stage.env)
         groups: Any = model.parameters() if number else two_groups(model, (0.03, 0.02))
@@ -213,13 +228,13 @@ def _scheduler_on_sam(stage: Stage) -> None:
 
 @driver.scenario("scheduler-on-base", "base 옵티마이저에 건 스케줄러", check="schedulers", atol=SAM_ATOL)
 def _scheduler_on_base(stage: Stage) -> None:
-    """Also seen from the SAM's side: both have the same groups."""
+    """The rates must also change as seen from the SAM: both have the same groups."""
     _scheduled(stage, on_sam=False)
 
 
 @driver.scenario("saves", "state_dict로 저장하기", check="resumes", atol=SAM_ATOL)
 def _saves(stage: Stage) -> None:
-    """In whatever shape: every tensor of the base optimizer's state is in it."""
+    """Every tensor of the base optimizer's state is saved, in whatever shape."""
     for number, (kind, _) in enumerate(SETTINGS):
         first = begun(stage, number, watch=False)
         saved = stage.recorder.call(first.sam.state_dict)
@@ -230,7 +245,7 @@ def _saves(stage: Stage) -> None:
 
 @driver.scenario("loads", "load_state_dict로 읽기", check="resumes", atol=SAM_ATOL)
 def _loads(stage: Stage) -> None:
-    """Every tensor of the state arrives in the new base optimizer."""
+    """Every tensor of the saved state arrives in the new base optimizer."""
     for number, (kind, _) in enumerate(SETTINGS):
         first = begun(stage, number, watch=False)
         second = resumed(stage, first, number, saved_state(stage, first), watch=False)
@@ -253,10 +268,10 @@ def _loads_groups(stage: Stage) -> None:
 
 @driver.scenario("resumes", "state_dict로 이어서 학습하기", atol=SAM_ATOL)
 def _resumes(stage: Stage) -> None:
-    """Two updates, the state carried over to a new SAM over a new model, two more."""
+    """Two updates; the state carried over to a new SAM over a new model; two more updates."""
     for number in range(len(SETTINGS)):
         first = begun(stage, number, watch=True)
-        # As a file would hold it: untouched by whatever happens to the first one.
+        # A copy, as a file would hold it: untouched by whatever happens to the first SAM.
         saved = copy.deepcopy(stage.recorder.call(first.sam.state_dict))
         second = resumed(stage, first, number, saved, watch=True)
         given = GivenGradients(stage.env, second.model)
@@ -267,6 +282,7 @@ def _resumes(stage: Stage) -> None:
 
 @driver.scenario("promises", "음수 rho", atol=SAM_ATOL)
 def _negative_rho(stage: Stage) -> None:
+    """A negative radius must be refused."""
     parameters = list(mlp(stage.env).parameters())
     for rho in (-0.1, -1e-9):
         stage.recorder.expect(
@@ -282,7 +298,7 @@ def _negative_rho(stage: Stage) -> None:
 
 @driver.scenario("zero-rho", "rho=0", check="promises", atol=SAM_ATOL)
 def _zero_rho(stage: Stage) -> None:
-    """A radius of zero is one: nothing moves."""
+    """A radius of zero is allowed: `first_step` then moves nothing."""
     recorder, model = stage.recorder, mlp(stage.env)
     made: list[Any] = []
 
@@ -300,13 +316,14 @@ def _zero_rho(stage: Stage) -> None:
 
 @driver.scenario("optimizer", "torch.optim.Optimizer", check="promises", atol=SAM_ATOL)
 def _is_optimizer(stage: Stage) -> None:
+    """The class must be a torch Optimizer, for schedulers and other tools."""
     model = mlp(stage.env)
     sam = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.3).sam
     stage.recorder.fact("torch.optim.Optimizer인가", isinstance(sam, Optimizer))
 
 
 def _clearing(stage: Stage, clears: str) -> None:
-    """Left alone by default and on request, cleared on request."""
+    """Gradients are left alone by default and if asked to, and are cleared if asked to."""
     model = mlp(stage.env)
     watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.03)
     given = GivenGradients(stage.env, model)

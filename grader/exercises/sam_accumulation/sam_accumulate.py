@@ -1,6 +1,7 @@
-"""Driver of `sam_accumulate`: windows without a rest first; rests, generators, clipping, losses and modes each alone.
+"""Driver of `sam_accumulate`, which makes one SAM update for each window of micro-batches and returns window losses.
 
-The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
+Scenarios isolate whole windows first; then short windows, generators, clipping, losses and modes. The SAM is the
+fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
 """
 
 from torch.optim import Optimizer
@@ -27,7 +28,7 @@ from grader.observe.values import items_of, type_name
 driver = Driver("sam_accumulate", cost=1.5)
 
 _MICRO = 3
-"""Samples in every micro-batch: equal, so that concatenating a window is as right as looping over it."""
+"""Samples in every micro-batch. All are equal, so that concatenating a window is as right as looping over it."""
 
 
 def _micro_batches(env: Env, count: int) -> list[Batch]:
@@ -44,7 +45,9 @@ def _run(stage: Stage, model: Net, base: Optimizer, data: list[Batch] | None = N
 
 @driver.scenario("sgd", "SGD 위의 SAM", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    """Two windows of four, in train mode, then two of three, in eval mode: for this model they are the same."""
+    """Two windows of four in train mode, then two of three in eval mode;
+    for this model the modes make no difference.
+    """
     data = _micro_batches(stage.env, 14)
     model = mlp(stage.env)
     run = _run(stage, model, sgd(model), data)
@@ -56,6 +59,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("ones", "마이크로 배치가 하나인 구간", check="sgd")
 def _ones(stage: Stage) -> None:
+    """Windows of one micro-batch."""
     data = _micro_batches(stage.env, 2)
     model = mlp(stage.env)
     _run(stage, model, sgd(model), data).call(data, 1)
@@ -63,8 +67,11 @@ def _ones(stage: Stage) -> None:
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """The clip acts in the first call (it would even at four times the limit) and never in the second: a clip that
-    always acts hides a wrong scale, such as gradients not divided by the length of the window."""
+    """An active clip in the first call, an idle one in the second.
+
+    The active one would still clip at four times the limit. A clip that always acts would hide a wrong scale, such as
+    gradients that are not divided by the length of the window.
+    """
     data = _micro_batches(stage.env, 8)
     model = mlp(stage.env)
     run = _run(stage, model, sgd(model), data)
@@ -75,7 +82,10 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("leftover", "짧은 마지막 구간", check="edges")
 def _leftover(stage: Stage) -> None:
-    """Seven micro-batches by four, three by two, one by nine: what a rest leaves behind would show in the next call."""
+    """Seven micro-batches in windows of four, three in windows of two, and one where nine were asked for.
+
+    What a short window leaves behind shows in the next call.
+    """
     data = _micro_batches(stage.env, 11)
     model = mlp(stage.env)
     run = _run(stage, model, sgd(model), data)
@@ -85,12 +95,13 @@ def _leftover(stage: Stage) -> None:
 
 @driver.scenario("leftover-losses", "짧은 마지막 구간의 손실", check="edges", atol=FLOAT32_ATOL)
 def _leftover_losses(stage: Stage) -> None:
-    """A rate of zero: no update shows in a later loss."""
+    """Learning rates are zero, so that no update shows in a later loss."""
     record_numbers(stage.recorder, items_of(_unmoved(stage).call(_micro_batches(stage.env, 7), 4)))
 
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
 def _generator(stage: Stage) -> None:
+    """Micro-batches from a generator, which can be read only once though there are two passes."""
     data = _micro_batches(stage.env, 6)
     model = mlp(stage.env)
     _run(stage, model, sgd(model), data).call((batch for batch in data), 3)
@@ -98,7 +109,7 @@ def _generator(stage: Stage) -> None:
 
 @driver.scenario("empty", "빈 입력", check="edges")
 def _empty(stage: Stage) -> None:
-    """Nothing to do, and nothing to return."""
+    """Empty input: nothing to update, and an empty list to return."""
     data = _micro_batches(stage.env, 1)
     model = mlp(stage.env)
     returned = _run(stage, model, sgd(model), data).call([], 2)
@@ -107,6 +118,7 @@ def _empty(stage: Stage) -> None:
 
 @driver.scenario("adamw", "AdamW 위의 SAM")
 def _adamw(stage: Stage) -> None:
+    """AdamW as the base optimizer."""
     data = _micro_batches(stage.env, 6)
     model = mlp(stage.env)
     run = _run(stage, model, adamw(model), data)
@@ -115,7 +127,7 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("together", "모멘텀, 클리핑, 짧은 구간, 제너레이터를 함께", check="adamw", atol=CLIP_ATOL)
 def _together(stage: Stage) -> None:
-    """Also the last layer is in eval mode, and the rate falls."""
+    """Also, the last layer is in eval mode and the rate falls."""
     data = _micro_batches(stage.env, 10)
     model = mlp(stage.env)
     freeze_last(model)
@@ -128,7 +140,7 @@ def _together(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="adamw", atol=SINGLE_ATOL)
 def _single(stage: Stage) -> None:
-    """Autocast leaves float64 alone, and shows here."""
+    """A float32 model, because autocast leaves float64 alone and would not show there."""
     data = [(xb.float(), yb) for xb, yb in _micro_batches(stage.env, 4)]
     model = mlp(stage.env).float()
     _run(stage, model, sgd(model), data).call(data, 2)
@@ -142,7 +154,7 @@ add_mode_scenarios(driver, "modes", _accumulate_in_mode)
 
 
 def _unmoved(stage: Stage) -> WindowRun:
-    """Rates of zero, so that the weights stay where they are."""
+    """Return a run with learning rates of zero, so that the weights stay where they are."""
     model = mlp(stage.env)
     base = sgd(model)
     scale_rates(base, 0.0)
@@ -151,7 +163,10 @@ def _unmoved(stage: Stage) -> WindowRun:
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """Windows at weights that stay; then fresh models with a window each, which are updated after the loss is taken."""
+    """Losses of windows at unchanged weights; then of one window on each of two fresh models.
+
+    The fresh models are updated only after the loss is measured.
+    """
     data = _micro_batches(stage.env, 10)
     losses = items_of(_unmoved(stage).call(data[:6], 3))
     for number in range(2):
@@ -162,6 +177,7 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("return-types", "반환 타입", check="returns")
 def _return_types(stage: Stage) -> None:
+    """The types of the returned list and of the losses in it."""
     value = _unmoved(stage).call(_micro_batches(stage.env, 4), 2)
     stage.recorder.fact("반환 타입", type_name(value))
     stage.recorder.fact("리스트에 든 값의 타입", [type_name(item) for item in items_of(value)])

@@ -1,6 +1,7 @@
-"""Driver of `sam_accumulate_weighted`: windows of micro-batches that differ in size; rests, clipping, losses, modes.
+"""Driver of `sam_accumulate_weighted`, which is `sam_accumulate` for micro-batches that differ in size.
 
-What `sam_accumulate` asks for already is asked again only where sizes change the answer.
+Scenarios isolate sizes, short windows, clipping, losses, modes and gradients that are there before. What
+`sam_accumulate` tests already is tested again only where sizes change the answer.
 """
 
 from torch.optim import Optimizer
@@ -26,7 +27,9 @@ from grader.observe.values import items_of, type_name
 driver = Driver("sam_accumulate_weighted")
 
 _SIZES = (6, 2, 3, 1, 5, 2, 4, 1, 7, 3)
-"""No window below has micro-batches of one size, nor is the first one's size the window's mean."""
+"""Samples in each micro-batch. No window below has micro-batches of one size,
+nor does the first one's size equal the window's mean.
+"""
 
 
 def _run(stage: Stage, model: Net, base: Optimizer, data: list[Batch] | None = None) -> WindowRun:
@@ -39,7 +42,7 @@ def _problem(env: Env) -> Problem:
 
 @driver.scenario("sizes", "크기가 다른 마이크로 배치", problem=_problem)
 def _sizes(stage: Stage) -> None:
-    """Three full windows in two calls; the rate falls between them."""
+    """Three whole windows in two calls; the rate falls in between."""
     data = batches(stage.env, _SIZES[:9])
     model = mlp(stage.env)
     run = _run(stage, model, sgd(model), data)
@@ -50,6 +53,7 @@ def _sizes(stage: Stage) -> None:
 
 @driver.scenario("momentum", "모멘텀이 있는 base 옵티마이저", check="sizes")
 def _momentum(stage: Stage) -> None:
+    """Momentum in the base optimizer."""
     data = batches(stage.env, (3, 8, 2, 4))
     model = mlp(stage.env)
     _run(stage, model, momentum(model), data).call(data, 2)
@@ -57,7 +61,7 @@ def _momentum(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="sizes", atol=SINGLE_ATOL)
 def _single(stage: Stage) -> None:
-    """Autocast leaves float64 alone, and shows here."""
+    """A float32 model, because autocast leaves float64 alone and would not show there."""
     data = [(xb.float(), yb) for xb, yb in batches(stage.env, (5, 2, 1, 4))]
     model = mlp(stage.env).float()
     _run(stage, model, sgd(model), data).call(data, 2)
@@ -65,7 +69,7 @@ def _single(stage: Stage) -> None:
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """The clip acts in the first call, by far, and not in the second."""
+    """A clip that is clearly active in the first call, and idle in the second."""
     data = batches(stage.env, _SIZES)
     model = mlp(stage.env)
     run = _run(stage, model, sgd(model), data)
@@ -76,7 +80,10 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("leftover", "짧은 마지막 구간", check="edges")
 def _leftover(stage: Stage) -> None:
-    """Five by three, then three by two, then one by four: what a rest leaves behind would show in the next call."""
+    """Five micro-batches in windows of three, three in windows of two, and one where four were asked for.
+
+    What a short window leaves behind shows in the next call.
+    """
     data = batches(stage.env, _SIZES[:9])
     model = mlp(stage.env)
     run = _run(stage, model, sgd(model), data)
@@ -86,6 +93,7 @@ def _leftover(stage: Stage) -> None:
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
 def _generator(stage: Stage) -> None:
+    """Micro-batches from a generator, which can be read only once though there are two passes."""
     data = batches(stage.env, _SIZES[:6])
     model = mlp(stage.env)
     _run(stage, model, sgd(model), data).call((batch for batch in data), 3)
@@ -93,7 +101,7 @@ def _generator(stage: Stage) -> None:
 
 @driver.scenario("empty", "빈 입력", check="edges")
 def _empty(stage: Stage) -> None:
-    """Nothing to do, and nothing to return."""
+    """Empty input: nothing to update, and an empty list to return."""
     model = mlp(stage.env)
     returned = _run(stage, model, sgd(model), batches(stage.env, (2,))).call([], 2)
     stage.recorder.fact("돌려준 손실의 개수", len(items_of(returned)))
@@ -101,7 +109,7 @@ def _empty(stage: Stage) -> None:
 
 @driver.scenario("clip-leftover", "짧은 마지막 구간의 클리핑", check="clip", atol=CLIP_ATOL)
 def _clip_leftover(stage: Stage) -> None:
-    """The clip acts in both windows, by far."""
+    """The clip is clearly active in the whole and in the short window."""
     data = batches(stage.env, _SIZES[:5])
     model = mlp(stage.env)
     run = _run(stage, model, sgd(model), data)
@@ -110,7 +118,7 @@ def _clip_leftover(stage: Stage) -> None:
 
 @driver.scenario("stale", "그레이디언트가 남아 있는 모델", check="edges")
 def _stale(stage: Stage) -> None:
-    """What the caller left in `.grad` is no part of the first window."""
+    """What the caller left in `.grad` must not become part of the first window."""
     data = batches(stage.env, _SIZES[:4])
     model = mlp(stage.env)
     add_gradients(stage.env, model)
@@ -125,7 +133,7 @@ add_mode_scenarios(driver, "modes", _accumulate_in_mode)
 
 
 def _unmoved(stage: Stage) -> WindowRun:
-    """Rates of zero, so that the weights stay where they are."""
+    """Return a run with learning rates of zero, so that the weights stay where they are."""
     model = mlp(stage.env)
     base = sgd(model)
     scale_rates(base, 0.0)
@@ -134,12 +142,13 @@ def _unmoved(stage: Stage) -> WindowRun:
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """Two full windows and a rest, at weights that stay."""
+    """Losses of two whole windows and a short one, at unchanged weights."""
     record_numbers(stage.recorder, items_of(_unmoved(stage).call(batches(stage.env, _SIZES[:8]), 3)))
 
 
 @driver.scenario("return-types", "반환 타입", check="returns")
 def _return_types(stage: Stage) -> None:
+    """The types of the returned list and of the losses in it."""
     value = _unmoved(stage).call(batches(stage.env, (3, 1)), 2)
     stage.recorder.fact("반환 타입", type_name(value))
     stage.recorder.fact("리스트에 든 값의 타입", [type_name(item) for item in items_of(value)])

@@ -1,6 +1,7 @@
-"""Driver of `sam_step`: updates over several base optimizers, returned losses, and the modes of the model.
+"""Driver of `sam_step`, which makes one SAM update on a mini-batch and returns the loss at w.
 
-The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
+Scenarios isolate updates over several base optimizers, BatchNorm, the returned loss, and the modes of the model. The
+SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
 """
 
 from collections.abc import Sequence
@@ -45,10 +46,10 @@ def _step(stage: Stage, model: Net, base: Optimizer, batch: Batch) -> Any:
 
 
 def _sam_steps(stage: Stage, make: Make) -> None:
-    """Four calls, in turn in train and in eval mode: for this model they are the same."""
+    """Make four calls, alternating train and eval mode, which makes no difference for this model."""
     problem, recorder = _problem(stage.env), stage.recorder
     base = make(problem.model)
-    # States count updates. The weights w + e, which forward passes see between two updates, are no state.
+    # Recorded states count updates. The weights w + e, which forward passes see between two updates, are no state.
     recorder.watch(problem.model, base, batches=[xb for xb, _ in problem.batches], at_forwards=False)
     sam = FixtureSAM(base, recorder)
     for number, (xb, yb) in enumerate(problem.batches):
@@ -73,7 +74,10 @@ def _adamw(stage: Stage) -> None:
 
 
 def _with_batch_norm(env: Env, salt: str) -> Net:
-    """BatchNorm after a layer without bias. No dropout: both passes may rightly use one mask, or a mask each."""
+    """Return a model with BatchNorm after a layer without bias.
+
+    There is no dropout: both passes may rightly use one mask, or one each.
+    """
     layers = [
         nn.Linear(FEATURES, HIDDEN, bias=False),
         nn.BatchNorm1d(HIDDEN),
@@ -85,7 +89,7 @@ def _with_batch_norm(env: Env, salt: str) -> Net:
 
 @driver.scenario("batch-norm", "배치 정규화가 있는 모델", check="momentum")
 def _batch_norm(stage: Stage) -> None:
-    """A model in train mode, one in eval mode, and one with a frozen BatchNorm: one call each."""
+    """A model in train mode, one in eval mode, and one with a frozen BatchNorm; one call each."""
     for mode, batch in zip(("train", "eval", "frozen"), batches(stage.env, (6, 4, 5)), strict=True):
         model = _with_batch_norm(stage.env, mode)
         set_modes(model, mode)
@@ -96,7 +100,7 @@ def _batch_norm(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="momentum", atol=SINGLE_ATOL)
 def _single(stage: Stage) -> None:
-    """Autocast leaves float64 alone, and shows here."""
+    """A float32 model, because autocast leaves float64 alone and would not show there."""
     model = mlp(stage.env).float()
     base = sgd(model)
     stage.recorder.watch(model, base, at_forwards=False)
@@ -113,7 +117,7 @@ add_mode_scenarios(driver, "modes", _step_in_mode)
 
 
 def _losses(stage: Stage) -> Sequence[Any]:
-    """Each of a fresh model: whatever an update does, it shows in no later loss."""
+    """Return the losses of fresh models: no update shows in a later loss."""
     models = [mlp(stage.env, f"model {number}") for number in range(3)]
     return [
         _step(stage, model, sgd(model), batch)

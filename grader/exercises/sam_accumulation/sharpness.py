@@ -1,7 +1,7 @@
-"""Driver of `sharpness`: the value it returns, and one by one what it must leave as it was.
+"""Driver of `sharpness`, which returns L(w + rho * g / ||g||) - L(w) and leaves everything else as it was.
 
-The value is asked of a fresh model each time, so that a function that leaves a model changed returns the right value
-all the same. What is left behind does not depend on the value.
+The value is measured on a fresh model each time, so that a function that leaves a model changed still returns the right
+value. What it leaves behind does not depend on the value. So each scenario judges one of the two.
 """
 
 import contextlib
@@ -39,8 +39,11 @@ _STEEP_ATOL = 1e-5
 
 
 def _measure(stage: Stage, model: Net, batch: Batch, rho: float, loss_fn: LossFn | None = None) -> Any:
-    """Ask once. Parameters are not recorded as states: a solution may restore w by subtracting e again, which is right
-    but off in the last bit, and would count as one more state."""
+    """Call the student's function once.
+
+    Parameters are not recorded as states: a solution may restore w by subtracting e again, which is right but off in
+    the last bit, and would count as one more state.
+    """
     model.observer = stage.recorder
     stage.env.set_random_state("dropout")
     return stage.recorder.call(
@@ -58,7 +61,7 @@ def _measure_once(stage: Stage, model: Net) -> Any:
 
 
 def _values(stage: Stage, make: Callable[[str], Net]) -> None:
-    """Two models, each measured once, on batches of their own and with a radius each."""
+    """Record the values of two models, each with a batch and a radius of its own."""
     data = zip(batches(stage.env, (6, 5)), (0.4, 0.05), strict=True)
     values = [_measure(stage, make(f"model {n}"), batch, rho) for n, (batch, rho) in enumerate(data)]
     record_numbers(stage.recorder, values)
@@ -71,7 +74,7 @@ def _value(stage: Stage) -> None:
 
 @driver.scenario("hill", "손실이 높아졌다가 낮아지는 곳", check="value", atol=FLOAT32_ATOL)
 def _hill(stage: Stage) -> None:
-    """A loss that peaks a little uphill: far past it, sharpness is negative."""
+    """A loss that peaks a little uphill: far past the peak, sharpness is negative."""
     smooth = loss_function(stage.env)
     (batch,) = batches(stage.env, (5,))
     with torch.no_grad():
@@ -86,7 +89,7 @@ def _hill(stage: Stage) -> None:
 
 @driver.scenario("steep", "그레이디언트가 큰 손실", check="value", atol=_STEEP_ATOL)
 def _steep(stage: Stage) -> None:
-    """Whoever takes the norm from a function that clips must not clip."""
+    """Steep gradients: a function that gets the norm from a clipping function must not clip."""
     smooth = loss_function(stage.env)
     (batch,) = batches(stage.env, (5,))
     value = _measure(stage, mlp(stage.env).eval(), batch, 0.1, lambda out, target: 40.0 * smooth(out, target))
@@ -95,7 +98,7 @@ def _steep(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="value", atol=SINGLE_ATOL)
 def _single(stage: Stage) -> None:
-    """Autocast leaves float64 alone, and shows here."""
+    """A float32 model, because autocast leaves float64 alone and would not show there."""
     (batch,) = batches(stage.env, (6,))
     value = _measure(stage, mlp(stage.env).float().eval(), (batch[0].float(), batch[1]), 0.3)
     record_numbers(stage.recorder, [value])
@@ -103,7 +106,7 @@ def _single(stage: Stage) -> None:
 
 @driver.scenario("train-mode", "드롭아웃과 배치 정규화가 있는 모델", atol=FLOAT32_ATOL)
 def _train_mode(stage: Stage) -> None:
-    """Dropout and BatchNorm in train mode: both losses from the same random state."""
+    """Dropout and BatchNorm in train mode: both losses must come from the same random state."""
     _values(stage, lambda salt: norm_dropout_mlp(stage.env, salt).train())
 
 
@@ -111,7 +114,10 @@ def _train_mode(stage: Stage) -> None:
     "values-by-mode", "평가 모드의 모델과 배치 정규화를 얼린 모델의 값", check="train-mode", atol=FLOAT32_ATOL
 )
 def _values_by_mode(stage: Stage) -> None:
-    """Eval mode, then train mode with a frozen BatchNorm: `model.training` alone does not tell every layer's mode."""
+    """A model in eval mode, then one in train mode with a frozen BatchNorm.
+
+    `model.training` alone does not tell every layer's mode.
+    """
     values = []
     for mode, batch in zip(("eval", "frozen"), batches(stage.env, (6, 4)), strict=True):
         model = norm_dropout_mlp(stage.env, mode)
@@ -125,10 +131,9 @@ add_weight_scenarios(driver, "weights", _measure_batch)
 
 @driver.scenario("frozen", "얼린 매개변수가 있는 모델", check="weights")
 def _frozen(stage: Stage) -> None:
-    """A frozen parameter stays what it was, and frozen.
+    """A frozen parameter must keep its value and stay frozen.
 
-    Whether frozen parameters belong to w nobody has said; a function that refuses them, or moves them and puts them
-    back, is left alone.
+    Nobody has said whether frozen parameters belong to w, so a function may refuse them, or move and restore them.
     """
     model = mlp(stage.env)
     first, *_, last = model.parameters()

@@ -1,7 +1,8 @@
-"""Driver of `train_qa`: runs on a tiny reader; updates, rests, clipping, rates, modes, losses and the file each alone.
+"""Driver of `train_qa`, which trains a question-answering model with SAM and accumulation and keeps the best epoch.
 
-Only where everything comes together does the mode change a number. Losses are looked at where no update moves the
-weights, and the file by the epoch that its weights come from.
+Scenarios isolate updates, short windows, clipping, rates, modes, losses and the saved file. Only in the one that
+combines everything does the mode change a number. Losses are judged where no update moves the weights, and the file by
+the epoch that its weights come from.
 """
 
 from collections.abc import Callable
@@ -27,10 +28,11 @@ from grader.observe.values import as_number, items_of, type_name
 driver = Driver("train_qa", cost=1.8)
 
 _NO_CLIP = 1e3
-"""A limit no gradient reaches."""
+"""A limit that no gradient reaches."""
 
 
 def _problem(env: Env) -> Problem:
+    """Return the recipe's problem: token ids as inputs, start and end positions as targets."""
     case = make_case(env)
     pairs = [
         (b["input_ids"], torch.stack([b["start_positions"], b["end_positions"]])) for b in case.train.held
@@ -43,7 +45,7 @@ def _problem(env: Env) -> Problem:
 
 
 def _unmoved(model: Any) -> Optimizer:
-    """Rates of zero, so that the weights stay where they are."""
+    """Return an optimizer with learning rates of zero, so that the weights stay where they are."""
     base = sgd(model)
     scale_rates(base, 0.0)
     return base
@@ -60,9 +62,17 @@ def _trained(
     after: Callable[[Path], object] | None = None,
     **kwargs: Any,
 ) -> Any:
-    """One call of the student's function; with `decay`, a scheduler multiplies the rate by it after each update.
+    """Call the student's function once and return its result.
 
-    `after` gets the checkpoint's path as long as the file is there.
+    Args:
+        stage: the scenario's stage.
+        case: model and data.
+        make: makes the base optimizer.
+        epochs: number of epochs.
+        decay: if given, a scheduler multiplies the rate by it after each update.
+        watch: record what happens to the parameters.
+        after: called with the checkpoint's path while the file is there.
+        kwargs: further arguments of the function.
     """
     recorder, base = stage.recorder, make(case.model)
     if decay is not None:
@@ -96,24 +106,25 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("leftover", "에폭 끝의 짧은 구간")
 def _leftover(stage: Stage) -> None:
+    """Three micro-batches in windows of two: each epoch ends with a short window."""
     _trained(stage, make_case(stage.env, 3), sgd, epochs=2, max_norm=_NO_CLIP)
 
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _clips(stage: Stage) -> None:
-    """Clipping that acts in every window; updates without it are looked at above."""
+    """A clip that is active in every window; updates without one are judged above."""
     _trained(stage, make_case(stage.env), sgd, epochs=1, max_norm=0.1)
 
 
 @driver.scenario("default-clip", "max_norm의 기본값", check="clip", atol=CLIP_ATOL)
 def _clips_by_default(stage: Stage) -> None:
-    """`max_norm` is not given, so the limit is 1.0; with so large a `temper` the gradients exceed it."""
+    """`max_norm` is not given, so the limit is 1.0; with such a large `temper`, the gradients exceed it."""
     _trained(stage, make_case(stage.env, temper=6.0), sgd, epochs=1)
 
 
 @driver.scenario("scheduler", "업데이트마다의 학습률")
 def _scheduler(stage: Stage) -> None:
-    """The rates that updates were made with, and the one that is left, whatever the updates were."""
+    """The rate of each update and the rate that is left, whatever the updates were."""
     rates: list[float] = []
 
     def noting(model: Any) -> Optimizer:
@@ -133,7 +144,7 @@ def _scheduler(stage: Stage) -> None:
     "together", "AdamW, 클리핑, 스케줄러, 짧은 구간, 모드를 함께", check="leftover", atol=CLIP_ATOL
 )
 def _together(stage: Stage) -> None:
-    """The model is handed over in eval mode, where its numbers are others."""
+    """The model is handed over in eval mode, in which its numbers differ."""
     case = make_case(stage.env, 5, temper=3.0, moody=True)
     case.model.eval()
     returned = _trained(stage, case, adamw, epochs=2, decay=0.8)
@@ -144,6 +155,7 @@ def _together(stage: Stage) -> None:
 
 
 def _modes_seen(stage: Stage, case: Case, epochs: int) -> None:
+    """Train, then record the modes of forward passes on training and dev data, and the modes that are left."""
     _trained(stage, case, _unmoved, epochs=epochs, watch=False, max_norm=_NO_CLIP)
     recorder, seen = stage.recorder, case.model.modes_seen
     for kind, name in ((TRAIN, "학습 데이터의 순전파가 쓴 모드"), (DEV, "검증 데이터의 순전파가 쓴 모드")):
@@ -163,12 +175,13 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("modes-eval", "평가 모드로 받은 모델", check="modes")
 def _modes_from_eval(stage: Stage) -> None:
+    """A model handed over in eval mode must be trained in train mode all the same."""
     case = make_case(stage.env, 2)
     case.model.eval()
     _modes_seen(stage, case, epochs=1)
 
 
-# ---- what is returned, and what is kept ----------------------------------------------------------
+# ---- what is returned and what is saved ----------------------------------------------------------
 
 _KEYS = (("train_losses", "학습 손실"), ("dev_losses", "검증 손실"))
 
@@ -178,31 +191,32 @@ def _field(returned: Any, key: str) -> Any:
 
 
 def _record_losses(stage: Stage, returned: Any) -> None:
+    """Record the returned training and dev losses as arrays."""
     for key, name in _KEYS:
         values = [as_number(value) for value in items_of(_field(returned, key))]
         stage.recorder.array(f"{key} ({name})", torch.tensor(values, dtype=torch.float64))
 
 
 def _judged_case(stage: Stage, epochs: int) -> Case:
-    """With other training data in each epoch."""
+    """Return a reader with different training data in each epoch."""
     return make_case(stage.env, 2, epochs=epochs)
 
 
 def _judged(stage: Stage, case: Case, epochs: int) -> Any:
-    """A run in which no update moves the weights."""
+    """Run the student's function such that no update moves the weights, and return its result."""
     return _trained(stage, case, _unmoved, epochs=epochs, watch=False, max_norm=_NO_CLIP)
 
 
 @driver.scenario("losses", "에폭마다의 손실", atol=FLOAT32_ATOL)
 def _losses(stage: Stage) -> None:
-    """Over windows of more and of fewer tokens: a question counts as one, however long it is."""
+    """Windows with more and with fewer tokens: every question counts as one, however long it is."""
     case = make_case(stage.env, 4, epochs=3, uneven=True)
     _record_losses(stage, _trained(stage, case, _unmoved, epochs=3, watch=False, max_norm=_NO_CLIP))
 
 
 @driver.scenario("returned", "돌려주는 dict", check="losses")
 def _returned(stage: Stage) -> None:
-    """What kinds of things are in it."""
+    """The types of the returned dict and of the values in it."""
     returned = _judged(stage, _judged_case(stage, 2), 2)
     stage.recorder.fact("반환 타입", type_name(returned))
     for key, _ in _KEYS:
@@ -215,7 +229,9 @@ def _returned(stage: Stage) -> None:
 
 @driver.scenario("best-epoch", "가장 좋은 에폭의 번호")
 def _best_epoch(stage: Stage) -> None:
-    """The number that the model was stamped with in the epoch that is named is its pair."""
+    """The returned number of the best epoch; its witness is the number
+    with which the model was stamped in that epoch.
+    """
     case = _judged_case(stage, JUDGED_EPOCHS)
     best = plain(_field(_judged(stage, case, JUDGED_EPOCHS), "best_epoch"))
     stamps = case.model.stamps
@@ -225,7 +241,7 @@ def _best_epoch(stage: Stage) -> None:
 
 @driver.scenario("checkpoint", "가장 좋은 에폭의 가중치")
 def _checkpoint(stage: Stage) -> None:
-    """Which epoch the saved weights come from: as they were when it was judged."""
+    """The epoch whose weights were saved: they must be those that the epoch was judged with."""
     case = make_case(stage.env, 2)
 
     def look(path: Path) -> None:
