@@ -1,1 +1,2 @@
-"""Downloads of learning systems -> a class: whose files they are, by the roster; nothing is executed."""
+"""Turn a learning system's download into a class: find each student's files and match them with the roster. Runs
+nothing."""

@@ -1,1 +1,2 @@
-"""What a learner calls in a notebook or watches in a terminal: check, hint, predict, progress, microscope, watch."""
+"""Functions that a learner calls in a notebook, and their terminal forms: check, hint, predict, progress, microscope,
+watch."""
