@@ -1,4 +1,8 @@
-"""Measures which known mistakes change what, for `solutions/<lesson>/behaviours.json`."""
+"""Measure in which scenarios known mistakes behave alike, for `solutions/<lesson>/behaviours.json`.
+
+In each scenario, behaviour 0 is the solution's; every way to make a mistake gets the number of the first earlier
+program that behaves the same, or a new number.
+"""
 
 import json
 from collections.abc import Mapping
@@ -11,15 +15,16 @@ from grader.observe.play import Scenario
 from grader.observe.trace import Run
 
 SEED = 1
-"""Whichever: the table only guides a search (see `grader.judging.behaviour_table`)."""
+"""Any seed would do: the table only guides a search (see `grader.judging.behaviour_table`)."""
 
 
 def measure(exercise: Exercise, its: Reference | None = None) -> Behaviours:
-    """Play every way in every scenario to its end, and number the behaviours in the order of the ways.
+    """Play every way to make a mistake in every scenario to its end, and number the behaviours in the order of the
+    ways.
 
     Args:
-        exercise: which.
-        its: what has been played already, with `SEED`.
+        exercise: the exercise to measure.
+        its: a reference with runs made already, with `SEED`; None to make one.
     """
     table: Behaviours = {}
     if not exercise.mistakes:
@@ -43,7 +48,7 @@ def _same(run: Run, other: Run, scenario: Scenario) -> bool:
 
 
 def table_text(lesson: Lesson) -> str:
-    """The lesson's table as it stands in its file: one line for each scenario."""
+    """Return the lesson's table as the text of its file: one line per scenario."""
     exercises = []
     for exercise in lesson.exercises:
         lines = ",\n".join(f"  {_words(name)}: {_words(n)}" for name, n in measure(exercise).items())
