@@ -135,8 +135,7 @@ def solution_notebook(lesson: Lesson) -> Any:
 
 
 def learner_notebook(lesson: Lesson) -> Any:
-    """Return the notebook as a learner opens it: solutions replaced by places to write, hint cells added, no
-    outputs."""
+    """Return the notebook as a learner opens it: without solutions and outputs, with hint cells."""
     notebook = _notebook(lesson, starter_text(_read(lesson), lesson.solution.name))
     for name, cell in _exercise_cells(notebook):
         if PLACEHOLDER not in cell.source:
@@ -190,8 +189,10 @@ def _with_our_metadata(notebook: Any, lesson: Lesson) -> Any:
 
 
 def _name_cells(notebook: Any) -> None:
-    """Give each cell an id made of its exercise's name, or of kind and number; random ids would differ in every
-    build."""
+    """Give each cell a stable id, made of its exercise's name or of kind and number.
+
+    Random ids would differ in every build.
+    """
     exercise = ""
     for number, cell in enumerate(notebook.cells, start=1):
         tag = next(iter(cell.metadata.get("tags", ())), cell.cell_type)

@@ -1,5 +1,4 @@
-"""Check that a lesson's predictions and its notebook fit together, and that the notebook does not contain the
-answers."""
+"""Check that a lesson's predictions and its notebook fit together, and that the notebook gives no answer away."""
 
 import ast
 import re

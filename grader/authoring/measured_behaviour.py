@@ -19,13 +19,7 @@ SEED = 1
 
 
 def measure(exercise: Exercise, its: Reference | None = None) -> Behaviours:
-    """Play every way to make a mistake in every scenario to its end, and number the behaviours in the order of the
-    ways.
-
-    Args:
-        exercise: the exercise to measure.
-        its: a reference with runs made already, with `SEED`; None to make one.
-    """
+    """Play every way to make a mistake in every scenario, and number the behaviours in the order of the ways."""
     table: Behaviours = {}
     if not exercise.mistakes:
         return table

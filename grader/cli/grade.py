@@ -72,7 +72,7 @@ def grade(
     chosen_device = device_for(device)  # before starting anything that would see a GPU
     from grader.classroom import workers
 
-    # A Ray cluster on other machines looks for its files in the usual place.
+    # Only here: with another address, Ray looks for its cluster in the usual temporary folder.
     if ray in (None, "local") and os.name == "posix":
         from grader.classroom.temporary_folder import own_temporary_folder
 

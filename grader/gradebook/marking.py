@@ -83,6 +83,7 @@ def _known_as(result: ClassResult) -> dict[str, list[str]]:
 
 
 def _mark(submission: SubmissionResult, policy: Policy, by_hand: Sequence[Override], rules: Rules) -> Mark:
+    """Compute one student's mark with its reasons, in the order that the module describes."""
     given = {one.exercise: one for one in by_hand}
     reasons: list[str] = []
     exercises = _exercises(submission, policy, given, rules)
@@ -115,6 +116,7 @@ def _mark(submission: SubmissionResult, policy: Policy, by_hand: Sequence[Overri
 def _exercises(
     submission: SubmissionResult, policy: Policy, given: Mapping[str, Override], rules: Rules
 ) -> list[ExerciseMark]:
+    """Return the exercises with the policy's points and the scores given by hand."""
     found = []
     for feedback in submission.feedbacks:
         full = policy.points.get(feedback.exercise, feedback.max_score)
@@ -136,6 +138,7 @@ def _within(one: Override, full: float, rules: Rules) -> float:
 
 
 def _dropped(exercises: Sequence[ExerciseMark], policy: Policy) -> tuple[list[ExerciseMark], list[str]]:
+    """Mark the dropped exercises; return all exercises, and the names of the dropped ones."""
     out = {e.exercise for e in exercises if e.exercise in policy.drop.exercises}
     left = [e for e in exercises if e.exercise not in out and e.max_score > 0]
     # At least one exercise stays. Of equally bad ones drop the one worth most: that is best for the student.
@@ -149,6 +152,7 @@ def _dropped(exercises: Sequence[ExerciseMark], policy: Policy) -> tuple[list[Ex
 def _summed(
     exercises: Sequence[ExerciseMark], lesson_of: Mapping[str, str], policy: Policy
 ) -> tuple[float, float]:
+    """Return score and full mark; with weights, each lesson's fraction counts by its weight."""
     if not policy.weights:
         return sum(e.score for e in exercises), sum(e.max_score for e in exercises)
     score = full = 0.0
@@ -201,6 +205,7 @@ def _aware(when: datetime, policy: Policy) -> datetime:
 
 
 def _absent_mark(policy: Policy, full: float, by_hand: Sequence[Override], rules: Rules) -> Mark | None:
+    """Return the mark of a student who handed in nothing; None if the policy leaves it blank."""
     part = next((one for one in by_hand if one.exercise), None)
     if part is not None:
         raise OverrideError(

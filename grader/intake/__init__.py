@@ -1,2 +1,1 @@
-"""Turn a learning system's download into a class: find each student's files and match them with the roster. Runs
-nothing."""
+"""Turn a learning system's download into a class: who handed in what. Nothing is executed here."""

@@ -1,5 +1,4 @@
-"""Unpack the zip files of a download below a folder: only gradable files are written, within limits, never outside
-it."""
+"""Unpack the zip files of a download below a folder: only what is graded, within limits, never outside the folder."""
 
 import os
 import re
@@ -74,8 +73,7 @@ class Unpacked:
 
     limits: Limits = field(default_factory=Limits)
     broken: dict[Path, str] = field(default_factory=dict)
-    """Korean messages by path: empty files written in place of broken ones, and folders in which something is
-    missing."""
+    """Korean messages by path: for empty files in place of broken ones, and for folders that lack something."""
     _unreadable: dict[Unreadable, None] = field(default_factory=dict)
     _numbers: dict[Path, Iterator[int]] = field(default_factory=dict)
 
@@ -162,6 +160,7 @@ class Unpacked:
     def _nested(
         self, opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, name: str, nested: int
     ) -> None:
+        """Write an inner archive; unpack it too, unless it lies directly in the archive of a whole class."""
         if nested >= MAX_NESTED:
             self.refuse(name, f"압축 파일이 {MAX_NESTED}겹보다 깊어요. 한 번만 압축해 주세요.")
             return
@@ -200,12 +199,14 @@ class Unpacked:
         return written <= allowed
 
     def _stands_broken(self, target: Path, name: str, message: str) -> None:
+        """Leave an empty file, so that the file is listed, and record why it could not be read."""
         target.write_bytes(b"")
         self.broken[target] = message
         self.refuse(name, message)
 
 
 def _blocks(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Yield the decoded content in blocks; any decoder's error becomes `_Broken`."""
     try:
         with opened.open(info) as source:
             while block := source.read(_BLOCK):

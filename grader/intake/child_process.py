@@ -111,6 +111,11 @@ class Apart:
         raise Ended(_message(answer[0], answer[1]))
 
     def _answer(self, function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[str, Any]:
+        """Call the function once; return the kind of outcome and its value.
+
+        Kinds: `value`, `raised` (an exception for the caller), `failed` (name of an unexpected exception), `time`,
+        `memory`, `died` (exit code).
+        """
         if not _LIMITS:
             return _called(function, args, kwargs)
         if self._connection is None:

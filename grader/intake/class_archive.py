@@ -56,6 +56,11 @@ def unpack_class(archive: Path, into: Path, limits: Limits | None = None) -> Cla
 def _unpack(
     opened: zipfile.ZipFile, found: list[Item], into: Path, name: str, limits: Limits, done: ClassArchive
 ) -> None:
+    """Write each item with the share of its student's folder or file.
+
+    The shares are keyed by the path down to the level of the students. An item that could not be written marks its
+    student's folder as broken, so that the loss is reported to this student.
+    """
     levels = _levels_above_the_class(found)
     entries = Counter(item.parts[: levels + 1] for item in found)
     shares: dict[tuple[str, ...], Unpacked] = {}
@@ -93,8 +98,7 @@ def _mark(folder: Path, message: str, broken: dict[Path, str]) -> None:
 
 
 def _levels_above_the_class(found: list[Item]) -> int:
-    """Return how many outer folders contain only the next one, as archives often do; the students are below the
-    last."""
+    """Return the number of outer folders that contain only the next one; the students are below the last."""
     ways = [item.parts for item in found if not item.refused]
     for level in range(MAX_DEPTH):
         below = {way[level] for way in ways if len(way) > level and not is_skipped(way[level])}

@@ -35,6 +35,7 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
 
 
 def _prefix(folder: Path, names: list[str]) -> str:
+    """Return the part before the login that all clones share: the homework's name and a hyphen; empty if unknown."""
     homework = folder.name.removesuffix(_PARENT) + "-"
     if folder.name.endswith(_PARENT) and all(name.startswith(homework) for name in names):
         return homework

@@ -1,5 +1,4 @@
-"""Read Gradescope's "Export Submissions": `submission_123/` folders beside `submission_metadata.yml`, written by
-Ruby."""
+"""Read Gradescope's "Export Submissions": folders `submission_123/` beside `submission_metadata.yml` (from Ruby)."""
 
 from datetime import date, datetime
 from pathlib import Path

@@ -175,6 +175,11 @@ def _by_name(label: str, roster: Roster) -> list[Person]:
 def _settled(
     found: Mapping[str, _Found], told: Mapping[str, Person], shown: Mapping[str, str], roster: Roster
 ) -> Matched:
+    """Keep the certain matches, and word a note on each kind of doubt.
+
+    A person matched by several handovers is matched with none of them. People who are possible for any handover do not
+    count as absent.
+    """
     sure = {key: one.people[0] for key, one in found.items() if len(one.people) == 1}
     times = Counter(person.id for person in sure.values())
     people = {key: person for key, person in sure.items() if times[person.id] == 1}

@@ -72,6 +72,7 @@ def _place(source: Path, target: Path, unpacked: Unpacked, name: str, depth: int
 
 
 def _place_folder(source: Path, target: Path, unpacked: Unpacked, name: str, depth: int) -> None:
+    """Place a folder's entries in the order of their names, until the limit of entries is reached."""
     with os.scandir(source) as listing:
         found = sorted(islice(listing, unpacked.limits.entries_left + 1), key=lambda e: e.name)
     for entry in found:

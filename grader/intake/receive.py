@@ -33,8 +33,7 @@ class Received:
     absent: tuple[Person, ...]
     """People in the roster who handed in nothing."""
     notes: tuple[str, ...]
-    """Korean lines for the instructor: which system was recognised, who is not in the roster, which files are
-    nobody's."""
+    """Korean lines for the instructor: recognised system, students not in the roster, files that belong to nobody."""
 
 
 def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]) -> Received:
@@ -120,6 +119,7 @@ def _with_notes(submission: Submission, notes: Iterable[str], problems: Iterable
 
 
 def _plain(folder: Path, roster: Roster | None, exercise_names: Collection[str], desk: Desk) -> Received:
+    """Read a plain class folder, in which each entry is named after its student."""
     submissions = tuple(read_class(folder, exercise_names, desk.read))
     matched = matched_by_label([submission.student for submission in submissions], roster)
     times = _times(roster, {label: (person, "") for label, person in matched.people.items()})

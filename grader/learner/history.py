@@ -1,8 +1,8 @@
-"""Compute a learner's history from the events: per exercise, prediction and mistake; days and minutes. No input or
-output.
+"""Compute a learner's history from the events, without input or output.
 
-A reset puts an exercise back to its start: `passed`, `checks`, `hints` and `last_mistakes` count since the reset.
-Everything else counts from the beginning, so what was learned stays.
+It covers exercises, predictions, mistakes, days and minutes. A reset puts an exercise back to its start: `passed`,
+`checks`, `hints` and `last_mistakes` count since the reset. Everything else counts from the beginning, so what was
+learned stays.
 """
 
 from collections.abc import Iterable, Iterator
@@ -69,8 +69,7 @@ class History:
     letters: dict[str, str] = field(default_factory=dict)
     """Last chosen letter by prediction."""
     verdicts: dict[str, bool] = field(default_factory=dict)
-    """By prediction: True if the letter chosen when the answer was first revealed was right. In order of the
-    reveals."""
+    """By prediction, in the order of the reveals: True if the letter chosen at the first reveal was right."""
     achievements: dict[str, float] = field(default_factory=dict)
     """Time of winning by achievement, in seconds since 1970."""
     mended: set[str] = field(default_factory=set)

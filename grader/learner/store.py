@@ -143,8 +143,7 @@ class Store:
             return []
 
     def _set_aside(self) -> bool:
-        """Rename the broken file (and its journal), and take over the events that can be read; False if it cannot be
-        renamed."""
+        """Rename the broken file and its journal, and take over the readable events; False if renaming failed."""
         aside = self.path.with_name(
             f"{self.path.stem}-깨짐-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns()}"
         )

@@ -1,2 +1,1 @@
-"""Functions that a learner calls in a notebook, and their terminal forms: check, hint, predict, progress, microscope,
-watch."""
+"""Provide what a learner calls in a notebook (check, hint, predict, progress, microscope) and `grader watch`."""

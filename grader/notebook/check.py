@@ -140,10 +140,10 @@ def judged_here(
 
 @cache
 def _keep_what_torch_brought() -> None:
-    """Exempt all objects that exist by now, torch and its optimizers among them, from garbage collection. Once per
-    kernel.
+    """Exempt all objects that exist by now, torch and its optimizers among them, from garbage collection.
 
-    None of it will ever be garbage, and scanning it makes the learner wait 0.3 s at a check now and then.
+    Done once per kernel. None of them will ever be garbage, and scanning them makes the learner wait 0.3 s at a check
+    now and then.
     """
     gc.freeze()
 
@@ -211,8 +211,7 @@ def _cells_run(function: Callable[..., Any]) -> list[str] | None:
 
 
 def _global_reads(function: Any, visited: set[int]) -> Iterator[str]:
-    """Yield the global names of the notebook that a function reads when it runs, also through helpers in the
-    notebook."""
+    """Yield the notebook's global names that a function reads when it runs, directly or through its helpers."""
     if id(function) in visited:
         return
     visited.add(id(function))

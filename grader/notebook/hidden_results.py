@@ -1,7 +1,7 @@
 """Hide the results of an experiment that is run before its prediction is made.
 
-The experiment always runs, but a line asks for the prediction first, and in JupyterLab everything that the cell shows
-is hidden below that line (the *veil*) until it is clicked; other front ends show only the line. A choice takes the veil
+The experiment always runs, but a line above its results asks for the prediction first. In JupyterLab this line (the
+*veil*) hides the results until it is clicked; other front ends show the line and hide nothing. A choice takes the veil
 away, and so does an error, which nobody should have to look for. The cells concerned are read from the course's own
 notebooks: from `predict("01-3")` to the cell with its `reveal`.
 """
@@ -55,6 +55,7 @@ def lift(prediction: str) -> None:
 
 
 def _before(info: Any) -> None:
+    """Put up the veil before a cell runs, if its results would answer an open prediction."""
     _of_this_cell.clear()
     # Without a front end that can be asked for input, nobody is there to predict: a build, a server, a test.
     kernel = getattr(sys.modules["IPython"].get_ipython(), "kernel", None)
@@ -71,6 +72,7 @@ def _before(info: Any) -> None:
 
 
 def _after(result: Any) -> None:
+    """Take the veil away after a cell that raised."""
     if not result.success:
         for name in _of_this_cell:
             _take_down(name)

@@ -1,5 +1,4 @@
-"""Provide `microscope`, which shows a real update of the learner's function beside the solution's, in a notebook
-cell."""
+"""Provide `microscope`, which shows in a notebook a real update of the learner's function beside the solution's."""
 
 import inspect
 from collections.abc import Callable

@@ -1,5 +1,4 @@
-"""Define `Shown`, the result of `check`, `hint`, `progress` and others in a cell: a card, and the same in plain
-text."""
+"""Define `Shown`, what a cell shows for `check`, `hint`, `progress` and others: a card, and the same as plain text."""
 
 from collections.abc import Mapping
 from contextlib import suppress

@@ -32,8 +32,10 @@ _warm: dict[tuple[str, str], "Sandbox"] = {}
 
 
 def warm_up(exercise: Exercise, device: str) -> "Sandbox | None":
-    """Start the server for the exercise's lesson in the background unless it is running; None if this platform has
-    none."""
+    """Start the server for the exercise's lesson in the background, unless it is running; return it.
+
+    None if this platform cannot have one.
+    """
     if sys.platform != "linux":  # on macOS torch does not survive a fork; Windows has no fork
         return None
     key = exercise.lesson, device
@@ -75,6 +77,8 @@ def variants(exercise: Exercise, surroundings: str | None, device: str) -> Itera
 
 
 class _Variants:
+    """A `Runner` for variants of one text; its time limit begins when it is made."""
+
     def __init__(self, attempts: "AttemptsOf", surroundings: str | None) -> None:
         self._attempts, self._surroundings = attempts, surroundings
         self._before = (surroundings or "").count("\n")

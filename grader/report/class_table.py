@@ -14,6 +14,8 @@ from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.report import plain_text, words
 from grader.report.class_facts import count_mistakes, most_telling, tried
 
+# Numbers of entries shown: students, mistakes, and exercises whose status signs are shown one by one. `_GAP` is the
+# space between two columns, in terminal cells.
 _ROWS_SHOWN = 40
 _MISTAKES_SHOWN = 8
 _MARKS_SHOWN = 12

@@ -75,8 +75,7 @@ def formulas(recipe: Recipe) -> tuple[str, str]:
 
 
 def tells(recipe: Recipe) -> bool:
-    """Return True if the two formulas show what is wrong: they differ, and they account for nearly all of the
-    update."""
+    """Return True if the two formulas explain the mistake: they differ, and cover nearly all of the update."""
     got, expected = formulas(recipe)
     return got != expected and not recipe.residual > _RESIDUAL_THAT_HIDES
 

@@ -214,8 +214,7 @@ def submission_from_document(document: Any) -> SubmissionResult:
 
 
 def _with_our_names(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a feedback's document in the form `_read` expects: a missing diagnosis omitted, coefficients as
-    numbers."""
+    """Return a feedback's document as `_read` expects it: no entry for a missing diagnosis, coefficients as numbers."""
     named = dict(entry)
     diagnosis = named.pop("diagnosis")
     if diagnosis is not None:

@@ -103,7 +103,7 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     pasted = feedback.diagnosis.pasted
     if pasted is not None:
         yield Text()
-        # The mistakes below leave something unexplained.
+        # The known program is explained here only if the mistakes below do not explain everything.
         untold = not feedback.diagnosis.mistakes or feedback.diagnosis.unexplained
         yield _indented(prose(f"{pasted.title}. {pasted.explain}" if untold else f"{pasted.title}."))
         if untold:
@@ -168,6 +168,7 @@ def _mistake(named: Named, number: int | None) -> Iterable[RenderableType]:
 
 
 def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
+    """Yield the observations behind the diagnosis: first difference, order of events, recipe."""
     diagnosis = feedback.diagnosis
     first = words.first_difference_to_show(feedback)
     if first is not None:

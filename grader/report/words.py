@@ -82,8 +82,7 @@ class Headline:
     text: str
     body: str = ""
     choices: tuple[str, ...] = ()
-    """Titles of mistakes that behave identically, listed below the headline; empty if the headline names one
-    mistake."""
+    """Titles of mistakes that behave identically, listed below the headline; empty if it names just one mistake."""
 
 
 def headline(feedback: Feedback) -> Headline:

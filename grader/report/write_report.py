@@ -171,8 +171,7 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
 
 
 def _common_notes(submission: SubmissionResult) -> list[str]:
-    """Return the notes that would stand in several cards: about the whole file, or about `pandas` not being
-    installed."""
+    """Return the notes that would stand in several cards, such as one about the whole file or a missing `pandas`."""
     times = Counter(note for feedback in submission.told for note in dict.fromkeys(feedback.notes))
     return [note for note, number in times.items() if number > 1]
 
@@ -185,8 +184,7 @@ def _drawn(draw: Callable[[Feedback], str], feedback: Feedback) -> str:
 
 @lru_cache(maxsize=500)
 def _drawn_once(draw: Callable[[Feedback], str], feedback: Feedback) -> str:
-    """Draw one feedback, cached: passed feedback reads alike for most of a class, and drawing takes longer than
-    judging."""
+    """Draw one feedback; cached, because most of a class passes alike and drawing takes longer than judging."""
     try:
         return draw(feedback)
     except Exception:

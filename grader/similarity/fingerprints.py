@@ -29,8 +29,7 @@ _WIDELY_SHARED = 0.15
 _FEWEST_SHARING = 3
 """A passage shared by up to this many students always counts, so that three friends in a small class are found."""
 _MOST_SHARING = 50
-"""In a class of thousands, a passage shared by more students than this is ignored; the number of pairs grows with its
-square."""
+"""A passage shared by more students than this is ignored in any class, because pairs grow with its square."""
 
 
 class NotInstalled(HanstepError):

@@ -32,8 +32,10 @@ def _place(file: SourceFile, line: int) -> str:
 
 
 def known_texts(course: Course) -> Iterator[str]:
-    """Yield texts that every learner has or may read: lessons, code in hints (the last is the answer), code from the
-    web."""
+    """Yield the texts that every learner has or may read: lessons, code in hints, code on the web.
+
+    The last hint of an exercise is its answer.
+    """
     for path in sorted((*paths.lessons_path().glob("*.ipynb"), *paths.lessons_path().glob("*.py"))):
         try:
             yield read_source(path, path.name, tuple(course.exercises)).text

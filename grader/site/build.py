@@ -1,5 +1,4 @@
-"""Build the site: generate pages from the course, and let Sphinx make a folder that works with or without a web
-server."""
+"""Build the site: make pages from the course, and let Sphinx turn them into a folder that needs no web server."""
 
 import importlib
 import io

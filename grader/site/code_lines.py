@@ -18,8 +18,7 @@ _AFTER = re.compile(r'(<span class="p">[^<]*[(\[{,]</span>|<span class="o">=</sp
 _UNBROKEN = re.compile(
     r'<span class="o">-</span><span class="(?!w")[^"]*">[^<]*</span>|<span class="s[12]">(?=[^<]*-)[^<\s]{1,40}</span>'
 )
-"""Matches code that a browser would break after a hyphen: a sign with its operand, or a short string such as
-"utf-8"."""
+"""Matches code that a browser would break after a hyphen: a sign with its operand, or a string such as "utf-8"."""
 _TAG = re.compile(r"(</?span\b[^>]*>)")
 _ANY_TAG = re.compile(r"<[^>]+>")
 _INLINE = re.compile(r'<code class="([^"]*\bliteral\b[^"]*)">(.*?)</code>', re.DOTALL)
@@ -39,6 +38,7 @@ def _breakable(code: str) -> str:
 
 
 def _in_lines(code: str) -> str:
+    """Wrap each line in an element that carries its indentation; reopen the tags that span several lines."""
     made: list[str] = []
     line = ""
     open_tags: list[str] = []

@@ -60,8 +60,10 @@ def gallery_page(course: Course, shown: tuple[Shown, ...]) -> str:
 
 
 def card_of(exercise: Exercise, mistake: str) -> str:
-    """Return the card for the usual program with this mistake. The program is not shown: it is one line from the
-    answer."""
+    """Return the card for the usual program with this mistake.
+
+    The program itself is not shown: it is one line away from the answer.
+    """
     its = reference(exercise.name, SEED)
     way = next(way for way in its.ways if way.mistake.id == mistake)
     program = its.sources[way.name]

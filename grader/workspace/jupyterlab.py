@@ -32,8 +32,7 @@ _NOTHING_TO_DO = (
     "403 GET /api/",
     "wrote error: 'Forbidden'",
 )
-"""Parts of harmless warnings that would only make a learner wonder if something is wrong; the browser shows the
-rest."""
+"""Parts of harmless warnings that would only make a learner wonder; the browser shows the rest."""
 
 
 def main() -> None:
@@ -60,8 +59,10 @@ def is_worth_telling(record: logging.LogRecord) -> bool:
 
 
 def _encrypted() -> list[str]:
-    """Return the option that encrypts traffic between kernel and server, if both can; without it a kernel warns at each
-    start."""
+    """Return the option that encrypts traffic between kernel and server, if both support it.
+
+    Without encryption a kernel warns at each start.
+    """
     import zmq
     from jupyter_client.manager import KernelManager
 

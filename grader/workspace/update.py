@@ -42,6 +42,7 @@ def update(folder: Path, report: Report = print) -> None:
 
 
 def _update_one(mine: Path, lesson: Lesson, copied: Copied, report: Report) -> None:
+    """Update one notebook: leave it, replace it if it was never changed, or merge it."""
     newest, there = digest(lesson.notebook), digest(mine)
     if there == newest or copied.last(lesson.name) == newest:
         report(f"새 판 그대로예요: {mine.name}")
@@ -56,6 +57,7 @@ def _update_one(mine: Path, lesson: Lesson, copied: Copied, report: Report) -> N
 
 
 def _merge_one(mine: Path, lesson: Lesson, newest: str, copied: Copied, report: Report) -> None:
+    """Merge one notebook; one that cannot be merged stays, with the new edition put beside it."""
     own, new = load(mine), load(lesson.notebook)
     copied.note(lesson.name, newest)
     if not can_merge(own, new):

@@ -84,10 +84,10 @@ def _add(archive: zipfile.ZipFile, name: str, content: str | bytes, mode: int = 
 
 
 def _course_files() -> Iterator[tuple[str, Path]]:
-    """Yield name and path of the package, the course's table of contents, the answers, and the stand-in for absent
-    packages.
+    """Yield name and path of each file to include.
 
-    Notebooks and pictures are not needed.
+    These are the package, the course's table of contents, the answers, and the stand-in that the sandbox shows for
+    absent packages. Notebooks and pictures are not needed.
     """
     package, root = FOLDER, paths.course_root()
     yield "lessons/course.toml", paths.lessons_path("course.toml")

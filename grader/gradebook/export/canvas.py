@@ -23,6 +23,7 @@ _STUDENT_COLUMNS = (
     "section",
     "notes",
 )
+# Canvas writes this below the title of a column that it computes itself.
 _COMPUTED = "(read only)"
 
 
@@ -86,6 +87,7 @@ def canvas_filled(rows: list[Row], path: Path, column: str | None) -> tuple[str,
 
 
 def _only_assignment(header: tuple[str, ...], lines: tuple[tuple[str, ...], ...], path: Path) -> int:
+    """Return the index of the only column that is an assignment's, and not computed by Canvas."""
     points_row = next((line for line in lines if line[0].casefold() == "points possible"), ())
     places = [
         at
