@@ -152,6 +152,7 @@ def _read(lesson: Lesson) -> str:
 
 
 def _notebook(lesson: Lesson, text: str) -> Any:
+    """Parse the source, name its cells, add the installing cell, and check exercises and predictions."""
     import jupytext
 
     try:

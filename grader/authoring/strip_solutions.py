@@ -40,6 +40,7 @@ def starter_text(text: str, name: str) -> str:
 
 
 def _starter_lines(text: str, name: str) -> Iterator[str]:
+    """Yield the learner's lines; `opened` is the line number of an open `BEGIN SOLUTION`."""
     opened: int | None = None
     code = True
     for number, line in enumerate(text.splitlines(), start=1):

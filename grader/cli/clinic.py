@@ -87,6 +87,7 @@ def _treated(visit: "Visit", folder: Path) -> bool:
 
 
 def _hand_out(visit: "Visit", folder: Path) -> Path:
+    """Write the case's file under a free name, show its code, and return the path."""
     from rich.panel import Panel
     from rich.syntax import Syntax
 

@@ -53,6 +53,7 @@ def watch(
 
 
 def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> bool:
+    """Check the file's exercises, record and print the results; return True if all passed."""
     with uncollected():
         from grader.course.reading import load_course
         from grader.grading.own_file import OwnFile

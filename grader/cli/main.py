@@ -54,6 +54,7 @@ for panel, commands in _COMMANDS.items():
         app.command(name, cls=KoreanCommand, rich_help_panel=panel)(command)
 
 _INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells report it: 128 + SIGINT."""
 
 
 def main() -> None:

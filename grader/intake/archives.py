@@ -27,6 +27,7 @@ TOO_MANY = "압축 파일에 든 것이 너무 많아요. 낼 파일만 압축�
 _ABOUT = ("submission_metadata.yml",)
 """Files in which a learning system describes the class; unpacked from the class' own archive only."""
 _BLOCK = 2**20
+"""Bytes read at a time."""
 _DIRECTORY_BYTES = 5  # index of the directory's size in the list that `zipfile._EndRecData` returns
 _DRIVE = re.compile("[A-Za-z]:")
 _TOO_LARGE = "풀면 {:.0f} MB가 넘어서 읽지 않았어요. 출력을 지우고 낼 파일만 내 주세요."

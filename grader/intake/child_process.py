@@ -33,6 +33,7 @@ _LIMITS = os.name == "posix"
 MEMORY_BYTES = 2 * 2**30
 """Limit of the child's address space; the largest notebook that is accepted takes a fifth of it."""
 _FILE_BYTES = 2**29
+"""Largest file that the child may write, in bytes."""
 _START_SECONDS, _END_SECONDS = 120.0, 10.0
 _OF_THE_MACHINE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE))
 """Errors that no upload causes and that would meet the next upload too: a full disk, too many open files."""
@@ -143,6 +144,7 @@ class Apart:
         return self._process.returncode
 
     def _begin(self) -> None:
+        """Start the child and wait until it says that it is ready."""
         from multiprocessing import Pipe
 
         self._connection, inside = Pipe()

@@ -11,8 +11,11 @@ from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, Unreadable, is_
 from grader.submission.submission import MAX_STUDENT_BYTES
 
 MAX_CLASS_ENTRIES = 400_000
+"""Maximum entries of all students together."""
 MAX_CLASS_BYTES = 16 * 2**30
+"""Maximum unpacked bytes of all students together."""
 _MAX_DIRECTORY_BYTES = 2**28
+"""Largest directory of the class' archive, in bytes."""
 _OF_A_CLASS = -1
 """Value of `nested` for the archive of a whole class: it lies one level outside the students' own archives."""
 

@@ -48,12 +48,16 @@ _MOST = 1_000
 
 
 class _Exercise(Struct):
+    """The entry of one exercise in `progress.json`."""
+
     passed: bool = False
     checks: int = 0
     hints: int = 0
 
 
 class _Document(Struct):
+    """The content of `progress.json`."""
+
     exercises: dict[_Name, _Exercise]
     predictions: dict[_Name, str] = {}
 

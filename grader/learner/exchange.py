@@ -24,6 +24,8 @@ class ExchangeError(HanstepError):
 
 
 class _Document(Struct, forbid_unknown_fields=True):
+    """An exported file."""
+
     schema: str
     events: list[Event]
 
@@ -62,6 +64,7 @@ def import_progress(file: Path) -> int:
 
 
 def _read(file: Path) -> list[Event]:
+    """Read an exported file, or a `progress.json` of an old version."""
     try:
         with open(open_regular(file.resolve()), "rb") as opened:
             text = opened.read(_MOST_BYTES + 1)

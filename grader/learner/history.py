@@ -148,6 +148,10 @@ def _treated(found: History, event: Event) -> None:
 
 
 def _checked(found: History, event: Event, begun: dict[str, float]) -> None:
+    """Count a check; a pass masters all mistakes of the exercise, a failure opens those that it names.
+
+    `begun` holds, by exercise, the learner's working seconds at its first check.
+    """
     name, passed = event.what, event.detail.get("passed") is True
     entry = found.exercises.setdefault(name, ExerciseHistory())
     started = begun.setdefault(name, found.seconds)

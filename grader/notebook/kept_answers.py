@@ -26,6 +26,8 @@ def keep_answers() -> None:
 
 
 class _Keeper:
+    """Saves and restores values in the notebook's namespace around each cell."""
+
     def __init__(self, names: dict[str, Any]) -> None:
         self._names = names
         self._kept: list[dict[str, Any]] = []

@@ -15,6 +15,7 @@ from grader.observe.program import Program
 from grader.observe.wording import with_particle
 
 _SECONDS = 5.0
+"""Default time limit of one recording, in seconds."""
 
 
 def microscope(function: Callable[..., Any] | None = None, *, seconds: float = _SECONDS) -> Shown:

@@ -59,7 +59,7 @@ def _show(
     said = why_missing(error.name) if in_cell and isinstance(error.name, str) else None
     if said is not None:
         lines = [f"NameError: {error}", said]
-        error._render_traceback_ = lambda: lines  # IPython calls it to show the error
+        error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]  # IPython calls it to show the error
     shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
 
 

@@ -81,6 +81,7 @@ def _standing(asked: Prediction, earlier: str | None) -> str:
 
 
 def _verdict(asked: Prediction, measured: str | None) -> str:
+    """Return choice, result and reason, and record the verdict; without a choice, say how to make one."""
     answer = measured or asked.answer
     chosen = _earlier(asked)
     if chosen is None:

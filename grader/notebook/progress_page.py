@@ -16,6 +16,7 @@ from grader.report.html import page
 from grader.report.plain_text import without_code_marks
 from grader.report.words import KIND_NAMES
 
+# Entries shown of each list; `_WIDEST` is in terminal columns.
 _MOST_MISTAKES = 8
 _MOST_LOCKED = 4
 _WIDEST = 90

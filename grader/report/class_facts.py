@@ -12,6 +12,7 @@ from grader.course.feedback import Feedback, SubmissionResult
 from grader.report import words
 
 _BINS = 10
+"""Maximum number of bins in the histogram of scores."""
 
 
 def tried(feedback: Feedback) -> bool:

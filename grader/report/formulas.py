@@ -11,9 +11,11 @@ from grader.course.feedback import Recipe
 from grader.observe.wording import ordinal
 
 RESIDUAL_WORTH_SAYING = 0.01
+"""Fraction of an update that the gradients do not explain, from which on it is mentioned."""
 # Fraction of the largest coefficient; below it a bar is a hair wide and the number says nothing.
 _COEFFICIENT_IS_ZERO = 0.005
 _TERMS_SHOWN = 8
+"""Maximum terms written in a formula; the rest is counted."""
 _ROUNDING = 1e-9  # absolute rounding error of the least squares
 _SHARE_RTOL = 0.005  # coefficients are fitted, and shown with three digits
 _RESIDUAL_THAT_HIDES = 0.2  # fraction of the update; beyond it the coefficients of the rest mean nothing

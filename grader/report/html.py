@@ -196,7 +196,7 @@ def arrows(order: str) -> str:
 
 @dataclass(frozen=True)
 class _Bar:
-    """One coefficient, and how much of its side of the zero it fills, in percent."""
+    """One coefficient; `fill` is the percentage of its side of the zero that its bar fills."""
 
     text: str
     fill: float
@@ -205,7 +205,7 @@ class _Bar:
 
 @dataclass(frozen=True)
 class _Row:
-    """One batch: what the learner's update took of it, and what the right one takes."""
+    """One batch's gradient: its coefficient in the learner's update, and in the right one."""
 
     name: str
     got: _Bar
@@ -214,7 +214,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Bars:
-    """A recipe as drawn; `zero` is where the axis has its zero, in percent."""
+    """A recipe as drawn; `zero` is the position of the axis' zero, in percent of the width."""
 
     title: str
     update: int
@@ -228,6 +228,7 @@ class _Bars:
 
 
 def _bars(recipe: Recipe | None) -> _Bars | None:
+    """Prepare a recipe for the card; None stays None."""
     if recipe is None:
         return None
     finite = [c for c in (*recipe.got, *recipe.expected) if math.isfinite(c)]

@@ -11,6 +11,7 @@ from grader.report.class_facts import LessonFacts, tried
 from grader.report.plain_text import one_line
 
 _EXAMPLES = 3
+"""Maximum lines quoted for one cell of the map."""
 RAISED, STOPPED = "예외가 났어요", "끝까지 실행하지 못했어요"
 
 
@@ -99,6 +100,7 @@ def mistake_maps(submissions: Sequence[SubmissionResult], lessons: Sequence[Less
 def _lesson_map(
     submissions: Sequence[SubmissionResult], lesson: LessonFacts, keys: Iterator[int]
 ) -> LessonMap:
+    """Collect the rows of one lesson; cells take their numbers from `keys`."""
     found: dict[tuple[str, str], dict[str, list[tuple[int, _Seen]]]] = {}
     began = set()
     for index, submission in enumerate(submissions):

@@ -21,6 +21,7 @@ __all__ = ["class_table", "feedback_text", "hint_text", "print_feedback", "print
 
 _STYLES = {"passed": "bold green", "failed": "bold red", "error": "bold red", "missing": "bold"}
 _LABEL = "dim"
+# In terminal cells: one level of indentation, and the longest bar of a recipe.
 _INDENT = 2
 _BAR_CELLS = 30
 
@@ -81,6 +82,7 @@ def print_indented(console: Console, text: str, *, by: int = 0) -> None:
 
 
 def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
+    """Yield the parts of a feedback from top to bottom."""
     head = words.headline(feedback)
     style = _STYLES.get(feedback.status, "bold yellow")
     first = Text.assemble(

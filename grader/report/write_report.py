@@ -149,6 +149,7 @@ def gradescope(submission: SubmissionResult) -> dict[str, Any]:
 
 
 def _student_page(submission: SubmissionResult, course: Course) -> str:
+    """Return the HTML of one student's page, with a card for each exercise."""
     titles = {lesson.id: lesson.title for lesson in course.lessons}
     lessons: dict[str, list[tuple[Feedback, str]]] = {}
     common = _common_notes(submission)

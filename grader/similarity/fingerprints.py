@@ -43,7 +43,7 @@ class Program:
     student: str
     text: str
     places: tuple[str, ...] = ()
-    """Where the student finds each line: file, cell, line."""
+    """File, cell and line of each line of `text`, as the student sees them."""
 
 
 @dataclass(frozen=True)

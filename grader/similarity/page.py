@@ -8,16 +8,21 @@ from grader.report.plain_text import clean
 from grader.similarity.fingerprints import Pair, Program
 
 _MOST_LINES = 200
+"""Maximum lines shown of each program in a pair."""
 
 
 @dataclass(frozen=True)
 class _Line:
+    """A line of code, and where the student finds it."""
+
     place: str
     text: str
 
 
 @dataclass(frozen=True)
 class _Shown:
+    """A pair as the template draws it."""
+
     first: str
     second: str
     percent: int

@@ -191,6 +191,7 @@ def _write_notebook(path: Path, page: LessonPage) -> None:
 def _run_sphinx(
     source: Path, built: Path, doctrees: Path, facts: dict[str, PageFacts], place: Place, title: str
 ) -> None:
+    """Run Sphinx on `source`; warnings are errors."""
     from sphinx.application import Sphinx
     from sphinx.errors import SphinxError
 

@@ -24,6 +24,8 @@ class Shown(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Gallery(Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of `gallery.toml`."""
+
     shown: tuple[Shown, ...]
 
 

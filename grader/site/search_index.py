@@ -28,6 +28,8 @@ class _Group(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Groups(Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of `search.toml`."""
+
     group: tuple[_Group, ...]
 
 

@@ -38,6 +38,8 @@ class Term(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Glossary(Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of `glossary.toml`."""
+
     term: tuple[Term, ...]
 
 

@@ -14,6 +14,7 @@ from grader.workspace.folder import Copied, Report, StartError, back_up, digest,
 from grader.workspace.merge_notebooks import Merged, can_merge, merge
 
 _MOST_NAMED = 5
+"""Maximum cells named in one message."""
 
 
 def command(folder: Path) -> str:

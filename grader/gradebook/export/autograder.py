@@ -15,9 +15,11 @@ from grader.gradebook.export.rows import ExportError
 from grader.submission.find_files import is_skipped
 
 _FILES = Path(__file__).parent / "files"
+"""Folder of the files that are exported as they are, apart from placeholders such as `@OPTIONS@`."""
 _NEEDED = (".py", ".toml", ".json", ".j2", ".css", ".js", ".sh")
 _NAME = re.compile(r"^[A-Za-z0-9][\w.-]*")
 _EXECUTABLE = 0o100755
+"""Unix file types and permissions, which Gradescope needs to run the two scripts."""
 _PLAIN = 0o100644
 _WHEN = (2026, 1, 1, 0, 0, 0)
 """Fixed time stamp, so that the same content makes the same archive."""

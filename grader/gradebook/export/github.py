@@ -8,6 +8,7 @@ from grader.report import words
 from grader.report.plain_text import one_line, points, without_code_marks
 
 _MOST_STUDENTS = 200
+"""Maximum rows of the class table."""
 _MOST_BYTES = 900_000
 """Maximum size of the summary's rows; GitHub refuses a step summary of more than 1 MiB."""
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@:-])")
