@@ -64,9 +64,8 @@ def execute(notebook: Any, *, whole: float = WHOLE, per_cell: float = PER_CELL) 
             timeout_func=remaining,
             startup_timeout=60,
             shutdown_kernel="immediate",
-            extra_arguments=[
-                "--IPKernelApp.log_level=40"
-            ],  # errors only: advice about encryption is noise here
+            # Errors only: advice about encryption is noise here.
+            extra_arguments=["--IPKernelApp.log_level=40"],
             record_timing=False,
             on_cell_start=entering,
             resources={"metadata": {"path": folder}},

@@ -25,9 +25,8 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
     ]
     if not mostly(len(named), found):
         return []
-    by_groups = any(
-        not match["user"] for _, match in named
-    )  # an assignment is either for groups or for single students
+    # An assignment is either for groups or for single students.
+    by_groups = any(not match["user"] for _, match in named)
     students: dict[str, list[tuple[Entry, re.Match[str]]]] = defaultdict(list)
     for entry, match in named:
         students[match["user"] or f"group {match['name']}"].append((entry, match))

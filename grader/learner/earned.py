@@ -55,9 +55,8 @@ def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
 def brought(learner: Progress, before: Standing, *, first: bool) -> Gain:
     """Compare the learner's standing with `before`, and record new achievements as shown."""
     after = standing(learner.history)
-    untold = (
-        after.won - learner.history.achievements.keys()
-    )  # includes those won by predictions since the last pass
+    # Includes those won by predictions since the last pass.
+    untold = after.won - learner.history.achievements.keys()
     new = tuple(a for a in load_rewards().achievements if a.id in untold)
     learner.record_achievements(a.id for a in new)
     level = after if after.number > before.number else None

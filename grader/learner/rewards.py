@@ -27,7 +27,7 @@ class Achievement(Struct, frozen=True, forbid_unknown_fields=True):
     """What is to be done: Korean, ending in -기."""
     xp: Annotated[int, Meta(ge=0)]
     when: Annotated[dict[str, _Positive], Meta(min_length=1)]
-    """Numbers to reach by fact; all of them must be reached."""
+    """Fact -> number that it must reach; all of them must."""
 
     def is_won(self, known: Mapping[str, float]) -> bool:
         """Return True if the facts reach all numbers."""
@@ -49,11 +49,11 @@ class Rewards(Struct, frozen=True, forbid_unknown_fields=True):
     """The content of `rewards.toml`."""
 
     xp: dict[str, Annotated[int, Meta(ge=0)]]
-    """XP for each unit of a fact, by fact."""
+    """Fact -> XP for each unit of it."""
     levels: Annotated[tuple[Level, ...], Meta(min_length=1)]
     achievements: tuple[Achievement, ...]
     orders: dict[str, tuple[Text, ...]] = {}
-    """Names of the calls whose order is noted when the exercise passes, by exercise."""
+    """Exercise -> names of the calls whose order is noted when it passes."""
 
 
 @dataclass(frozen=True)

@@ -228,9 +228,8 @@ class Watch:
     def _draw_head(self) -> None:
         if self._own is None:
             return
-        scored = {
-            e.name for e in self._own.exercises if e.kind == "exercise"
-        }  # counted as lesson and progress count
+        # Lesson and progress page count the same way.
+        scored = {e.name for e in self._own.exercises if e.kind == "exercise"}
         place = f"{self._file.name} · {len(scored)}문제 가운데 {len(scored & self._passed.keys())}문제 통과"
         if self._current is not None:
             lesson = self._course.lesson(self._current.lesson)

@@ -187,8 +187,7 @@ def looks(feedback: Feedback) -> list[str]:
     """Return one line per failed check on where to look.
 
     Empty if something more specific is told: a named mistake, a known program, a repair, state left by an earlier call,
-    or
-    an exception.
+    or an exception.
     """
     diagnosis = feedback.diagnosis
     known = diagnosis.mistakes or diagnosis.pasted or diagnosis.repair or diagnosis.remembered
@@ -199,7 +198,10 @@ def looks(feedback: Feedback) -> list[str]:
 
 
 def common_cause(feedback: Feedback) -> str:
-    """Return a line saying that the named mistakes explain all failed checks; empty unless several checks failed.
+    """Return a line saying that the named mistakes explain all failed checks.
+
+    Empty if fewer than two checks failed, if no mistake is named, or if something stays unexplained. If the code ended
+    in an exception that is not from the learner's own `raise`, the line says that the code after it was not seen yet.
 
     They do explain all of them: a mistake is named only if the solution with that mistake fails in just the same way.
     Further mistakes may still hide behind it, and do so if the code raises before it comes to them.
@@ -221,9 +223,8 @@ def rest(feedback: Feedback) -> str:
     titles = feedback.diagnosis.unexplained
     if not titles or not feedback.diagnosis.mistakes or feedback.diagnosis.pasted:
         return ""
-    if (
-        feedback.diagnosis.repair and not feedback.diagnosis.repair_leaves
-    ):  # with these edits nothing stays wrong
+    # With the edits of a complete repair nothing stays open.
+    if feedback.diagnosis.repair and not feedback.diagnosis.repair_leaves:
         return ""
     these = "이 실수" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들"
     return (
@@ -315,9 +316,8 @@ def either(named: Named) -> str:
 
 def _checked(feedback: Feedback) -> str:
     titles = [check.title for check in feedback.checks]
-    return (
-        f"확인한 것: {' / '.join(titles)}." if titles else ""
-    )  # titles contain commas, so ` / ` separates them
+    # Titles contain commas, so ` / ` separates them.
+    return f"확인한 것: {' / '.join(titles)}." if titles else ""
 
 
 def _sentence(text: str) -> tuple[str, str]:

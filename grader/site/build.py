@@ -63,9 +63,8 @@ def build_site(
             page = lesson_page(lesson, _head(course, lesson, place))
             _write_notebook(source / f"{lesson.name}.ipynb", page)
             drawings |= page.pictures
-        for template in paths.lessons_path().glob(
-            "*.py"
-        ):  # lessons link to them; Sphinx makes downloads of them
+        # The lessons link to the templates; Sphinx makes downloads of them.
+        for template in paths.lessons_path().glob("*.py"):
             shutil.copyfile(template, source / template.name)
         report("유명한 실수를 실행해요 …")
         chosen = tuple(entries() if shown is None else shown)

@@ -40,11 +40,12 @@ def can_merge(mine: Any, new: Any) -> bool:
     """Return True if the learner's cells can be identified by their ids; some editors drop ids, or make new ones."""
     known = {cell.id for cell in new.cells}
     exercises = {name for cell in new.cells if (name := exercise_of(cell)) is not None}
+    # Cells that drills and the clinic added need no id: no edition has them.
     ids = [
         cell.get("id")
         for cell in mine.cells
         if cell.get("id") in known or cell.cell_type != "code" or not practised(cell.source, exercises)
-    ]  # drills and the clinic add cells that no edition has
+    ]
     return None not in ids and len(set(ids)) == len(ids) and 2 * sum(i in known for i in ids) >= len(ids)
 
 

@@ -136,9 +136,8 @@ def lab_command(folder: Path, course: Course) -> list[str]:
         "--ServerApp.log_format=%(color)s%(message)s%(end_color)s",  # without time and component
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        command.append(
-            "--allow-root"
-        )  # containers have no other user; the server listens on localhost, with a token
+        # Containers often have only root; the server listens on localhost, with a token.
+        command.append("--allow-root")
     return command
 
 
