@@ -1,1 +1,1 @@
-"""What an author uses: a lesson's source -> the learner's notebook and the executed solution."""
+"""Tools for authors: make the learner's notebook and the executed solution from a lesson's source."""

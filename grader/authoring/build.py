@@ -1,4 +1,4 @@
-"""`grader build`: a lesson's source in `solutions/` -> the learner's notebook and the executed solutions."""
+"""Build a lesson's source in `solutions/` into the learner's notebook and the executed solution (`grader build`)."""
 
 import copy
 import importlib
@@ -24,16 +24,16 @@ from grader.judging.locate import is_line_of
 HINT_COMMENT = "# 막히면 아래 줄의 #을 지우고 실행하세요"
 
 FOLDED = "folded"
-"""Tag of a cell that is there to be opened, not to be read in passing: tables, plots, asserts."""
+"""Tag of a cell shown folded, to be opened when wanted: tables, plots, asserts."""
 
-# The only metadata we keep: what else jupytext and Jupyter add changes from run to run.
+# Only this metadata is kept: the rest that jupytext and Jupyter add changes from run to run.
 _KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 _LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
 
 
 @dataclass(frozen=True)
 class Stale:
-    """A generated file that is not what its source says, and why."""
+    """A generated file that does not match its source, with the reason in Korean."""
 
     path: Path
     reason: str
@@ -45,16 +45,16 @@ class Stale:
 def build_all(
     course: Course, *, check: bool, report: Callable[[str], None], only: Sequence[Lesson] = ()
 ) -> bool:
-    """Build every lesson, or with `check` only say what is stale.
+    """Build every lesson, or with `check` only report what is stale.
 
     Args:
         course: the course.
         check: write and run nothing.
-        report: gets a Korean line for what is done or found.
-        only: these lessons instead of all.
+        report: gets Korean lines on what is done or found.
+        only: build these lessons instead of all.
 
     Returns:
-        Whether everything is (now) as its source says.
+        True if everything matches its source.
 
     Raises:
         BuildError: a source cannot be built, or its notebook does not run.
@@ -80,7 +80,7 @@ def build_all(
 
 
 def _try_mistakes(lesson: Lesson) -> None:
-    """Apply every edit of every mistake: a slip here would otherwise show while a class is graded."""
+    """Apply every edit of every mistake: an error in one would otherwise show only while a class is graded."""
     for exercise in (e for e in lesson.exercises if e.mistakes):
         try:
             for way in ways(exercise):
@@ -113,7 +113,7 @@ def build_behaviours(lesson: Lesson, *, check: bool, only: Collection[str] = ())
 
 
 def build(lesson: Lesson, *, check: bool) -> list[Stale]:
-    """Write a lesson's two notebooks; with `check` write and run nothing and say which of them are stale.
+    """Write a lesson's two notebooks; with `check` write and run nothing and return those that are stale.
 
     Raises:
         BuildError: the source cannot be built, or its notebook does not run.
@@ -134,12 +134,12 @@ def build(lesson: Lesson, *, check: bool) -> list[Stale]:
 
 
 def solution_notebook(lesson: Lesson) -> Any:
-    """The lesson with its solutions, not yet executed."""
+    """Return the lesson's notebook with its solutions, not yet executed."""
     return _notebook(lesson, _read(lesson))
 
 
 def learner_notebook(lesson: Lesson) -> Any:
-    """The lesson as a learner opens it: places to write, a hint below each check that has one, no outputs."""
+    """Return the notebook as a learner opens it: without solutions and outputs, with hint cells."""
     notebook = _notebook(lesson, starter_text(_read(lesson), lesson.solution.name))
     for name, cell in _exercise_cells(notebook):
         if PLACEHOLDER not in cell.source:
@@ -156,11 +156,13 @@ def _read(lesson: Lesson) -> str:
 
 
 def _notebook(lesson: Lesson, text: str) -> Any:
+    """Parse the source, name its cells, add the installing cell, and check exercises and predictions."""
     import jupytext
 
     try:
         notebook = jupytext.reads(text, fmt="py:percent")
-    except Exception as error:  # of many libraries: the header is not YAML, or names no usable kernel
+    # Jupytext uses many libraries: the header may not be YAML, or may name no usable kernel.
+    except Exception as error:
         raise BuildError(f"{lesson.solution.name}: 맨 위의 머리말이 틀렸어요: {str(error)[:200]}") from error
     notebook = _with_our_metadata(notebook, lesson)
     _name_cells(notebook)
@@ -192,7 +194,10 @@ def _with_our_metadata(notebook: Any, lesson: Lesson) -> Any:
 
 
 def _name_cells(notebook: Any) -> None:
-    """Give cells ids from the exercise's name, or from kind and number: random ids would differ in every build."""
+    """Give each cell a stable id, made of its exercise's name or of kind and number.
+
+    Random ids would differ in every build.
+    """
     exercise = ""
     for number, cell in enumerate(notebook.cells, start=1):
         tag = next(iter(cell.metadata.get("tags", ())), cell.cell_type)
@@ -207,7 +212,10 @@ def _name_cells(notebook: Any) -> None:
 
 
 def _put_first_cell(notebook: Any) -> None:
-    """Add the cell that installs, after the others have their ids: learners' notebooks know cells by them."""
+    """Insert the cell that installs the package.
+
+    It comes after the other cells have their ids, because learners' notebooks identify cells by these.
+    """
     place = next((n for n, cell in enumerate(notebook.cells) if cell.cell_type == "code"), None)
     if place is None:
         return
@@ -217,7 +225,8 @@ def _put_first_cell(notebook: Any) -> None:
 
 
 def _cell_id(kind: str, name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]", "-", f"{kind}-{name}")[:64]  # all that the notebook format allows
+    # The notebook format allows no other characters and no longer ids.
+    return re.sub(r"[^A-Za-z0-9_-]", "-", f"{kind}-{name}")[:64]
 
 
 def _exercise_cells(notebook: Any) -> Iterator[tuple[str, Any]]:
@@ -227,8 +236,10 @@ def _exercise_cells(notebook: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _with_hints(notebook: Any, without: Collection[str]) -> Iterator[Any]:
-    """All cells, and after each check a cell with a commented-out hint, unless the author wrote one or the exercise
-    is among those `without`."""
+    """Yield all cells, with a cell for a hint (commented out) after each check.
+
+    It is left out if the author wrote one, or if the exercise is in `without`.
+    """
     told = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     for cell in notebook.cells:
         yield cell
@@ -241,15 +252,15 @@ def _with_hints(notebook: Any, without: Collection[str]) -> Iterator[Any]:
 
 
 def _nbformat() -> Any:
-    """The module without its (partial) types."""
+    """Return the module without its (partial) types."""
     return importlib.import_module("nbformat")
 
 
 def to_json(notebook: Any) -> str:
-    """The notebook as its file holds it.
+    """Return the notebook as the text of its file.
 
     Raises:
-        ValidationError: of nbformat; it is no notebook.
+        ValidationError: (nbformat's) it is not a valid notebook.
     """
     _nbformat().validate(notebook)
     return str(_nbformat().writes(notebook)).rstrip("\n") + "\n"
@@ -263,7 +274,10 @@ def _stale_learner(path: Path, expected: str) -> list[Stale]:
 
 
 def _stale_executed(path: Path, expected: Any) -> list[Stale]:
-    """Outputs hold timings and may differ; sources may not, and every cell must have run without an error."""
+    """Compare an executed notebook with its source.
+
+    Outputs contain timings and may differ; sources may not, and every cell must have run without an error.
+    """
     if not path.is_file():
         return [Stale(path, "아직 만들지 않았어요")]
     try:
@@ -285,7 +299,7 @@ def _sources(notebook: Any) -> Any:
 
 
 def _line_of(lesson: Lesson, notebook: Any, cell_id: str | None) -> int | str:
-    """Line of the source at which a cell begins: the n-th cell header, frontmatter not counted."""
+    """Return the line of the source at which a cell begins: that of the n-th cell header, front matter not counted."""
     ids = [cell.get("id") for cell in notebook.cells if cell.get("id") != first_cell.ID]
     number = next((n for n, one in enumerate(ids) if one == cell_id), None)
     headers = [n for n, line in enumerate(_read(lesson).splitlines(), start=1) if line.startswith("# %%")]

@@ -1,4 +1,4 @@
-"""Whether a lesson's predictions and its notebook fit together, and the notebook does not hold the answers."""
+"""Check that a lesson's predictions and its notebook fit together, and that the notebook gives no answer away."""
 
 import ast
 import re
@@ -13,10 +13,10 @@ _CHOICE = re.compile(r"^- ([a-d]): ", re.MULTILINE)
 
 
 def check_predictions(lesson: Lesson, notebook: Any) -> None:
-    """Refuse a notebook that asks what nobody answers, or that gives an answer away.
+    """Refuse a notebook whose questions do not match `predictions.toml`, or that gives an answer away.
 
     Raises:
-        BuildError: with the prediction and what is wrong about it.
+        BuildError: names the prediction and what is wrong with it.
     """
     asked, revealed = Counter[str](), Counter[str]()
     choices: dict[str, list[str]] = {}
@@ -55,10 +55,10 @@ def check_predictions(lesson: Lesson, notebook: Any) -> None:
 
 
 def _calls(source: str) -> Iterator[tuple[str, str, bool]]:
-    """`predict` and `reveal` in a cell: the name, the prediction, and whether a letter stands beside it."""
+    """Yield each call of `predict` or `reveal` in a cell: function, prediction, and if a letter is passed as well."""
     try:
         tree = ast.parse(source)
-    except SyntaxError:  # a magic, or what a learner is to mend
+    except SyntaxError:  # a magic, or code that the learner is to fix
         return
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):

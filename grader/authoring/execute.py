@@ -1,4 +1,4 @@
-"""Runs a notebook headless in a fresh kernel, within a deadline: for `build` and the tests of the lessons."""
+"""Run a notebook headless in a fresh kernel, within a time limit; used by `build` and by the tests of the lessons."""
 
 import os
 import re
@@ -13,17 +13,23 @@ from unittest.mock import patch
 from grader.base import package
 
 PER_CELL = 240.0
-"""Seconds a single cell may take."""
+"""Maximum seconds for one cell."""
 WHOLE = 540.0
-"""Seconds a whole notebook may take. Lessons need 30 to 100 on two idle cores, and several times that beside others."""
+"""Maximum seconds for a whole notebook.
+
+Lessons need 30 to 100 seconds on two idle cores, and several times that beside other programs.
+"""
 
 _CELL_FILE = re.compile(r"/\S{0,300}?/ipykernel_\d+/\d+\.py")
-"""Bounded: a picture in an output is 100,000 characters without a space, and an open `\\S*` looked at each of them from
-each of them, for a minute in every lesson."""
+r"""Matches file names of cells in tracebacks.
+
+The length is bounded: a picture in an output is 100,000 characters without a space, and an unbounded `\S*` scanned all
+of them from each of them, which took a minute in every lesson.
+"""
 
 
 class NotebookFailed(RuntimeError):
-    """A notebook did not run to its end."""
+    """A notebook did not run to its end; `cell_id` is the cell where it stopped."""
 
     def __init__(self, cell_id: str | None, message: str) -> None:
         super().__init__(message)
@@ -34,7 +40,7 @@ def execute(notebook: Any, *, whole: float = WHOLE, per_cell: float = PER_CELL) 
     """Run all cells in place, in an empty folder, with a progress file and IPython profile of its own.
 
     Returns:
-        Seconds it took, start of the kernel included.
+        Seconds it took, including the start of the kernel.
 
     Raises:
         NotebookFailed: a cell raised, ran out of time, or killed its kernel.
@@ -58,9 +64,8 @@ def execute(notebook: Any, *, whole: float = WHOLE, per_cell: float = PER_CELL) 
             timeout_func=remaining,
             startup_timeout=60,
             shutdown_kernel="immediate",
-            extra_arguments=[
-                "--IPKernelApp.log_level=40"
-            ],  # errors only: advice about encryption is noise here
+            # Errors only: advice about encryption is noise here.
+            extra_arguments=["--IPKernelApp.log_level=40"],
             record_timing=False,
             on_cell_start=entering,
             resources={"metadata": {"path": folder}},
@@ -80,7 +85,7 @@ def execute(notebook: Any, *, whole: float = WHOLE, per_cell: float = PER_CELL) 
 
 
 def error_outputs(notebook: Any) -> list[str]:
-    """`cell id: Error: message` of every error output."""
+    """Return `cell id: Error: message` for every error output."""
     return [
         f"{cell.get('id')}: {output.get('ename')}: {output.get('evalue')}"
         for cell in notebook.cells
@@ -94,7 +99,7 @@ def _last(items: list[str]) -> str | None:
 
 
 def _kernel_environment(folder: str) -> Any:
-    """Inside this context, kernels get one thread, none of the user's settings, and the `grader` that is running now.
+    """Return a context in which kernels get one thread, none of the user's settings, and the running `grader`.
 
     Kernels inherit this process's environment; nbclient's own `env` argument would replace it.
     """
@@ -111,7 +116,7 @@ def _kernel_environment(folder: str) -> Any:
 
 
 def _without_machine_paths(output: Any) -> None:
-    """Remove this machine's paths, which warnings contain: an output in the repository must not show them."""
+    """Remove this machine's paths from an output; warnings contain them, and the repository must not show them."""
     if "text" in output:
         output["text"] = _neutral(output["text"])
     data = output.get("data", {})

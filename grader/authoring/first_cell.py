@@ -1,6 +1,7 @@
-"""The cell that `build` puts before a lesson's first code: a notebook opened by itself gets the package, or says how.
+"""The cell that `build` puts before a lesson's first code: it installs the package, or says how.
 
-It stands here once, as text: what it is there for is that this package may be missing.
+It is needed in a notebook that was opened by itself. It is kept as text because it must work when this package is
+missing.
 """
 
 ID = "install"
@@ -35,4 +36,4 @@ except ImportError:
         del sys.modules[name]  # 이름만 같은 다른 패키지입니다
     importlib.invalidate_caches()
 """
-"""One statement that runs something: whoever reads a handed-in notebook takes nothing of it."""
+"""The cell is a single statement that runs code, so nothing of it is taken when a handed-in notebook is read."""

@@ -1,4 +1,8 @@
-"""Measures which known mistakes change what, for `solutions/<lesson>/behaviours.json`."""
+"""Measure in which scenarios known mistakes behave alike, for `solutions/<lesson>/behaviours.json`.
+
+In each scenario, behaviour 0 is the solution's; every way to make a mistake gets the number of the first earlier
+program that behaves the same, or a new number.
+"""
 
 from collections.abc import Collection
 
@@ -10,16 +14,11 @@ from grader.observe.play import Scenario
 from grader.observe.trace import Run
 
 SEED = 1
-"""Whichever: the table only guides a search (see `grader.judging.behaviour_table`)."""
+"""Any seed would do: the table only guides a search (see `grader.judging.behaviour_table`)."""
 
 
 def measure(exercise: Exercise, its: Reference | None = None) -> Behaviours:
-    """Play every way in every scenario to its end, and number the behaviours in the order of the ways.
-
-    Args:
-        exercise: which.
-        its: what has been played already, with `SEED`.
-    """
+    """Play every way to make a mistake in every scenario, and number the behaviours in the order of the ways."""
     table: Behaviours = {}
     if not exercise.mistakes:
         return table

@@ -1,6 +1,6 @@
-"""Makes the learner's text of a lesson from its source: replaces each solution region by a place to write.
+"""Make the learner's text of a lesson from its source: replace each solution by a place to write.
 
-First step of `build`: percent-format text in, percent-format text out.
+This is the first step of `build`; input and output are in percent format.
 """
 
 import ast
@@ -23,22 +23,24 @@ class BuildError(HanstepError):
 
 
 def starter_text(text: str, name: str) -> str:
-    """The lesson's source as a learner gets it.
+    """Return the lesson's source as a learner gets it.
 
-    `# BEGIN SOLUTION` … `# END SOLUTION` becomes a comment and `raise NotImplementedError` at the same
-    indentation; a line that ends in `# SOLUTION` keeps only what stands left of its value.
+    `# BEGIN SOLUTION` … `# END SOLUTION` becomes a comment and `raise NotImplementedError` at the same indentation; a
+    line that ends in `# SOLUTION` keeps only the part before its value.
 
     Args:
         text: percent-format source.
         name: file name for messages.
 
     Raises:
-        BuildError: markers are nested, unbalanced, or reach over the end of a cell.
+        BuildError: markers are nested, unbalanced, or reach over the end of a cell, or `# SOLUTION` follows no
+            statement.
     """
     return "\n".join(_starter_lines(text, name)) + "\n"
 
 
 def _starter_lines(text: str, name: str) -> Iterator[str]:
+    """Yield the learner's lines; `opened` is the line number of an open `BEGIN SOLUTION`."""
     opened: int | None = None
     code = True
     for number, line in enumerate(text.splitlines(), start=1):
@@ -70,10 +72,10 @@ def _starter_lines(text: str, name: str) -> Iterator[str]:
 
 
 def _blanked(line: str, where: str) -> str:
-    """`x = 0.1` -> `x = ...`: the name stays, the value goes."""
+    """Replace the value in a line: `x = 0.1` becomes `x = ...`."""
     body = line.lstrip()
     indent = line[: len(line) - len(body)]
-    if body.startswith("@"):  # a decorator is no statement of its own: the whole of it is the answer
+    if body.startswith("@"):  # a decorator is no statement of its own: all of it is the answer
         return f"{indent}{PLACEHOLDER}"
     try:
         (statement,) = ast.parse(body).body
@@ -82,5 +84,5 @@ def _blanked(line: str, where: str) -> str:
     value = getattr(statement, "value", None)
     if isinstance(statement, ast.Expr) or not isinstance(value, ast.expr):
         return f"{indent}...  {PLACEHOLDER}"
-    kept = body.encode()[: value.col_offset].decode()  # ast counts bytes of UTF-8
+    kept = body.encode()[: value.col_offset].decode()  # ast counts columns in bytes of UTF-8
     return f"{indent}{kept}...  {PLACEHOLDER}"

@@ -1,1 +1,1 @@
-"""The command line: reads arguments, calls the package that does the work, and prints the result in Korean."""
+"""Provide the command line: read arguments, call the package that does the work, print the result in Korean."""

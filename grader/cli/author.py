@@ -1,4 +1,4 @@
-"""Commands for people who change the course, and `doctor`."""
+"""Define commands for people who change the course, and `doctor`."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`grader clinic`: broken functions to mend in an editor, or to point at; mistakes that were made come back."""
+"""Define `grader clinic`: broken functions to fix in an editor, or to point at; mistakes that were made come back."""
 
 import random
 import time
@@ -63,7 +63,7 @@ def _treated(visit: "Visit", folder: Path) -> bool:
     """Go through one case.
 
     Returns:
-        Whether to go on with the next.
+        True to go on with the next case.
     """
     file = _hand_out(visit, folder)
     keys = ["고치고 저장했으면 Enter", "답 보기 a", "그만두기 q"]
@@ -87,6 +87,7 @@ def _treated(visit: "Visit", folder: Path) -> bool:
 
 
 def _hand_out(visit: "Visit", folder: Path) -> Path:
+    """Write the case's file under a free name, show its code, and return the path."""
     from rich.panel import Panel
     from rich.syntax import Syntax
 
@@ -131,7 +132,7 @@ def _judged(visit: "Visit", file: Path) -> "Answer":
 def _marked(visit: "Visit") -> "Answer":
     from grader.practice.visit import Answer
 
-    assert visit.question is not None  # the key is offered only then
+    assert visit.question is not None  # the key is offered only if there is a question
     line = _ask("틀린 줄의 번호 (빠진 줄이 있으면 그 앞이나 뒤의 줄): ") or ""
     if not line.isdecimal():
         return Answer(("줄의 번호를 숫자로 적어 주세요.",), over=False)
@@ -152,7 +153,7 @@ def _wants_another(seconds: float) -> bool:
 
 
 def _ask(prompt: str) -> str | None:
-    """What was typed, in small letters; None at the end of the input."""
+    """Return the typed line in lower case; None at the end of the input."""
     try:
         return input(prompt).strip().lower()
     except EOFError:

@@ -1,4 +1,7 @@
-"""`grader doctor`: what works on this machine, and the command that mends what does not. Not used in grading."""
+"""Check what works on this machine, and name the command that repairs what does not (`grader doctor`).
+
+Grading does not use this module.
+"""
 
 import os
 import platform
@@ -14,24 +17,24 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 OLDEST_PYTHON = (3, 11)
-_RARE_SYLLABLE = "똠"  # missing from fonts that hold only the 2,350 syllables of KS X 1001
+_RARE_SYLLABLE = "똠"  # missing from fonts that contain only the 2,350 syllables of KS X 1001
 _LENT = "systemd-run --user --scope -p Delegate=yes grader grade …"
 _PIP = f"{sys.executable} -m pip"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the examination."""
+    """Result of one examination: a line of the table."""
 
     name: str
     ok: bool
     detail: str
     remedy: str = ""
-    """A command, or a sentence ending in one; empty when there is nothing to do."""
+    """A command, or a sentence ending in one; empty if there is nothing to do."""
 
 
 def diagnose_machine() -> list[Finding]:
-    """Examine everything; an examination that itself breaks is a finding too."""
+    """Run all examinations; one that raises becomes a finding as well."""
     examinations: tuple[tuple[str, Callable[[], Finding], str], ...] = (
         ("Python", _python, "python3.11 -m venv .venv"),
         ("강의 파일", _course_files, f"{_PIP} install --force-reinstall hanstep"),
@@ -47,7 +50,7 @@ def diagnose_machine() -> list[Finding]:
 
 
 def render(findings: list[Finding]) -> "Table":
-    """The findings as a table for the terminal."""
+    """Return the findings as a table for the terminal."""
     from rich.table import Table
     from rich.text import Text
 

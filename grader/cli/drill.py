@@ -1,4 +1,4 @@
-"""`grader drill`: an exercise's function from memory, typed here or in an editor, against the clock."""
+"""Define `grader drill`: write an exercise's function from memory against the clock, here or in an editor."""
 
 import time
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def drill(
     while True:
         began = time.monotonic()
         written = ask()
-        seconds += time.monotonic() - began  # judging is not the learner's time
+        seconds += time.monotonic() - began  # judging does not count as the learner's time
         if written is None:
             say("드릴을 그만뒀어요. 기록은 남기지 않았어요.")
             raise typer.Exit(1)
@@ -80,10 +80,10 @@ def _write_blank(path: Path, template: str) -> None:
 
 
 def text_of(path: Path) -> str:
-    """What stands in the file, its line ends as Python's.
+    """Return the file's text with Python's line ends.
 
     Raises:
-        CommandError: it is no text.
+        CommandError: it is not a file, or not UTF-8 text.
     """
     if not path.is_file():
         raise CommandError(f"파일이 아니에요: {path}. 파일 하나의 경로를 주세요.")
@@ -114,7 +114,7 @@ def _introduce(name: str, template: str, times: BestTimes) -> None:
 
 
 def _typed() -> str | None:
-    """The lines up to an empty one; None where there are none."""
+    """Return the lines typed up to an empty one; None if there are none."""
     lines: list[str] = []
     while True:
         try:

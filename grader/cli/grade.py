@@ -1,4 +1,4 @@
-"""The command for instructors: a folder of submissions in, a report out."""
+"""Define `grader grade`: grade a folder of submissions and write the report."""
 
 import os
 import secrets
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from grader.grading.grading_run import GradingRun
     from grader.submission.submission import Submission
 
-_MOST_JOBS = 10_000  # "as many as the cluster has processors"
+_MOST_JOBS = 10_000  # upper limit with Ray, meaning "as many as the cluster has processors"
 
 
 def grade(
@@ -69,19 +69,20 @@ def grade(
             f"이 운영 체제({sys.platform})에서는 반을 채점할 수 없어요. Linux나 WSL 2에서 실행해 주세요. "
             "내 파일 하나는 여기서도 확인할 수 있어요: grader check 내파일.ipynb"
         )
-    chosen_device = device_for(device)  # before anything is started that would see a GPU
+    chosen_device = device_for(device)  # before starting anything that would see a GPU
     from grader.classroom import workers
 
-    if ray in (None, "local") and os.name == "posix":  # elsewhere Ray looks there for its cluster
+    # Only here: with another address, Ray looks for its cluster in the usual temporary folder.
+    if ray in (None, "local") and os.name == "posix":
         from grader.classroom.temporary_folder import own_temporary_folder
 
         own_temporary_folder()
     if ray is None and sandbox != "none":
         from grader.sandbox import cgroups
 
-        cgroups.divide(cgroups.own_group())  # before anything is started that would stand in the way
+        cgroups.divide(cgroups.own_group())  # before starting anything that would occupy the group
     if ray is None:
-        workers.get_ready()  # while this process reads what was handed in
+        workers.get_ready()  # they start while this process reads the submissions
     with uncollected():
         from grader.classroom.folder_lock import alone_in
         from grader.classroom.journal import Journal, refuse_inside
@@ -121,7 +122,8 @@ def grade(
         )
         with _told_how_to_go_on(_again(submissions, out_dir, run, lesson or ())):
             todo = deque(submission for submission in received.submissions if not journal.has(submission))
-            received = replace(received, submissions=())  # their texts are let go as they are graded
+            # Frees each submission's text as soon as it is graded.
+            received = replace(received, submissions=())
             _graded(run, todo, journal, len(students))
             result = marked(enrolled(journal.result(students), received), rules, tuple(course.exercises))
             write_report(out_dir, result, course)
@@ -134,10 +136,10 @@ def grade(
 
 
 def _checked(sandbox: str, seed: int | None, packages: Sequence[str]) -> int:
-    """The seed, drawn where none is given.
+    """Check the options and return the seed, drawn at random if none is given.
 
     Raises:
-        CommandError: an option has a value that there is not.
+        CommandError: an option has an invalid value.
     """
     from grader.classroom.grade_class import MAX_SEED
     from grader.sandbox.packages import is_installed
@@ -155,7 +157,7 @@ def _checked(sandbox: str, seed: int | None, packages: Sequence[str]) -> int:
 
 
 def _again(submissions: Path, out_dir: Path, run: "GradingRun", lessons: Sequence[str]) -> str:
-    """The command that goes on with this run."""
+    """Return the command that continues this run."""
     chosen = ["--out", str(out_dir), "--resume", "--device", run.device]
     chosen += [word for key in lessons for word in ("--lesson", key)]
     chosen += [word for name in run.added for word in ("--package", name)]
@@ -167,7 +169,7 @@ def _again(submissions: Path, out_dir: Path, run: "GradingRun", lessons: Sequenc
 
 @contextmanager
 def _told_how_to_go_on(again: str) -> Iterator[None]:
-    """Where grading stops before its end, say the command that goes on from there."""
+    """If grading stops early, print the command that continues from there."""
     try:
         yield
     except KeyboardInterrupt:
@@ -182,7 +184,7 @@ def _told_how_to_go_on(again: str) -> Iterator[None]:
 
 
 def _graded(run: "GradingRun", todo: "deque[Submission]", journal: "Journal", total: int) -> None:
-    """Grade what the journal does not hold yet, with a bar that shows how far it is of `total`."""
+    """Grade the submissions in `todo`, and show a progress bar up to `total`."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from grader.classroom.grade_class import grade_class
@@ -200,7 +202,7 @@ def _graded(run: "GradingRun", todo: "deque[Submission]", journal: "Journal", to
 
 @contextmanager
 def _told_at_once() -> Iterator[None]:
-    """Ctrl-C is answered as it comes: workers, and the machines of a cluster, need a moment to end."""
+    """Acknowledge Ctrl-C immediately: workers, and the machines of a cluster, need a moment to end."""
 
     def answer(number: int, frame: Any) -> NoReturn:
         complain("멈추는 중이에요.")

@@ -1,4 +1,4 @@
-"""What `--help` prints: commands in groups, by who needs them, and typer's own few words in Korean."""
+"""Print `--help` in Korean, with the commands grouped by audience."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ _WORDS = (
     ("[default: ", "[기본값: "),
     ("Show this message and exit.", "이 도움말을 보여 줘요."),
 )
-"""Of typer's help, whose translations gettext looks for in places of the system only."""
+"""Translations of typer's help texts; gettext looks for translations in system folders only."""
 
 
 class KoreanCommand(TyperCommand):
-    """A command whose help is Korean throughout."""
+    """A command whose help is entirely in Korean."""
 
     def get_help(self, ctx: Any) -> str:
-        """The help as it is printed."""
+        """Return the help as it is printed."""
         return _in_korean(super().get_help(ctx))
 
 
@@ -29,7 +29,7 @@ class KoreanGroup(TyperGroup):
     """The command `grader` itself, which lists its commands under their `rich_help_panel`s."""
 
     def get_help(self, ctx: Any) -> str:
-        """The help as it is printed."""
+        """Return the help as it is printed."""
         return _in_korean(super().get_help(ctx))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -1,4 +1,4 @@
-"""Commands that follow `grade`: marks by a policy, files for other systems, and pairs that are alike."""
+"""Define the commands that follow `grade`: `mark`, `export`, `autograder` and `similar`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -36,7 +36,7 @@ def mark(
     from grader.report.write_report import write_report
 
     course = load_course()
-    _read_result(report)  # before a folder is locked that has none
+    _read_result(report)  # first without the lock: refuse a folder without results before locking it
     with alone_in(report, "끝난 다음 다시 실행해 주세요."):
         result = _read_result(report)
         given = {POLICY: policy, OVERRIDES: override}

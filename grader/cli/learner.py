@@ -1,4 +1,4 @@
-"""Commands for learners: copy the lessons, check one's own file, show hints, start over."""
+"""Define commands for learners: copy the lessons, check a file, watch it, show hints, update, start over."""
 
 from pathlib import Path
 from typing import Annotated
@@ -53,6 +53,7 @@ def watch(
 
 
 def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> bool:
+    """Check the file's exercises, record and print the results; return True if all passed."""
     with uncollected():
         from grader.course.reading import load_course
         from grader.grading.own_file import OwnFile
@@ -73,7 +74,7 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> boo
         device=device_for(device),
         meanwhile=lambda: out.status("확인하는 중이에요"),
     )
-    if not told:  # warm-ups and bonus tasks that were not begun
+    if not told:  # only warm-ups and bonus tasks that were not begun
         empty = f"{file}의 연습 문제는 아직 비어 있어요. 채운 다음 다시 확인해 보세요."
         raise NothingToCheck(" ".join((*own.notes, empty)))
     learner = Progress.load()

@@ -1,4 +1,4 @@
-"""Where the command `grader` begins: its commands, and the one place that catches what goes wrong."""
+"""Entry point of the command `grader`: its commands, and the one place that catches errors."""
 
 import gc
 import os
@@ -47,35 +47,36 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     ),
     "강의를 고치는 사람": (author.build, author.new, site.site),
 }
-"""By who needs them, as the help shows them."""
+"""Commands by audience, in the order in which the help shows them."""
 for panel, commands in _COMMANDS.items():
     for command in commands:
         name = command.__name__.rstrip("_")
         app.command(name, cls=KoreanCommand, rich_help_panel=panel)(command)
 
 _INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells report it: 128 + SIGINT."""
 
 
 def main() -> None:
-    """Entry point."""
+    """Run the command of this process and exit with its status."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a pipe on Korean Windows (cp949) has no `g₁`
+        if isinstance(stream, TextIOWrapper):  # a pipe on Korean Windows (cp949) cannot encode `g₁`
             stream.reconfigure(errors="replace")
     status = run(sys.argv[1:])
-    gc.freeze()  # or Python looks through all of torch once more before it ends
+    gc.freeze()  # otherwise Python scans all of torch for garbage once more before it ends
     sys.exit(status)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Carry out a command and return its exit status; whatever a user can mend ends in a line, not a traceback."""
-    # Small tensors: one thread is fastest, and two on a busy two-core machine were 14 times slower.
+    """Run a command and return its exit status; errors that a user can fix end in one line, not in a traceback."""
+    # The tensors are small: one thread is fastest, and two threads on a busy two-core machine were 14 times slower.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
         status = app(list(arguments), prog_name="grader", standalone_mode=False)
     except HanstepError as error:
         complain(str(error))
         return error.status
-    except OSError as error:  # a full disk, a folder that may not be written
+    except OSError as error:  # a full disk, or a folder without permission to write
         where = f"{error.filename}: " if error.filename is not None else ""
         complain(
             f"{where}파일을 읽거나 쓰지 못했어요 ({error.strerror or error}). "
@@ -85,7 +86,7 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return _stopped()
     except Exception as error:
-        # By name: each version of typer brings click's classes from another place.
+        # Compare by name: different versions of typer import click's classes from different places.
         if type(error).__name__ == "Abort":
             return _stopped()
         if not hasattr(error, "format_message"):
@@ -101,7 +102,7 @@ def _stopped() -> int:
 
 
 def _misuse(error: Any, arguments: Sequence[str]) -> str:
-    """What to say about words that make no command; without any words, the help."""
+    """Return the message for invalid arguments; without any arguments, the help."""
     kind, context, param = type(error).__name__, getattr(error, "ctx", None), getattr(error, "param", None)
     if kind == "NoArgsIsHelpError":
         return str(error.format_message())

@@ -1,4 +1,7 @@
-"""What `grade` and `mark` share: reading policy and marks by hand, and trying them before anything is run."""
+"""Read and check what `grade` and `mark` both need: policy, marks by hand, roster, submissions.
+
+Rules are tried before anything is run.
+"""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def read_rules(policy: Path | None, overrides: Path | None) -> "Rules":
-    """Policy and marks by hand, as far as there are any.
+    """Read policy and marks by hand; None stands for a missing file.
 
     Raises:
-        HanstepError: a file cannot be read or says what cannot be meant.
+        HanstepError: a file cannot be read, or has invalid content.
     """
     from grader.gradebook.marking import Rules
     from grader.gradebook.overrides import read_overrides
@@ -38,14 +41,14 @@ def receive_class(
     lessons: "Sequence[Lesson]",
     course: "Course",
 ) -> "tuple[Received, Rules]":
-    """Who handed in what, and what marks are made with; roster and rules are kept in `out` for the next run.
+    """Read the submissions and the rules, and keep roster and rules in `out` for the next run.
 
     Args:
-        submissions: what is graded.
+        submissions: folder or archive to grade.
         out: the report's folder.
-        given: roster, policy and marks by hand, as far as the command names them.
-        lessons: those that are graded; none: all.
-        course: what the names mean.
+        given: paths of roster, policy and marks by hand as given on the command line, by kept name.
+        lessons: lessons to grade; empty for all.
+        course: the course, whose names the rules refer to.
 
     Raises:
         HanstepError: a file cannot be read, or the rules do not fit the class.
@@ -67,14 +70,14 @@ def receive_class(
 
 
 def tell_kept(given: "dict[str, Path | None]", used: "dict[str, Path | None]") -> None:
-    """Say which files of an earlier run are used again: an instructor may have forgotten them."""
+    """Say which files of an earlier run are used again; an instructor may have forgotten them."""
     again = [str(used[name]) for name in given if given[name] is None and used[name] is not None]
     if again:
         say(f"전에 쓴 파일을 다시 써요: {', '.join(again)}. 쓰지 않으려면 지우고 다시 실행해 주세요.")
 
 
 def tell_marks(result: "ClassResult") -> None:
-    """How many marks differ from what was measured, and how many were given by hand."""
+    """Say how many students have a final mark, and how many of these have a reason written beside it."""
     marks = [s.mark for s in result.submissions if s.mark is not None]
     if marks:
         changed = sum(bool(mark.reasons) for mark in marks)
@@ -84,10 +87,10 @@ def tell_marks(result: "ClassResult") -> None:
 
 
 def _try(rules: "Rules", received: "Received", lessons: "Iterable[Lesson]", course: "Course") -> None:
-    """Apply the rules to a class without points, so that a misspelt name is told before an hour of grading.
+    """Apply the rules to a class without points, so that a misspelt name is reported before an hour of grading.
 
     Raises:
-        HanstepError: they cannot be applied.
+        HanstepError: the rules cannot be applied.
     """
     from grader.course.feedback import CheckResult, ClassResult, Feedback, SubmissionResult
     from grader.gradebook.marking import marked

@@ -1,4 +1,4 @@
-"""Commands about a learner's way through the course: how far it is, what comes next, one exercise at a time."""
+"""Define commands about a learner's way through the course: `progress` and `next`."""
 
 import os
 from datetime import date
@@ -25,7 +25,7 @@ DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="진도를 둘 폴더 (환경 변수 HANSTEP_HOME과 같아요)", callback=_use),
 ]
-"""An option of every command that reads or writes progress."""
+"""Option `--data-dir` of every command that reads or writes progress."""
 
 
 def progress(

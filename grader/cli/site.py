@@ -1,4 +1,4 @@
-"""The command that builds the course's public pages."""
+"""Define the command that builds the course's public pages."""
 
 from pathlib import Path
 from typing import Annotated

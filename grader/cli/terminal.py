@@ -1,4 +1,4 @@
-"""What all commands share: where they print, and which device they were asked for."""
+"""Shared by all commands: print to the terminal, and choose the device."""
 
 import importlib.util
 import os
@@ -14,22 +14,22 @@ err = Console(stderr=True)
 
 
 def say(line: str) -> None:
-    """Print a line unchanged: rich would take parts of a path for markup, or break a long one."""
+    """Print a line unchanged; plain `rich` would interpret parts of a path as markup, or wrap a long line."""
     out.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def complain(line: str) -> None:
-    """Print a line unchanged, as `say` does, to stderr."""
+    """Print a line unchanged to stderr, as `say` does to stdout."""
     err.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def device(wanted: str) -> str:
-    """The device to use: `cpu` or `cuda`. `auto` becomes one of the two.
+    """Return the device to use, `cpu` or `cuda`; `auto` becomes one of the two.
 
-    With `cpu`, this process and all that it starts see no GPU: then they do what they do on a machine without one.
+    With `cpu`, this process and all that it starts see no GPU, so that they behave as on a machine without one.
 
     Raises:
-        CommandError: there is no such device, or not here.
+        CommandError: the device does not exist, or not on this machine.
     """
     if wanted not in ("auto", "cpu", "cuda"):
         raise CommandError(f"--device에는 auto, cpu, cuda 가운데 하나를 주세요. 받은 값: '{wanted}'")
@@ -42,7 +42,7 @@ def device(wanted: str) -> str:
 
 
 def _has_cuda() -> bool:
-    """Whether torch finds a GPU; a build of torch that has none is not imported in order to say so."""
+    """Return True if torch finds a GPU. A torch build without GPU support is recognised without importing it."""
     found = importlib.util.find_spec("torch")
     if found is not None and found.origin is not None:
         built = runpy.run_path(str(Path(found.origin).with_name("version.py")))

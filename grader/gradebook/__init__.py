@@ -1,1 +1,1 @@
-"""Points measured -> the mark that counts: policy, lateness, marks by hand. Nothing here is measured anew."""
+"""Compute the mark that counts from the measured points: policy, lateness, marks by hand. Nothing is measured here."""

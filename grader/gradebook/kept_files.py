@@ -1,4 +1,4 @@
-"""The instructor's roster, policy and marks by hand are kept beside the results: the next run finds them there."""
+"""Keep the instructor's roster, policy and marks by hand beside the results, so that the next run finds them there."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ ROSTER, POLICY, OVERRIDES = "roster.csv", "policy.toml", "overrides.csv"
 
 
 def chosen(out: Path, given: Mapping[str, Path | None]) -> dict[str, Path | None]:
-    """For each of these files the one that was given, else the one that an earlier run kept, else none."""
+    """Return for each file name the given path, else the copy kept by an earlier run, else None."""
     found: dict[str, Path | None] = {}
     for name, path in given.items():
         kept = out / name
@@ -18,10 +18,10 @@ def chosen(out: Path, given: Mapping[str, Path | None]) -> dict[str, Path | None
 
 
 def keep(out: Path, files: Mapping[str, Path | None]) -> None:
-    """Keep these files; they have been read, so they are what they should be.
+    """Copy these files into `out`. Call it after they have been read without an error.
 
     Raises:
-        OSError: they cannot be written.
+        OSError: a file cannot be written.
     """
     for name, path in files.items():
         kept = out / name

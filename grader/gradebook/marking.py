@@ -1,4 +1,9 @@
-"""Results, a policy and marks by hand -> the mark of each student. The results themselves stay what was measured."""
+"""Compute each student's mark from the results, a policy and marks given by hand. The measured results stay unchanged.
+
+The order for one student: scale each exercise's score to the policy's points, replace scores given by hand, drop
+exercises, sum (by weights of lessons if there are any), scale to `out_of`, subtract for lateness; a whole mark given by
+hand replaces everything. Each step that changed something leaves a Korean reason.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +21,7 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Rules:
-    """What marks are made with, and where it was read, for messages."""
+    """The policy and the marks by hand, with the paths they were read from, for messages."""
 
     policy: Policy | None = None
     overrides: tuple[Override, ...] = ()
@@ -25,16 +30,16 @@ class Rules:
 
 
 def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResult:
-    """The class with a mark for each student; without a policy and marks by hand, with none.
+    """Return the class with a mark for each student; without a policy and marks by hand, nobody gets a mark.
 
     Args:
-        result: a class; marks that it has already are forgotten.
+        result: the graded class; marks that it has already are discarded.
         rules: policy and marks by hand.
-        known: every exercise of the course.
+        known: names of all exercises in the course.
 
     Raises:
-        PolicyError: the policy names what does not exist.
-        OverrideError: a mark by hand belongs to nobody or is larger than it can be.
+        PolicyError: the policy names something that does not exist.
+        OverrideError: a mark by hand cannot be assigned to a student, or is larger than the full mark.
         TimeError: there is a deadline, and a time that cannot be read.
     """
     lesson_of = {f.exercise: f.lesson for s in result.submissions for f in s.feedbacks}
@@ -60,7 +65,7 @@ def _key(submission: SubmissionResult) -> str:
 
 
 def _known_as(result: ClassResult) -> dict[str, list[str]]:
-    """Who is meant by each number and name; a number wins over a name that reads like it."""
+    """Return the students meant by each number and name, in lower case; a number wins over an identical name."""
     numbers: dict[str, list[str]] = {}
     names: dict[str, list[str]] = {}
     for submission in result.submissions:
@@ -78,6 +83,7 @@ def _known_as(result: ClassResult) -> dict[str, list[str]]:
 
 
 def _mark(submission: SubmissionResult, policy: Policy, by_hand: Sequence[Override], rules: Rules) -> Mark:
+    """Compute one student's mark with its reasons, in the order that the module describes."""
     given = {one.exercise: one for one in by_hand}
     reasons: list[str] = []
     exercises = _exercises(submission, policy, given, rules)
@@ -90,7 +96,7 @@ def _mark(submission: SubmissionResult, policy: Policy, by_hand: Sequence[Overri
     exercises, dropped = _dropped(exercises, policy)
     reasons += [f"세지 않은 연습: {', '.join(dropped)}"] if dropped else []
     lesson_of = {f.exercise: f.lesson for f in submission.feedbacks}
-    # The full mark is the same for all, also where each student's lowest exercises are others.
+    # The full mark is the same for all students, even if each one's lowest exercises are different ones.
     _, full = _summed([e for e in exercises if e.exercise not in policy.drop.exercises], lesson_of, policy)
     score, reachable = _summed([e for e in exercises if not e.dropped], lesson_of, policy)
     score = score / reachable * full if reachable else 0.0
@@ -110,6 +116,7 @@ def _mark(submission: SubmissionResult, policy: Policy, by_hand: Sequence[Overri
 def _exercises(
     submission: SubmissionResult, policy: Policy, given: Mapping[str, Override], rules: Rules
 ) -> list[ExerciseMark]:
+    """Return the exercises with the policy's points and the scores given by hand."""
     found = []
     for feedback in submission.feedbacks:
         full = policy.points.get(feedback.exercise, feedback.max_score)
@@ -131,9 +138,10 @@ def _within(one: Override, full: float, rules: Rules) -> float:
 
 
 def _dropped(exercises: Sequence[ExerciseMark], policy: Policy) -> tuple[list[ExerciseMark], list[str]]:
+    """Mark the dropped exercises; return all exercises, and the names of the dropped ones."""
     out = {e.exercise for e in exercises if e.exercise in policy.drop.exercises}
     left = [e for e in exercises if e.exercise not in out and e.max_score > 0]
-    # At least one stays. Of equally bad ones the largest goes: that is best for the student.
+    # At least one exercise stays. Of equally bad ones drop the one worth most: that is best for the student.
     worst = sorted(left, key=lambda e: (e.score / e.max_score, -e.max_score))
     lowest = worst[: min(policy.drop.lowest, max(0, len(left) - 1))]
     out |= {e.exercise for e in lowest}
@@ -144,6 +152,7 @@ def _dropped(exercises: Sequence[ExerciseMark], policy: Policy) -> tuple[list[Ex
 def _summed(
     exercises: Sequence[ExerciseMark], lesson_of: Mapping[str, str], policy: Policy
 ) -> tuple[float, float]:
+    """Return score and full mark; with weights, each lesson's fraction counts by its weight."""
     if not policy.weights:
         return sum(e.score for e in exercises), sum(e.max_score for e in exercises)
     score = full = 0.0
@@ -157,7 +166,7 @@ def _summed(
 
 
 def _late_penalty(submission: SubmissionResult, policy: Policy) -> tuple[float, str]:
-    """Percent that being late costs, and the line that says so; nothing where it is in time."""
+    """Return the lateness penalty in percent and its Korean reason; 0 and empty if the submission was in time."""
     rule = policy.lateness(_section(submission))
     over = _over(submission, rule, policy)
     if over is None:
@@ -179,11 +188,11 @@ def _section(submission: SubmissionResult) -> str:
 
 
 def _over(submission: SubmissionResult, rule: Lateness, policy: Policy) -> timedelta | None:
-    """How much later than the deadline it came; None where either is unknown."""
+    """Return how much later than the deadline the work came; None if either time is unknown."""
     if rule.deadline is None or not submission.handed_in.strip():
         return None
     came = read_time(submission.handed_in)
-    assert came is not None  # `marked` has refused others
+    assert came is not None  # `marked` has refused times that cannot be read
     return _aware(came, policy) - _aware(rule.deadline, policy)
 
 
@@ -191,11 +200,12 @@ def _aware(when: datetime, policy: Policy) -> datetime:
     known = when if when.tzinfo is not None else when.replace(tzinfo=policy.zone)
     try:
         return known.astimezone(UTC)
-    except OverflowError:  # on the first or the last day that there is
+    except OverflowError:  # first or last day that datetime can represent
         return when.replace(tzinfo=UTC)
 
 
 def _absent_mark(policy: Policy, full: float, by_hand: Sequence[Override], rules: Rules) -> Mark | None:
+    """Return the mark of a student who handed in nothing; None if the policy leaves it blank."""
     part = next((one for one in by_hand if one.exercise), None)
     if part is not None:
         raise OverrideError(

@@ -1,4 +1,4 @@
-"""`overrides.csv`: marks that an instructor gave by hand, each with its reason."""
+"""Read `overrides.csv`: marks that an instructor gave by hand, each with its reason."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -11,7 +11,7 @@ from grader.base.tables import read_table
 from grader.report.plain_text import one_line
 
 WHOLE = ("", "전체", "total")
-"""What stands for the exercise where the whole mark was given by hand."""
+"""Values of the exercise column that mean the whole mark."""
 _COLUMNS = {
     "student": ("학번", "학생", "student", "student id", "sis user id", "id"),
     "exercise": ("연습", "연습 문제", "exercise", "assignment"),
@@ -21,19 +21,19 @@ _COLUMNS = {
 
 
 class OverrideError(HanstepError):
-    """Marks by hand that cannot be applied; the message is Korean and names the line."""
+    """Marks by hand cannot be applied; the message is Korean and names the line."""
 
 
 @dataclass(frozen=True)
 class Override:
-    """One mark by hand."""
+    """One mark given by hand."""
 
     line: int
-    """Of the file."""
+    """Line number in the file."""
     student: str
     """As written: the roster's number, or the name in the results."""
     exercise: str
-    """Empty: the whole mark."""
+    """Name of the exercise; empty for the whole mark."""
     score: float
     reason: str
 
@@ -43,7 +43,7 @@ def read_overrides(path: Path) -> tuple[Override, ...]:
 
     Raises:
         TableError: the file cannot be read.
-        OverrideError: a column is missing, or a line says no number or no reason.
+        OverrideError: a column is missing, or a line lacks a valid score or a reason.
     """
     table = read_table(path, "직접 준 점수")
     places = {field: table.column(*titles) for field, titles in _COLUMNS.items()}
@@ -87,16 +87,17 @@ def by_student(
     exercises: Collection[str],
     path: str,
 ) -> dict[str, tuple[Override, ...]]:
-    """The marks by hand of each student.
+    """Group the marks by hand by student.
 
     Args:
-        overrides: as read.
-        known_as: students that each number or name means, whatever its case.
-        exercises: those that were graded.
-        path: of the file, for messages.
+        overrides: the marks as read.
+        known_as: keys of the students meant by each number or name, in lower case.
+        exercises: names of the graded exercises.
+        path: path of the file, for messages.
 
     Raises:
-        OverrideError: a line names nobody, several students, no exercise, or one that has a mark already.
+        OverrideError: a line names an unknown or ambiguous student, an exercise that was not graded, or the same mark
+            twice.
     """
     found: dict[str, dict[str, Override]] = {}
     for one in overrides:

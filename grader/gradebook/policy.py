@@ -1,4 +1,4 @@
-"""`policy.toml`: what the points that were measured are worth: points, weights, drops, lateness."""
+"""Read `policy.toml`, which says what the measured points are worth: points, weights, drops, lateness."""
 
 import re
 import tomllib
@@ -23,29 +23,29 @@ _Percent = Annotated[float, Meta(ge=0, le=100)]
 
 
 class PolicyError(HanstepError):
-    """A policy that cannot be applied; the message is Korean and says what to mend."""
+    """A policy cannot be applied; the message is Korean and says what to fix."""
 
 
 class Drops(Struct, frozen=True, forbid_unknown_fields=True):
-    """What counts for nothing."""
+    """Exercises that do not count."""
 
     exercises: tuple[str, ...] = ()
     lowest: Annotated[int, Meta(ge=0)] = 0
-    """How many of each student's worst exercises."""
+    """Number of each student's worst exercises to drop."""
 
 
 class Lateness(Struct, frozen=True, forbid_unknown_fields=True):
-    """What being late costs, in percent of the mark."""
+    """Penalty for lateness, in percent of the mark."""
 
     deadline: datetime | None = None
     grace_minutes: Annotated[float, Meta(ge=0, le=100_000)] = 0
     per_day: _Percent = 0
-    """For each day begun."""
+    """Percent for each day or part of a day."""
     most: _Percent = 100
     marked: _Percent | None = None
-    """Where the system says late and no time is known; without it, a day's."""
+    """Percent if the learning system marks work as late but no time is known; None: `per_day`."""
     closed_after_days: Annotated[float, Meta(gt=0, le=10_000)] | None = None
-    """From then on the mark is zero."""
+    """Days after the deadline from which the mark is zero; None: never."""
     sections: dict[str, dict[str, Any]] = {}
 
 
@@ -53,20 +53,20 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
     """How marks are computed."""
 
     points: dict[str, _Points] = {}
-    """By exercise: what it is worth instead of the points of its checks."""
+    """Points by exercise, instead of the points of its checks."""
     weights: dict[str, _Points] = {}
-    """By lesson: its share of the mark."""
+    """Weight by lesson: its share of the mark; empty: lessons count by their points."""
     out_of: _Positive | None = None
-    """What the full mark is called."""
+    """The full mark after scaling; None: not scaled."""
     missing: str = "blank"
-    """`zero`: who handed in nothing gets a mark of zero; `blank`: gets none."""
+    """`zero`: students who handed in nothing get a mark of zero; `blank`: they get no mark."""
     timezone: str = "Asia/Seoul"
-    """Of times without one."""
+    """Time zone of times written without one."""
     drop: Drops = Drops()
     late: Lateness = Lateness()
 
     def lateness(self, section: str) -> Lateness:
-        """What holds for a section: what is written for it, and else what is written for all."""
+        """Return the rules for a section: its own values where it has some, the common ones otherwise."""
         own = self.late.sections.get(section)
         if own is None:
             return self.late
@@ -75,7 +75,7 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def zone(self) -> tzinfo:
-        """Of times without one."""
+        """Time zone of times written without one."""
         return ZoneInfo(self.timezone)
 
 
@@ -92,14 +92,14 @@ _RULES = {
 _PLACE = re.compile(r"[\w.-]+")
 _DIGITS = re.compile(r"[\d_]+")
 _SHOWN = 120
-"""Characters of a value that are shown."""
+"""Maximum characters of a value quoted in a message."""
 
 
 def read_policy(path: Path) -> Policy:
     """Read a policy.
 
     Raises:
-        PolicyError: the file cannot be read, is no TOML, or says something that cannot be meant.
+        PolicyError: the file cannot be read, is not TOML, or contains a value that makes no sense.
     """
     try:
         document = _document(read_text(path), path)
@@ -134,7 +134,7 @@ def _document(text: str, path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         what = one_line(str(error), _SHOWN)
         raise PolicyError(f"{path}: TOML 문법이 틀렸어요 ({what}). 그 줄을 고쳐 주세요.") from error
-    except ValueError as error:  # Python reads no number of more than 4,300 digits
+    except ValueError as error:  # Python refuses to read numbers of more than 4,300 digits
         found = max(_DIGITS.findall(text), key=len, default="")
         raise PolicyError(
             f"{path}: 수가 너무 길어요: {found[:10]}… ({len(found):,}자리). 짧은 수로 고쳐 주세요."
@@ -144,12 +144,13 @@ def _document(text: str, path: Path) -> dict[str, Any]:
 def _decoded(document: dict[str, Any], path: Path) -> Policy:
     try:
         return msgspec.convert(document, Policy)
-    except (msgspec.ValidationError, OverflowError) as error:  # a whole number that no float holds
+    # OverflowError: an integer too large for a float.
+    except (msgspec.ValidationError, OverflowError) as error:
         raise PolicyError(f"{path}: {_said(error, document)}") from error
 
 
 def _said(error: Exception, document: Mapping[str, Any]) -> str:
-    """Only places and keys are taken from msgspec's own message."""
+    """Word a message of our own; from msgspec's message only the place and the keys are taken."""
     what, _, place = str(error).partition(" - at ")
     keys = _PLACE.findall(place.strip("`").removeprefix("$"))
     names = [part for key in keys for part in key.split(".") if part and part != "..."]
@@ -165,16 +166,16 @@ def _said(error: Exception, document: Mapping[str, Any]) -> str:
 
 
 def check_names(policy: Policy, lesson_of: Mapping[str, str], known: Sequence[str], path: str) -> None:
-    """Refuse names that mean no exercise and no lesson, which are most often misspelt.
+    """Refuse names of exercises and lessons that do not exist; most often they are misspelt.
 
     Args:
-        policy: what is checked.
-        lesson_of: lesson of each exercise that was graded.
-        known: every exercise of the course.
-        path: of the policy, for the message.
+        policy: the policy to check.
+        lesson_of: lesson of each graded exercise.
+        known: names of all exercises in the course.
+        path: path of the policy, for the message.
 
     Raises:
-        PolicyError: a name means nothing, or a lesson that was graded has no weight.
+        PolicyError: a name does not exist, or a graded lesson has no weight.
     """
     names = [name for name in (*policy.points, *policy.drop.exercises) if name not in {*known, *lesson_of}]
     if names:

@@ -1,4 +1,7 @@
-"""When somebody handed in, as rosters and systems write it; what cannot be read is told and never taken for in time."""
+"""Read times of handing in, as rosters and systems write them.
+
+A time that cannot be read is reported; it is never taken as being in time.
+"""
 
 import re
 from collections.abc import Iterable
@@ -10,15 +13,15 @@ from grader.course.feedback import SubmissionResult
 from grader.report.plain_text import one_line
 
 _SHORT = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})[T ]+(\d{1,2}):(\d{2})(?::(\d{2}))?")
-"""As spreadsheets write it: `2026-3-28 0:30`."""
+"""Matches times as spreadsheets write them: `2026-3-28 0:30`."""
 
 
 class TimeError(HanstepError):
-    """A time that cannot be read; the message is Korean and says whose, and what to write."""
+    """A time cannot be read; the message is Korean and says whose, and what to write."""
 
 
 def read_time(text: str) -> datetime | None:
-    """The time, without a zone where none is told; None where it cannot be read."""
+    """Parse a time; it has no time zone if none is written. Return None if it cannot be parsed."""
     try:
         if short := _SHORT.fullmatch(text.strip()):
             return datetime(*(int(number or 0) for number in short.groups()))  # type: ignore[arg-type]
@@ -28,10 +31,10 @@ def read_time(text: str) -> datetime | None:
 
 
 def refuse_unread(submissions: Iterable[SubmissionResult]) -> None:
-    """Let nothing pass but times that can be read, and none at all.
+    """Refuse times that cannot be read; empty ones are accepted.
 
     Raises:
-        TimeError: it names each that cannot.
+        TimeError: names each student with such a time.
     """
     wrong = [s for s in submissions if s.handed_in.strip() and read_time(s.handed_in) is None]
     if wrong:

@@ -1,1 +1,1 @@
-"""Downloads of learning systems -> a class: whose files they are, by the roster; nothing is executed."""
+"""Turn a learning system's download into a class: who handed in what. Nothing is executed here."""

@@ -1,7 +1,7 @@
-"""Whether two writings of a name may mean one person; and names that mean no person: groups, nobody in particular.
+"""Decide whether two names may belong to one person, and recognise names that belong to nobody, such as groups'.
 
-A number that stands in a file's name may be a group's, or another system's. It is believed only where the name beside
-it agrees with the name that the roster has for it.
+A number in a file's name may be a group's, or another system's. It is believed only if the name beside it agrees with
+the name that the roster has for that number.
 """
 
 import re
@@ -14,34 +14,34 @@ _GROUP = re.compile(
     rf"(?:제 ?)?(?:\d{{1,3}}|[a-z]) ?(?:조|{_TEAM})"
     rf"|(?:조|{_TEAM}) ?[-#.]? ?\d{{1,3}}|(?:{_TEAM}) ?[-#.]? ?[a-z]"
 )
-"""`1조`, `Team 4`, `Group A`; not `조민수`."""
+"""Matches `1조`, `Team 4`, `Group A`; not `조민수`."""
 _ANYBODY = ("participant", "참가자")
-"""What Moodle calls everybody where marking is blind."""
+"""Words with which Moodle names everybody in anonymous marking."""
 _HANGUL, _LATIN = re.compile("[가-힣]+"), re.compile("[a-z]+")
 _SHORTEST = 2
-"""Letters of a name that is part of another writing of it."""
+"""Minimum letters of a name, or of a word of it, to be recognised within another name."""
 
 
 def is_group(name: str) -> bool:
-    """Whether this is how groups are numbered, and no name of a person."""
+    """Return True if this is a numbered group and not a person's name."""
     return _GROUP.fullmatch(" ".join(name.casefold().split())) is not None
 
 
 def names_nobody(name: str) -> bool:
-    """Whether no name is told that could agree or not: only digits, or the word for everybody."""
+    """Return True if there is no name to compare: only digits, or the word for any participant."""
     words = _words(name)
     return not words or (len(words) == 1 and words[0] in _ANYBODY)
 
 
 def agree(one: str, other: str) -> bool:
-    """Whether these may be one person's name: in another order, with more words, in Latin letters."""
+    """Return True if both may be one person's name: in another order, with more words, or in Latin letters."""
     if name_keys(one) & name_keys(other):
         return True
     return any(_is_part_of(*pair) or _spells(*pair) for pair in ((one, other), (other, one)))
 
 
 def _is_part_of(one: str, other: str) -> bool:
-    """Whether all of a name stands in a longer one; a family name alone is no name."""
+    """Return True if a longer name contains all words of this one. A family name alone is not enough."""
     words, others = _words(one), _words(other)
     hangul = _hangul(words)
     if hangul and hangul == "".join(words):

@@ -1,4 +1,4 @@
-"""Zip files of a download -> files below a folder: only what is graded is written, within limits, never outside."""
+"""Unpack the zip files of a download below a folder: only what is graded, within limits, never outside the folder."""
 
 import os
 import re
@@ -18,35 +18,36 @@ from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unrea
 from grader.submission.submission import MAX_STUDENT_BYTES
 
 MAX_ARCHIVE_BYTES = 100 * 2**20
-"""Largest archive within an archive."""
+"""Largest archive that may lie within an archive."""
 MAX_NESTED = 3
-"""Archives within archives of one student."""
+"""Maximum depth of archives within archives, per student."""
 MAX_DIRECTORY_BYTES = 16 * 2**20
-"""Largest directory of an archive: what is read, and kept in memory, before anything can be counted."""
+"""Largest directory of an archive; it is read into memory before its entries can be counted."""
 TOO_MANY = "압축 파일에 든 것이 너무 많아요. 낼 파일만 압축해 주세요."
 _ABOUT = ("submission_metadata.yml",)
-"""What a system says about a class."""
+"""Files in which a learning system describes the class; unpacked from the class' own archive only."""
 _BLOCK = 2**20
-_DIRECTORY_BYTES = 5  # place in what zipfile reads of an archive's end
+"""Bytes read at a time."""
+_DIRECTORY_BYTES = 5  # index of the directory's size in the list that `zipfile._EndRecData` returns
 _DRIVE = re.compile("[A-Za-z]:")
 _TOO_LARGE = "풀면 {:.0f} MB가 넘어서 읽지 않았어요. 출력을 지우고 낼 파일만 내 주세요."
 
 
 @dataclass
 class Limits:
-    """What may still be written and looked at for one student."""
+    """What may still be written and listed for one student."""
 
     bytes_left: int = MAX_STUDENT_BYTES
     entries_left: int = MAX_ENTRIES
 
 
 class _Broken(Exception):
-    """What an archive holds cannot be decoded."""
+    """An entry of an archive cannot be decoded."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """Something in an archive that may be written."""
+    """An archive's entry that is neither a folder nor hidden."""
 
     info: zipfile.ZipInfo
     shown: str
@@ -54,7 +55,7 @@ class Item:
 
     @property
     def refused(self) -> str:
-        """Korean: why nothing is made of it; empty where something may be."""
+        """Korean reason why the entry must not be unpacked; empty if it may be."""
         if self.shown.startswith(("/", "\\")) or ".." in self.parts or _DRIVE.match(self.parts[0]):
             return "폴더 밖으로 나가는 경로라서 풀지 않았어요. 파일만 다시 압축해 주세요."
         if len(self.parts) - 1 > MAX_DEPTH:
@@ -66,35 +67,41 @@ class Item:
 
 @dataclass
 class Unpacked:
-    """What unpacking wrote and what it left out."""
+    """Unpacks archives within limits, and collects what could not be unpacked and why.
+
+    For one student it is used as a whole; `class_archive` makes one for each entry of a class' archive.
+    """
 
     limits: Limits = field(default_factory=Limits)
     broken: dict[Path, str] = field(default_factory=dict)
-    """Files that stand where an archive held something broken, folders that lack something, and what is to be said."""
+    """Korean messages by path: for empty files in place of broken ones, and for folders that lack something."""
     _unreadable: dict[Unreadable, None] = field(default_factory=dict)
     _numbers: dict[Path, Iterator[int]] = field(default_factory=dict)
 
     @property
     def unreadable(self) -> tuple[Unreadable, ...]:
-        """What was left out, each thing once."""
+        """Everything that was left out, without duplicates."""
         return tuple(self._unreadable)
 
     @property
     def said(self) -> int:
-        """How many things were left out."""
+        """Number of things left out so far."""
         return len(self._unreadable)
 
     @property
     def last(self) -> Unreadable:
-        """What was left out last."""
+        """The thing left out last."""
         return next(reversed(self._unreadable))
 
     def refuse(self, name: str, message: str) -> None:
-        """Say once that something could not be read."""
+        """Record once that `name` could not be read, with a Korean message."""
         self._unreadable[Unreadable(short(name), message)] = None
 
     def free(self, path: Path) -> Path:
-        """The path, numbered where something is there already. Each number is tried once: there can be thousands."""
+        """Return `path`, with a number appended if something is there already.
+
+        The numbers go on counting per path instead of starting again at 2, because there can be thousands.
+        """
         candidate = path
         while os.path.lexists(candidate):
             number = next(self._numbers.setdefault(path, count(2)))
@@ -102,10 +109,16 @@ class Unpacked:
         return candidate
 
     def unpack(self, archive: Path, into: Path, name: str, *, nested: int = 0) -> None:
-        """Write what an archive holds below `into`; what is wrong with it is in `unreadable`.
+        """Write the contents of an archive below `into`; problems are added to `unreadable`.
 
-        Of files that are not graded only the name is written, so that they are listed like any other. An archive of
-        more entries than are left is refused as a whole.
+        Files that are not graded are written empty, so that their names are listed like any other. An archive with more
+        entries than are left is refused as a whole.
+
+        Args:
+            archive: the zip file.
+            into: the folder to write below.
+            name: how to call the archive in messages.
+            nested: number of archives around this one; negative for the archive of a whole class.
 
         Raises:
             OSError: the machine is at fault.
@@ -119,11 +132,11 @@ class Unpacked:
                 self.limits.entries_left -= len(found)
                 for item in found:
                     self.take(opened, item, into, name, nested)
-        except Exception as error:  # each decoder has errors of its own
+        except Exception as error:  # each decoder raises exceptions of its own
             self.refuse(name, f"압축 파일을 열 수 없어요({why_not(error)}). 다시 압축해서 내 주세요.")
 
     def take(self, opened: zipfile.ZipFile, item: Item, into: Path, archive: str, nested: int) -> None:
-        """Write one thing that an archive holds, or say why not.
+        """Write one entry of an archive, or record why not.
 
         Raises:
             OSError: the machine is at fault.
@@ -148,6 +161,7 @@ class Unpacked:
     def _nested(
         self, opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, name: str, nested: int
     ) -> None:
+        """Write an inner archive; unpack it too, unless it lies directly in the archive of a whole class."""
         if nested >= MAX_NESTED:
             self.refuse(name, f"압축 파일이 {MAX_NESTED}겹보다 깊어요. 한 번만 압축해 주세요.")
             return
@@ -161,7 +175,10 @@ class Unpacked:
     def _write(
         self, opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, name: str, most: int
     ) -> bool:
-        """Write a file, and stop where it is larger than it may be, whatever size the archive claims."""
+        """Write one entry; stop when it exceeds `most` or the bytes left, whatever size the archive claims.
+
+        Return True if the whole entry was written. A broken or too large one is replaced by an empty file and recorded.
+        """
         allowed = min(most, self.limits.bytes_left)
         written = 0
         try:
@@ -183,12 +200,14 @@ class Unpacked:
         return written <= allowed
 
     def _stands_broken(self, target: Path, name: str, message: str) -> None:
+        """Leave an empty file, so that the file is listed, and record why it could not be read."""
         target.write_bytes(b"")
         self.broken[target] = message
         self.refuse(name, message)
 
 
 def _blocks(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Yield the decoded content in blocks; any decoder's error becomes `_Broken`."""
     try:
         with opened.open(info) as source:
             while block := source.read(_BLOCK):
@@ -199,9 +218,10 @@ def _blocks(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
 
 @contextmanager
 def opened_archive(archive: Path, most: int) -> Iterator[zipfile.ZipFile | None]:
-    """The archive, or None where its directory has more bytes than `most`."""
+    """Open an archive; yield None if its directory has more than `most` bytes."""
     with archive.open("rb") as file:
-        # Read as ZipFile reads it, before it does; where Python has no such function, memory is the limit.
+        # Read the end record as ZipFile will, but before it loads the directory. `_EndRecData` is private: without it,
+        # only the memory limit protects us.
         end = getattr(zipfile, "_EndRecData", lambda _: None)(file)
         if end and end[_DIRECTORY_BYTES] > most:
             yield None
@@ -211,7 +231,7 @@ def opened_archive(archive: Path, most: int) -> Iterator[zipfile.ZipFile | None]
 
 
 def items(opened: zipfile.ZipFile, nested: int) -> list[Item]:
-    """What an archive holds, without folders, what is hidden, and what programs make."""
+    """Return an archive's entries without folders, hidden files, and files that programs make."""
     found = []
     for info in opened.infolist():
         shown = _shown(info)
@@ -222,13 +242,17 @@ def items(opened: zipfile.ZipFile, nested: int) -> list[Item]:
 
 
 def _left_out(parts: tuple[str, ...], nested: int) -> bool:
-    """Whether an entry is hidden, or no student's. In a class' own archive the first part may be a student's name."""
+    """Return True if an entry is hidden or made by a program.
+
+    In the archive of a whole class (`nested` < 0) the first part of a path may be a student's name, and so may begin
+    with a dot.
+    """
     hidden = map(is_skipped, parts[1:] if nested < 0 else parts)
     return ".." not in parts and (any(hidden) or is_nobodys(parts[0]))
 
 
 def _shown(info: zipfile.ZipInfo) -> str:
-    """A name in an archive. Where it is not marked as UTF-8, Python took each byte for a letter of cp437."""
+    """Return an entry's name for display. Python decodes names not marked as UTF-8 as cp437; undo that."""
     if info.flag_bits & 0x800:
         return display_name(info.filename)
     try:
@@ -238,10 +262,10 @@ def _shown(info: zipfile.ZipInfo) -> str:
 
 
 def why_not(error: Exception) -> str:
-    """An error in few words.
+    """Describe an error in a few words.
 
     Raises:
-        OSError: this one, where the machine is at fault.
+        OSError: the error itself, if the machine is at fault.
     """
     if is_of_the_machine(error):
         raise error

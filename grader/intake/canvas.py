@@ -1,7 +1,7 @@
-"""Canvas' "Download Submissions": files `nameinorder_LATE_userid_fileid_file-1.ipynb`, all in one folder.
+"""Read Canvas' "Download Submissions": files `nameinorder_LATE_userid_fileid_file-1.ipynb`, all in one folder.
 
-The names are those that Canvas' own `content_zipper.rb` writes. Of an anonymous assignment the name is missing and the
-id reads `anon_x7Yz1`.
+Canvas' own `content_zipper.rb` writes these names. In an anonymous assignment the name is missing and the id reads
+`anon_x7Yz1`.
 """
 
 import re
@@ -18,7 +18,7 @@ _ATTEMPT = re.compile(r"(?P<stem>.+?)-(?P<attempt>\d+)(?P<suffix>\.\w+)", re.DOT
 
 
 def read(folder: Path, found: list[Entry]) -> list[Handover]:
-    """Students of a Canvas download; nobody where it is none."""
+    """Return the students of a Canvas download; empty if it is none."""
     named = [
         (entry, match) for entry in found if not entry.is_folder and (match := _NAME.fullmatch(entry.name))
     ]
@@ -44,12 +44,16 @@ def _handover(user: str, files: list[tuple[Entry, re.Match[str]]]) -> Handover:
 
 
 def last_attempts(files: list[tuple[str, Path]]) -> tuple[list[tuple[str, Path]], list[Path]]:
-    """Of `hw.ipynb`, `hw-1.ipynb`, `hw-2.ipynb` the last, and the others.
+    """Separate the last version of each file from earlier ones: of `hw.ipynb`, `hw-1.ipynb`, `hw-2.ipynb` the last.
 
-    Canvas numbers what is handed in again. Where the plain name is missing, `part-1.py` and `part-2.py` are two files.
+    Canvas appends a number when a file is handed in again. If the plain name is missing, `part-1.py` and `part-2.py`
+    are two different files.
 
     Args:
-        files: name and place of each, the oldest first.
+        files: name and path of each, the oldest first.
+
+    Returns:
+        The last versions by plain name, and the paths of the earlier ones.
     """
     names = {name for name, _ in files}
     again: dict[str, list[tuple[str, Path]]] = defaultdict(list)

@@ -1,10 +1,11 @@
-"""Reads uploads in a child process with limits: whatever an upload does there, this process goes on.
+"""Call functions in a child process with limits, so that nothing an upload does can stop the grader.
 
     this process ── function, arguments ──▶ child: unpacks, copies, parses, one upload after another
                  ◀──────── answer ─────────┘
 
-The child imports only what reading needs, no torch: its start costs a tenth of a second, once for a class. One that
-died, or that may have come to hold too much, is replaced. On Windows, where no such limits are, the function runs here.
+The child imports only what reading needs, no torch: it starts in a tenth of a second, once for a class. A child that
+died, or that may have come to hold too much memory, is replaced. Windows has no such limits; there the function runs in
+this process.
 """
 
 import errno
@@ -28,13 +29,14 @@ _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
 _LIMITS = os.name == "posix"
-"""Whether a child can be limited here."""
+"""True if this platform can limit a child process."""
 MEMORY_BYTES = 2 * 2**30
-"""Of addresses; the largest notebook that is read takes a fifth of it."""
+"""Limit of the child's address space; the largest notebook that is accepted takes a fifth of it."""
 _FILE_BYTES = 2**29
+"""Largest file that the child may write, in bytes."""
 _START_SECONDS, _END_SECONDS = 120.0, 10.0
 _OF_THE_MACHINE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE))
-"""What no upload can be blamed for, and what the next one would meet too."""
+"""Errors that no upload causes and that would meet the next upload too: a full disk, too many open files."""
 _START = (
     "import sys; sys.path.insert(0, sys.argv[2]); "
     "from grader.intake.child_process import serve; serve(int(sys.argv[1]))"
@@ -43,28 +45,28 @@ _START = (
 
 @dataclass(frozen=True)
 class Bounds:
-    """How long one call may take."""
+    """Time limits of one call."""
 
     cpu_seconds: int = 25
     seconds: float = 50.0
-    """By the clock on the wall: the child may have to wait for a disk."""
+    """Wall-clock seconds; longer than the processor time because the child may have to wait for a disk."""
 
 
 class CannotRead(HanstepError):
-    """The child does not even start."""
+    """The child process does not start."""
 
 
 class Ended(Exception):
-    """A call came to no end; its text is Korean, for the student too."""
+    """A call did not finish; the message is Korean and written for the student too."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} 낼 파일(.ipynb나 .py)만 다시 내 주세요.")
         self.what = what
-        """Without what the student can do."""
+        """The message without the advice to the student."""
 
 
 class Apart:
-    """Calls functions in the child; it starts at the first call."""
+    """Calls functions in the child process, which starts at the first call."""
 
     def __init__(self, bounds: Bounds | None = None) -> None:
         self._bounds = bounds or Bounds()
@@ -86,15 +88,19 @@ class Apart:
         *args: _Parameters.args,
         **kwargs: _Parameters.kwargs,
     ) -> _Result:
-        """What a function at the top of a module returns there. It may be begun a second time.
+        """Call a module-level function in the child and return its result.
+
+        If the child dies or runs out of memory and had served other calls before, the function is called once more in a
+        new child.
 
         Raises:
-            Ended: it raised, died, or took more time or memory than it may.
-            HanstepError: what it raised of that kind, or the child does not start.
-            OSError: the machine is at fault, say with a full disk.
+            Ended: the function raised, died, or took more time or memory than it may.
+            HanstepError: the function raised it, or the child does not start.
+            OSError: the machine is at fault, for example with a full disk.
         """
         answer = self._answer(function, args, kwargs)
-        if answer[0] in ("died", "memory") and self._calls > 1:  # those before may have left too little
+        # Earlier calls may have left too little memory.
+        if answer[0] in ("died", "memory") and self._calls > 1:
             self.end()
             answer = self._answer(function, args, kwargs)
         if answer[0] == "value":
@@ -106,6 +112,11 @@ class Apart:
         raise Ended(_message(answer[0], answer[1]))
 
     def _answer(self, function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[str, Any]:
+        """Call the function once; return the kind of outcome and its value.
+
+        Kinds: `value`, `raised` (an exception for the caller), `failed` (name of an unexpected exception), `time`,
+        `memory`, `died` (exit code).
+        """
         if not _LIMITS:
             return _called(function, args, kwargs)
         if self._connection is None:
@@ -126,20 +137,22 @@ class Apart:
         return ("time", None) if code == -signal.SIGXCPU else ("died", code)
 
     def _exit_code(self) -> int | None:
-        """Of a child that has closed its end; its death may be seen a moment later."""
+        """Return the exit code of a child that has closed its end; the system may report its death a moment later."""
         assert self._process is not None
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
         return self._process.returncode
 
     def _begin(self) -> None:
+        """Start the child and wait until it says that it is ready."""
         from multiprocessing import Pipe
 
         self._connection, inside = Pipe()
         with inside:
             self._process = subprocess.Popen(
                 [
-                    *(sys.executable, "-I", "-S"),  # no module beside the uploads is taken for Python's own
+                    # With -I and -S no module beside the uploads is taken for Python's own.
+                    *(sys.executable, "-I", "-S"),
                     *(("-X", "utf8") if sys.flags.utf8_mode else ()),
                     *("-c", _START, str(inside.fileno()), str(Path(__file__).resolve().parents[2])),
                 ],
@@ -151,7 +164,7 @@ class Apart:
         self._calls = 0
         try:
             if self._connection.poll(_START_SECONDS):
-                self._connection.recv()  # it is there
+                self._connection.recv()  # the child says that it is ready
                 return
         except (OSError, EOFError):
             pass
@@ -163,7 +176,7 @@ class Apart:
         )
 
     def end(self) -> None:
-        """End the child; the next call would start another."""
+        """End the child; the next call starts another."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -184,7 +197,7 @@ def _message(what: str, detail: Any) -> str:
 
 
 def is_of_the_machine(error: BaseException) -> bool:
-    """Whether nobody's upload is to blame: a full disk, too many open files."""
+    """Return True if the machine is to blame and no upload: a full disk, too many open files."""
     return isinstance(error, OSError) and error.errno in _OF_THE_MACHINE
 
 
@@ -203,8 +216,9 @@ def _called(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[str, 
 
 
 def serve(fileno: int) -> None:
-    """Answer calls until nobody is there any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches us too; what follows the parent says
+    """Answer calls until the parent closes its end. Runs in the child."""
+    # Ctrl-C reaches the child too, but the parent decides what happens then.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     connection: Connection[Any, Any] = Connection(fileno)
     _limit_memory()
     connection.send(None)
@@ -233,12 +247,15 @@ def _limit_memory() -> None:
         (resource.RLIMIT_CORE, 0),
     ):
         _, hard = resource.getrlimit(kind)
-        with suppress(OSError, ValueError):  # macOS has no limit of addresses
+        with suppress(OSError, ValueError):  # macOS cannot limit the address space
             resource.setrlimit(kind, (most if hard < 0 else min(most, hard), hard))
 
 
 def _limit_time(cpu_seconds: int) -> None:
-    """From now on. The default action of the signal ends the process, also in the middle of a decoder written in C."""
+    """Limit the processor time of the next call.
+
+    The default action of SIGXCPU ends the process, even in the middle of a decoder written in C.
+    """
     import resource
 
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)

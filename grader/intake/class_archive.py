@@ -1,4 +1,4 @@
-"""The zip file that holds a whole class -> its files in a folder; what one student put into it costs no other."""
+"""Unpack the zip file of a whole class into a folder, such that one student's files cannot harm another's."""
 
 import zipfile
 from collections import Counter
@@ -11,28 +11,31 @@ from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, Unreadable, is_
 from grader.submission.submission import MAX_STUDENT_BYTES
 
 MAX_CLASS_ENTRIES = 400_000
+"""Maximum entries of all students together."""
 MAX_CLASS_BYTES = 16 * 2**30
+"""Maximum unpacked bytes of all students together."""
 _MAX_DIRECTORY_BYTES = 2**28
+"""Largest directory of the class' archive, in bytes."""
 _OF_A_CLASS = -1
-"""How deep what is in it lies among a student's archives."""
+"""Value of `nested` for the archive of a whole class: it lies one level outside the students' own archives."""
 
 
 @dataclass
 class ClassArchive:
-    """What was unpacked."""
+    """Result of unpacking."""
 
     broken: dict[Path, str] = field(default_factory=dict)
-    """Files and folders that are not whole, and what is to be said of them."""
+    """Korean messages by path, for files and folders that are not complete."""
     refused: list[Unreadable] = field(default_factory=list)
-    """All that was left out."""
+    """Everything that was left out."""
 
 
 def unpack_class(archive: Path, into: Path, limits: Limits | None = None) -> ClassArchive:
-    """Write what an archive holds below `into`, which is made anew.
+    """Unpack an archive below `into`, which is emptied first.
 
     Each folder or file of the class has its own share of bytes and entries, as a student has, so that none uses up
-    those of the others. A folder of which something cannot be made is made all the same, and is `broken`: a student is
-    graded as unreadable, not forgotten.
+    those of the others. If something within a folder cannot be unpacked, the folder is created all the same and listed
+    in `broken`: the student is graded as unreadable, not forgotten.
 
     Raises:
         OSError: the machine is at fault.
@@ -56,6 +59,11 @@ def unpack_class(archive: Path, into: Path, limits: Limits | None = None) -> Cla
 def _unpack(
     opened: zipfile.ZipFile, found: list[Item], into: Path, name: str, limits: Limits, done: ClassArchive
 ) -> None:
+    """Write each item with the share of its student's folder or file.
+
+    The shares are keyed by the path down to the level of the students. An item that could not be written marks its
+    student's folder as broken, so that the loss is reported to this student.
+    """
     levels = _levels_above_the_class(found)
     entries = Counter(item.parts[: levels + 1] for item in found)
     shares: dict[tuple[str, ...], Unpacked] = {}
@@ -78,12 +86,13 @@ def _unpack(
 
 
 def _mark(folder: Path, message: str, broken: dict[Path, str]) -> None:
-    """Have the folder stand, and say of it what it lacks."""
+    """Create the folder, and record that something in it is missing."""
     if ".." in folder.parts:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:  # its name is too long: no system would have written it
+    # The name is too long, and no learning system would have written it.
+    except (OSError, ValueError) as error:
         why_not(error)
         return
     before = broken.get(folder, "")
@@ -92,7 +101,7 @@ def _mark(folder: Path, message: str, broken: dict[Path, str]) -> None:
 
 
 def _levels_above_the_class(found: list[Item]) -> int:
-    """How many folders hold nothing but the next, as archives often do; below the last are the students."""
+    """Return the number of outer folders that contain only the next one; the students are below the last."""
     ways = [item.parts for item in found if not item.refused]
     for level in range(MAX_DEPTH):
         below = {way[level] for way in ways if len(way) > level and not is_skipped(way[level])}

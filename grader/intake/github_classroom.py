@@ -1,6 +1,6 @@
-"""GitHub Classroom: `gh classroom clone student-repos` makes `homework-submissions/homework-login/`, each a clone.
+"""Read clones of GitHub Classroom: `gh classroom clone student-repos` makes `homework-submissions/homework-login/`.
 
-Nothing of git is run here: what a repository's own settings say could be run with it.
+Nothing here runs git: a repository's own settings can name commands that git would run.
 """
 
 import os
@@ -13,7 +13,7 @@ _PARENT = "-submissions"
 
 
 def read(folder: Path, found: list[Entry]) -> list[Handover]:
-    """Students whose repositories were cloned side by side; nobody where they were not."""
+    """Return the students whose repositories are cloned side by side; empty if it is no such folder."""
     homework = folder.name.removesuffix(_PARENT) + "-" if folder.name.endswith(_PARENT) else "\0"
     clones = [
         entry
@@ -35,6 +35,7 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
 
 
 def _prefix(folder: Path, names: list[str]) -> str:
+    """Return the part before the login that all clones share: the homework's name and a hyphen; empty if unknown."""
     homework = folder.name.removesuffix(_PARENT) + "-"
     if folder.name.endswith(_PARENT) and all(name.startswith(homework) for name in names):
         return homework
@@ -45,6 +46,6 @@ def _prefix(folder: Path, names: list[str]) -> str:
 
 
 def _endings(name: str) -> list[str]:
-    """What may be the login, the longest first: both it and the homework's name may hold hyphens."""
+    """Return the possible logins, the longest first; both the login and the homework's name may contain hyphens."""
     parts = name.split("-")
     return ["-".join(parts[start:]) for start in range(1, len(parts))]

@@ -1,4 +1,4 @@
-"""Google Classroom: the assignment's folder in Drive, whose files read `Name - file.ipynb`, again with ` (1)`."""
+"""Read Google Classroom's folder of an assignment in Drive: `Name - file.ipynb`, with ` (1)` if handed in again."""
 
 import re
 from collections import defaultdict
@@ -12,7 +12,7 @@ _AGAIN = re.compile(r"(?P<stem>.+?) ?\((?P<number>\d+)\)(?P<suffix>\.\w+)", re.D
 
 
 def read(folder: Path, found: list[Entry]) -> list[Handover]:
-    """Students of a Google Classroom folder; nobody where it is none."""
+    """Return the students of a Google Classroom folder; empty if it is none."""
     named = [
         (entry, match)
         for entry in found

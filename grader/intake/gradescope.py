@@ -1,4 +1,4 @@
-"""Gradescope's "Export Submissions": `submission_123/` folders beside `submission_metadata.yml`, written by Ruby."""
+"""Read Gradescope's "Export Submissions": folders `submission_123/` beside `submission_metadata.yml` (from Ruby)."""
 
 from datetime import date, datetime
 from pathlib import Path
@@ -12,11 +12,11 @@ from grader.report.plain_text import one_line
 
 _METADATA = "submission_metadata.yml"
 _LONGEST_NUMBER = 600
-"""Bits: some two hundred digits."""
+"""Longest accepted number in bits, some 180 digits; longer ones are ignored."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Knows plain values only; what Ruby tags as an object of its own is read as the mapping or list that it is."""
+    """YAML loader for plain values only; objects with Ruby's own tags are read as plain mappings and lists."""
 
 
 def _untagged(loader: yaml.SafeLoader, _: str, node: yaml.Node) -> Any:
@@ -29,7 +29,7 @@ _Loader.add_multi_constructor("!", _untagged)
 
 
 def read(folder: Path, found: list[Entry]) -> list[Handover]:
-    """Students of a Gradescope export; nobody where it is none. A group's work is each member's.
+    """Return the students of a Gradescope export; empty if it is none. A group's work is listed once per member.
 
     Raises:
         IntakeError: the metadata cannot be read.
@@ -61,9 +61,9 @@ def _handover(entry: Entry, member: dict[Any, Any], created: object) -> Handover
 
 
 def _text(value: object) -> str:
-    """Students write their names themselves: what could steer a terminal is escaped."""
+    """Return a metadata value as text. Students write their names themselves, so control characters are escaped."""
     if isinstance(value, int) and value.bit_length() > _LONGEST_NUMBER:
-        return ""  # Python writes none of more than 4,300 digits
+        return ""  # Python refuses to write numbers of more than 4,300 digits
     return one_line(str(value), 200) if isinstance(value, str | int | float | date) else ""
 
 

@@ -1,4 +1,4 @@
-"""What one student handed in, as a learning system's download shows it: the noun that all systems' readers share."""
+"""Define `Handover`, the files one student handed in, which the readers of all learning systems return."""
 
 import os
 from collections.abc import Callable
@@ -12,76 +12,79 @@ from grader.submission.find_files import SUFFIXES, is_skipped
 
 
 class IntakeError(HanstepError):
-    """A download that holds no class; the message is Korean and says what to do."""
+    """A download contains no class, or is broken; the message is Korean and says what to do."""
 
 
 @dataclass(frozen=True)
 class Handover:
-    """What one student handed in."""
+    """Files that one student or group handed in, as a learning system's download shows them."""
 
     key: str
-    """What tells it from all others of the download."""
+    """Identifies the handover within the download."""
     name: str
-    """As the system writes it."""
+    """Name of the student or group, as the system writes it."""
     parts: tuple[tuple[str, Path], ...]
-    """Name within the student's folder (empty: the folder's content itself), and the file or folder."""
+    """Name within the student's folder (empty: the folder's content itself), and path of the file or folder."""
     ids: tuple[str, ...] = ()
-    """What the roster may know the student by: number, login, address."""
+    """Values by which the roster may know the student: number, login, address."""
     canvas_id: str = ""
     moodle_id: str = ""
     late: bool = False
     handed_in: str = ""
     is_group: bool = False
-    """Whether several students handed it in together; the system's number is then the group's."""
+    """True if several students handed it in together; the system's number is then the group's."""
     earlier: tuple[Path, ...] = ()
-    """Files that the student handed in again."""
+    """Superseded files: earlier versions of those in `parts`."""
 
     @property
     def number(self) -> str:
-        """The system's own number."""
+        """The system's own number for the student; empty if it tells none."""
         return self.canvas_id or self.moodle_id
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Korean, for the student too."""
+        """Korean lines for instructor and student."""
         names = [display_name(path.name) for path in self.earlier]
         return (f"다시 낸 파일은 마지막 것만 채점했어요. 그 전에 낸 것: {listed(names)}",) if names else ()
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Something directly in a download's folder."""
+    """A file or folder directly in a download's folder."""
 
     name: str
-    """As it is shown; names that a Korean Windows packed are decoded."""
+    """Name for display; names that a Korean Windows packed are decoded."""
     path: Path
     is_folder: bool
 
     @property
     def could_be_handed_in(self) -> bool:
-        """Whether it may be somebody's work: a folder, a notebook, a program, an archive."""
+        """True if it may be somebody's work: a folder, or a file named like a notebook, a program or an archive."""
         return not is_skipped(self.name) and (self.is_folder or self.holds_code)
 
     @property
     def holds_code(self) -> bool:
-        """Whether it is called like a notebook, a program or an archive."""
+        """True if it is named like a notebook, a program or an archive."""
         return self.name.lower().endswith((*SUFFIXES, ".zip"))
 
 
 Reader = Callable[[Path, list[Entry]], list[Handover]]
-"""Reads a download; an empty list says that it is not one of that system."""
+"""Reads the download of one system; an empty list means that it is not from that system."""
 
 
 def is_nobodys(name: str) -> bool:
-    """Whether programs make a name. A name that begins with a dot may be a student's: `.김하늘_123_…`."""
+    """Return True for names that programs make, such as `._name` or caches.
+
+    Other names that begin with a dot may be a student's: `.김하늘_123_…`.
+    """
     return name.startswith("._") or (is_skipped(name) and not name.startswith("."))
 
 
 def entries(folder: Path) -> list[Entry]:
-    """What lies in a folder, by name; what no student hands in (macOS' own, caches) is left out.
+    """Return a folder's entries by name, without those that programs make (macOS' own files, caches).
 
     Raises:
-        OSError: it cannot be listed.
+        OSError: the folder cannot be listed.
     """
     with os.scandir(folder) as listing:
         found = [
@@ -93,5 +96,8 @@ def entries(folder: Path) -> list[Entry]:
 
 
 def mostly(matched: int, all_entries: list[Entry]) -> bool:
-    """Whether enough entries look like a system's own: an instructor may have added a file or two."""
+    """Return True if more than half of the entries that may be work match a system's naming.
+
+    Not all need to match: an instructor may have added a file or two.
+    """
     return matched > 0 and 2 * matched > sum(entry.could_be_handed_in for entry in all_entries)

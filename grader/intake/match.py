@@ -1,4 +1,17 @@
-"""Handovers and a roster -> who handed in what. In doubt nobody is taken for somebody else: the instructor is told."""
+"""Match handovers with the roster: decide who handed in what.
+
+In doubt nobody is matched, so that no student gets another one's mark; the instructor is told instead. The steps for
+one handover, from the surest evidence to the least (`_found`, `_named`):
+
+1. a group's work belongs to no single person;
+2. the system's own number, if the roster has it and the names agree;
+3. a student number, login or address that the system tells;
+4. the student's name, or a student number written in it.
+
+`_settled` then keeps only people matched by exactly one handover, and words the notes for the instructor. For example,
+a Canvas file of `kimhaneul` with number 7 matches the roster's 김하늘 with `canvas_id` 7. If the roster's number 7 is
+이서준, number and name contradict each other, and the file is matched with nobody.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,7 +24,7 @@ from grader.intake.handover import Handover
 from grader.intake.roster import Roster, words_of
 
 _SHORTEST_NUMBER = 4
-"""A student's number that is looked for in file names has at least as many characters."""
+"""Minimum length of a student number looked for in names; shorter ones could be an assignment's number or a group's."""
 _HOW_TO_MARK_A_GROUP = "모둠원의 점수는 --override 파일에 학생마다 적어 주세요."
 
 _ABSENT_OR_IN_A_GROUP = (
@@ -22,26 +35,26 @@ _ABSENT_OR_IN_A_GROUP = (
 
 @dataclass(frozen=True)
 class Matched:
-    """Who is who."""
+    """Result of matching: who handed in what."""
 
     people: Mapping[str, Person]
-    """By the handover's key, or the student's name in a plain folder."""
+    """Person by the handover's key; for a plain folder, by the student's name."""
     absent: tuple[Person, ...]
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class _Found:
-    """Whom the roster may mean by one handover."""
+    """People that one handover may belong to."""
 
     people: tuple[Person, ...] = ()
     contradicted: tuple[Person, ...] = ()
-    """Whom its number or its name means, while the other does not agree: then it is nobody's."""
+    """People that its number or its name means while the other one disagrees; then it is matched with nobody."""
     is_group: bool = False
 
 
 def match(handovers: Sequence[Handover], roster: Roster | None) -> Matched:
-    """The person of each handover; somebody who is in no roster is known by what the system says."""
+    """Match each handover with a person; someone who is not in the roster is described by the system's data."""
     found = {h.key: _found(h, roster) for h in handovers}
     told = {h.key: _told(h, found[h.key]) for h in handovers}
     shown = {h.key: f"{h.name} ({h.number})" if h.number else h.name for h in handovers}
@@ -53,7 +66,7 @@ def match(handovers: Sequence[Handover], roster: Roster | None) -> Matched:
 
 
 def matched_by_label(labels: Sequence[str], roster: Roster | None) -> Matched:
-    """The person of each entry of a plain class folder, by the number or the name that its own name holds."""
+    """Match each entry of a plain class folder by the student number or name that the entry's own name contains."""
     if roster is None:
         return Matched({}, (), ())
     found = {}
@@ -65,7 +78,10 @@ def matched_by_label(labels: Sequence[str], roster: Roster | None) -> Matched:
 
 
 def _told(handover: Handover, found: _Found) -> Person:
-    """What the system says of a handover. A number in doubt is left out: an export would bring it to a stranger."""
+    """Return the system's data about a handover.
+
+    A doubtful number is left out: an export would bring the mark to a stranger.
+    """
     is_sure = not found.is_group and not found.contradicted
     return Person(
         name=handover.name,
@@ -76,7 +92,7 @@ def _told(handover: Handover, found: _Found) -> Person:
 
 
 def _found(handover: Handover, roster: Roster | None) -> _Found:
-    """Whom the roster may mean, by the surest thing that tells anybody."""
+    """Return the people that a handover may belong to, by the surest evidence there is."""
     looks_like_group = is_group(handover.name) and not handover.ids
     if roster is None or handover.is_group or (looks_like_group and not roster.named(handover.name)):
         return _Found(is_group=handover.is_group or looks_like_group)
@@ -93,7 +109,10 @@ def _found(handover: Handover, roster: Roster | None) -> _Found:
 
 
 def _named(handover: Handover, roster: Roster) -> _Found:
-    """Whom its name means, or a number in that; nobody who is known to have another number of the system's."""
+    """Match by the handover's name, or by a student number in it.
+
+    A person whom the roster gives another number of the same system is excluded.
+    """
     named = roster.named(handover.name)
     known = [person for person in named if not _has_another_number(person, handover)]
     if not named:
@@ -104,13 +123,13 @@ def _named(handover: Handover, roster: Roster) -> _Found:
         return _Found(contradicted=tuple(named))
     if len(known) == 1:
         return _Found(tuple(known))
-    # Twins: the files' own names may hold a number.
+    # Several students have this name: the names of their files may contain a student number.
     written = {person for name, _ in handover.parts for person in _by_number(name, roster)}
     return _Found(tuple([person for person in known if person in written] or known))
 
 
 def _may_be(person: Person, name: str, roster: Roster) -> bool:
-    """Whether somebody whose number is known may be called this; where no name is told, the number is enough."""
+    """Return True if a person found by number may have this name; without a name to compare, the number is enough."""
     names = roster.names_of(person)
     if not names or names_nobody(name):
         return person in (_by_number(name, roster) or [person])
@@ -128,7 +147,7 @@ def _has_another_number(person: Person, handover: Handover) -> bool:
 
 
 def _written_in(name: str, roster: Roster, *fields: str) -> _Found:
-    """Whose number stands in a name, unless the name beside it is another student's or a group's."""
+    """Match by a student number within a name, unless the rest of the name is another student's or a group's."""
     numbered = _by_number(name, roster, *fields)
     named = _by_name(name, roster)
     if not numbered or not named:
@@ -139,14 +158,14 @@ def _written_in(name: str, roster: Roster, *fields: str) -> _Found:
 
 
 def _by_number(name: str, roster: Roster, *fields: str) -> list[Person]:
-    """Whose number stands in a name, as a word of its own."""
+    """Return people whose number occurs in a name as a word of its own."""
     long_enough = [word for word in words_of(name) if len(word) >= _SHORTEST_NUMBER]
     found = (person for word in long_enough for person in roster.known_as(word, "id", *fields))
     return list(dict.fromkeys(found))
 
 
 def _by_name(label: str, roster: Roster) -> list[Person]:
-    """Whose name a label is, or is without its numbers, or is one word of it: `s02_김하늘`."""
+    """Return people whose name the label is, with or without its digits, or contains as a word: `s02_김하늘`."""
     words = words_of(label)
     letters = "".join(word for word in words if not word.isdigit())
     one_word = (person for word in words for person in roster.named(word))
@@ -156,6 +175,11 @@ def _by_name(label: str, roster: Roster) -> list[Person]:
 def _settled(
     found: Mapping[str, _Found], told: Mapping[str, Person], shown: Mapping[str, str], roster: Roster
 ) -> Matched:
+    """Keep the certain matches, and word a note on each kind of doubt.
+
+    A person matched by several handovers is matched with none of them. People who are possible for any handover do not
+    count as absent.
+    """
     sure = {key: one.people[0] for key, one in found.items() if len(one.people) == 1}
     times = Counter(person.id for person in sure.values())
     people = {key: person for key, person in sure.items() if times[person.id] == 1}
@@ -189,7 +213,7 @@ def _settled(
 def _contradictions(
     found: Mapping[str, _Found], shown: Mapping[str, str], told: Mapping[str, Person]
 ) -> Iterable[str]:
-    """A line on those whose number and name mean different people, with both."""
+    """Yield one line on all handovers whose number and name mean different people, with both."""
     doubtful = {key: one.contradicted for key, one in found.items() if one.contradicted}
     if doubtful:
         both = sorted((_beside(shown[key], people) for key, people in doubtful.items()), key=natural)
@@ -216,7 +240,7 @@ def _group_notes(found: Mapping[str, _Found], shown: Mapping[str, str]) -> Itera
 
 
 def _with_numbers(person: Person, told: Person) -> Person:
-    """The roster's person with the numbers that the system has for it."""
+    """Return the roster's person, with missing Canvas and Moodle numbers filled in from the system's data."""
     return replace(
         person,
         canvas_id=person.canvas_id or told.canvas_id,

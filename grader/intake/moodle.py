@@ -1,7 +1,7 @@
-"""Moodle's "Download all submissions": a folder `Name_12345_assignsubmission_file` for each student, or loose files.
+r"""Read Moodle's "Download all submissions": a folder `Name_12345_assignsubmission_file` per student, or loose files.
 
-The names are those that `mod_assign\\downloader` writes; the number is the one after `Participant` in the worksheet.
-Where groups hand in, name and number are the group's, and those who are in no group share a folder without a number.
+`mod_assign\downloader` writes these names; the number is the one after `Participant` in the worksheet. If groups hand
+in, name and number are the group's, and students in no group share a folder without a number.
 """
 
 import re
@@ -13,11 +13,11 @@ from grader.intake.handover import Entry, Handover, mostly
 _REST = r"_assignsubmission_(?P<kind>file|onlinetext)(?:_(?P<file>.+)|_)?"
 _NAME = re.compile(rf"(?P<name>.+)_(?P<user>\d+){_REST}", re.DOTALL)
 _DEFAULT_GROUP = re.compile(rf"(?P<name>[^_]+)(?P<user>){_REST}", re.DOTALL)
-"""Moodle writes spaces for all `_` in names."""
+"""Matches the folder without a number; its name has no `_` because Moodle replaces those by spaces."""
 
 
 def read(folder: Path, found: list[Entry]) -> list[Handover]:
-    """Students of a Moodle download; nobody where it is none."""
+    """Return the students of a Moodle download; empty if it is none."""
     named = [
         (entry, match)
         for entry in found
@@ -25,9 +25,8 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
     ]
     if not mostly(len(named), found):
         return []
-    by_groups = any(
-        not match["user"] for _, match in named
-    )  # an assignment is for groups or for single students
+    # An assignment is either for groups or for single students.
+    by_groups = any(not match["user"] for _, match in named)
     students: dict[str, list[tuple[Entry, re.Match[str]]]] = defaultdict(list)
     for entry, match in named:
         students[match["user"] or f"group {match['name']}"].append((entry, match))

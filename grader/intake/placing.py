@@ -1,4 +1,4 @@
-"""What one student handed in -> a folder of that student: files copied, archives unpacked, within limits."""
+"""Put the files that one student handed in into a folder of that student: copied or unpacked, within limits."""
 
 import os
 import shutil
@@ -18,12 +18,12 @@ _TOO_DEEP = f"폴더가 {MAX_DEPTH}겹보다 깊어요. 나머지는 읽지 않�
 def placed(
     parts: Sequence[tuple[str, Path]], folder: Path, broken: Mapping[Path, str]
 ) -> tuple[Unreadable, ...]:
-    """Put all that a student handed in into a folder of its own, and say what could not be read.
+    """Put a student's files into a folder of their own, and return what could not be read.
 
     Args:
-        parts: name within the folder (empty: the folder's content itself) and place of each.
-        folder: is made anew.
-        broken: files and folders of a class' archive that are not whole, and what is to be said of them.
+        parts: for each file or folder, its name within `folder` (empty: the folder's content itself) and its place.
+        folder: the student's folder; emptied first.
+        broken: Korean messages by path, for files and folders of a class' archive that are not complete.
 
     Raises:
         OSError: the machine is at fault.
@@ -37,10 +37,10 @@ def placed(
 
 
 def _place(source: Path, target: Path, unpacked: Unpacked, name: str, depth: int) -> None:
-    """Put a folder's content, a file, or what an archive holds at `target`.
+    """Put a file, a folder's content or an archive's content at `target`.
 
-    Links stay links: whether they lead outside is judged where they are read. Of what is not graded only the name is
-    put there.
+    Links stay links: whether they lead outside is judged when they are read. Files that are not graded are created
+    empty, so that only their names are kept.
     """
     lower = name.lower()
     try:
@@ -72,6 +72,7 @@ def _place(source: Path, target: Path, unpacked: Unpacked, name: str, depth: int
 
 
 def _place_folder(source: Path, target: Path, unpacked: Unpacked, name: str, depth: int) -> None:
+    """Place a folder's entries in the order of their names, until the limit of entries is reached."""
     with os.scandir(source) as listing:
         found = sorted(islice(listing, unpacked.limits.entries_left + 1), key=lambda e: e.name)
     for entry in found:

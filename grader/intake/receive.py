@@ -1,4 +1,4 @@
-"""A download, or a plain class folder, and a roster -> the students' submissions, each with who handed it in."""
+"""Turn a download or a plain class folder, with a roster, into the students' submissions and who handed them in."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -21,28 +21,33 @@ from grader.submission.submission import Submission
 
 @dataclass(frozen=True)
 class Received:
-    """A class, as it is graded."""
+    """A class, ready to be graded."""
 
     submissions: tuple[Submission, ...]
     people: Mapping[str, Person]
-    """By the student's name in the submissions; who is in no roster and no system is not there."""
+    """Person by the student's name in `submissions`; contains only students known to the roster or the system."""
     late: frozenset[str]
-    """Whom the system calls late."""
+    """Names of students whom the system calls late."""
     handed_in: Mapping[str, str]
-    """When, where that is known."""
+    """Time of handing in by student, for those whose time is known."""
     absent: tuple[Person, ...]
-    """In the roster, but nothing was handed in."""
+    """People in the roster who handed in nothing."""
     notes: tuple[str, ...]
-    """Korean lines for the instructor: what was recognised, who is in no roster, what is nobody's."""
+    """Korean lines for the instructor: recognised system, students not in the roster, files that belong to nobody."""
 
 
 def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]) -> Received:
-    """Read what a class handed in: a system's download, packed or not, or a folder with an entry for each student.
+    """Read what a class handed in.
+
+    Args:
+        source: a learning system's download, packed or not, or a folder with one entry per student.
+        roster: the class' roster; None if there is none.
+        exercise_names: exercises of the course.
 
     Raises:
         IntakeError: the archive or the download is broken.
-        ClassFolderError: there is no such folder, or no student is in it.
-        OSError: there is no place to unpack to.
+        ClassFolderError: the folder is missing, or contains no student.
+        OSError: the temporary folder cannot be written.
     """
     with temporary_folder() as workplace, Desk() as desk:
         packed = source.suffix.lower() == ".zip" and source.is_file()
@@ -82,7 +87,7 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
 
 
 def enrolled(result: ClassResult, received: Received) -> ClassResult:
-    """The class with who each student is, who was late, and who handed in nothing."""
+    """Return the results with each student's person, lateness and time, and with those who handed in nothing."""
     submissions = tuple(
         replace(
             submission,
@@ -96,7 +101,10 @@ def enrolled(result: ClassResult, received: Received) -> ClassResult:
 
 
 def _label(person: Person) -> str:
-    """What a student is called in the results: no two people of a roster are called the same."""
+    """Return a student's name in the results: number and name, safe as a file name.
+
+    It is unique among the people of a roster.
+    """
     parts = (person.id or person.canvas_id or person.moodle_id, person.name)
     label = safe_filename(shown_name("_".join(part for part in parts if part)))
     return f"_{label}" if is_skipped(label) else label
@@ -111,6 +119,7 @@ def _with_notes(submission: Submission, notes: Iterable[str], problems: Iterable
 
 
 def _plain(folder: Path, roster: Roster | None, exercise_names: Collection[str], desk: Desk) -> Received:
+    """Read a plain class folder, in which each entry is named after its student."""
     submissions = tuple(read_class(folder, exercise_names, desk.read))
     matched = matched_by_label([submission.student for submission in submissions], roster)
     times = _times(roster, {label: (person, "") for label, person in matched.people.items()})
@@ -118,14 +127,14 @@ def _plain(folder: Path, roster: Roster | None, exercise_names: Collection[str],
 
 
 def _times(roster: Roster | None, of: Mapping[str, tuple[Person, str]]) -> dict[str, str]:
-    """When each handed in: as the roster says, else as the system does."""
+    """Return when each student handed in; the roster's time wins over the system's."""
     known = {} if roster is None else roster.handed_in
     told = {label: known.get(person.id, "") or told for label, (person, told) in of.items()}
     return {label: time for label, time in told.items() if time}
 
 
 def _only_folder(folder: Path) -> Path:
-    """The folder that holds the class: archives often hold one folder that holds the rest."""
+    """Return the folder that holds the class; archives often wrap it in a single outer folder."""
     for _ in range(MAX_DEPTH):
         seen = [entry for entry in entries(folder) if not is_skipped(entry.name)]
         if len(seen) != 1 or not seen[0].is_folder:

@@ -1,4 +1,4 @@
-"""Where uploads are received, in a child process: what cannot be read is said of its student and costs no other."""
+"""Receive uploads in a child process: a problem with one student's files is recorded for that student alone."""
 
 import os
 from collections.abc import Collection, Sequence
@@ -18,16 +18,16 @@ from grader.submission.find_files import Unreadable
 from grader.submission.submission import Submission, read_files
 
 _OF_A_CLASS = Bounds(cpu_seconds=1_800, seconds=7_200)
-"""For the archive of a whole class: 16 GiB take minutes."""
+"""Limits for the archive of a whole class: 16 GiB take minutes."""
 
 
 class Desk:
-    """Receives one class."""
+    """Receives the files of one class: unpacks the class' archive, then places and reads each student's files."""
 
     def __init__(self) -> None:
         self._apart = Apart()
         self._broken: dict[Path, dict[Path, str]] = {}
-        """Below each file and folder of a class' archive what is not whole, itself too."""
+        """Problems by path: for each file or folder of a class' archive, messages about itself and all below it."""
 
     def __enter__(self) -> Self:
         return self
@@ -38,10 +38,10 @@ class Desk:
         self._apart.end()
 
     def unpack(self, archive: Path, into: Path) -> tuple[str, ...]:
-        """Unpack the archive of a whole class; Korean lines on what was left out.
+        """Unpack the archive of a whole class, and return Korean lines on what was left out.
 
         Raises:
-            IntakeError: nothing is in it, or it cannot be unpacked.
+            IntakeError: it is empty or cannot be unpacked.
         """
         try:
             with Apart(_OF_A_CLASS) as apart:
@@ -64,7 +64,7 @@ class Desk:
         return (f"압축 파일에서 읽지 못한 것: {listed(refused)}",) if refused else ()
 
     def place(self, parts: Sequence[tuple[str, Path]], folder: Path) -> tuple[Unreadable, ...]:
-        """Put what one student handed in into a folder of its own, and say what could not be read."""
+        """Put one student's files into a folder of their own, and return what could not be read."""
         try:
             return self._apart.call(placed, parts, folder, self._broken_in([path for _, path in parts]))
         except Ended as ended:
@@ -75,7 +75,7 @@ class Desk:
     def read(
         self, path: Path, student: str, exercise_names: Collection[str], root: Path | None = None
     ) -> Submission:
-        """As `read_files`."""
+        """Call `read_files` in the child; a failure becomes the submission's `unreadable`."""
         try:
             read = self._apart.call(read_files, path, student, exercise_names, root)
         except Ended as ended:
@@ -87,5 +87,5 @@ class Desk:
         return replace(read, unreadable=(*read.unreadable, *lacking)) if lacking else read
 
     def _broken_in(self, paths: Sequence[Path]) -> dict[Path, str]:
-        """What is known to be broken of these files and folders."""
+        """Return the known problems of these files and folders, by path."""
         return {at: message for path in paths for at, message in self._broken.get(path, {}).items()}

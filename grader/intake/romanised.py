@@ -1,7 +1,9 @@
-"""Whether Latin letters may spell a Korean name: `Haneul Kim` and `gimhaneul` 김하늘.
+"""Decide whether Latin letters may spell a Korean name: `Haneul Kim` and `gimhaneul` both spell 김하늘.
 
-No standard is followed by all: for each sound the spellings that passports show are taken. This tells whether two
-writings may mean one person whose number is known, and never finds anybody.
+No single standard is followed by everybody, so each sound accepts all spellings that passports show. A Hangul syllable
+is split into initial, vowel and final consonant, each of which becomes a regular expression: 김 is
+`(?:[kg])(?:i|ee|…)(?:m)`. The result only confirms that two names may belong to a person found by number; it never
+finds anybody.
 """
 
 import re
@@ -46,16 +48,16 @@ _FAMILIES = {
     **{"서": "seo|suh|su|sur|seoh", "권": "kwon|gwon|kweon", "문": "moon|mun", "백": "baek|paik|back|baik"},
     **{"여": "yeo|yo|ryeo", "려": "ryeo|yeo", "염": "yeom|yum|youm", "연": "yeon|youn|yun"},
 }
-"""Family names whose usual spelling follows no rule."""
+"""Common spellings of family names that follow no rule."""
 _HANGUL = re.compile("[가-힣]{2,5}")
 
 
 def may_spell(latin: tuple[str, ...], hangul: str) -> bool:
-    """Whether words of Latin letters hold both parts of a Korean name, in either order.
+    """Return True if Latin words contain both parts of a Korean name, in either order.
 
     Args:
         latin: words in lower case, without hyphens.
-        hangul: the whole name, the family name first.
+        hangul: the whole name, family name first.
     """
     if not _HANGUL.fullmatch(hangul):
         return False
@@ -65,7 +67,7 @@ def may_spell(latin: tuple[str, ...], hangul: str) -> bool:
 
 
 def _stand_apart(latin: tuple[str, ...], hangul: str, runs: set[str]) -> bool:
-    """Both parts, with a word between them: `Haneul Grace Kim`."""
+    """Return True if both parts occur with a word between them: `Haneul Grace Kim`."""
     families = {word for word in latin if re.fullmatch(_family(hangul[0]), word)}
     return bool(families) and any(re.fullmatch(_spelt(hangul[1:]), run) for run in runs - families)
 
@@ -76,7 +78,7 @@ def _spans(count: int) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=1_000)
 def _pattern(hangul: str, at: int) -> re.Pattern[str]:
-    """The name in both orders, its family name of so many syllables."""
+    """Return a pattern for the name in both orders; `at` is the number of syllables in the family name."""
     family, given = _family(hangul[0]) if at == 1 else _spelt(hangul[:at]), _spelt(hangul[at:])
     return re.compile(f"{family}{given}|{given}{family}")
 

@@ -1,4 +1,4 @@
-"""The roster, a CSV of who is in the class -> people, and who of them a name or number means."""
+"""Read the roster, a CSV of the people in the class, and look people up by name or number."""
 
 import re
 import unicodedata
@@ -33,33 +33,36 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "moodle_id": ("moodle id",),
     "handed_in": ("handed in", "submitted", "제출 시각", "제출시각"),
 }
-"""Titles a column may have; Canvas' gradebook, Moodle's worksheet, GitHub Classroom's roster fit as they are."""
+"""Accepted column titles by field.
+
+Canvas' gradebook, Moodle's worksheet and GitHub Classroom's roster can be used unchanged.
+"""
 _NUMBER = re.compile(r"\d+$")
 _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True)
 class Roster:
-    """Everybody in the class, in the file's order."""
+    """All people of the class, in the file's order."""
 
     people: tuple[Person, ...]
     handed_in: Mapping[str, str]
-    """When somebody handed in, by their id, where the roster says so."""
+    """Time of handing in by the person's id, for people with such an entry in the roster."""
     system_names: Mapping[str, str] = field(default_factory=dict)
-    """What the learning system calls somebody, by their id, where that is another name than the roster's."""
+    """Name in the learning system by the person's id, for people whose name there differs from the roster's."""
 
     def known_as(self, key: str, *fields: str) -> list[Person]:
-        """Those who have this id, login, address …, whatever its case."""
+        """Return the people with this value in one of `fields` (id, login, email …), ignoring case."""
         found = self._by_value.get(key.strip().casefold(), ())
         return list(dict.fromkeys(person for field, person in found if field in fields))
 
     def named(self, name: str) -> list[Person]:
-        """Those whose name this may be: as written, or with the family name first, without what stands between."""
+        """Return the people who may have this name: as written or with the family name first, ignoring punctuation."""
         found = (person for key in name_keys(name) for person in self._by_name.get(key, ()))
         return list(dict.fromkeys(found))
 
     def names_of(self, person: Person) -> tuple[str, ...]:
-        """All that a person of the roster is called."""
+        """Return all names of a person: the roster's and the learning system's."""
         return tuple(filter(None, (person.name, self.system_names.get(person.id, ""))))
 
     @cached_property
@@ -81,9 +84,10 @@ class Roster:
 
 
 def name_keys(name: str) -> frozenset[str]:
-    """A name without spaces, commas and case, the family name first and last: `Kim, Ha-neul` is `haneulkim` too.
+    """Return the keys under which a name is looked up: no spaces, commas or case, family name first and last.
 
-    Systems write one name in several ways; Canvas' file names keep only its letters.
+    Systems write one name in several ways, and Canvas' file names keep only its letters: `Kim, Ha-neul` gives
+    `haneulkim` as well.
     """
     plain = name_words(name)
     turns = (plain, plain[1:] + plain[:1], plain[-1:] + plain[:-1])
@@ -91,13 +95,13 @@ def name_keys(name: str) -> frozenset[str]:
 
 
 def name_words(name: str) -> list[str]:
-    """The words of a name in lower case, letters and digits alone: `kim`, `haneul` of `Kim, Ha-neul`."""
+    """Return the words of a name in lower case, letters and digits only: `kim`, `haneul` for `Kim, Ha-neul`."""
     words = [word for part in _composed(name).split(",") for word in part.split()]
     return [plain for word in words if (plain := "".join(_WORD.findall(word)))]
 
 
 def words_of(text: str) -> list[str]:
-    """Runs of letters and digits, in which a student's number may stand."""
+    """Return the runs of letters and digits; one of them may be a student's number."""
     return _WORD.findall(_composed(text))
 
 
@@ -106,10 +110,10 @@ def _composed(text: str) -> str:
 
 
 def read_roster(path: Path) -> Roster:
-    """Read a roster: columns for a student's number and name, and if you like for section, login, address.
+    """Read a roster with columns for student number and name, and optionally section, login, address and others.
 
     Raises:
-        TableError: there is no such file, a column is missing, or two rows have one number.
+        TableError: the file is missing, a column is missing, two rows have one number, or nobody is in it.
     """
     table = read_table(path, "명단")
     places = {field: table.column(*titles) for field, titles in _COLUMNS.items()}
@@ -138,7 +142,7 @@ def read_roster(path: Path) -> Roster:
         handed_in, system_name = cells.pop("handed_in"), cells.pop("system_name")
         cells["id"] = cells["id"] or cells["login"] or cells["canvas_id"] or cells["moodle_id"]
         if not cells["id"] or cells["name"].casefold() in ("points possible", "student, test"):
-            continue  # rows that Canvas writes below its header
+            continue  # Canvas writes such rows below its header
         people.append(Person(**cells))
         rows.setdefault(cells["id"], []).append(number)
         if handed_in:
@@ -156,7 +160,7 @@ def read_roster(path: Path) -> Roster:
 
 
 def _is_worksheet(table: Table) -> bool:
-    """Whether it is Moodle's grading worksheet, whose identifiers read `Participant 12345`."""
+    """Return True for Moodle's grading worksheet, whose identifiers read `Participant 12345`."""
     at = table.column("identifier", "식별자")
     return at is not None and table.column("github username") is None and _all_end_in_digits(table, at)
 

@@ -1,4 +1,4 @@
-"""The learning systems whose downloads are recognised: a reader each, the one with the most telling names first."""
+"""Recognise which learning system made a download. The system with the most distinctive names is tried first."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,12 +8,12 @@ from grader.intake.handover import Entry, Handover, Reader, entries
 from grader.submission.find_files import is_skipped
 
 _DEEPEST = 3
-"""Archives often hold one folder that holds the rest."""
+"""Levels of folders to look into; archives often wrap everything in one outer folder."""
 
 
 @dataclass(frozen=True)
 class System:
-    """A learning system."""
+    """A learning system and the reader of its downloads."""
 
     name: str
     read: Reader
@@ -35,14 +35,14 @@ class Download:
     system: str
     handovers: tuple[Handover, ...]
     others: tuple[str, ...]
-    """Names of what is nobody's."""
+    """Names of files and folders that belong to no handover."""
 
 
 def recognise(folder: Path) -> Download | None:
-    """The download in a folder, or in the only folder within it; None for a folder that no system made.
+    """Recognise the download in a folder, or in the only folder within it; None if no known system made it.
 
     Raises:
-        IntakeError: it is one, but broken.
+        IntakeError: the download is recognised but broken.
         OSError: the folder cannot be listed.
     """
     for _ in range(_DEEPEST):

@@ -1,1 +1,4 @@
-"""A learner's progress: events, what they add up to, and rewards. The one store for notebook and terminal."""
+"""Record a learner's progress as events, and compute history, rewards and the next exercise from them.
+
+Notebook and terminal share this one store.
+"""

@@ -1,19 +1,19 @@
-"""In which order a program makes its calls: several orders are right, and a learner may like to find them all."""
+"""Find the order in which a function makes certain calls; if several orders are right, learners may collect them."""
 
 import ast
 from collections.abc import Sequence
 
 
 def order_of_calls(source: str, function: str, calls: Sequence[str]) -> str:
-    """The named calls of a function as they are evaluated, joined by spaces.
+    """Return the named calls of a function in the order of their evaluation, joined by spaces.
 
     Args:
         source: a whole file or cell.
-        function: the function's name; of several definitions the last counts.
-        calls: names of functions and methods (`zero_grad` is also `opt.zero_grad`).
+        function: name of the function; of several definitions the last one counts.
+        calls: names of functions and methods (`zero_grad` also matches `opt.zero_grad`).
 
     Returns:
-        Empty where one of them is not called exactly once in a statement of the function itself.
+        Empty unless each of them is called exactly once, in statements directly in the function's body.
     """
     try:
         tree = ast.parse(source)
@@ -30,7 +30,8 @@ def order_of_calls(source: str, function: str, calls: Sequence[str]) -> str:
                 for node in ast.walk(statement)
                 if isinstance(node, ast.Call) and (name := _name(node.func)) in calls
             ]
-    names = [name for _, _, name in sorted(made)]  # what is inside a call ends, and is evaluated, before it
+    # Inner calls end, and are evaluated, before the call around them.
+    names = [name for _, _, name in sorted(made)]
     return " ".join(names) if sorted(names) == sorted(calls) else ""
 
 

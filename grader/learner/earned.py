@@ -1,4 +1,4 @@
-"""What a check or prediction has brought the learner: XP, a level, achievements, the time, and where to go on."""
+"""Work out what a check or prediction earned the learner: XP, level, achievements, time taken, and where to go on."""
 
 from dataclasses import dataclass
 
@@ -13,18 +13,18 @@ from grader.learner.rewards import Achievement, Standing, load_rewards, standing
 
 @dataclass(frozen=True)
 class Gain:
-    """Of one check, one case of the clinic or one prediction."""
+    """What one check, clinic case or prediction earned."""
 
     first: bool
-    """Whether it is the exercise's first pass."""
+    """True for the exercise's first pass."""
     xp: int = 0
     level: Standing | None = None
-    """With the new level, where it brought one."""
+    """The standing with the new level, if a new level was reached."""
     achievements: tuple[Achievement, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Korean sentences."""
+        """The gain as Korean sentences."""
         found = [f"+{self.xp} XP"] if self.xp else []
         if self.level is not None:
             found.append(f"레벨 {self.level.number} 「{self.level.level.name}」에 올랐어요.")
@@ -33,12 +33,12 @@ class Gain:
 
 
 def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
-    """Record a check and say what it has brought. A function that is still empty was not tried yet.
+    """Record a check and return what it earned. A check of the untouched starter is not recorded.
 
     Args:
-        learner: gets the check.
-        feedback: what was said of it.
-        source: of the learner's file or cell.
+        learner: the progress to record in.
+        feedback: the check's result.
+        source: text of the learner's file or cell.
     """
     if not feedback.begun:
         return Gain(False)
@@ -53,11 +53,10 @@ def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
 
 
 def brought(learner: Progress, before: Standing, *, first: bool) -> Gain:
-    """What the learner has now and had not before; new achievements are recorded as told."""
+    """Compare the learner's standing with `before`, and record new achievements as shown."""
     after = standing(learner.history)
-    untold = (
-        after.won - learner.history.achievements.keys()
-    )  # those won by predictions since the last pass, too
+    # Includes those won by predictions since the last pass.
+    untold = after.won - learner.history.achievements.keys()
     new = tuple(a for a in load_rewards().achievements if a.id in untold)
     learner.record_achievements(a.id for a in new)
     level = after if after.number > before.number else None
@@ -66,18 +65,18 @@ def brought(learner: Progress, before: Standing, *, first: bool) -> Gain:
 
 @dataclass(frozen=True)
 class PassNotes:
-    """What is told below a pass, beside the reason why it passed."""
+    """Texts shown below a pass, besides the reason why it passed."""
 
     lesson: str
     """How far the learner is in the lesson."""
     time: str
-    """From the first check to this first pass; empty at a later one."""
+    """Time and checks from the first check to this first pass; empty if it passed before."""
     gain: tuple[str, ...]
     following: NextThing | None
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Plain text."""
+        """The notes as plain text."""
         onward = "" if self.following is None else f"다음: {describe(self.following)}"
         return tuple(filter(None, (self.lesson, *self.brought, onward)))
 
@@ -89,7 +88,7 @@ class PassNotes:
 
 
 def pass_notes(course: Course, exercise: Exercise, learner: Progress, gain: Gain) -> PassNotes:
-    """What to tell of a pass that was just recorded."""
+    """Return the notes on a pass that was just recorded."""
     lesson = course.lesson(exercise.lesson)
     done = sum(e.name in learner.passed for e in lesson.counted)
     every = len(lesson.counted)
@@ -111,6 +110,6 @@ def pass_notes(course: Course, exercise: Exercise, learner: Progress, gain: Gain
 
 
 def describe(following: NextThing) -> str:
-    """`연습 2. train_step_extras (레슨 01 한 train step, 약 15분)`."""
+    """Return where an exercise is, as in `연습 2. train_step_extras (레슨 01 한 train step, 약 15분)`."""
     minutes = "" if following.section.minutes is None else f", 약 {following.section.minutes}분"
     return f"{following.section.heading} (레슨 {following.lesson.id} {following.lesson.title}{minutes})"

@@ -1,13 +1,13 @@
-"""One thing that a learner did. Progress is a set of these: whatever is told of it is computed from them.
+"""Define `Event`, one thing that a learner did. Progress is a set of events; everything shown is computed from them.
 
-| kind          | what           | detail                                                              |
-|---------------|----------------|---------------------------------------------------------------------|
-| `check`       | the exercise   | `passed`; `mistakes`: ids, where it did not; `order`: of its calls   |
-| `hint`        | the exercise   | `number`, from 1                                                     |
-| `reset`       | the exercise   |                                                                      |
-| `prediction`  | its id         | `letter`                                                             |
-| `verdict`     | prediction's id| `letter` that stood when the answer was first told; `answer`         |
-| `achievement` | its id         |                                                                      |
+| kind          | what             | detail                                                                            |
+|---------------|------------------|-----------------------------------------------------------------------------------|
+| `check`       | exercise         | `passed`; `mistakes`: ids, if not passed; `order`: order of the calls             |
+| `hint`        | exercise         | `number`, from 1                                                                  |
+| `reset`       | exercise         |                                                                                   |
+| `prediction`  | prediction's id  | `letter`                                                                          |
+| `verdict`     | prediction's id  | `letter` chosen when the answer was first revealed; `answer`                      |
+| `achievement` | achievement's id |                                                                                   |
 | `clinic`      | exercise/mistake | `rating`: 1 answer shown, 2 after wrong tries, 3 at once; `how`; `real`: bug's id |
 """
 
@@ -23,7 +23,7 @@ _Name = Annotated[str, Meta(min_length=1, max_length=2_000)]
 
 
 class Event(Struct, frozen=True, forbid_unknown_fields=True):
-    """What happened, when. Two events of the same id are the same: that is all that merging needs."""
+    """One thing that happened, and when. Events with the same id are the same event; merging needs nothing else."""
 
     id: _Name
     at: Annotated[float, Meta(ge=0, le=1e11)]
@@ -34,39 +34,43 @@ class Event(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def happened(kind: str, what: str, **detail: Any) -> Event:
-    """Something that happens now."""
+    """Return an event that happens now."""
     return Event(uuid.uuid4().hex, time.time(), kind, what, detail)
 
 
 def in_order(events: "dict[str, Event]") -> list[Event]:
-    """By time; the same order on every machine that has these events."""
+    """Sort events by time; the order is the same on every machine that has these events."""
     return sorted(events.values(), key=lambda event: (event.at, event.id))
 
 
 _MOST = 1_000
-"""Checks or hints that are taken over of one exercise: the file could have been written by hand."""
+"""Maximum checks or hints taken over per exercise: the file could have been edited by hand."""
 
 
 class _Exercise(Struct):
+    """The entry of one exercise in `progress.json`."""
+
     passed: bool = False
     checks: int = 0
     hints: int = 0
 
 
 class _Document(Struct):
+    """The content of `progress.json`."""
+
     exercises: dict[_Name, _Exercise]
     predictions: dict[_Name, str] = {}
 
 
 def events_of_json(text: bytes, at: float) -> list[Event]:
-    """What `progress.json`, in which progress lay up to version 0.2, says: as events that happened then.
+    """Convert `progress.json`, the progress file up to version 0.2, to events.
 
     Args:
         text: the file's content.
-        at: when it was last written.
+        at: time of its last change, in seconds since 1970; used as the time of the events.
 
     Returns:
-        Always the same ids for the same content; nothing where the file is not readable.
+        Events with the same ids for the same content; empty if the file is not readable.
     """
     try:
         document = msgspec.json.decode(text, type=_Document)
@@ -82,6 +86,6 @@ def events_of_json(text: bytes, at: float) -> list[Event]:
     for place, (kind, what, detail) in enumerate(told):
         number = seen[kind, what] = seen.get((kind, what), 0) + 1
         name = hashlib.sha256(f"progress.json\0{kind}\0{what}\0{number}".encode()).hexdigest()[:32]
-        moment = max(0.0, at - 1e-3 * (len(told) - place))  # in this order
+        moment = max(0.0, at - 1e-3 * (len(told) - place))  # a millisecond apart, to keep this order
         found.append(Event(name, moment, kind, what, detail))
     return found

@@ -1,6 +1,6 @@
-"""`grader progress --export` and `--import`: progress travels between machines as one JSON file and is merged there.
+"""Move progress between machines: `grader progress --export` writes a JSON file, `--import` merges it.
 
-Merging is the union of events by id: in whatever order and however often, the result is the same.
+Merging is the union of events by id, so the result does not depend on the order or number of merges.
 """
 
 from pathlib import Path
@@ -15,27 +15,29 @@ from grader.learner.progress import Progress
 
 SCHEMA = "hanstep.progress/1"
 _MOST_BYTES = 64 * 2**20
-"""A year of ten hours a day is below 20 MB."""
+"""Maximum size of an imported file; a year of ten hours a day is below 20 MB."""
 _EXPORT = "grader progress --export 진도.json"
 
 
 class ExchangeError(HanstepError):
-    """The file cannot be read as progress, or what was read cannot be kept."""
+    """The file cannot be read as progress, or the imported events cannot be saved."""
 
 
 class _Document(Struct, forbid_unknown_fields=True):
+    """An exported file."""
+
     schema: str
     events: list[Event]
 
 
 def export_progress(file: Path) -> int:
-    """Write everything that is known into a file.
+    """Write all events into a file.
 
     Returns:
-        How many events there are.
+        Number of events.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     events = Progress.load().events
     document = {"schema": SCHEMA, "events": events}
@@ -44,10 +46,10 @@ def export_progress(file: Path) -> int:
 
 
 def import_progress(file: Path) -> int:
-    """Take over what a file of another machine knows; also a `progress.json` from up to version 0.2.
+    """Merge the events of a file from another machine; a `progress.json` of versions up to 0.2 works too.
 
     Returns:
-        How many events are new.
+        Number of new events.
 
     Raises:
         ExchangeError: it is no such file, or the progress file here cannot be written.
@@ -62,6 +64,7 @@ def import_progress(file: Path) -> int:
 
 
 def _read(file: Path) -> list[Event]:
+    """Read an exported file, or a `progress.json` of an old version."""
     try:
         with open(open_regular(file.resolve()), "rb") as opened:
             text = opened.read(_MOST_BYTES + 1)
@@ -79,7 +82,7 @@ def _read(file: Path) -> list[Event]:
         return legacy
     try:
         document = msgspec.json.decode(text, type=_Document)
-        msgspec.json.encode(document)  # lone surrogates: no file could hold them
+        msgspec.json.encode(document)  # raises for lone surrogates, which no file could hold
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ExchangeError(
             f"{file}: 진도를 내보낸 파일이 아니에요. 다른 컴퓨터에서 이렇게 만든 파일을 주세요: {_EXPORT}"

@@ -1,6 +1,8 @@
-"""What the events add up to: for each exercise, prediction and mistake; days and minutes. Pure computing.
+"""Compute a learner's history from the events, without input or output.
 
-A reset puts an exercise back to its start, and what was learned stays: `passed` is since the reset, the rest is ever.
+It covers exercises, predictions, mistakes, days and minutes. A reset puts an exercise back to its start: `passed`,
+`checks`, `hints` and `last_mistakes` count since the reset. Everything else counts from the beginning, so what was
+learned stays.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,85 +12,85 @@ from datetime import date, datetime, timedelta
 from grader.learner.event import Event
 
 AWAY_SECONDS = 20 * 60
-"""Two events farther apart than this: in between the learner did something else."""
+"""Between two events farther apart than this the learner was doing something else; the gap is not counted as time."""
 _WORK = ("check", "hint", "prediction", "clinic")
-"""What a learner does oneself."""
+"""Event kinds initiated by the learner; only they count as days and time."""
 
 
 @dataclass
 class ExerciseHistory:
-    """One exercise."""
+    """History of one exercise."""
 
     passed: bool = False
     """Since the last reset."""
     checks: int = 0
     """Since the last reset."""
     hints: int = 0
-    """The highest number that was shown since the last reset."""
+    """Highest number of a hint shown since the last reset."""
     first_pass: float | None = None
-    """When, in seconds since 1970."""
+    """Time of the first pass in seconds since 1970; None if never passed."""
     tries: int = 0
-    """Checks until the first pass; it counts."""
+    """Number of checks up to and including the first pass."""
     hints_used: int = 0
-    """Before the first pass."""
+    """Hints shown before the first pass."""
     minutes: float = 0.0
-    """From the first check to the first pass, without the time away."""
+    """Minutes from the first check to the first pass, without time away."""
     orders: set[str] = field(default_factory=set)
-    """In which it has passed: see `grader.learner.call_orders`."""
+    """Orders of calls with which it has passed; see `grader.learner.call_orders`."""
     last_mistakes: tuple[str, ...] = ()
-    """Ids of those that the last check named, as in results.json; none after a pass or a reset."""
+    """Ids of the mistakes that the last check named, as in results.json; empty after a pass or a reset."""
 
     @property
     def ever_passed(self) -> bool:
-        """Whether it has passed once."""
+        """True if it has passed at least once, resets aside."""
         return self.first_pass is not None
 
 
 @dataclass
 class MistakeHistory:
-    """One mistake in one exercise; `id` is as in results.json."""
+    """History of one mistake in one exercise; `id` is as in results.json."""
 
     exercise: str
     id: str
     times: int = 0
     mastered: bool = False
-    """Whether the exercise passed after the mistake was last made."""
+    """True if the exercise has passed since the mistake was last made."""
     once_mastered: bool = False
-    """Whether it ever did: what was won by that stays when the mistake comes back."""
+    """True if `mastered` has ever been true; rewards for it stay when the mistake comes back."""
 
 
 @dataclass
 class History:
-    """Everything that the events say."""
+    """Everything computed from the events."""
 
     exercises: dict[str, ExerciseHistory] = field(default_factory=dict)
     mistakes: dict[tuple[str, str], MistakeHistory] = field(default_factory=dict)
-    """In the order in which they were first made."""
+    """By exercise and id, in the order in which the mistakes were first made."""
     letters: dict[str, str] = field(default_factory=dict)
-    """The letter that was chosen last, by prediction."""
+    """Last chosen letter by prediction."""
     verdicts: dict[str, bool] = field(default_factory=dict)
-    """Whether the letter was right that stood when the answer was first told, in that order."""
+    """By prediction, in the order of the reveals: True if the letter chosen at the first reveal was right."""
     achievements: dict[str, float] = field(default_factory=dict)
-    """When each was won."""
+    """Time of winning by achievement, in seconds since 1970."""
     mended: set[str] = field(default_factory=set)
-    """`exercise/mistake`: those that were found in the clinic without asking for the answer."""
+    """`exercise/mistake` of mistakes found in the clinic without asking for the answer."""
     real_bugs: set[str] = field(default_factory=set)
-    """Of these the ids of real bugs."""
+    """Ids of the real bugs among them."""
     days: set[date] = field(default_factory=set)
     seconds: float = 0.0
 
     def exercise(self, name: str) -> ExerciseHistory:
-        """Of that name; an empty one where nothing has happened."""
+        """Return the history of an exercise; an empty one if nothing has happened."""
         return self.exercises.get(name, ExerciseHistory())
 
     @property
     def longest_streak(self) -> int:
-        """The most days one after another."""
+        """Most consecutive days with work."""
         ends = (day for day in self.days if day + timedelta(days=1) not in self.days)
         return max(map(self._streak_to, ends), default=0)
 
     def streak(self, today: date) -> int:
-        """Days one after another up to today; today may still come."""
+        """Return the number of consecutive days with work up to today, or up to yesterday if today has none yet."""
         return self._streak_to(today) or self._streak_to(today - timedelta(days=1))
 
     def _streak_to(self, day: date) -> int:
@@ -99,12 +101,12 @@ class History:
 
 
 def history(events: Iterable[Event]) -> History:
-    """Add up events that are in order; kinds that are not known count for nothing."""
+    """Compute the history from events in order; unknown kinds are ignored."""
     return [History(), *growing(events)][-1]
 
 
 def growing(events: Iterable[Event]) -> Iterator[History]:
-    """The history after each event: one object that grows."""
+    """Yield the history after each event. It is the same object every time, and grows."""
     found = History()
     begun: dict[str, float] = {}
     before: float | None = None
@@ -139,13 +141,17 @@ def growing(events: Iterable[Event]) -> Iterator[History]:
 
 def _treated(found: History, event: Event) -> None:
     rating, real = event.detail.get("rating"), event.detail.get("real")
-    if isinstance(rating, int) and rating > 1:  # 1: the answer was asked for
+    if isinstance(rating, int) and rating > 1:  # 1: the learner asked for the answer
         found.mended.add(event.what)
         if isinstance(real, str):
             found.real_bugs.add(real)
 
 
 def _checked(found: History, event: Event, begun: dict[str, float]) -> None:
+    """Count a check; a pass masters all mistakes of the exercise, a failure opens those that it names.
+
+    `begun` holds, by exercise, the learner's working seconds at its first check.
+    """
     name, passed = event.what, event.detail.get("passed") is True
     entry = found.exercises.setdefault(name, ExerciseHistory())
     started = begun.setdefault(name, found.seconds)

@@ -1,4 +1,4 @@
-"""Where a learner goes next, and where that stands in its notebook: heading and minutes, as the lesson has them."""
+"""Find the next exercise, and its section in the lesson's notebook: heading, minutes, stars, link."""
 
 import re
 from collections.abc import Container
@@ -16,29 +16,29 @@ _CELL = re.compile(r'^# %%.*"exercise:(\w+)"')
 
 @dataclass(frozen=True)
 class Section:
-    """The section of a lesson in which an exercise stands."""
+    """The section of a lesson that contains an exercise."""
 
     heading: str
-    """`연습 1. train_step`."""
+    """For example `연습 1. train_step`."""
     minutes: int | None
     stars: str
-    """`★★☆`; empty where the lesson does not say."""
+    """For example `★★☆`; empty if the lesson gives none."""
     link: str
-    """The notebook beside this one, at the exercise's cell, as JupyterLab opens it."""
+    """Link from a notebook in the same folder to the exercise's cell, for JupyterLab."""
 
 
 def next_exercise(course: Course, passed: Container[str]) -> Exercise | None:
-    """The first one that counts and has not passed; after all of these the first of the others; None at the end."""
+    """Return the first graded exercise not passed; after those, the first warm-up or bonus task; None if all passed."""
     counted = [e for lesson in course.lessons for e in lesson.counted]
     others = [e for e in course.exercises.values() if e.kind != "exercise"]
     return next((e for e in (*counted, *others) if e.name not in passed), None)
 
 
 def section(lesson: Lesson, exercise: str) -> Section:
-    """Where the exercise stands in its lesson.
+    """Return the section of an exercise in its lesson.
 
     Raises:
-        KeyError: it is not in this lesson.
+        KeyError: the exercise is not in this lesson.
         OSError: the lesson's source cannot be read.
     """
     return _sections(lesson.solution, lesson.notebook.name)[exercise]
@@ -54,7 +54,8 @@ def _sections(source: Path, notebook: str) -> dict[str, Section]:
         elif (told := _MINUTES.match(line)) and minutes is None:
             minutes, stars = int(told[1]), told[2] or ""
         elif cell := _CELL.match(line):
-            # By the cell's id, as `grader build` gives it: JupyterLab finds no heading whose name is in Hangul.
+            # Link to the cell's id, which `grader build` sets: JupyterLab cannot find headings whose names are in
+            # Hangul.
             link = f"{quote(notebook)}#cell-id=exercise-{cell[1]}"
             found[cell[1]] = Section(heading, minutes, stars, link)
     return found

@@ -1,4 +1,4 @@
-"""What the page of progress says, as one object that the notebook and the terminal draw."""
+"""Collect everything that the progress page shows in one object, which notebook and terminal draw."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from grader.observe.wording import one_of
 
 @dataclass(frozen=True)
 class NextThing:
-    """What comes next."""
+    """The next exercise, with its place in the course."""
 
     exercise: Exercise
     lesson: Lesson
@@ -25,7 +25,7 @@ class NextThing:
 
 @dataclass(frozen=True)
 class LessonRow:
-    """One lesson."""
+    """One lesson on the page."""
 
     lesson: Lesson
     percent: int
@@ -33,13 +33,13 @@ class LessonRow:
 
     @property
     def begun(self) -> bool:
-        """Whether anything of it was checked."""
+        """True if any of its exercises was checked or a hint of it shown."""
         return any(told.checks or told.hints for _, told in self.exercises)
 
 
 @dataclass(frozen=True)
 class MistakeRow:
-    """One mistake that was made."""
+    """One mistake that the learner has made."""
 
     title: str
     exercise: str
@@ -55,25 +55,25 @@ class AchievementRow:
     achievement: Achievement
     won: bool
     on: str
-    """The day, `2026-11-23`; empty where that is not known."""
+    """Day on which it was won, `2026-11-23`; empty if not known."""
     way: float
-    """0 to 1."""
+    """How far the learner has come towards it, 0 to 1."""
     count: str
-    """`3/10`, `62%`; empty where the rule is about several facts."""
+    """`3/10` or `62%`; empty if the rule is about several facts."""
 
 
 @dataclass(frozen=True)
 class Overview:
-    """Everything on the page."""
+    """Everything on the progress page."""
 
     course: Course
     standing: Standing
     following: NextThing | None
     lessons: tuple[LessonRow, ...]
     mistakes: tuple[MistakeRow, ...]
-    """Those still open first, the latest first."""
+    """Open ones first, each group with the most recently met first."""
     achievements: tuple[AchievementRow, ...]
-    """Won ones first; of the others the nearest first."""
+    """Won ones first, then the others by how near they are."""
     streak: int
     days: int
     minutes: int
@@ -83,10 +83,10 @@ class Overview:
 
 
 def overview(learner: Progress) -> Overview:
-    """The page of this learner.
+    """Collect the progress page of this learner.
 
     Raises:
-        CourseError: a course file says what cannot be.
+        CourseError: a file of the course has invalid content.
     """
     course, told = load_course(), learner.history
     reached = standing(told)
@@ -108,13 +108,13 @@ def overview(learner: Progress) -> Overview:
 
 
 def next_thing(course: Course, exercise: Exercise) -> NextThing:
-    """The exercise with the place where it stands."""
+    """Return the exercise with its lesson and section."""
     lesson = course.lesson(exercise.lesson)
     return NextThing(exercise, lesson, section(lesson, exercise.name))
 
 
 def duration(minutes: float) -> str:
-    """`1분도 안 되어` is no number: at least a minute. `1시간 5분`."""
+    """Return a duration in Korean, at least one minute: `1시간 5분`."""
     hours, left = divmod(max(1, round(minutes)), 60)
     return " ".join(part for part in (f"{hours}시간" if hours else "", f"{left}분" if left else "") if part)
 
@@ -128,7 +128,7 @@ def _lesson_row(lesson: Lesson, learner: Progress) -> LessonRow:
 def _mistake_rows(course: Course, learner: Progress) -> Iterator[MistakeRow]:
     for made in reversed(learner.history.mistakes.values()):
         exercise = course.exercises.get(made.exercise)
-        if exercise is None:  # of another edition
+        if exercise is None:  # an exercise of another edition
             continue
         titles = {m.id: m.title for m in exercise.mistakes}
         named = [titles[id_] for id_ in made.id.split("|") if id_ in titles]

@@ -1,4 +1,4 @@
-"""The numbers that rules of `lessons/rewards.toml` are about, by name: from a learner's history and the course."""
+"""Compute the numbers that the rules in `lessons/rewards.toml` refer to, by name, from history and course."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -8,15 +8,16 @@ from grader.learner.history import History
 
 
 def facts(told: History, course: Course) -> dict[str, float]:
-    """Every fact.
+    """Compute every fact.
 
     Returns:
-        `passed`, `passed_warmup`, `passed_bonus`: how many of each kind have ever passed. Of all kinds together:
-        `passed_first_try`, `passed_without_hints` (bonus tasks have none, and do not count), `most_tries` (checks until
-        a pass). `course`, `bonus`, `lesson.01` …: percent of their exercises that have passed. `lessons_without_hints`.
-        `predictions` (of which the answer was told after the choice), `predictions_right`, `predictions_in_a_row`.
-        `mistakes_met`, `mistakes_mastered`. `clinic_mended`, `clinic_real`: mistakes and real bugs found in the clinic.
-        `days`, `longest_streak`, `minutes`. `orders.NAME`: in how many orders of its calls the exercise has passed.
+        `passed`, `passed_warmup`, `passed_bonus`: number of exercises of each kind that have ever passed. Over all
+            kinds: `passed_first_try`, `passed_without_hints` (bonus tasks have no hints and do not count), `most_tries`
+            (checks until a pass). `course`, `bonus`, `lesson.01` …: percentage of their exercises that have passed.
+            `lessons_without_hints`. `predictions` (whose answer was revealed after the choice), `predictions_right`,
+            `predictions_in_a_row`. `mistakes_met`, `mistakes_mastered`. `clinic_mended`, `clinic_real`: mistakes and
+            real bugs found in the clinic. `days`, `longest_streak`, `minutes`. `orders.NAME`: number of orders of its
+            calls with which the exercise has passed.
     """
     every = list(course.exercises.values())
     passed = [e for e in every if told.exercise(e.name).ever_passed]
@@ -52,11 +53,11 @@ def facts(told: History, course: Course) -> dict[str, float]:
 
 
 def in_percent(fact: str) -> bool:
-    """Whether a fact is a share of the course."""
+    """Return True if a fact is a percentage."""
     return fact in ("course", "bonus") or fact.startswith("lesson.")
 
 
 def percent(exercises: Iterable[Exercise], passed: Iterable[Exercise]) -> int:
-    """How many of them are among those that passed, in whole percent, downwards; of none at all, 0."""
+    """Percentage of `exercises` among those that passed, rounded down; 0 if `exercises` is empty."""
     names, done = {e.name for e in exercises}, {e.name for e in passed}
     return 100 * len(names & done) // len(names) if names else 0

@@ -1,4 +1,4 @@
-"""XP, levels and achievements as `lessons/rewards.toml` has them, and the evaluator of its rules."""
+"""Read XP, levels and achievements from `lessons/rewards.toml`, and evaluate their rules."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _Positive = Annotated[float, Meta(gt=0)]
 
 
 class Achievement(Struct, frozen=True, forbid_unknown_fields=True):
-    """One that can be won."""
+    """An achievement that can be won."""
 
     id: Annotated[str, Meta(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
     title: Text
@@ -27,29 +27,29 @@ class Achievement(Struct, frozen=True, forbid_unknown_fields=True):
     """What is to be done: Korean, ending in -기."""
     xp: Annotated[int, Meta(ge=0)]
     when: Annotated[dict[str, _Positive], Meta(min_length=1)]
-    """Fact -> the number it must have reached; all of them must."""
+    """Fact -> number that it must reach; all of them must."""
 
     def is_won(self, known: Mapping[str, float]) -> bool:
-        """Whether the facts are enough."""
+        """Return True if the facts reach all numbers."""
         return all(known[fact] >= number for fact, number in self.when.items())
 
     def way(self, known: Mapping[str, float]) -> float:
-        """How far the learner has come, 0 to 1: that of the fact that is farthest from its number."""
+        """Return how far the learner has come, 0 to 1; the fact that is farthest from its number decides."""
         return min(min(1.0, known[fact] / number) for fact, number in self.when.items())
 
 
 class Level(Struct, frozen=True, forbid_unknown_fields=True):
-    """A name for what begins at so many XP."""
+    """A level: its name, and the XP at which it begins."""
 
     name: Text
     xp: Annotated[int, Meta(ge=0)]
 
 
 class Rewards(Struct, frozen=True, forbid_unknown_fields=True):
-    """The whole file."""
+    """The content of `rewards.toml`."""
 
     xp: dict[str, Annotated[int, Meta(ge=0)]]
-    """Fact -> XP for each one."""
+    """Fact -> XP for each unit of it."""
     levels: Annotated[tuple[Level, ...], Meta(min_length=1)]
     achievements: tuple[Achievement, ...]
     orders: dict[str, tuple[Text, ...]] = {}
@@ -58,23 +58,25 @@ class Rewards(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Standing:
-    """What a learner has come to."""
+    """XP, level and achievements of a learner."""
 
     known: Mapping[str, float]
-    """The facts."""
+    """Value of each fact; see `grader.learner.reward_facts`."""
     won: frozenset[str]
-    """Ids of the achievements: those whose rule holds, and those that were won earlier. What was won is kept when a
-    lesson gets a new exercise."""
+    """Ids of the achievements whose rule holds now or that were won earlier.
+
+    An achievement stays won when a lesson gets a new exercise.
+    """
     xp: int
     number: int
-    """Of the level, from 1."""
+    """Number of the level, from 1."""
     level: Level
     following: Level | None
     """The next level; None at the last one."""
 
     @property
     def share(self) -> float:
-        """How far it is from this level to the next, 0 to 1."""
+        """Fraction of the way from this level to the next, 0 to 1; 1 at the last one."""
         if self.following is None:
             return 1.0
         return (self.xp - self.level.xp) / (self.following.xp - self.level.xp)
@@ -82,10 +84,10 @@ class Standing:
 
 @cache
 def load_rewards() -> Rewards:
-    """The file.
+    """Read `rewards.toml`; cached.
 
     Raises:
-        CourseError: it does not say what it should, or is about facts or exercises that there are not.
+        CourseError: the file is invalid, or names a fact or an exercise that does not exist.
     """
     path = paths.lessons_path("rewards.toml")
     read = read_typed(path, Rewards)
@@ -106,7 +108,7 @@ def load_rewards() -> Rewards:
 
 
 def standing(told: History) -> Standing:
-    """Evaluate every rule.
+    """Evaluate every rule for a history.
 
     Raises:
         CourseError: see `load_rewards`.
@@ -120,8 +122,10 @@ def standing(told: History) -> Standing:
 
 
 def won_at(events: Sequence[Event]) -> dict[str, float]:
-    """When each achievement's rule first held at a day's end, by id: for those that no event tells of, as in progress
-    that came from another computer."""
+    """Return when each achievement's rule first held, by id, in seconds since 1970; checked at the end of each day.
+
+    It is for achievements without an event of their own, for example in progress imported from another computer.
+    """
     found: dict[str, float] = {}
     days = [datetime.fromtimestamp(event.at).date() for event in events]
     for event, day, following, until_then in zip(

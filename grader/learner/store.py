@@ -1,9 +1,9 @@
-"""Where progress lies: one SQLite file of events that are only ever added, so that no crash and no merge loses any.
+"""Store progress in one SQLite file of events that are only ever added, so that no crash and no merge loses any.
 
     write: one transaction, on the disk when `add` returns     disk trouble: kept in memory, written with the next
-    older file, progress.json: brought up to date at opening   broken file: set aside, what can be read is taken over
+    older file, progress.json: converted at opening            broken file: set aside, readable events are taken over
 
-Nothing here raises for what the disk does: a lesson goes on without tick marks.
+Nothing here raises because of the disk: a lesson goes on without recorded progress.
 """
 
 import sqlite3
@@ -20,9 +20,10 @@ from grader.learner.event import Event, events_of_json, in_order
 FILE = "progress.sqlite3"
 _LEGACY = "progress.json"
 _BUSY_SECONDS = 5.0
-"""How long a notebook waits for others that write; each takes milliseconds, on a slow disk tenths of a second."""
+"""Seconds a notebook waits for other writers; a write takes milliseconds, on a slow disk tenths of a second."""
 
-# Each brings the file from the version of its number (SQLite's `user_version`) to the next. One that was released is
+# The n-th entry (from 0) upgrades a file from version n (SQLite's `user_version`) to n + 1. A released entry is never
+# changed; append a new one.
 # never changed: a new one is put behind it.
 MIGRATIONS: tuple[str, ...] = (
     """CREATE TABLE events (
@@ -33,46 +34,52 @@ _ALL = "SELECT id, at, kind, what, detail FROM events"
 _ONE_MORE = "INSERT OR IGNORE INTO events (id, at, kind, what, detail) VALUES (?, ?, ?, ?, ?)"
 
 _UNSAVED: dict[Path, dict[str, Event]] = {}
-"""What the disk refused, by file, as long as this process lives."""
+"""Events that the disk refused, by file; kept as long as this process lives."""
 
 _NOTICES: dict[Path, list[str]] = {}
-"""By file: the call that meets the trouble, say a prediction, may have no place to tell of it."""
+"""Messages not shown yet, by file.
+
+They are kept because the call that meets the trouble, say a prediction, may have no place to show a message.
+"""
 
 _Result = TypeVar("_Result")
 
 
 class _NewerFile(Exception):
-    """A later version of this package wrote the file."""
+    """The file was written by a later version of this package."""
 
 
 class Store:
-    """The events in one folder. Each call opens the file anew: notebooks fork, and several are open at once."""
+    """The events in one folder's file.
+
+    Each call opens the file anew, because notebooks fork and several of them are open at once.
+    """
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is opened yet."""
+        """Store the path; nothing is opened yet."""
         self.path = folder / FILE
 
     @property
     def is_saved(self) -> bool:
-        """Whether the disk has taken everything."""
+        """True if the disk has accepted all events."""
         return self.path not in _UNSAVED
 
     @property
     def notices(self) -> list[str]:
-        """Korean lines on what is wrong with the file, which nobody has shown to the learner yet."""
+        """Korean messages about trouble with the file that have not been shown to the learner yet."""
         return _NOTICES.setdefault(self.path, [])
 
     def take_notices(self) -> list[str]:
-        """The notices, to be shown now."""
+        """Return the messages and forget them; the caller shows them."""
         return _NOTICES.pop(self.path, [])
 
     def read(self) -> list[Event]:
-        """All events, in order; those too that could not be written."""
+        """Return all events in order, including those that could not be written."""
         found = self._on_disk(_read_all) or {}
         return in_order(found | _UNSAVED.get(self.path, {}))
 
     def add(self, events: Iterable[Event]) -> None:
-        """Keep events. Those that are there already change nothing."""
+        """Keep events; those with an id that is stored already change nothing."""
         waiting = _UNSAVED.pop(self.path, {}) | {event.id: event for event in events}
 
         def write(connection: sqlite3.Connection) -> bool:
@@ -84,7 +91,7 @@ class Store:
             _UNSAVED[self.path] = waiting
 
     def _on_disk(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result | None:
-        """Do something with the open file; None where that is not possible, and a notice why."""
+        """Run `work` on the open file; if that fails, record a message and return None."""
         for again in (True, False):
             try:
                 with self._open() as connection:
@@ -107,7 +114,7 @@ class Store:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        # A rollback journal, not WAL: home may be on a network drive, and one file can be copied as it is.
+        # A rollback journal instead of WAL: home may be on a network drive, and a single file can be copied as it is.
         connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
         try:
             connection.execute("PRAGMA synchronous = FULL")
@@ -119,7 +126,7 @@ class Store:
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         with _transaction(connection):
-            version = _version(connection)  # another process may just have done it
+            version = _version(connection)  # another process may have migrated it just now
             if version > len(MIGRATIONS):
                 raise _NewerFile
             for number in range(version, len(MIGRATIONS)):
@@ -136,7 +143,7 @@ class Store:
             return []
 
     def _set_aside(self) -> bool:
-        """Put the broken file (and its journal) under another name, and take over what can be read of it."""
+        """Rename the broken file and its journal, and take over the readable events; False if renaming failed."""
         aside = self.path.with_name(
             f"{self.path.stem}-깨짐-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns()}"
         )
@@ -190,7 +197,7 @@ def _read_all(connection: sqlite3.Connection) -> dict[str, Event]:
 
 
 def _events(rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[str, Event]]:
-    """Rows that are events; another, written by hand, counts as none."""
+    """Yield the rows that are valid events; skip others, such as rows written by hand."""
     for id_, at, kind, what, detail in rows:
         try:
             told = msgspec.json.decode(str(detail))
@@ -203,7 +210,10 @@ def _events(rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[str, Event]]:
 
 
 def _salvaged(path: Path) -> dict[str, Event]:
-    """The events of a broken file: from its start up to where it breaks off, and from its end back to there."""
+    """Return the readable events of a broken file.
+
+    It is read from the start to the broken place, and from the end back to it.
+    """
     found: dict[str, Event] = {}
     for direction in ("ASC", "DESC"):
         with suppress(sqlite3.Error, OSError), closing(sqlite3.connect(path)) as connection:
@@ -213,6 +223,6 @@ def _salvaged(path: Path) -> dict[str, Event]:
 
 
 def _is_broken(error: Exception) -> bool:
-    """Whether it is the file's content that is wrong, not the disk, a lock or a permission."""
+    """Return True if the file's content is at fault, and not the disk, a lock or a permission."""
     broken = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH)
     return getattr(error, "sqlite_errorcode", -1) & 0xFF in broken

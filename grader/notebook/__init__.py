@@ -1,1 +1,1 @@
-"""What a learner calls in a notebook or watches in a terminal: check, hint, predict, progress, microscope, watch."""
+"""Provide what a learner calls in a notebook (check, hint, predict, progress, microscope) and `grader watch`."""

@@ -1,4 +1,4 @@
-"""`check` and `hint`: what a learner calls in a notebook cell. They work as grading does, without the sandbox."""
+"""Provide `check` and `hint` for notebook cells. They judge as grading does, but without the sandbox."""
 
 import gc
 import inspect
@@ -34,19 +34,19 @@ from grader.submission.cells import Cell, as_python
 from grader.submission.practice_cells import without_practice
 from grader.submission.source_file import carried_names, surroundings
 
-explain_missing_names()  # each lesson's first cell imports this module
+explain_missing_names()  # here because each lesson's first cell imports this module
 keep_answers()
 
 
 def check(
     function: Callable[..., Any] | None = None, *, device: str = "cpu", seconds: float = SECONDS
 ) -> Shown:
-    """Run a graded function on small models of the checker's own and say what it does right and wrong.
+    """Run a graded function on the checker's own small models, and show what it does right and wrong.
 
     Args:
         function: the function (or class) with the exercise's name.
         device: `cpu` or `cuda`.
-        seconds: after this time the check is stopped.
+        seconds: time limit of the check.
     """
     try:
         name = _name(function)
@@ -60,7 +60,7 @@ def check(
             f"check에는 함수를 그대로 넘겨 주세요 (받은 값의 타입: {type(function).__name__}). "
             "예: check(train_step)"
         )
-    assert function is not None  # it has an exercise's name
+    assert function is not None  # it has an exercise's name, so it is not None
     try:
         feedback = judged_here(exercise, function, device, seconds)
     except KernelIsBroken as error:
@@ -89,9 +89,9 @@ _NO_ANSWER = (
 
 
 def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
-    """Show the exercise's next hint, and those shown before; the last one is the answer.
+    """Show the exercise's next hint together with the earlier ones; the last hint is the answer.
 
-    Where the last check named a mistake, the hint begins with where to look for that one.
+    If the last check named a mistake, the text begins with where to look for that mistake.
     """
     try:
         found = load_course().exercise(exercise if isinstance(exercise, str) else _name(exercise))
@@ -114,18 +114,18 @@ def judged_here(
     device: str = "cpu",
     seconds: float = SECONDS,
 ) -> Feedback:
-    """What there is to say of a function in this process; nothing is recorded.
+    """Judge a function in this process and return the feedback; nothing is recorded.
 
     Args:
-        exercise: what the function is to do, whatever its own name is.
-        function: the learner's.
+        exercise: the exercise that the function is to solve, whatever its own name is.
+        function: the learner's function.
         device: `cpu` or `cuda`.
-        seconds: after this time it is stopped.
+        seconds: time limit.
 
     Raises:
-        KernelIsBroken: the solution does not run here either.
+        KernelIsBroken: the solution fails in this kernel as well.
     """
-    warm_up(exercise, device)  # while the function is played here
+    warm_up(exercise, device)  # the server starts while the function runs here
     program, origin = _program(exercise, function)
     feedback, trace = played_here(exercise, program, origin, device=device, seconds=seconds)
     _keep_what_torch_brought()
@@ -140,9 +140,10 @@ def judged_here(
 
 @cache
 def _keep_what_torch_brought() -> None:
-    """Once in a kernel: take from the garbage collector what is there by now, torch and its optimizers.
+    """Exempt all objects that exist by now, torch and its optimizers among them, from garbage collection.
 
-    Nothing of it will be garbage, and to look through it makes the learner wait 0.3 s at a check now and then.
+    Done once per kernel. None of them will ever be garbage, and scanning them makes the learner wait 0.3 s at a check
+    now and then.
     """
     gc.freeze()
 
@@ -152,7 +153,8 @@ def _program(exercise: Exercise, function: Callable[..., Any]) -> tuple[Program,
     filename = code.co_filename if code is not None else "<?>"
     source = "".join(linecache.getlines(filename))
     name = getattr(function, "__name__", exercise.name)
-    if name != exercise.name:  # the clinic's, beside the learner's own: it is found under the exercise's name
+    # The clinic's function has another name than the learner's own; the judge looks for the exercise's name.
+    if name != exercise.name:
         source = re.sub(rf"(?m)^(def|class) {re.escape(name)}\b", rf"\1 {exercise.name}", source)
     return Program(names={exercise.name: function}, filename=filename), Origin(None, source, 1)
 
@@ -164,7 +166,7 @@ def _name(function: Any) -> str:
 
 
 def _leaning_notes(function: Callable[..., Any]) -> Iterator[str]:
-    """A warning for each variable that will not be there when the function is graded."""
+    """Yield a warning for each variable that the function uses and that will not exist when it is graded."""
     function = inspect.unwrap(function)
     carried = _carried_names(function)
     if "*" in carried:
@@ -178,7 +180,7 @@ def _leaning_notes(function: Callable[..., Any]) -> Iterator[str]:
 
 
 def _carried_names(function: Callable[..., Any]) -> set[str]:
-    """Names that grading would keep from the cells run so far; `*` when the cells are not known."""
+    """Return the names that grading would keep from the cells run so far; `{"*"}` if the cells are not known."""
     own = own_cell(function).strip()
     ran = _cells_run(function)
     if ran is None or not own:
@@ -189,7 +191,10 @@ def _carried_names(function: Callable[..., Any]) -> set[str]:
 
 
 def _surroundings(exercise: Exercise, function: Callable[..., Any], own: str) -> str | None:
-    """What the function's cell, whose text is `own`, leans on in the cells run before; None if it is no cell."""
+    """Return the code from earlier cells that the function's own cell depends on; None outside a notebook.
+
+    `own` is the text of the function's cell.
+    """
     ran = _cells_run(function)
     if ran is None:
         return None
@@ -200,13 +205,13 @@ def _surroundings(exercise: Exercise, function: Callable[..., Any], own: str) ->
 
 
 def _cells_run(function: Callable[..., Any]) -> list[str] | None:
-    """Texts of the notebook's cells in the order they were run; None outside of a notebook."""
+    """Return the texts of the notebook's cells in the order they were run; None outside a notebook."""
     ran = getattr(inspect.unwrap(function), "__globals__", {}).get("In")  # IPython's history
     return [text.strip() for text in ran if isinstance(text, str)] if isinstance(ran, list) else None
 
 
 def _global_reads(function: Any, visited: set[int]) -> Iterator[str]:
-    """Names from the notebook that a function, or a helper of it in the notebook, reads when it runs."""
+    """Yield the notebook's global names that a function reads when it runs, directly or through its helpers."""
     if id(function) in visited:
         return
     visited.add(id(function))
@@ -218,7 +223,7 @@ def _global_reads(function: Any, visited: set[int]) -> Iterator[str]:
     for one in functions:
         namespace, code = getattr(one, "__globals__", {}), getattr(one, "__code__", None)
         for name in _global_names(code) if code is not None else ():
-            if name not in namespace:  # built in, or a NameError of its own
+            if name not in namespace:  # a builtin, or a name that will raise NameError anyway
                 continue
             yield name
             value = namespace[name]

@@ -1,8 +1,9 @@
-"""An experiment that is run before its prediction is made says so first, and keeps its results behind one click.
+"""Hide the results of an experiment that is run before its prediction is made.
 
-Which cells those are is read from the course's own notebooks: from `predict("01-3")` to the cell with its `reveal`. The
-experiment always runs. JupyterLab hides what it shows below a line that can be opened; elsewhere the line stands alone.
-A choice lifts the veil, and so does an error, which nobody should have to look for.
+The experiment always runs, but a line above its results asks for the prediction first. In JupyterLab this line (the
+*veil*) hides the results until it is clicked; other front ends show the line and hide nothing. A choice takes the veil
+away, and so does an error, which nobody should have to look for. The cells concerned are read from the course's own
+notebooks: from `predict("01-3")` to the cell with its `reveal`.
 """
 
 import ast
@@ -32,13 +33,13 @@ _VEIL = f"""<style>
 
 _numbers = count()
 _hung: dict[str, set[str]] = {}
-"""Veils of this kernel, by the name of their output: the predictions that are still to be made."""
+"""Veils of this kernel: predictions still to be made, by name of the veil's output."""
 _of_this_cell: list[str] = []
-"""Name of the veil that was hung before the cell that is running."""
+"""Name of the veil put up before the running cell; empty if it has none."""
 
 
 def hang_veils() -> None:
-    """From now on, in a notebook whose cells somebody runs by hand; nothing happens elsewhere."""
+    """Hide results from now on if this is a notebook whose cells somebody runs by hand; otherwise do nothing."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is not None:
         shell.events.register("pre_run_cell", _before)
@@ -46,7 +47,7 @@ def hang_veils() -> None:
 
 
 def lift(prediction: str) -> None:
-    """A choice was made: show the results that waited for it alone."""
+    """Show the results that waited for this prediction alone."""
     for name, waiting in list(_hung.items()):
         waiting.discard(prediction)
         if not waiting:
@@ -54,13 +55,14 @@ def lift(prediction: str) -> None:
 
 
 def _before(info: Any) -> None:
+    """Put up the veil before a cell runs, if its results would answer an open prediction."""
     _of_this_cell.clear()
-    # Without a front end that can be asked for input nobody is there to predict: a build, a server, a test.
+    # Without a front end that can be asked for input, nobody is there to predict: a build, a server, a test.
     kernel = getattr(sys.modules["IPython"].get_ipython(), "kernel", None)
     if not getattr(kernel, "_allow_stdin", False):
         return
     waiting: set[str] = set()
-    with suppress(HanstepError, OSError, ValueError, LookupError):  # no experiment fails for a veil's sake
+    with suppress(HanstepError, OSError, ValueError, LookupError):  # no experiment may fail because of a veil
         waiting = unpredicted(str(info.raw_cell))
     if waiting:
         name = f"hanstep-veil-{next(_numbers)}"
@@ -70,6 +72,7 @@ def _before(info: Any) -> None:
 
 
 def _after(result: Any) -> None:
+    """Take the veil away after a cell that raised."""
     if not result.success:
         for name in _of_this_cell:
             _take_down(name)
@@ -81,7 +84,7 @@ def _take_down(name: str) -> None:
 
 
 def unpredicted(source: str) -> set[str]:
-    """Ids of the predictions that a cell's results would answer and that have not been made."""
+    """Return the ids of predictions not yet made that this cell's results would answer."""
     asked = set(_experiments().get(source.strip(), ())) | set(_TOLD.findall(source))
     known = {one.id for lesson in load_course().lessons for one in lesson.predictions} if asked else set()
     asked &= known
@@ -90,7 +93,7 @@ def unpredicted(source: str) -> set[str]:
 
 @cache
 def _experiments() -> dict[str, frozenset[str]]:
-    """Cells of the lessons that stand between a prediction and its answer -> the predictions' ids."""
+    """Map each lesson cell between a prediction and its `reveal` to the ids of those predictions."""
     found: dict[str, frozenset[str]] = {}
     for lesson in load_course().lessons:
         waiting: set[str] = set()
@@ -106,10 +109,10 @@ def _experiments() -> dict[str, frozenset[str]]:
 
 
 def _shows_something(source: str) -> bool:
-    """Whether a cell does more than define, import and assign."""
+    """Return True if a cell does more than define, import and assign."""
     try:
         open_: list[ast.AST] = [ast.parse(source)]
-    except SyntaxError:  # a magic, or an error that IPython is about to tell
+    except SyntaxError:  # a magic, or an error that IPython will report
         return True
     while open_:
         node = open_.pop()

@@ -1,4 +1,4 @@
-"""The next hint of an exercise: what the last check named comes first, so that a hint leads on from a diagnosis."""
+"""Give an exercise's next hint, led by the mistake that the last check named."""
 
 from dataclasses import dataclass
 
@@ -11,29 +11,29 @@ from grader.report.text import hint_text
 
 @dataclass(frozen=True)
 class Hints:
-    """What is shown of an exercise's hints now."""
+    """The hints of an exercise as shown now."""
 
     title: str
-    """The exercise's."""
+    """Title of the exercise."""
     seen: tuple[str, ...]
-    """The newest comes last."""
+    """Hints shown so far, the newest last."""
     total: int
     lead: str = ""
-    """Where to look for the mistake that the last check named; empty where it named none."""
+    """Where to look for the mistake that the last check named; empty if it named none."""
 
     @property
     def html(self) -> str:
-        """As a card."""
+        """The hints as an HTML card."""
         return hint_html(self.title, self.seen, self.total, lead=self.lead)
 
     @property
     def text(self) -> str:
-        """As plain text."""
+        """The hints as plain text."""
         return hint_text(self.title, self.seen, self.total, lead=self.lead)
 
 
 def next_hints(exercise: Exercise) -> Hints:
-    """Take the exercise's next hint, which is recorded; it must have some."""
+    """Take the exercise's next hint and record that it was shown. The exercise must have hints."""
     learner, total = Progress.load(), len(exercise.hints)
     lead = _lead(exercise, learner)
     seen = exercise.hints[: learner.next_hint(exercise.name, total)]
@@ -41,7 +41,7 @@ def next_hints(exercise: Exercise) -> Hints:
 
 
 def _lead(exercise: Exercise, learner: Progress) -> str:
-    """The hint of the first mistake that the last check named, with its name. No mistake's hint tells the answer."""
+    """Return the title and hint of the first mistake that the last check named. No mistake's hint tells the answer."""
     for joined in learner.history.exercise(exercise.name).last_mistakes[:1]:
         ids = joined.split("|")
         told = [mistake for mistake in exercise.mistakes if mistake.id in ids]

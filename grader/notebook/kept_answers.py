@@ -1,7 +1,7 @@
-"""A drill or clinic cell that defines a function under an exercise's own name leaves the learner's as it was.
+"""Protect a learner's answer from a drill or clinic cell that defines a function under the exercise's own name.
 
-Notebooks that version 0.2.0 wrote into have such cells. Whoever runs one hands in what stands there; then the name
-means again what it meant before, so that no later `check` takes the drill for the answer.
+Notebooks written by version 0.2.0 have such cells. While the cell runs, the drill or clinic judges its function;
+afterwards the name gets its earlier value back, so that no later `check` takes the drill for the answer.
 """
 
 import sys
@@ -13,11 +13,11 @@ from grader.submission.cells import as_python
 from grader.submission.practice_cells import practised
 
 _EXERCISE_CELL = "exercise-"
-"""How the ids of the lessons' exercise cells begin, where the front end tells ids: such a cell holds an answer."""
+"""Prefix of the ids of the lessons' exercise cells, in front ends that tell cell ids; such a cell holds an answer."""
 
 
 def keep_answers() -> None:
-    """From now on, in a notebook; nothing happens elsewhere."""
+    """Protect answers from now on, in a notebook; otherwise do nothing."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is not None:
         keeper = _Keeper(shell.user_ns)
@@ -26,13 +26,15 @@ def keep_answers() -> None:
 
 
 class _Keeper:
+    """Saves and restores values in the notebook's namespace around each cell."""
+
     def __init__(self, names: dict[str, Any]) -> None:
         self._names = names
         self._kept: list[dict[str, Any]] = []
-        """For each cell that is running, since one can run another."""
+        """Saved values by name, one dict for each running cell, since one cell can run another."""
 
     def before(self, info: Any) -> None:
-        """A cell is going to run."""
+        """Save the answers that the cell about to run would overwrite."""
         exercises = practised(as_python(str(info.raw_cell)), tuple(load_course().exercises))
         if str(getattr(info, "cell_id", None)).startswith(_EXERCISE_CELL):
             exercises = frozenset()
@@ -40,6 +42,6 @@ class _Keeper:
         self._kept.append({name: value for name, value in there.items() if not is_practice(value)})
 
     def after(self, _result: Any) -> None:
-        """It has run, or failed."""
+        """Restore the saved answers after the cell has run or failed."""
         if self._kept:
             self._names.update(self._kept.pop())

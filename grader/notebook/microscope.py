@@ -1,4 +1,4 @@
-"""`microscope`: what a learner calls in a cell to see a real update of a function of theirs beside the right one."""
+"""Provide `microscope`, which shows in a notebook a real update of the learner's function beside the solution's."""
 
 import inspect
 from collections.abc import Callable
@@ -15,6 +15,7 @@ from grader.observe.program import Program
 from grader.observe.wording import with_particle
 
 _SECONDS = 5.0
+"""Default time limit of one recording, in seconds."""
 
 
 def microscope(function: Callable[..., Any] | None = None, *, seconds: float = _SECONDS) -> Shown:
@@ -22,7 +23,7 @@ def microscope(function: Callable[..., Any] | None = None, *, seconds: float = _
 
     Args:
         function: a graded function that makes updates (`train_step`, `accumulate`, `sam_step`, `amp_step` …).
-        seconds: after this time a look is stopped; what was seen until then is shown.
+        seconds: time limit of a recording; what was recorded until then is shown.
     """
     if not callable(function):
         return message(
@@ -50,7 +51,7 @@ def _looked(exercise: Exercise, function: Callable[..., Any], seconds: float) ->
 
 
 def _source(function: Callable[..., Any]) -> Code:
-    """The function's lines; none where nobody knows them."""
+    """Return the function's numbered lines; empty if its source is not known."""
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError, SyntaxError):

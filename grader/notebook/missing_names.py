@@ -1,7 +1,8 @@
-"""A `NameError` in a lesson, in Korean: which cell has not run yet.
+"""Explain a `NameError` in a lesson in Korean: say which cell has not run yet.
 
-After a break the kernel is new, and whoever goes on where they stopped runs `check(train_step)` first. Explained is
-what a cell itself asks for and some lesson makes; a name that is missing inside a function stays Python's to tell.
+After a break the kernel is new, and a learner who goes on where they stopped runs `check(train_step)` first. Only names
+are explained that the cell itself uses and that some lesson defines; a name missing inside a function keeps Python's
+own message.
 """
 
 import ast
@@ -20,7 +21,7 @@ from grader.submission.cells import without_magics
 
 
 def explain_missing_names() -> None:
-    """From now on, in a notebook; nothing happens elsewhere, or where somebody else shows errors in a way of their own.
+    """Explain missing names from now on, if this is a notebook and nobody else has replaced the display of errors.
 
     IPython still counts the cell as failed, so that "run all" stops there.
     """
@@ -30,7 +31,7 @@ def explain_missing_names() -> None:
 
 
 def why_missing(name: str) -> str | None:
-    """A Korean line on what to run first; None for a name that no lesson makes."""
+    """Return a Korean line on what to run first; None for a name that no lesson defines."""
     if name in load_course().exercises:
         return f"아직 없는 함수예요: {name}. 그 함수를 쓴 셀을 먼저 실행하세요 (셀을 누르고 Shift+Enter)."
     if name in NOTEBOOK_FUNCTIONS:
@@ -58,13 +59,13 @@ def _show(
     said = why_missing(error.name) if in_cell and isinstance(error.name, str) else None
     if said is not None:
         lines = [f"NameError: {error}", said]
-        error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]  # IPython asks for it
+        error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]  # IPython calls it to show the error
     shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
 
 
 @cache
 def _made_in_lessons() -> frozenset[str]:
-    """What the lessons' cells import, assign or define at their top."""
+    """Return the names that the lessons' cells import, assign or define at top level."""
     return frozenset(name for code in _code_cells() for name in _bound(code))
 
 

@@ -1,4 +1,4 @@
-"""Which cell a function of the learner's was written in, and whether that cell is practice."""
+"""Find the cell in which a learner's function was written, and decide if that cell is practice (drill or clinic)."""
 
 import inspect
 import linecache
@@ -10,7 +10,7 @@ from grader.submission.practice_cells import exercise_meant, practised
 
 
 def code_of(function: Any) -> types.CodeType | None:
-    """The code of a function, through decorators; for a class, of its first method."""
+    """Return the code of a function, through decorators; for a class, of its first method; None if there is none."""
     function = inspect.unwrap(function)
     if inspect.isclass(function):
         methods = [m for m in vars(function).values() if isinstance(m, types.FunctionType)]
@@ -20,13 +20,13 @@ def code_of(function: Any) -> types.CodeType | None:
 
 
 def own_cell(function: Any) -> str:
-    """The source of the cell; empty where nobody knows."""
+    """Return the source of the cell in which the function was written; empty if not known."""
     code = code_of(function)
     return "" if code is None else "".join(linecache.getlines(code.co_filename))
 
 
 def is_practice(function: Any) -> bool:
-    """Whether a function was written for the drill or the clinic: its name or its cell says so."""
+    """Return True if the function was written for the drill or the clinic, by its name or its cell."""
     name = str(getattr(function, "__name__", ""))
     exercises = tuple(load_course().exercises)
     meant = exercise_meant(name, exercises)

@@ -1,7 +1,7 @@
-"""`predict` and `reveal`: a learner commits to an answer before an experiment, and reads the reason after it.
+"""Provide `predict` and `reveal`: the learner commits to an answer before an experiment, and reads the reason after it.
 
-Answers and reasons stand in the lesson's `predictions.toml`, never in a notebook. Nothing of them is shown before a
-choice is made, so a notebook that is run whole, by CI or by an impatient learner, keeps its secrets.
+Answers and reasons are in the lesson's `predictions.toml`, never in a notebook. They are shown only after a choice, so
+a notebook that is run as a whole, by CI or by an impatient learner, keeps its secrets.
 """
 
 import html
@@ -15,10 +15,13 @@ from grader.learner.rewards import standing
 from grader.notebook.hidden_results import hang_veils, lift
 from grader.plots import publish
 
-hang_veils()  # each lesson's first cell imports this module
+hang_veils()  # here because each lesson's first cell imports this module
 
 _TOLD: dict[str, str | None] = {}
-"""What has been revealed in this kernel, by id, with what was measured: a later choice is told of there."""
+"""Measured letter (None: as in the course) by id of each prediction revealed in this kernel.
+
+A later choice updates the output of that `reveal`.
+"""
 
 
 def predict(prediction: str, choice: str | None = None) -> None:
@@ -26,7 +29,7 @@ def predict(prediction: str, choice: str | None = None) -> None:
 
     Args:
         prediction: the prediction's id.
-        choice: the letter; None shows the buttons.
+        choice: the chosen letter; None shows the buttons.
     """
     try:
         asked = load_course().prediction(prediction)
@@ -42,11 +45,11 @@ def predict(prediction: str, choice: str | None = None) -> None:
 
 
 def reveal(prediction: str, *, measured: str | None = None) -> None:
-    """After the experiment: whether the choice was right, and why; without a choice, how to make one.
+    """Show after the experiment if the choice was right, and why; without a choice, show how to make one.
 
     Args:
         prediction: the prediction's id.
-        measured: the letter that this run measured, where machines may differ.
+        measured: the letter that this run measured, for results that differ between machines.
     """
     try:
         asked = load_course().prediction(prediction)
@@ -58,7 +61,7 @@ def reveal(prediction: str, *, measured: str | None = None) -> None:
 
 
 def _chosen(asked: Prediction, choice: object) -> str:
-    """Keep a choice; what to say of it. Where the experiment has been run already, its verdict is told anew."""
+    """Record a choice and return the reply. If the experiment has been revealed already, update its verdict."""
     letter = str(choice).strip().strip("\"'").lower()
     if letter not in asked.choices:
         return f"고를 수 있는 것은 {_letters(asked)}입니다. 받은 값: {choice!r}. 예: {_example(asked)}"
@@ -78,6 +81,7 @@ def _standing(asked: Prediction, earlier: str | None) -> str:
 
 
 def _verdict(asked: Prediction, measured: str | None) -> str:
+    """Return choice, result and reason, and record the verdict; without a choice, say how to make one."""
     answer = measured or asked.answer
     chosen = _earlier(asked)
     if chosen is None:
@@ -99,7 +103,10 @@ def _verdict(asked: Prediction, measured: str | None) -> str:
 
 
 def _earlier(asked: Prediction) -> str | None:
-    """The letter that is kept, unless an edition had other choices or the file was written by hand."""
+    """Return the recorded letter; None if there is none, or if it is not among the choices.
+
+    The latter happens if an earlier edition had other choices, or if the file was edited by hand.
+    """
     letter = Progress.load().predictions.get(asked.id)
     return letter if letter in asked.choices else None
 
@@ -113,7 +120,7 @@ def _letters(asked: Prediction) -> str:
 
 
 def _say(text: str, *, place: str | None = None, again: bool = False) -> None:
-    """Show Markdown, in a terminal without its marks; what has a `place` can be brought up to date there."""
+    """Show Markdown, or plain text in a terminal; output with a `place` can be updated there with `again`."""
     plain = _plain(text)
     bundle = {"text/markdown": text, "text/plain": plain}
     name = None if place is None else f"hanstep-reveal-{place}"
@@ -122,7 +129,7 @@ def _say(text: str, *, place: str | None = None, again: bool = False) -> None:
 
 
 def _show_buttons(asked: Prediction, earlier: str | None) -> bool:
-    """Display the letters as buttons; return whether there is a notebook with widgets to show them in."""
+    """Display the letters as buttons; return False if there is no notebook with widgets to show them in."""
     try:
         import ipywidgets
     except ImportError:
@@ -139,7 +146,7 @@ def _show_buttons(asked: Prediction, earlier: str | None) -> bool:
     buttons.observe(
         lambda change: setattr(said, "value", _html(_chosen(asked, change["new"]))), names="value"
     )
-    # Not its own `_repr_mimebundle_`: ipywidgets 7, which Colab has, displays itself and has none.
+    # Not the box's own `_repr_mimebundle_`: ipywidgets 7, which Colab has, displays itself and has no such method.
     view = {"version_major": 2, "version_minor": 0, "model_id": ipywidgets.VBox([buttons, said]).model_id}
     standing = _plain(_standing(asked, earlier))
     return publish({"application/vnd.jupyter.widget-view+json": view, "text/plain": standing}, {})
@@ -150,6 +157,6 @@ def _plain(text: str) -> str:
 
 
 def _html(text: str) -> str:
-    """Of Markdown only what stands in these sentences: bold and code."""
+    """Convert the Markdown used in these sentences to HTML: bold and code only."""
     bold = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(text))
     return re.sub(r"`(.+?)`", r"<code>\1</code>", bold)

@@ -1,4 +1,4 @@
-"""Draws a learner's progress: `progress()` in a notebook, `grader progress` in a terminal."""
+"""Draw a learner's progress: `progress()` in a notebook, `grader progress` in a terminal."""
 
 import io
 from collections.abc import Iterator
@@ -16,19 +16,20 @@ from grader.report.html import page
 from grader.report.plain_text import without_code_marks
 from grader.report.words import KIND_NAMES
 
+# Entries shown of each list; `_WIDEST` is in terminal columns.
 _MOST_MISTAKES = 8
 _MOST_LOCKED = 4
 _WIDEST = 90
 
 
 def progress() -> Shown:
-    """Show how far you have come: level, lessons, what comes next, mistakes, achievements."""
+    """Show how far the learner has come: level, lessons, next exercise, mistakes, achievements."""
     told = overview(Progress.load())
     return Shown(progress_html(told), progress_text(told))
 
 
 def progress_html(told: Overview, *, links: bool = True) -> str:
-    """The page as HTML; `links` lead to the lesson beside the notebook that shows it."""
+    """Return the page as HTML; with `links` it links to the lesson notebooks, which lie beside the current one."""
     return page(
         "progress.html.j2",
         o=told,
@@ -41,7 +42,7 @@ def progress_html(told: Overview, *, links: bool = True) -> str:
 
 
 def progress_text(told: Overview, width: int = 80) -> str:
-    """The page as plain text."""
+    """Return the page as plain text, `width` columns wide."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_jupyter=False)
     with console.capture() as captured:
         print_progress(console, told)

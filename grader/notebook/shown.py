@@ -1,4 +1,4 @@
-"""What a notebook's cell shows for `check`, `hint`, `progress` and the rest: a card, and the same in plain text."""
+"""Define `Shown`, what a cell shows for `check`, `hint`, `progress` and others: a card, and the same as plain text."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -11,7 +11,7 @@ from grader.report.html import note_html
 
 @dataclass(frozen=True)
 class Shown:
-    """HTML where the front end can, the same in plain text elsewhere."""
+    """Shown as HTML if the front end can, as the same content in plain text otherwise."""
 
     html: str
     text: str
@@ -25,18 +25,18 @@ class Shown:
 
     @property
     def passed(self) -> bool:
-        """Whether every check passed."""
+        """True if every check passed."""
         return self.feedback is not None and self.feedback.status == "passed"
 
 
 def message(text: str) -> Shown:
-    """A line instead of feedback; `code` in backticks is set as code."""
+    """Return a card with one line instead of feedback; `code` in backticks is set as code."""
     return Shown(note_html([text]), text)
 
 
 def new_cell(code: str) -> None:
-    """Put code into a new cell below, where the front end can; nothing else happens elsewhere."""
-    with suppress(Exception):  # no front end's trouble keeps anybody from what is shown
+    """Put code into a new cell below the running one; do nothing if the front end cannot."""
+    with suppress(Exception):  # trouble with the front end must not hide the output
         from IPython import get_ipython
 
         shell = get_ipython()

@@ -1,4 +1,4 @@
-"""Single keys from a terminal, without waiting for one and without Enter."""
+"""Read single keys from a terminal, without blocking and without Enter."""
 
 import os
 import sys
@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 
 _HANGUL = str.maketrans("ㅜㅗㄱㅂ", "nhrq")
-"""What the same keys type on a Korean keyboard in its Hangul mode."""
+"""Characters that the same keys type on a Korean keyboard in Hangul mode."""
 
 
 @contextmanager
 def pressed_keys() -> Iterator[Callable[[], str]]:
-    """Inside this context a function that returns the keys pressed since its last call, as small Latin letters.
+    """Yield a function that returns the keys pressed since its last call, as lower-case Latin letters.
 
-    Always none where the input is no terminal. The terminal is left as it was found.
+    It always returns an empty string if the input is not a terminal. On exit the terminal's settings are restored.
     """
     if not sys.stdin.isatty():
         yield lambda: ""
@@ -48,7 +48,7 @@ def _posix() -> Iterator[Callable[[], str]]:
 def _windows() -> Iterator[Callable[[], str]]:
     import importlib
 
-    console: Any = importlib.import_module("msvcrt")  # typed on Windows only
+    console: Any = importlib.import_module("msvcrt")  # has type stubs on Windows only
 
     def read() -> str:
         found = ""

@@ -1,7 +1,8 @@
-"""Plays variants of a learner's function in the sandbox's server, which a notebook keeps warm beside it.
+"""Run edited variants of a learner's function in the sandbox's server, which a notebook keeps warm in the background.
 
-The kernel itself cannot be forked for that: where a GPU can be seen, a process that has run a backward pass forks
-nobody who could run another. What a variant prints, writes, leaves in memory or never ends stays in the server's child.
+Repair needs them. The kernel itself cannot be forked: once a process that sees a GPU has run a backward pass, its forks
+cannot run another. The server's child processes also contain whatever a variant prints, writes, leaves in memory, or
+never ends.
 """
 
 import atexit
@@ -19,20 +20,23 @@ from grader.judging.repair.search import Runner
 from grader.observe.trace import Run
 from grader.submission.source_file import graded_text
 
-if TYPE_CHECKING:  # Windows lacks what the sandbox is made of
+if TYPE_CHECKING:  # Windows lacks what the sandbox needs
     from grader.sandbox.attempts import AttemptsOf
     from grader.sandbox.sandbox import Sandbox
 
 SECONDS = 15.0
-"""By the clock, all plays of one check together: a learner should not wait for longer."""
+"""Wall-clock limit of all runs in one check together: a learner should not wait longer."""
 
 _warm: dict[tuple[str, str], "Sandbox"] = {}
-"""One at most: by lesson and device."""
+"""The running server by lesson and device; at most one."""
 
 
 def warm_up(exercise: Exercise, device: str) -> "Sandbox | None":
-    """Begin to start the server for the exercise's lesson, unless it is there; None where there is none to be had."""
-    if sys.platform != "linux":  # macOS: a fork there does not survive torch; Windows: there is no fork
+    """Start the server for the exercise's lesson in the background, unless it is running; return it.
+
+    None if this platform cannot have one.
+    """
+    if sys.platform != "linux":  # on macOS torch does not survive a fork; Windows has no fork
         return None
     key = exercise.lesson, device
     if key not in _warm:
@@ -45,7 +49,7 @@ def warm_up(exercise: Exercise, device: str) -> "Sandbox | None":
 
 
 def close() -> None:
-    """End the server that is kept warm."""
+    """End the warm server."""
     while _warm:
         _, sandbox = _warm.popitem()
         sandbox.close()
@@ -56,11 +60,12 @@ atexit.register(close)
 
 @contextmanager
 def variants(exercise: Exercise, surroundings: str | None, device: str) -> Iterator[Runner | None]:
-    """A runner of variants of the text that defines the exercise's function; None where no server is to be had.
+    """Yield a runner for variants of the text that defines the exercise's function; None if there is no server.
 
     Args:
-        exercise: whose scenarios are played.
-        surroundings: what the text, a cell, leans on in the notebook's other cells; None if the text is a whole module.
+        exercise: the exercise whose scenarios are played.
+        surroundings: code from the notebook's other cells that the text, a cell, depends on; None if the text is a
+            whole module.
         device: `cpu` or `cuda`.
     """
     sandbox = warm_up(exercise, device)
@@ -72,13 +77,15 @@ def variants(exercise: Exercise, surroundings: str | None, device: str) -> Itera
 
 
 class _Variants:
+    """A `Runner` for variants of one text; its time limit begins when it is made."""
+
     def __init__(self, attempts: "AttemptsOf", surroundings: str | None) -> None:
         self._attempts, self._surroundings = attempts, surroundings
         self._before = (surroundings or "").count("\n")
         self._until = time.monotonic() + SECONDS
 
     def run(self, text: str, scenario: str) -> Run | None:
-        """The run of one scenario by this text, which tells lines of the text; None if it did not come to an end."""
+        """Play one scenario with this text; lines in the run are lines of the text. None if it did not finish."""
         from grader.sandbox.server_process import SandboxUnavailable
 
         if time.monotonic() > self._until:
@@ -89,7 +96,7 @@ class _Variants:
             program = self._surroundings + text
         try:
             run = self._attempts.run(program, scenario)
-        except SandboxUnavailable:  # no server starts here: nothing more is played
+        except SandboxUnavailable:  # the server cannot start here: give up
             self._until = 0.0
             return None
         return run and self._told_in_lines_of_the_text(run)
@@ -102,5 +109,5 @@ class _Variants:
         return replace(run, events=events, failure=failure)
 
     def _line(self, line: int | None) -> int | None:
-        """None for a line of the surroundings."""
+        """Return the line within the text; None for a line of the surroundings."""
         return None if line is None or line <= self._before else line - self._before

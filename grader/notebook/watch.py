@@ -1,6 +1,7 @@
-"""`grader watch`: one exercise at a time. A save checks it, a pass says why it passed and goes on to the next.
+"""Run `grader watch`: check one exercise at every save, and go on to the next one when it passes.
 
-The current exercise is the first of the file that does not pass; whoever wants another one first skips it with a key.
+The current exercise is the first one in the file that does not pass; a key skips it. When one passes, the reason why it
+passed is shown.
 """
 
 import signal
@@ -27,7 +28,7 @@ from grader.report.plain_text import without_code_marks
 from grader.report.text import print_feedback, print_indented, print_standing
 
 _LOOK_EVERY = 100
-"""Milliseconds until a key or a save is noticed."""
+"""Milliseconds between looking for keys and saves."""
 _KEYS = (("n", "다음 문제"), ("h", "힌트"), ("r", "다시 확인"), ("q", "끝내기"))
 
 
@@ -53,8 +54,11 @@ def watch_file(file: Path, console: Console) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[threading.Event]:
-    """Set at Ctrl-C, which also raises as always. Alone that is not enough: Python drops what is raised while an object
-    is being cleared up, and the learner's one Ctrl-C would do nothing."""
+    """Yield an event that is set at Ctrl-C, which also raises KeyboardInterrupt as usual.
+
+    The exception alone is not enough: Python drops exceptions raised while an object is being finalised, and the
+    learner's Ctrl-C would then do nothing.
+    """
     happened = threading.Event()
 
     def interrupt(number: int, frame: FrameType | None) -> NoReturn:
@@ -71,7 +75,8 @@ def _interruptible() -> Iterator[threading.Event]:
 def _ticks(file: Path, stop: threading.Event) -> Iterator[object]:
     from watchfiles import watch
 
-    # The folder, not the file: most editors save a new file under the old name. A tick comes without a change too.
+    # Watch the folder, not the file: most editors save a new file under the old name. The iterator also yields at
+    # timeouts.
     return watch(
         file.resolve().parent,
         recursive=False,
@@ -84,28 +89,28 @@ def _ticks(file: Path, stop: threading.Event) -> Iterator[object]:
 
 
 class Watch:
-    """What is shown now, and how a save or a key changes it."""
+    """State of the screen, and how a save or a key changes it."""
 
     def __init__(self, file: Path, course: Course, console: Console) -> None:
-        """Nothing is read or shown yet."""
+        """Store the arguments; nothing is read or shown yet."""
         self._file, self._course, self._console = file, course, console
         self._seen: bytes | None = None
         self._own: OwnFile | None = None
         self._current: Exercise | None = None
         self._told: Feedback | None = None
         self._passed: dict[str, None] = {}
-        """Names of those that have passed, in this order; looked at again once all have."""
+        """Names of the exercises that have passed, in this order; they are checked again only once all have passed."""
         self._praise: list[tuple[Feedback, PassNotes]] = []
         self._below: list[str] = []
 
     def look_if_saved(self) -> None:
-        """Check again if the content has changed."""
+        """Check again if the file's content has changed."""
         now = _content(self._file)
         if now is not None and now != self._seen:
             self.look()
 
     def look(self) -> None:
-        """Read the file, check the current exercise and, where it passes, go on to the first that does not."""
+        """Read the file and check the current exercise; if it passes, go on to the first one that does not."""
         self._praise, self._below = [], []
         if not self._read():
             return
@@ -116,7 +121,7 @@ class Watch:
         self._go_on(self._current)
 
     def press(self, key: str) -> None:
-        """Do what a key is for; any other does nothing."""
+        """Do what the key stands for; ignore unknown keys."""
         if key == "r":
             self.look()
         elif key == "n" and self._own is not None:
@@ -127,7 +132,10 @@ class Watch:
             self._draw()
 
     def _read(self) -> bool:
-        """Whether there is anything to check; where not, that is shown, and the next save may mend it."""
+        """Read the file; return False if there is nothing to check.
+
+        In that case the problem is shown, and the next save may fix it.
+        """
         self._seen = _content(self._file)
         try:
             self._own = OwnFile(self._file, self._course)
@@ -148,14 +156,14 @@ class Watch:
             if not self._passes(exercise):
                 break
             if self._praise and exercise is first and self._console.is_terminal:
-                self._told = None  # checking the next one may take a second: the praise does not wait for it
+                self._told = None  # show the praise now: checking the next exercise may take a second
                 self._draw(finished=False)
         else:
             self._current = self._told = None
         self._draw()
 
     def _skip(self) -> None:
-        """The next one that does not pass, from the current one on and around."""
+        """Go to the next exercise that does not pass, starting after the current one and wrapping around."""
         assert self._own is not None
         every = self._own.exercises
         start = 0 if self._current is None else every.index(self._current) + 1
@@ -169,7 +177,7 @@ class Watch:
         self._draw()
 
     def _passes(self, exercise: Exercise) -> bool:
-        """Check one; whether to go on to the next. One that does not pass becomes the current one."""
+        """Check one exercise; return True to go on to the next one. One that does not pass becomes the current one."""
         assert self._own is not None
         told = self._own.check((exercise,), meanwhile=lambda: self._console.status("확인하는 중이에요"))
         if not told:  # a warm-up or bonus task that was not begun
@@ -192,7 +200,7 @@ class Watch:
     # ---- what is seen ----------------------------------------------------------------------------
 
     def _draw(self, *, finished: bool = True) -> None:
-        """Draw everything anew; unless finished, up to the place where the next exercise will stand."""
+        """Redraw the screen; with `finished` False leave room for the next exercise's feedback."""
         console = self._console
         if console.is_terminal:
             console.clear()
@@ -220,9 +228,8 @@ class Watch:
     def _draw_head(self) -> None:
         if self._own is None:
             return
-        scored = {
-            e.name for e in self._own.exercises if e.kind == "exercise"
-        }  # as the lesson and progress count
+        # Lesson and progress page count the same way.
+        scored = {e.name for e in self._own.exercises if e.kind == "exercise"}
         place = f"{self._file.name} · {len(scored)}문제 가운데 {len(scored & self._passed.keys())}문제 통과"
         if self._current is not None:
             lesson = self._course.lesson(self._current.lesson)
@@ -232,7 +239,7 @@ class Watch:
 
 
 def _content(file: Path) -> bytes | None:
-    """The file's content; None while an editor is replacing it."""
+    """Return the file's content; None while an editor is replacing it."""
     try:
         return file.read_bytes()
     except OSError:

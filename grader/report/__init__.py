@@ -1,1 +1,1 @@
-"""The last step of grading: feedback and results as text, HTML, JSON and CSV. Nothing here judges anything."""
+"""Write feedback and results as text, HTML, JSON and CSV: the last step of grading. Nothing here judges anything."""

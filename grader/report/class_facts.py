@@ -1,4 +1,7 @@
-"""What the results of a class say, counted: for the table in the terminal and for the page of the class."""
+"""Count what the results of a class show: mistakes, exercises, scores.
+
+The terminal's table (`class_table`) and the class page (`class_page`) both show these numbers.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,10 +12,11 @@ from grader.course.feedback import Feedback, SubmissionResult
 from grader.report import words
 
 _BINS = 10
+"""Maximum number of bins in the histogram of scores."""
 
 
 def tried(feedback: Feedback) -> bool:
-    """Whether there is an answer to judge: not a missing or unreadable one, nor the starter as it was handed out."""
+    """Return True if there is an answer to judge: present, readable, and not the untouched starter."""
     return feedback.begun and feedback.status not in ("missing", "unreadable")
 
 
@@ -21,21 +25,22 @@ def tried(feedback: Feedback) -> bool:
 
 @dataclass(frozen=True)
 class MistakeCount:
-    """How many students made a mistake."""
+    """Number of students who made one mistake."""
 
     id: str
-    """As in results.json; empty for behaviour that no listed mistake explains."""
+    """Id as in results.json; empty for behaviour that no listed mistake explains."""
     title: str
     students: int
     exercises: tuple[str, ...]
     tried: int
-    """Students who tried any of these exercises."""
+    """Number of students who tried any of these exercises."""
 
 
 def count_mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount]:
-    """Mistakes of the class, the most frequent first, the unnamed last; each student counts once for each.
+    """Count the mistakes of a class; each student counts once per mistake.
 
-    Of mistakes that are equally frequent, the one comes first that the larger part of those made who could.
+    Sorted by number of students, descending; unnamed mistakes come last. Of mistakes that are equally frequent, the one
+    made by the larger share of the students who tried its exercises comes first.
     """
     titles: dict[str, str] = {}
     students: dict[str, set[int]] = {}
@@ -60,8 +65,11 @@ def count_mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount
 
 
 def most_telling(submission: SubmissionResult) -> Feedback | None:
-    """The feedback to read first: one with a named mistake, else one on code that ran, else one in a lesson that
-    the student has begun. Of several, the earliest."""
+    """Return the feedback to read first; None if every exercise passed.
+
+    A feedback with a named mistake is preferred, then one on code that ran, then one in a lesson that the student has
+    begun. Ties go to the earliest.
+    """
     open_ones = [f for f in submission.feedbacks if f.status != "passed"]
     begun = {f.lesson for f in submission.feedbacks if f.status != "missing"}
 
@@ -77,7 +85,7 @@ def most_telling(submission: SubmissionResult) -> Feedback | None:
 
 @dataclass(frozen=True)
 class ExerciseFacts:
-    """How one exercise went; the four numbers add up to the students who should have done it."""
+    """Results of one exercise over the class; the four counts add up to the students who should have done it."""
 
     name: str
     title: str
@@ -85,24 +93,24 @@ class ExerciseFacts:
     points: float
     passed: int
     partly: int
-    """Not passed, but with points."""
+    """Students who did not pass but got points."""
     nothing: int
-    """Tried, without a point."""
+    """Students who tried and got no points."""
     untried: int
 
     @property
     def tried(self) -> int:
-        """Students who wrote an answer."""
+        """Number of students who wrote an answer."""
         return self.passed + self.partly + self.nothing
 
     @property
     def share(self) -> float:
-        """Part of those who tried that passed."""
+        """Fraction of those who tried that passed; 0 if nobody tried."""
         return self.passed / self.tried if self.tried else 0.0
 
 
 def exercises_of(submissions: Sequence[SubmissionResult], course: Course) -> list[ExerciseFacts]:
-    """The exercises that were graded, in the course's order; what the course no longer has comes last."""
+    """Return the graded exercises in the course's order; those that the course no longer has come last."""
     found: dict[str, list[Feedback]] = {}
     for submission in submissions:
         for feedback in submission.feedbacks:
@@ -122,32 +130,32 @@ def _exercise(name: str, feedbacks: Sequence[Feedback]) -> ExerciseFacts:
 
 
 def hardest_first(exercises: Iterable[ExerciseFacts]) -> list[ExerciseFacts]:
-    """Those that anybody tried: the one that the smallest part passed first."""
+    """Return the exercises that anybody tried, the one with the smallest share of passes first."""
     return sorted((e for e in exercises if e.tried), key=lambda e: (e.share, -e.tried))
 
 
 @dataclass(frozen=True)
 class LessonFacts:
-    """The exercises of one lesson."""
+    """The graded exercises of one lesson."""
 
     id: str
     title: str
-    """Empty where the course no longer has it."""
+    """Empty if the course no longer has the lesson."""
     exercises: tuple[ExerciseFacts, ...]
 
     @property
     def begun(self) -> bool:
-        """Whether anybody tried anything of it."""
+        """True if any student tried any of its exercises."""
         return any(e.tried for e in self.exercises)
 
     @property
     def points(self) -> float:
-        """Points there are."""
+        """Points of all its exercises together."""
         return sum(e.points for e in self.exercises)
 
 
 def lessons_of(exercises: Sequence[ExerciseFacts], course: Course) -> list[LessonFacts]:
-    """The lessons of these exercises."""
+    """Group exercises by lesson, in the order in which the lessons first occur."""
     titles = {lesson.id: lesson.title for lesson in course.lessons}
     by_lesson: dict[str, list[ExerciseFacts]] = {}
     for exercise in exercises:
@@ -160,7 +168,7 @@ def lessons_of(exercises: Sequence[ExerciseFacts], course: Course) -> list[Lesso
 
 @dataclass(frozen=True)
 class ScoreBin:
-    """Students whose score is at least `low` and below `high`; in the last bin, at most `high`."""
+    """Number of students whose score is at least `low` and below `high` (in the last bin: at most `high`)."""
 
     low: float
     high: float
@@ -169,7 +177,7 @@ class ScoreBin:
 
 
 def score_bins(scores: Sequence[float], most: float) -> list[ScoreBin]:
-    """How scores are spread from 0 to `most`, in at most ten bins whose width people can count with."""
+    """Return a histogram of scores from 0 to `most`: at most ten bins whose width is a round number."""
     if most <= 0:
         return []
     step = _round_step(most / _BINS)
@@ -184,7 +192,7 @@ def score_bins(scores: Sequence[float], most: float) -> list[ScoreBin]:
 
 
 def _round_step(least: float) -> float:
-    """The smallest of …, 1, 2, 5, 10, 20, 50, … that is not below `least`."""
+    """Return the smallest of …, 1, 2, 5, 10, 20, 50, … that is at least `least`."""
     power = 10.0 ** floor(log10(least))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least)
 
@@ -193,7 +201,7 @@ def _round_step(least: float) -> float:
 
 
 def reteach(mistakes: Sequence[MistakeCount], exercises: Sequence[ExerciseFacts]) -> str:
-    """One sentence: what to explain again first. Empty where nobody has tried anything."""
+    """Return one sentence on what to explain again first; empty if nobody has tried anything."""
     hardest = hardest_first(exercises)
     if not hardest:
         return ""

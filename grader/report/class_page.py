@@ -1,4 +1,4 @@
-"""`index.html`: the page of the class, one file that asks for no other and runs no script but its own."""
+"""Draw `index.html`, the class page: a single file that loads no other and runs no script but its own."""
 
 from base64 import b64encode
 from collections import Counter
@@ -31,11 +31,11 @@ from grader.report.mistake_map import LessonMap, mistake_maps
 from grader.report.plain_text import points
 
 _ROWS_SHOWN = 8
-"""Rows of a list or a map that stand open; the rest is folded."""
+"""Rows of a list or a map shown at once; the rest is folded."""
 _NAMES_SHOWN = 100
-"""Students listed by name at one cell of the map: the table shows all."""
+"""Maximum students listed by name at one cell of the map; the table lists all."""
 _STUDENTS_SHOWN = 200
-"""Rows of the table that the page's script shows at once."""
+"""Table rows that the page's script shows at once."""
 
 _KINDS: dict[str, tuple[str, Callable[[SubmissionResult], bool]]] = {
     "passed": ("모두 통과한 학생", lambda s: s.passed),
@@ -46,36 +46,36 @@ _KINDS: dict[str, tuple[str, Callable[[SubmissionResult], bool]]] = {
     "nothing": ("답안을 내지 않은 학생", lambda s: not any(tried(f) or f.status == "unreadable" for f in s.feedbacks)),
     "scrutiny": ("직접 살펴볼 코드가 있는 학생", lambda s: bool(s.scrutiny)),
 }  # fmt: skip
-"""What students can be filtered by, beside their mistakes."""
+"""Filters for the student table, besides mistakes: key → label and condition."""
 _HALTED: tuple[Status, ...] = ("timeout", "memory", "crashed", "output")
 _LOOK_FIRST = ("unreadable", "nothing")
 
 
 @dataclass(frozen=True)
 class _Student:
-    """A row of the table."""
+    """One row of the student table."""
 
     result: SubmissionResult
     page: str
-    """Address of the student's page."""
+    """Relative address of the student's page."""
     lessons: tuple[tuple[str, Markup], ...]
-    """Of each lesson that somebody began: `14/48`, and its marks."""
+    """Score (`14/48`) and status signs, one pair per lesson that somebody began."""
     first: Feedback | None
-    """What to read first."""
+    """Feedback to read first; None if every exercise passed."""
     cells: str
-    """Numbers of the map's cells that the student is in."""
+    """Keys of the map's cells that contain the student, separated by spaces."""
     kinds: str
-    """Keys of `_KINDS`."""
+    """Keys of `_KINDS` that apply to the student, separated by spaces."""
 
 
 def class_page(result: ClassResult, course: Course, names: Sequence[str], when: datetime) -> str:
-    """The page of the class.
+    """Return the HTML of the class page.
 
     Args:
-        result: the class.
+        result: the graded class.
         course: gives the order and the titles of lessons and exercises.
-        names: of each student, the name of the page in `feedback/`, without its ending.
-        when: the time shown.
+        names: file name of each student's page in `feedback/`, without suffix, in the order of the submissions.
+        when: time shown on the page.
     """
     submissions = result.submissions
     exercises = exercises_of(submissions, course)
@@ -153,7 +153,7 @@ def _lesson_cells(
 
 @cache
 def _marks(statuses: tuple[Status, ...]) -> Markup:
-    """A mark for each exercise, and for those who hear the page how often each status stands."""
+    """Return one sign per exercise and, for screen readers, the number of exercises with each status."""
     boxes = Markup().join(
         Markup('<i class="{}">{}</i>').format(status, words.MARKS[status]) for status in statuses
     )
@@ -170,7 +170,7 @@ def _counted(students: Sequence[_Student]) -> Iterator[tuple[str, str, int]]:
 
 
 def _most_frequent(maps: Sequence[LessonMap]) -> dict[str, tuple[str, int]]:
-    """Of each exercise its most frequent named mistake, and of how many students."""
+    """Return each exercise's most frequent named mistake: title and number of students."""
     found: dict[str, tuple[str, int]] = {}
     for row in (row for lesson_map in maps for row in lesson_map.named):
         for name, cell in row.cells.items():
@@ -180,7 +180,7 @@ def _most_frequent(maps: Sequence[LessonMap]) -> dict[str, tuple[str, int]]:
 
 
 def _range(one: ScoreBin, *, whole: bool) -> str:
-    """`10–19점`; `whole` where nobody has a part of a point."""
+    """Return the label of a bin, as in `10–19점`; `whole` means that every score is a whole number."""
     if one.last:
         return f"{points(one.low)}–{points(one.high)}점"
     if not whole or one.high != int(one.high):
@@ -190,10 +190,10 @@ def _range(one: ScoreBin, *, whole: bool) -> str:
 
 @cache
 def _script() -> Markup:
-    """The page's own script: it sorts, searches and filters the table, which can be read without it."""
+    """Return the page's own script, which sorts, searches and filters the table; the page can be read without it."""
     return Markup((TEMPLATES / "index.js").read_text(encoding="utf-8"))
 
 
 def _hash(script: str) -> str:
-    """What the page's policy lets run: this text and no other."""
+    """Return the hash with which the page's content security policy allows this script and no other."""
     return f"sha256-{b64encode(sha256(script.encode('utf-8')).digest()).decode('ascii')}"

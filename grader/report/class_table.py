@@ -1,4 +1,4 @@
-"""The table that ends `grader grade`: each student in a row, then what the class gets wrong most often."""
+"""Draw the table that ends `grader grade`: one row per student, then the class' most frequent mistakes."""
 
 from collections.abc import Sequence
 from statistics import fmean, median
@@ -14,16 +14,18 @@ from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.report import plain_text, words
 from grader.report.class_facts import count_mistakes, most_telling, tried
 
+# Numbers of entries shown: students, mistakes, and exercises whose status signs are shown one by one. `_GAP` is the
+# space between two columns, in terminal cells.
 _ROWS_SHOWN = 40
 _MISTAKES_SHOWN = 8
 _MARKS_SHOWN = 12
 _GAP = 3
 _ROOM = 40
-"""Columns that a sentence needs to stand beside a student's marks."""
+"""Columns a sentence needs to stand beside a student's status signs; with fewer it goes below the row."""
 
 
 def class_table(result: ClassResult, width: int = 80) -> RenderableType:
-    """Students with scores, statuses and the most telling mistake; of a large class the lowest scores."""
+    """Return the table: scores, statuses and the most telling mistake; of a large class only the lowest scores."""
     submissions = list(result.submissions)
     if not submissions:
         return Text("채점한 학생이 없어요.")
@@ -49,7 +51,7 @@ def class_table(result: ClassResult, width: int = 80) -> RenderableType:
 
 
 def _lessons(submissions: Sequence[SubmissionResult]) -> tuple[list[str], list[str]]:
-    """The lessons that somebody began, and the others."""
+    """Return the ids of the lessons that somebody began, and of the others."""
     begun = {f.lesson: False for s in submissions for f in s.feedbacks}
     for feedback in (f for s in submissions for f in s.feedbacks if tried(f)):
         begun[feedback.lesson] = True
@@ -57,7 +59,7 @@ def _lessons(submissions: Sequence[SubmissionResult]) -> tuple[list[str], list[s
 
 
 def _students(submissions: Sequence[SubmissionResult], lessons: Sequence[str], width: int) -> RenderableType:
-    """A row for each student. What to look at first stands whole: at its end, or below it where that is too narrow."""
+    """Return one row per student; the feedback to read first stands at its end, or below it if that is too narrow."""
     rows = [_cells(submission, lessons) for submission in submissions]
     heads = ["학생", *(f"레슨 {key}" if len(lessons) == 1 else key for key in lessons), "상태"]
     widths = [max(cell_len(head), *(row[i].cell_len for row in rows)) for i, head in enumerate(heads)]
@@ -76,7 +78,10 @@ def _students(submissions: Sequence[SubmissionResult], lessons: Sequence[str], w
 def _stacked(
     heads: Sequence[str], widths: Sequence[int], rows: Sequence[Sequence[Text]], firsts: Sequence[Text]
 ) -> RenderableType:
-    """What to look at first below each row. No cell of a table spans columns, so each row is a table of its own."""
+    """Return the rows with the feedback to read first below each.
+
+    A cell of a rich table cannot span columns, so each row is a table of its own.
+    """
 
     def line(cells: Sequence[Text]) -> Table:
         table = Table.grid(padding=(0, _GAP, 0, 0))
@@ -118,7 +123,7 @@ def _first(submission: SubmissionResult) -> Text:
 
 
 def _marks(feedbacks: Sequence[Feedback]) -> Text:
-    """A mark for each exercise in turn; of many exercises how often each mark stands."""
+    """Return one status sign per exercise; for many exercises, how often each sign occurs."""
     marks = [words.MARKS[f.status] for f in feedbacks]
     if len(marks) > _MARKS_SHOWN:
         marks = [

@@ -1,4 +1,8 @@
-"""A recipe as formulas: which gradients went into an update, and how much of each."""
+"""Write a recipe as formulas and sentences: which batch gradients went into an update, and how much of each.
+
+A recipe (`grader.course.feedback.Recipe`) holds the fitted coefficients of the learner's update (`got`) and of the
+right one (`expected`).
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,22 +11,25 @@ from grader.course.feedback import Recipe
 from grader.observe.wording import ordinal
 
 RESIDUAL_WORTH_SAYING = 0.01
-_COEFFICIENT_IS_ZERO = 0.005  # of the largest one: below it a bar is a hair and the number says nothing
+"""Fraction of an update that the gradients do not explain, from which on it is mentioned."""
+# Fraction of the largest coefficient; below it a bar is a hair wide and the number says nothing.
+_COEFFICIENT_IS_ZERO = 0.005
 _TERMS_SHOWN = 8
-_ROUNDING = 1e-9  # of the least squares
+"""Maximum terms written in a formula; the rest is counted."""
+_ROUNDING = 1e-9  # absolute rounding error of the least squares
 _SHARE_RTOL = 0.005  # coefficients are fitted, and shown with three digits
-_RESIDUAL_THAT_HIDES = 0.2  # beyond it the coefficients of what is left mean nothing
+_RESIDUAL_THAT_HIDES = 0.2  # fraction of the update; beyond it the coefficients of the rest mean nothing
 
 
 def subscript(number: int) -> str:
-    """`12` -> `₁₂`."""
+    """Write a number in subscript digits: `12` -> `₁₂`."""
     return str(number).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
 
 
 def coefficient(value: float, largest: float = 0.0) -> str:
-    """Three significant digits, always with a decimal point unless zero: `1.0`, `0.333`, `−2.0`, `0`.
+    """Format to three significant digits, with a decimal point unless zero: `1.0`, `0.333`, `−2.0`, `0`.
 
-    Beside `largest`, what is too small to be an ingredient is `0`.
+    A value that is negligible beside `largest` is written `0`.
     """
     if math.isnan(value):
         return "NaN"
@@ -37,7 +44,7 @@ def coefficient(value: float, largest: float = 0.0) -> str:
 
 
 def gradient_names(recipe: Recipe) -> list[str]:
-    """`g₁`, `g₂` …; `g₁(w)` and `g₁(w+e)` where an update looks at two places."""
+    """Return `g₁`, `g₂` …; `g₁(w)` and `g₁(w+e)` if the update uses gradients at two points."""
     names = [f"g{subscript(batch)}" for batch in recipe.batches]
     if not recipe.moved:
         return names
@@ -45,7 +52,7 @@ def gradient_names(recipe: Recipe) -> list[str]:
 
 
 def formula(names: Sequence[str], coefficients: Sequence[float], largest: float) -> str:
-    """`1.0·g₁ + 0.5·g₃`; terms that are zero beside `largest` are left out."""
+    """Return a sum such as `1.0·g₁ + 0.5·g₃`; terms negligible beside `largest` are left out."""
     terms = [(c, n) for c, n in zip(coefficients, names, strict=True) if coefficient(c, largest) != "0"]
     if not terms:
         return "0"
@@ -59,35 +66,35 @@ def formula(names: Sequence[str], coefficients: Sequence[float], largest: float)
 
 
 def largest_coefficient(recipe: Recipe) -> float:
-    """The size of the largest finite coefficient on either side; 0 where there is none."""
+    """Return the largest absolute value among all finite coefficients; 0 if there is none."""
     return max((abs(c) for c in (*recipe.got, *recipe.expected) if math.isfinite(c)), default=0.0)
 
 
 def formulas(recipe: Recipe) -> tuple[str, str]:
-    """The learner's formula and the right one."""
+    """Return the learner's formula and the right one."""
     largest, names = largest_coefficient(recipe), gradient_names(recipe)
     return formula(names, recipe.got, largest), formula(names, recipe.expected, largest)
 
 
 def tells(recipe: Recipe) -> bool:
-    """Whether the two formulas say what is wrong: they differ, and they are nearly all of the update."""
+    """Return True if the two formulas explain the mistake: they differ, and cover nearly all of the update."""
     got, expected = formulas(recipe)
     return got != expected and not recipe.residual > _RESIDUAL_THAT_HIDES
 
 
 def recipe_title(recipe: Recipe) -> str:
-    """The heading over a recipe, with the scenario where that is another one than the first difference's."""
+    """Return the heading of a recipe, with its scenario if that is not the first difference's."""
     return "업데이트의 재료" + (f" · {recipe.scenario}" if recipe.scenario else "")
 
 
 def recipe_line(recipe: Recipe) -> str:
-    """`두 번째 업데이트 = 1.0·g₁ + 1.0·g₂ (정답: 1.0·g₂)`."""
+    """Return both formulas, as in `두 번째 업데이트 = 1.0·g₁ + 1.0·g₂ (정답: 1.0·g₂)`."""
     got, expected = formulas(recipe)
     return f"{ordinal(recipe.update)} 업데이트 = {got} (정답: {expected})"
 
 
 def recipe_sentence(recipe: Recipe) -> str:
-    """What is wrong with the learner's mixture, in words; empty where no plain sentence says it."""
+    """Say in words what is wrong with the learner's mixture; empty if no plain sentence fits."""
     if recipe.residual > RESIDUAL_WORTH_SAYING or not all(
         map(math.isfinite, (*recipe.got, *recipe.expected))
     ):
@@ -129,7 +136,7 @@ def _alike(values: Sequence[float]) -> bool:
 
 
 def _scaled(ratio: float, which: str) -> str:
-    """A share is told as a fraction where it is one: `1/4`, but `0.8배`."""
+    """Say by which factor the gradients are off: as a fraction if it is one (`1/4`), else as `0.8배`."""
     if ratio < 0:
         return "그레이디언트의 부호가 거꾸로예요."
     parts = round(1 / ratio)
@@ -143,7 +150,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def residual_line(recipe: Recipe) -> str:
-    """What the gradients cannot explain, in words; empty when that is nothing."""
+    """Say how much of the update the gradients do not explain; empty if that is negligible."""
     if not recipe.residual > RESIDUAL_WORTH_SAYING:
         return ""
     share = min(100, round(100 * recipe.residual))

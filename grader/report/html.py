@@ -1,9 +1,9 @@
-"""Draws one feedback as an HTML card for notebooks and report pages.
+"""Draw feedback, hints and notes as HTML cards for notebooks and report pages.
 
-The card uses only what JupyterLab's sanitizer leaves in an untrusted output: inline styles whose values are plain
-numbers and colours, `<div>`, `<code>`, `<pre>`, `<details>`. The sanitizer drops `<svg>`, `<style>`, `aria-*`, and
-the values `inherit`, `currentColor`, `var()`, `light-dark()`. So bars are divs, text keeps the colour of the
-page it stands on, and every fill is translucent: the same card reads on light and on dark.
+A card uses only what JupyterLab's sanitizer leaves in an untrusted output: inline styles whose values are plain numbers
+and colours, `<div>`, `<code>`, `<pre>`, `<details>`. The sanitizer drops `<svg>`, `<style>`, `aria-*`, and the values
+`inherit`, `currentColor`, `var()`, `light-dark()`. So bars are divs, text keeps the colour of the page it stands on,
+and every fill is translucent: the same card reads well on light and on dark pages.
 """
 
 import math
@@ -21,7 +21,7 @@ from grader.report import formulas, plain_text, timeline, words
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-# Mid-tones: at least 3:1 as graphics on white and on #111 alike. Text never takes these colours.
+# Mid-tones: as graphics, contrast of at least 3:1 on white and on #111 alike. Text never takes these colours.
 GREEN, RED, AMBER, BLUE, GREY = "#2b9a5a", "#e05252", "#c07c10", "#3d85f0", "#808080"
 
 _ACCENTS = {"passed": GREEN, "failed": RED, "error": RED, "missing": GREY}
@@ -29,7 +29,7 @@ _ACCENTS = {"passed": GREEN, "failed": RED, "error": RED, "missing": GREY}
 
 @cache
 def environment() -> Any:
-    """The jinja2 environment of all report templates; it escapes everything by default."""
+    """Return the jinja2 environment of all report templates; cached. It escapes everything by default."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
@@ -57,9 +57,9 @@ def environment() -> Any:
 
 
 def page(template: str, **values: Any) -> str:
-    """A whole page from the template of that name."""
+    """Render the named template as a whole page."""
     made: str = environment().get_template(template).render(**values)
-    # A lone surrogate in a student's text cannot be written as UTF-8.
+    # A lone surrogate in a student's text cannot be encoded as UTF-8; "replace" turns it into `?`.
     return made.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -71,14 +71,14 @@ def feedback_html(
     standing: Sequence[str] = (),
     onward: tuple[str, str] | None = None,
 ) -> str:
-    """The card of one feedback.
+    """Return the card of one feedback.
 
     Args:
-        feedback: what there is to say; everything in it is escaped.
+        feedback: the feedback; everything in it is escaped.
         hints: the course's hints shown so far, repeated at the end of the card.
-        total_hints: how many the exercise has; above `len(hints)` the card says how to get the next one.
+        total_hints: number of hints the exercise has; above `len(hints)` the card says how to get the next one.
         standing: Korean lines about the learner's progress.
-        onward: what comes next, and the link to it.
+        onward: text and link to what comes next; None for nothing.
     """
     diagnosis = feedback.diagnosis
     pairs = timeline.align(diagnosis.yours, diagnosis.right)
@@ -105,9 +105,13 @@ def feedback_html(
 
 
 def hint_html(title: str, seen: Sequence[str], total: int, *, lead: str = "") -> str:
-    """The card of the last of the hints `seen`, of `total`, with the earlier ones folded below it.
+    """Return the card of the newest hint, with the earlier ones folded below it.
 
-    `lead` is what the hint leads on from; it stands before it.
+    Args:
+        title: the exercise's title.
+        seen: the hints shown so far, the newest last.
+        total: number of hints the exercise has.
+        lead: text to show before the hint.
     """
     template = environment().get_template("hint.html.j2")
     blocks = [hint_blocks(text) for text in seen]
@@ -123,14 +127,14 @@ def note_html(
     code: str = "",
     numbered: bool = False,
 ) -> str:
-    """A card of Korean sentences.
+    """Return a card of Korean sentences.
 
     Args:
-        lines: the sentences; `code` in backticks is set as code, and a line that is an address can be followed.
-        title: in bold over them.
-        choices: below them, indented.
-        code: below everything.
-        numbered: whether its lines have numbers.
+        lines: the sentences; `code` in backticks is set as code, and a line that is an address becomes a link.
+        title: bold heading above them.
+        choices: indented lines below them.
+        code: code block at the end.
+        numbered: number the lines.
     """
     card: str = (
         environment()
@@ -141,7 +145,7 @@ def note_html(
 
 
 def hint_blocks(text: str) -> list[tuple[str, bool]]:
-    """Prose and fenced code of a hint in turn: [(text, is code), …]."""
+    """Split a hint at its code fences: [(text, is code), …]."""
     blocks: list[tuple[str, bool]] = []
     for index, part in enumerate(text.split("```")):
         code = index % 2 == 1
@@ -161,7 +165,7 @@ _CODE_STYLE = (
 
 
 def prose(text: str) -> Markup:
-    """Escaped text in which `code` in backticks is set as code, and line breaks and words are kept."""
+    """Return escaped text with `code` in backticks set as code; line breaks are kept, and words are not broken."""
     out = Markup()
     after_code = False
     for piece, is_code in plain_text.split_code(plain_text.clean(text)):
@@ -175,24 +179,24 @@ def prose(text: str) -> Markup:
 
 
 def code_line(line: str) -> Markup:
-    """A line of code that may also be broken where it has no space."""
+    """Return a line of code that may also wrap where it has no space."""
     return Markup("<wbr>").join(plain_text.code_pieces(line))
 
 
 def repair_lines(step: RepairStep) -> list[str]:
-    """What goes out and what comes in, as in a diff."""
+    """Return the lines that an edit removes (`- `) and adds (`+ `), as in a diff."""
     changed = [f"- {text}" for text in step.old] + [f"+ {text}" for text in step.new]
     return [line for text in changed for line in plain_text.clean(text, 400).splitlines()]
 
 
 def arrows(order: str) -> str:
-    """`a → b → …` in which no line ends with an arrow, or begins with the dots."""
+    """Glue the arrows of `a → b → …` to the text before them, so that no line ends with an arrow or begins with `…`."""
     return order.replace("→ ", "→\u00a0").replace(" →\u00a0…", "\u00a0→\u00a0…")
 
 
 @dataclass(frozen=True)
 class _Bar:
-    """One coefficient, and how much of its side of the zero it fills, in percent."""
+    """One coefficient; `fill` is the percentage of its side of the zero that its bar fills."""
 
     text: str
     fill: float
@@ -201,7 +205,7 @@ class _Bar:
 
 @dataclass(frozen=True)
 class _Row:
-    """One batch: what the learner's update took of it, and what the right one takes."""
+    """One batch's gradient: its coefficient in the learner's update, and in the right one."""
 
     name: str
     got: _Bar
@@ -210,7 +214,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Bars:
-    """A recipe as drawn; `zero` is where the axis has its zero, in percent."""
+    """A recipe as drawn; `zero` is the position of the axis' zero, in percent of the width."""
 
     title: str
     update: int
@@ -224,6 +228,7 @@ class _Bars:
 
 
 def _bars(recipe: Recipe | None) -> _Bars | None:
+    """Prepare a recipe for the card; None stays None."""
     if recipe is None:
         return None
     finite = [c for c in (*recipe.got, *recipe.expected) if math.isfinite(c)]

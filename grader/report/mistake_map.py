@@ -1,4 +1,4 @@
-"""The map of a class's mistakes: for each lesson, which mistake how many students made in which exercise, and where."""
+"""Build the map of a class' mistakes: per lesson, how many students made which mistake in which exercise, and where."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,6 +11,7 @@ from grader.report.class_facts import LessonFacts, tried
 from grader.report.plain_text import one_line
 
 _EXAMPLES = 3
+"""Maximum lines quoted for one cell of the map."""
 RAISED, STOPPED = "예외가 났어요", "끝까지 실행하지 못했어요"
 
 
@@ -19,13 +20,13 @@ class Sighting:
     """One student who made the mistake."""
 
     student: int
-    """Place in the class, from 0."""
+    """Index of the submission in the class, from 0."""
     place: str
-    """`코드 셀 3 · 7번째 줄`, or for a program that did not run to its end what stopped it."""
+    """Place as in `코드 셀 3 · 7번째 줄`; for a program that did not run to its end, the name of its status."""
     line: str
-    """The student's line; empty where it is about no single line."""
+    """The student's line; empty if the mistake is not about a single line."""
     before: bool
-    """Something is missing: it should stand before that line."""
+    """True if something is missing that should stand before that line."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,9 @@ class Cell:
     """One mistake in one exercise."""
 
     key: int
-    """Its number, different for each cell of the class."""
+    """Number of the cell, unique in the class."""
     id: str
-    """As in results.json; empty for what has no name."""
+    """Id as in results.json; empty for what has no name."""
     exercise: str
     title: str
     explain: str
@@ -43,8 +44,7 @@ class Cell:
 
     @property
     def examples(self) -> list[tuple[str, bool, int]]:
-        """Lines at which it was made, the most frequent first: the line, whether something is missing before it, and
-        how many students wrote it."""
+        """The most frequent lines: [(line, something is missing before it, number of students), …]."""
         lines = Counter((s.line, s.before) for s in self.sightings if s.line)
         return [(line, before, number) for (line, before), number in lines.most_common(_EXAMPLES)]
 
@@ -55,9 +55,9 @@ class Row:
 
     title: str
     students: int
-    """How many made it in any of them."""
+    """Number of students who made it in any of the exercises."""
     cells: dict[str, Cell]
-    """By exercise."""
+    """Cells by exercise name."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ class LessonMap:
 
     lesson: LessonFacts
     students: int
-    """How many tried anything of it."""
+    """Number of students who tried any exercise of the lesson."""
     named: tuple[Row, ...]
     others: tuple[Row, ...]
-    """What has no name: behaviour nobody knows, exceptions, programs that did not run to their end."""
+    """Rows without a mistake's name: unknown behaviour, exceptions, programs that did not run to their end."""
 
     @property
     def most(self) -> int:
-        """The largest number in it."""
+        """Largest number of students in any cell; 1 if there is no cell."""
         return max(
             (len(c.sightings) for row in (*self.named, *self.others) for c in row.cells.values()), default=1
         )
@@ -81,7 +81,7 @@ class LessonMap:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What one feedback says of one mistake, or of what has no name."""
+    """One entry that one feedback adds to the map: a named mistake, or an outcome without a name."""
 
     id: str
     title: str
@@ -92,7 +92,7 @@ class _Seen:
 
 
 def mistake_maps(submissions: Sequence[SubmissionResult], lessons: Sequence[LessonFacts]) -> list[LessonMap]:
-    """The map of each of `lessons`; cells are numbered through all of them."""
+    """Return one map per lesson; cells are numbered through all of them."""
     keys = count()
     return [_lesson_map(submissions, lesson, keys) for lesson in lessons]
 
@@ -100,6 +100,7 @@ def mistake_maps(submissions: Sequence[SubmissionResult], lessons: Sequence[Less
 def _lesson_map(
     submissions: Sequence[SubmissionResult], lesson: LessonFacts, keys: Iterator[int]
 ) -> LessonMap:
+    """Collect the rows of one lesson; cells take their numbers from `keys`."""
     found: dict[tuple[str, str], dict[str, list[tuple[int, _Seen]]]] = {}
     began = set()
     for index, submission in enumerate(submissions):
@@ -143,7 +144,7 @@ def _cell(key: int, exercise: str, found: Sequence[tuple[int, _Seen]]) -> Cell:
 
 
 def _seen(feedback: Feedback) -> Iterator[_Seen]:
-    """The mistakes that a feedback names; where it names none, what else happened."""
+    """Yield the mistakes that a feedback names; if it names none and did not pass, its outcome instead."""
     for named in feedback.diagnosis.mistakes:
         line = one_line(named.source_line or "", 200)
         yield _Seen(

@@ -1,4 +1,4 @@
-"""Text that others wrote, and numbers, as a page or a terminal can show them."""
+"""Make text that others wrote, and numbers, fit to show on a page or a terminal."""
 
 import re
 import unicodedata
@@ -8,10 +8,10 @@ _COLORS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def clean(text: str, limit: int = 2000) -> str:
-    """`text` without what could steer a terminal or a page, cut to `limit` characters.
+    r"""Return `text` without anything that could steer a terminal or a page, cut to `limit` characters.
 
-    A terminal's colours, as PyTorch writes them into some of its messages, are left out. Other control characters,
-    bidirectional overrides and lone surrogates become visible `\\x1b`-like escapes; tabs become spaces, and line
+    Terminal colours, which PyTorch writes into some of its messages, are removed. Other control characters,
+    bidirectional overrides and lone surrogates become visible escapes such as `\x1b`; tabs become spaces, and line
     breaks stay.
     """
     text = _COLORS.sub("", text)
@@ -23,28 +23,28 @@ def clean(text: str, limit: int = 2000) -> str:
 def _shown(char: str) -> str:
     if char == "\n" or unicodedata.category(char) not in ("Cc", "Cf", "Cs"):
         return char
-    # Joiners inside emoji and Indic scripts are Cf too, but no error message needs them whole.
+    # Joiners inside emoji and Indic scripts are Cf too, but no error message needs them intact.
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """As `clean`, with line breaks turned into spaces."""
+    """Return `text` cleaned as by `clean`, with runs of white space, line breaks included, as single spaces."""
     return " ".join(clean(text, limit).split())
 
 
 def without_code_marks(text: str) -> str:
-    """`text` for places that cannot set code: without its backticks."""
+    """Return `text` in one line without its backticks, for places that cannot set code."""
     return one_line(text).replace("`", "")
 
 
 def name_parts(name: str) -> list[str]:
-    """An identifier in pieces between which a narrow column may break it: `train_`, `step`."""
+    """Split an identifier where a narrow column may break it: `train_`, `step`."""
     return _PARTS.split(name)
 
 
 def points(value: float) -> str:
-    """Points as people write them: `3`, `2.5`."""
+    """Format points as people write them: `3`, `2.5`."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
@@ -53,15 +53,17 @@ _JOINED = re.compile(
     r"|(?<=\d[eE]-)(?=\d)"  # 1.5e-16
 )
 JOINER = "\u2060"
-"""Seen by nobody; no line breaks at it."""
+"""Word joiner: invisible, and no line breaks at it."""
 
 
 def whole_words(text: str, after_code: bool = False) -> str:
-    """`text` in which no line breaks inside a word, where a browser would though it keeps Korean words whole.
+    """Return `text` in which no line breaks inside a word.
+
+    Browsers that keep Korean words whole still break between a bracket and its particle, or inside `1.5e-16`.
 
     Args:
         text: prose, or the part of it between two pieces of code.
-        after_code: whether code stands right before it, which takes a particle as a bracket does.
+        after_code: True if code stands right before it; a particle after code is kept with it as after a bracket.
     """
     text = re.sub(r"(?<=[\dα-ω]) ([±~×=]) (?=\d)", "\u00a0\\1\u00a0", text)
     text = _JOINED.sub(JOINER, text)
@@ -73,15 +75,15 @@ _CODE = re.compile(r"`([^`\n]+)`")
 
 _CODE_JOINTS = re.compile(r"(?<=[(\[{,])(?=[^\s)\]}])|(?<=\w)(?=\.[A-Za-z_])")
 SHORT_CODE = 24
-"""Characters of inline code that stay on one line: less than half of a phone's."""
+"""Maximum characters of inline code kept on one line: less than half of a phone's line."""
 
 
 def code_pieces(line: str) -> list[str]:
-    """A line of code, parted where it may be broken without a space: before a dot, after a bracket or a comma."""
+    """Split a line of code where it may wrap without a space: before a dot, after a bracket or a comma."""
     return _CODE_JOINTS.split(line)
 
 
 def split_code(text: str) -> list[tuple[str, bool]]:
-    """Prose and inline code in turn: [(text, is code), …]."""
+    """Split text into prose and inline code: [(text, is code), …]."""
     pieces = _CODE.split(text)
     return [(piece, index % 2 == 1) for index, piece in enumerate(pieces) if piece]

@@ -1,4 +1,4 @@
-"""`results.json`: a graded class as data, written and read back whole."""
+"""Write and read `results.json`: a graded class as data."""
 
 import json
 import re
@@ -16,29 +16,35 @@ from grader.course.feedback import ClassResult, Diagnosis, Feedback, Recipe, Sub
 from grader.report.plain_text import points
 
 SCHEMA = "hanstep.results/2"
-"""Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1.
-What came later is empty where it is absent: `extras`, `person`, `late`, `handed_in` and `mark` of a submission, `kind`
-and `because` of a feedback, `source_line` of a mistake, `absent` of a class. `score` is always what was measured;
-`mark` is what a policy and marks by hand make of it."""
+"""Current schema of `results.json`.
+
+Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1. Fields
+added later are empty if absent: `extras`, `person`, `late`, `handed_in` and `mark` of a submission, `kind` and
+`because` of a feedback, `source_line` of a mistake, `absent` of a class. `score` is always the measured score; `mark`
+is the final one after the policy and marks given by hand.
+"""
 
 _UNCOMMON = re.compile("[^\n -~가-힣]")
 _Kind = TypeVar("_Kind")
 
 
 class ResultsError(HanstepError):
-    """A results file that cannot be read; the message is Korean and says what to do."""
+    """A results file cannot be read; the message is Korean and says what to do."""
 
 
 # ---- writing ------------------------------------------------------------------------------------------
 
 
 def to_json(result: ClassResult) -> str:
-    """`results.json`: the same result gives the same bytes."""
+    """Return the text of `results.json`; the same result gives the same bytes."""
     return "".join(_pieces(result))
 
 
 def _pieces(result: ClassResult) -> Iterator[str]:
-    """The file in parts, a student in each: the whole of a large class would be a gigabyte of dictionaries."""
+    """Yield the file in parts, one student in each.
+
+    Built at once, the document of a large class would be a gigabyte of dictionaries.
+    """
     document = {
         "schema": SCHEMA,
         "seed": result.seed,
@@ -52,17 +58,17 @@ def _pieces(result: ClassResult) -> Iterator[str]:
     for number, submission in enumerate(result.submissions):
         yield ",\n  " if number else "\n  "
         told = dump(submission_to_document(submission))
-        yield told.replace("\n", "\n  ")  # a text has no line ends in JSON
+        yield told.replace("\n", "\n  ")  # safe: JSON escapes line ends inside strings
     yield ("\n " if result.submissions else "") + f"]{after}\n"
 
 
 def write_results(path: Path, result: ClassResult) -> None:
-    """Write `results.json` so that a reader finds the old file or the new one, never half of one."""
+    """Write `results.json` atomically: a reader finds the old file or the new one, never half of one."""
     write_whole(path, _pieces(result))
 
 
 def submission_to_document(submission: SubmissionResult) -> dict[str, Any]:
-    """One entry of `submissions`; the fixed fields first, what only this project reads after them."""
+    """Return one entry of `submissions`: the fixed fields first, then those that only this project reads."""
     return {
         "student": submission.student,
         "score": _number(submission.score),
@@ -80,10 +86,10 @@ def submission_to_document(submission: SubmissionResult) -> dict[str, Any]:
 
 
 def dump(document: object) -> str:
-    """JSON that is valid UTF-8 whatever students wrote, and that a terminal or an editor shows as it is.
+    """Return JSON that is valid UTF-8 whatever students wrote, and that a terminal or an editor shows as it is.
 
-    Escaped are lone surrogates, control characters, and what turns or hides text (bidirectional marks, separators of
-    lines, joiners without width, tags).
+    Escaped are lone surrogates, control characters, and characters that reorder or hide text (bidirectional marks, line
+    separators, zero-width joiners, tags).
     """
     text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
     return _UNCOMMON.sub(_shown_or_escaped, text)
@@ -142,9 +148,12 @@ def _number(value: float) -> float:
 
 
 def _coefficient(value: float) -> float | str:
-    """Six digits: enough to draw, and the same on every run; JSON has no NaN, so those are words."""
+    """Round to six significant digits: enough to draw, and the same on every run.
+
+    JSON has no NaN or infinity, so those become strings.
+    """
     number = float(f"{value:.6g}")
-    # Rounding noise of least squares differs between processors, and says nothing.
+    # Rounding noise of the least squares differs between processors and carries no information.
     if abs(number) < 1e-9:
         return 0.0
     return number if number - number == 0 else str(number)
@@ -154,10 +163,10 @@ def _coefficient(value: float) -> float | str:
 
 
 def from_json(text: str | bytes) -> ClassResult:
-    """Read what `to_json` wrote.
+    """Read the text that `to_json` wrote.
 
     Raises:
-        ResultsError: it is no JSON, of another schema, or not shaped like results.
+        ResultsError: it is not JSON, has another schema, or is not shaped like results.
     """
     try:
         document = json.loads(text)
@@ -180,10 +189,11 @@ def from_json(text: str | bytes) -> ClassResult:
 
 
 def submission_from_document(document: Any) -> SubmissionResult:
-    """Read what `submission_to_document` made.
+    """Read one entry that `submission_to_document` made.
 
     Raises:
-        ResultsError: it is not shaped like that, or its sums are not those of its checks.
+        ResultsError: it is not shaped like that, its score is not the sum of its checks, or its mistake ids are not
+            those of its diagnosis.
     """
     try:
         entries = [*document["exercises"], *document.get("extras", ())]
@@ -204,7 +214,7 @@ def submission_from_document(document: Any) -> SubmissionResult:
 
 
 def _with_our_names(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A feedback's document as `_read` expects it: no entry for a missing diagnosis, and numbers instead of strings."""
+    """Return a feedback's document as `_read` expects it: no entry for a missing diagnosis, coefficients as numbers."""
     named = dict(entry)
     diagnosis = named.pop("diagnosis")
     if diagnosis is not None:
@@ -219,7 +229,8 @@ def _with_our_names(entry: Mapping[str, Any]) -> dict[str, Any]:
 def _read(document: object, kind: type[_Kind]) -> _Kind:
     try:
         return msgspec.convert(document, kind)
-    except (msgspec.ValidationError, ValueError) as error:  # a lone surrogate where a number should be
+    # ValueError: a lone surrogate where a number should be.
+    except (msgspec.ValidationError, ValueError) as error:
         raise _misshapen(str(error)) from error
 
 

@@ -1,4 +1,7 @@
-"""The same feedback as plain text and for the terminal, and the table that ends `grader grade`."""
+"""Render a feedback as plain text and on the terminal.
+
+`class_table`, the table that ends `grader grade`, is exported from here as well.
+"""
 
 import io
 import math
@@ -18,14 +21,15 @@ __all__ = ["class_table", "feedback_text", "hint_text", "print_feedback", "print
 
 _STYLES = {"passed": "bold green", "failed": "bold red", "error": "bold red", "missing": "bold"}
 _LABEL = "dim"
+# In terminal cells: one level of indentation, and the longest bar of a recipe.
 _INDENT = 2
 _BAR_CELLS = 30
 
 
 def feedback_text(feedback: Feedback, width: int = 80, *, standing: Sequence[str] = ()) -> str:
-    """The feedback as plain text of at most `width` columns (Hangul takes two).
+    """Return the feedback as plain text at most `width` columns wide (Hangul takes two).
 
-    `standing` are Korean lines about the learner's progress.
+    `standing` holds Korean lines about the learner's progress, printed below it.
     """
     console = Console(
         file=io.StringIO(),
@@ -42,7 +46,7 @@ def feedback_text(feedback: Feedback, width: int = 80, *, standing: Sequence[str
 
 
 def print_feedback(console: Console, feedback: Feedback) -> None:
-    """Print the feedback on a terminal, in colour where there is any."""
+    """Print the feedback on a terminal, in colour if it has colours."""
     console.print(Group(*_blocks(feedback, console.width)), highlight=False)
 
 
@@ -53,7 +57,14 @@ def print_standing(console: Console, lines: Iterable[str]) -> None:
 
 
 def hint_text(title: str, seen: Sequence[str], total: int, *, lead: str = "") -> str:
-    """All of the course's hints `seen` so far, of `total`, after what they lead on from; the newest comes last."""
+    """Return the hints shown so far as text, the newest last.
+
+    Args:
+        title: the exercise's title.
+        seen: the course's hints shown so far.
+        total: number of hints the exercise has; the last one is the answer.
+        lead: a line to begin with, before the hints.
+    """
     lines = [lead] if lead else []
     for number, text in enumerate(seen, start=1):
         answer = " (정답)" if number == total else ""
@@ -64,13 +75,14 @@ def hint_text(title: str, seen: Sequence[str], total: int, *, lead: str = "") ->
 
 
 def print_indented(console: Console, text: str, *, by: int = 0) -> None:
-    """Print lines unchanged, `by` cells further in; where one is too long it goes on below its own beginning."""
+    """Print lines unchanged, indented by `by` more cells; the wrapped part of a long line keeps that line's indent."""
     for line in text.splitlines():
         own = len(line) - len(line.lstrip(" "))
         console.print(Padding(Text(line.strip()), (0, 0, 0, by + own), expand=False))
 
 
 def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
+    """Yield the parts of a feedback from top to bottom."""
     head = words.headline(feedback)
     style = _STYLES.get(feedback.status, "bold yellow")
     first = Text.assemble(
@@ -93,7 +105,8 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     pasted = feedback.diagnosis.pasted
     if pasted is not None:
         yield Text()
-        untold = not feedback.diagnosis.mistakes or feedback.diagnosis.unexplained  # by the mistakes below
+        # The known program is explained here only if the mistakes below do not explain everything.
+        untold = not feedback.diagnosis.mistakes or feedback.diagnosis.unexplained
         yield _indented(prose(f"{pasted.title}. {pasted.explain}" if untold else f"{pasted.title}."))
         if untold:
             yield _indented(prose(f"→ {pasted.hint}"))
@@ -122,7 +135,7 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
 
 
 def _checks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
-    """All on one line where they fit, else a line each."""
+    """Yield the checks: all on one line if they fit in `width`, else one per line."""
     marked = [f"{words.check_mark(c, feedback)} {c.title}" for c in feedback.checks]
     joined = "  ".join(marked)
     for line in [joined] if cell_len(joined) <= width - _INDENT else marked:
@@ -157,11 +170,12 @@ def _mistake(named: Named, number: int | None) -> Iterable[RenderableType]:
 
 
 def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
+    """Yield the observations behind the diagnosis: first difference, order of events, recipe."""
     diagnosis = feedback.diagnosis
     first = words.first_difference_to_show(feedback)
     if first is not None:
         yield _label("처음 갈라지는 곳")
-        shown = [  # the place is in our words, the values are the learner's
+        shown = [  # plain `Text` for the learner's values, so that their backticks are not taken for ours
             ("어디   ", prose(plain_text.one_line(words.first_place(first)))),
             ("내 코드", Text(plain_text.one_line(first.got))),
             ("정답   ", Text(plain_text.one_line(first.expected))),
@@ -193,7 +207,7 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
 
 
 def _timeline(pairs: Sequence[timeline.Pair], width: int) -> Iterable[str]:
-    """Bands of three lines: the learner's lines, the learner's events, the right ones."""
+    """Yield bands of three text lines that fit in `width`: batch and line, the learner's events, the right events."""
     columns = []
     for pair in pairs:
         mark = "≠" if pair.differs else ""
@@ -239,14 +253,14 @@ def _bars(recipe: Recipe, width: int) -> Iterable[RenderableType]:
     start = max(4, *(cell_len(name) + 1 for name in names))
     for name, got, expected in zip(names, recipe.got, recipe.expected, strict=True):
         for side, value, block in (("내 코드", got, "█"), ("정답   ", expected, "░")):
-            # A little more than half rounds up: 0.25 must be as long as 0.24999999.
+            # Round a little more than half up: 0.25 must get a bar as long as 0.24999999.
             bar = block * int(abs(value) / size * room + 0.501) if math.isfinite(value) else ""
             text = Text.assemble(
                 f"{_padded(name, start)}{side} {formulas.coefficient(value, size):>6} ", (bar, "blue")
             )
             text.no_wrap = True
             yield _indented(text, 2)
-            name = ""  # noqa: PLW2901 - named once for its two bars
+            name = ""  # noqa: PLW2901 - the name stands beside the first of its two bars only
     sentence = formulas.recipe_sentence(recipe)
     if sentence:
         yield _indented(prose(sentence), 2)
@@ -257,7 +271,7 @@ def _label(text: str) -> RenderableType:
 
 
 def prose(text: str, style: str = "") -> Text:
-    """A text in which code stands out."""
+    """Return a text in which code in backticks is coloured; with a `style`, code takes that style too."""
     out = Text(style=style)
     for piece, is_code in plain_text.split_code(plain_text.clean(text)):
         out.append(f"`{piece}`" if is_code else piece, "cyan" if is_code and not style else None)

@@ -1,4 +1,4 @@
-"""Both orders of events side by side: the learner's and the right one, in columns."""
+"""Put two orders of events side by side: the learner's and the right one, in columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,32 +6,32 @@ from dataclasses import dataclass
 from grader.course.feedback import Moment
 from grader.report.plain_text import one_line
 
-_FEW_COLUMNS = 7  # so few can be read whatever they hold
+_FEW_COLUMNS = 7  # so few columns can be read even if most of them differ
 
 _ROOM = 262.0
-"""Pixels that a card on a phone has for columns."""
+"""Width in CSS pixels that a card on a phone leaves for columns."""
 
 MOMENT_NAMES = {"scheduler": "scheduler.step"}
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One column of the two timelines; None where one side has nothing."""
+    """One column of the two timelines; None if one side has nothing there."""
 
     yours: Moment | None
     right: Moment | None
 
     @property
     def differs(self) -> bool:
-        """Whether only one side has it."""
+        """True if only one side has an event."""
         return self.yours is None or self.right is None
 
 
 def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
-    """Both timelines in columns: moments that have a partner stand above each other.
+    """Put both timelines in columns, so that moments that have a partner stand above each other.
 
-    Each timeline is a window of a longer one. When one window is over and the other goes on with a moment whose partner
-    lies outside, the columns end: this moment is not missing in the other program.
+    Each timeline is a window of a longer one. If one window is over and the other goes on with a moment whose partner
+    lies outside, the columns end: that moment is not missing in the other program.
     """
     pairs: list[Pair] = []
     i = j = 0
@@ -56,7 +56,7 @@ def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
 
 
 def rows(pairs: Sequence[Pair]) -> list[list[Pair]]:
-    """The columns in rows that fit a phone beside the names of both programs."""
+    """Split the columns into rows that fit a phone, beside the labels of both programs."""
     made: list[list[Pair]] = [[]]
     left = _ROOM
     for pair in pairs:
@@ -70,7 +70,7 @@ def rows(pairs: Sequence[Pair]) -> list[list[Pair]]:
 
 
 def _width(pair: Pair) -> float:
-    """About how many pixels the column takes, with the gap behind it."""
+    """Estimate the width of a column in pixels, including the gap behind it."""
     sides = [moment for moment in (pair.yours, pair.right) if moment is not None]
     names = max(7.3 * (len(moment_name(moment)) + 2 * pair.differs) for moment in sides)
     details = max(
@@ -80,23 +80,23 @@ def _width(pair: Pair) -> float:
 
 
 def is_readable(pairs: Sequence[Pair]) -> bool:
-    """Whether columns help: where most of them have no partner, two lines in words say more."""
+    """Return True if columns help; if most of them have no partner, two lines in words say more."""
     return len(pairs) < _FEW_COLUMNS or sum(pair.differs for pair in pairs) <= len(pairs) / 2
 
 
 def order_in_words(moments: Sequence[Moment], limit: int = 8) -> str:
-    """`zero_grad → forward → backward → step`."""
+    """Return the names of the first `limit` events, as in `zero_grad → forward → backward → step`."""
     names = [moment_name(moment) for moment in moments[:limit]]
     return " → ".join([*names, "…"] if len(moments) > limit else names)
 
 
 def moment_name(moment: Moment) -> str:
-    """`zero_grad`, `forward`, …"""
+    """Return the event's name: `zero_grad`, `forward`, …"""
     return MOMENT_NAMES.get(moment.kind, one_line(moment.kind, 40))
 
 
 def moment_detail(moment: Moment) -> str:
-    """`줄 3`, `배치 2 · 줄 5`, or nothing."""
+    """Return batch and line: `줄 3`, `배치 2 · 줄 5`, or empty."""
     parts = [] if moment.batch is None else [f"배치 {moment.batch}"]
     if moment.line is not None:
         parts.append(f"줄 {moment.line}")

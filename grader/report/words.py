@@ -1,6 +1,6 @@
-"""What every report says in the same words: headlines, next steps, places.
+"""Word the parts of a feedback that every report shows: headline, next step, places, repairs.
 
-The text and the HTML reports take their words from here, so that a terminal and a page say the same.
+The text report and the HTML report both take their sentences from here, so that a terminal and a page say the same.
 """
 
 import re
@@ -36,7 +36,7 @@ STATUS_NAMES: dict[Status, str] = {
 }
 
 KIND_NAMES = {"warmup": "몸풀기", "bonus": "보너스"}
-"""What counts for no score."""
+"""Korean names of the kinds of exercise that count towards no score; a graded exercise's kind is not listed."""
 UNNAMED = "처음 보는 실수예요"
 REMEMBERS = "지난 호출에서 남은 것이 다음 호출을 망쳐요"
 PASTED = "알려진 코드와 똑같이 움직여요"
@@ -76,17 +76,17 @@ _AFTER_A_RAISE = "내 코드의 `raise`가 낸 예외예요. 그 조건이 받�
 
 @dataclass(frozen=True)
 class Headline:
-    """The first line of a feedback and the text right under it."""
+    """First line of a feedback, and the text right under it."""
 
     mark: str
     text: str
     body: str = ""
     choices: tuple[str, ...] = ()
-    """Titles of mistakes that cannot be told apart."""
+    """Titles of mistakes that behave identically, listed below the headline; empty if it names just one mistake."""
 
 
 def headline(feedback: Feedback) -> Headline:
-    """What happened, in one line; `body` is what the message says beyond it."""
+    """Return the headline of a feedback; its `body` is the part of the message that the headline leaves out."""
     mark, mistakes = MARKS[feedback.status], feedback.diagnosis.mistakes
     if feedback.status == "passed":
         return Headline(mark, "통과했어요", _checked(feedback))
@@ -99,7 +99,7 @@ def headline(feedback: Feedback) -> Headline:
     if feedback.status == "failed":
         told = feedback.diagnosis.first_difference is not None
         return Headline(mark, UNNAMED, "" if told else one_line(feedback.message, 600))
-    # The error stands below the headline.
+    # `error_text` shows the exception below the headline, so it is cut out of the message here.
     first, rest = _sentence(one_line(feedback.message.removesuffix(feedback.error or "").rstrip(), 600))
     shown = one_line(feedback.error or "", 600)
     rest = "" if shown.startswith(rest) else rest.removesuffix(shown).rstrip()
@@ -107,14 +107,14 @@ def headline(feedback: Feedback) -> Headline:
 
 
 def check_mark(check: CheckResult, feedback: Feedback) -> str:
-    """What stands before a check; nothing has failed yet where the function is still empty."""
+    """Return the sign in front of a check: `✓`, `✗`, or a neutral `·` while the function is still the empty starter."""
     if check.passed:
         return MARKS["passed"]
     return MARKS["failed"] if feedback.begun else "·"
 
 
 def mark_in_points(feedback: Feedback, unit: str = "") -> str:
-    """`3/4`; of what counts for no score only its kind."""
+    """Return `3/4` followed by `unit`, or the Korean name of the exercise's kind if it counts towards no score."""
     if (kind := KIND_NAMES.get(feedback.kind)) is not None:
         return kind
     return f"{points(feedback.score)}/{points(feedback.max_score)}{unit}"
@@ -132,13 +132,13 @@ def _named_headline(mark: str, mistakes: Sequence[Named]) -> Headline:
 
 
 def error_text(feedback: Feedback) -> str:
-    """The exception to show; empty when there is none or it is the starter's own."""
+    """Return the exception to show; empty if there is none, or if it is the untouched starter's own."""
     error = "" if feedback.error is None or not feedback.begun else clean(feedback.error, 1500)
-    return error.rstrip().removesuffix(":")  # of one without a message: `MemoryError: `
+    return error.rstrip().removesuffix(":")  # an exception without a message reads `MemoryError: `
 
 
 def first_difference_to_show(feedback: Feedback) -> FirstDifference | None:
-    """The first difference, unless it only repeats the exception that is shown anyway."""
+    """Return the first difference, or None if it only repeats the exception that is shown anyway."""
     first = feedback.diagnosis.first_difference
     if first is None or feedback.error is None or first.got != feedback.error:
         return first
@@ -146,18 +146,21 @@ def first_difference_to_show(feedback: Feedback) -> FirstDifference | None:
 
 
 def first_place(first: FirstDifference) -> str:
-    """`SGD · 두 번째 업데이트부터 매개변수가 달라요`; what says the same twice is said once."""
+    """Return scenario and place, as in `SGD · 두 번째 업데이트부터 매개변수가 달라요`.
+
+    The scenario is left out if the description of the place begins with it already.
+    """
     return first.what if first.what.startswith(first.scenario) else f"{first.scenario} · {first.what}"
 
 
 _CALLED_OTHERWISE = re.compile(
     r"\(\) (got an unexpected keyword argument|got multiple values for argument|missing \d+ required|takes )"
 )
-"""What Python says when a function does not take what it is called with."""
+"""Matches the TypeError messages with which Python rejects a call whose arguments do not fit the function."""
 
 
 def next_step(feedback: Feedback) -> str:
-    """What to do where no mistake is named; empty when the feedback says it all."""
+    """Return advice on how to go on if no mistake is named; empty if the rest of the feedback is enough."""
     if feedback.diagnosis.mistakes or not feedback.begun:
         return ""
     if feedback.status == "error":
@@ -166,12 +169,12 @@ def next_step(feedback: Feedback) -> str:
 
 
 def _after_exception(error: str | None) -> str:
-    if error is None:  # the cell does not parse
+    if error is None:  # no exception: the cell could not be parsed
         return "그 줄과 바로 윗줄의 괄호, 따옴표, 들여쓰기를 보세요."
     kind, _, message = error.partition(":")
     if kind == "TypeError" and _CALLED_OTHERWISE.search(message):
         return "함수의 첫 줄을 처음 그대로 두었는지 보세요. 인자의 이름과 순서는 바꿀 수 없어요."
-    if LEAVE_ORIGINALS in message:  # of the sandbox, not of the learner's code
+    if LEAVE_ORIGINALS in message:  # the sandbox raised this, not the learner's code
         return "torch나 NumPy, 채점기의 함수에 다른 것을 넣는 줄을 지우고 다시 내 주세요."
     if "modified by an inplace operation" in message:
         return (
@@ -181,7 +184,11 @@ def _after_exception(error: str | None) -> str:
 
 
 def looks(feedback: Feedback) -> list[str]:
-    """What each failed check means; only where neither a mistake is named nor an exception tells more."""
+    """Return one line per failed check on where to look.
+
+    Empty if something more specific is told: a named mistake, a known program, a repair, state left by an earlier call,
+    or an exception.
+    """
     diagnosis = feedback.diagnosis
     known = diagnosis.mistakes or diagnosis.pasted or diagnosis.repair or diagnosis.remembered
     told = known or feedback.error is not None
@@ -191,10 +198,13 @@ def looks(feedback: Feedback) -> list[str]:
 
 
 def common_cause(feedback: Feedback) -> str:
-    """If several checks fail: a line that the named mistakes explain all of them; else empty.
+    """Return a line saying that the named mistakes explain all failed checks.
 
-    They explain all, because a mistake is named only when the solution with that mistake fails in just the same way.
-    Other mistakes may hide behind it, and do so where the code raises before it comes to them.
+    Empty if fewer than two checks failed, if no mistake is named, or if something stays unexplained. If the code ended
+    in an exception that is not from the learner's own `raise`, the line says that the code after it was not seen yet.
+
+    They do explain all of them: a mistake is named only if the solution with that mistake fails in just the same way.
+    Further mistakes may still hide behind it, and do so if the code raises before it comes to them.
     """
     failed, mistakes = sum(not check.passed for check in feedback.checks), feedback.diagnosis.mistakes
     if failed < 2 or not mistakes or feedback.diagnosis.unexplained:
@@ -206,13 +216,15 @@ def common_cause(feedback: Feedback) -> str:
 
 
 def rest(feedback: Feedback) -> str:
-    """Where more is wrong than the named mistakes explain; empty when they, or a known program, explain everything."""
+    """Return a line naming the scenarios that the named mistakes do not explain.
+
+    Empty if the mistakes, a known program or a complete repair explain everything.
+    """
     titles = feedback.diagnosis.unexplained
     if not titles or not feedback.diagnosis.mistakes or feedback.diagnosis.pasted:
         return ""
-    if (
-        feedback.diagnosis.repair and not feedback.diagnosis.repair_leaves
-    ):  # nothing stays open with its edits
+    # With the edits of a complete repair nothing stays open.
+    if feedback.diagnosis.repair and not feedback.diagnosis.repair_leaves:
         return ""
     these = "이 실수" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들"
     return (
@@ -227,7 +239,7 @@ def _some(titles: Sequence[str]) -> str:
 
 
 def repair(feedback: Feedback) -> list[str]:
-    """Where small edits make the learner's own program right or better, and of what kind: a sentence for each."""
+    """Return one sentence per small edit that makes the learner's own program right, or less wrong."""
     steps = feedback.diagnosis.repair
     if not steps:
         return []
@@ -236,7 +248,7 @@ def repair(feedback: Feedback) -> list[str]:
 
 
 def remembered(feedback: Feedback) -> str:
-    """What outlives a call, and where to look for it; empty where nothing does."""
+    """Return a line on state that outlives a call, and where to look for it; empty if none was found."""
     found = feedback.diagnosis.remembered
     if found is None:
         return ""
@@ -249,7 +261,7 @@ def remembered(feedback: Feedback) -> str:
 
 
 def repair_leaves(feedback: Feedback) -> str:
-    """Where more is wrong than the edits mend; empty when they mend everything."""
+    """Return a line naming the scenarios that stay wrong after the repair's edits; empty if the repair is complete."""
     titles = feedback.diagnosis.repair_leaves
     if not titles:
         return ""
@@ -257,7 +269,7 @@ def repair_leaves(feedback: Feedback) -> str:
 
 
 def repair_place(step: RepairStep) -> str:
-    """`코드 셀 3의 12번째 줄`."""
+    """Return the place of an edit, as in `코드 셀 3의 12번째 줄`."""
     if step.line is None:
         return "이 함수"
     return _line(step.line, step.cell)
@@ -268,13 +280,13 @@ def _line(line: int, cell: int | None) -> str:
 
 
 def repair_kind(step: RepairStep) -> str:
-    """`한 줄이 빠졌어요. 자리는 이 줄보다 앞이에요.`"""
+    """Return the kind of an edit and where it belongs, as in `한 줄이 빠졌어요. 자리는 이 줄보다 앞이에요.`"""
     where = step.where.removesuffix("에")
     return f"{step.kind}." + (f" 자리는 {with_particle(where, '이에요/예요')}." if where else "")
 
 
 def near(feedback: Feedback) -> str:
-    """What an unknown mistake resembles; empty where it resembles none."""
+    """Return a line on the known mistake that an unknown one most resembles; empty if none is similar."""
     named = feedback.diagnosis.near
     if named is None:
         return ""
@@ -282,7 +294,7 @@ def near(feedback: Feedback) -> str:
 
 
 def mistake_place(named: Named) -> str:
-    """`12번째 줄`, `12번째 줄보다 앞`, or nothing."""
+    """Return the place of a mistake: `12번째 줄`, `12번째 줄보다 앞`, or empty if no line is known."""
     if named.line is None:
         return ""
     cell = "" if named.cell is None else f"코드 셀 {named.cell} · "
@@ -290,7 +302,7 @@ def mistake_place(named: Named) -> str:
 
 
 def summary(feedback: Feedback) -> str:
-    """The headline, with the names where there are several."""
+    """Return the headline's text; if several mistakes are named, their titles joined by ` + `."""
     mistakes = feedback.diagnosis.mistakes
     if not mistakes:
         return headline(feedback).text
@@ -298,13 +310,14 @@ def summary(feedback: Feedback) -> str:
 
 
 def either(named: Named) -> str:
-    """All titles of one mistake, which cannot be told apart, in a line."""
+    """Return all titles of one mistake in one line: alternatives that behave identically."""
     return one_of(named.titles)
 
 
 def _checked(feedback: Feedback) -> str:
     titles = [check.title for check in feedback.checks]
-    return f"확인한 것: {' / '.join(titles)}." if titles else ""  # a title has commas of its own
+    # Titles contain commas, so ` / ` separates them.
+    return f"확인한 것: {' / '.join(titles)}." if titles else ""
 
 
 def _sentence(text: str) -> tuple[str, str]:
@@ -320,18 +333,18 @@ def _count(number: int) -> str:
 
 
 def _is(number: int) -> str:
-    """`이에요` after a consonant, `예요` after a vowel."""
+    """Return the copula: `이에요` after the native numerals, which end in a consonant, `예요` after `…건` and `…개`."""
     return "예요" if number not in _COUNTS else "이에요"
 
 
 def _looks_before(feedback: Feedback) -> bool:
-    """Whether the line shown is the one before which something is missing."""
+    """Return True if something is missing before the line that is shown."""
     mistakes = feedback.diagnosis.mistakes
     return bool(mistakes) and mistakes[0].before and mistakes[0].line == feedback.line
 
 
 def location(feedback: Feedback) -> str:
-    """`kim.ipynb · 코드 셀 3 · 7번째 줄`; empty when nothing is known, or nothing is to be looked at."""
+    """Return file, cell and line, as in `kim.ipynb · 코드 셀 3 · 7번째 줄`; empty if passed or unknown."""
     if feedback.status == "passed":
         return ""
     file = one_line(feedback.file, 120) if feedback.file else ""
@@ -339,7 +352,7 @@ def location(feedback: Feedback) -> str:
 
 
 def place(feedback: Feedback) -> str:
-    """`코드 셀 3 · 7번째 줄`: where in the file."""
+    """Return the place within the file, as in `코드 셀 3 · 7번째 줄`; empty if unknown."""
     parts = []
     if feedback.cell is not None:
         parts.append(f"코드 셀 {feedback.cell}")

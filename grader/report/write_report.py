@@ -1,4 +1,4 @@
-"""Writes what an instructor opens: pages of the class and of each student, CSV, JSON, Gradescope files."""
+"""Write the files that an instructor opens: class page, student pages, CSV, JSON, Gradescope files."""
 
 import csv
 import io
@@ -28,10 +28,10 @@ def write_report(out: Path, result: ClassResult, course: Course, *, when: dateti
     """Write the whole report of a class into `out`.
 
     Args:
-        out: folder; made when it is not there, files of earlier runs are overwritten.
-        result: the class.
+        out: the report's folder; created if missing, files of earlier runs are overwritten.
+        result: the graded class.
         course: gives the order and the titles of lessons and exercises.
-        when: the time shown in `index.html`; now, when not given.
+        when: time shown in `index.html`; default: now.
 
     Raises:
         OSError: the folder cannot be written.
@@ -41,19 +41,22 @@ def write_report(out: Path, result: ClassResult, course: Course, *, when: dateti
         write_student(out, submission, course, name=name)
     write_whole(out / "gradebook.csv", gradebook_csv(result, course).encode("utf-8-sig"))
     write_whole(out / "index.html", class_page(result, course, names, when or datetime.now()))
-    write_results(out / "results.json", result)  # last: it says that everything else is there
+    write_results(out / "results.json", result)  # last: its presence means that everything else is there
 
 
 def write_student(
     out: Path, submission: SubmissionResult, course: Course, *, name: str | None = None
 ) -> None:
-    """Write one student's feedback page and Gradescope file, so that a killed run keeps them.
+    """Write one student's feedback page and Gradescope file.
+
+    Called as soon as the student is graded, so that a killed run keeps the files.
 
     Args:
         out: the report's folder.
         submission: the student's result.
         course: gives the order and the titles of lessons and exercises.
-        name: the student's file name where the class has been named by `file_names`.
+        name: the student's file name if `file_names` has named the whole class; default: made from this student's name
+            alone.
     """
     name = safe_filename(submission.student) if name is None else name
     write_whole(out / "feedback" / f"{name}.html", _student_page(submission, course))
@@ -64,13 +67,14 @@ def write_student(
 
 
 def gradebook_csv(result: ClassResult, course: Course) -> str:
-    """A line for each student: points in all and for each exercise, then statuses and mistakes.
+    """Return the CSV: one line per student with total points, points per exercise, statuses and mistakes.
 
-    Where a roster or a policy says more, that follows: who it is, the mark that counts, and why it does.
+    If a roster or a policy says more, further columns follow: who the student is, the final mark, and the reasons for
+    it.
     """
     exercises = exercises_of(result.submissions, course)
     file = io.StringIO()
-    # All are quoted: a spreadsheet that parts columns at `;` would find a formula in the name `a;=1+1`.
+    # Quote every cell: a spreadsheet that splits columns at `;` would find a formula in the name `a;=1+1`.
     writer = csv.writer(file, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     keys = [f"{e.lesson}_{e.name}" for e in exercises]
     more = len(_MARK_COLUMNS) if result.absent or any(s.person or s.mark for s in result.submissions) else 0
@@ -109,10 +113,10 @@ def _marked(person: Person | None, mark: Mark | None) -> list[str]:
 
 
 def gradescope(submission: SubmissionResult) -> dict[str, Any]:
-    """What a Gradescope autograder writes to `results.json`: a test for each exercise, with its feedback as text.
+    """Return the document that a Gradescope autograder writes to `results.json`: one test per exercise.
 
-    It is text because Gradescope's pages keep only some HTML. The score is the mark that counts; the tests say what
-    was measured.
+    The feedback is sent as text because Gradescope's pages keep only some HTML. The score is the final mark; the tests
+    show the measured scores.
     """
     mark = submission.mark
     lines = list(submission.notes)
@@ -145,12 +149,13 @@ def gradescope(submission: SubmissionResult) -> dict[str, Any]:
 
 
 def _student_page(submission: SubmissionResult, course: Course) -> str:
+    """Return the HTML of one student's page, with a card for each exercise."""
     titles = {lesson.id: lesson.title for lesson in course.lessons}
     lessons: dict[str, list[tuple[Feedback, str]]] = {}
     common = _common_notes(submission)
     told: set[tuple[str, str]] = set()
     for feedback in submission.told:
-        # One broken file is the same story for each exercise: told once, with a line for each of the others.
+        # A broken file gives every exercise the same message: show it once, and only a line for each other exercise.
         story = (feedback.status, feedback.message)
         again = feedback.status in ("missing", "unreadable") and story in told
         told.add(story)
@@ -167,19 +172,20 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
 
 
 def _common_notes(submission: SubmissionResult) -> list[str]:
-    """Notes that would stand in several cards: what a whole file has, `pandas` that is not there."""
+    """Return the notes that would stand in several cards, such as one about the whole file or a missing `pandas`."""
     times = Counter(note for feedback in submission.told for note in dict.fromkeys(feedback.notes))
     return [note for note, number in times.items() if number > 1]
 
 
 def _drawn(draw: Callable[[Feedback], str], feedback: Feedback) -> str:
-    """Draw the feedback; if this fails, draw it without its diagnosis, so that the class still gets its report."""
-    return _drawn_once(draw, replace(feedback, seconds=0.0))  # the time it took is not drawn
+    """Draw the feedback; if that fails, draw it without its diagnosis, so that the class still gets its report."""
+    # The time is not drawn, and would make equal feedbacks differ in the cache.
+    return _drawn_once(draw, replace(feedback, seconds=0.0))
 
 
 @lru_cache(maxsize=500)
 def _drawn_once(draw: Callable[[Feedback], str], feedback: Feedback) -> str:
-    """What passed reads alike for most of a class, and drawing it takes longer than judging it."""
+    """Draw one feedback; cached, because most of a class passes alike and drawing takes longer than judging."""
     try:
         return draw(feedback)
     except Exception:

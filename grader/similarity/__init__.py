@@ -1,1 +1,1 @@
-"""Pairs of submissions that are more alike than chance and the course explain: places to look at, no verdict."""
+"""Find pairs of submissions more alike than chance and the course explain: places to look at, not verdicts."""

@@ -1,4 +1,12 @@
-"""Programs -> fingerprints that renaming does not change, by copydetect's winnowing; what all share is left out."""
+"""Compare programs by fingerprints that renaming does not change, and find similar pairs.
+
+A fingerprint (made by copydetect) is the set of hashes of all passages of 30 characters, taken after every name has
+become one letter; so two students who wrote the same lines with other names share its hashes. Passages that everybody
+has (starter code, hints) and those that many of the class wrote are left out: they are what the task asks for. A pair
+is compared in full only if it shares enough of its rare passages. For example, if two of 40 students share a helper
+function that nobody else wrote, its passages are rare, and the pair is found; a loop that 10 of the 40 wrote the same
+way counts for nothing.
+"""
 
 import io
 from collections import Counter, defaultdict
@@ -17,52 +25,52 @@ Hashes = NDArray[np.int64]
 _SMALLEST = 30
 """Characters of a passage, after each name has become one letter: about two lines."""
 _WIDELY_SHARED = 0.15
-"""A passage that more than this share of a class wrote is what the task asks for."""
+"""A passage that more than this fraction of a class wrote is what the task asks for, and is ignored."""
 _FEWEST_SHARING = 3
-"""A passage of three friends is never taken for common."""
+"""A passage shared by up to this many students always counts, so that three friends in a small class are found."""
 _MOST_SHARING = 50
-"""In a class of thousands more than this is common: pairs grow with its square."""
+"""A passage shared by more students than this is ignored in any class, because pairs grow with its square."""
 
 
 class NotInstalled(HanstepError):
-    """copydetect is missing."""
+    """copydetect is not installed."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """All that one student wrote."""
+    """All code that one student wrote."""
 
     student: str
     text: str
     places: tuple[str, ...] = ()
-    """Where the student finds each line: file, cell, line."""
+    """File, cell and line of each line of `text`, as the student sees them."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two programs that share what few others have."""
+    """Two programs that share text which few others have."""
 
     first: str
     second: str
     share: float
-    """Of the rarer text of the shorter program (0 to 1)."""
+    """Shared fraction of the shorter program's rare text (0 to 1)."""
     size: int
-    """Characters, after each name has become one letter."""
+    """Size of the shared text in characters, after each name has become one letter."""
     lines: tuple[tuple[int, int], ...]
-    """Of the first program: from which line to which."""
+    """Shared spans in the first program: first and last line of each."""
     other_lines: tuple[tuple[int, int], ...]
 
 
 def similar_pairs(programs: Sequence[Program], known: Iterable[str], least: float) -> list[Pair]:
-    """Pairs that share at least `least` of their rarer text, the most alike first.
+    """Return the pairs that share at least `least` of their rare text, the most alike first.
 
     Args:
         programs: the class.
         known: texts that everybody has: starter code, hints.
-        least: from 0 to 1.
+        least: minimum share, 0 to 1.
 
     Raises:
-        NotInstalled: copydetect is missing.
+        NotInstalled: copydetect is not installed.
     """
     given = np.unique(np.concatenate([_hashes(text) for text in known] or [_hashes("")]))
     own = {p.student: np.setdiff1d(_hashes(p.text), given) for p in programs}
@@ -72,7 +80,7 @@ def similar_pairs(programs: Sequence[Program], known: Iterable[str], least: floa
     rare = {student: np.setdiff1d(hashes, common) for student, hashes in own.items()}
     texts = {p.student: p.text for p in programs}
 
-    @lru_cache(maxsize=256)  # a program's whole fingerprint is large: those of thousands are not kept
+    @lru_cache(maxsize=256)  # whole fingerprints are too large to keep those of thousands of programs
     def fingerprint(student: str) -> Any:
         return _reduced(_fingerprint(texts[student]), set(rare[student].tolist()))
 
@@ -85,11 +93,11 @@ def similar_pairs(programs: Sequence[Program], known: Iterable[str], least: floa
 
 
 def _candidates(rare: Mapping[str, Hashes], shared: Hashes, least: float) -> list[tuple[str, str]]:
-    """Pairs worth a closer look, found through what they share: all with all would grow with the square.
+    """Return the pairs worth comparing in full, found through shared passages; comparing all pairs would be quadratic.
 
     Args:
-        rare: passages of each student.
-        shared: those that more than one student has; most are one student's alone.
+        rare: rare passages of each student.
+        shared: passages that more than one student has; most passages belong to a single student.
         least: as in `similar_pairs`.
     """
     holders: dict[int, list[str]] = defaultdict(list)
@@ -98,7 +106,8 @@ def _candidates(rare: Mapping[str, Hashes], shared: Hashes, least: float) -> lis
             holders[value].append(student)
     counts = Counter(pair for students in holders.values() for pair in combinations(students, 2))
     sizes = {student: len(hashes) for student, hashes in rare.items()}
-    half = least / 2  # a passage counts more characters than it has fingerprints
+    # The full comparison counts characters, of which a passage covers more than it has fingerprints.
+    half = least / 2
     return sorted(
         pair for pair, count in counts.items() if count >= half * min(sizes[pair[0]], sizes[pair[1]])
     )
@@ -114,7 +123,7 @@ def _compared(one: str, other: str, first: Any, second: Any) -> Pair | None:
 
 
 def _lines(text: str, slices: Any) -> tuple[tuple[int, int], ...]:
-    """Slices of characters as spans of lines, those that touch joined."""
+    """Convert slices of characters to spans of lines, joining those that touch."""
     spans: list[tuple[int, int]] = []
     for start, end in sorted(zip(slices[0].tolist(), slices[1].tolist(), strict=True)):
         lines = text.count("\n", 0, int(start)) + 1, text.count("\n", 0, int(end)) + 1
@@ -126,18 +135,18 @@ def _lines(text: str, slices: Any) -> tuple[tuple[int, int], ...]:
 
 
 def _hashes(text: str) -> Hashes:
-    """All passages of a text, each once."""
+    """Return the hashes of all passages of a text, each once."""
     return np.unique(np.fromiter(_fingerprint(text).hashes, dtype=np.int64))
 
 
 def _fingerprint(text: str) -> Any:
     detector, _ = _copydetect()
-    # A window of one keeps every passage: with a larger one, hash seeds would decide which are compared.
+    # A window of one keeps every passage; with a larger one, hash seeds would decide which passages are compared.
     return detector.CodeFingerprint("program.py", _SMALLEST, 1, language="python", fp=io.StringIO(text))
 
 
 def _reduced(fingerprint: Any, kept: set[int]) -> Any:
-    """The fingerprint of what is left when only these passages count."""
+    """Restrict a fingerprint, in place, to the passages in `kept`."""
     _, utils = _copydetect()
     fingerprint.hash_idx = {value: at for value, at in fingerprint.hash_idx.items() if int(value) in kept}
     fingerprint.hashes = set(fingerprint.hash_idx)

@@ -1,4 +1,4 @@
-"""Pairs of programs -> a page that shows the places side by side, for a person to judge."""
+"""Draw the page that shows similar places side by side, for a person to judge."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,16 +8,21 @@ from grader.report.plain_text import clean
 from grader.similarity.fingerprints import Pair, Program
 
 _MOST_LINES = 200
+"""Maximum lines shown of each program in a pair."""
 
 
 @dataclass(frozen=True)
 class _Line:
+    """A line of code, and where the student finds it."""
+
     place: str
     text: str
 
 
 @dataclass(frozen=True)
 class _Shown:
+    """A pair as the template draws it."""
+
     first: str
     second: str
     percent: int
@@ -26,13 +31,13 @@ class _Shown:
 
 
 def similar_page(pairs: Sequence[Pair], programs: Mapping[str, Program], students: int, found: int) -> str:
-    """The page.
+    """Return the page.
 
     Args:
-        pairs: those to show, the most alike first.
-        programs: by student.
-        students: how many were compared.
-        found: how many pairs there are in all.
+        pairs: the pairs to show, the most alike first.
+        programs: programs by student.
+        students: number of students compared.
+        found: number of pairs found, including those not shown.
     """
     shown = [
         _Shown(
@@ -51,7 +56,7 @@ def similar_page(pairs: Sequence[Pair], programs: Mapping[str, Program], student
 
 
 def where(program: Program, spans: Sequence[tuple[int, int]]) -> str:
-    """The first place, in a few words: `hw1.ipynb [12] 3`."""
+    """Return the first place in a few words: `hw1.ipynb [12] 3`; empty if there is none."""
     return program.places[spans[0][0] - 1] if spans and len(program.places) >= spans[0][0] else ""
 
 

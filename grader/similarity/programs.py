@@ -1,4 +1,4 @@
-"""Submissions and the course -> the programs that are compared, and the texts that everybody has anyway."""
+"""Collect the programs to compare from the submissions, and the texts that everybody has from the course."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from grader.submission.submission import Submission
 
 
 def program(submission: Submission) -> Program:
-    """All code of a student, file after file; also cells that Python cannot read."""
+    """Return all code of a student, file after file, including cells that Python cannot parse."""
     lines: list[str] = []
     places: list[str] = []
     for file in submission.files:
@@ -32,12 +32,15 @@ def _place(file: SourceFile, line: int) -> str:
 
 
 def known_texts(course: Course) -> Iterator[str]:
-    """What every learner is given or may read: lessons, code in hints (the last is the answer), code from the web."""
+    """Yield the texts that every learner has or may read: lessons, code in hints, code on the web.
+
+    The last hint of an exercise is its answer.
+    """
     for path in sorted((*paths.lessons_path().glob("*.ipynb"), *paths.lessons_path().glob("*.py"))):
         try:
             yield read_source(path, path.name, tuple(course.exercises)).text
         except ReadError:
-            continue  # a lesson that an author is just changing
+            continue  # an author may be changing this lesson just now
     for exercise in course.exercises.values():
         yield from (code for hint in exercise.hints for code, is_code in hint_blocks(hint) if is_code)
         yield from (copy.program for copy in exercise.copies)

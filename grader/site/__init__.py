@@ -1,1 +1,1 @@
-"""`grader site`: the lessons, the glossary and famous mistakes as static pages that need no network."""
+"""Build the public site (`grader site`): lessons, glossary and famous mistakes as static pages that need no network."""

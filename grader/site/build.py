@@ -1,4 +1,4 @@
-"""Builds the site: pages from the course -> Sphinx -> a folder that any web server, or none, can show."""
+"""Build the site: make pages from the course, and let Sphinx turn them into a folder that needs no web server."""
 
 import importlib
 import io
@@ -20,11 +20,11 @@ from grader.site.whole_words import with_whole_words
 
 _HERE = Path(__file__).parent
 _GENERATED = "generated"
-"""Below the source: static files that are made anew in every build."""
+"""Folder below the source for static files that are regenerated in every build."""
 _FONT = ("NotoSansMath.woff", "OFL.txt")
-"""Phones and many Linux machines have no font with which a browser can set formulas; and its licence."""
+"""Font with its licence: phones and many Linux machines have no font with which a browser can set formulas."""
 _MARK = ".hanstep-site"
-"""Lies in every folder that a site was built into: only such a folder, or an empty one, is emptied."""
+"""File placed in every folder that a site was built into; only such a folder, or an empty one, may be emptied."""
 
 
 def build_site(
@@ -38,15 +38,15 @@ def build_site(
     """Build the whole site without a network.
 
     Args:
-        course: its lessons become pages; their notebooks must be up to date.
+        course: the course; its notebooks must be up to date.
         out: the folder of the site; one from an earlier build is replaced.
-        place: where source and site will stand.
-        shown: what the gallery shows; None: all of its entries.
-        report: gets a Korean line for what is done.
+        place: where the source and the finished site are published.
+        shown: entries of the gallery; None for all.
+        report: gets Korean lines on what is done.
 
     Raises:
         SiteError: the extra is not installed, the folder holds something else, or a page cannot be built.
-        CourseError: a file of the course says something that cannot be right.
+        CourseError: a file of the course has invalid content.
     """
     _demand_sphinx()
     from grader.site.terms import PAGE as GLOSSARY
@@ -63,9 +63,8 @@ def build_site(
             page = lesson_page(lesson, _head(course, lesson, place))
             _write_notebook(source / f"{lesson.name}.ipynb", page)
             drawings |= page.pictures
-        for template in paths.lessons_path().glob(
-            "*.py"
-        ):  # lessons link to them; Sphinx makes downloads of them
+        # The lessons link to the templates; Sphinx makes downloads of them.
+        for template in paths.lessons_path().glob("*.py"):
             shutil.copyfile(template, source / template.name)
         report("유명한 실수를 실행해요 …")
         chosen = tuple(entries() if shown is None else shown)
@@ -108,7 +107,7 @@ def _demand_room(out: Path) -> None:
 
 
 def _facts(course: Course) -> dict[str, PageFacts]:
-    """What is said of each page, by its name."""
+    """Return title and description of each page, by its name."""
     lessons = {
         lesson.name: PageFacts(
             f"{lesson.id} {lesson.title}",
@@ -140,7 +139,7 @@ def _hours(minutes: int) -> str:
 
 
 def _head(course: Course, lesson: Lesson, place: Place) -> str:
-    """HTML below a lesson's title: how long, how hard, what comes before, and where to work on it."""
+    """Return the HTML below a lesson's title: duration, level, required lessons, and a link to work on it."""
     needed = [course.lesson(key) for key in lesson.needs if key in {one.id for one in course.lessons}]
     return str(
         _templates()
@@ -156,7 +155,7 @@ def _head(course: Course, lesson: Lesson, place: Place) -> str:
 
 
 def _text(name: str, course: Course, chosen: Sequence[Shown], place: Place) -> str:
-    """The landing page of that name as Markdown; it shows the gallery's first card."""
+    """Return the landing page of that name as Markdown; it shows the gallery's first card."""
     card = raw_block(card_of(course.exercise(chosen[0].exercise), chosen[0].mistake)) if chosen else ""
     template = _templates().get_template(f"{name}.md.j2")
     return str(
@@ -191,6 +190,7 @@ def _write_notebook(path: Path, page: LessonPage) -> None:
 def _run_sphinx(
     source: Path, built: Path, doctrees: Path, facts: dict[str, PageFacts], place: Place, title: str
 ) -> None:
+    """Run Sphinx on `source`; warnings are errors."""
     from sphinx.application import Sphinx
     from sphinx.errors import SphinxError
 
@@ -207,7 +207,8 @@ def _run_sphinx(
         "nb_merge_streams": True,
         "nb_ipywidgets_js": {},
         "suppress_warnings": ["myst.header", "config.cache"],
-        "smartquotes": False,  # quotation marks in prose are typed; those of Python's messages stay
+        # Quotation marks in prose are typed as intended, and those in Python's messages must stay.
+        "smartquotes": False,
         "html_theme": "furo",
         "html_title": title,
         "html_math_renderer": "mathml",
@@ -238,7 +239,7 @@ def _run_sphinx(
 
 
 def _add_files(course: Course, built: Path, facts: dict[str, PageFacts], drawings: dict[str, bytes]) -> None:
-    """What Sphinx does not know: drawings, notebooks to download, pictures of shared links, Korean labels."""
+    """Add files that Sphinx does not make (drawings, notebooks, link pictures), and finish the pages' HTML."""
     from grader.site.extension import PICTURES
     from grader.site.pictures import draw_picture, two_lines
 
@@ -260,5 +261,5 @@ def _add_files(course: Course, built: Path, facts: dict[str, PageFacts], drawing
     shutil.rmtree(built / "_sources", ignore_errors=True)
     for leftover in (".buildinfo", "objects.inv"):
         (built / leftover).unlink(missing_ok=True)
-    (built / ".nojekyll").write_text("", encoding="utf-8")  # or GitHub Pages leaves _static out
+    (built / ".nojekyll").write_text("", encoding="utf-8")  # without it GitHub Pages leaves out _static
     (built / _MARK).write_text("", encoding="utf-8")

@@ -1,6 +1,6 @@
-"""Lines of code that do not fit go on further in than they begin, so that nothing of a page's code is cut off.
+"""Let long lines of code wrap with an indent, so that no code on a page is cut off.
 
-A style sheet can indent what is wrapped only where a line is an element of its own, and knows how far in it begins.
+A style sheet can indent the wrapped part only if each line is an element of its own that carries its indentation.
 """
 
 import html
@@ -11,20 +11,23 @@ from grader.report.plain_text import SHORT_CODE
 _BLOCK = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
 _BEFORE = re.compile(r'(<span class="o">\.</span>)')
 _AFTER = re.compile(r'(<span class="p">[^<]*[(\[{,]</span>|<span class="o">=</span>)(?!\n)')
-"""Where a line of code may be broken though it has no space: before a dot; after a bracket, a comma, an equals sign."""
+"""Matches places where a line of code may wrap without a space: after a bracket, a comma or an equals sign.
+
+`_BEFORE` matches the other places: before a dot.
+"""
 _UNBROKEN = re.compile(
     r'<span class="o">-</span><span class="(?!w")[^"]*">[^<]*</span>|<span class="s[12]">(?=[^<]*-)[^<\s]{1,40}</span>'
 )
-"""What a browser would break after its hyphen: a sign and what it stands before, a short text such as "utf-8"."""
+"""Matches code that a browser would break after a hyphen: a sign with its operand, or a string such as "utf-8"."""
 _TAG = re.compile(r"(</?span\b[^>]*>)")
 _ANY_TAG = re.compile(r"<[^>]+>")
 _INLINE = re.compile(r'<code class="([^"]*\bliteral\b[^"]*)">(.*?)</code>', re.DOTALL)
 _SLASH = re.compile(r"(?<=\w)/(?=\w)")
-"""Where a path in inline code may be broken."""
+"""Matches places where a path in inline code may wrap."""
 
 
 def with_whole_code(page: str) -> str:
-    """The page, with every line of its blocks of code an element, and short inline code marked as such."""
+    """Return the page with every line of its code blocks as an element, and short inline code marked as short."""
     lined = _BLOCK.sub(lambda block: block[1] + _in_lines(_breakable(block[2])) + block[3], page)
     return _INLINE.sub(_marked, lined)
 
@@ -35,6 +38,7 @@ def _breakable(code: str) -> str:
 
 
 def _in_lines(code: str) -> str:
+    """Wrap each line in an element that carries its indentation; reopen the tags that span several lines."""
     made: list[str] = []
     line = ""
     open_tags: list[str] = []

@@ -1,4 +1,4 @@
-"""The Sphinx extension of the site: head of each page, notes of terms, formulas without a script, the search index."""
+"""Sphinx extension of the site: head of each page, notes on terms, formulas without a script, the search index."""
 
 import html
 import re
@@ -16,17 +16,18 @@ from grader.site.terms import glossary, note_first_uses
 PICTURES = "_static/pictures"
 _NUMBERED = re.compile(r"id\d+")
 _BRIEF_CELL = 8
-"""At most so many characters: `756 µs` stays on one line."""
+"""Cells with at most this many characters are kept on one line, such as `756 µs`."""
 _LONG_CELLS = {24: "long", 60: "longest"}
-"""More characters than this -> name for the style sheet."""
+"""Style class by number of characters that a cell must exceed."""
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the extension; called by Sphinx."""
     app.add_config_value("hanstep_facts", {}, "", types=[dict])
     app.add_config_value("hanstep_place", Place(), "", types=[Place])
     app.add_html_math_renderer("mathml", (_inline_formula, None), (_block_formula, None))
-    app.connect("doctree-read", _name_sections, priority=100)  # before tables of contents are made of them
+    # Before tables of contents are made from the sections.
+    app.connect("doctree-read", _name_sections, priority=100)
     app.connect("builder-inited", _without_search)
     app.connect("doctree-resolved", _with_notes)
     app.connect("doctree-resolved", _mark_long_cells)
@@ -36,13 +37,13 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def _without_search(app: Any) -> None:
-    app.builder.search = False  # it splits Korean at spaces only; ours replaces it
+    app.builder.search = False  # Sphinx's search splits Korean at spaces only; ours replaces it
 
 
 def _name_sections(app: Any, document: nodes.document) -> None:
-    """Give a section with a Korean title an address made of that title; the numbered one stays beside it.
+    """Give a section with a Korean title an id made from that title; the numbered id stays beside it.
 
-    Docutils only numbers such sections, and a link that somebody shared would lead elsewhere after the next edition.
+    Docutils only numbers such sections, so a link that somebody shared would point elsewhere after the next edition.
     """
     for section in document.findall(nodes.section):
         title = next(iter(section.findall(nodes.title)), None)
@@ -55,7 +56,7 @@ def _name_sections(app: Any, document: nodes.document) -> None:
 
 
 def _mark_long_cells(app: Any, document: nodes.document, name: str) -> None:
-    """For the style sheet: on a phone a sentence may not be squeezed into a column of one word."""
+    """Mark cells for the style sheet: on a phone, a sentence must not be squeezed into a column one word wide."""
     for cell in document.findall(nodes.entry):
         length = len(cell.astext())
         cell["classes"] += [name for least, name in _LONG_CELLS.items() if length > least]
@@ -70,14 +71,15 @@ def _with_notes(app: Any, document: nodes.document, name: str) -> None:
 
 
 def _frame(app: Any, name: str, template: str, context: dict[str, Any], document: Any) -> None:
-    """What the templates say of this page besides its body."""
+    """Fill in what the templates show besides the page's body."""
     place: Place = app.config.hanstep_place
     facts: PageFacts = app.config.hanstep_facts.get(name) or PageFacts(context.get("title", name), "")
     context["language"] = facts.language
     context["in_english"] = facts.language == "en"
     for link in (context.get("prev"), context.get("next")):
         if link and link["link"] == "en.html":
-            link["title"] = "In English"  # as in the sidebar: its own is long, and the page around is Korean
+            # As in the sidebar: the page's own title is long, and the surrounding page is in Korean.
+            link["title"] = "In English"
     context["report_link"] = place.report(f"{name}.html")
     context["metatags"] = context.get("metatags", "") + "".join(
         f'\n<meta {kind}="{key}" content="{html.escape(value)}">'

@@ -1,4 +1,4 @@
-"""The gallery: famous mistakes, each run anew, with the card that a learner who makes it sees."""
+"""Make the gallery: famous mistakes, each run in every build, with the card that a learner who makes it would see."""
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ PAGE = "gallery"
 
 
 class Shown(Struct, frozen=True, forbid_unknown_fields=True):
-    """An entry of `assets/site/gallery.toml`, which says what each field is."""
+    """An entry of `assets/site/gallery.toml`, which describes each field."""
 
     exercise: str
     mistake: str
@@ -24,20 +24,22 @@ class Shown(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Gallery(Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of `gallery.toml`."""
+
     shown: tuple[Shown, ...]
 
 
 def entries() -> tuple[Shown, ...]:
-    """What the gallery shows, in its order.
+    """Return the gallery's entries in order.
 
     Raises:
-        CourseError: the file is not what it should be.
+        CourseError: the file has invalid content.
     """
     return read_typed(asset_path("site", "gallery.toml"), _Gallery).shown
 
 
 def gallery_page(course: Course, shown: tuple[Shown, ...]) -> str:
-    """The page as Markdown. Every mistake is run, so a card cannot tell what the grader would not.
+    """Return the page as Markdown. Every mistake is run, so the cards are exactly what the grader says.
 
     Raises:
         CourseError: an entry names an exercise or a mistake that the course does not have.
@@ -60,7 +62,10 @@ def gallery_page(course: Course, shown: tuple[Shown, ...]) -> str:
 
 
 def card_of(exercise: Exercise, mistake: str) -> str:
-    """The card for the usual program that makes the mistake. Not the program: it is one line away from the answer."""
+    """Return the card for the usual program with this mistake.
+
+    The program itself is not shown: it is one line away from the answer.
+    """
     its = reference(exercise.name, SEED)
     way = next(way for way in its.ways if way.mistake.id == mistake)
     program = its.sources[way.name]

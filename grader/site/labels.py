@@ -1,9 +1,9 @@
-"""The words of the theme's frame in Korean: furo has no translations, and some of its labels cannot be translated."""
+"""Translate the labels of the theme's frame: furo has no translations, and some of its labels are not translatable."""
 
 import re
 
 _EMPTY_HEADER = re.compile(r"<th\b[^>]*>(?:<p>\s*</p>)?</th>")
-"""The corner of a table with names on two sides: no header of anything."""
+"""Matches the empty corner of a table with row and column headers, which is no header."""
 
 _CREDIT = re.compile(
     r"Made with (<a\b[^>]*>Sphinx</a>) and (<a\b[^>]*>@pradyunsg</a>)'s\s*(<a\b[^>]*>Furo</a>)"
@@ -13,7 +13,7 @@ LANDMARKS = {
     "ko": {"sidebar-drawer": "사이트 메뉴", "toc-drawer": "이 페이지의 차례"},
     "en": {"sidebar-drawer": "Site menu", "toc-drawer": "On this page"},
 }
-"""Both are of one kind, and are told apart by name when they are read aloud."""
+"""Labels of the two sidebars: both have the same role, so screen readers need names to tell them apart."""
 
 LABELS = {
     'aria-label="Toggle site navigation sidebar"': 'aria-label="메뉴 펼치기"',
@@ -31,7 +31,7 @@ LABELS = {
 
 
 def relabelled(page: str, language: str) -> str:
-    """The finished page with labels in its language."""
+    """Return the finished page with its labels in its language."""
     for name, label in LANDMARKS[language].items():
         page = page.replace(f'<aside class="{name}', f'<aside aria-label="{label}" class="{name}')
     page = _EMPTY_HEADER.sub("<td></td>", page)

@@ -1,7 +1,7 @@
-"""One lesson as a page of the site: the learner's notebook, with what its experiments printed and drew.
+"""Make one lesson's page: the learner's notebook, with the printed and drawn outputs of its experiments.
 
-Exercises stay as learners get them. Only the outputs of experiments come from the executed solutions; neither a
-line of a solution nor an answer to a prediction can be read on the page before a choice is made.
+Exercises stay as learners get them. Only the outputs of experiments come from the executed solutions; neither a line of
+a solution nor, before a choice is made, an answer to a prediction can be read on the page.
 """
 
 import base64
@@ -25,16 +25,16 @@ _LEVEL = re.compile(r"·\s*(★[★☆]{2})")
 _ASKS = re.compile(r"""^\s*predict\(\s*["']([^"']+)["']""", re.MULTILINE)
 _TELLS = re.compile(r"""^\s*reveal\(\s*["']([^"']+)["'].*\n?""", re.MULTILINE)
 _TOPIC = re.compile(r"#{1,6} |\*\*(?:(?:예측|물음) \d|여기에서 쉬어도)")
-"""How a line begins with which the text turns to something else: a heading, the next question, a rest."""
+"""Beginning of a line that changes the topic: a heading, the next question, an invitation to rest."""
 _NOT_YET = "아직 예측을 고르지 않아"
-"""How the output of `reveal` begins in a notebook that was run without choosing."""
+"""Beginning of `reveal`'s output in a notebook that was run without choosing."""
 _DRAWING = re.compile(r'(<img [^>]*)src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)">')
 _ENLARGE = '<span class="enlarge" aria-hidden="true">누르면 크게 열립니다.</span>'
 _FIGURES_OWN_STYLE = re.compile(r"<style>.*?</style>(?=<figure)", re.DOTALL)
 
 
 class SiteError(HanstepError):
-    """The site cannot be built; the message says of what and how to mend it."""
+    """The site cannot be built; the message says what is wrong and how to fix it."""
 
 
 @dataclass
@@ -46,20 +46,20 @@ class LessonPage:
 
 
 def levels(lesson: Lesson) -> str:
-    """From the easiest to the hardest of the lesson's sections: `★☆☆–★★★`."""
+    """Return the range of levels of the lesson's sections, the easiest first: `★☆☆–★★★`."""
     found = sorted(set(_LEVEL.findall(lesson.notebook.read_text(encoding="utf-8"))))
     return "" if not found else found[0] if len(found) == 1 else f"{found[-1]}–{found[0]}"
 
 
 def lesson_page(lesson: Lesson, head: str) -> LessonPage:
-    """The lesson's page.
+    """Make the page of a lesson.
 
     Args:
-        lesson: whose notebooks are both up to date.
-        head: HTML that stands below the page's title.
+        lesson: the lesson; both of its notebooks must be up to date.
+        head: HTML to put below the page's title.
 
     Raises:
-        SiteError: a notebook is missing, or the two do not belong together.
+        SiteError: a notebook is missing or broken, or the two do not match.
     """
     learner, executed = _read(lesson.notebook, lesson), _read(lesson.solution.with_suffix(".ipynb"), lesson)
     outputs = {cell["id"]: cell for cell in executed.cells}
@@ -86,8 +86,10 @@ def _cells(
     predictions: dict[str, Prediction],
     lesson: Lesson,
 ) -> Iterator[Any]:
-    """The page's cells. What follows an open question, experiment and explanation, is behind a curtain up to the next
-    topic: the page's script lifts it when the question is answered.
+    """Yield the page's cells.
+
+    After an open question, experiment and explanation are behind a *curtain* (a closed `<details>`) up to the next
+    topic; the page's script opens it when the question is answered.
     """
     waiting: list[str] = []
     behind = False
@@ -126,7 +128,7 @@ def _cells(
 
 
 def _up_to_next_topic(text: str) -> tuple[str, str]:
-    """The text before its first heading or question, and the rest."""
+    """Split the text before its first heading or question."""
     lines, in_code = text.split("\n"), False
     for number, line in enumerate(lines):
         if line.startswith("```"):
@@ -137,7 +139,7 @@ def _up_to_next_topic(text: str) -> tuple[str, str]:
 
 
 def _experiment(page: LessonPage, cell: Any, executed: dict[str, Any], lesson: Lesson) -> Any:
-    """The cell without the call of `reveal`, with what it printed and drew."""
+    """Return the cell without its call of `reveal`, with the outputs of its executed twin."""
     twin = executed.get(cell["id"])
     if twin is None or twin.source != cell.source:
         raise SiteError(
@@ -163,7 +165,7 @@ def _is_untold(output: Any) -> bool:
 
 
 def _output(page: LessonPage, output: Any) -> Any:
-    """The output with its drawing in a file of its own: text comes first, and pictures when they are scrolled to."""
+    """Return the output with its drawing moved to a file: text loads first, and pictures when they are scrolled to."""
     drawn = output.get("data", {}).get("text/html")
     if drawn is None:
         return output
@@ -180,7 +182,7 @@ def _output(page: LessonPage, output: Any) -> Any:
 
 
 def raw_block(markup: str) -> str:
-    """HTML as a block of Markdown; the fence is longer than any that may stand in it."""
+    """Return HTML as a raw block of Markdown, with a fence longer than any within it."""
     fence = "`" * 12
     return f"{fence}{{raw}} html\n{markup}\n{fence}"
 
@@ -190,7 +192,7 @@ def _markdown(text: str) -> Any:
 
 
 def _question(asked: Prediction) -> str:
-    """Where the choice is made. The answer and the reasons stand in it encoded, for the page's script alone."""
+    """Return the buttons for a choice. They contain answer and reasons in Base64, for the page's script alone."""
     told = {"answer": asked.answer, "because": asked.because, "wrong": asked.wrong}
     secret = base64.b64encode(json.dumps(told, ensure_ascii=False).encode()).decode()
     buttons = "".join(

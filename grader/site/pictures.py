@@ -1,4 +1,4 @@
-"""The picture that a shared link shows: 1200 by 630 pixels, drawn when the site is built."""
+"""Draw the preview picture of a shared link, 1200 by 630 pixels, when the site is built."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +12,9 @@ def draw_picture(path: Path, title: str, lines: Sequence[str]) -> None:
     """Draw the picture of one page.
 
     Args:
-        path: of the PNG.
-        title: of the page; broken into two lines where it is long.
-        lines: what stands below it.
+        path: path of the PNG.
+        title: title of the page; split into two lines if long.
+        lines: lines of text below the title.
     """
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -56,7 +56,7 @@ def draw_picture(path: Path, title: str, lines: Sequence[str]) -> None:
 
 
 def two_lines(text: str, longest: int = 34) -> tuple[str, ...]:
-    """The text, broken between words near its middle where it is longer than that."""
+    """Split text longer than `longest` characters between words, near its middle."""
     if len(text) <= longest:
         return (text,)
     words = text.split(" ")

@@ -1,8 +1,8 @@
-"""What the site's search looks through: every section's text, and words that mean the same.
+"""Write the site's search index: the text of every section, and groups of words that mean the same.
 
-The text of all pages is half a megabyte, so the browser looks through all of it for each query: any part of a Korean
-word is found, particles and all, without splitting Korean into words. It is a script and not JSON, because a page that
-was opened as a file may not fetch one.
+The text of all pages is half a megabyte, so the browser scans all of it for each query: any part of a Korean word is
+found, with or without particles, and Korean need not be split into words. The index is a script instead of JSON because
+a page opened as a local file may not fetch JSON.
 """
 
 import json
@@ -22,20 +22,22 @@ _UNSEEN = (nodes.raw, nodes.comment, nodes.system_message, nodes.target)
 
 
 class _Group(Struct, frozen=True, forbid_unknown_fields=True):
-    """An entry of `assets/site/search.toml`, which says what it is."""
+    """An entry of `assets/site/search.toml`, which describes it."""
 
     same: tuple[str, ...]
 
 
 class _Groups(Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of `search.toml`."""
+
     group: tuple[_Group, ...]
 
 
 def index_script(pages: Iterable[tuple[str, nodes.document]], terms: Sequence[Term]) -> str:
-    """The script that the search page loads.
+    """Return the script that the search page loads.
 
     Args:
-        pages: the name of each page, and the page.
+        pages: name and document of each page.
         terms: the glossary.
     """
     sections = [entry for name, document in pages for entry in _sections(name, document)]
@@ -45,10 +47,13 @@ def index_script(pages: Iterable[tuple[str, nodes.document]], terms: Sequence[Te
 
 
 def _same(terms: Sequence[Term]) -> list[list[str]]:
-    """Groups of words that mean the same. A term's words come first; its other names join it."""
+    """Return groups of words that mean the same, starting with each term's words.
+
+    Compound terms also get the other names of their parts.
+    """
     groups = [list(term.words) for term in terms]
     for term, group in zip(terms, groups, strict=True):
-        for part in terms:  # 그라디언트 클리핑, since 그라디언트 is a name of 그레이디언트
+        for part in terms:  # e.g. 그라디언트 클리핑, because 그라디언트 is another name of 그레이디언트
             if re.search(rf"\b{part.korean} ", term.korean):
                 group += [term.korean.replace(part.korean, name) for name in part.words[2:]]
     for more in read_typed(asset_path("site", "search.toml"), _Groups).group:
@@ -76,7 +81,7 @@ def _sections(name: str, document: nodes.document) -> Iterator[dict[str, str]]:
 
 
 def _text(node: nodes.Node) -> str:
-    """All that can be read of the node in one line; what stands in an output or in code too."""
+    """Return all readable text of a node in one line, including outputs and code."""
     if isinstance(node, _UNSEEN):
         return ""
     if isinstance(node, nodes.Text):
@@ -89,7 +94,7 @@ def _text(node: nodes.Node) -> str:
 
 
 def _in_line(node: nodes.Node) -> str:
-    """The text of a paragraph; its formulas as they are read, not as they are written."""
+    """Return the text of a paragraph, with formulas as they are displayed instead of their TeX."""
     if isinstance(node, nodes.math | nodes.math_block):
         return readable(node.astext())
     return "".join(map(_in_line, node.children)) if node.children else node.astext()

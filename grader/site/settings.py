@@ -1,4 +1,4 @@
-"""What a site is built from, and where it will stand."""
+"""Define the settings of a site: where it is published, and what is said about each page."""
 
 import re
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
 
 @dataclass(frozen=True)
 class Place:
-    """Where the course's source and the finished site are; a link that would need what is empty is left out."""
+    """Addresses of the course's source and of the finished site; links that need an empty one are left out."""
 
     repository: str = ""
-    """On GitHub: `OWNER/NAME`."""
+    """GitHub repository: `OWNER/NAME`."""
     url: str = ""
-    """Of the site, without a slash at its end."""
+    """Address of the site, without a slash at its end."""
 
     def __post_init__(self) -> None:
-        """Refuse what would make broken links.
+        """Refuse values that would make broken links.
 
         Raises:
-            SiteError: one of the two is not what it should be.
+            SiteError: one of the two is malformed.
         """
         if self.repository and not _REPOSITORY.fullmatch(self.repository):
             raise SiteError(
@@ -32,29 +32,29 @@ class Place:
             raise SiteError(f"--url은 http:// 나 https:// 로 시작해야 해요. 받은 값: {self.url!r}")
 
     def colab(self, notebook: str) -> str:
-        """The address that opens a lesson's notebook in Colab; empty without a repository."""
+        """Return the address that opens a lesson's notebook in Colab; empty without a repository."""
         if not self.repository:
             return ""
         return f"https://colab.research.google.com/github/{self.repository}/blob/main/lessons/{notebook}"
 
     def report(self, page: str) -> str:
-        """The address of a new issue about a page; empty without a repository."""
+        """Return the address for a new issue about a page; empty without a repository."""
         if not self.repository:
             return ""
         title = quote(f"[사이트] {page}: ")
         return f"https://github.com/{self.repository}/issues/new?title={title}"
 
     def page(self, name: str) -> str:
-        """The address of a page or another file of the site; empty without an address of the site."""
+        """Return the address of a page or another file of the site; empty if the site's address is not known."""
         return f"{self.url.rstrip('/')}/{name}" if self.url else ""
 
 
 @dataclass(frozen=True)
 class PageFacts:
-    """What the frame around a page says of it."""
+    """Title and description of a page, for its frame and its preview picture."""
 
     title: str
     description: str
     language: str = "ko"
     lines: tuple[str, ...] = ()
-    """Below the title on its picture."""
+    """Lines below the title on the page's preview picture."""

@@ -1,4 +1,4 @@
-"""The glossary on the site: its page, and the notes that terms carry at their first use on another page."""
+"""Make the glossary's page, and the notes that terms carry at their first use on other pages."""
 
 import json
 import re
@@ -13,11 +13,11 @@ from grader.paths import asset_path
 
 PAGE = "glossary"
 _QUIET = (nodes.literal, nodes.reference, nodes.title, nodes.raw, nodes.literal_block, nodes.strong)
-"""Text inside these carries no note: code, links, headings, names of a prediction."""
+"""Nodes whose text carries no notes: code, links, headings, names of predictions."""
 
 
 class Term(Struct, frozen=True, forbid_unknown_fields=True):
-    """A term of the course; `assets/glossary.toml` says what each field is."""
+    """A term of the course; `assets/glossary.toml` describes each field."""
 
     english: str
     korean: str
@@ -28,31 +28,33 @@ class Term(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def anchor(self) -> str:
-        """Its place on the glossary's page."""
+        """Id of the term on the glossary's page."""
         return "term-" + re.sub(r"[^a-z0-9]+", "-", self.english.lower()).strip("-")
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All that readers may look for when they mean it: a search for one of them is a search for all."""
+        """All words for the term; a search for one of them finds all."""
         return tuple(dict.fromkeys((self.korean, self.english, *self.aliases, *self.rejected)))
 
 
 class _Glossary(Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of `glossary.toml`."""
+
     term: tuple[Term, ...]
 
 
 @cache
 def glossary() -> tuple[Term, ...]:
-    """All terms, as the file lists them.
+    """Return all terms in the file's order; cached.
 
     Raises:
-        CourseError: the file is not what it should be.
+        CourseError: the file has invalid content.
     """
     return read_typed(asset_path("glossary.toml"), _Glossary).term
 
 
 def glossary_page(terms: Iterable[Term]) -> str:
-    """The page of all terms in Korean order, as Markdown."""
+    """Return the page of all terms in Korean alphabetical order, as Markdown."""
     lines = [
         "# 용어집",
         "",
@@ -67,18 +69,18 @@ def glossary_page(terms: Iterable[Term]) -> str:
 
 
 def notes_script(terms: Iterable[Term]) -> str:
-    """The script that gives the pages every term's note, by its anchor."""
+    """Return the script that gives the pages each term's note, by anchor."""
     notes = {term.anchor: term.note for term in terms}
     return f"window.TERM_NOTES = {json.dumps(notes, ensure_ascii=False, indent=0)};\n"
 
 
 def note_first_uses(document: nodes.document, terms: Sequence[Term], uri: str) -> None:
-    """Make the first use of each term in running text a link to the glossary that carries its note.
+    """Turn the first use of each term in running text into a link to the glossary that carries the term's note.
 
     Args:
         document: a page; changed in place.
         terms: the glossary.
-        uri: of the glossary's page, relative to this one.
+        uri: address of the glossary's page, relative to this one.
     """
     left = {term.korean: term for term in terms}
     for text in list(_running_text(document)):
@@ -106,7 +108,7 @@ def _running_text(document: nodes.document) -> Iterator[nodes.Text]:
 
 
 def _split(text: str, left: dict[str, Term], uri: str) -> list[nodes.Node]:
-    """The text in pieces, with links where a term that is still `left` stands; those are taken out of `left`."""
+    """Split the text at terms that are still in `left` and link them; linked terms are removed from `left`."""
     made: list[nodes.Node] = []
     while left:
         longest_first = "|".join(map(re.escape, sorted(left, key=len, reverse=True)))

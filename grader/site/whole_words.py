@@ -1,6 +1,6 @@
-"""Keeps Korean words whole on the finished pages, where `word-break: keep-all` does not.
+"""Keep Korean words unbroken on the finished pages where `word-break: keep-all` does not.
 
-A browser still breaks a line between code, a bracket or a formula and the particle that belongs to it.
+A browser still breaks lines between code, a bracket or a formula and the particle attached to it.
 """
 
 import re
@@ -14,9 +14,9 @@ _FORMULA = re.compile(r'([(\[「]?)(<span class="formula"><math\b.*?</math></spa
 
 
 def with_whole_words(page: str) -> str:
-    """The page, with what belongs to one word on one line."""
+    """Return the page with every word, particles included, kept on one line."""
     made: list[str] = []
-    glued = False  # whether a particle that comes now belongs to what stands before it
+    glued = False  # True if a particle that follows belongs to the text before it
     parts = [*_TAG.split(_FORMULA.sub(_whole_formula, page)), "", ""]
     for text, tag in zip(parts[::3], parts[1::3], strict=True):
         made += [whole_words(text, glued), tag]

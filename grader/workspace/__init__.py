@@ -1,1 +1,1 @@
-"""A learner's folder of lessons: copied, opened in JupyterLab, brought up to date."""
+"""Manage a learner's folder of lessons: copy them, open them in JupyterLab, update them."""

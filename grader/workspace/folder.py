@@ -1,4 +1,4 @@
-"""A learner's folder: what was copied into it, backups, and its notebooks."""
+"""Keep track of a learner's folder: which editions were copied into it, backups, and reading its notebooks."""
 
 import hashlib
 import importlib
@@ -14,13 +14,13 @@ from grader.base.files import write_whole
 from grader.workspace.merge_notebooks import Digests, digests
 
 MANIFEST = ".hanstep.json"
-"""In the learner's folder: SHA-256 of each lesson, and of each file beside them, as it was last copied."""
+"""File in the learner's folder with the SHA-256 of each copied lesson and template, as last copied or offered."""
 
 CELLS = ".hanstep-cells.json"
-"""Beside it: by lesson the digest of each cell of the edition that the learner's notebook began as."""
+"""File beside it with digests of the cells of the edition that each notebook began as, by file name."""
 
 BACKUPS = "백업"
-"""Folder below the learner's."""
+"""Folder of backups below the learner's folder."""
 
 Report = Callable[[str], None]
 
@@ -30,7 +30,7 @@ class StartError(HanstepError):
 
 
 class Copied:
-    """What was copied into a folder, kept in it."""
+    """Record of the editions that were copied into a folder, stored in that folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -38,26 +38,26 @@ class Copied:
         self._cells = _read(folder / CELLS)
 
     def last(self, name: str) -> str | None:
-        """Digest of the file as it was last copied, or last offered."""
+        """Return the digest of the file as it was last copied or offered; None if never."""
         found = self._files.get(name)
         return found if isinstance(found, str) else None
 
     def began_as(self, file: str) -> Digests | None:
-        """Digests of the cells that the learner's notebook began with; None where that is not known."""
+        """Return the digests of the cells that the learner's notebook began with; None if not known."""
         found = self._cells.get(file)
         return {str(i): str(d) for i, d in found.items()} if isinstance(found, dict) else None
 
     def note(self, name: str, digest: str) -> None:
-        """This edition is known to the learner."""
+        """Record that this edition was copied or offered."""
         self._files[name] = digest
 
     def begins(self, source: Path) -> None:
-        """The learner's notebook is this edition now."""
+        """Record that the learner's notebook now begins from this edition."""
         if source.suffix == ".ipynb":
             self._cells[source.name] = digests(load(source))
 
     def save(self) -> None:
-        """Write it down."""
+        """Write the record to the folder."""
         for name, content in ((MANIFEST, self._files), (CELLS, self._cells)):
             write_whole(self._folder / name, json.dumps(content, indent=1, sort_keys=True) + "\n")
 
@@ -71,18 +71,18 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def free_name(path: Path, word: str) -> Path:
-    """A name beside `path` that nothing has yet."""
+    """Return a path beside `path`, with `word` appended to its name, that does not exist yet."""
     candidates = (path.with_name(f"{path.stem}-{word}{n}{path.suffix}") for n in ("", *range(2, 10_000)))
     return next(candidate for candidate in candidates if not candidate.exists())
 
 
 def back_up(notebook: Path) -> Path:
-    """Copy a notebook into the folder of backups; the copy."""
+    """Copy a notebook into the folder of backups, and return the copy's path."""
     folder = notebook.parent / BACKUPS
     folder.mkdir(exist_ok=True)
     backup = free_name(folder / notebook.name, time.strftime("%Y%m%d-%H%M%S"))
@@ -91,15 +91,15 @@ def back_up(notebook: Path) -> Path:
 
 
 def load(path: Path) -> Any:
-    """A notebook, as nbformat reads it.
+    """Read a notebook with nbformat.
 
     Raises:
-        StartError: it is none.
+        StartError: the file is not a notebook.
     """
-    nbformat: Any = importlib.import_module("nbformat")  # Any: it is only partly typed
+    nbformat: Any = importlib.import_module("nbformat")  # nbformat is only partly typed
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it mends what it warns of: ids that are missing or there twice
+            warnings.simplefilter("ignore")  # it repairs what it warns of: missing and duplicate ids
             return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
-    except Exception as error:  # nbformat goes wrong in many ways over what is no notebook
+    except Exception as error:  # nbformat raises many kinds of errors for files that are not notebooks
         raise StartError(f"노트북으로 읽을 수 없어요: {path} ({type(error).__name__}).") from error

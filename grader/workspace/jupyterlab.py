@@ -1,7 +1,7 @@
-"""JupyterLab as `grader start` becomes it: the few lines that a learner reads in the terminal are in Korean.
+"""Start JupyterLab with the few lines that a learner reads in the terminal translated to Korean.
 
-Run as `python -m grader.workspace.jupyterlab` with JupyterLab's own options. What Jupyter says of real trouble stays as
-it is.
+`grader start` runs this as `python -m grader.workspace.jupyterlab` with JupyterLab's own options. Messages about real
+trouble stay as Jupyter writes them.
 """
 
 import importlib
@@ -20,26 +20,26 @@ TERMINAL = {
     "Shutting down...": "끝낼게요.",
     "received signal %s, stopping": "끝낼게요.%.0s",
 }
-"""Jupyter's line -> ours. `%.0r` takes what Jupyter puts in and shows nothing of it."""
+"""Korean text by Jupyter's text. `%.0r` consumes a value that Jupyter formats in, and shows nothing of it."""
 
 _NOTHING_TO_DO = (
     "is not trusted",  # a lesson that was not saved yet
     "websocket_ping_timeout",  # Jupyter asks tornado for more than it takes, which is then what is used
-    # A tab of yesterday's server asks today's for its kernel, and is not known here any more:
+    # A tab of yesterday's server asks today's for its kernel, which does not exist here any more:
     "Kernel does not exist",
     "404 GET /api/kernels/",
     "expired login cookie",
     "403 GET /api/",
     "wrote error: 'Forbidden'",
 )
-"""Warnings at a start, of which a learner could only guess whether something is wrong; the browser tells the rest."""
+"""Parts of harmless warnings that would only make a learner wonder; the browser shows the rest."""
 
 
 def main() -> None:
     """Start JupyterLab with the options of this process."""
-    serverapp: Any = importlib.import_module("jupyter_server.serverapp")  # Any: partly typed, or not at all
+    serverapp: Any = importlib.import_module("jupyter_server.serverapp")  # partly or not at all typed
     labapp: Any = importlib.import_module("jupyterlab.labapp")
-    # Jupyter Server has a catalogue of its own that only a package named `notebook` could fill.
+    # Jupyter Server has its own message catalogue, which only a package named `notebook` could fill.
     serverapp._i18n = in_korean(serverapp._i18n)
     for name in ("ServerApp", "tornado.general"):
         logging.getLogger(name).addFilter(is_worth_telling)
@@ -48,18 +48,21 @@ def main() -> None:
 
 
 def in_korean(translate: Callable[[str], str]) -> Callable[[str], str]:
-    """A translation that knows our lines and leaves the others to Jupyter's."""
+    """Return a translation function that knows our texts and leaves others to `translate`."""
     return lambda text: TERMINAL.get(text) or translate(text)
 
 
 def is_worth_telling(record: logging.LogRecord) -> bool:
-    """Whether a line of the log is for a learner's eyes."""
+    """Return True if a log line is worth showing to a learner."""
     told = record.getMessage()
     return not any(text in told for text in _NOTHING_TO_DO)
 
 
 def _encrypted() -> list[str]:
-    """Encrypt what goes between kernel and server, where both can: a kernel without it warns at each start."""
+    """Return the option that encrypts traffic between kernel and server, if both support it.
+
+    Without encryption a kernel warns at each start.
+    """
     import zmq
     from jupyter_client.manager import KernelManager
 
@@ -71,5 +74,5 @@ def _encrypted() -> list[str]:
 if __name__ == "__main__":
     try:
         main()
-    except KeyboardInterrupt:  # before Jupyter listens for it: the first seconds are imports
+    except KeyboardInterrupt:  # during the first seconds of imports, before Jupyter handles Ctrl-C
         raise SystemExit(130) from None

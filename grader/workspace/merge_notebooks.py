@@ -1,7 +1,9 @@
-"""Brings a new edition of a lesson into a learner's notebook, cell by cell: what they wrote stays.
+"""Merge a new edition of a lesson into a learner's notebook, cell by cell; what the learner wrote stays.
 
-Three editions are compared by the cells' ids: the learner's, the new one, and the one that the learner's began as, of
-which only a digest of each cell is kept.
+Three editions are compared by the ids of their cells: the learner's, the new one, and the one that the learner's began
+as (the base of the merge), of which only a digest of each cell is kept. For example, a cell whose text differs from the
+base was changed by the learner and stays; if its text equals the base, the new edition's text replaces it; a cell of
+the base that the learner has deleted does not come back, unless it is an exercise's.
 """
 
 import hashlib
@@ -13,36 +15,37 @@ from grader.course.cell_tags import exercise_of
 from grader.submission.practice_cells import practised
 
 Digests = dict[str, str]
-"""By cell id the SHA-256 of its source."""
+"""SHA-256 of each cell's source, by cell id."""
 
 
 @dataclass(frozen=True)
 class Merged:
-    """A notebook with both editions in it, and what became of the cells."""
+    """The merged notebook, and what became of the cells."""
 
     notebook: Any
     kept: int
-    """Cells of the course that the learner had changed, and that are still theirs."""
+    """Number of the course's cells that the learner had changed, and that were kept."""
     renewed: int
-    """Cells that nobody had changed and that are new now, or were not there before."""
+    """Number of cells replaced because nobody had changed them, or that are new in this edition."""
     behind: tuple[str, ...]
-    """Ids of kept cells of which the course has another text now."""
+    """Ids of kept cells whose text has changed in the course."""
 
 
 def digests(notebook: Any) -> Digests:
-    """What the cells of an edition were."""
+    """Return the digests of a notebook's cells."""
     return {cell.id: _digest(cell) for cell in notebook.cells if "id" in cell}
 
 
 def can_merge(mine: Any, new: Any) -> bool:
-    """Whether the learner's cells can be told by their ids: some editors drop them, or make them anew."""
+    """Return True if the learner's cells can be identified by their ids; some editors drop ids, or make new ones."""
     known = {cell.id for cell in new.cells}
     exercises = {name for cell in new.cells if (name := exercise_of(cell)) is not None}
+    # Cells that drills and the clinic added need no id: no edition has them.
     ids = [
         cell.get("id")
         for cell in mine.cells
         if cell.get("id") in known or cell.cell_type != "code" or not practised(cell.source, exercises)
-    ]  # drills and the clinic bring cells that no edition has
+    ]
     return None not in ids and len(set(ids)) == len(ids) and 2 * sum(i in known for i in ids) >= len(ids)
 
 
@@ -52,8 +55,8 @@ def merge(mine: Any, new: Any, began_as: Mapping[str, str] | None) -> Merged:
     Args:
         mine: the learner's notebook, as nbformat reads it.
         new: the course's new edition.
-        began_as: `digests` of the edition that the learner's began as. None where that is not known: then every cell of
-            code that differs from the new edition's counts as the learner's.
+        began_as: `digests` of the edition that the learner's began as. None if not known: then every code cell that
+            differs from the new edition's counts as changed by the learner.
     """
     theirs = {cell.id: cell for cell in mine.cells}
     cells, kept, renewed, behind = [], 0, 0, []
@@ -63,7 +66,7 @@ def merge(mine: Any, new: Any, began_as: Mapping[str, str] | None) -> Merged:
             if began_as is None or cell.id not in began_as or exercise_of(cell) is not None:
                 renewed += 1
                 cells.append(cell)
-            continue  # else they took it out
+            continue  # otherwise the learner has deleted it
         if own.source == cell.source:
             cells.append(_with(cell, own))
         elif _changed(own, began_as):
@@ -83,7 +86,7 @@ def merge(mine: Any, new: Any, began_as: Mapping[str, str] | None) -> Merged:
 def _with_their_own(
     cells: list[Any], mine: Iterable[Any], known: set[str], began_as: Mapping[str, str] | None
 ) -> list[Any]:
-    """The cells that the learner added, each behind the one that it stood behind."""
+    """Insert the cells that the learner added, each after the cell that it followed."""
     before: str | None = None
     for own in mine:
         if own.id not in known and ((began_as or {}).get(own.id) != _digest(own)):
@@ -101,7 +104,7 @@ def _changed(own: Any, began_as: Mapping[str, str] | None) -> bool:
 
 
 def _with(cell: Any, own: Any) -> Any:
-    """The learner's text and outputs with the new edition's tags."""
+    """Return the learner's cell, text and outputs included, with the new edition's tags."""
     own.metadata = {**own.metadata, **cell.metadata}
     return own
 

@@ -1,4 +1,4 @@
-"""`grader start` and `grader reset`: copy lessons from the installed package into a learner's folder.
+"""Copy lessons from the installed package into a learner's folder: `grader start` and `grader reset`.
 
 Grading does not use this module. What a learner wrote stays: only a copy that nobody has changed is overwritten.
 """
@@ -31,7 +31,8 @@ from grader.workspace.folder import Copied, Report, StartError, back_up, digest,
 def prepare(folder: Path, report: Report = print) -> list[Path]:
     """Copy the lessons, and the templates beside them, into `folder`.
 
-    A lesson that is there and was changed stays. When the course has a newer one, that is put beside it.
+    A lesson that the learner has changed stays. If the course has a newer edition of it, the new one is put beside it,
+    or the report says how to merge it.
 
     Returns:
         The learner's notebooks in the course's order.
@@ -58,14 +59,14 @@ def prepare(folder: Path, report: Report = print) -> list[Path]:
 
 
 def open_lab(folder: Path, report: Report = print, *, browser: bool = True) -> None:
-    """Become JupyterLab on `folder`, opened at the first lesson that is not finished.
+    """Replace this process by JupyterLab on `folder`, opened at the first lesson that is not finished.
 
-    Where one serves the folder already, open the lesson there: two would write over each other's notebooks.
+    If a JupyterLab serves the folder already, open the lesson there: two would overwrite each other's notebooks.
 
     Args:
         folder: the learner's folder.
-        report: gets a line on what is done.
-        browser: whether to open a browser; without one only the address is printed.
+        report: gets a Korean line on what is done.
+        browser: open a browser; otherwise only print the address.
 
     Raises:
         StartError: JupyterLab is not installed, or the folder has no lesson.
@@ -82,7 +83,7 @@ def open_lab(folder: Path, report: Report = print, *, browser: bool = True) -> N
     command = [*lab_command(folder, course), *([] if browser else ["--no-browser"])]
     os.environ.setdefault("PYTHONSTARTUP", str(asset_path("jupyterlab", "startup.py")))  # kernels inherit it
     report("JupyterLab을 열어요. 10초쯤 걸려요. 끝내려면 이 창에서 Ctrl-C를 두 번 누르세요.")
-    if sys.platform == "win32":  # there exec returns to the prompt while the server still runs
+    if sys.platform == "win32":  # on Windows, exec would return to the prompt while the server still runs
         raise SystemExit(subprocess.call(command))
     os.execv(command[0], command)
 
@@ -90,15 +91,15 @@ def open_lab(folder: Path, report: Report = print, *, browser: bool = True) -> N
 def _address_of_running(folder: Path, page: str) -> str | None:
     from jupyter_server.serverapp import list_running_servers
 
-    with suppress(OSError, ValueError, LookupError):  # what a server that was killed has left
-        for server in list_running_servers():  # of this user
+    with suppress(OSError, ValueError, LookupError):  # left over from a server that was killed
+        for server in list_running_servers():  # lists this user's servers only
             if server["root_dir"] == str(folder.resolve()):
                 return f"{server['url'].rstrip('/')}{page}?token={quote(server['token'])}"
     return None
 
 
 def _first_page(folder: Path, course: Course) -> str:
-    """The path at which JupyterLab shows the first lesson that is not finished.
+    """Return the path at which JupyterLab shows the first lesson that is not finished.
 
     Raises:
         StartError: the folder has no lesson.
@@ -112,7 +113,7 @@ def _first_page(folder: Path, course: Course) -> str:
 
 
 def lab_command(folder: Path, course: Course) -> list[str]:
-    """The command that opens JupyterLab on `folder`.
+    """Return the command that opens JupyterLab on `folder`.
 
     Raises:
         StartError: the folder has no lesson.
@@ -123,35 +124,36 @@ def lab_command(folder: Path, course: Course) -> list[str]:
         "-m",
         "grader.workspace.jupyterlab",  # JupyterLab, with Korean lines in the terminal
         f"--ServerApp.root_dir={folder.resolve()}",
-        f"--LabApp.default_url={page}",  # also in the address it prints where there is no browser
-        f"--LabApp.app_settings_dir={asset_path('jupyterlab')}",  # Korean menus; a learner's own choice goes first
+        f"--LabApp.default_url={page}",  # also appears in the address printed if there is no browser
+        # Korean menus; a learner's own settings take precedence.
+        f"--LabApp.app_settings_dir={asset_path('jupyterlab')}",
         # A style sheet for this server alone. Not `custom/custom.css`: JupyterLab reads that only in a learner's own
+        # configuration folder, and replacing that folder would lose their settings.
         # configuration folder, and another folder in its place would lose their settings.
         f"--LabApp.extra_labextensions_path={asset_path('jupyterlab', 'labextensions')}",
         "--LabApp.news_url=None",  # no question about Jupyter's news before the first lesson
-        "--Application.log_level=WARN",  # its address and what goes wrong, not a line for each kernel
-        "--ServerApp.log_format=%(color)s%(message)s%(end_color)s",  # without the time and the part that speaks
+        "--Application.log_level=WARN",  # shows its address and errors, but no line per kernel
+        "--ServerApp.log_format=%(color)s%(message)s%(end_color)s",  # without time and component
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        command.append(
-            "--allow-root"
-        )  # containers have no other user; the server listens on localhost, with a token
+        # Containers often have only root; the server listens on localhost, with a token.
+        command.append("--allow-root")
     return command
 
 
 def reset(place: Path, name: str, report: Report = print) -> Path:
-    """Put an exercise, or a whole lesson, back to its start; the old notebook stays as a backup copy.
+    """Put an exercise, or a whole lesson, back to its start; the old notebook is kept as a backup.
 
     Args:
         place: the learner's folder, or one notebook.
         name: an exercise (`train_step`) or a lesson (`01`).
-        report: gets a Korean line for what was done.
+        report: gets Korean lines on what was done.
 
     Returns:
-        The backup.
+        Path of the backup.
 
     Raises:
-        StartError: there is no such notebook, or its cell is gone.
+        StartError: there is no such notebook, or it has no such cell.
         CourseError: there is no such exercise or lesson.
     """
     course = load_course()
@@ -190,7 +192,7 @@ def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:
 
 
 def _copy(source: Path, target: Path, name: str, copied: Copied, report: Report) -> None:
-    """Copy one file, unless the learner changed it since the last copy."""
+    """Copy one file, unless the learner has changed it since the last copy."""
     newest, last = digest(source), copied.last(name)
     there = digest(target) if target.exists() else None
     copied.note(name, newest)
@@ -209,7 +211,7 @@ def _copy(source: Path, target: Path, name: str, copied: Copied, report: Report)
     elif source.suffix == ".ipynb" and last is not None:
         report(f"쓰던 것을 그대로 둬요: {target}")
         report(f"강의의 새 판이 있어요. 내가 쓴 셀을 지키며 합치려면: {update.command(target.parent)}")
-        copied.note(name, last)  # it is said until it is done
+        copied.note(name, last)  # keep reporting the new edition until it has been merged
     else:
         beside = free_name(target, "새판")
         write_whole(beside, source.read_bytes())
@@ -244,8 +246,8 @@ def _find_notebook(place: Path, lesson: Lesson) -> Path:
 
 
 def _with_fresh_cell(notebook: Path, lesson: Lesson, exercise: Exercise) -> bytes:
-    """The learner's notebook with the exercise's cell as it was at the start."""
-    nbformat: Any = importlib.import_module("nbformat")  # Any: it is only partly typed
+    """Return the learner's notebook with the exercise's cell replaced by the starter."""
+    nbformat: Any = importlib.import_module("nbformat")  # nbformat is only partly typed
     try:
         document = load(notebook)
     except StartError as error:

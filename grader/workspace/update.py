@@ -1,4 +1,4 @@
-"""`grader update`: brings the course's new editions into a learner's notebooks; every cell that they changed stays."""
+"""Merge new editions of the course into a learner's notebooks (`grader update`); every cell that they changed stays."""
 
 import importlib
 import shlex
@@ -14,18 +14,19 @@ from grader.workspace.folder import Copied, Report, StartError, back_up, digest,
 from grader.workspace.merge_notebooks import Merged, can_merge, merge
 
 _MOST_NAMED = 5
+"""Maximum cells named in one message."""
 
 
 def command(folder: Path) -> str:
-    """What to type for it."""
+    """Return the command to type for updating `folder`."""
     return f"grader update {shlex.quote(str(folder))}"
 
 
 def update(folder: Path, report: Report = print) -> None:
-    """Merge each lesson that is in `folder`; those that are not are left to `grader start`.
+    """Merge each lesson found in `folder`; missing lessons are left to `grader start`.
 
     Raises:
-        StartError: there is no lesson in it.
+        StartError: the folder has no lesson.
     """
     lessons = [lesson for lesson in load_course().lessons if (folder / lesson.notebook.name).is_file()]
     if not lessons:
@@ -36,12 +37,13 @@ def update(folder: Path, report: Report = print) -> None:
     for lesson in lessons:
         try:
             _update_one(folder / lesson.notebook.name, lesson, copied, report)
-        except HanstepError as error:  # one broken notebook keeps no other from its new edition
+        except HanstepError as error:  # one broken notebook must not keep the others from their update
             report(str(error))
     copied.save()
 
 
 def _update_one(mine: Path, lesson: Lesson, copied: Copied, report: Report) -> None:
+    """Update one notebook: leave it, replace it if it was never changed, or merge it."""
     newest, there = digest(lesson.notebook), digest(mine)
     if there == newest or copied.last(lesson.name) == newest:
         report(f"새 판 그대로예요: {mine.name}")
@@ -56,6 +58,7 @@ def _update_one(mine: Path, lesson: Lesson, copied: Copied, report: Report) -> N
 
 
 def _merge_one(mine: Path, lesson: Lesson, newest: str, copied: Copied, report: Report) -> None:
+    """Merge one notebook; one that cannot be merged stays, with the new edition put beside it."""
     own, new = load(mine), load(lesson.notebook)
     copied.note(lesson.name, newest)
     if not can_merge(own, new):
@@ -66,7 +69,7 @@ def _merge_one(mine: Path, lesson: Lesson, newest: str, copied: Copied, report: 
             f"쓰던 것은 그대로 두고, 강의의 새 판은 옆에 뒀어요: {beside.name}"
         )
         return
-    nbformat: Any = importlib.import_module("nbformat")  # Any: it is only partly typed
+    nbformat: Any = importlib.import_module("nbformat")  # nbformat is only partly typed
     titles = {cell.id: _title(cell) for cell in new.cells}
     merged = merge(own, new, copied.began_as(mine.name))
     backup = back_up(mine)
@@ -87,7 +90,7 @@ def _tell_behind(merged: Merged, titles: dict[str, str], report: Report) -> None
 
 
 def _title(cell: Any) -> str:
-    """An exercise's name, or the beginning of the cell's first line."""
+    """Return the exercise's name, or the beginning of the cell's first line."""
     if (exercise := exercise_of(cell)) is not None:
         return exercise
     first = next(iter(cell.source.strip().splitlines()), cell.id)

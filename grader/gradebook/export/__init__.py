@@ -1,1 +1,1 @@
-"""Results -> files that other systems take: Canvas, Moodle, Gradescope, GitHub, JUnit."""
+"""Write results as files that other systems import: Canvas, Moodle, Gradescope, GitHub, JUnit."""

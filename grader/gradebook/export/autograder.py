@@ -1,4 +1,4 @@
-"""What another system grades with: `autograder.zip` for Gradescope, a workflow for GitHub."""
+"""Make the files with which other systems run this grader: `autograder.zip` for Gradescope, a workflow for GitHub."""
 
 import importlib.metadata
 import io
@@ -15,23 +15,25 @@ from grader.gradebook.export.rows import ExportError
 from grader.submission.find_files import is_skipped
 
 _FILES = Path(__file__).parent / "files"
+"""Folder of the files that are exported as they are, apart from placeholders such as `@OPTIONS@`."""
 _NEEDED = (".py", ".toml", ".json", ".j2", ".css", ".js", ".sh")
 _NAME = re.compile(r"^[A-Za-z0-9][\w.-]*")
 _EXECUTABLE = 0o100755
+"""Unix file types and permissions, which Gradescope needs to run the two scripts."""
 _PLAIN = 0o100644
 _WHEN = (2026, 1, 1, 0, 0, 0)
-"""The same content makes the same archive."""
+"""Fixed time stamp, so that the same content makes the same archive."""
 
 
 def gradescope_zip(options: Sequence[str]) -> bytes:
-    """An autograder to upload: `setup.sh`, `run_autograder`, and this grader with the course's answers.
+    """Return an autograder to upload: `setup.sh`, `run_autograder`, and this grader with the course's answers.
 
     Args:
-        options: of `grader grade`, as `--lesson 01`.
+        options: options of `grader grade`, such as `--lesson 01`.
 
     Raises:
-        CourseNotFound: there is no course to put in.
-        ExportError: what must be installed is not known.
+        CourseNotFound: there is no course to include.
+        ExportError: a package that must be installed there is not installed here, so its version is unknown.
     """
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -50,14 +52,14 @@ def gradescope_zip(options: Sequence[str]) -> bytes:
 
 
 def classroom_workflow(options: Sequence[str], install: str) -> str:
-    """A workflow for `.github/workflows/classroom.yml` of the repository that students start from.
+    """Return the text of `.github/workflows/classroom.yml` for the repository that students start from.
 
     Args:
-        options: of `grader grade`.
-        install: what pip installs: a name with its version, or an address of a repository.
+        options: options of `grader grade`.
+        install: what pip installs: a name with its version, or a repository's address.
 
     Raises:
-        ExportError: `install` is no single word on one line.
+        ExportError: `install` is empty or contains white space.
     """
     if not install.strip() or any(character.isspace() for character in install):
         raise ExportError(
@@ -68,7 +70,7 @@ def classroom_workflow(options: Sequence[str], install: str) -> str:
 
 
 def default_install() -> str:
-    """This very version."""
+    """Return this very version as pip installs it."""
     return f"hanstep=={VERSION}"
 
 
@@ -84,9 +86,10 @@ def _add(archive: zipfile.ZipFile, name: str, content: str | bytes, mode: int = 
 
 
 def _course_files() -> Iterator[tuple[str, Path]]:
-    """The package, the course's table of contents, the answers, and what the sandbox puts in a package's place.
+    """Yield name and path of each file to include.
 
-    Notebooks and pictures are not needed.
+    These are the package, the course's table of contents, the answers, and the stand-in that the sandbox shows for
+    absent packages. Notebooks and pictures are not needed.
     """
     package, root = FOLDER, paths.course_root()
     yield "lessons/course.toml", paths.lessons_path("course.toml")
@@ -100,7 +103,7 @@ def _course_files() -> Iterator[tuple[str, Path]]:
 
 
 def _requirements() -> list[str]:
-    """What hanstep depends on, in the versions that are installed here."""
+    """Return hanstep's dependencies, pinned to the versions installed here."""
     project = paths.course_root() / "pyproject.toml"
     if project.is_file():
         wanted = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["dependencies"]
@@ -117,5 +120,6 @@ def _requirements() -> list[str]:
             raise ExportError(
                 f"설치되어 있지 않은 패키지가 있어요: {name.group()}. pip install {shlex.quote(line)}"
             ) from error
-        found.append(f"{name.group()}=={version.partition('+')[0]}")  # `+cpu` is no version of an index
+        # Local versions such as `+cpu` are not on the package index.
+        found.append(f"{name.group()}=={version.partition('+')[0]}")
     return found

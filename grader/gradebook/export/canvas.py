@@ -1,8 +1,8 @@
-"""The CSV that Canvas' gradebook imports: its columns are those that its own export has.
+"""Write the CSV that Canvas' gradebook imports; its columns are those of Canvas' own export.
 
 Canvas finds a student by `ID`, then by the SIS columns, then by name, and an assignment by the number in brackets after
-its title. So the surest file is Canvas' own export with one column filled; without it, the numbers in the names of the
-downloaded files do.
+its title. So the safest file is Canvas' own export with one column filled in; without it, the Canvas numbers in the
+names of the downloaded files identify the students.
 """
 
 from pathlib import Path
@@ -23,15 +23,16 @@ _STUDENT_COLUMNS = (
     "section",
     "notes",
 )
+# Canvas writes this below the title of a column that it computes itself.
 _COMPUTED = "(read only)"
 
 
 def canvas_csv(rows: list[Row], assignment: str) -> tuple[str, tuple[str, ...]]:
-    """A file for the import, and who is not in it because Canvas could not find them.
+    """Return a file for the import, and the students left out because Canvas could not find them.
 
     Args:
         rows: the class.
-        assignment: title of the column, with Canvas' number in brackets where the assignment is there already.
+        assignment: title of the column, followed by Canvas' number in brackets if the assignment exists already.
     """
     full = max((row.max_score for row in rows), default=0.0)
     lines = [
@@ -47,11 +48,11 @@ def canvas_csv(rows: list[Row], assignment: str) -> tuple[str, tuple[str, ...]]:
 
 
 def canvas_filled(rows: list[Row], path: Path, column: str | None) -> tuple[str, tuple[str, ...]]:
-    """Canvas' own export with the marks of one assignment filled in, and who is not in it.
+    """Return Canvas' own export with the marks of one assignment filled in, and the students that are not in it.
 
     Raises:
         TableError: the file cannot be read.
-        ExportError: it is no gradebook, or which column is meant is unclear.
+        ExportError: it is not a gradebook, or it is unclear which column to fill.
     """
     table = read_table(path, "Canvas 성적표")
     id_at, sis_at = table.column("id"), table.column("sis user id")
@@ -86,6 +87,7 @@ def canvas_filled(rows: list[Row], path: Path, column: str | None) -> tuple[str,
 
 
 def _only_assignment(header: tuple[str, ...], lines: tuple[tuple[str, ...], ...], path: Path) -> int:
+    """Return the index of the only column that is an assignment's, and not computed by Canvas."""
     points_row = next((line for line in lines if line[0].casefold() == "points possible"), ())
     places = [
         at

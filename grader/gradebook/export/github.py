@@ -1,4 +1,4 @@
-"""Results for GitHub: a step summary in Markdown, and the two notices from which GitHub Classroom takes the points."""
+"""Write results for GitHub: a step summary in Markdown, and the two notices that GitHub Classroom reads points from."""
 
 import json
 import re
@@ -8,13 +8,14 @@ from grader.report import words
 from grader.report.plain_text import one_line, points, without_code_marks
 
 _MOST_STUDENTS = 200
+"""Maximum rows of the class table."""
 _MOST_BYTES = 900_000
-"""GitHub refuses a step's summary of more than 1 MiB."""
+"""Maximum size of the summary's rows; GitHub refuses a step summary of more than 1 MiB."""
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@:-])")
 
 
 def step_summary(result: ClassResult) -> str:
-    """Markdown for `$GITHUB_STEP_SUMMARY`: a table of exercises for one student, of students for a class."""
+    """Return Markdown for `$GITHUB_STEP_SUMMARY`: a table of exercises for one student, of students for a class."""
     if len(result.submissions) == 1:
         return _student(result.submissions[0])
     lines = ["## 채점 결과", "", "| 학생 | 점수 | 통과한 연습 | 까닭 |", "|---|---:|---:|---|"]
@@ -47,7 +48,7 @@ def _student(submission: SubmissionResult) -> str:
 
 
 def classroom_notices(result: ClassResult) -> str:
-    """Workflow commands with the points of all exercises: what GitHub Classroom's own reporter prints."""
+    """Return workflow commands with the total points, as GitHub Classroom's own reporter prints them."""
     totals = [
         (s.score, s.max_score) if s.mark is None else (s.mark.score, s.mark.max_score)
         for s in result.submissions
@@ -76,5 +77,5 @@ def _reasons(submission: SubmissionResult) -> tuple[str, ...]:
 
 
 def _cell(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
+    """Escape text so that Markdown shows it literally, on one line."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))

@@ -1,4 +1,4 @@
-"""Results as JUnit XML, which CI systems draw: a suite for each student, a case for each exercise."""
+"""Write results as JUnit XML, which CI systems display: one suite per student, one case per exercise."""
 
 import re
 from xml.etree import ElementTree
@@ -11,7 +11,7 @@ _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_xml(result: ClassResult) -> str:
-    """`testsuites` as Jenkins', GitLab's and GitHub's readers take it."""
+    """Return a `testsuites` document that the readers of Jenkins, GitLab and GitHub accept."""
     root = ElementTree.Element("testsuites", name="hanstep")
     for submission in result.submissions:
         root.append(_suite(submission))
@@ -60,11 +60,11 @@ def _count(element: ElementTree.Element, feedbacks: "list[Feedback] | tuple[Feed
     element.set("tests", str(len(statuses)))
     element.set("failures", str(wrong))
     element.set("errors", str(len(statuses) - wrong - missing - statuses.count("passed")))
-    if element.tag == "testsuite":  # the outer element has no such attribute
+    if element.tag == "testsuite":  # `testsuites` has no such attribute
         element.set("skipped", str(missing))
     element.set("time", f"{sum(f.seconds for f in feedbacks):.3f}")
 
 
 def _xml(text: str) -> str:
-    """Text without characters that XML cannot hold, not even escaped."""
+    """Replace characters that XML cannot contain, not even escaped."""
     return _NO_XML.sub("\ufffd", text)

@@ -1,7 +1,7 @@
-"""The grading worksheet that Moodle's assignment takes back (offline grading).
+"""Write the grading worksheet that Moodle's assignment imports (offline grading).
 
 Moodle finds a student by `Identifier` (`Participant 12345`), and reads `Grade`, `Last modified (grade)` and feedback.
-Titles are in the language of the site; so the surest file is the downloaded worksheet with marks filled in.
+Its column titles are in the language of the site, so the safest file is the downloaded worksheet with marks filled in.
 """
 
 import re
@@ -35,9 +35,9 @@ _NUMBER = re.compile(r"\d+$")
 
 
 def moodle_csv(rows: list[Row]) -> tuple[str, tuple[str, ...]]:
-    """A worksheet in English, and who is not in it because Moodle could not find them.
+    """Return a worksheet in English, and the students left out because Moodle could not find them.
 
-    Where there is a roster, the number of somebody who is not in it may be a group's, and Moodle looks at no name.
+    With a roster, the number of somebody who is not in it may be a group's, and Moodle does not compare names.
     """
     lines = [list(HEADER)]
     has_roster = any(row.person.id for row in rows)
@@ -51,11 +51,11 @@ def moodle_csv(rows: list[Row]) -> tuple[str, tuple[str, ...]]:
 
 
 def moodle_filled(rows: list[Row], path: Path, column: str | None) -> tuple[str, tuple[str, ...]]:
-    """The worksheet that Moodle wrote with marks filled in, and who is not in it.
+    """Return Moodle's own worksheet with marks filled in, and the students that are not in it.
 
     Raises:
         TableError: the file cannot be read.
-        ExportError: it is no worksheet, or a mark is larger than Moodle takes: it would pass over it in silence.
+        ExportError: it is not a worksheet, or a mark is larger than Moodle accepts; Moodle would skip it silently.
     """
     table = read_table(path, "Moodle 채점표")
     id_at, grade_at = table.column(*_IDENTIFIER), table.column(*_GRADE)
@@ -106,5 +106,5 @@ def _refuse_larger(row: Row, most: str) -> None:
 
 
 def _comment(row: Row) -> str:
-    """Moodle reads feedback as HTML."""
+    """Return the reasons as HTML, in which Moodle reads feedback."""
     return cell(escape(" / ".join(row.reasons))) if row.reasons else ""

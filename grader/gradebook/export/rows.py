@@ -1,4 +1,4 @@
-"""Results -> a row for each student with the mark that counts: what every learning system's file is made of."""
+"""Turn results into one row per student with the mark that counts, from which all systems' files are made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,38 +12,38 @@ from grader.report.plain_text import points
 
 
 class ExportError(HanstepError):
-    """A file that cannot be written as asked; the message is Korean and says what to do."""
+    """A file cannot be written as asked; the message is Korean and says what to do."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A student's line."""
+    """One student's row."""
 
     student: str
     """Name in the results; empty for somebody who handed in nothing."""
     person: Person
     score: float | None
-    """None: no mark is to be written."""
+    """None: write no mark."""
     max_score: float
     reasons: tuple[str, ...] = ()
 
     @property
     def shown_score(self) -> str:
-        """As people and systems write it; empty without a mark."""
+        """The score as people and systems write it; empty without a mark."""
         return "" if self.score is None else points(self.score)
 
 
 def may_be(row: Row, name: str) -> bool:
-    """Whether a row whose number a system's file has is the student who is called this there.
+    """Return True if a row found by number may be the student with this name in a system's file.
 
-    The roster's numbers were compared with names before. Of others the number may be a group's.
+    The roster's numbers have been compared with names before. Other numbers may be a group's.
     """
     known = bool(row.person.id) or not name or names_nobody(row.person.name)
     return known or agree(row.person.name, name)
 
 
 def rows(result: ClassResult) -> list[Row]:
-    """Everybody, those who handed in nothing last."""
+    """Return the rows of all students; those who handed in nothing come last."""
     found = [_row(submission) for submission in result.submissions]
     full = max((row.max_score for row in found), default=0.0)
     for absent in result.absent:
@@ -61,11 +61,11 @@ def _row(submission: SubmissionResult) -> Row:
 
 
 def filled(template: Table, grades: Mapping[int, Mapping[int, str]]) -> list[list[str]]:
-    """The rows of a file that a system wrote, header first, with some cells filled in.
+    """Return the rows of a file that a system wrote, header first, with some cells filled in.
 
     Args:
         template: the file.
-        grades: by row (from 0, the header not counted) and column.
+        grades: new cells by row (from 0, without the header) and column.
     """
     lines = [list(template.header)]
     for index, row in enumerate(template.rows):
@@ -75,10 +75,10 @@ def filled(template: Table, grades: Mapping[int, Mapping[int, str]]) -> list[lis
 
 
 def column_asked_for(template: Table, name: str, path: Path) -> int:
-    """The column that is to be filled.
+    """Return the index of the column to fill.
 
     Raises:
-        ExportError: the file has none of this name.
+        ExportError: the file has no column of this name.
     """
     at = template.column(" ".join(name.replace("_", " ").casefold().split()))
     if at is None:
