@@ -45,25 +45,6 @@ def expression_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]
         yield from _whole(definition, statement, scope, cost)
 
 
-def _other_exception(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
-    """Yield replacements of the raised exception's class by one that the solution raises; messages do not matter."""
-    assert isinstance(statement.node, ast.Raise)
-    raised = statement.node.exc
-    own = raised.func if isinstance(raised, ast.Call) else raised
-    kinds = dict.fromkeys(
-        n.func.id
-        for d in donors.donors
-        for n in (getattr(d.theirs.node, "exc", None),)
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
-    )
-    if isinstance(own, ast.Name):
-        for name in kinds:
-            yield _replaced(definition, own, ast.Name(name, ast.Load()), 1.5, "name")
-
-
-# ---- what the partner says -------------------------------------------------------------------------
-
-
 def _as_partner(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
     """Yield the statement with one expression taken from its donor, and the statement as its donor has it.
 
