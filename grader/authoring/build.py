@@ -62,7 +62,7 @@ def build_all(
     stale: list[Stale] = []
     lessons = only or course.lessons
     for lesson in lessons:
-        _try_mistakes(lesson)
+        _check_mistake_edits(lesson)
         if not check:
             report(f"{lesson.name}: 노트북을 만들고 실행해요 …")
         stale += [*build_behaviours(lesson, check=check), *build(lesson, check=check)]
@@ -79,7 +79,7 @@ def build_all(
     return not stale
 
 
-def _try_mistakes(lesson: Lesson) -> None:
+def _check_mistake_edits(lesson: Lesson) -> None:
     """Apply every edit of every mistake: an error in one would otherwise show only while a class is graded."""
     for exercise in (e for e in lesson.exercises if e.mistakes):
         try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OLDEST_PYTHON = (3, 11)
 _RARE_SYLLABLE = "똠"  # missing from fonts that contain only the 2,350 syllables of KS X 1001
-_LENT = "systemd-run --user --scope -p Delegate=yes grader grade …"
+_DELEGATED_SESSION = "systemd-run --user --scope -p Delegate=yes grader grade …"
 _PIP = f"{sys.executable} -m pip"
 
 
@@ -41,7 +41,7 @@ def diagnose_machine() -> list[Finding]:
         ("PyTorch", _torch, f"{_PIP} install --force-reinstall torch"),
         ("장치", _device, f"{_PIP} install --force-reinstall torch"),
         ("격리", _sandbox, "sudo apt-get install -y bubblewrap"),
-        ("커널의 한도", _cgroups, _LENT),
+        ("커널의 한도", _cgroups, _DELEGATED_SESSION),
         ("글꼴", _fonts, f"{_PIP} install --force-reinstall matplotlib hanstep"),
         ("Jupyter", _jupyter, f"{_PIP} install --force-reinstall jupyterlab ipykernel"),
         ("진도 폴더", _progress_folder, "export HANSTEP_HOME=쓸_수_있는_폴더"),
@@ -149,7 +149,7 @@ def _cgroups() -> Finding:
         "not-lent": f"이 세션이 나눠 쓸 수 있는 cgroup이 없어요: {found.detail}",
     }[found.lack]
     detail = f"{why}. 프로세스마다의 한도(rlimit)와 감시로 막아요"
-    return Finding("커널의 한도", True, detail, _LENT if found.lack == "not-lent" else "")
+    return Finding("커널의 한도", True, detail, _DELEGATED_SESSION if found.lack == "not-lent" else "")
 
 
 def _fonts() -> Finding:

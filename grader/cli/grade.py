@@ -97,7 +97,7 @@ def grade(
         from grader.submission.class_folder import passed_over
 
         course = load_course()
-    chosen_seed = _checked(sandbox, seed, package or ())
+    chosen_seed = _check_options(sandbox, seed, package or ())
     lessons = tuple(course.lesson(key) for key in lesson or ())
     refuse_inside(out_dir, submissions)
     with alone_in(out_dir, "끝나기를 기다리거나, --out으로 다른 폴더를 알려 주세요."):
@@ -120,7 +120,7 @@ def grade(
         journal, run = Journal.open(
             out_dir, run, walls, resume=resume, changed_only=changed_only, seed_given=seed is not None
         )
-        with _told_how_to_go_on(_again(submissions, out_dir, run, lesson or ())):
+        with _explain_resuming(_resume_command(submissions, out_dir, run, lesson or ())):
             todo = deque(submission for submission in received.submissions if not journal.has(submission))
             # Frees each submission's text as soon as it is graded.
             received = replace(received, submissions=())
@@ -135,7 +135,7 @@ def grade(
         say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")
 
 
-def _checked(sandbox: str, seed: int | None, packages: Sequence[str]) -> int:
+def _check_options(sandbox: str, seed: int | None, packages: Sequence[str]) -> int:
     """Check the options and return the seed, drawn at random if none is given.
 
     Raises:
@@ -156,7 +156,7 @@ def _checked(sandbox: str, seed: int | None, packages: Sequence[str]) -> int:
     return secrets.randbelow(MAX_SEED) if seed is None else seed
 
 
-def _again(submissions: Path, out_dir: Path, run: "GradingRun", lessons: Sequence[str]) -> str:
+def _resume_command(submissions: Path, out_dir: Path, run: "GradingRun", lessons: Sequence[str]) -> str:
     """Return the command that continues this run."""
     chosen = ["--out", str(out_dir), "--resume", "--device", run.device]
     chosen += [word for key in lessons for word in ("--lesson", key)]
@@ -168,7 +168,7 @@ def _again(submissions: Path, out_dir: Path, run: "GradingRun", lessons: Sequenc
 
 
 @contextmanager
-def _told_how_to_go_on(again: str) -> Iterator[None]:
+def _explain_resuming(again: str) -> Iterator[None]:
     """If grading stops early, print the command that continues from there."""
     try:
         yield
@@ -190,7 +190,7 @@ def _graded(run: "GradingRun", todo: "deque[Submission]", journal: "Journal", to
     from grader.classroom.grade_class import grade_class
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True) as bar, _told_at_once():
+    with Progress(*columns, console=err, transient=True) as bar, _acknowledge_interrupt():
         task = bar.add_task("채점", total=total, completed=total - len(todo))
 
         def finished(result: Any) -> None:
@@ -201,7 +201,7 @@ def _graded(run: "GradingRun", todo: "deque[Submission]", journal: "Journal", to
 
 
 @contextmanager
-def _told_at_once() -> Iterator[None]:
+def _acknowledge_interrupt() -> Iterator[None]:
     """Acknowledge Ctrl-C immediately: workers, and the machines of a cluster, need a moment to end."""
 
     def answer(number: int, frame: Any) -> NoReturn:

@@ -64,7 +64,7 @@ def receive_class(
     received = receive(submissions, None if listed is None else read_roster(listed), tuple(course.exercises))
     for line in received.notes:
         say(line)
-    _try(rules, received, lessons or course.lessons, course)
+    _try_rules(rules, received, lessons or course.lessons, course)
     keep(out, used)
     return received, rules
 
@@ -86,7 +86,7 @@ def tell_marks(result: "ClassResult") -> None:
         )
 
 
-def _try(rules: "Rules", received: "Received", lessons: "Iterable[Lesson]", course: "Course") -> None:
+def _try_rules(rules: "Rules", received: "Received", lessons: "Iterable[Lesson]", course: "Course") -> None:
     """Apply the rules to a class without points, so that a misspelt name is reported before an hour of grading.
 
     Raises:

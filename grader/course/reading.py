@@ -77,7 +77,7 @@ class _PredictionsFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 _PREDICTIONS = "predictions.toml"
 
-_RULES = {
+_VALUE_RULES = {
     "answer": "a, b, c, d 가운데 하나를 적어 주세요.",
     "wrong": '정답이 아닌 글자마다 까닭을 적어 주세요: a = "…"',
     "predictions": "[[predictions]] 표로 적어 주세요.",
@@ -109,14 +109,14 @@ def load_course() -> Course:
     document = _decoded(_read_toml(path), _CourseFile, str(path))
     entries = tuple(_entries(document.lessons, _LessonEntry, f"{path}: 레슨"))
     lessons = tuple(_lesson(entry) for entry in entries)
-    _demand_order(entries, path)
-    for name in _doubled([e.name for lesson in lessons for e in lesson.exercises]):
+    _check_prerequisites(entries, path)
+    for name in _duplicates([e.name for lesson in lessons for e in lesson.exercises]):
         where = ", ".join(lesson.name for lesson in lessons for e in lesson.exercises if e.name == name)
         raise CourseError(f"연습 문제 이름이 겹쳐요: {name} ({where}). 하나의 이름을 바꿔 주세요.")
     return Course(document.title, document.tagline, lessons)
 
 
-def _demand_order(entries: Sequence[_LessonEntry], path: Path) -> None:
+def _check_prerequisites(entries: Sequence[_LessonEntry], path: Path) -> None:
     """Raise `CourseError` if a lesson needs one that does not come before it."""
     for place, entry in enumerate(entries):
         earlier = [before.id for before in entries[:place]]
@@ -134,7 +134,7 @@ def _lesson(entry: _LessonEntry) -> Lesson:
     source = folder / f"{entry.name}.py"
     tagged = _TAG.findall(_read(source))
     described = {path.stem: path for path in folder.glob("*.toml") if path.name != _PREDICTIONS}
-    drivers = _driven(entry.name, entry.module)
+    drivers = _driver_modules(entry.name, entry.module)
     places: Mapping[str, Collection[str]] = {
         f"{source}의 exercise 셀": tagged,
         f"{folder}의 TOML 파일": described,
@@ -177,8 +177,8 @@ def _predictions(path: Path, lesson: str) -> tuple[Prediction, ...]:
                 f"{path}: 예측 {one.id}의 wrong에는 정답({one.answer})이 아닌 글자가 둘 이상 있어야 해요: "
                 f"{', '.join(sorted(one.wrong)) or '없음'}. 글자마다 까닭을 적어 주세요."
             )
-    if _doubled([one.id for one in found]):
-        raise CourseError(f"{path}: 예측의 id가 겹쳐요: {', '.join(_doubled([one.id for one in found]))}")
+    if _duplicates([one.id for one in found]):
+        raise CourseError(f"{path}: 예측의 id가 겹쳐요: {', '.join(_duplicates([one.id for one in found]))}")
     return found
 
 
@@ -186,7 +186,7 @@ _TAG = re.compile(r'^# %%.*"exercise:(\w+)"', re.MULTILINE)
 """Finds the tagged exercise cells in a lesson's source. Their order there is the order of the course."""
 
 
-def _driven(lesson: str, module: str) -> Mapping[str, str]:
+def _driver_modules(lesson: str, module: str) -> Mapping[str, str]:
     """Return the module name of each exercise that has a driver."""
     where = f"grader/exercises/{module}"
     try:
@@ -216,9 +216,9 @@ def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str) -> 
         ("채점 항목", [c.id for c in checks]),
         ("실수나 퍼진 코드", [*(m.id for m in mistakes), *(c.id for c in copies)]),
     ):
-        if _doubled(ids):
+        if _duplicates(ids):
             raise CourseError(
-                f"{path}: {kind}의 id가 겹쳐요: {', '.join(_doubled(ids))}. 하나를 바꿔 주세요."
+                f"{path}: {kind}의 id가 겹쳐요: {', '.join(_duplicates(ids))}. 하나를 바꿔 주세요."
             )
     return Exercise(
         name,
@@ -305,10 +305,10 @@ def _decoded(document: object, kind: type[_Kind], where: str) -> _Kind:
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
-        raise CourseError(f"{where}: {_in_korean(str(error), document, kind)}") from error
+        raise CourseError(f"{where}: {_explain_error(str(error), document, kind)}") from error
 
 
-def _in_korean(said: str, document: object, kind: type[Struct]) -> str:
+def _explain_error(said: str, document: object, kind: type[Struct]) -> str:
     """Explain a validation error to the author of a course file, in Korean.
 
     Only the kind of error and the key are taken from msgspec's English message.
@@ -326,7 +326,7 @@ def _in_korean(said: str, document: object, kind: type[Struct]) -> str:
         )
         return f"빠진 키가 있어요: {name[1]}. 적어 주세요.{elsewhere}"
     key = re.split(r"[.\[`]", place.strip("`").removeprefix("$."))[0]
-    rule = _RULES.get(key, "비어 있지 않은 글로 적어 주세요.")
+    rule = _VALUE_RULES.get(key, "비어 있지 않은 글로 적어 주세요.")
     return f"{key}의 값이 맞지 않아요: {document.get(key)!r}. {rule}"
 
 
@@ -347,6 +347,6 @@ def _read(path: Path) -> str:
         raise CourseError(f"{path}: UTF-8이 아니에요. UTF-8로 다시 저장해 주세요.") from error
 
 
-def _doubled(names: Sequence[str]) -> list[str]:
+def _duplicates(names: Sequence[str]) -> list[str]:
     """Return the names that occur more than once, sorted."""
     return sorted({name for name in names if names.count(name) > 1})

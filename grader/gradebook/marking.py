@@ -108,7 +108,7 @@ def _mark(submission: SubmissionResult, policy: Policy, by_hand: Sequence[Overri
         reasons.append(why)
     whole = given.get("")
     if whole is not None:
-        score = _within(whole, full, rules)
+        score = _checked_score(whole, full, rules)
         reasons.append(f"전체 {points(score)}점을 직접 주었어요. {whole.reason}")
     return Mark(_rounded(score), _rounded(full), tuple(exercises), tuple(reasons))
 
@@ -122,13 +122,13 @@ def _exercises(
         full = policy.points.get(feedback.exercise, feedback.max_score)
         share = feedback.score / feedback.max_score if feedback.max_score else 0.0
         one = given.get(feedback.exercise)
-        score = share * full if one is None else _within(one, full, rules)
+        score = share * full if one is None else _checked_score(one, full, rules)
         reason = "" if one is None else one.reason
         found.append(ExerciseMark(feedback.exercise, _rounded(score), _rounded(full), reason=reason))
     return found
 
 
-def _within(one: Override, full: float, rules: Rules) -> float:
+def _checked_score(one: Override, full: float, rules: Rules) -> float:
     if one.score > full + 1e-9:
         raise OverrideError(
             f"{rules.overrides_path} {one.line}번째 줄: {points(one.score)}점은 만점 {points(full)}점보다 커요. "
@@ -168,7 +168,7 @@ def _summed(
 def _late_penalty(submission: SubmissionResult, policy: Policy) -> tuple[float, str]:
     """Return the lateness penalty in percent and its Korean reason; 0 and empty if the submission was in time."""
     rule = policy.lateness(_section(submission))
-    over = _over(submission, rule, policy)
+    over = _time_past_deadline(submission, rule, policy)
     if over is None:
         if not submission.late:
             return 0.0, ""
@@ -187,7 +187,7 @@ def _section(submission: SubmissionResult) -> str:
     return submission.person.section if submission.person else ""
 
 
-def _over(submission: SubmissionResult, rule: Lateness, policy: Policy) -> timedelta | None:
+def _time_past_deadline(submission: SubmissionResult, rule: Lateness, policy: Policy) -> timedelta | None:
     """Return how much later than the deadline the work came; None if either time is unknown."""
     if rule.deadline is None or not submission.handed_in.strip():
         return None
@@ -212,7 +212,7 @@ def _absent_mark(policy: Policy, full: float, by_hand: Sequence[Override], rules
             f"{rules.overrides_path} {part.line}번째 줄: 낸 것이 없는 학생에게는 '전체' 점수만 줄 수 있어요."
         )
     if by_hand:
-        score = _within(by_hand[0], full, rules)
+        score = _checked_score(by_hand[0], full, rules)
         reason = f"전체 {points(score)}점을 직접 주었어요. {by_hand[0].reason}"
         return Mark(_rounded(score), full, reasons=(reason,))
     return Mark(0.0, full, reasons=("낸 것이 없어요.",)) if policy.missing == "zero" else None

@@ -116,7 +116,9 @@ def read_policy(path: Path) -> Policy:
         try:
             policy.lateness(name)
         except (msgspec.ValidationError, OverflowError) as error:
-            raise PolicyError(f'{path}: [late.sections."{short(name)}"]: {_said(error, section)}') from error
+            raise PolicyError(
+                f'{path}: [late.sections."{short(name)}"]: {_worded(error, section)}'
+            ) from error
     if policy.missing not in ("zero", "blank"):
         shown = one_line(policy.missing, _SHOWN)
         raise PolicyError(f"{path}: missing의 값이 맞지 않아요: '{shown}'. {_RULES['missing']}")
@@ -146,10 +148,10 @@ def _decoded(document: dict[str, Any], path: Path) -> Policy:
         return msgspec.convert(document, Policy)
     # OverflowError: an integer too large for a float.
     except (msgspec.ValidationError, OverflowError) as error:
-        raise PolicyError(f"{path}: {_said(error, document)}") from error
+        raise PolicyError(f"{path}: {_worded(error, document)}") from error
 
 
-def _said(error: Exception, document: Mapping[str, Any]) -> str:
+def _worded(error: Exception, document: Mapping[str, Any]) -> str:
     """Word a message of our own; from msgspec's message only the place and the keys are taken."""
     what, _, place = str(error).partition(" - at ")
     keys = _PLACE.findall(place.strip("`").removeprefix("$"))

@@ -24,7 +24,7 @@ MAX_NESTED = 3
 MAX_DIRECTORY_BYTES = 16 * 2**20
 """Largest directory of an archive; it is read into memory before its entries can be counted."""
 TOO_MANY = "압축 파일에 든 것이 너무 많아요. 낼 파일만 압축해 주세요."
-_ABOUT = ("submission_metadata.yml",)
+_METADATA_FILES = ("submission_metadata.yml",)
 """Files in which a learning system describes the class; unpacked from the class' own archive only."""
 _BLOCK = 2**20
 """Bytes read at a time."""
@@ -151,7 +151,7 @@ class Unpacked:
             target.parent.mkdir(parents=True, exist_ok=True)
             if lower.endswith(".zip"):
                 self._nested(opened, item.info, target, name, nested)
-            elif lower.endswith(SUFFIXES) or (nested < 0 and lower in _ABOUT):
+            elif lower.endswith(SUFFIXES) or (nested < 0 and lower in _METADATA_FILES):
                 self._write(opened, item.info, self.free(target), name, MAX_FILE_BYTES)
             else:
                 self.free(target).touch(exist_ok=False)

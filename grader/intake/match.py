@@ -1,14 +1,14 @@
 """Match handovers with the roster: decide who handed in what.
 
 In doubt nobody is matched, so that no student gets another one's mark; the instructor is told instead. The steps for
-one handover, from the surest evidence to the least (`_found`, `_named`):
+one handover, from the surest evidence to the least (`_find_person`, `_named`):
 
 1. a group's work belongs to no single person;
 2. the system's own number, if the roster has it and the names agree;
 3. a student number, login or address that the system tells;
 4. the student's name, or a student number written in it.
 
-`_settled` then keeps only people matched by exactly one handover, and words the notes for the instructor. For example,
+`_resolve` then keeps only people matched by exactly one handover, and words the notes for the instructor. For example,
 a Canvas file of `kimhaneul` with number 7 matches the roster's 김하늘 with `canvas_id` 7. If the roster's number 7 is
 이서준, number and name contradict each other, and the file is matched with nobody.
 """
@@ -55,14 +55,14 @@ class _Found:
 
 def match(handovers: Sequence[Handover], roster: Roster | None) -> Matched:
     """Match each handover with a person; someone who is not in the roster is described by the system's data."""
-    found = {h.key: _found(h, roster) for h in handovers}
-    told = {h.key: _told(h, found[h.key]) for h in handovers}
+    found = {h.key: _find_person(h, roster) for h in handovers}
+    told = {h.key: _person_from_system(h, found[h.key]) for h in handovers}
     shown = {h.key: f"{h.name} ({h.number})" if h.number else h.name for h in handovers}
     if roster is None:
         ids = {h.key: next((value for value in h.ids if value.isdigit()), "") for h in handovers}
         people = {key: replace(person, id=ids[key]) for key, person in told.items()}
         return Matched(people, (), tuple(_group_notes(found, shown)))
-    return _settled(found, told, shown, roster)
+    return _resolve(found, told, shown, roster)
 
 
 def matched_by_label(labels: Sequence[str], roster: Roster | None) -> Matched:
@@ -74,10 +74,10 @@ def matched_by_label(labels: Sequence[str], roster: Roster | None) -> Matched:
         found[label] = _written_in(label, roster, "login", "github")
         if found[label] == _Found():
             found[label] = _Found(tuple(_by_name(label, roster)))
-    return _settled(found, {}, {label: label for label in labels}, roster)
+    return _resolve(found, {}, {label: label for label in labels}, roster)
 
 
-def _told(handover: Handover, found: _Found) -> Person:
+def _person_from_system(handover: Handover, found: _Found) -> Person:
     """Return the system's data about a handover.
 
     A doubtful number is left out: an export would bring the mark to a stranger.
@@ -91,7 +91,7 @@ def _told(handover: Handover, found: _Found) -> Person:
     )
 
 
-def _found(handover: Handover, roster: Roster | None) -> _Found:
+def _find_person(handover: Handover, roster: Roster | None) -> _Found:
     """Return the people that a handover may belong to, by the surest evidence there is."""
     looks_like_group = is_group(handover.name) and not handover.ids
     if roster is None or handover.is_group or (looks_like_group and not roster.named(handover.name)):
@@ -100,7 +100,7 @@ def _found(handover: Handover, roster: Roster | None) -> _Found:
         handover.moodle_id, "moodle_id"
     )
     if numbered:
-        sure = tuple(person for person in numbered if _may_be(person, handover.name, roster))
+        sure = tuple(person for person in numbered if _name_agrees(person, handover.name, roster))
         return _Found(sure) if sure else _Found(contradicted=tuple(numbered))
     for value in handover.ids:
         if known := roster.known_as(value, "id", "login", "email", "github"):
@@ -128,7 +128,7 @@ def _named(handover: Handover, roster: Roster) -> _Found:
     return _Found(tuple([person for person in known if person in written] or known))
 
 
-def _may_be(person: Person, name: str, roster: Roster) -> bool:
+def _name_agrees(person: Person, name: str, roster: Roster) -> bool:
     """Return True if a person found by number may have this name; without a name to compare, the number is enough."""
     names = roster.names_of(person)
     if not names or names_nobody(name):
@@ -172,7 +172,7 @@ def _by_name(label: str, roster: Roster) -> list[Person]:
     return roster.named(label) or roster.named(letters) or list(dict.fromkeys(one_word))
 
 
-def _settled(
+def _resolve(
     found: Mapping[str, _Found], told: Mapping[str, Person], shown: Mapping[str, str], roster: Roster
 ) -> Matched:
     """Keep the certain matches, and word a note on each kind of doubt.
@@ -216,7 +216,9 @@ def _contradictions(
     """Yield one line on all handovers whose number and name mean different people, with both."""
     doubtful = {key: one.contradicted for key, one in found.items() if one.contradicted}
     if doubtful:
-        both = sorted((_beside(shown[key], people) for key, people in doubtful.items()), key=natural)
+        both = sorted(
+            (_described_with_roster(shown[key], people) for key, people in doubtful.items()), key=natural
+        )
         way_out = (
             f"같은 사람이면 명단에 '시스템 이름' 열을 더해 왼쪽 이름을 적어 주세요. 모둠이면 {_HOW_TO_MARK_A_GROUP}"
             if told
@@ -225,7 +227,7 @@ def _contradictions(
         yield f"번호와 이름이 서로 달라서 누구와도 짝짓지 않은 제출물: {listed(both)}. {way_out}"
 
 
-def _beside(shown: str, people: Iterable[Person]) -> str:
+def _described_with_roster(shown: str, people: Iterable[Person]) -> str:
     roster = ", ".join(f"{p.name} {p.canvas_id or p.moodle_id or p.id}" for p in people)
     return (
         f"{shown.removesuffix(')')}, 명단에는 {roster})"

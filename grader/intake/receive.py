@@ -55,7 +55,9 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
         refused = desk.unpack(source, folder) if packed else ()
         download = recognise(folder) if folder.is_dir() else None
         if download is None:
-            plain = _plain(_only_folder(folder) if packed else folder, roster, exercise_names, desk)
+            plain = _receive_plain_folder(
+                _only_folder(folder) if packed else folder, roster, exercise_names, desk
+            )
             return replace(plain, notes=(*refused, *plain.notes))
         found = [
             *refused,
@@ -118,7 +120,9 @@ def _with_notes(submission: Submission, notes: Iterable[str], problems: Iterable
     )
 
 
-def _plain(folder: Path, roster: Roster | None, exercise_names: Collection[str], desk: Desk) -> Received:
+def _receive_plain_folder(
+    folder: Path, roster: Roster | None, exercise_names: Collection[str], desk: Desk
+) -> Received:
     """Read a plain class folder, in which each entry is named after its student."""
     submissions = tuple(read_class(folder, exercise_names, desk.read))
     matched = matched_by_label([submission.student for submission in submissions], roster)

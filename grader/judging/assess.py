@@ -119,14 +119,14 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         file=origin.file,
         error=f"{failure.type}: {failure.message}" if failure else None,
         raised=failure is not None and failure.own,
-        notes=tuple(_placed_note(warning, origin) for warning in trace.warnings),
+        notes=tuple(_note_with_place(warning, origin) for warning in trace.warnings),
         seconds=trace.seconds,
         kind=exercise.kind,
         because=exercise.because if verdict.status == "passed" else "",
     )
 
 
-def _placed_note(warning: str, origin: Origin) -> str:
+def _note_with_place(warning: str, origin: Origin) -> str:
     """Turn `7번째 줄: …` of the program into `코드 셀 2의 3번째 줄: …` of the learner's notebook."""
     found = _LINE_OF_NOTE.match(warning)
     place = origin.place(int(found[1])) if found else None
@@ -238,14 +238,14 @@ def _is_blank(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool
         whole_class = bool(found) and isinstance(found[-1], ast.ClassDef)
         if not whole_class:
             return not any(run.events for run in trace.runs.values())
-    return bool(found) and _says_nothing(found[-1])
+    return bool(found) and _is_empty_body(found[-1])
 
 
-def _says_nothing(node: ast.FunctionDef | ast.ClassDef) -> bool:
+def _is_empty_body(node: ast.FunctionDef | ast.ClassDef) -> bool:
     """Return True if a function, or every method of a class, is empty or only raises `NotImplementedError`."""
     if isinstance(node, ast.ClassDef):
         methods = [n for n in node.body if isinstance(n, ast.FunctionDef)]
-        return bool(methods) and all(_says_nothing(method) for method in methods)
+        return bool(methods) and all(_is_empty_body(method) for method in methods)
     return all(
         isinstance(statement, ast.Pass)
         or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))

@@ -51,7 +51,7 @@ class Statement:
     @property
     def hands_on(self) -> set[str]:
         """For a `return` that computes nothing: the names whose values it returns. Else empty."""
-        return _handed_on(self.node)
+        return _passed_on(self.node)
 
     def blocks_but(self, others: Set[str]) -> str:
         """Return `blocks` without the given kinds."""
@@ -154,7 +154,7 @@ def _owner(target: ast.AST | None) -> str | None:
     return target.id if isinstance(target, ast.Name) else None
 
 
-def _handed_on(node: ast.stmt) -> set[str]:
+def _passed_on(node: ast.stmt) -> set[str]:
     """Return the names in a `return` that consists of names, tuples, dicts and `dict(…)` alone; else none."""
     if not isinstance(node, ast.Return) or node.value is None:
         return set()
@@ -182,13 +182,13 @@ def _words(text: str) -> Words:
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             operator = token.type == tokenize.OP and token.string not in "()[]{},:.="
-            if operator or token.type in (tokenize.NAME, tokenize.NUMBER) or _is_key(token):
+            if operator or token.type in (tokenize.NAME, tokenize.NUMBER) or _is_identifier_string(token):
                 words[token.string] += 1
     except (tokenize.TokenError, SyntaxError):  # one line of a longer statement need not be complete
         pass
     return words
 
 
-def _is_key(token: tokenize.TokenInfo) -> bool:
+def _is_identifier_string(token: tokenize.TokenInfo) -> bool:
     """Return True for an ASCII string without spaces, such as `"scheduler"`; messages for people vary freely."""
     return token.type == tokenize.STRING and token.string.isascii() and " " not in token.string

@@ -3,7 +3,7 @@
 `explain` finds sets of known mistakes that behave as the submission does. Among equally good sets, those that also
 work in the same way (`tie_break`) are kept. One set is reported; a mistake that another set has in its place behaves
 alike, and the two are named together (`a|b`). Where scenarios stay unexplained, a mistake is named only if the
-explained ones are evidence enough (`_well_founded`). For each named mistake `locate` finds the line. The first
+explained ones are evidence enough (`_evidence_suffices`). For each named mistake `locate` finds the line. The first
 difference, both timelines of events and the recipe of the first wrong update are added as evidence, and where no
 mistake can be named, the nearest known one, reported as near only.
 
@@ -34,7 +34,7 @@ from grader.judging.tie_break import closest
 from grader.observe.play import Env
 from grader.observe.trace import Run, Trace
 
-_TELLING_STATES = 2
+_TOO_FEW_STATES = 2
 """Parameter states (the start and one update) that are too few evidence: two mistakes may share those numbers."""
 
 
@@ -67,7 +67,7 @@ def diagnose(
         return Diagnosis(named, first, unexplained=rest, pasted=pasted)
     yours, right = _timelines(trace, verdict, reference, told)
     recipe = _recipe(exercise, trace, verdict, reference, told)
-    like = None if near is None else _joined([near], (), None)
+    like = None if near is None else _named_entry([near], (), None)
     return Diagnosis(named, first, yours, right, recipe, rest, like, pasted=pasted)
 
 
@@ -129,7 +129,7 @@ def _plausible(explanation: Explanation, trace: Trace, reference: Reference) -> 
     if not any(run.events for run in trace.runs.values()):
         sets = [s for s in sets if not any(_run(s, reference, scenario).events for scenario in trace.runs)]
     if len({_ids(s) for s in sets}) > 1:
-        sets = list(dict.fromkeys(other for s in sets for other in (s, *_alike(s, reference))))
+        sets = list(dict.fromkeys(other for s in sets for other in (s, *_same_behaviour_sets(s, reference))))
     first = reference.exercise.driver.scenarios[0].name
     for name in trace.runs:
         if len({_ids(s) for s in sets}) < 2:
@@ -139,14 +139,14 @@ def _plausible(explanation: Explanation, trace: Trace, reference: Reference) -> 
     return sets
 
 
-def _alike(together: tuple[Way, ...], reference: Reference) -> Iterator[tuple[Way, ...]]:
+def _same_behaviour_sets(together: tuple[Way, ...], reference: Reference) -> Iterator[tuple[Way, ...]]:
     """Yield the set with one of its mistakes made in another way that behaves alike in every scenario."""
     for number, way in enumerate(together):
-        for other in _same_mistake(way, reference):
+        for other in _equivalent_ways(way, reference):
             yield (*together[:number], other, *together[number + 1 :])
 
 
-def _same_mistake(way: Way, reference: Reference) -> Iterator[Way]:
+def _equivalent_ways(way: Way, reference: Reference) -> Iterator[Way]:
     """Yield the other ways to make the same mistake that behave alike in every scenario."""
     names = [scenario.name for scenario in reference.exercise.driver.scenarios]
     for other in reference.ways:
@@ -189,17 +189,17 @@ def _named(
         if explanation.unexplained and len(mistakes) > 1:  # only what stays unexplained would tell them apart
             continue
         shows = [s for s in explanation.explained if reference.behaviour(way, s) != 0]
-        if not _well_founded(way, shows, explanation, trace, reference):
+        if not _evidence_suffices(way, shows, explanation, trace, reference):
             continue
         titles = tuple(reference.exercise.driver[s].title for s in shows)
         runs = [(trace.runs[s], reference.solution(s)) for s in shows]
         raising = None if way.mistake.only_near else _raising_place(way, shows, trace, reference)
         place = raising or _place(way, chosen, runs, reference, source)
-        named.append(_joined(mistakes, titles, place))
+        named.append(_named_entry(mistakes, titles, place))
     return tuple(named)
 
 
-def _well_founded(
+def _evidence_suffices(
     way: Way, shows: Sequence[str], explanation: Explanation, trace: Trace, reference: Reference
 ) -> bool:
     """Return True if the explained scenarios are enough to name this mistake although others stay unexplained.
@@ -225,7 +225,7 @@ def _well_founded(
         theta, right = (
             run.arrays.get("theta") for run in (trace.runs[scenario], reference.solution(scenario))
         )
-        if theta is None or right is None or len(theta) <= _TELLING_STATES:
+        if theta is None or right is None or len(theta) <= _TOO_FEW_STATES:
             continue
         if theta.shape != right.shape or not np.allclose(theta, right, rtol=0.0, atol=1e-6, equal_nan=True):
             return True
@@ -262,7 +262,7 @@ def _place(
     way: Way, chosen: tuple[Way, ...], runs: Sequence[tuple[Run, Run]], reference: Reference, source: str
 ) -> Place | None:
     """Return the line that resembles what the mistake changes; else the line of the event that it is about."""
-    same = [way, *_same_mistake(way, reference)]
+    same = [way, *_equivalent_ways(way, reference)]
     places = [_text_place(one, chosen, reference, source) for one in same]
     found = [place for place in places if place is not None]
     if found:  # take the way to make the mistake that resembles the learner's text most
@@ -300,7 +300,7 @@ def _text_place(way: Way, chosen: tuple[Way, ...], reference: Reference, source:
     )
 
 
-def _joined(mistakes: list[Mistake], scenarios: tuple[str, ...], place: Place | None) -> Named:
+def _named_entry(mistakes: list[Mistake], scenarios: tuple[str, ...], place: Place | None) -> Named:
     """Return the mistakes as one entry of the diagnosis; the first one's explanation and hint stand for all."""
     return Named(
         ids=tuple(m.id for m in mistakes),

@@ -12,7 +12,7 @@ from grader.course.reading import load_course
 from grader.observe.wording import ordinal
 from grader.submission.submission import read_submission
 
-_ORDERS_OF = 3
+_MAX_PERMUTED = 3
 """Maximum number of mistakes whose edits are tried in every order (3! = 6); for more, two orders are tried."""
 
 
@@ -172,15 +172,15 @@ def program_of_all(exercise: Exercise, together: Sequence[Way]) -> str | None:
     source = exercise_source(exercise)
     edits = tuple(dict.fromkeys(edit for way in together for edit in way.edits))
     edited = apply_edits(source, edits, exercise.name)
-    orders = permutations(together) if len(together) <= _ORDERS_OF else [together, together[::-1]]
+    orders = permutations(together) if len(together) <= _MAX_PERMUTED else [together, together[::-1]]
     for order in orders:
         if edited is not None:
             break
-        edited = _one_after_the_other(source, order)
+        edited = _apply_in_order(source, order)
     return edited if edited is not None and _parses(edited) else None
 
 
-def _one_after_the_other(source: str, order: Sequence[Way]) -> str | None:
+def _apply_in_order(source: str, order: Sequence[Way]) -> str | None:
     """Return the source with the mistakes made in this order; None if an edit does not find its text."""
     for way in order:
         if any(source.count(old) != 1 for old, _ in way.edits):

@@ -24,21 +24,21 @@ from grader.judging.reference import Reference
 from grader.judging.trials import Plays, Ways
 from grader.observe.trace import Run
 
-_BEAM = 32
+_MAX_SETS = 32
 """Maximum number of candidate sets kept after each scenario."""
-_GROWING = 8
+_MAX_EXTENDED = 8
 """How many of the best sets that change the scenario at hand are extended by one mistake."""
-_FROM = 2
+_MAX_EXTENDED_COSTLY = 2
 """The same limit if other sets have been extended with success already, or if two mistakes have to be added."""
-_PAIRS = 112
+_MAX_PAIRS = 112
 """Maximum number of pairs of mistakes tried for one set in one scenario; the most promising pairs come first."""
-_IN_VAIN = 3
+_MAX_FAILED_PAIR_SCENARIOS = 3
 """Scenarios without a fitting pair after which the empty set is no longer extended by pairs."""
-_HOPE = 64
+_MAX_PLAYS_WITHOUT_SUCCESS = 64
 """Plays after which no further scenario is tried while none has been explained; the most ever needed was 27."""
-_ALIKE = 3
+_MAX_VARIANTS = 3
 """Maximum number of kept sets that make the same two or more mistakes and differ only in the ways they are made."""
-_LARGEST = 6
+_MAX_MISTAKES = 6
 """Maximum number of mistakes in a set."""
 
 
@@ -55,7 +55,7 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class _State:
+class _Candidate:
     """A candidate set of mistakes with the names of the scenarios that it explains so far."""
 
     together: frozenset[Way]
@@ -77,13 +77,13 @@ class _Search:
     """One search for the sets that explain one learner's runs; it holds the budget of plays."""
 
     def __init__(self, reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> None:
-        self._its, self._runs = reference, runs
+        self._reference, self._runs = reference, runs
         self._order = {way: number for number, way in enumerate(reference.ways)}
         self._wrong = [name for name in wrong if name in runs]
         self._missing = tuple(name for name in wrong if name not in runs)
         self._right = [s.name for s in reference.exercise.driver.scenarios if s.name not in wrong]
         self._plays = Plays(reference, runs, self._wrong)
-        self._begun = False  # True as soon as one scenario has been explained
+        self._any_explained = False  # True as soon as one scenario has been explained
         # A mistake that alone changes a scenario in which the learner is right mostly changes it in combination, too.
         self._likely = [
             way for way in reference.ways if not any(self._plays.changes(way, s) for s in self._right)
@@ -97,11 +97,11 @@ class _Search:
         right.
         """
         found = Explanation()
-        tries = ((self._distinct, False), (self._likely, True), (self._its.ways, True))
+        tries = ((self._representative_ways, False), (self._likely, True), (self._reference.ways, True))
         for plausible, leave_out in tries:
             if len(found.explained) == len(self._wrong):
                 break
-            grown = self._grow(plausible, leave_out=leave_out)
+            grown = self._beam_search(plausible, leave_out=leave_out)
             self._plays.keep_for_the_end(False)
             more = self._best(grown)
             self._plays.keep_for_the_end(True)
@@ -109,17 +109,17 @@ class _Search:
                 found = more
         self._plays.keep_for_the_end(False)
         if len(found.explained) < len(self._wrong):
-            found = self._alone() or self._completed(found)
+            found = self._single_way() or self._with_hidden_mistakes(found)
         unexplained = tuple(s for s in (*self._wrong, *self._missing) if s not in found.explained)
         return Explanation(found.sets, found.explained, unexplained)
 
-    def _alone(self) -> Explanation | None:
+    def _single_way(self) -> Explanation | None:
         """Return the first single way that explains everything, playing each candidate itself; None if there is none.
 
         Elsewhere one way stands for all that behave alike in the table. With a seed other than the table's, two such
         ways may behave differently.
         """
-        for way in self._its.ways:
+        for way in self._reference.ways:
             alone = frozenset([way])
             if not all(self._plays.changes(way, s) for s in self._wrong):  # the table answers without a play
                 continue
@@ -127,7 +127,7 @@ class _Search:
                 return Explanation(((way,),), tuple(self._wrong))
         return None
 
-    def _completed(self, found: Explanation) -> Explanation:
+    def _with_hidden_mistakes(self, found: Explanation) -> Explanation:
         """Add one more mistake for each scenario left over, for mistakes that show only in combination with the others.
 
         A count returned in the wrong place shows as a wrong loss, which neither of the two mistakes changes alone.
@@ -139,7 +139,7 @@ class _Search:
                 sets = [together for together in sets if self._plays.agrees_whole(together, scenario)]
                 explained.append(scenario)
                 continue
-            changing = [way for way in self._its.ways if self._plays.changes(way, scenario)]
+            changing = [way for way in self._reference.ways if self._plays.changes(way, scenario)]
             others = [w for w in self._likely if w not in changing]
             for way in (*changing, *others):
                 grown = [together | {way} for together in sets if self._may_join(way, together)]
@@ -152,24 +152,24 @@ class _Search:
 
     def _may_join(self, way: Way, together: frozenset[Way]) -> bool:
         """Return True if the set stays within its limit and does not make this mistake in another way already."""
-        return len(together) < _LARGEST and way.mistake.id not in {w.mistake.id for w in together}
+        return len(together) < _MAX_MISTAKES and way.mistake.id not in {w.mistake.id for w in together}
 
     def _all_agree(self, together: frozenset[Way], scenarios: Iterable[str]) -> bool:
         """Return True if the program with all these mistakes agrees with the learner's in every given scenario."""
         return all(self._plays.agrees_whole(together, scenario) for scenario in scenarios)
 
     @cached_property
-    def _distinct(self) -> list[Way]:
+    def _representative_ways(self) -> list[Way]:
         """Likely ways, but only the first of several ways to make one mistake that behave alike everywhere."""
-        names = [s.name for s in self._its.exercise.driver.scenarios]
+        names = [s.name for s in self._reference.exercise.driver.scenarios]
         first: dict[tuple[object, ...], Way] = {}
         for way in self._likely:
-            first.setdefault((way.mistake.id, *(self._its.behaviour(way, name) for name in names)), way)
+            first.setdefault((way.mistake.id, *(self._reference.behaviour(way, name) for name in names)), way)
         return list(first.values())
 
     # ---- growing sets --------------------------------------------------------------------------------
 
-    def _grow(self, plausible: Sequence[Way], *, leave_out: bool) -> list[_State]:
+    def _beam_search(self, plausible: Sequence[Way], *, leave_out: bool) -> list[_Candidate]:
         """Return candidate sets of plausible mistakes with what they explain, those that explain most first.
 
         With `leave_out`, a set survives a scenario that it does not explain; without, a scenario that nothing explains
@@ -177,47 +177,55 @@ class _Search:
         """
         changing = {s: [way for way in plausible if self._plays.changes(way, s)] for s in self._wrong}
         order = sorted(self._wrong, key=lambda s: len(self._plays.behaviours(changing[s], s)))
-        beam, later = [_State(frozenset())], []
+        beam, later = [_Candidate(frozenset())], []
         for scenario in order:
-            if not self._begun and self._plays.made >= _HOPE:
+            if not self._any_explained and self._plays.made >= _MAX_PLAYS_WITHOUT_SUCCESS:
                 break
-            grown = self._grown(beam, scenario, changing[scenario], leave_out=leave_out)
+            grown = self._extend_for(beam, scenario, changing[scenario], leave_out=leave_out)
             if grown:
                 beam = grown
-                self._begun = self._begun or bool(beam[0].explained)
+                self._any_explained = self._any_explained or bool(beam[0].explained)
             else:
                 # Once other scenarios have enlarged the sets, one more mistake may be enough.
                 later.append(scenario)
         in_vain = 0
         for scenario in later:
-            grown = self._grown(beam, scenario, changing[scenario], leave_out=leave_out)
+            grown = self._extend_for(beam, scenario, changing[scenario], leave_out=leave_out)
             if not grown:
-                begun = [s for s in beam[:_FROM] if s.together or in_vain < _IN_VAIN]
+                begun = [
+                    s
+                    for s in beam[:_MAX_EXTENDED_COSTLY]
+                    if s.together or in_vain < _MAX_FAILED_PAIR_SCENARIOS
+                ]
                 pairs = [n for s in begun for n in self._with_two(s, scenario, changing[scenario])]
                 in_vain += not pairs
-                grown = self._first([*pairs, *(beam if leave_out else ())])
+                grown = self._best_candidates([*pairs, *(beam if leave_out else ())])
             beam = grown
         return beam
 
-    def _grown(
-        self, beam: Sequence[_State], scenario: str, changing: Sequence[Way], *, leave_out: bool
-    ) -> list[_State]:
+    def _extend_for(
+        self, beam: Sequence[_Candidate], scenario: str, changing: Sequence[Way], *, leave_out: bool
+    ) -> list[_Candidate]:
         """Return the sets that agree in this scenario as well, unchanged or with one more mistake.
 
         Empty if no set agrees; otherwise, with `leave_out`, sets that disagree are kept behind those that agree.
         """
-        kept = [self._told(state, scenario) for state in beam if self._plays.agrees(state.together, scenario)]
+        kept = [
+            self._with_explained(state, scenario)
+            for state in beam
+            if self._plays.agrees(state.together, scenario)
+        ]
         others = [state for state in beam if not self._plays.agrees(state.together, scenario)]
         # An idle set has no mistake that changes this scenario, so an added mistake acts alone and one play answers for
         # all idle sets. An acting set needs a play of its own for each added mistake: few are tried if idle ones fit.
         acting = [state for state in others if self._plays.acting(state.together, scenario)]
         idle = [state for state in others if state not in acting]
         grown = [new for state in idle for new in self._with_one(state, scenario, changing)]
-        for state in acting[: _FROM if grown else _GROWING]:
+        for state in acting[: _MAX_EXTENDED_COSTLY if grown else _MAX_EXTENDED]:
             grown += self._with_one(state, scenario, changing)
-        return self._first([*kept, *grown, *(others if leave_out else ())]) if kept or grown else []
+        return self._best_candidates([*kept, *grown, *(others if leave_out else ())]) if kept or grown else []
 
-    def _first(self, states: Iterable[_State]) -> list[_State]:
+    def _best_candidates(self, states: Iterable[_Candidate]) -> list[_Candidate]:
         """Return the best states, with a limit on those that differ only in the way their mistakes are made."""
         alike: Counter[frozenset[str]] = Counter()
         seen: set[frozenset[Way]] = set()
@@ -228,27 +236,27 @@ class _Search:
             seen.add(state.together)
             ids = frozenset(way.mistake.id for way in state.together)
             alike[ids] += 1
-            if len(ids) == 1 or alike[ids] <= _ALIKE:
+            if len(ids) == 1 or alike[ids] <= _MAX_VARIANTS:
                 best.append(state)
-        return best[:_BEAM]
+        return best[:_MAX_SETS]
 
     def _rank(self, together: frozenset[Way]) -> tuple[int, list[int]]:
         """Return a sort key: fewer mistakes first, then mistakes that come first in the course file."""
         return len(together), sorted(self._order[way] for way in together)
 
-    def _told(self, state: _State, scenario: str) -> _State:
+    def _with_explained(self, state: _Candidate, scenario: str) -> _Candidate:
         """Return the state with one more explained scenario."""
-        return _State(state.together, (*state.explained, scenario))
+        return _Candidate(state.together, (*state.explained, scenario))
 
-    def _with_one(self, state: _State, scenario: str, changing: Sequence[Way]) -> Iterator[_State]:
+    def _with_one(self, state: _Candidate, scenario: str, changing: Sequence[Way]) -> Iterator[_Candidate]:
         """Yield the set with one more mistake, for each mistake that makes it agree in this scenario."""
         fails: set[int] = set()  # numbers of behaviours (see Reference.behaviour) that did not fit
         alone = not self._plays.acting(state.together, scenario)
         for way in changing:
-            number = self._its.behaviour(way, scenario)
+            number = self._reference.behaviour(way, scenario)
             if number in fails:
                 continue
-            grown = self._joined(state, (way,), scenario)
+            grown = self._extended_by(state, (way,), scenario)
             if grown is None:
                 # Ways that behave alike alone may differ in combination, because their edits may overlap with others.
                 if alone and not self._plays.agrees(state.together | {way}, scenario):
@@ -256,7 +264,7 @@ class _Search:
                 continue
             yield grown
 
-    def _with_two(self, state: _State, scenario: str, changing: Sequence[Way]) -> Iterator[_State]:
+    def _with_two(self, state: _Candidate, scenario: str, changing: Sequence[Way]) -> Iterator[_Candidate]:
         """Yield the set with two more mistakes, for each pair that makes it agree in this scenario.
 
         Pairs are tried in the order of how much their mistakes explain singly (see `Plays.reach`).
@@ -264,29 +272,29 @@ class _Search:
         behaviours = self._plays.behaviours(changing, scenario)
         reach = {n: self._plays.reach(state.together | {ways[0]}, scenario) for n, ways in behaviours.items()}
         pairs = sorted(combinations(behaviours, 2), key=lambda p: -(reach[p[0]] + reach[p[1]]))
-        for one, other in pairs[:_PAIRS]:
-            grown = self._joined(state, (behaviours[one][0], behaviours[other][0]), scenario)
+        for one, other in pairs[:_MAX_PAIRS]:
+            grown = self._extended_by(state, (behaviours[one][0], behaviours[other][0]), scenario)
             if grown is not None:
                 yield grown
 
-    def _joined(self, state: _State, more: Ways, scenario: str) -> _State | None:
+    def _extended_by(self, state: _Candidate, more: Ways, scenario: str) -> _Candidate | None:
         """Return the set with these mistakes added; None unless it agrees here and wherever it agreed before.
 
         Only earlier scenarios that an added mistake changes are played again.
         """
         ids = [way.mistake.id for way in (*state.together, *more)]
-        if len(set(ids)) < len(ids) or len(ids) > _LARGEST:
+        if len(set(ids)) < len(ids) or len(ids) > _MAX_MISTAKES:
             return None
         together = state.together.union(more)
         if not self._plays.agrees(together, scenario):
             return None
         touched = [s for s in state.explained if any(self._plays.changes(way, s) for way in more)]
         kept = all(self._plays.agrees(together, s) for s in touched)
-        return _State(together, (*state.explained, scenario)) if kept else None
+        return _Candidate(together, (*state.explained, scenario)) if kept else None
 
     # ---- choosing ------------------------------------------------------------------------------------
 
-    def _best(self, states: Sequence[_State]) -> Explanation:
+    def _best(self, states: Sequence[_Candidate]) -> Explanation:
         """Return the smallest of the best sets, with their twins.
 
         The first set is played whole, with all its edits in one program: in the scenarios that went wrong, which it
@@ -294,19 +302,21 @@ class _Search:
         """
         found: list[tuple[frozenset[Way], tuple[str, ...]]] = []
         for state in states:
-            together = self._needed(state)
+            together = self._without_idle(state)
             if not together or (found and len(state.explained) < len(found[0][1])):
                 continue
             # Only the first set is played with all its edits; a set that explains as much is taken for its twin.
             agrees = self._plays.agrees if found else self._plays.agrees_whole
             explained = tuple(s for s in self._wrong if agrees(together, s))
-            apart = not found and len(explained) < len(self._wrong) and self._explains_apart(together)
+            apart = (
+                not found and len(explained) < len(self._wrong) and self._explains_despite_conflicts(together)
+            )
             if apart:
                 explained = tuple(self._wrong)
             elif not explained or not all(agrees(together, s) for s in self._right):
                 continue
             if not found:
-                together = self._smallest(together, explained)
+                together = self._minimal(together, explained)
                 # A removed mistake may have hidden the others in some scenario, so count again.
                 explained = explained if apart else tuple(s for s in self._wrong if agrees(together, s))
             if not found or len(explained) > len(found[0][1]):
@@ -317,17 +327,17 @@ class _Search:
             return Explanation()
         size = min(len(together) for together, _ in found)
         smallest = [together for together, _ in found if len(together) == size]
-        sets = dict.fromkeys((*smallest, *self._twins(smallest[0], found[0][1])))
+        sets = dict.fromkeys((*smallest, *self._equivalents(smallest[0], found[0][1])))
         return Explanation(tuple(map(self._plays.sorted, sets)), found[0][1])
 
-    def _explains_apart(self, together: frozenset[Way]) -> bool:
+    def _explains_despite_conflicts(self, together: frozenset[Way]) -> bool:
         """Return True if the set agrees in every scenario when conflicting edits may be played without each other.
 
         In each scenario it is enough that the mistakes that change it agree, if the program with all of them does not.
         """
         return all(self._plays.agrees_either_way(together, s) for s in (*self._wrong, *self._right))
 
-    def _smallest(self, together: frozenset[Way], explained: Sequence[str]) -> frozenset[Way]:
+    def _minimal(self, together: frozenset[Way], explained: Sequence[str]) -> frozenset[Way]:
         """Remove mistakes from the set that the program, played whole, does not need to agree.
 
         This does not rely on the behaviour table, which says only what a mistake changes alone.
@@ -343,7 +353,7 @@ class _Search:
         scenarios = (*explained, *self._right)
         for pair in combinations(sorted(together, key=self._order.__getitem__), 2):
             acting = [any(self._plays.changes(way, s) for way in pair) for s in scenarios]
-            for way in self._distinct:
+            for way in self._representative_ways:
                 rest = together.difference(pair)
                 if not self._may_join(way, rest) or way in pair:
                     continue
@@ -353,7 +363,7 @@ class _Search:
                         return merged
         return together
 
-    def _twins(self, together: frozenset[Way], explained: Sequence[str]) -> Iterator[frozenset[Way]]:
+    def _equivalents(self, together: frozenset[Way], explained: Sequence[str]) -> Iterator[frozenset[Way]]:
         """Yield the set with one mistake replaced by another that behaves alike in combination with the rest.
 
         Candidates that are alike in most scenarios in which the replaced one shows come first. Where neither shows
@@ -363,8 +373,10 @@ class _Search:
             acting = [s for s in explained if self._plays.changes(way, s)]
             rest = together - {way}
             likeness = {
-                other: sum(self._its.behaviour(other, s) == self._its.behaviour(way, s) for s in acting)
-                for other in self._distinct
+                other: sum(
+                    self._reference.behaviour(other, s) == self._reference.behaviour(way, s) for s in acting
+                )
+                for other in self._representative_ways
                 if other.mistake.id not in {w.mistake.id for w in together}
             }
             for other in sorted(likeness, key=lambda o: -likeness[o]):
@@ -374,7 +386,7 @@ class _Search:
                 ):
                     yield grown
 
-    def _needed(self, state: _State) -> frozenset[Way]:
+    def _without_idle(self, state: _Candidate) -> frozenset[Way]:
         """Return the set without mistakes that the scenarios explained so far do not need."""
         together = state.together
         for way in sorted(together, key=self._order.__getitem__, reverse=True):

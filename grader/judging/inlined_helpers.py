@@ -73,7 +73,7 @@ class _Inliner:
             written_out: list[ast.stmt] = []
             for call, helper in self._calls(statement):
                 self._used.add(helper.name)
-                written_out += self.body(_written_out(call, helper, statement))
+                written_out += self.body(_body_for_call(call, helper, statement))
             simple = not hasattr(statement, "body")
             if simple:  # something missing before the call is then located in the caller, not in the helper
                 found.append(statement)
@@ -97,7 +97,7 @@ class _Inliner:
                         yield node, helper
 
 
-def _written_out(call: ast.Call, helper: ast.FunctionDef, statement: ast.stmt) -> list[ast.stmt]:
+def _body_for_call(call: ast.Call, helper: ast.FunctionDef, statement: ast.stmt) -> list[ast.stmt]:
     """Return the helper's body with the arguments' names and with its returns replaced for this call."""
     names = [a.arg for a in (*helper.args.posonlyargs, *helper.args.args)]
     given = dict(zip(names, call.args, strict=False))

@@ -184,7 +184,7 @@ def follows(states: Array, expected: Array, atol: float) -> bool:
     if states.shape[1:] != expected.shape[1:] or len(states) > len(expected):
         return False
     room = tolerances("theta", expected, atol)[: len(states), None]
-    return bool((_gap(states, expected[: len(states)]) <= room).all())
+    return bool((_absolute_difference(states, expected[: len(states)]) <= room).all())
 
 
 def tolerances(name: str, expected: Array, atol: float) -> Array:
@@ -207,7 +207,7 @@ def _array_difference(name: str, got: Array, expected: Array, tolerance: Array) 
     if got.ndim == 0:
         got, expected = got.reshape(1), expected.reshape(1)
     rows = min(len(got), len(expected))
-    gap = _gap(got[:rows], expected[:rows])
+    gap = _absolute_difference(got[:rows], expected[:rows])
     largest = gap.reshape(rows, -1).max(axis=1, initial=0.0) if gap.size else np.zeros(0)
     wrong = np.argwhere(largest > tolerance[: len(largest)])
     if wrong.size:
@@ -217,7 +217,7 @@ def _array_difference(name: str, got: Array, expected: Array, tolerance: Array) 
     return Difference("shape", name) if len(got) != len(expected) else None
 
 
-def _gap(got: Array, expected: Array) -> Array:
+def _absolute_difference(got: Array, expected: Array) -> Array:
     """Return the absolute difference; NaN equals only NaN, and an infinity equals only itself."""
     with np.errstate(invalid="ignore", over="ignore"):
         gap = np.abs(got.astype(np.float64) - expected.astype(np.float64))

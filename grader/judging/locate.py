@@ -22,19 +22,19 @@ from grader.judging.alignment import aligned
 from grader.judging.compared_statements import Statement, Words, definition_of, is_written, statements_of
 from grader.judging.variable_roles import Definition, roles
 
-_GAP = 0.2
+_MIN_ALIGNED = 0.2
 """Minimum likeness, from 0 to 1, of two statements that are aligned."""
-_LIKE_ENOUGH = 0.25
+_MIN_LIKENESS = 0.25
 """Minimum likeness of a line that is taken for the changed one; below it, the place is found between neighbours."""
-_THE_SAME = 0.95
+_SAME_LINE = 0.95
 """Minimum likeness of a line that counts as the changed line itself, written by the learner."""
 _LIKE_A_RETURN = 0.5
 """Minimum likeness for a mistake about the returned value; below it, the place is the learner's return."""
-_BESIDE = 0.15
+_ALIGNED_BONUS = 0.15
 """Bonus on the likeness of two statements that are aligned."""
-_TAKEN = 0.3
+_TAKEN_PENALTY = 0.3
 """Penalty for a line that is aligned with another statement and resembles that one at least as much."""
-_TOP = 2
+_LAST_CHECK_POSITION = 2
 """Largest position, from 0, of a statement at the top of the solution, where arguments are checked."""
 
 
@@ -77,15 +77,15 @@ def place_of(
     if theirs is None or right is None or bad is None:
         return None
     written = learner.split("\n")
-    in_its_names = statements_of(theirs, _names(theirs, bad.definition), written)
-    beside = _Beside(bad.statements, in_its_names, right.statements)
+    in_its_names = statements_of(theirs, _to_course_names(theirs, bad.definition), written)
+    beside = _Alignment(bad.statements, in_its_names, right.statements)
     if not near:
         place = beside.place_of_changes(at)
     else:
         place = None if only_near else beside.place_of_the_same()
         if place is None:
-            in_right_names = statements_of(theirs, _names(theirs, right.definition), written)
-            beside_solution = _Beside(right.statements, in_right_names, right.statements)
+            in_right_names = statements_of(theirs, _to_course_names(theirs, right.definition), written)
+            beside_solution = _Alignment(right.statements, in_right_names, right.statements)
             place = beside_solution.place_of_line(
                 near, beside.changed_words(), missing=beside.missing(), around=beside.first_change()
             )
@@ -116,7 +116,7 @@ def _read(text: str) -> _Read | None:
     return None if definition is None else _Read(definition, statements_of(definition, {}))
 
 
-class _Beside:
+class _Alignment:
     """Align a program of the course (`its`) with the learner's (`theirs`); the solution tells what changed in `its`.
 
     A change is (first, last, start, end): statements first..last-1 of the solution became start..end-1 of `its`.
@@ -151,14 +151,14 @@ class _Beside:
     def place_of_the_same(self) -> Place | None:
         """Return the learner's line that repeats a changed statement almost word for word; None if there is none."""
         known = {statement.text for statement in self._solution}
-        for first, last, start, end in sorted(self._changes, key=self._says_less):
+        for first, last, start, end in sorted(self._changes, key=self._change_order):
             new = [number for number in range(start, end) if self._its[number].text not in known]
-            likeness, place = self._like(new, self._solution[first:last])
-            if likeness >= _THE_SAME:
+            likeness, place = self._most_similar_line(new, self._solution[first:last])
+            if likeness >= _SAME_LINE:
                 return place
         return None
 
-    def _says_less(self, change: tuple[int, int, int, int]) -> tuple[int, bool]:
+    def _change_order(self, change: tuple[int, int, int, int]) -> tuple[int, bool]:
         """Return a sort key: changes with most words new to the solution come first, replacements before insertions."""
         first, last, start, end = change
         fresh = _vocabulary(self._its[start:end]) - self._used
@@ -173,14 +173,14 @@ class _Beside:
         """Return the place of the first change that has one: added, then replaced, then missing statements."""
         for first, last, start, end in self._changes:
             # A change next to a check of arguments: point at the learner's checks.
-            if first <= _TOP and any(s.refuses for s in self._solution[first : last + 1]):
+            if first <= _LAST_CHECK_POSITION and any(s.refuses for s in self._solution[first : last + 1]):
                 return self._first_check(self._solution[first].method)
-            likeness, place = self._like(range(start, end), self._solution[first:last])
+            likeness, place = self._most_similar_line(range(start, end), self._solution[first:last])
             if start < end and at == "return" and likeness < _LIKE_A_RETURN:
-                returned = self._returned()
+                returned = self._return_place()
                 if returned is not None:
                     return returned
-            if place is None or likeness < _LIKE_ENOUGH:
+            if place is None or likeness < _MIN_LIKENESS:
                 place = self._between(start, end)
             if place is not None:
                 return place
@@ -207,7 +207,10 @@ class _Beside:
     def likeness_of_changes(self) -> float:
         """Return the highest likeness of any learner's line to any changed statement; 0 if there is none."""
         return max(
-            (self._like(range(i, j), self._solution[first:last])[0] for first, last, i, j in self._changes),
+            (
+                self._most_similar_line(range(i, j), self._solution[first:last])[0]
+                for first, last, i, j in self._changes
+            ),
             default=0.0,
         )
 
@@ -226,9 +229,13 @@ class _Beside:
             autojunk=False,
         )
         changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
-        return [(i, j, k, m) for _, i, j, k, m in sorted(changes, key=lambda change: _ORDER[change[0]])]
+        return [
+            (i, j, k, m) for _, i, j, k, m in sorted(changes, key=lambda change: _CHANGE_ORDER[change[0]])
+        ]
 
-    def _like(self, numbers: Sequence[int], instead_of: Sequence[Statement]) -> tuple[float, Place | None]:
+    def _most_similar_line(
+        self, numbers: Sequence[int], instead_of: Sequence[Statement]
+    ) -> tuple[float, Place | None]:
         """Return the likeness and place of the learner's line that is most like one of these statements.
 
         (0, None) if there is none.
@@ -243,12 +250,12 @@ class _Beside:
         found = []
         for number in numbers:
             for i, other in enumerate(self._theirs):
-                if self._parted(self._its[number], other):
+                if self._in_different_methods(self._its[number], other):
                     continue
                 likeness = self._likeness(self._its[number].words, other.words, twice=new.keys() - old.keys())
                 # Aligned pairs are preferred; a line that another statement explains as well is left to that one.
-                beside = _BESIDE * (self._pairs.get(number) == i)
-                beside -= _TAKEN * self._plays_another_part(i, numbers, likeness)
+                beside = _ALIGNED_BONUS * (self._pairs.get(number) == i)
+                beside -= _TAKEN_PENALTY * self._belongs_to_another_step(i, numbers, likeness)
                 found.append((round(likeness + beside, 2), self._weight(other.words & changed), -i))
         if not found:
             return 0.0, None
@@ -280,7 +287,7 @@ class _Beside:
         """Return True if `after` stands in another method than `before`, one that both classes have."""
         return before.method != after.method and before.method in self._methods and before.method != ""
 
-    def _returned(self) -> Place | None:
+    def _return_place(self) -> Place | None:
         """Return the learner's last return, or the line that computes what it returns.
 
         The latter if the return only passes on names and the line uses an operator that the solution uses in its own
@@ -309,14 +316,16 @@ class _Beside:
         return aligned(
             [
                 [
-                    -_GAP if self._parted(one, other) else self._likeness(one.words, other.words) - _GAP
+                    -_MIN_ALIGNED
+                    if self._in_different_methods(one, other)
+                    else self._likeness(one.words, other.words) - _MIN_ALIGNED
                     for other in self._theirs
                 ]
                 for one in self._its
             ]
         )
 
-    def _plays_another_part(self, i: int, numbers: Sequence[int], likeness: float) -> bool:
+    def _belongs_to_another_step(self, i: int, numbers: Sequence[int], likeness: float) -> bool:
         """Return True if the learner's i-th statement belongs to another step than those in `numbers`.
 
         It does if it is aligned with a statement outside `numbers` that it resembles at least as much.
@@ -331,7 +340,7 @@ class _Beside:
         """The alignment inverted: position in `theirs` -> position in `its`."""
         return {j: i for i, j in self._pairs.items()}
 
-    def _parted(self, one: Statement, other: Statement) -> bool:
+    def _in_different_methods(self, one: Statement, other: Statement) -> bool:
         """Return True if they stand in different methods that both classes have: these do different things."""
         return one.method != other.method and {one.method, other.method} <= self._methods
 
@@ -367,11 +376,11 @@ def _arithmetic(statement: Statement) -> set[str]:
     return {word.rstrip("=") for word in statement.words} & set("+-*/")
 
 
-_ORDER = {"insert": 0, "replace": 1, "delete": 2}
+_CHANGE_ORDER = {"insert": 0, "replace": 1, "delete": 2}
 """Order in which changes from the solution to the program are tried."""
 
 
-def _names(theirs: Definition, its: Definition) -> dict[str, str]:
+def _to_course_names(theirs: Definition, its: Definition) -> dict[str, str]:
     """Return the course program's name for each of the learner's; empty if only one of the two is a class."""
     if type(theirs) is not type(its):
         return {}

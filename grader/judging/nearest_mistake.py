@@ -12,7 +12,7 @@ from grader.judging.judge import Difference, difference
 from grader.judging.reference import Reference
 from grader.observe.trace import Array, Run
 
-_NEAR = 0.5
+_MAX_DISTANCE = 0.5
 """Maximum distance of a mistake, as a share of the distance between the solution's run and the learner's."""
 
 
@@ -33,7 +33,7 @@ def nearest(reference: Reference, runs: Mapping[str, Run], wrong: Mapping[str, D
         if any((reference.behaviour(way, name) != 0) != (name in wrong) for name in names):
             continue
         distance = _distance(reference, reference.sources[way.name], runs, wrong)
-        if distance < (_NEAR if best is None else best[0]):
+        if distance < (_MAX_DISTANCE if best is None else best[0]):
             best = (distance, way.mistake)
     return best[1] if best else None
 
@@ -41,7 +41,7 @@ def nearest(reference: Reference, runs: Mapping[str, Run], wrong: Mapping[str, D
 def _distance(
     reference: Reference, program: str, runs: Mapping[str, Run], wrong: Mapping[str, Difference]
 ) -> float:
-    """Return the largest distance over the wrong scenarios, from 0; infinite if it exceeds `_NEAR` in any of them.
+    """Return the largest distance over the wrong scenarios, from 0; infinite if one exceeds `_MAX_DISTANCE`.
 
     In each, the row of the first difference is compared: |learner - mistake| / |learner - solution|. Infinite too if
     the mistake first differs from the solution elsewhere.
@@ -60,7 +60,7 @@ def _distance(
         yours, near, expected = values
         with np.errstate(over="ignore", invalid="ignore"):
             distance = float(np.linalg.norm(yours - near) / np.linalg.norm(yours - expected))
-        if not distance <= _NEAR:  # written so that NaN counts as far
+        if not distance <= _MAX_DISTANCE:  # written so that NaN counts as far
             return np.inf
         worst = max(worst, distance)
     return worst

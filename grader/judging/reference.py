@@ -41,7 +41,7 @@ class Reference:
         self.device = device
         self.plays = 0
         """Number of scenarios played so far."""
-        self._base = _solution(exercise.lesson)
+        self._solution_program = _solution(exercise.lesson)
         self._solutions: dict[str, Run] = {}
         self._loaded = 0
         self._programs: OrderedDict[str, Program] = OrderedDict()
@@ -59,7 +59,7 @@ class Reference:
         return {way.name: program_of(self.exercise, way) for way in self.ways}
 
     @cached_property
-    def _known_classes(self) -> dict[str, dict[str, int]]:
+    def _table(self) -> dict[str, dict[str, int]]:
         """The exercise's part of the behaviour table."""
         return behaviours_of(self.exercise)
 
@@ -88,7 +88,7 @@ class Reference:
         The number comes from the course's table. A mistake that is newer than the table is played; if it changes the
         scenario, it gets a negative number of its own.
         """
-        known = self._known_classes.get(scenario, {})
+        known = self._table.get(scenario, {})
         if way.name in known:
             return known[way.name]
         key = (way.name, scenario)
@@ -105,7 +105,7 @@ class Reference:
         """
         of = self.exercise.driver[scenario]
         known = self._known(source, scenario)
-        if known is None or not (known.complete or _parted(run, known, of.atol)):
+        if known is None or not (known.complete or _known_to_differ(run, known, of.atol)):
             known = self._keep(source, scenario, self._play(source, of, against=run))
         return known.complete and difference(run, known, of.atol, agree=has_same_cause) is None
 
@@ -139,14 +139,14 @@ class Reference:
     def _program(self, source: str) -> Program:
         """Return the solution's names with the edited definition put over them, to compile one function and not all."""
         if not source:
-            return self._base
+            return self._solution_program
         if source not in self._programs:
             # The module needs a unique name: classes are pickled by it, and two modules of one name would be mixed up.
             self._loaded += 1
             module = types.ModuleType(f"mistake_{self._loaded}_of_{self.exercise.name}")
             # Copy only the names that the source mentions: all names of a lesson in each program would fill the memory.
             mentioned = set(re.findall(r"\w+", source)) - {"__name__"}
-            module.__dict__.update({k: v for k, v in self._base.names.items() if k in mentioned})
+            module.__dict__.update({k: v for k, v in self._solution_program.names.items() if k in mentioned})
             program = load_program(source, name=module.__name__, into=module)
             self._programs[source] = program
             if len(self._programs) > _KEPT_PROGRAMS:
@@ -155,7 +155,7 @@ class Reference:
         return self._programs[source]
 
 
-def _parted(run: Run, broken_off: Run, atol: float) -> bool:
+def _known_to_differ(run: Run, broken_off: Run, atol: float) -> bool:
     """Return True if what was played of an incomplete run is enough to tell it from `run`."""
     theta = run.arrays.get("theta")
     return theta is None or not follows(broken_off.arrays["theta"], theta, atol)

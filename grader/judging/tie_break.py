@@ -11,12 +11,12 @@ from grader.observe.trace import Run
 
 _T = TypeVar("_T")
 
-_TURNS = frozenset({"backward", "first_step", "step"})
+_BEFORE_CLIP_KINDS = frozenset({"backward", "first_step", "step"})
 """Kinds of events that clipping depends on."""
 
 
 @dataclass(frozen=True)
-class _Manner:
+class _WorkStyle:
     """How a program works, described so coarsely that right programs in every style agree; used only to break ties.
 
     The most telling fields come first. Later fields also depend on where a program clears its gradients.
@@ -27,7 +27,7 @@ class _Manner:
     steps: bool
     steps_before_backward: bool
     before_clip: frozenset[str] | None
-    """Kinds in `_TURNS` that occur before the first clipping; None if the program never clips."""
+    """Kinds in `_BEFORE_CLIP_KINDS` that occur before the first clipping; None if the program never clips."""
     gradients_at_step: frozenset[str | None]
     """States of `.grad` found by the optimizer at its steps (see `Event.gradients`)."""
     leaves_gradients: bool
@@ -48,24 +48,24 @@ def closest(candidates: Sequence[_T], run: Run, run_of: Callable[[_T], Run]) -> 
     return [c for c, score in zip(candidates, scores, strict=True) if score == max(scores)]
 
 
-def _agreement(one: _Manner, other: _Manner) -> tuple[bool, ...]:
+def _agreement(one: _WorkStyle, other: _WorkStyle) -> tuple[bool, ...]:
     """Return for each field whether both agree; compared as tuples, earlier fields decide first."""
-    return tuple(getattr(one, f) == getattr(other, f) for f in _Manner.__dataclass_fields__)
+    return tuple(getattr(one, f) == getattr(other, f) for f in _WorkStyle.__dataclass_fields__)
 
 
-def _manner(run: Run) -> _Manner:
+def _manner(run: Run) -> _WorkStyle:
     """Describe how a program works by the events of its first call; `gradients_at_step` uses every call."""
     kinds = [e.kind for e in run.events if e.call == 0]
     step, backward = _first(kinds, "step"), _first(kinds, "backward")
     left = run.evidence.get("gradients_left")
     forward = {e.batch for e in run.events if e.call == 0 and e.kind == "forward" and e.batch is not None}
     by_hand = any(e.by_hand for e in run.events if e.call == 0)
-    return _Manner(
+    return _WorkStyle(
         calls_backward=backward is not None,
         reaches_parameters="gradient" in kinds,
         steps=step is not None,
         steps_before_backward=step is not None and backward is not None and step < backward,
-        before_clip=frozenset(kinds[: kinds.index("clip")]) & _TURNS if "clip" in kinds else None,
+        before_clip=frozenset(kinds[: kinds.index("clip")]) & _BEFORE_CLIP_KINDS if "clip" in kinds else None,
         gradients_at_step=frozenset(e.gradients for e in run.events if e.kind == "step"),
         leaves_gradients=left is not None and bool(left.any()),
         updates=kinds.count("step"),

@@ -22,7 +22,7 @@ from grader.observe.trace import Run
 _PLAYS = 360
 """Maximum number of plays, at 1 to 10 ms each on the reference machine; divided by the driver's `cost`."""
 
-_FOR_THE_END = 80
+_RESERVED_PLAYS = 80
 """Plays of `_PLAYS` that are reserved for running the best sets in full."""
 
 Ways = tuple[Way, ...]
@@ -41,7 +41,7 @@ class Plays:
         self._programs: dict[Ways, str | None] = {}
         cost = reference.exercise.driver.cost
         self._all = self._left = round(_PLAYS / cost)
-        self._kept_back = self._for_the_end = round(_FOR_THE_END / cost)
+        self._kept_back = self._for_the_end = round(_RESERVED_PLAYS / cost)
 
     def keep_for_the_end(self, keep: bool) -> None:
         """Reserve (True) or release (False) the plays for the best sets."""
@@ -134,7 +134,7 @@ class Plays:
         self._its.agrees(program, scenario, target)
         run, atol = self._its.known(program, scenario), self._its.exercise.driver[scenario].atol
         mended = differing_fields(right, target, atol) - differing_fields(run, target, atol)
-        return _common(run, target) - _common(right, target) + len(mended)
+        return _shared_leading_states(run, target) - _shared_leading_states(right, target) + len(mended)
 
     def _target(self, scenario: str) -> Run:
         """Return the run to reproduce: the learner's, or the solution's where the learner is right."""
@@ -148,7 +148,7 @@ class Plays:
         return self._programs[ways]
 
 
-def _common(run: Run, target: Run) -> int:
+def _shared_leading_states(run: Run, target: Run) -> int:
     """Return the number of leading parameter states (rows of `theta`) that both runs share."""
     one, other = run.arrays.get("theta"), target.arrays.get("theta")
     if one is None or other is None or one.shape[1:] != other.shape[1:]:

@@ -14,9 +14,9 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-_SAME_NAME = 0.35
+_SAME_NAME_BONUS = 0.35
 """Bonus for the same spelling, on a scale on which 1 is the same use throughout."""
-_ALIKE = 0.2
+_MIN_SCORE = 0.2
 """Minimum score of two names that can be matched."""
 
 Definition = ast.FunctionDef | ast.ClassDef
@@ -44,7 +44,7 @@ def roles(theirs: Definition, solution: Definition) -> Roles:
         wrong = _uses(theirs, candidates, numbers)
         scores = sorted(
             (
-                (-_likeness(right[name], wrong[other]) - _SAME_NAME * (name == other), name, other)
+                (-_likeness(right[name], wrong[other]) - _SAME_NAME_BONUS * (name == other), name, other)
                 for name in local
                 for other in candidates
                 if bound_by[name] & its_bound_by[other]
@@ -54,7 +54,7 @@ def roles(theirs: Definition, solution: Definition) -> Roles:
         known = dict(pairs)
         taken = set(pairs.values())
         for score, name, other in scores:
-            if -score < _ALIKE:
+            if -score < _MIN_SCORE:
                 break
             found[name].append(other)
             if name not in known and other not in taken:
@@ -178,7 +178,9 @@ def _uses(definition: ast.AST, names: set[str], known: dict[str, str]) -> dict[s
             for index, target in enumerate(_targets(parent.target)):
                 name = key_of(target)
                 if name in uses:
-                    uses[name].update([f"each {index}", f"each {index} of {_sketch(parent.iter, known)}"])
+                    uses[name].update(
+                        [f"each {index}", f"each {index} of {_abstracted_code(parent.iter, known)}"]
+                    )
         if isinstance(parent, ast.Return) and parent.value is not None:
             for index, part in enumerate(_targets(parent.value)):
                 for node in ast.walk(part):
@@ -192,14 +194,14 @@ def _words(parent: ast.AST, child: ast.AST, known: dict[str, str]) -> Iterator[s
     if isinstance(parent, ast.Attribute):
         yield f".{parent.attr}"
     elif isinstance(parent, ast.Call):
-        where = "called" if parent.func is child else f"in {_sketch(parent.func, known)}"
+        where = "called" if parent.func is child else f"in {_abstracted_code(parent.func, known)}"
         yield where
     elif isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr) and parent.value is not None:
         if parent.value is not child:
-            yield f"= {_sketch(parent.value, known)}"
+            yield f"= {_abstracted_code(parent.value, known)}"
     elif isinstance(parent, ast.AugAssign):
         yield f"{type(parent.op).__name__}= {parent.target is child}"
-        yield f"{type(parent.op).__name__}= {_sketch(parent.value, known)}"
+        yield f"{type(parent.op).__name__}= {_abstracted_code(parent.value, known)}"
     elif isinstance(parent, ast.BinOp):
         yield f"{type(parent.op).__name__} {parent.left is child}"
     elif isinstance(parent, ast.Compare | ast.Subscript | ast.For | ast.Return):
@@ -213,7 +215,7 @@ def _targets(node: ast.expr) -> list[ast.expr]:
     return [node]
 
 
-def _sketch(node: ast.AST, known: dict[str, str]) -> str:
+def _abstracted_code(node: ast.AST, known: dict[str, str]) -> str:
     """Return the node's code with every name replaced by its label, or by `_` if it has none."""
     names = {n.id: known.get(n.id, "_") for n in ast.walk(node) if isinstance(n, ast.Name)}
     return ast.unparse(renamed(node, names))

@@ -135,11 +135,11 @@ def growing(events: Iterable[Event]) -> Iterator[History]:
             case "achievement":
                 found.achievements.setdefault(event.what, event.at)
             case "clinic":
-                _treated(found, event)
+                _add_clinic(found, event)
         yield found
 
 
-def _treated(found: History, event: Event) -> None:
+def _add_clinic(found: History, event: Event) -> None:
     rating, real = event.detail.get("rating"), event.detail.get("real")
     if isinstance(rating, int) and rating > 1:  # 1: the learner asked for the answer
         found.mended.add(event.what)

@@ -79,7 +79,7 @@ def columns(yours: Side, right: Side) -> list[Column]:
     batches.
     """
     mine, theirs = yours.recording.moments, right.recording.moments
-    pairs = aligned([[_alike(one, other) for other in theirs] for one in mine])
+    pairs = aligned([[_match_score(one, other) for other in theirs] for one in mine])
     found: list[Column] = []
     i = j = 0
     while i < len(mine) or j < len(theirs):
@@ -96,7 +96,7 @@ def columns(yours: Side, right: Side) -> list[Column]:
     return found
 
 
-def _alike(one: Moment, other: Moment) -> float:
+def _match_score(one: Moment, other: Moment) -> float:
     """Return how well two moments match: 0 for different kinds or calls, 1 for the same batches, else 0.6."""
     if one.kind != other.kind or not one.kind or one.call != other.call:
         return 0.0
@@ -111,11 +111,11 @@ def verdict(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
         return Verdict(stopped, True, max(0, _column_of(table, len(recording.moments) - 1)))
     for number, (mine, theirs) in enumerate(zip(yours.steps, right.steps, strict=False), start=1):
         if not same(yours.snapshot(mine).values, right.snapshot(theirs).values):
-            return _other_update(yours, right, table, number, mine, theirs)
+            return _verdict_on_update(yours, right, table, number, mine, theirs)
     last = (len(recording.moments) - 1, len(right.recording.moments) - 1)
     ended, expected = yours.snapshot(last[0]), right.snapshot(last[1])
     if not same(ended.values, expected.values):
-        return _other_count(yours, right, table)
+        return _verdict_on_count(yours, right, table)
     rest = (
         (
             ended.mode != expected.mode,
@@ -130,7 +130,7 @@ def verdict(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
     for differs, text in rest:
         if differs:
             return Verdict(text, True, len(table) - 1)
-    left = _holds(ended.grads) and not _holds(expected.grads)
+    left = _any_gradient(ended.grads) and not _any_gradient(expected.grads)
     more = "정답과 달리 끝난 뒤에 `.grad`가 남아요." if left else "반환값 같은 나머지는 `check`로 확인하세요."
     return Verdict(f"이 상황에서는 업데이트마다 정답과 똑같이 움직였어요. {more}", False)
 
@@ -162,7 +162,7 @@ def _stopped(recording: Recording) -> str:
     }.get(recording.stopped, "")
 
 
-def _other_update(
+def _verdict_on_update(
     yours: Side, right: Side, table: Sequence[Column], number: int, mine: int, theirs: int
 ) -> Verdict:
     """Return the verdict for the first update that differs from the solution's update of the same number."""
@@ -184,7 +184,7 @@ def _other_update(
     return Verdict(text, True, focus)
 
 
-def _other_count(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
+def _verdict_on_count(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
     """Return the verdict for a different number of updates; all common updates agree."""
     made, needed = len(yours.steps), len(right.steps)
     focus = next(
@@ -200,7 +200,7 @@ def _column_of(table: Sequence[Column], mine: int) -> int:
     return next((i for i, column in enumerate(table) if column.yours == mine and column.acts[0]), 0)
 
 
-def _holds(grads: Slots) -> bool:
+def _any_gradient(grads: Slots) -> bool:
     """Return True if any gradient is there and not zero."""
     return any(grads)
 
@@ -236,7 +236,7 @@ def _caption(moment: Moment, before: Snapshot, held: Amounts | None, now: Conten
     if after.grads != before.grads:
         said.append(_about_gradients(before.grads, after.grads, held, now.grad))
     elif moment.kind in _NOTHING_CHANGED:
-        empty = not _holds(before.grads) and moment.kind == "zero_grad"
+        empty = not _any_gradient(before.grads) and moment.kind == "zero_grad"
         said.append("`.grad`는 이미 비어 있었어요." if empty else _NOTHING_CHANGED[moment.kind])
     if after.values != before.values:
         said.append(_about_values(moment.kind, before.rate, now))
@@ -271,7 +271,7 @@ def _about_the_kind(moment: Moment) -> str:
 
 def _about_gradients(before: Slots, after: Slots, held: Amounts | None, now: Amounts | None) -> str:
     """Tell in Korean how `.grad` changed: cleared, scaled, added to or filled."""
-    if not _holds(after):
+    if not _any_gradient(after):
         kind = "None" if all(g is None for g in after) else "0"
         return f"`.grad`를 지웠어요: {kind}"
     if now is None:
@@ -281,7 +281,7 @@ def _about_gradients(before: Slots, after: Slots, held: Amounts | None, now: Amo
         scaled = {key: times * amount for key, amount in held.items()}
         if all(abs(scaled[key] - now[key]) < _ONE for key in now):
             return f"`.grad`를 {coefficient(times)}배로 바꿨어요: {mixture(now)}"
-    if _holds(before):
+    if _any_gradient(before):
         return f"이미 있던 `.grad`에 새 그레이디언트를 더했어요: {mixture(now)}"
     return f"비어 있던 `.grad`에 넣었어요: {mixture(now)}"
 

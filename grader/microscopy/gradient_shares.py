@@ -25,7 +25,7 @@ from grader.microscopy.situations import Batch, FourNumbers, mean_square
 
 _RTOL = 1e-9
 """Relative error up to which a fit counts as exact, and size below which a coefficient counts as zero."""
-_UPDATES_ELSEWHERE = ("first_step", "second_step")
+_SAM_MOVES = ("first_step", "second_step")
 """SAM's moves to w + e and back: parameters change, but this is no update."""
 Vector = NDArray[np.float64]
 Amounts = Mapping["Key", float]
@@ -87,17 +87,17 @@ class _Follower:
         """Gradients in the last known mix, plus those added since. A hand-written clip changes one tensor after the
         other, so `.grad` is no mix in between; after the last tensor it can be solved for again from these.
         """
-        self._pending: list[Key] = []
-        self._home: Numbers = ()
+        self._forwarded: list[Key] = []
+        self._w: Numbers = ()
         self._updates = 0
 
     def follow(self, recording: Recording) -> Flow:
         """Return the contents after each moment of the recording."""
         before = recording.start
-        self._home = before.values
+        self._w = before.values
         for moment in recording.moments:
             if moment.kind == "forward":
-                self._pending += [self._key(batch, before.values) for batch in moment.batches]
+                self._forwarded += [self._key(batch, before.values) for batch in moment.batches]
             contents = self._updated(moment, before) or Contents(None)
             if moment.after.grads != before.grads:
                 self._grad = self._changed(before.grads, moment.after.grads)
@@ -108,7 +108,7 @@ class _Follower:
 
     def _key(self, batch: int, values: Numbers) -> Key:
         """Return the key of a batch's gradient at these parameters; its numbers are computed at first sight."""
-        key = Key(batch, values != self._home, self._updates)
+        key = Key(batch, values != self._w, self._updates)
         if key not in self._flow.gradients:
             self._flow.gradients[key] = self._gradient(batch, values)
         return key
@@ -126,12 +126,12 @@ class _Follower:
         """Return the mix in a changed `.grad`: first explained by the old
         mix, then solved for from all known gradients.
         """
-        pending, self._pending = list(dict.fromkeys(self._pending)), []
+        pending, self._forwarded = list(dict.fromkeys(self._forwarded)), []
         old, new = _vector(before), _vector(after)
         if not new.any():
             self._known = []
             return {}
-        found = None if self._grad is None else self._added(self._grad, pending, old, new)
+        found = None if self._grad is None else self._from_old_mix(self._grad, pending, old, new)
         # The old mix is unknown or does not help: solve for all gradients that may be in `.grad`.
         if found is None:
             keys = list(dict.fromkeys([*self._known, *pending]))
@@ -142,7 +142,9 @@ class _Follower:
             None if found is None else {key: amount for key, amount in found.items() if abs(amount) > _RTOL}
         )
 
-    def _added(self, held: Amounts, pending: Sequence[Key], old: Vector, new: Vector) -> Amounts | None:
+    def _from_old_mix(
+        self, held: Amounts, pending: Sequence[Key], old: Vector, new: Vector
+    ) -> Amounts | None:
         """Explain a new `.grad` by the old one: plus new gradients, times a number, or both; None if nothing fits."""
         fresh = self._columns(pending)
         for columns, target, scaled in (
@@ -169,9 +171,9 @@ class _Follower:
         after = moment.after
         if after.values == before.values:
             return None
-        if moment.kind in _UPDATES_ELSEWHERE:
+        if moment.kind in _SAM_MOVES:
             return None
-        self._home = after.values
+        self._w = after.values
         self._updates += 1
         if not np.isfinite([*before.values, *after.values]).all():
             return Contents(None, None, True)
@@ -180,12 +182,12 @@ class _Follower:
         grad, step = _vector(before.grads), before.rate
         now, then = after.state.get("momentum_buffer"), before.state.get("momentum_buffer")
         if now is not None:
-            self._buffer = self._mixed(_vector(then or (0.0,) * len(now)), grad, _vector(now))
+            self._buffer = self._momentum_mix(_vector(then or (0.0,) * len(now)), grad, _vector(now))
             same = _close(moved, step * _vector(now), size)
             return Contents(None, self._buffer if same else None, True)
         return Contents(None, self._grad if _close(moved, step * grad, size) else None, True)
 
-    def _mixed(self, old: Vector, grad: Vector, new: Vector) -> Amounts | None:
+    def _momentum_mix(self, old: Vector, grad: Vector, new: Vector) -> Amounts | None:
         """Return the mix in the momentum buffer: the old buffer times one number plus the gradient times another."""
         if self._grad is None or self._buffer is None:
             return None

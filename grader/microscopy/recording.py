@@ -81,7 +81,7 @@ class Recording:
     """
 
 
-class _Nowhere(io.TextIOBase):
+class _NullOutput(io.TextIOBase):
     """Discards what the program prints; learners see it when they call `check`."""
 
     def write(self, text: str) -> int:
@@ -104,10 +104,10 @@ class Lens:
         bench.model.observer = self._forward
         bench.wrap_loss(self._loss_fn)
         for owner, method, kind in bench.noted:
-            shadow(owner, method, lambda kind=kind: self._begin(kind))  # type: ignore[misc]
+            shadow(owner, method, lambda kind=kind: self._open_moment(kind))  # type: ignore[misc]
         # The pre-hook closes the moment that led up to the step. What has changed when the post-hook runs is the step's
         # doing, except for lines of a closure, which open and close moments of their own.
-        bench.optimizer.register_step_pre_hook(lambda *_: self._settle())
+        bench.optimizer.register_step_pre_hook(lambda *_: self._close_moment())
         bench.optimizer.register_step_post_hook(lambda *_: self._stepped())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Lens":
@@ -120,13 +120,13 @@ class Lens:
             TimeLimit: an outside time limit was reached; `recording` is complete up to there.
         """
         try:
-            with untouched_process(), redirect_stdout(_Nowhere()), self._tracing():
+            with untouched_process(), redirect_stdout(_NullOutput()), self._tracing():
                 _begin_from_a_known_state()
                 for number, (positional, keywords) in enumerate(self._bench.calls):
                     self._call = number
                     with noted_calls(self._function, self._noted):
                         self._function(*positional, **keywords)
-                    self._settle()
+                    self._close_moment()
         except STUDENT_ERRORS as error:
             self.recording.failure = describe_failure(error, self._program, self._call)
         except TimeLimit:
@@ -134,7 +134,7 @@ class Lens:
             if self._lines <= _MOST_LINES:
                 raise
         finally:
-            self._settle()
+            self._close_moment()
         return self.recording
 
     # ---- observing the program -----------------------------------------------------------------------
@@ -161,34 +161,34 @@ class Lens:
             if self._lines > _MOST_LINES:
                 self.recording.stopped = "lines"
                 raise TimeLimit
-            self._begin("", frame.f_lineno)
+            self._open_moment("", frame.f_lineno)
         elif event == "return":
-            self._settle()
+            self._close_moment()
         return self._step
 
     def _noted(self, kind: str, by_hand: bool) -> None:
         if kind != "gradient":  # this note only says where a backward pass hands over gradients
-            self._begin(kind)
+            self._open_moment(kind)
 
     def _forward(self, inputs: Tensor) -> None:
-        self._begin("forward", None, self._batches_in(inputs))
+        self._open_moment("forward", None, self._batches_in(inputs))
 
     def _loss_fn(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        self._begin("loss")
+        self._open_moment("loss")
         loss = mean_square(outputs, targets)
         self._loss = float(loss.detach())
         return loss
 
     def _stepped(self) -> None:
         self._open = ("step", self._line(), ())
-        self._settle()
+        self._close_moment()
 
-    def _begin(self, kind: str, line: int | None = None, batches: tuple[int, ...] = ()) -> None:
+    def _open_moment(self, kind: str, line: int | None = None, batches: tuple[int, ...] = ()) -> None:
         """Close the open moment and open the next one."""
-        self._settle()
+        self._close_moment()
         self._open = (kind, self._line() if line is None else line, batches)
 
-    def _settle(self) -> None:
+    def _close_moment(self) -> None:
         """Close the open moment and keep it, unless it is a line that changed nothing."""
         if self._open is None:
             return

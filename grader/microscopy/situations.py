@@ -28,7 +28,7 @@ OPTIMIZERS: Mapping[str, Callable[..., torch.optim.Optimizer]] = {
     "모멘텀": torch.optim.SGD,
     "AdamW": torch.optim.AdamW,
 }
-_MORE: Mapping[str, Mapping[str, float]] = {"모멘텀": {"momentum": 0.5}}
+_EXTRA_SETTINGS: Mapping[str, Mapping[str, float]] = {"모멘텀": {"momentum": 0.5}}
 CLIPPED = "클리핑"
 """Name of the situation that passes `max_norm`; its optimizer is plain SGD."""
 
@@ -111,7 +111,7 @@ def build(signature: inspect.Signature, variant: str, sam: Callable[..., Any] | 
     model = FourNumbers(generator)
     batches = [_batch(generator) for _ in range(3)]
     of = "SGD" if variant == CLIPPED else variant
-    settings = {"lr": RATE, **_MORE.get(of, {})}
+    settings = {"lr": RATE, **_EXTRA_SETTINGS.get(of, {})}
     noted: list[tuple[Any, str, str]] = [(model, "zero_grad", "zero_grad")]
     given: dict[str, Any] = {"model": model, "accum_steps": 2, "epochs": 2, "target": 0.0, "max_steps": 3}
     if "sam" in signature.parameters:

@@ -67,7 +67,7 @@ def check(
         return message(str(error))
     learner = Progress.load()
     gain = recorded_check(learner, feedback, _program(exercise, function)[1].source)
-    notes = (*feedback.notes, *_leaning_notes(function), *learner.take_notices())
+    notes = (*feedback.notes, *_dependency_warnings(function), *learner.take_notices())
     feedback = replace(feedback, notes=notes)
     left = len(exercise.hints) - learner.history.exercise(exercise.name).hints
     if feedback.status != "passed":
@@ -128,7 +128,7 @@ def judged_here(
     warm_up(exercise, device)  # the server starts while the function runs here
     program, origin = _program(exercise, function)
     feedback, trace = played_here(exercise, program, origin, device=device, seconds=seconds)
-    _keep_what_torch_brought()
+    _freeze_loaded_objects()
     if trace is None or not wants_repair(feedback):
         return feedback
     known = reference(exercise.name, SEED, device)
@@ -139,7 +139,7 @@ def judged_here(
 
 
 @cache
-def _keep_what_torch_brought() -> None:
+def _freeze_loaded_objects() -> None:
     """Exempt all objects that exist by now, torch and its optimizers among them, from garbage collection.
 
     Done once per kernel. None of them will ever be garbage, and scanning them makes the learner wait 0.3 s at a check
@@ -165,7 +165,7 @@ def _name(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def _leaning_notes(function: Callable[..., Any]) -> Iterator[str]:
+def _dependency_warnings(function: Callable[..., Any]) -> Iterator[str]:
     """Yield a warning for each variable that the function uses and that will not exist when it is graded."""
     function = inspect.unwrap(function)
     carried = _carried_names(function)

@@ -32,7 +32,7 @@ _VEIL = f"""<style>
 그냥 보려면 이 줄을 누르세요.</span></summary></details>"""
 
 _numbers = count()
-_hung: dict[str, set[str]] = {}
+_open_veils: dict[str, set[str]] = {}
 """Veils of this kernel: predictions still to be made, by name of the veil's output."""
 _of_this_cell: list[str] = []
 """Name of the veil put up before the running cell; empty if it has none."""
@@ -48,7 +48,7 @@ def hang_veils() -> None:
 
 def lift(prediction: str) -> None:
     """Show the results that waited for this prediction alone."""
-    for name, waiting in list(_hung.items()):
+    for name, waiting in list(_open_veils.items()):
         waiting.discard(prediction)
         if not waiting:
             _take_down(name)
@@ -66,7 +66,7 @@ def _before(info: Any) -> None:
         waiting = unpredicted(str(info.raw_cell))
     if waiting:
         name = f"hanstep-veil-{next(_numbers)}"
-        _hung[name] = waiting
+        _open_veils[name] = waiting
         _of_this_cell.append(name)
         publish({"text/html": _VEIL, "text/plain": _FIRST}, {}, name=name)
 
@@ -79,7 +79,7 @@ def _after(result: Any) -> None:
 
 
 def _take_down(name: str) -> None:
-    _hung.pop(name, None)
+    _open_veils.pop(name, None)
     publish({"text/html": "", "text/plain": ""}, {}, name=name, update=True)
 
 

@@ -17,7 +17,7 @@ from grader.plots import publish
 
 hang_veils()  # here because each lesson's first cell imports this module
 
-_TOLD: dict[str, str | None] = {}
+_REVEALED: dict[str, str | None] = {}
 """Measured letter (None: as in the course) by id of each prediction revealed in this kernel.
 
 A later choice updates the output of that `reveal`.
@@ -34,14 +34,14 @@ def predict(prediction: str, choice: str | None = None) -> None:
     try:
         asked = load_course().prediction(prediction)
     except CourseError as error:
-        _say(str(error))
+        _show_text(str(error))
         return
     if choice is not None:
-        _say(_chosen(asked, choice))
+        _show_text(_chosen(asked, choice))
         return
     earlier = _earlier(asked)
     if not _show_buttons(asked, earlier):
-        _say(_standing(asked, earlier))
+        _show_text(_standing(asked, earlier))
 
 
 def reveal(prediction: str, *, measured: str | None = None) -> None:
@@ -54,10 +54,10 @@ def reveal(prediction: str, *, measured: str | None = None) -> None:
     try:
         asked = load_course().prediction(prediction)
     except CourseError as error:
-        _say(str(error))
+        _show_text(str(error))
         return
-    _TOLD[asked.id] = measured
-    _say(_verdict(asked, measured), place=asked.id)
+    _REVEALED[asked.id] = measured
+    _show_text(_verdict(asked, measured), place=asked.id)
 
 
 def _chosen(asked: Prediction, choice: object) -> str:
@@ -67,8 +67,8 @@ def _chosen(asked: Prediction, choice: object) -> str:
         return f"고를 수 있는 것은 {_letters(asked)}입니다. 받은 값: {choice!r}. 예: {_example(asked)}"
     Progress.load().record_prediction(asked.id, letter)
     lift(asked.id)
-    if asked.id in _TOLD:
-        _say(_verdict(asked, _TOLD[asked.id]), place=asked.id, again=True)
+    if asked.id in _REVEALED:
+        _show_text(_verdict(asked, _REVEALED[asked.id]), place=asked.id, again=True)
         return f"**{letter}**를 골랐습니다. 까닭은 실험 결과 아래에 있습니다."
     return f"**{letter}**를 골랐습니다. 이제 아래 셀을 실행해 확인합니다."
 
@@ -119,7 +119,7 @@ def _letters(asked: Prediction) -> str:
     return ", ".join(asked.choices)
 
 
-def _say(text: str, *, place: str | None = None, again: bool = False) -> None:
+def _show_text(text: str, *, place: str | None = None, again: bool = False) -> None:
     """Show Markdown, or plain text in a terminal; output with a `place` can be updated there with `again`."""
     plain = _plain(text)
     bundle = {"text/markdown": text, "text/plain": plain}

@@ -73,10 +73,10 @@ def variants(exercise: Exercise, surroundings: str | None, device: str) -> Itera
         yield None
         return
     with sandbox.attempts(SEED) as attempts:
-        yield _Variants(attempts.of(exercise.name), surroundings)
+        yield _VariantRunner(attempts.of(exercise.name), surroundings)
 
 
-class _Variants:
+class _VariantRunner:
     """A `Runner` for variants of one text; its time limit begins when it is made."""
 
     def __init__(self, attempts: "AttemptsOf", surroundings: str | None) -> None:

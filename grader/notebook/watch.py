@@ -97,11 +97,11 @@ class Watch:
         self._seen: bytes | None = None
         self._own: OwnFile | None = None
         self._current: Exercise | None = None
-        self._told: Feedback | None = None
+        self._feedback: Feedback | None = None
         self._passed: dict[str, None] = {}
         """Names of the exercises that have passed, in this order; they are checked again only once all have passed."""
-        self._praise: list[tuple[Feedback, PassNotes]] = []
-        self._below: list[str] = []
+        self._just_passed: list[tuple[Feedback, PassNotes]] = []
+        self._messages: list[str] = []
 
     def look_if_saved(self) -> None:
         """Check again if the file's content has changed."""
@@ -111,11 +111,11 @@ class Watch:
 
     def look(self) -> None:
         """Read the file and check the current exercise; if it passes, go on to the first one that does not."""
-        self._praise, self._below = [], []
+        self._just_passed, self._messages = [], []
         if not self._read():
             return
         assert self._own is not None
-        self._below += self._own.notes
+        self._messages += self._own.notes
         if self._current is None:
             self._passed = {}
         self._go_on(self._current)
@@ -125,10 +125,10 @@ class Watch:
         if key == "r":
             self.look()
         elif key == "n" and self._own is not None:
-            self._praise, self._below = [], []
+            self._just_passed, self._messages = [], []
             self._skip()
         elif key == "h" and self._current is not None:
-            self._below = [self._hint(self._current)]
+            self._messages = [self._hint(self._current)]
             self._draw()
 
     def _read(self) -> bool:
@@ -140,8 +140,8 @@ class Watch:
         try:
             self._own = OwnFile(self._file, self._course)
         except (NothingToCheck, CommandError) as error:
-            self._own = self._current = self._told = None
-            self._below = [str(error)]
+            self._own = self._current = self._feedback = None
+            self._messages = [str(error)]
             self._draw()
             return False
         if self._current not in self._own.exercises:
@@ -155,11 +155,11 @@ class Watch:
         for exercise in ([first] if first is not None else []) + others:
             if not self._passes(exercise):
                 break
-            if self._praise and exercise is first and self._console.is_terminal:
-                self._told = None  # show the praise now: checking the next exercise may take a second
+            if self._just_passed and exercise is first and self._console.is_terminal:
+                self._feedback = None  # show the praise now: checking the next exercise may take a second
                 self._draw(finished=False)
         else:
-            self._current = self._told = None
+            self._current = self._feedback = None
         self._draw()
 
     def _skip(self) -> None:
@@ -170,7 +170,7 @@ class Watch:
         before = self._current
         for exercise in (*every[start:], *every[:start]):
             if exercise is before:
-                self._below = ["남은 문제는 이것뿐이에요."]
+                self._messages = ["남은 문제는 이것뿐이에요."]
                 break
             if exercise.name not in self._passed and not self._passes(exercise):
                 break
@@ -185,12 +185,12 @@ class Watch:
         (feedback,) = told
         learner = Progress.load()
         gain = recorded_check(learner, feedback, self._own.source(exercise.name))
-        self._below += learner.take_notices()
+        self._messages += learner.take_notices()
         if feedback.status != "passed":
-            self._current, self._told = exercise, feedback
+            self._current, self._feedback = exercise, feedback
             return False
         if gain.first or exercise is self._current:
-            self._praise.append((feedback, pass_notes(self._course, exercise, learner, gain)))
+            self._just_passed.append((feedback, pass_notes(self._course, exercise, learner, gain)))
         self._passed[exercise.name] = None
         return True
 
@@ -207,18 +207,18 @@ class Watch:
         else:
             console.rule()
         self._draw_head()
-        for feedback, notes in self._praise:
+        for feedback, notes in self._just_passed:
             console.print(Text(f"✓ {without_code_marks(feedback.title)} 통과", "bold green"))
             print_standing(console, (feedback.because, *notes.brought))
             console.print()
-        if self._told is not None:
-            print_feedback(console, self._told)
+        if self._feedback is not None:
+            print_feedback(console, self._feedback)
         elif not finished:
             return
         elif self._own is not None:
             console.print(Text("이 파일의 연습 문제를 모두 통과했어요.", "bold green"))
             console.print()
-        for text in self._below:
+        for text in self._messages:
             print_indented(console, text, by=2)
             console.print()
         if console.is_terminal:

@@ -105,7 +105,11 @@ def draw(exercise: Exercise, ids: Sequence[str], chance: random.Random) -> Case 
         return None
     known = reference(exercise.name, SEED)
     every = {
-        id_: [way for way in ways(exercise) if way.mistake.id == id_ and not _brings_another(exercise, way)]
+        id_: [
+            way
+            for way in ways(exercise)
+            if way.mistake.id == id_ and not _contains_another_mistake(exercise, way)
+        ]
         for id_ in ids
     }
     if not all(every.values()):
@@ -124,7 +128,7 @@ def draw_pair(exercise: Exercise, chance: random.Random) -> Case | None:
     return draw(exercise, chance.sample(ids, 2), chance) if len(ids) > 1 else None
 
 
-def _brings_another(exercise: Exercise, way: Way) -> bool:
+def _contains_another_mistake(exercise: Exercise, way: Way) -> bool:
     """Return True if this way contains another mistake of the exercise, which the learner would not be told.
 
     The usual way (number 0) never counts: moving a line contains leaving it out.
@@ -146,7 +150,7 @@ def _drawn(known: Reference, chosen: tuple[Way, ...], chance: random.Random) -> 
     imports = _imports(exercise, broken)
     if broken == right or imports is None or free_names(broken) != free_names(disguised(raw, {})):
         return None
-    scenario = _telling(known, chosen, raw, broken)
+    scenario = _first_failing_scenario(known, chosen, raw, broken)
     if scenario is None:
         return None
     offset = imports.count("\n")
@@ -154,7 +158,7 @@ def _drawn(known: Reference, chosen: tuple[Way, ...], chance: random.Random) -> 
     return Case(exercise, tuple(way.mistake for way in chosen), imports + broken, lines, scenario, broken)
 
 
-def _telling(known: Reference, chosen: tuple[Way, ...], raw: str, broken: str) -> str | None:
+def _first_failing_scenario(known: Reference, chosen: tuple[Way, ...], raw: str, broken: str) -> str | None:
     """Return the first scenario in which the disguised program goes wrong.
 
     None if there is none, if the program behaves differently than before it was renamed, or if one mistake of a pair
@@ -171,10 +175,10 @@ def _telling(known: Reference, chosen: tuple[Way, ...], raw: str, broken: str) -
             break
     if found is None or len(chosen) == 1:
         return found
-    return found if all(_adds(known, way, chosen, raw) for way in chosen) else None
+    return found if all(_changes_pair(known, way, chosen, raw) for way in chosen) else None
 
 
-def _adds(known: Reference, way: Way, chosen: tuple[Way, ...], raw: str) -> bool:
+def _changes_pair(known: Reference, way: Way, chosen: tuple[Way, ...], raw: str) -> bool:
     """Return True if the pair behaves differently, in some scenario, than without this mistake."""
     others = tuple(other for other in chosen if other != way)
     rest = known.program_of_all(others)

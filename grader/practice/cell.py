@@ -15,14 +15,14 @@ from grader.submission.practice_cells import own_name
 
 
 @dataclass
-class _Desk:
+class _ClinicState:
     """The state of the clinic in this notebook: the cases to come, and the one that is open."""
 
     coming: Iterator[Visit] | None = None
     open: Visit | None = None
 
 
-_desk = _Desk()
+_desk = _ClinicState()
 
 
 def clinic(

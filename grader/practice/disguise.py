@@ -86,7 +86,7 @@ def other_names(sources: tuple[str, ...], chance: random.Random) -> dict[str, st
 
 def disguised(source: str, names: dict[str, str]) -> str:
     """Return the program with these names, without comments and without branches that are never or always taken."""
-    tree = _Tidy().visit(renamed(ast.parse(source), names))
+    tree = _RemoveEditTraces().visit(renamed(ast.parse(source), names))
     return f"{ast.unparse(ast.fix_missing_locations(tree))}\n"
 
 
@@ -147,7 +147,7 @@ def _assigned(statement: ast.stmt) -> Iterator[str]:
     yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
-class _Tidy(ast.NodeTransformer):
+class _RemoveEditTraces(ast.NodeTransformer):
     """Removes leftovers of an edit that nobody would write: `if False:`, `pass`, `ValueError = KeyError`."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:

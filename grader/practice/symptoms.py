@@ -50,7 +50,7 @@ def question(case: Case, chance: random.Random) -> Question | None:
         return None
     others: list[str] = []
     for other in _others(known, case, chance):
-        if _thinkable(other) != _thinkable(right) and other not in others:
+        if _without_exception_type(other) != _without_exception_type(right) and other not in others:
             others.append(other)
         if len(others) == _CHOICES - 1:
             break
@@ -63,7 +63,7 @@ def question(case: Case, chance: random.Random) -> Question | None:
     return Question(case.exercise.driver[case.scenario].title, choices, answer)
 
 
-def _thinkable(symptom: str) -> str:
+def _without_exception_type(symptom: str) -> str:
     """Strip what nobody can tell without running the code: the type of an exception."""
     return re.sub(r" \(\w+\)$", "", symptom)
 

@@ -67,7 +67,7 @@ class Visit:
     def mended(self, feedback: Feedback) -> Answer:
         """Take a mended function; `feedback` is the result of its checks."""
         if feedback.status == "passed":
-            return self._closed(_AFTER_TRIES if self._wrong else _AT_ONCE, "mend", "고쳤어요!")
+            return self._close(_AFTER_TRIES if self._wrong else _AT_ONCE, "mend", "고쳤어요!")
         self._wrong += 1
         return Answer(still_wrong(feedback), over=False)
 
@@ -77,7 +77,7 @@ class Visit:
             return Answer(("이 코드는 줄을 고르는 문제가 아니에요. 코드를 고쳐 주세요.",), over=False)
         right_line, right_symptom = line in self.case.lines, letter.strip().lower() == self.question.answer
         if right_line and right_symptom:
-            return self._closed(_AFTER_TRIES if self._wrong else _AT_ONCE, "mark", "찾았어요!")
+            return self._close(_AFTER_TRIES if self._wrong else _AT_ONCE, "mark", "찾았어요!")
         self._wrong += 1
         if right_line:
             return Answer(("줄은 맞았어요. 증상은 다른 것이에요.",), over=False)
@@ -88,9 +88,9 @@ class Visit:
     def given_up(self) -> Answer:
         """Tell the answer and close the case."""
         at = _ranges(sorted(self.case.lines))
-        return self._closed(_ASKED, "answer", f"볼 곳은 {at} 줄이에요." if at else "이런 실수였어요.")
+        return self._close(_ASKED, "answer", f"볼 곳은 {at} 줄이에요." if at else "이런 실수였어요.")
 
-    def _closed(self, rating: int, how: str, first: str) -> Answer:
+    def _close(self, rating: int, how: str, first: str) -> Answer:
         """Record the answer under each mistake and tell the mistake, its reward and when it comes back."""
         learner = Progress.load()
         before = standing(learner.history)
@@ -159,9 +159,9 @@ def visits(
     """
     course = load_course()
     if real:
-        return _real(_open_bugs(course, exercise), course, chance)
+        return _public_bugs(_open_bugs(course, exercise), course, chance)
     if exercise is not None:
-        return _of_one(course.exercise(exercise), course, chance)
+        return _of_exercise(course.exercise(exercise), course, chance)
     return _todays(today(Progress.load(), course, on, more=more), course, chance)
 
 
@@ -180,7 +180,7 @@ def _met(course: Course) -> set[tuple[str, str]]:
     return {(one.exercise, one.mistake) for one in appointments(Progress.load().events, course)}
 
 
-def _of_one(exercise: Exercise, course: Course, chance: random.Random) -> Iterator[Visit]:
+def _of_exercise(exercise: Exercise, course: Course, chance: random.Random) -> Iterator[Visit]:
     """Return new cases of one exercise; raise `CommandError` if it is too long to be handed out."""
     if not is_short(exercise):
         raise CommandError(
@@ -208,7 +208,7 @@ def _open_bugs(course: Course, exercise: str | None) -> list[RealBug]:
     return sorted(bugs, key=lambda bug: bug.id in learner.history.real_bugs)
 
 
-def _real(bugs: list[RealBug], course: Course, chance: random.Random) -> Iterator[Visit]:
+def _public_bugs(bugs: list[RealBug], course: Course, chance: random.Random) -> Iterator[Visit]:
     return (Visit(case_of(bug, course), chance, bug=bug) for bug in bugs)
 
 

@@ -66,7 +66,7 @@ def _students(submissions: Sequence[SubmissionResult], lessons: Sequence[str], w
     widths[0] = min(widths[0], max(8, width // 4))
     firsts = [_first(submission) for submission in submissions]
     if width - sum(widths) - _GAP * len(widths) < _ROOM:
-        return _stacked(heads, widths, rows, firsts)
+        return _rows_with_details_below(heads, widths, rows, firsts)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, width=width)
     _add_columns(table, heads, widths)
     table.add_column("먼저 볼 것", ratio=1, overflow="fold")
@@ -75,7 +75,7 @@ def _students(submissions: Sequence[SubmissionResult], lessons: Sequence[str], w
     return table
 
 
-def _stacked(
+def _rows_with_details_below(
     heads: Sequence[str], widths: Sequence[int], rows: Sequence[Sequence[Text]], firsts: Sequence[Text]
 ) -> RenderableType:
     """Return the rows with the feedback to read first below each.

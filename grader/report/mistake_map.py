@@ -80,7 +80,7 @@ class LessonMap:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Entry:
     """One entry that one feedback adds to the map: a named mistake, or an outcome without a name."""
 
     id: str
@@ -101,7 +101,7 @@ def _lesson_map(
     submissions: Sequence[SubmissionResult], lesson: LessonFacts, keys: Iterator[int]
 ) -> LessonMap:
     """Collect the rows of one lesson; cells take their numbers from `keys`."""
-    found: dict[tuple[str, str], dict[str, list[tuple[int, _Seen]]]] = {}
+    found: dict[tuple[str, str], dict[str, list[tuple[int, _Entry]]]] = {}
     began = set()
     for index, submission in enumerate(submissions):
         for feedback in submission.feedbacks:
@@ -131,7 +131,7 @@ def _lesson_map(
     return LessonMap(lesson, len(began), named, others)
 
 
-def _cell(key: int, exercise: str, found: Sequence[tuple[int, _Seen]]) -> Cell:
+def _cell(key: int, exercise: str, found: Sequence[tuple[int, _Entry]]) -> Cell:
     first = found[0][1]
     return Cell(
         key,
@@ -143,11 +143,11 @@ def _cell(key: int, exercise: str, found: Sequence[tuple[int, _Seen]]) -> Cell:
     )
 
 
-def _seen(feedback: Feedback) -> Iterator[_Seen]:
+def _seen(feedback: Feedback) -> Iterator[_Entry]:
     """Yield the mistakes that a feedback names; if it names none and did not pass, its outcome instead."""
     for named in feedback.diagnosis.mistakes:
         line = one_line(named.source_line or "", 200)
-        yield _Seen(
+        yield _Entry(
             named.id, words.either(named), named.explain, words.mistake_place(named), line, named.before
         )
     if feedback.diagnosis.mistakes or feedback.status == "passed":
@@ -155,9 +155,9 @@ def _seen(feedback: Feedback) -> Iterator[_Seen]:
     place, line = words.place(feedback), one_line(feedback.source_line or "", 200)
     if feedback.status == "failed":
         title = words.headline(feedback).text
-        yield _Seen("", title, "", place, line)
+        yield _Entry("", title, "", place, line)
     elif feedback.status == "error":
         error = one_line(feedback.error or feedback.message, 200)
-        yield _Seen("", RAISED, "", place, f"{line}  → {error}" if line else error)
+        yield _Entry("", RAISED, "", place, f"{line}  → {error}" if line else error)
     else:
-        yield _Seen("", STOPPED, "", words.STATUS_NAMES[feedback.status], "")
+        yield _Entry("", STOPPED, "", words.STATUS_NAMES[feedback.status], "")

@@ -123,7 +123,7 @@ def mark_in_points(feedback: Feedback, unit: str = "") -> str:
 def _named_headline(mark: str, mistakes: Sequence[Named]) -> Headline:
     if len(mistakes) > 1:
         return Headline(
-            mark, f"실수가 {_COUNTS.get(len(mistakes), f'{len(mistakes)}개')}{_is(len(mistakes))}"
+            mark, f"실수가 {_COUNTS.get(len(mistakes), f'{len(mistakes)}개')}{_copula(len(mistakes))}"
         )
     titles = mistakes[0].titles
     if len(titles) == 1:
@@ -332,7 +332,7 @@ def _count(number: int) -> str:
     return _COUNTS.get(number, f"모두 {number}건")
 
 
-def _is(number: int) -> str:
+def _copula(number: int) -> str:
     """Return the copula: `이에요` after the native numerals, which end in a consonant, `예요` after `…건` and `…개`."""
     return "예요" if number not in _COUNTS else "이에요"
 

@@ -136,7 +136,7 @@ def gradescope(submission: SubmissionResult) -> dict[str, Any]:
                 "score": round(feedback.score, 6),
                 "max_score": round(feedback.max_score, 6),
                 "status": "passed" if feedback.status == "passed" else "failed",
-                "output": _drawn(feedback_text, feedback),
+                "output": _rendered_safely(feedback_text, feedback),
                 "output_format": "text",
                 "visibility": "visible",
             }
@@ -160,7 +160,7 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
         again = feedback.status in ("missing", "unreadable") and story in told
         told.add(story)
         own = replace(feedback, notes=tuple(note for note in feedback.notes if note not in common))
-        card = "" if again else _drawn(feedback_html, own)
+        card = "" if again else _rendered_safely(feedback_html, own)
         lessons.setdefault(feedback.lesson, []).append((feedback, card))
     return page(
         "student.html.j2",
@@ -177,7 +177,7 @@ def _common_notes(submission: SubmissionResult) -> list[str]:
     return [note for note, number in times.items() if number > 1]
 
 
-def _drawn(draw: Callable[[Feedback], str], feedback: Feedback) -> str:
+def _rendered_safely(draw: Callable[[Feedback], str], feedback: Feedback) -> str:
     """Draw the feedback; if that fails, draw it without its diagnosis, so that the class still gets its report."""
     # The time is not drawn, and would make equal feedbacks differ in the cache.
     return _drawn_once(draw, replace(feedback, seconds=0.0))

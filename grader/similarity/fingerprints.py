@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from grader.base.errors import HanstepError
 
 Hashes = NDArray[np.int64]
-_SMALLEST = 30
+_PASSAGE_LENGTH = 30
 """Characters of a passage, after each name has become one letter: about two lines."""
 _WIDELY_SHARED = 0.15
 """A passage that more than this fraction of a class wrote is what the task asks for, and is ignored."""
-_FEWEST_SHARING = 3
+_MIN_COMMON = 3
 """A passage shared by up to this many students always counts, so that three friends in a small class are found."""
-_MOST_SHARING = 50
+_MAX_RARE = 50
 """A passage shared by more students than this is ignored in any class, because pairs grow with its square."""
 
 
@@ -75,14 +75,14 @@ def similar_pairs(programs: Sequence[Program], known: Iterable[str], least: floa
     given = np.unique(np.concatenate([_hashes(text) for text in known] or [_hashes("")]))
     own = {p.student: np.setdiff1d(_hashes(p.text), given) for p in programs}
     values, spread = np.unique(np.concatenate([*own.values(), _hashes("")]), return_counts=True)
-    most = min(max(_FEWEST_SHARING, _WIDELY_SHARED * len(programs)), _MOST_SHARING)
+    most = min(max(_MIN_COMMON, _WIDELY_SHARED * len(programs)), _MAX_RARE)
     common = values[spread > most]
     rare = {student: np.setdiff1d(hashes, common) for student, hashes in own.items()}
     texts = {p.student: p.text for p in programs}
 
     @lru_cache(maxsize=256)  # whole fingerprints are too large to keep those of thousands of programs
     def fingerprint(student: str) -> Any:
-        return _reduced(_fingerprint(texts[student]), set(rare[student].tolist()))
+        return _restrict(_fingerprint(texts[student]), set(rare[student].tolist()))
 
     found = []
     for first, second in _candidates(rare, values[spread > 1], least):
@@ -142,16 +142,16 @@ def _hashes(text: str) -> Hashes:
 def _fingerprint(text: str) -> Any:
     detector, _ = _copydetect()
     # A window of one keeps every passage; with a larger one, hash seeds would decide which passages are compared.
-    return detector.CodeFingerprint("program.py", _SMALLEST, 1, language="python", fp=io.StringIO(text))
+    return detector.CodeFingerprint("program.py", _PASSAGE_LENGTH, 1, language="python", fp=io.StringIO(text))
 
 
-def _reduced(fingerprint: Any, kept: set[int]) -> Any:
+def _restrict(fingerprint: Any, kept: set[int]) -> Any:
     """Restrict a fingerprint, in place, to the passages in `kept`."""
     _, utils = _copydetect()
     fingerprint.hash_idx = {value: at for value, at in fingerprint.hash_idx.items() if int(value) in kept}
     fingerprint.hashes = set(fingerprint.hash_idx)
     length = len(fingerprint.filtered_code)
-    fingerprint.token_coverage = utils.get_token_coverage(fingerprint.hash_idx, _SMALLEST, length)
+    fingerprint.token_coverage = utils.get_token_coverage(fingerprint.hash_idx, _PASSAGE_LENGTH, length)
     return fingerprint
 
 

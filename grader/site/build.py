@@ -23,7 +23,7 @@ _GENERATED = "generated"
 """Folder below the source for static files that are regenerated in every build."""
 _FONT = ("NotoSansMath.woff", "OFL.txt")
 """Font with its licence: phones and many Linux machines have no font with which a browser can set formulas."""
-_MARK = ".hanstep-site"
+_MARKER_FILE = ".hanstep-site"
 """File placed in every folder that a site was built into; only such a folder, or an empty one, may be emptied."""
 
 
@@ -53,7 +53,7 @@ def build_site(
     from grader.site.terms import glossary, glossary_page, notes_script
 
     place = place or Place()
-    _demand_room(out)
+    _check_output_folder(out)
     with tempfile.TemporaryDirectory(prefix="hanstep-site-") as folder:
         source, built = Path(folder, "source"), Path(folder, "built")
         source.mkdir()
@@ -97,10 +97,10 @@ def _demand_sphinx() -> None:
         ) from error
 
 
-def _demand_room(out: Path) -> None:
+def _check_output_folder(out: Path) -> None:
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise SiteError(f"{out}은 폴더가 아니에요. 다른 곳을 주세요: grader site --out 새폴더")
-    if out.is_dir() and any(out.iterdir()) and not (out / _MARK).is_file():
+    if out.is_dir() and any(out.iterdir()) and not (out / _MARKER_FILE).is_file():
         raise SiteError(
             f"{out}에 다른 파일이 있어 지우지 않았어요. 비어 있는 폴더를 주세요: grader site --out 새폴더"
         )
@@ -262,4 +262,4 @@ def _add_files(course: Course, built: Path, facts: dict[str, PageFacts], drawing
     for leftover in (".buildinfo", "objects.inv"):
         (built / leftover).unlink(missing_ok=True)
     (built / ".nojekyll").write_text("", encoding="utf-8")  # without it GitHub Pages leaves out _static
-    (built / _MARK).write_text("", encoding="utf-8")
+    (built / _MARKER_FILE).write_text("", encoding="utf-8")

@@ -28,15 +28,15 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_html_math_renderer("mathml", (_inline_formula, None), (_block_formula, None))
     # Before tables of contents are made from the sections.
     app.connect("doctree-read", _name_sections, priority=100)
-    app.connect("builder-inited", _without_search)
+    app.connect("builder-inited", _disable_sphinx_search)
     app.connect("doctree-resolved", _with_notes)
     app.connect("doctree-resolved", _mark_long_cells)
-    app.connect("html-page-context", _frame)
+    app.connect("html-page-context", _fill_context)
     app.connect("build-finished", _write_index)
     return {"parallel_read_safe": True, "parallel_write_safe": False}
 
 
-def _without_search(app: Any) -> None:
+def _disable_sphinx_search(app: Any) -> None:
     app.builder.search = False  # Sphinx's search splits Korean at spaces only; ours replaces it
 
 
@@ -70,7 +70,7 @@ def _with_notes(app: Any, document: nodes.document, name: str) -> None:
         note_first_uses(document, glossary(), f"{GLOSSARY}.html")
 
 
-def _frame(app: Any, name: str, template: str, context: dict[str, Any], document: Any) -> None:
+def _fill_context(app: Any, name: str, template: str, context: dict[str, Any], document: Any) -> None:
     """Fill in what the templates show besides the page's body."""
     place: Place = app.config.hanstep_place
     facts: PageFacts = app.config.hanstep_facts.get(name) or PageFacts(context.get("title", name), "")

@@ -22,8 +22,8 @@ from grader.base.errors import HanstepError
 from grader.course.course import Lesson, Prediction
 
 _LEVEL = re.compile(r"·\s*(★[★☆]{2})")
-_ASKS = re.compile(r"""^\s*predict\(\s*["']([^"']+)["']""", re.MULTILINE)
-_TELLS = re.compile(r"""^\s*reveal\(\s*["']([^"']+)["'].*\n?""", re.MULTILINE)
+_PREDICT_CALL = re.compile(r"""^\s*predict\(\s*["']([^"']+)["']""", re.MULTILINE)
+_REVEAL_CALL = re.compile(r"""^\s*reveal\(\s*["']([^"']+)["'].*\n?""", re.MULTILINE)
 _TOPIC = re.compile(r"#{1,6} |\*\*(?:(?:예측|물음) \d|여기에서 쉬어도)")
 """Beginning of a line that changes the topic: a heading, the next question, an invitation to rest."""
 _NOT_YET = "아직 예측을 고르지 않아"
@@ -66,7 +66,7 @@ def lesson_page(lesson: Lesson, head: str) -> LessonPage:
     page = LessonPage(notebook=copy.deepcopy(learner))
     predictions = {one.id: one for one in lesson.predictions}
     page.notebook.cells = list(_cells(page, learner.cells, outputs, predictions, lesson))
-    _put_below_title(page.notebook.cells[0], head, lesson)
+    _insert_head(page.notebook.cells[0], head, lesson)
     return page
 
 
@@ -106,7 +106,7 @@ def _cells(
             yield _markdown(raw_block("</details>"))
             behind = False
         if kind == "predict":
-            for name in _ASKS.findall(cell.source):
+            for name in _PREDICT_CALL.findall(cell.source):
                 waiting.append(name)
                 yield _markdown(raw_block(_question(predictions[name])))
         elif kind == "check":
@@ -118,7 +118,7 @@ def _cells(
             if waiting and not behind:
                 yield _markdown(raw_block(_curtain(waiting)))
                 behind = True
-            told = _TELLS.findall(cell.source)
+            told = _REVEAL_CALL.findall(cell.source)
             yield _experiment(page, cell, executed, lesson)
             waiting = [name for name in waiting if name not in told]
         else:
@@ -147,8 +147,8 @@ def _experiment(page: LessonPage, cell: Any, executed: dict[str, Any], lesson: L
             f"다시 만들어 주세요: grader build {lesson.id}"
         )
     is_folded = FOLDED in cell.metadata.get("tags", [])
-    cell.source = _TELLS.sub("", cell.source).rstrip("\n")
-    cell.outputs = [_output(page, output) for output in twin.outputs if not _is_untold(output)]
+    cell.source = _REVEAL_CALL.sub("", cell.source).rstrip("\n")
+    cell.outputs = [_output(page, output) for output in twin.outputs if not _is_reveal_placeholder(output)]
     cell.execution_count = None
     cell.metadata = {"tags": ["experiment"]}
     if is_folded:
@@ -160,7 +160,7 @@ def _experiment(page: LessonPage, cell: Any, executed: dict[str, Any], lesson: L
     return cell
 
 
-def _is_untold(output: Any) -> bool:
+def _is_reveal_placeholder(output: Any) -> bool:
     return any(_NOT_YET in str(content) for content in output.get("data", {}).values())
 
 
@@ -222,7 +222,7 @@ def _to_the_notebook(source: str) -> str:
     )
 
 
-def _put_below_title(cell: Any, head: str, lesson: Lesson) -> None:
+def _insert_head(cell: Any, head: str, lesson: Lesson) -> None:
     title, found, rest = cell.source.partition("\n")
     if not title.startswith("# "):
         raise SiteError(

@@ -18,7 +18,7 @@ from grader.site.formulas import readable
 from grader.site.terms import Term
 
 FILE = "search-index.js"
-_UNSEEN = (nodes.raw, nodes.comment, nodes.system_message, nodes.target)
+_INVISIBLE_NODES = (nodes.raw, nodes.comment, nodes.system_message, nodes.target)
 
 
 class _Group(Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,12 +41,12 @@ def index_script(pages: Iterable[tuple[str, nodes.document]], terms: Sequence[Te
         terms: the glossary.
     """
     sections = [entry for name, document in pages for entry in _sections(name, document)]
-    content = {"sections": sections, "same": _same(terms)}
+    content = {"sections": sections, "same": _synonym_groups(terms)}
     told = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return f"window.SEARCH_INDEX={told};\n"
 
 
-def _same(terms: Sequence[Term]) -> list[list[str]]:
+def _synonym_groups(terms: Sequence[Term]) -> list[list[str]]:
     """Return groups of words that mean the same, starting with each term's words.
 
     Compound terms also get the other names of their parts.
@@ -82,12 +82,12 @@ def _sections(name: str, document: nodes.document) -> Iterator[dict[str, str]]:
 
 def _text(node: nodes.Node) -> str:
     """Return all readable text of a node in one line, including outputs and code."""
-    if isinstance(node, _UNSEEN):
+    if isinstance(node, _INVISIBLE_NODES):
         return ""
     if isinstance(node, nodes.Text):
         return " ".join(str(node).split())
     if isinstance(node, nodes.TextElement):
-        unseen = any(isinstance(part, _UNSEEN) for part in node.findall())
+        unseen = any(isinstance(part, _INVISIBLE_NODES) for part in node.findall())
         if not unseen:
             return " ".join(_in_line(node).split())
     return " ".join(filter(None, (_text(child) for child in node.children)))

@@ -12,7 +12,14 @@ from grader.course.reading import read_typed
 from grader.paths import asset_path
 
 PAGE = "glossary"
-_QUIET = (nodes.literal, nodes.reference, nodes.title, nodes.raw, nodes.literal_block, nodes.strong)
+_NODES_WITHOUT_NOTES = (
+    nodes.literal,
+    nodes.reference,
+    nodes.title,
+    nodes.raw,
+    nodes.literal_block,
+    nodes.strong,
+)
 """Nodes whose text carries no notes: code, links, headings, names of predictions."""
 
 
@@ -101,7 +108,8 @@ def _running_text(document: nodes.document) -> Iterator[nodes.Text]:
             inside.append(around)
             around = around.parent
         if any(isinstance(node, nodes.paragraph) for node in inside) and not any(
-            isinstance(node, _QUIET) or "cell_output" in getattr(node, "attributes", {}).get("classes", ())
+            isinstance(node, _NODES_WITHOUT_NOTES)
+            or "cell_output" in getattr(node, "attributes", {}).get("classes", ())
             for node in inside
         ):
             yield text

@@ -68,7 +68,7 @@ def test_the_answer_does_not_depend_on_what_was_played_before() -> None:
 
 def test_the_budget_bounds_the_plays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials, "_PLAYS", 60)
-    monkeypatch.setattr(trials, "_FOR_THE_END", 20)
+    monkeypatch.setattr(trials, "_RESERVED_PLAYS", 20)
     its = Reference(COURSE.exercise("accumulate"), 5)
     runs, differ = wrong(PLAIN.format(scale=" * 1.5"), its)
     before = its.plays
@@ -98,7 +98,7 @@ def test_a_program_of_another_kind_is_given_up_soon(monkeypatch: pytest.MonkeyPa
 
     def plays_made(hope: int) -> int:
         its = Reference(exercise, 5)
-        monkeypatch.setattr(explaining, "_HOPE", hope)
+        monkeypatch.setattr(explaining, "_MAX_PLAYS_WITHOUT_SUCCESS", hope)
         assert not explain(its, runs, differing).sets
         return its.plays
 

@@ -23,7 +23,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
     monkeypatch.setattr(
         hidden_results, "publish", lambda bundle, _meta, **how: found.append((bundle["text/html"], how))
     )
-    monkeypatch.setattr(hidden_results, "_hung", {})
+    monkeypatch.setattr(hidden_results, "_open_veils", {})
     shell = SimpleNamespace(kernel=SimpleNamespace(_allow_stdin=True))
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     return found

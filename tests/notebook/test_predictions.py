@@ -16,7 +16,7 @@ ASKED = Prediction("01-3", "b", "더하기 때문입니다.", {"a": "덮어쓰�
 def _one_question(monkeypatch: pytest.MonkeyPatch) -> None:
     lesson = Lesson("01", "01_made", "made", "만든 레슨", 1, (), (ASKED,))
     monkeypatch.setattr(predictions, "load_course", lambda: Course("한 스텝", "", (lesson,)))
-    monkeypatch.setattr(predictions, "_TOLD", {})
+    monkeypatch.setattr(predictions, "_REVEALED", {})
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ RIGHT = exercise_source(load_course().exercise("train_step"))
 
 @pytest.fixture(autouse=True)
 def _fresh_desk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell, "_desk", cell._Desk())
+    monkeypatch.setattr(cell, "_desk", cell._ClinicState())
 
 
 def function(source: str, name: str = "train_step_clinic") -> Callable[..., object]:

@@ -43,7 +43,7 @@ def test_a_folder_with_other_files_is_left_alone(site: Path, tmp_path: Path) -> 
 
 def test_an_earlier_site_may_be_replaced(site: Path) -> None:
     """The finished folder says that it is one."""
-    build._demand_room(site)
+    build._check_output_folder(site)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ _QUIET = {"eval_freq": 100, "eval_iter": 1}
 """Arguments for evaluating once, on one batch: for scenarios that are about something else."""
 _RATES = {"initial_lr": 0.004, "min_lr": 0.002}
 _NEVER_CLIPS = {"max_norm": 1e9}
-_STILL = {"initial_lr": 1e-12, "min_lr": 1e-13}
+_TINY_RATES = {"initial_lr": 1e-12, "min_lr": 1e-13}
 """Rates so small that no update, however wrong, changes a loss. Not 0,
 because a schedule may be a multiple of the peak.
 """
@@ -61,7 +61,7 @@ def _sgd(model: nn.Module) -> Optimizer:
     return torch.optim.SGD(two_groups(model, (0.05, 0.03)), lr=0.05)
 
 
-def _still(model: nn.Module) -> Optimizer:
+def _tiny_rate_sgd(model: nn.Module) -> Optimizer:
     """Return SGD with tiny rates, so that the weights stay where they are."""
     return torch.optim.SGD(two_groups(model, (1e-11, 1e-11)), lr=1e-11)
 
@@ -155,9 +155,9 @@ def _train_late_clip(stage: Stage) -> None:
 def _record_evaluations(stage: Stage, *names: str, eval_freq: int, eval_iter: int) -> None:
     """Record the losses of a model that does not move."""
     case = make_case(stage.env)
-    optimizer = _still(case.model)
+    optimizer = _tiny_rate_sgd(case.model)
     _watched(stage, case, optimizer, states=False)
-    given = {"eval_freq": eval_freq, "eval_iter": eval_iter, **_STILL, **_NEVER_CLIPS}
+    given = {"eval_freq": eval_freq, "eval_iter": eval_iter, **_TINY_RATES, **_NEVER_CLIPS}
     _record(stage.recorder, _train(stage, case, optimizer, n_epochs=1, **given), *names)
 
 

@@ -122,7 +122,7 @@ def _fill(stage: Stage, model: nn.Module) -> None:
         parameter.detach().fill_(drawn(stage.env, name))
 
 
-def _record_times(stage: Stage, model: nn.Module) -> None:
+def _record_memberships(stage: Stage, model: nn.Module) -> None:
     """Record for each parameter how often it is in any group; the witness is the parameter's value each time."""
     _fill(stage, model)
     held = [tensor for group in _groups(stage, model) for tensor in group["params"]]
@@ -157,13 +157,13 @@ def _frozen(stage: Stage) -> None:
     model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
     model[0].weight.requires_grad_(False)
     model[1].bias.requires_grad_(False)
-    _record_times(stage, model)
+    _record_memberships(stage, model)
 
 
 @driver.scenario("tied", "함께 쓰는 가중치")
 def _tied(stage: Stage) -> None:
     """A parameter that two layers share must be in one group only once."""
-    _record_times(stage, _Tied())
+    _record_memberships(stage, _Tied())
 
 
 @driver.scenario("empty", "비는 그룹")

@@ -118,7 +118,7 @@ def _modes_after(stage: Stage) -> None:
     recorder.array(after, marks.modes_left(model, xb))
 
 
-class _OtherEachEpoch(Loader):
+class _EpochLoader(Loader):
     """A loader with different batches each epoch, of the same sizes.
 
     The epoch follows from the number of forward passes so far, so that reading the loader once more, only to count its
@@ -138,7 +138,7 @@ class _OtherEachEpoch(Loader):
         return len(self.held)
 
 
-def _losses_of_a_still_model(stage: Stage) -> Any:
+def _losses_without_updates(stage: Stage) -> Any:
     """Call the student's function with learning rates of 0, and return its result.
 
     The model never moves, so a wrong update changes no loss. Each epoch has different batches.
@@ -150,14 +150,14 @@ def _losses_of_a_still_model(stage: Stage) -> Any:
         group["lr"] = 0.0
     recorder.watch(model, opt, states=False)
     epochs = [batches(env, FIT_SIZES, f"epoch {number}") for number in range(3)]
-    loader = _OtherEachEpoch(epochs, lambda: len(recorder.forward_modes))
+    loader = _EpochLoader(epochs, lambda: len(recorder.forward_modes))
     return recorder.call(stage.student("fit"), model, opt, loss_function(env), loader, 2 + env.number() % 2)
 
 
 @driver.scenario("losses", "에폭 손실", atol=FLOAT32_ATOL)
 def _losses(stage: Stage) -> None:
     """The epoch losses of a model that does not move."""
-    history = _losses_of_a_still_model(stage)
+    history = _losses_without_updates(stage)
     items = items_of(history)[:50]
     stage.recorder.array("에폭 손실", torch.tensor([as_number(item) for item in items], dtype=torch.float64))
 
@@ -165,7 +165,7 @@ def _losses(stage: Stage) -> None:
 @driver.scenario("types", "반환 타입", check="losses")
 def _types(stage: Stage) -> None:
     """The types of the returned list and of the losses in it."""
-    history = _losses_of_a_still_model(stage)
+    history = _losses_without_updates(stage)
     items = history if isinstance(history, list | tuple) else []
     kinds = sorted({type_name(item) for item in items})
     stage.recorder.fact("반환 타입", [type_name(history), *kinds])

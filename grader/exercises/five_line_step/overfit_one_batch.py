@@ -41,7 +41,7 @@ TOLD = (2.0, 1.5, 1.75, 1.0, 0.5, 0.75, 0.25, 0.125)
 """Losses that the loss function returns, one for each call."""
 
 
-class _Told:
+class _ScriptedLoss:
     """A loss function that returns the next number of a list at each call, with the gradient of the true loss."""
 
     def __init__(self, loss_fn: LossFn, numbers: Sequence[float] = TOLD) -> None:
@@ -91,7 +91,9 @@ def _float32(stage: Stage) -> None:
     record_precision(stage.recorder, model)
 
 
-def _told(stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = TOLD) -> None:
+def _record_scripted(
+    stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = TOLD
+) -> None:
     """Record the returned losses and the numbers of updates and forward passes, with losses from a list.
 
     Numbers and target are scaled by a power of two that follows from the seed.
@@ -102,7 +104,7 @@ def _told(stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[
     recorder.watch(model, opt, states=False)
     updates: list[None] = []
     opt.register_step_post_hook(lambda *_: updates.append(None))
-    loss_fn = _Told(loss_function(stage.env), [scale * number for number in numbers])
+    loss_fn = _ScriptedLoss(loss_function(stage.env), [scale * number for number in numbers])
     losses = _overfit(stage, model, target=scale * target, max_steps=max_steps, opt=opt, loss_fn=loss_fn)
     measured = [as_number(item) for item in items_of(losses)[:50]]
     recorder.array("잰 손실", torch.tensor(measured, dtype=torch.float64))
@@ -113,29 +115,29 @@ def _told(stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[
 @driver.scenario("stops", "중간에 target에 이를 때")
 def _stops(stage: Stage) -> None:
     """The second loss is barely above the target: a function that rounds it stops too early."""
-    _told(stage, target=1.5, numbers=(2.0, 1.5 + 2.0**-20, *TOLD[2:]))
+    _record_scripted(stage, target=1.5, numbers=(2.0, 1.5 + 2.0**-20, *TOLD[2:]))
 
 
 @driver.scenario("equal", "손실이 target과 똑같을 때", check="stops")
 def _equal(stage: Stage) -> None:
-    _told(stage, target=1.5)
+    _record_scripted(stage, target=1.5)
 
 
 @driver.scenario("at-once", "처음부터 target보다 낮을 때", check="stops")
 def _at_once(stage: Stage) -> None:
-    _told(stage, target=3.0)
+    _record_scripted(stage, target=3.0)
 
 
 @driver.scenario("never", "target에 이르지 못할 때", check="losses")
 def _never(stage: Stage) -> None:
     """One loss is NaN, which is not at or below the target."""
     numbers = (*TOLD[:2], float("nan"), *TOLD[3:])
-    _told(stage, target=NEVER, max_steps=4 + stage.env.number("steps") % 2, numbers=numbers)
+    _record_scripted(stage, target=NEVER, max_steps=4 + stage.env.number("steps") % 2, numbers=numbers)
 
 
 @driver.scenario("no-steps", "max_steps가 0일 때", check="losses")
 def _no_steps(stage: Stage) -> None:
-    _told(stage, target=NEVER, max_steps=0)
+    _record_scripted(stage, target=NEVER, max_steps=0)
 
 
 @driver.scenario("types", "반환 타입", check="losses")
@@ -236,7 +238,7 @@ def _leftover(stage: Stage) -> None:
         model = mlp(stage.env)
         add_gradients(stage.env, model)
         recorder.watch(model, states=False)
-        loss_fn = _Told(loss_function(stage.env))
+        loss_fn = _ScriptedLoss(loss_function(stage.env))
         _overfit(stage, model, target=target, max_steps=max_steps, loss_fn=loss_fn)
         recorder.fact(f"{when} 뒤의 그레이디언트", "남음" if recorder.gradients_left() else "없음")
 

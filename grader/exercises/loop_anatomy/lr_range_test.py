@@ -42,7 +42,7 @@ def _rates(env: Env, count: int) -> list[float]:
     return (0.05 + steps.cumsum(0)).tolist()
 
 
-def _asked(
+def _call(
     stage: Stage,
     model: nn.Module,
     opt: Optimizer,
@@ -91,7 +91,7 @@ def _sgd(stage: Stage) -> None:
     model = mlp(stage.env)
     rates = _rates(stage.env, 4)
     rates = [rates[number] for number in (1, 3, 0, 2)]
-    _record_losses(stage, _asked(stage, model, sgd(model), batches(stage.env, _SIZES), rates))
+    _record_losses(stage, _call(stage, model, sgd(model), batches(stage.env, _SIZES), rates))
 
 
 @driver.scenario("adamw", "학습하던 AdamW", check="losses")
@@ -101,7 +101,7 @@ def _adamw(stage: Stage) -> None:
     opt = adamw(model)
     _trained(stage.env, model, opt)
     rates = [0.1 * rate for rate in _rates(stage.env, 3)]
-    _record_losses(stage, _asked(stage, model, opt, batches(stage.env, _SIZES), rates))
+    _record_losses(stage, _call(stage, model, opt, batches(stage.env, _SIZES), rates))
 
 
 @driver.scenario("stale", "그레이디언트가 남아 있던 모델", check="losses")
@@ -114,7 +114,7 @@ def _stale(stage: Stage) -> None:
     model = mlp(stage.env)
     opt, data = sgd(model), batches(stage.env, _SIZES)
     add_gradients(stage.env, model)
-    _record_losses(stage, _asked(stage, model, opt, data, _rates(stage.env, 2)))
+    _record_losses(stage, _call(stage, model, opt, data, _rates(stage.env, 2)))
     recorder.fact("남은 그레이디언트", recorder.gradients_left())
     add_gradients(stage.env, model)
     nothing = recorder.call(stage.student("lr_range_test"), model, opt, loss_function(stage.env), data, [])
@@ -127,14 +127,14 @@ def _wraps(stage: Stage) -> None:
     """More rates than batches: the batches are used again from the start."""
     model = mlp(stage.env)
     data = batches(stage.env, _SIZES[:2])
-    _record_losses(stage, _asked(stage, model, sgd(model), data, _rates(stage.env, 5)))
+    _record_losses(stage, _call(stage, model, sgd(model), data, _rates(stage.env, 5)))
 
 
 def _with_modes(stage: Stage, mode: str) -> None:
     """Record losses and modes with BatchNorm and dropout, so that losses depend on each module's mode."""
     model = norm_dropout_mlp(stage.env)
     set_modes(model, mode)
-    _record_losses(stage, _asked(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 3)))
+    _record_losses(stage, _call(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 3)))
     stage.recorder.modes("끝난 뒤의 모드")
 
 
@@ -162,7 +162,7 @@ def _record_model(stage: Stage, model: Net, before: Tensor) -> None:
 def _not_finite(stage: Stage, model: Net, data: list[Batch], loss_fn: LossFn | None = None) -> None:
     """The third of five batches spoils the loss; the batches after it are good."""
     before = flat_state(model.state_dict(), model)
-    _record_losses(stage, _asked(stage, model, sgd(model), data, _rates(stage.env, 5), loss_fn))
+    _record_losses(stage, _call(stage, model, sgd(model), data, _rates(stage.env, 5), loss_fn))
     _record_model(stage, model, before)
 
 
@@ -203,7 +203,7 @@ def _weights(stage: Stage) -> None:
     """The weights must be restored."""
     model = mlp(stage.env)
     before = flat_state(model.state_dict(), model)
-    _asked(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 4))
+    _call(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 4))
     _record_model(stage, model, before)
     _record_that_it_looked(stage, 4)
 
@@ -214,7 +214,7 @@ def _buffers(stage: Stage) -> None:
     model = norm_dropout_mlp(stage.env)
     _trained(stage.env, model, sgd(model))
     before = torch.cat([buffer.double().cpu().ravel() for buffer in model.buffers()])
-    _asked(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 4))
+    _call(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 4))
     after = torch.cat([buffer.double().cpu().ravel() for buffer in model.buffers()])
     stage.recorder.array("buffers", after - before)
     _record_that_it_looked(stage, 4)
@@ -225,7 +225,7 @@ def _learning_rates(stage: Stage) -> None:
     """Each group's learning rate must be restored."""
     model = mlp(stage.env)
     opt = sgd(model)
-    _asked(stage, model, opt, batches(stage.env, _SIZES), _rates(stage.env, 4))
+    _call(stage, model, opt, batches(stage.env, _SIZES), _rates(stage.env, 4))
     stage.recorder.array("끝난 뒤의 학습률", [float(group["lr"]) for group in opt.param_groups])
     _record_that_it_looked(stage, 4)
 
@@ -241,7 +241,7 @@ def _next_update(stage: Stage, make_opt: Callable[[nn.Module], Optimizer], *, fr
     if not fresh:
         _trained(env, model, opt, (4, 4, 4))
     put_right = _remembered(model, opt)
-    _asked(stage, model, opt, batches(env, _SIZES), [0.1 * rate for rate in _rates(env, 4)])
+    _call(stage, model, opt, batches(env, _SIZES), [0.1 * rate for rate in _rates(env, 4)])
     put_right()
     _record_that_it_looked(stage, 4)
     _record_next_update(stage, model, opt)
@@ -282,7 +282,7 @@ def _gradients(stage: Stage) -> None:
     model = mlp(stage.env)
     last: Any = model.layers[-1]
     opt = torch.optim.SGD(last.parameters(), lr=0.3)
-    _record_losses(stage, _asked(stage, model, opt, batches(stage.env, _SIZES), _rates(stage.env, 3)))
+    _record_losses(stage, _call(stage, model, opt, batches(stage.env, _SIZES), _rates(stage.env, 3)))
     stage.recorder.fact("남은 그레이디언트", stage.recorder.gradients_left())
 
 

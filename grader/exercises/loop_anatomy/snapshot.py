@@ -60,7 +60,7 @@ def _save(stage: Stage, held: _Objects, path: Path | str) -> None:
 
 def _load(stage: Stage, held: _Objects, path: Path) -> None:
     """Load as in another process: random states differ, and the file has been moved."""
-    _scatter(stage.env)
+    _change_random_states(stage.env)
     stage.recorder.call(_snapshot(stage, held).load, _moved(path))
 
 
@@ -68,7 +68,7 @@ def _moved(path: Path) -> Path:
     return path.rename(path.with_name("moved.state"))
 
 
-def _scatter(env: Env) -> None:
+def _change_random_states(env: Env) -> None:
     """Set random states that differ from those at saving, as another process would have."""
     seed = env.number("another process")
     random.seed(seed)
@@ -273,7 +273,7 @@ def _together(stage: Stage) -> None:
             recorder.call(saving.save, folder / f"epoch-{number}.pt")
         loading = _snapshot(stage, resumed)
         for number in (3, 1):
-            _scatter(env)
+            _change_random_states(env)
             recorder.call(loading.load, _moved(folder / f"epoch-{number}.pt"))
             for _ in _epochs(env, resumed, 4 - number):
                 pass

@@ -24,7 +24,7 @@ _NARROW = 4
 """Tokens of the shorter batches, where batches are only as wide as their longest question."""
 
 JUDGED_EPOCHS = 7
-_HANDICAPS = (
+_ADDED_LOSSES = (
     ((1.0, 4.0, 0.0, 3.0, 2.0, 2.5, 3.5), (3.0, 2.0, 2.5, 1.5, 1.0, 0.0, 0.5)),
     ((1.0, 4.0, 0.0, 3.5, 3.0, 2.0, 2.5), (3.0, 2.0, 2.5, 1.5, 0.0, 1.0, 0.5)),
     ((1.0, 2.5, 4.0, 0.0, 3.5, 2.0, 3.0), (3.0, 0.0, 2.5, 1.5, 1.0, 2.0, 0.5)),
@@ -98,7 +98,7 @@ class Reader(nn.Module):
         self.observer: Any = None
         self.register_buffer("stamp", torch.zeros(()))
         self.env, self.rounds = env, rounds
-        self.dev_handicaps, self.train_handicaps = _HANDICAPS[env.number("handicaps") % len(_HANDICAPS)]
+        self.dev_handicaps, self.train_handicaps = _ADDED_LOSSES[env.number("handicaps") % len(_ADDED_LOSSES)]
         self.temper, self.moody = temper, moody
         self.modes_seen: dict[int, dict[bool, float]] = {TRAIN: {}, DEV: {}}
         """For each kind of data: the modes in which it was read, with a number for each that follows from the seed."""

@@ -30,14 +30,14 @@ _HANDED_OVER = {
 }
 
 
-class _Seen:
+class _ModeLog:
     """The modes in which one layer has been used. A copy of the model writes to the same object."""
 
     def __init__(self, env: Env, layer: str) -> None:
         self._env, self._layer = env, layer
         self._modes: dict[bool, float] = {}
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "_Seen":
+    def __deepcopy__(self, memo: dict[int, Any]) -> "_ModeLog":
         return self
 
     def note(self, training: bool) -> None:
@@ -58,7 +58,7 @@ class _BatchNorm(nn.BatchNorm1d):
 
     def __init__(self, features: int, env: Env) -> None:
         super().__init__(features)
-        self.seen = _Seen(env, "norm")
+        self.seen = _ModeLog(env, "norm")
 
     def forward(self, inputs: Tensor) -> Tensor:
         self.seen.note(self.training)
@@ -70,7 +70,7 @@ class _Dropout(nn.Dropout):
 
     def __init__(self, env: Env) -> None:
         super().__init__(0.0)
-        self.seen = _Seen(env, "dropout")
+        self.seen = _ModeLog(env, "dropout")
 
     def forward(self, inputs: Tensor) -> Tensor:
         self.seen.note(self.training)

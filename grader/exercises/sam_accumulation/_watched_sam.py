@@ -31,7 +31,7 @@ class WatchedSAM:
         if watch:
             # No state between the two steps is an update, so w + e is no recorded state; only forward passes see it.
             self.recorder.watch(model, batches=inputs, at_forwards=False)
-        self.sam = self.recorder.call(stage.student("SAM"), groups, _known(kind, made), **kwargs)
+        self.sam = self.recorder.call(stage.student("SAM"), groups, _tracked_class(kind, made), **kwargs)
         self.base = made[-1] if made else None
         if watch and self.base is not None:
             self.recorder.adopt(self.base)
@@ -94,7 +94,7 @@ class GivenGradients:
         return drawn
 
 
-def _known(kind: type[Optimizer], made: list[Optimizer]) -> type[Optimizer]:
+def _tracked_class(kind: type[Optimizer], made: list[Optimizer]) -> type[Optimizer]:
     """Return the same optimizer class, except that every instance adds itself to `made`."""
 
     class Known(kind):  # type: ignore[misc,valid-type]

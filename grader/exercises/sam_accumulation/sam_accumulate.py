@@ -96,7 +96,9 @@ def _leftover(stage: Stage) -> None:
 @driver.scenario("leftover-losses", "짧은 마지막 구간의 손실", check="edges", atol=FLOAT32_ATOL)
 def _leftover_losses(stage: Stage) -> None:
     """Learning rates are zero, so that no update shows in a later loss."""
-    record_numbers(stage.recorder, items_of(_unmoved(stage).call(_micro_batches(stage.env, 7), 4)))
+    record_numbers(
+        stage.recorder, items_of(_run_with_zero_rates(stage).call(_micro_batches(stage.env, 7), 4))
+    )
 
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
@@ -153,7 +155,7 @@ def _accumulate_in_mode(stage: Stage, model: Net) -> None:
 add_mode_scenarios(driver, "modes", _accumulate_in_mode)
 
 
-def _unmoved(stage: Stage) -> WindowRun:
+def _run_with_zero_rates(stage: Stage) -> WindowRun:
     """Return a run with learning rates of zero, so that the weights stay where they are."""
     model = mlp(stage.env)
     base = sgd(model)
@@ -168,7 +170,7 @@ def _returns(stage: Stage) -> None:
     The fresh models are updated only after the loss is measured.
     """
     data = _micro_batches(stage.env, 10)
-    losses = items_of(_unmoved(stage).call(data[:6], 3))
+    losses = items_of(_run_with_zero_rates(stage).call(data[:6], 3))
     for number in range(2):
         model = mlp(stage.env, f"model {number}")
         losses += items_of(_run(stage, model, sgd(model)).call(data[6 + 2 * number : 8 + 2 * number], 2))
@@ -178,6 +180,6 @@ def _returns(stage: Stage) -> None:
 @driver.scenario("return-types", "반환 타입", check="returns")
 def _return_types(stage: Stage) -> None:
     """The types of the returned list and of the losses in it."""
-    value = _unmoved(stage).call(_micro_batches(stage.env, 4), 2)
+    value = _run_with_zero_rates(stage).call(_micro_batches(stage.env, 4), 2)
     stage.recorder.fact("반환 타입", type_name(value))
     stage.recorder.fact("리스트에 든 값의 타입", [type_name(item) for item in items_of(value)])

@@ -18,11 +18,11 @@ from grader.observe.trace import Run, Trace
 
 _PLAYS = 160
 """Usual budget of plays, at 2 to 8 ms each: about a second."""
-_SHARE_BESIDE_NAMES = 2
+_BUDGET_DIVISOR_IF_NAMED = 2
 """Divisor of the budget if mistakes are named already or an exception tells where to look."""
-_LONG_RUN = 330
+_MANY_EVENTS = 330
 """Events of all scenarios together above which plays are slow and the budget shrinks in proportion."""
-_SHORT_RUN = 60
+_FEW_EVENTS = 60
 """Events of all scenarios together up to which plays are quick and the budget is `_QUICK_PLAYS`."""
 _QUICK_PLAYS = 300
 """Budget of plays for quick exercises."""
@@ -60,11 +60,11 @@ def with_repair(
     """
     if not runs:  # the program does not even load
         return feedback
-    remembering = _remembering(feedback, exercise, runs, reference, origin, runner)
+    remembering = _with_remembered_state(feedback, exercise, runs, reference, origin, runner)
     if remembering is not None:
         return remembering
     silent = not feedback.diagnosis.mistakes and feedback.error is None
-    budget = _budget(exercise, reference) // (1 if silent else _SHARE_BESIDE_NAMES)
+    budget = _budget(exercise, reference) // (1 if silent else _BUDGET_DIVISOR_IF_NAMED)
     found = search(exercise, origin.source, runs, reference.solution, runner, budget=budget)
     if found is None or not (found.whole or (silent and len(found.left) <= len(found.mended))):
         return feedback
@@ -83,7 +83,7 @@ def with_repair(
     return replace(told, line=steps[0].line, cell=steps[0].cell, source_line=origin.text(line))
 
 
-def _remembering(
+def _with_remembered_state(
     feedback: Feedback,
     exercise: Exercise,
     runs: Mapping[str, Run],
@@ -121,9 +121,9 @@ def _budget(exercise: Exercise, reference: Reference) -> int:
     """Return the maximum number of plays, at least 40, by how many events the solution's runs have."""
     events = sum(len(reference.solution(s.name).events) for s in exercise.driver.scenarios)
     events = round(events * exercise.driver.cost)
-    if events <= _SHORT_RUN:
+    if events <= _FEW_EVENTS:
         return _QUICK_PLAYS
-    return _PLAYS if events <= _LONG_RUN else max(40, _PLAYS * _LONG_RUN // events)
+    return _PLAYS if events <= _MANY_EVENTS else max(40, _PLAYS * _MANY_EVENTS // events)
 
 
 def _step(edit: SmallEdit, origin: Origin) -> RepairStep:

@@ -1,9 +1,9 @@
 """Draft edits inside lines: what the solution's statement for the same step has differently, and usual slips.
 
 For each of the learner's statements there are four sources: the expressions in which its donor differs
-(`_as_partner`), a donor of its kind that has no partner either (`_as_others`), something that the solution has around
-the same expression (`_around`), and edits that do not depend on the solution (`mutations`, `_whole`). Each draft has
-a cost, the lower the likelier.
+(`_from_donor`), a donor of its kind that has no partner either (`_from_unpaired_donors`), something that the solution
+has around the same expression (`_enclosing_in_solution`), and edits that do not depend on the solution (`mutations`,
+`_whole_value_edits`). Each draft has a cost, the lower the likelier.
 """
 
 import ast
@@ -29,23 +29,23 @@ def expression_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]
         if (donor is not None and donor.likeness < 1.0) or (
             donor is not None and is_compound(statement.node)
         ):
-            yield from _as_partner(definition, donors, statement)
+            yield from _from_donor(definition, donors, statement)
         elif donor is None:
-            yield from _as_others(definition, donors, statement)
+            yield from _from_unpaired_donors(definition, donors, statement)
         cost = 3.0 + 1.5 * (known == 1.0)
         for part in header(statement.node):
             functions = [n.func for n in ast.walk(part) if isinstance(n, ast.Call)]
             for node in ast.walk(part):
-                if isinstance(node, ast.expr) and not _in_text(part, node):
+                if isinstance(node, ast.expr) and not _in_f_string(part, node):
                     if not (isinstance(node, ast.Name) and node in functions):
                         for extra, kind, new in mutations(node, scope):
                             yield _replaced(definition, node, new, cost + extra, kind)
-                    for size, new in _around(node, donors):
+                    for size, new in _enclosing_in_solution(node, donors):
                         yield _replaced(definition, node, new, 1.6 + 0.04 * size, "expression")
-        yield from _whole(definition, statement, scope, cost)
+        yield from _whole_value_edits(definition, statement, scope, cost)
 
 
-def _as_partner(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+def _from_donor(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
     """Yield the statement with one expression taken from its donor, and the statement as its donor has it.
 
     If the expression is a variable that is assigned once, its assignment is edited as well.
@@ -67,7 +67,7 @@ def _as_partner(definition: Definition, donors: Donors, statement: Statement) ->
             yield _rewritten(definition, statement, version, 2.2 + 2 * (1 - donor.likeness) + number)
 
 
-def _as_others(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+def _from_unpaired_donors(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
     """Yield what makes a statement without a donor one of the solution's statements of its kind that have no partner.
 
     Of an `if`, only the condition is replaced.
@@ -81,7 +81,7 @@ def _as_others(definition: Definition, donors: Donors, statement: Statement) -> 
             yield _replaced(definition, statement.node.test, version.test, 3.0, "condition")
 
 
-def _around(node: ast.expr, donors: Donors) -> Iterator[tuple[int, ast.expr]]:
+def _enclosing_in_solution(node: ast.expr, donors: Donors) -> Iterator[tuple[int, ast.expr]]:
     """Yield the larger expressions that the solution has around the same expression, with their number of parts."""
     if not isinstance(node, ast.BinOp | ast.Call):
         return
@@ -159,7 +159,9 @@ def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
 # ---- around a whole value -----------------------------------------------------------------------------
 
 
-def _whole(definition: Definition, statement: Statement, scope: Scope, cost: float) -> Iterator[Draft]:
+def _whole_value_edits(
+    definition: Definition, statement: Statement, scope: Scope, cost: float
+) -> Iterator[Draft]:
     """Yield edits of a statement's value as a whole.
 
     The value is called, divided, multiplied, detached or made a number; a condition is negated; `=` becomes `+=` or
@@ -207,13 +209,13 @@ def _whole(definition: Definition, statement: Statement, scope: Scope, cost: flo
         target = node.targets[0]
         if isinstance(target, ast.Name | ast.Attribute) and key_of(target) is not None:
             added = ast.AugAssign(target, ast.Add(), node.value)
-            extra = -1.6 if _lost_in_loop(definition, statement, target) else 0.6
+            extra = -1.6 if _overwritten_each_round(definition, statement, target) else 0.6
             yield _rewritten(
                 definition, statement, ast.fix_missing_locations(added), cost + extra, "operator"
             )
 
 
-def _lost_in_loop(definition: Definition, statement: Statement, target: ast.expr) -> bool:
+def _overwritten_each_round(definition: Definition, statement: Statement, target: ast.expr) -> bool:
     """Return True if a variable set before the loop is overwritten in each round and never read there.
 
     `total = loss` where `total += loss` is meant.
@@ -239,13 +241,13 @@ def _lost_in_loop(definition: Definition, statement: Statement, target: ast.expr
 def _replaced(definition: Definition, old: ast.expr, new: ast.expr, cost: float, kind: Kind) -> Draft:
     """Return a draft that puts `new` in the place of `old`, in parentheses where these are needed."""
     text = ast.unparse(new)
-    if not isinstance(new, _SIMPLE) and not _stands_free(definition, old):
+    if not isinstance(new, _SIMPLE) and not _needs_no_parentheses(definition, old):
         text = f"({text})"
     first, last, lines = definition.spliced(old, text)
     return Draft(cost, kind, first, last, lines, old.lineno)
 
 
-def _stands_free(definition: Definition, node: ast.expr) -> bool:
+def _needs_no_parentheses(definition: Definition, node: ast.expr) -> bool:
     """Return True if an operator may stand there without parentheses: only brackets, commas or `=` are around it."""
     line, end = definition.lines[node.lineno - 1], definition.lines[(node.end_lineno or node.lineno) - 1]
     before = line.encode()[: node.col_offset].decode().rstrip()
@@ -266,7 +268,7 @@ def _rewritten(
     )
 
 
-def _in_text(part: ast.AST, node: ast.expr) -> bool:
+def _in_f_string(part: ast.AST, node: ast.expr) -> bool:
     """Return True if the expression is inside an f-string, whose parts have no reliable positions."""
     return any(
         node is inner

@@ -15,7 +15,7 @@ from grader.judging.parsing import parsed
 from grader.judging.repair.search import Runner
 from grader.observe.trace import Run
 
-_DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.Call)
+_MAYBE_MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.Call)
 """Expressions whose value is mutable, or may be: the result of a call."""
 
 
@@ -31,23 +31,23 @@ def keeper_line(source: str, name: str) -> int | None:
     its = [n for n in definitions if n.name == name][-1:]
     used = {n.id for definition in its for n in ast.walk(definition) if isinstance(n, ast.Name)}
     its += [n for n in definitions if n.name in used and n.name != name]
-    lines = (line for definition in its for line in _keepers(definition))
+    lines = (line for definition in its for line in _state_lines(definition))
     kept = (
         statement.lineno
         for statement in tree.body
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(statement.value, _DISPLAYS)
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(statement.value, _MAYBE_MUTABLE)
         for target in _targets(statement)
         if isinstance(target, ast.Name) and target.id in used
     )
     return next(chain(lines, kept), None)
 
 
-def _keepers(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[int]:
+def _state_lines(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[int]:
     """Yield lines of mutable defaults, attributes of the class or function, and `global` statements."""
     for node in ast.walk(definition):
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             defaults = (d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None)
-            yield from (d.lineno for d in defaults if isinstance(d, _DISPLAYS))
+            yield from (d.lineno for d in defaults if isinstance(d, _MAYBE_MUTABLE))
         elif isinstance(node, ast.ClassDef):
             yield from (s.lineno for s in node.body if isinstance(s, ast.Assign | ast.AnnAssign))
         elif isinstance(node, ast.Global):

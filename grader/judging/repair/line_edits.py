@@ -12,11 +12,11 @@ from grader.judging.repair.definition import Block, Definition, Place, Statement
 from grader.judging.repair.edit_candidates import Draft, Kind, Where
 from grader.judging.repair.solution_statements import Donor, Donors, header_text
 
-_STEP = "    "
+_INDENT = "    "
 """Indentation of one level."""
-_RANGE = 4
+_MAX_GUARDED = 4
 """Maximum number of statements that a guard is put around, unless it covers the rest of a block."""
-_OVERWRITES = 1.5
+_OVERWRITE_COST = 1.5
 """Cost of a line that gives another value to a variable that the learner sets: that line is the better place."""
 
 
@@ -54,13 +54,13 @@ def _insertions(definition: Definition, donors: Donors) -> Iterator[Draft]:
                 continue  # the learner never reads the variable
             text = ast.unparse(version).split("\n")
             base = 1.5 + 2.5 * donor.likeness + 1.5 * number + 0.3 * (len(text) - 1)
-            again = bool(made & definition.made) and not _starts_anew(version)
+            again = bool(made & definition.made) and not _is_initialisation(version)
             for place in places:
                 if isinstance(version, ast.Return) and _returns(place.before):
                     continue  # the return that follows is to be rewritten instead
                 # Inside a loop the next round may need the new value, so it costs nothing there.
-                extra = _OVERWRITES * (again and not place.block.loops)
-                yield _inserted(place, text, base + extra + _unlikely(donors, donor, place))
+                extra = _OVERWRITE_COST * (again and not place.block.loops)
+                yield _inserted(place, text, base + extra + _place_cost(donors, donor, place))
 
 
 def _returns(statement: Statement | None) -> bool:
@@ -82,18 +82,20 @@ def _names_made(node: ast.stmt) -> set[str]:
     return {t.id for t in node.targets if isinstance(t, ast.Name)}
 
 
-def _starts_anew(node: ast.stmt) -> bool:
+def _is_initialisation(node: ast.stmt) -> bool:
     """Return True if a variable is set to a start value: a constant or an empty list or dict."""
     value = node.value if isinstance(node, ast.Assign) else None
-    return isinstance(value, ast.Constant) or (isinstance(value, ast.List | ast.Dict) and not _inside(value))
+    return isinstance(value, ast.Constant) or (
+        isinstance(value, ast.List | ast.Dict) and not _elements(value)
+    )
 
 
-def _inside(value: ast.List | ast.Dict) -> list[ast.expr]:
+def _elements(value: ast.List | ast.Dict) -> list[ast.expr]:
     """Return the elements of a list or the values of a dict."""
     return value.elts if isinstance(value, ast.List) else value.values
 
 
-def _unlikely(donors: Donors, donor: Donor, place: Place) -> float:
+def _place_cost(donors: Donors, donor: Donor, place: Place) -> float:
     """Return the cost of a place for the donor: 0 beside the partners of its neighbours in the solution, up to 2.5."""
     before, after = donors.around(donor)
     home = donors.home(donor)
@@ -111,11 +113,11 @@ def _unlikely(donors: Donors, donor: Donor, place: Place) -> float:
 def _inserted(place: Place, text: Sequence[str], cost: float) -> Draft:
     """Return a draft that inserts these lines."""
     new = [place.block.indent + line for line in text]
-    line, where = _told(place)
+    line, where = _feedback_line(place)
     return Draft(cost, "missing", place.at, place.at, new, line, where, words="\n".join(text))
 
 
-def _told(place: Place) -> tuple[int, Where]:
+def _feedback_line(place: Place) -> tuple[int, Where]:
     """Return the line that feedback points at for a place, and on which side of it the place is."""
     if place.before is not None:
         return place.before.first, "before"
@@ -126,7 +128,7 @@ def _told(place: Place) -> tuple[int, Where]:
 def _repetitions(definition: Definition, donors: Donors) -> Iterator[Draft]:
     """Yield insertions of the learner's own statements once more elsewhere: a step that is needed twice."""
     for statement in definition.statements:
-        if statement.alone and _starts_anew(statement.node):
+        if statement.alone and _is_initialisation(statement.node):
             text = reindented(definition.source(statement), statement.block.indent, "")
             for place in definition.places:
                 if place.block.loops > statement.block.loops and statement not in (place.before, place.after):
@@ -149,10 +151,10 @@ def _repetitions(definition: Definition, donors: Donors) -> Iterator[Draft]:
                     cost = 3.8 + 0.5 * abs(place.block.loops - statement.block.loops)
                     yield _inserted(place, text, cost)
         if isinstance(statement.node, ast.If) and statement.block.loops and not statement.node.orelse:
-            yield from _rest(definition, statement)
+            yield from _leftover_after_loop(definition, statement)
 
 
-def _rest(definition: Definition, statement: Statement) -> Iterator[Draft]:
+def _leftover_after_loop(definition: Definition, statement: Statement) -> Iterator[Draft]:
     """Yield insertions after the loop of what it does only under a condition, for the case that the condition is false.
 
     This is the leftover after the last full window, for example.
@@ -164,7 +166,7 @@ def _rest(definition: Definition, statement: Statement) -> Iterator[Draft]:
         if body is not None and loop.alone:
             inner = [line for s in body.statements for line in definition.source(s)]
             test = ast.unparse(ast.UnaryOp(ast.Not(), statement.node.test))
-            text = [f"if {test}:", *reindented(inner, body.indent, _STEP)]
+            text = [f"if {test}:", *reindented(inner, body.indent, _INDENT)]
             place = Place(loop.last, loop.block, loop.next, loop)
             yield _inserted(place, text, 3.2)
         loop = _owner(definition, loop.block)
@@ -219,7 +221,7 @@ def _guards(definition: Definition, donors: Donors) -> Iterator[Draft]:
             head = header_text(version)
             methods = {block.method for block in definition.blocks}
             own = donor.theirs.block.method
-            for run in _runs(definition):
+            for run in _statement_ranges(definition):
                 if own in methods and run[0].block.method != own:
                     continue
                 covered = inside.intersection(run)
@@ -234,7 +236,7 @@ def _guards(definition: Definition, donors: Donors) -> Iterator[Draft]:
                 yield _guarded(definition, run, head, cost)
 
 
-def _runs(definition: Definition) -> Iterator[list[Statement]]:
+def _statement_ranges(definition: Definition) -> Iterator[list[Statement]]:
     """Yield the sequences of neighbouring statements that a guard may be put around."""
     for block in definition.blocks:
         if isinstance(block.owner, ast.ClassDef) or not all(s.alone for s in block.statements):
@@ -242,14 +244,14 @@ def _runs(definition: Definition) -> Iterator[list[Statement]]:
         count = len(block.statements)
         for start in range(count):
             for end in range(start + 1, count + 1):
-                if end - start <= _RANGE or end == count:
+                if end - start <= _MAX_GUARDED or end == count:
                     yield block.statements[start:end]
 
 
 def _guarded(definition: Definition, run: list[Statement], head: str, cost: float) -> Draft:
     """Return a draft that indents these statements under the guard `head`."""
     first, last, indent = run[0].first, run[-1].last, run[0].block.indent
-    inner = reindented(definition.lines[first - 1 : last], indent, indent + _STEP)
+    inner = reindented(definition.lines[first - 1 : last], indent, indent + _INDENT)
     return Draft(
         cost, "guard", first - 1, last, [indent + head, *inner], first, "before", (), (indent + head,), head
     )
@@ -273,7 +275,7 @@ def _moves(definition: Definition, donors: Donors, statement: Statement) -> Iter
         if not same and not _near(definition, place, statement) and donor is None:
             continue
         cost = 2.6 + (0.25 * min(steps, 6) if same else 0.6)
-        cost += _unlikely(donors, donor, place) if donor else 0.8
+        cost += _place_cost(donors, donor, place) if donor else 0.8
         cost += 0.8 * is_compound(statement.node)
         yield _moved(definition, statement, place, cost)
 
@@ -306,7 +308,7 @@ def _moved(definition: Definition, statement: Statement, place: Place, cost: flo
         first, last = statement.first - 1, place.at
         new = [*definition.lines[statement.last : place.at], *moved]
     # Feedback points at where the line stands now; the place where it belongs comes with the last hint.
-    line, where = _told(place)
+    line, where = _feedback_line(place)
     near = place.block is statement.block
     kind: Kind = "order" if near else "place"
     text = f"{''.join(source)}"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from grader.judging.repair.edit_candidates import Kind
 from grader.judging.repair.names_in_reach import Scope
 
-_COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+_OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.Gt, ast.GtE),
     ast.LtE: (ast.Lt, ast.GtE, ast.Gt),
     ast.Gt: (ast.GtE, ast.Lt, ast.LtE),
@@ -23,7 +23,7 @@ _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.NotIn: (ast.In,),
 }
 """Comparison operators that may be meant instead, the likeliest first."""
-_CALCULATED: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
+_OTHER_OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub,),
     ast.Sub: (ast.Add,),
     ast.Mult: (ast.Div,),
@@ -31,7 +31,7 @@ _CALCULATED: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.FloorDiv: (ast.Div,),
 }
 """Arithmetic operators that may be meant instead, the likeliest first."""
-_METHODS = {
+_OTHER_FUNCTIONS = {
     "train": ("eval",),
     "eval": ("train",),
     "add_": ("sub_",),
@@ -115,7 +115,7 @@ def _other_slices(node: ast.Subscript, part: ast.Slice) -> Iterator[tuple[float,
 def _other_comparisons(node: ast.Compare, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
     """Yield other comparison operators, and an additional condition for the end of the loop."""
     for index, operator in enumerate(node.ops):
-        for number, other in enumerate(_COMPARED.get(type(operator), ())):
+        for number, other in enumerate(_OTHER_COMPARISONS.get(type(operator), ())):
             changed = copy.deepcopy(node)
             changed.ops[index] = other()
             yield 0.1 + 0.3 * number, "compare", changed
@@ -138,7 +138,7 @@ def _other_calculations(node: ast.BinOp, scope: Scope) -> Iterator[tuple[float, 
     yield 0.1 if quotient else 0.4, kind, node.left
     if not quotient:
         yield 0.6, "operator", node.right
-    for number, other in enumerate(_CALCULATED.get(type(node.op), ())):
+    for number, other in enumerate(_OTHER_OPERATORS.get(type(node.op), ())):
         yield 0.5 + 0.3 * number, kind, ast.BinOp(node.left, other(), node.right)
     if isinstance(node.op, ast.Sub | ast.Div):
         yield 0.9, kind, ast.BinOp(node.right, node.op, node.left)
@@ -151,7 +151,7 @@ def _other_calls(node: ast.Call) -> Iterator[tuple[float, Kind, ast.expr]]:
     """Yield other functions, the object without a conversion, and fewer or swapped arguments."""
     method = node.func.attr if isinstance(node.func, ast.Attribute) else None
     name = method or (node.func.id if isinstance(node.func, ast.Name) else "")
-    for other in _METHODS.get(name, ()):
+    for other in _OTHER_FUNCTIONS.get(name, ()):
         changed = copy.deepcopy(node)
         if isinstance(changed.func, ast.Attribute):
             changed.func.attr = other

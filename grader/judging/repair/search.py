@@ -32,11 +32,11 @@ from grader.observe.trace import Event, Run
 
 _WORD = re.compile(r"[a-z_]{3,}")
 """Words in the name of an array or fact, which tell where to look."""
-_MOST_EDITS = 4
+_MAX_EDITS = 4
 """Maximum number of edits in a repair."""
-_LEVEL = 120
+_PLAYS_BEFORE_NEARER = 120
 """Plays after which an edit that only brings its scenario nearer is taken, if none has repaired the scenario."""
-_PATIENCE = 40
+_PLAYS_AFTER_FIRST_REPAIR = 40
 """Plays spent on finding a better edit once one repairs some scenarios and breaks none."""
 
 
@@ -93,7 +93,7 @@ class _OutOfPlays(Exception):
 
 
 @dataclass(frozen=True)
-class _Step:
+class _TriedEdit:
     """One edit with what playing it showed: it repairs its target scenario or brings it nearer."""
 
     edit: SmallEdit
@@ -123,8 +123,8 @@ class _Search:
         failing = self._failing(runs)
         wrong, left, kept = tuple(failing), tuple(failing), 0
         try:
-            while failing and len(edits) < _MOST_EDITS:
-                step = self._step(text, runs, failing)
+            while failing and len(edits) < _MAX_EDITS:
+                step = self._next_edit(text, runs, failing)
                 if step is None:
                     break
                 edits.append(replace(step.edit, line=_line_before(source, text, step.edit.line)))
@@ -152,25 +152,28 @@ class _Search:
         """Return the first difference from the solution's run of a scenario; None if they agree."""
         return difference(run, self._solution(scenario), self._exercise.driver[scenario].atol)
 
-    def _step(self, text: str, runs: Mapping[str, Run], failing: Mapping[str, Difference]) -> _Step | None:
+    def _next_edit(
+        self, text: str, runs: Mapping[str, Run], failing: Mapping[str, Difference]
+    ) -> _TriedEdit | None:
         """Return the edit to make next; None if none helps.
 
         This is the first edit that repairs everything. Otherwise it is the edit that repairs most of those tried
-        until `_PATIENCE` runs out, or, if none repairs the target, the one that brings it nearest and breaks nothing.
+        until `_PLAYS_AFTER_FIRST_REPAIR` runs out, or, if none repairs the target, the one that brings it nearest
+        and breaks nothing.
 
         Raises:
             _OutOfPlays: the budget is spent and no edit has helped.
         """
         order = self._order(failing)
         target = order[0]
-        best: _Step | None = None
-        nearer: _Step | None = None
+        best: _TriedEdit | None = None
+        nearer: _TriedEdit | None = None
         start = self._progress(runs.get(target), target)
         last = self._budget
-        enough = self._plays + _LEVEL
+        enough = self._plays + _PLAYS_BEFORE_NEARER
         for edit in self._edits(text, runs.get(target), target):
             try:
-                step = self._tried(edit, order, failing)
+                step = self._try_edit(edit, order, failing)
             except _OutOfPlays:
                 if best is None and nearer is None:
                     raise
@@ -180,7 +183,7 @@ class _Search:
                     nearer = step
                 step = None
             if step is not None and (best is None or step.repaired > best.repaired):
-                last = min(last, self._plays + _PATIENCE) if best is None else last
+                last = min(last, self._plays + _PLAYS_AFTER_FIRST_REPAIR) if best is None else last
                 best = step
                 if step.repaired == len(failing):
                     return step
@@ -200,7 +203,9 @@ class _Search:
         focus = focus_of(run, self._solution(target), self._exercise.driver[target].atol)
         return small_edits(text, self._exercise.name, self._pieces, focus, self._imports)
 
-    def _tried(self, edit: SmallEdit, order: list[str], failing: Mapping[str, Difference]) -> _Step | None:
+    def _try_edit(
+        self, edit: SmallEdit, order: list[str], failing: Mapping[str, Difference]
+    ) -> _TriedEdit | None:
         """Play an edit; None if it breaks a scenario that passes, or its target does not come to an end.
 
         The target is played first, and the others only if it is repaired: first those that fail, then those that
@@ -212,7 +217,9 @@ class _Search:
             run = self._play(edit.text, name)
             good = run is not None and self._difference(run, name) is None
             if name == order[0] and not good:
-                return _Step(edit, {name: run}, 0, self._progress(run, name)) if run is not None else None
+                return (
+                    _TriedEdit(edit, {name: run}, 0, self._progress(run, name)) if run is not None else None
+                )
             if run is not None:
                 runs[name] = run
             repaired += good
@@ -222,9 +229,9 @@ class _Search:
                 if run is None or self._difference(run, scenario.name) is not None:
                     return None
                 runs[scenario.name] = run
-        return _Step(edit, runs, repaired)
+        return _TriedEdit(edit, runs, repaired)
 
-    def _harmless(self, step: _Step, failing: Mapping[str, Difference]) -> bool:
+    def _harmless(self, step: _TriedEdit, failing: Mapping[str, Difference]) -> bool:
         """Return True if everything that passed still passes; adds the missing runs to the step."""
         for scenario in self._exercise.driver.scenarios:
             if scenario.name in step.runs:

@@ -32,7 +32,7 @@ _WHERE = {
     "end": "이 줄 아래의 블록이 끝난 다음에",
 }
 """Korean for `Draft.where`."""
-_SIGNS = {
+_EVENT_TEXTS = {
     "zero_grad": ("zero_grad", "grad = None"),
     "forward": ("model(", "loss_fn("),
     "backward": ("backward", "autograd.grad"),
@@ -43,11 +43,11 @@ _SIGNS = {
     "scheduler": ("scheduler.step",),
 }
 """Texts in an edit's code that show that it adds or removes an event of a kind."""
-_ROUND = {"forward", "step"}
+_ROUND_EVENTS = {"forward", "step"}
 """Kinds of events: if both are missing, or both too many, whole rounds of a loop are."""
-_OFTEN = {"missing": 0.12, "guard": 0.12}
+_REPEAT_COST = {"missing": 0.12, "guard": 0.12}
 """Cost of each further place for the same inserted line; further edits of one kind on one line cost 0.05."""
-_IN_A_HELPER = 0.5
+_HELPER_COST = 0.5
 """Cost of inserting a line into a helper instead of the definition itself."""
 
 
@@ -136,14 +136,14 @@ def _in_order(
     for number, definition in enumerate(definitions):
         donors = Donors.of(definition, solution)
         for draft in itertools.chain(line_drafts(definition, donors), expression_drafts(definition, donors)):
-            extra = _IN_A_HELPER * (number > 0 and draft.kind in _OFTEN)
+            extra = _HELPER_COST * (number > 0 and draft.kind in _REPEAT_COST)
             every.append((_cost(draft, definition, focus) + extra, draft, definition))
     every.sort(key=lambda one: one[0])
     often: Counter[tuple[object, ...]] = Counter()
     spread = []
     for cost, draft, definition in every:
-        key = (draft.kind, draft.words if draft.kind in _OFTEN else draft.line)
-        spread.append((cost + _OFTEN.get(draft.kind, 0.05) * often[key], draft, definition))
+        key = (draft.kind, draft.words if draft.kind in _REPEAT_COST else draft.line)
+        spread.append((cost + _REPEAT_COST.get(draft.kind, 0.05) * often[key], draft, definition))
         often[key] += 1
     spread.sort(key=lambda one: one[0])
     return [(draft, definition) for _, draft, definition in spread]
@@ -154,7 +154,7 @@ def _cost(draft: Draft, definition: Definition, focus: Focus) -> float:
     cost = draft.cost
     if focus.lines:
         cost += 0.12 * min(8, *(abs(draft.line - line) for line in focus.lines))
-    signs = {kind for kind, texts in _SIGNS.items() if any(text in draft.words for text in texts)}
+    signs = {kind for kind, texts in _EVENT_TEXTS.items() if any(text in draft.words for text in texts)}
     if draft.kind in ("missing", "order", "place", "guard") and signs & focus.missing:
         cost -= 1.2
     if draft.kind in ("superfluous", "order", "place", "guard") and signs & focus.extra:
@@ -167,7 +167,7 @@ def _cost(draft: Draft, definition: Definition, focus: Focus) -> float:
     told = line + draft.words
     if focus.only_returned:
         cost -= 1.0 if "return" in told else 0.5 * any(name in told for name in definition.returned)
-    if focus.missing >= _ROUND or focus.extra >= _ROUND:
+    if focus.missing >= _ROUND_EVENTS or focus.extra >= _ROUND_EVENTS:
         cost -= 0.9 * line.lstrip().startswith(("if ", "elif ", "while ", "for "))
     cost -= 0.5 * any(word in told for word in focus.fields)
     return cost

@@ -22,15 +22,15 @@ from functools import cached_property, lru_cache
 from grader.judging.repair.definition import Definition, Statement, is_compound
 from grader.judging.variable_roles import Roles, own_names, renamed, roles
 
-_PARTNERS = 0.5
+_MIN_LIKENESS = 0.5
 """Minimum likeness of two statements that are taken for the same step."""
 _WORD = re.compile(r"\w+|[^\w\s]")
 """Words of a statement: names, numbers and single other signs."""
-_MOST_LINES = 6
+_MAX_LINES = 6
 """Number of lines from which on a statement is too large a piece of the solution to be inserted."""
-_MOST_SECONDS = 3
+_MAX_SECOND_CHOICES = 3
 """Maximum number of names for which to try the second-best match."""
-_A_THOUGHT = 6
+_MIN_EXPRESSION_NODES = 6
 """Minimum number of AST nodes of an expression that does not occur in two programs by chance."""
 
 
@@ -50,7 +50,7 @@ class Donor:
     @property
     def short(self) -> bool:
         """True if it is a small piece of the solution and not half of it."""
-        return self.theirs.last - self.theirs.first < _MOST_LINES
+        return self.theirs.last - self.theirs.first < _MAX_LINES
 
 
 @dataclass
@@ -104,7 +104,7 @@ class Donors:
                 for inner in parts[1:]:
                     if (
                         isinstance(inner, ast.BinOp | ast.Call)
-                        and sum(1 for _ in ast.walk(inner)) >= _A_THOUGHT
+                        and sum(1 for _ in ast.walk(inner)) >= _MIN_EXPRESSION_NODES
                     ):
                         found.setdefault(ast.dump(inner), []).append((len(parts), outer))
         return found
@@ -123,7 +123,7 @@ class Donors:
                     scores.append((-(likeness + place + order), index, number, likeness))
         for _, index, number, likeness in sorted(scores):
             donor, statement = self.donors[index], definition.statements[number]
-            if likeness >= _PARTNERS and donor.partner is None and statement not in self.partners:
+            if likeness >= _MIN_LIKENESS and donor.partner is None and statement not in self.partners:
                 donor.partner, donor.likeness = statement, likeness
                 self.partners[statement] = donor
 
@@ -200,7 +200,7 @@ def _in_their_names(node: ast.stmt, choices: tuple[tuple[str, ...], ...]) -> tup
     """
     first = {name: others[0] for name, *others in choices}
     seconds = [(name, others[1]) for name, *others in choices if len(others) > 1]
-    renamings = [first, *(first | {name: other} for name, other in seconds[:_MOST_SECONDS])]
+    renamings = [first, *(first | {name: other} for name, other in seconds[:_MAX_SECOND_CHOICES])]
     return tuple(_renamed(node, renaming) for renaming in renamings)
 
 
