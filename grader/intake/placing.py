@@ -10,7 +10,7 @@ from pathlib import Path
 from grader.base.decoding import display_name
 from grader.base.removal import remove_tree
 from grader.intake.archives import Unpacked, why_not
-from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
+from grader.submission.find_files import ARCHIVES, MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
 
 _TOO_DEEP = f"폴더가 {MAX_DEPTH}겹보다 깊어요. 나머지는 읽지 않았어요. 낼 파일만 남겨 주세요."
 
@@ -34,6 +34,38 @@ def placed(
     for name, path in parts:
         _place(path, folder / name, unpacked, name, 0)
     return unpacked.unreadable
+
+
+def placed_if_packed(path: Path, folder: Path, broken: Mapping[Path, str]) -> tuple[Unreadable, ...] | None:
+    """Do as `placed` with an entry of a plain class folder if there is an archive in it; else return None.
+
+    Args:
+        path: a student's folder or file.
+        folder: where it is put.
+        broken: as in `placed`.
+    """
+    if not _holds_an_archive(path):
+        return None
+    return placed([(path.name if path.is_file() else "", path)], folder, broken)
+
+
+def _holds_an_archive(path: Path) -> bool:
+    """Return whether the path is an archive, or a folder with one, as deep and wide as is read; follows no link."""
+    pending, seen = [(path, 0)], 0
+    while pending:
+        current, depth = pending.pop()
+        try:
+            kind = current.lstat().st_mode
+            if stat.S_ISREG(kind) and current.name.lower().endswith(ARCHIVES):
+                return True
+            if stat.S_ISDIR(kind) and depth <= MAX_DEPTH:
+                with os.scandir(current) as listing:
+                    inside = list(islice(listing, MAX_ENTRIES - seen))
+                seen += len(inside)
+                pending += [(Path(entry.path), depth + 1) for entry in inside if not is_skipped(entry.name)]
+        except OSError:  # told by whoever reads it
+            continue
+    return False
 
 
 def _place(source: Path, target: Path, unpacked: Unpacked, name: str, depth: int) -> None:

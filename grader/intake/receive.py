@@ -15,7 +15,7 @@ from grader.intake.receiving import Desk
 from grader.intake.roster import Roster
 from grader.intake.systems import recognise
 from grader.submission.class_folder import read_class
-from grader.submission.find_files import MAX_DEPTH, Unreadable, is_skipped
+from grader.submission.find_files import MAX_DEPTH, OTHER_ARCHIVES, Unreadable, is_skipped
 from grader.submission.submission import Submission
 
 
@@ -49,7 +49,7 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
         ClassFolderError: the folder is missing, or contains no student.
         OSError: the temporary folder cannot be written.
     """
-    with temporary_folder() as workplace, Desk() as desk:
+    with temporary_folder() as workplace, Desk(workplace / "unpacked") as desk:
         packed = source.suffix.lower() == ".zip" and source.is_file()
         folder = workplace / "download" if packed else source
         refused = desk.unpack(source, folder) if packed else ()
@@ -126,8 +126,13 @@ def _receive_plain_folder(
     """Read a plain class folder, in which each entry is named after its student."""
     submissions = tuple(read_class(folder, exercise_names, desk.read))
     matched = matched_by_label([submission.student for submission in submissions], roster)
+    closed = [entry.name for entry in entries(folder) if entry.name.lower().endswith(OTHER_ARCHIVES)]
+    line = (
+        "zip이 아닌 압축 파일이라 채점하지 않은 것: {}. 풀어서 학생마다 폴더 하나로 두고 다시 채점해 주세요."
+    )
+    notes = (line.format(listed(closed)), *matched.notes) if closed else matched.notes
     times = _times(roster, {label: (person, "") for label, person in matched.people.items()})
-    return Received(submissions, matched.people, frozenset(), times, matched.absent, matched.notes)
+    return Received(submissions, matched.people, frozenset(), times, matched.absent, notes)
 
 
 def _times(roster: Roster | None, of: Mapping[str, tuple[Person, str]]) -> dict[str, str]:

@@ -8,12 +8,13 @@ from types import TracebackType
 from typing import Self
 
 from grader.base.decoding import display_name
+from grader.base.file_names import safe_filename
 from grader.base.listing import listed
 from grader.base.removal import remove_tree
 from grader.intake.child_process import Apart, Bounds, Ended
 from grader.intake.class_archive import unpack_class
 from grader.intake.handover import IntakeError
-from grader.intake.placing import placed
+from grader.intake.placing import placed, placed_if_packed
 from grader.submission.find_files import Unreadable
 from grader.submission.submission import Submission, read_files
 
@@ -24,7 +25,9 @@ _OF_A_CLASS = Bounds(cpu_seconds=1_800, seconds=7_200)
 class Desk:
     """Receives the files of one class: unpacks the class' archive, then places and reads each student's files."""
 
-    def __init__(self) -> None:
+    def __init__(self, workplace: Path) -> None:
+        """`workplace`: the folder below which the content of archives in a plain class folder is put."""
+        self._workplace = workplace
         self._apart = Apart()
         self._broken: dict[Path, dict[Path, str]] = {}
         """Problems by path: for each file or folder of a class' archive, messages about itself and all below it."""
@@ -77,6 +80,11 @@ class Desk:
     ) -> Submission:
         """Call `read_files` in the child; a failure becomes the submission's `unreadable`."""
         try:
+            into = self._workplace / safe_filename(student)
+            problems = self._apart.call(placed_if_packed, path, into, self._broken_in([path]))
+            if problems is not None:
+                read = self._apart.call(read_files, into, student, exercise_names, into)
+                return replace(read, unreadable=(*read.unreadable, *problems))
             read = self._apart.call(read_files, path, student, exercise_names, root)
         except Ended as ended:
             return Submission(student, (), (Unreadable(display_name(path.name), str(ended)),))

@@ -9,7 +9,7 @@ from pathlib import Path
 from grader.base.decoding import display_name, escaped, shown_name
 from grader.base.errors import HanstepError
 from grader.base.listing import listed, natural, unique
-from grader.submission.find_files import LINK_MESSAGE, SUFFIXES, Unreadable, is_skipped, link_target
+from grader.submission.find_files import ARCHIVES, LINK_MESSAGE, SUFFIXES, Unreadable, is_skipped, link_target
 from grader.submission.submission import Submission, read_files
 
 Reader = Callable[[Path, str, Collection[str], Path], Submission]
@@ -61,8 +61,8 @@ def read_class(
     if not students:
         others = listed([display_name(entry.name) for entry in entries]) or "빈 폴더"
         raise ClassFolderError(
-            f"학생이 없어요: {folder} (있는 것: {others}). 학생마다 폴더 하나, 또는 .ipynb·.py 파일 하나가"
-            " 이 폴더 바로 아래에 있어야 해요. 압축 파일이라면 먼저 풀어 주세요."
+            f"학생이 없어요: {folder} (있는 것: {others}). 학생마다 폴더 하나, 또는 .ipynb·.py·.zip 파일 하나가"
+            " 이 폴더 바로 아래에 있어야 해요."
         )
     root = os.path.realpath(folder)
     submissions = []
@@ -107,7 +107,7 @@ def _is_student(entry: "os.DirEntry[str]") -> bool:
     # A broken link counts as a student: somebody's work is lost. A link to a file of another kind does not.
     return (
         os.path.isdir(entry.path)
-        or entry.name.lower().endswith(SUFFIXES)
+        or entry.name.lower().endswith((*SUFFIXES, *ARCHIVES))
         or (os.path.islink(entry.path) and not os.path.isfile(entry.path))
     )
 

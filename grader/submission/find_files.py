@@ -19,6 +19,9 @@ MAX_DEPTH = 20
 """Folders within folders."""
 
 SUFFIXES = (".py", ".ipynb")
+ARCHIVES = (".zip",)
+OTHER_ARCHIVES = (".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".egg", ".alz")
+"""Archives that are not opened."""
 _SKIPPED = frozenset(("__pycache__", "__MACOSX", "site-packages", "node_modules"))
 LINK_MESSAGE = "폴더 밖으로 나가거나 끊어진 링크라서 따라가지 않았어요. 링크 대신 파일 자체를 내 주세요."
 
