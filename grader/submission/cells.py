@@ -29,7 +29,7 @@ class Cell:
     number: int | None
     """Number from 1 among the code cells that are not blank, as Jupyter's `[n]` counts them; None in a `.py` file."""
     first_line: int
-    """Number of the first line of `text`, as the learner counts it: 1 in a notebook, else the line in the `.py` file."""
+    """Number of the first line of `text` as the learner counts it: 1 in a notebook, the line in a `.py` file."""
     text: str
     exercises: tuple[str, ...]
     """Exercises that the cell is tagged for."""
@@ -187,7 +187,7 @@ def as_python(text: str) -> str:
 
 
 def without_magics(text: str) -> str:
-    """Return the text with every line that only IPython understands replaced by `0`, its continuations by blank lines."""
+    """Replace every line that only IPython understands by `0`, and the lines it is continued on by blank lines."""
     done: list[str] = []
     position = 0
     while position < len(text):

@@ -77,7 +77,7 @@ def read_class(
 
 
 def passed_over(folder: Path) -> str:
-    """Return a Korean line that lists entries not graded because their names begin with a dot; empty if there are none."""
+    """Return a Korean line listing the entries not graded because their names begin with a dot; empty if none."""
     try:
         with os.scandir(folder) as listing:
             hidden = [entry for entry in listing if entry.name.startswith(".") and _is_student(entry)]

@@ -150,7 +150,7 @@ def is_skipped(name: str) -> bool:
 
 
 def link_target(link: Path, root: str) -> Path | None:
-    """Return a link's target if it exists inside `root`, else None. Targets outside are not even tested for existence."""
+    """Return a link's target if it exists inside `root`, else None. Existence outside `root` is not even tested."""
     try:
         target = os.path.realpath(link)
     except (

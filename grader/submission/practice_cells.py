@@ -195,7 +195,7 @@ class _Reading:
         self._glue(body, called)
 
     def _glue(self, body: Sequence[ast.stmt], called: Sequence[str | None]) -> None:
-        """Fill `glued` with the definitions right above their call, except one that is the exercise's only definition."""
+        """Fill `glued` with the definitions right above their call, except an exercise's only definition."""
         bound = Counter(name for statement in body for name in _bound(statement))
         pairs: list[tuple[str, int]] = []
         for at, exercise in enumerate(called):

@@ -107,7 +107,7 @@ class SourceFile:
         return self._broken_definitions.get(name) or self._broken_mentions.get(name)
 
     def complaint(self, name: str) -> str | None:
-        """Return the Korean reason why the cell meant to define `name` cannot be read; None if `problem_for` is None."""
+        """Return a Korean line on why the cell meant to define `name` cannot be read; None if there is no such cell."""
         problem = self.problem_for(name)
         if problem is None:
             return None
@@ -203,12 +203,12 @@ def _answers_of_script(name: str, text: str, exercises: Collection[str]) -> tupl
 
 @lru_cache(maxsize=10_000)
 def _place(cell: int | None, line: int) -> Place:
-    """Return the same object for equal places: the files of a class of thousands have most of their places in common."""
+    """Return one shared object for equal places: files of a class of thousands have most places in common."""
     return Place(cell, line)
 
 
 def carried_names(cells: Sequence[Cell], exercises: Collection[str]) -> set[str]:
-    """Return the names that a notebook of these cells defines when it is graded; `*` stands for those of a star import."""
+    """Return the names that a notebook of these cells binds when graded; `*` stands for those of a star import."""
     blocks = [_unit(cell).block for cell in cells]
     kept = select(blocks, exercises, is_module=False)
     return set().union(*map(bound_names, blocks, kept))

@@ -2,9 +2,9 @@
 
 A notebook also loads data, trains and plots. None of that may run while grading, but an exercise may need what other
 cells define. So everything in a cell tagged for an exercise is kept; of all other code, imports and definitions are
-kept, and assignments that run no code and read only names that are kept too. In a `.py` file, which has no tagged
-cells, an assignment that calls something is kept as well if an exercise needs its name. Dropped statements become
-blank, so that line numbers remain right.
+kept, and assignments that run no code and read only names that are kept too. In a `.py` file, an assignment that calls
+something is kept as well if an exercise needs its name. Dropped statements become blank, so that line numbers remain
+right.
 
 Example, outside tagged cells of a notebook:
 
@@ -107,7 +107,7 @@ def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bo
 
 
 def defined_names(block: Block, kept: Iterable[int]) -> dict[str, int]:
-    """Return the functions, classes and variables that the kept statements bind, each with its last line in the block."""
+    """Return the functions, classes and variables that the kept statements bind, with the last binding line of each."""
     names: dict[str, int] = {}
     for index in kept:
         names |= block.uses[index].defined
