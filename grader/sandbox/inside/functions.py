@@ -48,7 +48,7 @@ class Functions:
     def notice(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Note that a part of a protected function is about to be replaced; used as an audit hook.
 
-        Comparing all parts afterwards instead would touch, and so copy in a forked process, the memory of all functions.
+        Comparing all parts afterwards would touch the memory of all functions, and so copy it in a forked process.
         """
         if event == "object.__setattr__" and arguments[1] in _PARTS:
             function, part = arguments[:2]
