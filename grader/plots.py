@@ -22,9 +22,9 @@ from grader.paths import CourseNotFound, asset_path
 FONT_FAMILY = "Noto Sans KR"
 FONT_FILES = ("NotoSansKR-Regular.ttf", "NotoSansKR-Bold.ttf")
 
-# Based on the palette of Okabe and Ito (https://jfly.uni-koeln.de/color/), whose colours can be told apart with any kind
-# of colour vision. On its theme's background every colour but the grid's has a contrast of at least 4.5:1, so that a
-# label may have the colour of its line.
+# Based on the palette of Okabe and Ito (https://jfly.uni-koeln.de/color/), whose colours can be told apart with any
+# kind of colour vision. On its theme's background every colour but the grid's has a contrast of at least 4.5:1, so that
+# a label may have the colour of its line.
 COLORS: Mapping[str, str] = {
     "right": "#0072B2",  # behaviour of the right program: blue
     "wrong": "#BD5000",  # behaviour of the bug: vermilion

@@ -1,4 +1,4 @@
-"""Tune the garbage collector around large imports: torch and what its first optimizer loads make half a million objects."""
+"""Tune the garbage collector for large imports: torch, with what its first optimizer loads, is half a million objects."""
 
 import gc
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def uncollected() -> Iterator[None]:
 def collect_seldom() -> None:
     """Collect garbage less often (every 20,000 new objects), for a process that plays many programs.
 
-    A play leaves some thousand small objects in reference cycles (models, hooks, recorders). Searching for them at every
-    700th new object, Python's default, took a twentieth of the time.
+    A play leaves some thousand small objects in reference cycles (models, hooks, recorders). Searching for them at
+    every 700th new object, Python's default, took a twentieth of the time.
     """
     gc.set_threshold(20_000)

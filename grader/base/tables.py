@@ -1,4 +1,4 @@
-"""Read CSV files of instructors, saved by Excel or downloaded from an LMS, into rows whose columns are found by name."""
+"""Read instructors' CSV files, saved by Excel or downloaded from an LMS, into tables with columns found by name."""
 
 import csv
 import io
