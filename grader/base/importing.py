@@ -1,4 +1,4 @@
-"""Tune the garbage collector for large imports: torch, with what its first optimizer loads, is half a million objects."""
+"""Tune the garbage collector for large imports: torch and what its first optimizer loads are half a million objects."""
 
 import gc
 from collections.abc import Iterator

@@ -22,7 +22,7 @@ from grader.observe.trace import Failure, Run, Trace
 
 
 class TimeLimit(BaseException):
-    """The learner's code ran longer than allowed. Not an `Exception`, so that `except Exception` does not swallow it."""
+    """The learner's code ran longer than allowed. Not an `Exception`: `except Exception` must not swallow it."""
 
 
 @dataclass(frozen=True)

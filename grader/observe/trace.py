@@ -95,8 +95,8 @@ class Run:
     """
 
     arrays: dict[str, Array] = field(default_factory=dict)
-    """Arrays that are compared with the solution's, within the scenario's tolerance. Besides `theta` they are those that
-    the driver recorded: `returned` (one number for each call), `rates`, `buffers/…`."""
+    """Arrays that are compared with the solution's, within the scenario's tolerance: `theta`, and those that the driver
+    recorded, such as `returned` (one number for each call), `rates`, `buffers/…`."""
     facts: dict[str, Fact] = field(default_factory=dict)
     """Values that are compared exactly."""
     evidence: dict[str, Array] = field(default_factory=dict)

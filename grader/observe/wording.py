@@ -1,4 +1,4 @@
-"""Build Korean words that depend on a value: ordinals, and particles, which depend on how the text before is read aloud."""
+"""Build Korean words that depend on a value: ordinals, and particles, which follow how the text before is read aloud."""
 
 import re
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def with_particle(text: str, forms: str) -> str:
 
 
 def one_of(titles: Sequence[str]) -> str:
-    """Join titles that are alternatives: one stays as it is, several, which are sentences, become `「…」 또는 「…」`."""
+    """Join alternative titles, which are sentences: one stays as it is, several become `「…」 또는 「…」`."""
     return titles[0] if len(titles) == 1 else " 또는 ".join(f"「{title}」" for title in titles)
 
 
