@@ -172,6 +172,7 @@ def unnamed_axes(figure: Figure) -> list[str]:
 
 
 def _shows_numbers(axis: Axis) -> bool:
+    """True if a visible tick label has a digit and is not a phrase such as `배치 1`."""
     texts = [tick.get_text() for tick in axis.get_ticklabels(which="both") if tick.get_visible()]
     return any(re.search(r"\d", text) and not re.search(r"[가-힣]{2}|[A-Za-z]{3}", text) for text in texts)
 

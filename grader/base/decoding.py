@@ -35,6 +35,7 @@ _INVISIBLE = re.compile(
 )
 _PLAIN = re.compile("[ -\\[\\]-~가-힣]")
 _LONGEST_SHOWN = 200
+"""Maximum characters of a student's name."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -104,6 +105,7 @@ def escaped(name: str) -> str:
 
 
 def _printable(character: str) -> str:
+    """Return a character, or its escape if it is invisible or would change how the text around it is shown."""
     # Categories: control, format (such as bidirectional overrides), surrogate, line separator, paragraph separator.
     if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
         return character.encode("unicode_escape").decode("ascii")
@@ -111,6 +113,7 @@ def _printable(character: str) -> str:
 
 
 def _bytes(path: Path, root: Path | None) -> bytes:
+    """Return the bytes of a file, at most `MAX_FILE_BYTES`, even if it grows while it is read."""
     try:
         with os.fdopen(_opened(path, root), "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -127,6 +130,7 @@ def _bytes(path: Path, root: Path | None) -> bytes:
 
 
 def _opened(path: Path, root: Path | None) -> int:
+    """Open a regular file, following no link below `root`, and return its descriptor."""
     # Windows has no `dir_fd`; only a learner's own file is read there, never a class.
     if root is None or os.open not in os.supports_dir_fd:
         return open_regular(path)
@@ -138,6 +142,7 @@ def _opened(path: Path, root: Path | None) -> int:
 
 
 def _decoded(data: bytes, *, has_cookie: bool) -> str:
+    """Decode the bytes of a text file by its byte order mark, its cookie, or by trying encodings."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             try:

@@ -48,6 +48,7 @@ def _free(name: str, avoid: Collection[str]) -> str:
 
 
 def _readable(name: str) -> str:
+    """Return a name that reads like `name` and is safe on every system; `student` if nothing is left of it."""
     composed = unicodedata.normalize("NFC", name)
     kept = "".join("_" if _unsafe(char) else char for char in composed)
     kept = " ".join(kept.split()).strip(". ")
@@ -66,6 +67,7 @@ def _with_fingerprint(readable: str, original: str) -> str:
 
 
 def _cut(text: str, size: int) -> str:
+    """Cut a text to `size` bytes of UTF-8 without splitting a character."""
     return text.encode("utf-8")[:size].decode("utf-8", "ignore").rstrip(". ")
 
 

@@ -7,6 +7,7 @@ from itertools import islice
 LISTED = 5
 """Maximum number of names or messages in one line; the rest is given as a number."""
 _LONGEST_NAME = 200
+"""Maximum characters of a path in a message."""
 
 
 def natural(name: str) -> tuple[list[list[tuple[int, int, str]]], str]:

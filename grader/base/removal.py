@@ -101,6 +101,7 @@ def _moved_up(name: str, top: int, fresh: Iterator[str]) -> list[str]:
 
 
 def _moved(name: str, folder: int, new: str, top: int) -> None:
+    """Move the folder `name` in `folder` to `new` in `top`."""
     try:
         os.rename(name, new, src_dir_fd=folder, dst_dir_fd=top)
     except PermissionError:  # moving a folder writes to it, because its `..` changes: make it writable first

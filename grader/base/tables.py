@@ -11,6 +11,7 @@ from grader.base.errors import HanstepError
 
 _DELIMITERS = ",;\t"
 _MOST_ROWS = 200_000
+"""Maximum number of filled rows, the header included."""
 
 
 class TableError(HanstepError):

@@ -42,6 +42,7 @@ class _Worker:
         from grader.grading import warm  # noqa: F401  (the sandbox warms up at the same time)
 
     def run(self, submission: Submission) -> SubmissionResult:
+        """Grade one submission."""
         return self._work(self._grading, submission, self._sandbox)
 
 

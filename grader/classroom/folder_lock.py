@@ -15,6 +15,7 @@ from grader.report.plain_text import one_line
 
 NAME = ".lock"
 _MOST_BYTES = 200
+"""Maximum bytes read of the lock file's text, which names the process that holds the lock."""
 _BEHIND = 2**20
 """Offset of the byte that is locked on Windows, where a locked range cannot be read: it lies behind the text."""
 

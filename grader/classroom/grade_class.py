@@ -50,6 +50,7 @@ def grade_class(
 def _results(
     run: GradingRun, submissions: deque[Submission]
 ) -> Generator[tuple[Submission, SubmissionResult | None]]:
+    """Yield every submission with its result, from workers here or on the Ray cluster; None: it could not be graded."""
     if run.ray is None or not submissions:
         yield from results_here(run, submissions, _grade)
     else:

@@ -69,6 +69,15 @@ class Journal:
         done: Mapping[str, SubmissionResult],
         writer: "_Writer",
     ) -> None:
+        """Use `open` instead.
+
+        Args:
+            path: the journal's file.
+            run: settings of the grading, with the seed that counts.
+            sandbox: the isolation, as `results.json` names it.
+            done: results that are in the file already, by student.
+            writer: appends to the file.
+        """
         self._path = path
         self._run = run
         self._sandbox = sandbox
@@ -159,11 +168,13 @@ class _Writer:
             self._file.write(b"\n")
 
     def write(self, result: SubmissionResult) -> None:
+        """Append one result."""
         line = self._seal.sealed(_text(result), self._name)
         while line:
             line = line[self._file.write(line) :]
 
     def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
 

@@ -26,6 +26,7 @@ class Alike:
         )
 
     def _feedback(self, feedback: Feedback) -> Feedback:
+        """Return an equal feedback made of shared parts."""
         shared = {name: self._one(getattr(feedback, name)) for name in _SHARED}
         feedback = replace(feedback, **shared)
         return (

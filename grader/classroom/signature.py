@@ -56,6 +56,7 @@ class Seal:
 
 
 def _kept(path: Path) -> bytes | None:
+    """Return the stored key; None if there is none of the right length."""
     with suppress(OSError), os.fdopen(open_regular(path), "rb") as file:
         key = file.read(_KEY_BYTES + 1)
         return key if len(key) == _KEY_BYTES else None

@@ -60,6 +60,7 @@ def remove_left_behind(place: Path) -> None:
 
 
 def _remove_if_left(folder: Path) -> None:
+    """Remove a folder if it is old enough, ours and not locked."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         status = os.fstat(opened)

@@ -137,7 +137,7 @@ class _Worker:
         self.connection, inside = multiprocessing.Pipe()
         self.usable, self._started = True, False
         self.process = _begun((inside, run, work))
-        inside.close()  # the worker's end of the pipe is then its alone, and a dead worker is noticed
+        inside.close()  # only the worker holds its end of the pipe now, so that its death is noticed
 
     def take(self, turn: _Turn) -> None:
         """Send the worker a submission."""
@@ -215,6 +215,7 @@ def _end_all(workers: "Sequence[_Worker]") -> None:
 
 
 def _context() -> Any:
+    """Return multiprocessing's fork server where there is one; on Windows, `spawn`."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -230,6 +231,7 @@ class _Stop(BaseException):
 
 
 def _serve(connection: Connection, run: "GradingRun", work: Work) -> None:
+    """Run a worker process until the parent closes the connection or sends SIGTERM."""
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches workers too, but the parent decides what follows

@@ -56,5 +56,6 @@ class GradingRun:
 
 
 def _with_the_course(lessons: tuple[str, ...], others: dict[str, Any]) -> GradingRun:
+    """Build a GradingRun in another process: read the course there, and look up the lessons by their ids."""
     course = load_course()
     return GradingRun(course, tuple(course.lesson(key) for key in lessons), **others)

@@ -104,6 +104,7 @@ def checked_here(
 def _checked(
     source: SourceFile, exercise: Exercise, origin: Origin, seed: int, device: str, seconds: float
 ) -> Feedback:
+    """Load a file and return feedback on one of its exercises, within the time limit for each step."""
     complaint = source.complaint(exercise.name)
     if complaint is not None:
         return without_trace(exercise, "error", message=complaint, file=source.name)
@@ -125,6 +126,7 @@ def _crashed(exercise: Exercise, error: BaseException) -> Feedback:
 
 @contextmanager
 def _silence() -> Iterator[None]:
+    """Discard everything written to standard output and standard error inside."""
     with (
         open(os.devnull, "w", encoding="utf-8") as nowhere,
         redirect_stdout(nowhere),

@@ -104,6 +104,7 @@ class OwnFile:
         device: str,
         meanwhile: Callable[[], AbstractContextManager[object]],
     ) -> tuple[Feedback, ...]:
+        """Check in this process, where processes cannot be forked (Windows)."""
         told: list[Feedback] = []
         with meanwhile():
             for exercise in (e for e in self._course.exercises.values() if e in exercises):

@@ -88,6 +88,7 @@ def is_right(feedback: Feedback) -> bool:
 
 
 def _keep(memory: dict[Key, _Told], key: Key, value: _Told) -> None:
+    """Store a value; drop the oldest one if the memory is full."""
     if len(memory) >= _MOST:
         del memory[next(iter(memory))]  # the oldest
     memory[key] = value

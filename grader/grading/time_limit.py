@@ -26,6 +26,8 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _by_alarm(seconds: float) -> Iterator[None]:
+    """Raise `TimeLimit` by an alarm signal; works in the main thread of a Unix process only."""
+
     def ring(_number: int, _frame: FrameType | None) -> None:
         raise TimeLimit
 
@@ -40,6 +42,7 @@ def _by_alarm(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _by_watchdog(seconds: float) -> Iterator[None]:
+    """Raise `TimeLimit` from a second thread; it arrives between two bytecodes, not inside a system call."""
     target = threading.get_ident()
     over = threading.Event()
 

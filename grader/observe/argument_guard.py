@@ -24,6 +24,7 @@ class ArgumentGuard:
             self._note(getattr(value, "held", value), _DEPTH)
 
     def _note(self, value: Any, depth: int) -> None:
+        """Copy the data in a value, looking `depth` levels into lists and tuples."""
         if isinstance(value, Tensor):
             if not value.requires_grad:
                 self._tensors.append((value, value.detach().clone()))

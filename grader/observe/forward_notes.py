@@ -43,5 +43,6 @@ class ForwardNotes:
 
 
 def _add(seen: list[str], what: str) -> None:
+    """Append a phrase if it is new, up to 20 phrases."""
     if what not in seen and len(seen) < 20:
         seen.append(what)

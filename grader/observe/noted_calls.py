@@ -42,7 +42,7 @@ def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
     inside: list[str] = []
     undo: list[Callable[[], None]] = []
     noted: dict[int, Any] = {}
-    originals = []  # keeps the functions alive, so that no other object gets the same identity
+    originals = []  # keeps the functions alive: `noted` knows them by identity, which another object could get
     try:
         for owner, name, kind in targets:
             original = getattr(owner, name)

@@ -228,6 +228,7 @@ def play_scenario(
 
 
 def _begin_from_a_known_state(env: Env) -> None:
+    """Seed all random numbers for a scenario, and set dtype, gradient mode and autocast to their defaults."""
     env.set_random_state("global")
     np.random.seed(env.number("global"))
     random.seed(env.number("global"))
@@ -238,6 +239,7 @@ def _begin_from_a_known_state(env: Env) -> None:
 
 
 def _load_failure(program: Program, name: str) -> Failure | None:
+    """Return why the program has no usable function `name`; None if it has one."""
     if "*" in program.failures:
         return program.failures["*"]
     if name in program.names:

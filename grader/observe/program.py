@@ -17,7 +17,9 @@ from grader.observe.wording import with_particle
 
 _FUTURE_FLAGS = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 _MESSAGE_LIMIT = 2000
+"""Maximum characters kept of an exception's message."""
 _MAX_WARNINGS = 20
+"""Maximum number of warnings about failed imports."""
 
 STUDENT_ERRORS = (Exception, SystemExit, GeneratorExit)
 """Exceptions that count as an error of the student's code. KeyboardInterrupt (the learner's own Ctrl-C) and `TimeLimit`
@@ -88,6 +90,7 @@ def load_program(source: str, *, name: str = "submission", into: types.ModuleTyp
 
 
 def _execute(statement: ast.stmt, program: Program, module: types.ModuleType, flags: int) -> None:
+    """Execute one top-level statement; note a failure for the names it defines, and a warning for a failed import."""
     try:
         code = compile(
             ast.Module([statement], type_ignores=[]),
@@ -158,10 +161,12 @@ _TEMPORARY = re.compile(r"(/(?:tmp|hanstep[-.]|step-))[a-z0-9_]{8}\b")
 
 
 def _bases(error: BaseException) -> tuple[str, ...]:
+    """Return the names of all classes of an exception, its own first."""
     return tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object)
 
 
 def _future_flags(tree: ast.Module) -> int:
+    """Return the compiler flags of all `from __future__ import …` statements."""
     flags = 0
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":

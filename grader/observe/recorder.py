@@ -69,12 +69,15 @@ class Recorder:
         self._model: nn.Module | None = None
         self._optimizer: Optimizer | None = None
         self._own: list[nn.Parameter] = []
+        """The watched model's own parameters, to notice when `functional_call` lends it others."""
         self._batches: Sequence[Tensor] = ()
         self._at_forwards = True
         self._keeps_states = True
         self._states: list[Array] = []
         self._points: list[Array] = []
+        """Parameters at forward passes that are not states; the evidence `points`."""
         self._rates: list[Array] = []
+        """Learning rate of each element, for each state; the evidence `lr`."""
         self._returned: list[float] = []
         self._return_types: list[Fact] = []
         self._recording = False
@@ -83,7 +86,7 @@ class Recorder:
     def __deepcopy__(self, memo: dict[int, Any]) -> "Recorder":
         return self  # a student may copy the model, whose copy must report here too
 
-    # ---- what the drivers call -------------------------------------------------------------------
+    # ---- called by drivers -----------------------------------------------------------------------
 
     def watch(
         self,
@@ -267,7 +270,7 @@ class Recorder:
             hook.remove()
         self._hooks.clear()
 
-    # ---- what the fixtures call ------------------------------------------------------------------
+    # ---- called by fixtures ----------------------------------------------------------------------
 
     def forward(self, inputs: Tensor) -> None:
         """Note that a forward pass of the watched model starts; fixture models call this."""
@@ -295,7 +298,7 @@ class Recorder:
             if model is not None:
                 self.forwards.note(model, outputs)
 
-    # ---- inside ----------------------------------------------------------------------------------
+    # ---- internal --------------------------------------------------------------------------------
 
     def _observed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call the student's function while recording events, prints, warnings and changes to its arguments."""
@@ -316,6 +319,7 @@ class Recorder:
                 self.warned += [w.category.__name__ for w in caught][:100]
 
     def _event(self, kind: str, **details: Any) -> None:
+        """Add an event at the current line of the program, if the student's function is running."""
         if self._recording and len(self.run.events) < MAX_EVENTS:
             line = self._line()
             if (

@@ -199,6 +199,7 @@ def from_bytes(blob: bytes) -> Trace:
 
 
 def _fact(value: Any) -> Fact:
+    """Return a value read from JSON as a fact; raise TraceError for any other type."""
     if isinstance(value, list):
         return [_fact(item) for item in value]
     if value is None or isinstance(value, bool | int | float | str):

@@ -1,10 +1,11 @@
-"""Build Korean words that depend on a value: ordinals, and particles, which follow how the text before is read aloud."""
+"""Build Korean words that depend on a value: ordinals, and particles, which follow how the preceding text sounds."""
 
 import re
 from collections.abc import Sequence
 
 LEAVE_ORIGINALS = "라이브러리의 함수와 클래스는 그대로 두고 쓰세요."
-"""First sentence of the exception told of a submission that replaced some of them; feedback recognizes it by this."""
+"""First sentence of the error message for a submission that replaced library functions; feedback recognizes the error
+by it."""
 
 _COUNTED = ("첫", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열")
 

@@ -25,7 +25,9 @@ class AttemptLimits:
     seconds: float = 5.0
     """Wall time of one play: for a variant that sleeps, or computes where nothing can interrupt it."""
     memory_bytes: int = 2**30
+    """Memory of a child beyond what the warmed server already holds."""
     output_bytes: int = 2**18
+    """Printed output of one play."""
     ends: int = 12
     """Maximum number of variants that may end their child; after that no more are played."""
 
@@ -104,6 +106,7 @@ class Attempts:
         return trace.runs.get(scenario)
 
     def _asked(self, exercise: str, text: str, scenario: str) -> bytes:
+        """Have the current child play a variant; send its text only if it differs from the last one's."""
         child = self._child or self._fork()
         source = None if text == self._text else text
         seconds = self._limits.cpu_seconds
@@ -112,11 +115,13 @@ class Attempts:
         return blob
 
     def _fork(self) -> Child:
+        """Fork a new child and wait until it is ready."""
         self._child, self._text = self._new_child(self._limits.of_a_child), None
         self._child.begin()
         return self._child
 
     def _end(self) -> None:
+        """Close the current child, if there is one, and report whether the server was lost."""
         if self._child is not None:
             child, self._child = self._child, None
             self._closed(not child.close())

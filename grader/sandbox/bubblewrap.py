@@ -1,7 +1,7 @@
 """Build the sandbox's bubblewrap command line, and find out whether bubblewrap works on this machine.
 
-Inside, the file system holds only the operating system's libraries, Python, its installed packages and the few parts of
-the grader that know no answers. Folders with answers that this would bring in are masked.
+Inside, the file system holds only the operating system's programs and libraries, Python, its installed packages, and
+the few parts of the grader that know no answers. Folders with answers that this would bring in are masked.
 """
 
 import functools
@@ -139,7 +139,7 @@ def environment(device: str, home: str = "/tmp") -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
-        "JOBLIB_MULTIPROCESSING": "0",  # there is no /dev/shm to try it in
+        "JOBLIB_MULTIPROCESSING": "0",  # joblib would try it in /dev/shm, which is missing
         # Put everything on huge pages where the kernel has them; Python's own allocator does not ask for them. Forking
         # the warmed server copies its page table, which takes 14 ms with small pages and 3 ms with huge ones.
         "PYTHONMALLOC": "malloc",
@@ -155,7 +155,7 @@ def environment(device: str, home: str = "/tmp") -> dict[str, str]:
     return variables
 
 
-# ---- what is there -------------------------------------------------------------------------------
+# ---- what is bound into the sandbox --------------------------------------------------------------
 
 
 def _system() -> list[str]:
@@ -179,6 +179,7 @@ def _executable() -> str:
 
 
 def _python_directories() -> list[Path]:
+    """Return the paths of the interpreter and its standard library."""
     executable = Path(_executable())
     library = Path(sysconfig.get_path("stdlib")).resolve().parent
     # The interpreter's shared libraries are in lib, even where its modules are in lib64.
@@ -223,10 +224,11 @@ def _binds_and_masks(bound: list[Path]) -> list[str]:
 
 
 def _covered(folder: Path) -> list[str]:
+    """Return arguments that mask a folder with an empty, read-only one."""
     return ["--tmpfs", str(folder), "--remount-ro", str(folder)]
 
 
-# ---- why it does not work --------------------------------------------------------------------------
+# ---- why bubblewrap does not work ------------------------------------------------------------------
 
 
 def explain(found: Probe) -> str:

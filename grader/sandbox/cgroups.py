@@ -26,6 +26,7 @@ _CONTROLLERS = ("memory", "pids", "cpu")
 _MAIN = "hanstep-main"
 _SANDBOX = re.compile(r"hanstep-(\d+)-[0-9a-f]{8}")
 _END_SECONDS = 2.0
+"""Time to wait until a cgroup is empty and can be removed."""
 _WARMED_BYTES = 2 * 2**30
 """Memory allowed for the server itself, including cached files."""
 _ENTER = 'echo 0 > "$0" && exec "$@"'

@@ -26,6 +26,7 @@ _FORK_SECONDS = (
 _END_SECONDS = 10.0  # to wait until a killed child is gone
 _CHUNK = 2**16
 _MOST_OF_AN_ACT = 40
+"""Maximum characters kept of the name of a suspicious act."""
 _TOOK_TOO_MUCH: dict[str, Status] = {"memory": "memory", "time": "timeout"}
 _TOO_MANY = {"threads": "너무 많은 스레드", "processes": "너무 많은 프로세스"}
 
@@ -43,12 +44,21 @@ class Limits:
     output_bytes: int = 2**20
     """Printed output."""
     trace_bytes: int = MAX_TRACE_BYTES
+    """Size of the serialized trace."""
 
 
 class Child:
     """One forked child of the server: send it work, read its answers, and find out how it ended."""
 
     def __init__(self, server: Server, limits: Limits, exercises: int, parcels: Parcels) -> None:
+        """Ask the server to fork; `begin` waits for the child.
+
+        Args:
+            server: the running server.
+            limits: limits of one exercise.
+            exercises: number of exercises to be played; it multiplies the processor time that the kernel allows.
+            parcels: the drivers.
+        """
         self._control, self._limits, self._parcels = server.control, limits, parcels
         self._brought: set[str] = set()
         self._printed = 0
@@ -147,6 +157,7 @@ class Child:
             self._brought.update(parcel)
 
     def _ask(self, question: frames.Header, body: bytes = b"") -> bytes:
+        """Send a question and return the body of its answer."""
         self._printed = 0
         if self._reader.pending:
             raise Unasked  # an honest child writes nothing between questions
@@ -170,6 +181,7 @@ class Child:
             os.close(self._output)
 
     def _say(self, header: frames.Header, body: bytes = b"", *, timed: bool = False) -> None:
+        """Send a frame to the child; with `timed`, its processor time is limited from now on."""
         self._channel.settimeout(_FORK_SECONDS)
         with suppress(OSError):  # that the child is gone is noticed at the next wait
             if timed:  # tell the server that processor time counts from now on
@@ -216,12 +228,14 @@ class Child:
         self.reached.setdefault(self._executed, []).append((str(act)[:_MOST_OF_AN_ACT], int(line or 0)))
 
     def _next_frame(self) -> tuple[frames.Header, bytes] | None:
+        """Return the next complete frame from the child; None if there is none yet."""
         try:
             return self._reader.next()
         except frames.FrameError as error:
             raise Ended("crashed", "읽을 수 없는 답") from error
 
     def _read(self, source: Any) -> None:
+        """Read from one of the selected sources, and note if it tells that the child or server is gone."""
         if source is self._control:
             try:
                 self._gone, _, _ = frames.receive(self._control)
@@ -236,6 +250,7 @@ class Child:
             self._read_output(once=True)
 
     def _read_channel(self, *, once: bool = False) -> None:
+        """Read frames from the child until nothing is left; with `once`, at most one piece."""
         self._channel.setblocking(False)
         while not self._reader.overfull:
             try:
@@ -250,6 +265,7 @@ class Child:
                 return
 
     def _read_output(self, *, once: bool = False) -> None:
+        """Read and count what the child printed until nothing is left; with `once`, at most one piece."""
         while self._printed <= self._limits.output_bytes:
             try:
                 data = os.read(self._output, _CHUNK)

@@ -39,7 +39,14 @@ class ForkedServer:
     """A forked server, with as much of the interface of `subprocess.Popen` as `Server` needs."""
 
     def __init__(self, control: socket.socket, errors: IO[bytes], home: str, device: str) -> None:
-        """Fork; in the child, serve until the other end of `control` is closed."""
+        """Fork; in the child, serve until the other end of `control` is closed.
+
+        Args:
+            control: the server's end of the control socket.
+            errors: file that receives the server's standard error.
+            home: working directory.
+            device: `cpu`; see `can_fork`.
+        """
         self._ended = False
         self.pid = os.fork()
         if self.pid == 0:
@@ -71,6 +78,7 @@ class ForkedServer:
 
 
 def _become_server(control: socket.socket, errors: IO[bytes], home: str, device: str) -> NoReturn:
+    """In the forked process: keep only the control socket and the error file, then serve; never returns."""
     # Imported here: a process that forks has torch already, but one that starts a server must not need it.
     from grader.sandbox.inside import server
 

@@ -51,6 +51,7 @@ def refuse_oversized(trace: Trace, blob: bytes) -> None:
 
 
 def _refuse_misshapen(run: Run) -> None:
+    """Raise TraceError unless all arrays are numbers of at most 4 axes, and the states a table of float64."""
     for name, value in (*run.arrays.items(), *run.evidence.items()):
         if value.dtype.kind not in "biuf" or value.ndim > 4:
             raise TraceError(f"{name}: {value.dtype} with {value.ndim} axes")
@@ -60,6 +61,7 @@ def _refuse_misshapen(run: Run) -> None:
 
 
 def _plausible(failure: Failure) -> bool:
+    """True if a failure has the size of one that the recorder wrote."""
     names = (failure.type, *failure.bases)
     return (
         len(failure.message) <= 2000
@@ -71,4 +73,5 @@ def _plausible(failure: Failure) -> bool:
 
 
 def _nested(fact: Fact, depth: int = 8) -> bool:
+    """True if a fact is nested more than `depth` lists deep."""
     return isinstance(fact, list) and (depth == 0 or any(_nested(item, depth - 1) for item in fact))

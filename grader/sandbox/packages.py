@@ -74,6 +74,7 @@ def _needed(distribution: metadata.Distribution, *, extra: str | None) -> list[s
 
 
 def _at_the_top(distribution: metadata.Distribution, name: str) -> set[str]:
+    """Return the top-level files and folders that a distribution installs."""
     record = distribution.read_text("RECORD")
     if record is not None:
         return {line.partition(",")[0].strip('"').partition("/")[0] for line in record.splitlines()}

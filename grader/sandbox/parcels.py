@@ -56,6 +56,7 @@ def packed(parcel: Parcel, without: Collection[str] = ()) -> bytes:
 
 @functools.cache
 def _with_what_it_imports(name: str) -> Parcel:
+    """Return the module `name` after all modules of `grader.exercises` that it needs, directly or not."""
     before = [module for found in needed_by(name) for module in _with_what_it_imports(found)]
     return (*dict.fromkeys(before), name)
 
@@ -71,6 +72,7 @@ def _is_ours(name: str) -> bool:
 
 @functools.cache
 def _tree(name: str) -> ast.Module:
+    """Return the syntax tree of a module, without importing it."""
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(name, name=name)
@@ -90,6 +92,7 @@ def _imports(name: str) -> tuple[str, ...]:
 
 
 def _found(tree: ast.Module, package: str) -> Iterator[str]:
+    """Yield the full names of the modules that top-level statements import."""
     for statement in tree.body:
         if isinstance(statement, ast.Import):
             yield from (alias.name for alias in statement.names)

@@ -167,10 +167,12 @@ class Sandbox:
         return Child(self._running(), limits, 1, self._parcels)
 
     def _give_up_if(self, lost: bool) -> None:
+        """Close the server if it was lost."""
         if lost:
             self.close()  # the server is gone too, or does not answer; the next run starts a new one
 
     def _begun(self) -> Server:
+        """Start a server, as a fork of this process if that was asked for and is safe now."""
         forked = self._forked and can_fork(self._device)
         return Server(
             self._isolate,

@@ -39,9 +39,18 @@ class Server:
         added: Sequence[str] = (),
         forked: bool = False,
     ) -> None:
+        """Start the process and return at once.
+
+        Args:
+            isolate: run it inside bubblewrap.
+            device: `cpu` or `cuda`.
+            memory_bytes: limit of a submission, from which the cgroup's limit is derived.
+            added: installed packages that submissions can import beside those of the course.
+            forked: fork this process instead of starting a new one (only without isolation).
+        """
         self._warm = False
         with ExitStack() as stack:
-            # Inside bubblewrap /tmp is the server's own.
+            # Inside bubblewrap, /tmp is a private one of the server.
             home = "/tmp" if isolate else str(stack.enter_context(temporary_folder()))
             self._errors = stack.enter_context(tempfile.TemporaryFile())
             self.control, inside = socket.socketpair()
@@ -61,7 +70,7 @@ class Server:
                         stderr=self._errors,
                         cwd=home,
                         env=bubblewrap.environment(device, home),
-                        start_new_session=True,  # Ctrl-C is ours, not the server's
+                        start_new_session=True,  # Ctrl-C in the terminal must not reach the server
                     )
                 )
             self.ended = self._end_seen_by(stack)

@@ -17,6 +17,7 @@ MAX_BRACKETS = 500_000
 """Maximum number of `[` and `{` in one notebook, outputs included. Each may begin a list or an object, which takes far
 more space in memory than in the file."""
 _MAX_TAGS = 100
+"""Maximum number of tags read for one cell."""
 
 _TAG = re.compile(r"exercise:(\w+)")
 _MARKER = re.compile(r"^#[ \t]*%%+(?:[ \t](.*))?$", re.MULTILINE)
@@ -96,6 +97,7 @@ def _check_cells(count: int) -> None:
 
 
 def _json(text: str) -> object:
+    """Parse a notebook's JSON; raise a ReadError that says in Korean what is probably wrong with it."""
     try:
         return json.loads(text, strict=False)
     except (ValueError, RecursionError, MemoryError) as error:
@@ -113,6 +115,7 @@ def _json(text: str) -> object:
 
 
 def _raw_cells(notebook: object) -> Iterable[object]:
+    """Return the cells of a parsed notebook of format 3 or 4."""
     if isinstance(notebook, dict):
         cells = notebook.get("cells")
         if isinstance(cells, list):
@@ -138,6 +141,7 @@ def _joined(parts: Iterable[str]) -> str:
 
 
 def _exercises(metadata: object) -> tuple[str, ...]:
+    """Return the exercises named in a cell's tags."""
     tags = metadata.get("tags") if isinstance(metadata, dict) else None
     found = (_TAG.fullmatch(tag) for tag in _list(tags)[:_MAX_TAGS] if isinstance(tag, str))
     return tuple(match[1] for match in found if match)
@@ -148,6 +152,7 @@ def _exercises(metadata: object) -> tuple[str, ...]:
 # for a cell of 500 magics). Tests compare the two. Possessive quantifiers (`*+`, `++`) never backtrack, so hostile text
 # takes only linear time.
 
+# Blank lines, comments and the magics `%%time`, `%%timeit`, `%%capture` at the start of a cell.
 _KEPT_MAGICS = re.compile(r"(?:[ \t]*+(?:\#[^\n]*+)?\n|[ \t]*+%%(?:time|timeit|capture)\b[^\n]*+(?:\n|\Z))*+")
 _MAGIC = re.compile(
     r"""([ \t]*+)
@@ -159,6 +164,7 @@ _MAGIC = re.compile(
 )
 _INDENT = re.compile(r"(?:[ \t]*+\n)*+([ \t]*+)")
 _PROMPT = re.compile(r"^(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)
+# Tokens that decide where a logical line ends: comments, strings (closed or not), continuations, brackets, newlines.
 _PIECE = re.compile(
     r"""\#[^\n]*+
     | \"\"\" (?:[^\\"]|\\.|"(?!""))*+ (?:\"\"\"|\\?\Z)
@@ -203,6 +209,7 @@ def without_magics(text: str) -> str:
 
 
 def _end_of_logical_line(text: str, start: int) -> int:
+    """Return the position after the logical line at `start`, skipping strings, comments and open brackets."""
     depth = 0
     for piece in _PIECE.finditer(text, start):
         token = piece[0]

@@ -94,6 +94,7 @@ def passed_over(folder: Path) -> str:
 def _read_student(
     entry: "os.DirEntry[str]", student: str, root: str, exercise_names: Collection[str], read_one: Reader
 ) -> Submission:
+    """Read one student's entry; a link must lead to something inside the class folder that is no other student's."""
     path = Path(root, entry.name)
     if os.path.islink(path):
         target = link_target(path, root)
@@ -108,6 +109,7 @@ def _read_student(
 
 
 def _is_student(entry: "os.DirEntry[str]") -> bool:
+    """True if an entry of the class folder is a student's: a folder, a source file or a broken link."""
     # A broken link counts as a student, because somebody's work is lost and that must be reported. A link to a file
     # with another suffix does not.
     return (

@@ -56,6 +56,7 @@ _LEADS_AWAY = {
 """Attributes through which a function could reach what `_LOOKS` forbids, e.g. `torch.sys`. The list is not complete: it
 blocks the short ways."""
 _HARMLESS = {"__class__", "__name__"}
+"""Attributes that begin with `_` and are allowed all the same."""
 _NEVER_PURE = (ast.ClassDef, ast.AsyncFunctionDef, ast.Await, ast.Match)
 _BUILT_IN = {*dir(builtins)}
 _SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -158,6 +159,7 @@ class _Program:
         return self._needs[place]
 
     def _needs_of_function(self, function: ast.FunctionDef, place: int) -> frozenset[str] | None:
+        """Return the top-level names that a function uses; None if it is not pure."""
         arguments = function.args
         own = {argument.arg for argument in arguments_of(arguments)} | _own_variables(function.body)
         nodes = [*ast.walk(function)]
@@ -237,6 +239,7 @@ def _doubtful_imports(body: Iterable[ast.stmt]) -> Iterator[str]:
 
 
 def _is_pure_import(target: str) -> bool:
+    """True if a dotted target belongs to a pure package and leads nowhere else."""
     package, *path = target.split(".")
     return package in _PURE_PACKAGES and _LEADS_AWAY.isdisjoint(path)
 
@@ -260,10 +263,12 @@ def _root(node: ast.expr) -> ast.expr:
 
 
 def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that occur among these nodes."""
     return {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _assigned(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that these nodes assign to or delete."""
     return {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
 
 
@@ -315,6 +320,7 @@ class _Bare(ast.NodeTransformer):
 
 
 def _does_nothing(statement: ast.stmt) -> bool:
+    """True for `pass`, a docstring or another bare constant."""
     return isinstance(statement, ast.Pass) or (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )

@@ -20,6 +20,7 @@ MAX_DEPTH = 20
 
 SUFFIXES = (".py", ".ipynb")
 _SKIPPED = frozenset(("__pycache__", "__MACOSX", "site-packages", "node_modules"))
+"""Names of folders that programs make; a student's own code is in none of them."""
 LINK_MESSAGE = "폴더 밖으로 나가거나 끊어진 링크라서 따라가지 않았어요. 링크 대신 파일 자체를 내 주세요."
 
 
@@ -129,10 +130,12 @@ class _Entry:
 
     @property
     def name(self) -> str:
+        """File name."""
         return self.path.name
 
 
 def _listed(folder: Path, root: Path, most: int) -> list[_Entry]:
+    """Return at most `most` entries of a folder, following no link below `root`."""
     opened = open_folder_below(root, folder)
     try:
         with os.scandir(opened) as listing:

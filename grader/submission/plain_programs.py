@@ -1,8 +1,8 @@
 """Decide whether a program is *plain*: it only imports and defines.
 
-Loading a plain program runs none of its own code and rebinds no library name, so each function in it can be looked at
-without the rest (see `exercise_parts`). The check is an allow-list: whatever is not known to be harmless makes a
-program not plain, which costs only time.
+Loading a plain program runs none of its own functions, and the library names in it mean what they say, so each function
+can be looked at without the rest (see `exercise_parts`). The check is an allow-list: whatever is not known to be
+harmless makes a program not plain, which costs only time.
 """
 
 import ast
@@ -38,6 +38,7 @@ _OPERATORS = (ast.Sub, ast.Div, ast.FloorDiv, ast.BitOr)
 _SUMMANDS = (ast.Constant, ast.JoinedStr, ast.UnaryOp, ast.BinOp, ast.Attribute)
 """Operands allowed in a sum. Not names: `a = b + b` thirty times over fills the memory."""
 _LONGEST_RANGE = 1_000
+"""Largest bound of a `range` at top level, so that a loop over it takes no noticeable time."""
 
 
 def is_plain(body: Iterable[ast.stmt]) -> bool:
@@ -126,6 +127,7 @@ def _is_name(target: ast.expr) -> bool:
 
 
 def _is_plain_function(function: ast.FunctionDef) -> bool:
+    """True if the decorators, annotations and defaults of a function are plain; its body does not run at load."""
     arguments = function.args
     annotations = [argument.annotation for argument in arguments_of(arguments)]
     values = [*annotations, function.returns, *arguments.defaults, *arguments.kw_defaults]
@@ -135,6 +137,7 @@ def _is_plain_function(function: ast.FunctionDef) -> bool:
 
 
 def _is_plain_class(cls: ast.ClassDef, own: Collection[str]) -> bool:
+    """True if the bases, decorators and members of a class are plain."""
     bases = {_dotted(base) for base in cls.bases}
     return (
         not cls.keywords

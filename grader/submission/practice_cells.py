@@ -285,6 +285,7 @@ def _tags(line: str) -> tuple[str, ...]:
 
 
 def _bound(statement: ast.stmt) -> list[str]:
+    """Return the names that a definition or assignment binds; empty for other statements."""
     if isinstance(statement, _Definition):
         return [statement.name]
     if isinstance(statement, ast.Assign):
@@ -293,11 +294,13 @@ def _bound(statement: ast.stmt) -> list[str]:
 
 
 def _first_line(statement: ast.stmt) -> int:
+    """Return the first line of a statement, its decorators included."""
     decorators = statement.decorator_list if isinstance(statement, _Definition) else []
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _raised(statement: ast.Raise) -> str:
+    """Return the name of the exception that a `raise` raises; empty if it has none."""
     raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
     return "" if raised is None else _name(raised)
 

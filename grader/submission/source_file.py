@@ -163,6 +163,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> SourceFile:
+    """Turn the text of a file into a SourceFile: remove practice, parse, select statements, map lines to places."""
     is_module = path.suffix.lower() != ".ipynb"
     cells = percent_cells(text) if is_module else notebook_cells(text)
     size = sum(len(cell.text) for cell in cells)
@@ -243,6 +244,7 @@ class _Unit:
 
 
 def _unit(cell: Cell) -> _Unit:
+    """Parse one cell; if it is tagged for an exercise, mark all its statements as tagged."""
     lines = tuple(cell.text.split("\n"))
     try:
         body = tuple(parse(cell.text))

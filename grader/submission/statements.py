@@ -164,12 +164,22 @@ _REST_OF_LINE = re.compile(rb"[ \t\f]*+;?[ \t\f]*+(?:#.*)?")
 
 
 def _end_with_comment(line: bytes, end: int) -> int:
+    """Return the end of the line if only a comment follows the column `end`, else `end`."""
     return len(line) if _REST_OF_LINE.fullmatch(line, end) else end
 
 
 def _is_kept(
     statement: ast.stmt, uses: "_Uses", exercises: Collection[str], wanted: Set[str], known: Set[str]
 ) -> bool:
+    """True if a statement outside tagged cells is graded.
+
+    Args:
+        statement: the statement.
+        uses: the names it binds and reads.
+        exercises: names of all exercises of the course.
+        wanted: names that exercises need, for which an assignment may run code; empty for a notebook.
+        known: built-in names, and names bound by the statements kept so far.
+    """
     if isinstance(statement, (*_IMPORTS, *_DEFINITIONS)):
         return True
     if not _only_binds(statement):
@@ -207,6 +217,7 @@ def _only_binds(statement: ast.stmt) -> bool:
 
 
 def _is_main_guard(test: ast.expr) -> bool:
+    """True for a test that reads `__name__`, as in `if __name__ == "__main__":`."""
     return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
@@ -318,6 +329,7 @@ class _Uses:
 
     @property
     def bound(self) -> set[str]:
+        """All names bound, by imports too."""
         return self.imported | self.defined.keys()
 
     def _note(self, node: ast.AST) -> None:
@@ -341,6 +353,7 @@ class _Uses:
         self.defined[name] = max(line, self.defined.get(name, 0))
 
     def _children(self, node: ast.AST) -> Iterable[ast.AST]:
+        """Return the nodes that run in the same scope; note inner functions, classes and lambdas in `scopes`."""
         if isinstance(node, ast.ClassDef):
             self.scopes.append(node)
             return [*node.decorator_list, *node.bases, *node.keywords]

@@ -19,6 +19,7 @@ _REACHING = re.compile(
     r"|grader\.(?:observe|exercises|sandbox))\b"
 )
 _SHOWN = 5
+"""Maximum number of findings shown for one file; the rest is counted."""
 
 
 def reaches_for_the_grader(

@@ -46,6 +46,7 @@ class DictVersions:
 
 
 def _version(address: int) -> int:
+    """Return the version tag of the dict at this address."""
     return ctypes.c_uint64.from_address(address + _TAG_OFFSET).value
 
 

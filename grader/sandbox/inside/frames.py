@@ -46,6 +46,7 @@ def receive(channel: socket.socket, max_fds: int = 0) -> tuple[Header, bytes, li
 
 
 def _exactly(channel: socket.socket, size: int, alive: bool = True) -> bytes:
+    """Receive exactly `size` bytes; raise EOFError if the other side closes before, or `alive` is False."""
     data = bytearray()
     while alive and len(data) < size:
         piece = channel.recv(min(size - len(data), _CHUNK))

@@ -74,6 +74,7 @@ class Functions:
 
 
 def _content(cell: CellType) -> Any:
+    """Return what a closure cell holds; None if it is empty."""
     try:
         return cell.cell_contents
     except ValueError:  # the cell is still empty

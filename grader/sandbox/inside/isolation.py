@@ -198,12 +198,14 @@ def _libc() -> ctypes.CDLL:
 
 
 def _check(what: str, result: int) -> None:
+    """Raise OSError with the current errno if a system call returned anything but 0."""
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
 def _limit(kind: int, value: int) -> None:
+    """Set a resource limit, or keep the existing hard limit if that is lower."""
     _, hard = resource.getrlimit(kind)
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)

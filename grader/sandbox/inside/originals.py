@@ -153,6 +153,7 @@ def _owners(modules: Iterable[types.ModuleType]) -> Iterator[Owner]:
 
 
 def _can_change(cls: type) -> bool:
+    """True if the attributes of a class can be set: it was made by a `class` statement, not in C."""
     return bool(cls.__flags__ & _HEAP_TYPE)
 
 
@@ -162,6 +163,7 @@ _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made by a `class` statement
 
 
 def _is_ours(owner: Owner) -> bool:
+    """True if a module, or a class's module, belongs to the grader."""
     name = owner.__module__ if isinstance(owner, type) else owner.__name__
     return name.startswith(f"{_OURS}.")
 

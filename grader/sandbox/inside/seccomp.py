@@ -56,6 +56,7 @@ def install(*, drives_devices: bool = False) -> None:
 
 
 def _program(machine: str, drives_devices: bool) -> list[bytes]:
+    """Return the instructions of the filter for this machine."""
     arch, column, clone, fcntl, ioctl, prctl, _ = _MACHINES[machine]
     allow, refuse = _instruction(_RETURN, _ALLOW), _instruction(_RETURN, _ERRNO | errno.EPERM)
     lines = [
@@ -100,4 +101,5 @@ def _where(number: int, lines: list[bytes]) -> list[bytes]:
 
 
 def _instruction(code: int, operand: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    """Return one BPF instruction; the jumps say how many instructions to skip."""
     return struct.pack("HBBI", code, if_true, if_false, operand)

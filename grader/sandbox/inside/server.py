@@ -205,6 +205,7 @@ def _kill(child: int) -> None:
 
 
 def _read(pipe: int, what: struct.Struct) -> tuple[Any, ...] | None:
+    """Read one record from a pipe; None if the writer has ended without writing it."""
     data = os.read(pipe, what.size)
     return what.unpack(data) if len(data) == what.size else None
 
@@ -224,6 +225,7 @@ def _keep(
     output: int,
     report: int,
 ) -> NoReturn:
+    """Run as the keeper: fork the child in new namespaces, and report its id and its end through the pipe `report`."""
     try:
         os.setsid()
         isolation.die_with_parent(server)

@@ -73,10 +73,13 @@ class _Parts:
 
 
 class _Loaded:
+    """Import loader for a module that has been loaded already."""
+
     def __init__(self, module: ModuleType) -> None:
         self._module = module
 
     def create_module(self, _spec: ModuleSpec) -> ModuleType:
+        """Return the loaded module."""
         return self._module
 
     def exec_module(self, _module: ModuleType) -> None:
