@@ -1,4 +1,4 @@
-"""Where the course's files are: beside the package in a checkout, under `share/hanstep` when installed."""
+"""Find the course's files: beside the package in a checkout, under `share/hanstep` when installed."""
 
 import os
 import sysconfig
@@ -11,18 +11,18 @@ _INSTALLED = tuple(
     Path(sysconfig.get_path("data", scheme)) / "share" / "hanstep"
     for scheme in (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
 )
-"""Where pip puts a package's files, and where it puts them for a user who may not write there."""
+"""Folders where pip puts a package's data files: system-wide, and for a user without permission to write there."""
 
 
 class CourseNotFound(HanstepError):
-    """The course's files are nowhere."""
+    """The course's files cannot be found."""
 
 
 def course_root() -> Path:
-    """The folder that holds `lessons/`, `solutions/` and `assets/`.
+    """Return the folder that holds `lessons/`, `solutions/` and `assets/`.
 
     Raises:
-        CourseNotFound: neither a checkout nor an installed copy is there.
+        CourseNotFound: there is neither a checkout nor an installed copy.
     """
     places = (_CHECKOUT, *_INSTALLED)
     for root in places:
@@ -35,12 +35,12 @@ def course_root() -> Path:
 
 
 def is_checkout() -> bool:
-    """Whether the course runs from a checkout, where solutions can be edited and built."""
+    """True if the course runs from a checkout, where solutions can be edited and built."""
     return course_root() == _CHECKOUT
 
 
 def user_folder() -> Path:
-    """Where this user's own files are kept; the environment variable HANSTEP_HOME moves it (tests and CI do)."""
+    """Return the folder for this user's own data; the environment variable HANSTEP_HOME overrides it, as in tests."""
     home = os.environ.get("HANSTEP_HOME")
     if home:
         return Path(home)
@@ -50,15 +50,15 @@ def user_folder() -> Path:
 
 
 def asset_path(*parts: str) -> Path:
-    """A file or folder below `assets/`."""
+    """Return the path of a file or folder below `assets/`."""
     return course_root().joinpath("assets", *parts)
 
 
 def lessons_path(*parts: str) -> Path:
-    """A file or folder below `lessons/`."""
+    """Return the path of a file or folder below `lessons/`."""
     return course_root().joinpath("lessons", *parts)
 
 
 def solutions_path(*parts: str) -> Path:
-    """A file or folder below `solutions/`."""
+    """Return the path of a file or folder below `solutions/`."""
     return course_root().joinpath("solutions", *parts)

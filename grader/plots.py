@@ -1,6 +1,6 @@
-"""What lessons show: plots with Hangul that hold in light and dark notebooks, tables.
+"""Show plots and tables in lessons: plots with Hangul that are legible in light and in dark notebooks.
 
-Stands outside the grading flow: lessons import it, and `grader.notebook.predictions` for what it shows in a cell.
+It is not part of the grading flow. Lessons import it, and so do the parts of the grader that show output in a cell.
 """
 
 import base64
@@ -22,17 +22,18 @@ from grader.paths import CourseNotFound, asset_path
 FONT_FAMILY = "Noto Sans KR"
 FONT_FILES = ("NotoSansKR-Regular.ttf", "NotoSansKR-Bold.ttf")
 
-# After Okabe and Ito (https://jfly.uni-koeln.de/color/), told apart with any kind of colour vision; on the ground of
-# its theme every colour but the grid's keeps 4.5:1, so that labels may have the colour of their line.
+# Based on the palette of Okabe and Ito (https://jfly.uni-koeln.de/color/), whose colours can be told apart with any
+# kind of colour vision. On its theme's background every colour but the grid's has a contrast of at least 4.5:1, so that
+# a label may have the colour of its line.
 COLORS: Mapping[str, str] = {
-    "right": "#0072B2",  # what the right program does: blue
-    "wrong": "#BD5000",  # what the bug does: vermilion
+    "right": "#0072B2",  # behaviour of the right program: blue
+    "wrong": "#BD5000",  # behaviour of the bug: vermilion
     "third": "#007C5A",  # a third series: green
-    "fourth": "#8F4A7A",  # a fourth: purple
+    "fourth": "#8F4A7A",  # a fourth series: purple
     "text": "#22262E",
     "muted": "#4A515D",
     "grid": "#D9DADF",
-    "panel": "#FFFFFF",  # the ground of JupyterLab's light theme
+    "panel": "#FFFFFF",  # background of JupyterLab's light theme
 }
 DARK_COLORS: Mapping[str, str] = {
     "right": "#56B4E9",
@@ -42,15 +43,17 @@ DARK_COLORS: Mapping[str, str] = {
     "text": "#D6D9E0",
     "muted": "#A7ADB9",
     "grid": "#343A44",
-    "panel": "#111111",  # the ground of JupyterLab's dark theme
+    "panel": "#111111",  # background of JupyterLab's dark theme
 }
-"""What stands in a dark notebook for the colours of the same names."""
+"""Replacements in dark notebooks for the colours of the same names."""
 
 _SCREEN_DPI = 96
 _SHARPNESS = 2  # image pixels for each screen pixel, for high-density screens
-_NARROWEST = 560  # pixels; a picture that is wide on a narrow screen scrolls rather than shrinks to nothing
-# A picture inside <img> does not know the notebook's theme, but it is told its element's colour scheme. The themes
-# of JupyterLab, VS Code and Colab.
+_NARROWEST = (
+    560  # pixels; on a narrower screen a wide picture scrolls instead of shrinking until it is illegible
+)
+# A picture inside <img> cannot see the notebook's theme, but it does see the colour scheme of its element. This sets
+# the scheme by the theme in JupyterLab, VS Code and Colab.
 _FOLLOW_THEME = (
     '[data-jp-theme-light="true"] .hanstep-figure img{color-scheme:light}'
     '[data-jp-theme-light="false"] .hanstep-figure img,.vscode-dark .hanstep-figure img,'
@@ -61,8 +64,8 @@ _FOLLOW_THEME = (
 def use_course_style() -> None:
     """Register the course's font and set matplotlib's defaults for a lesson.
 
-    The colours are those of the light theme; `show` adds the dark ones. Without the font's files (a copy of the
-    package without assets) the plots still come, in DejaVu Sans.
+    The colours are those of the light theme; `show` adds the dark ones. If the font's files are missing (a copy of the
+    package without assets), plots are drawn in DejaVu Sans.
     """
     families = [FONT_FAMILY, "DejaVu Sans"] if _register_fonts() else ["DejaVu Sans"]
     order = [COLORS[name] for name in ("right", "wrong", "third", "fourth")]
@@ -105,7 +108,7 @@ def use_course_style() -> None:
 
 
 def _register_fonts() -> bool:
-    """Register the bundled font with matplotlib; return whether it is there."""
+    """Register the bundled font with matplotlib; return False if its files are missing."""
     try:
         paths = [asset_path("fonts", name) for name in FONT_FILES]
     except CourseNotFound:
@@ -120,13 +123,18 @@ def _register_fonts() -> bool:
 
 
 def show(figure: Figure, description: str) -> None:
-    """Display a figure once, with a Korean sentence that says what it shows, and close it.
+    """Display a figure, and close it.
 
-    The picture is vectors with two sets of colours and follows the notebook's theme; where HTML is not shown, an
-    image in the light colours stands for it. The sentence is its alternative text, its caption and its plain text.
+    The picture is a vector graphic with two sets of colours that follows the notebook's theme. Where HTML is not shown,
+    a PNG image in the light colours takes its place.
+
+    Args:
+        figure: the figure.
+        description: a Korean sentence that says what the figure shows; it becomes the alternative text, the caption and
+            the plain-text output.
 
     Raises:
-        ValueError: an axis shows numbers and has no name.
+        ValueError: an axis shows numbers but has no label.
     """
     nameless = unnamed_axes(figure)
     if nameless:
@@ -150,9 +158,9 @@ def show(figure: Figure, description: str) -> None:
 
 
 def unnamed_axes(figure: Figure) -> list[str]:
-    """The axes that show numbers without saying of what, as `"패널 1의 x축"`.
+    """Return the axes that show numbers but have no label, as `"패널 1의 x축"`.
 
-    An axis whose ticks are words, or whose numbers stand at a panel beside it, needs no name.
+    An axis whose tick labels are words, or are shown at a neighbouring panel only, needs no label.
     """
     figure.canvas.draw()
     return [
@@ -164,15 +172,18 @@ def unnamed_axes(figure: Figure) -> list[str]:
 
 
 def _shows_numbers(axis: Axis) -> bool:
+    """True if a visible tick label has a digit and is not a phrase such as `배치 1`."""
     texts = [tick.get_text() for tick in axis.get_ticklabels(which="both") if tick.get_visible()]
     return any(re.search(r"\d", text) and not re.search(r"[가-힣]{2}|[A-Za-z]{3}", text) for text in texts)
 
 
 def two_palettes(figure: Figure) -> str:
-    """A figure as SVG whose colours are the light or the dark ones, by the colour scheme of what it stands in."""
+    """Return a figure as SVG with light and dark colours; the colour scheme of the surrounding element decides."""
     drawn = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "hanstep"}):  # the same bytes every time
+    with mpl.rc_context(
+        {"svg.fonttype": "path", "svg.hashsalt": "hanstep"}
+    ):  # the salt makes output reproducible
         figure.savefig(drawn, format="svg", metadata=nothing)
     names = {color.lower(): name for name, color in COLORS.items()} | {"#000000": "text"}
     colored = re.sub(
@@ -187,7 +198,7 @@ def two_palettes(figure: Figure) -> str:
 
 
 def show_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Display a table: Markdown in a notebook, the same text in a terminal; floats to three digits."""
+    """Display a table as Markdown, which a terminal shows as text; floats have three significant digits."""
     cells = [[f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
     lines = [header, ["---"] * len(header), *cells]
     text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
@@ -198,12 +209,12 @@ def show_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 def publish(
     bundle: dict[str, Any], metadata: dict[str, Any], *, name: str | None = None, update: bool = False
 ) -> bool:
-    """Publish a MIME bundle if there is a notebook to show it in; return whether there was one.
+    """Publish a MIME bundle in the notebook; return False if there is no notebook.
 
     Args:
         bundle: MIME type -> data.
         metadata: MIME type -> metadata.
-        name: of the output, by which it can be replaced.
+        name: name of the output, by which it can be replaced later.
         update: replace the outputs of that name instead of adding one.
     """
     try:
@@ -219,11 +230,11 @@ def publish(
 
 
 def draw_backward_graph(loss: Any, names: Mapping[str, Any]) -> Figure:
-    """Draw what `loss.backward()` walks: a box for each node, the loss at the left, the parameters at the right.
+    """Draw the graph that `loss.backward()` walks: a box for each node, the loss at the left, parameters at the right.
 
     Args:
-        loss: a tensor with a graph of at most a few dozen nodes.
-        names: label -> leaf tensor; the labels of the `AccumulateGrad` boxes.
+        loss: a tensor whose graph has at most a few dozen nodes.
+        names: label -> leaf tensor; the labels are written into the `AccumulateGrad` boxes.
     """
     leaf_labels = {id(tensor): label for label, tensor in names.items()}
     depth: dict[Any, int] = {}

@@ -1,1 +1,1 @@
-"""What every room may use and what knows nothing of the course: errors, files, tables, names for messages."""
+"""General helpers that every room may use and that know nothing of the course: errors, files, tables, names."""

@@ -1,4 +1,4 @@
-"""Bytes of a handed-in file -> text: where a submission enters, and the only place that opens its files."""
+"""Read the bytes of a handed-in file and decode them: the only place that opens a submission's files."""
 
 import codecs
 import os
@@ -10,9 +10,9 @@ from pathlib import Path
 from grader.base.files import NotRegular, open_folder_below, open_regular
 
 MAX_FILE_BYTES = 20 * 1024 * 1024
-"""A notebook with many plots stays below this; what is larger holds data, not an exercise."""
+"""Maximum size of a file in bytes. A notebook with many plots stays below it; a larger file holds data, not code."""
 
-_BOMS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
+_BOMS = (  # UTF-32 before UTF-16, because its little-endian mark begins with UTF-16's
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -20,41 +20,42 @@ _BOMS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-# Python's own name of every codec a cookie may ask for: some others (punycode, unicode_escape) are no
-# encodings of a text file, and slow on large ones.
+# Python's names of the codecs a cookie may ask for. Some others (punycode, unicode_escape) are not encodings of text
+# files, and are slow on large ones.
 _COOKIE_CODECS = frozenset(
     ("utf-8", "ascii", "iso8859-1", "cp1252", "cp949", "euc_kr", "johab", "iso2022_kr", "euc_jp", "gbk")
 )
-# Korean Windows saves cp949, which contains euc-kr.
+# Korean Windows saves files as cp949, which contains euc-kr.
 _GUESSES = ("utf-8", "cp949")
 _NOT_REGULAR = "보통 파일이 아니에요(링크, 파이프, 장치). 파일 자체를 내 주세요."
-# Letters, marks, symbols and unassigned characters that show nothing; Unicode calls most "default ignorable".
+# Letters, marks, symbols and unassigned characters that are invisible; Unicode calls most "default ignorable".
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
     "\U0001d159\U000e0000-\U000e0fff]"
 )
 _PLAIN = re.compile("[ -\\[\\]-~가-힣]")
 _LONGEST_SHOWN = 200
+"""Maximum characters of a student's name."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class ReadError(ValueError):
-    """A handed-in file that cannot be read; its text is Korean and ends with what mends it."""
+    """A handed-in file cannot be read; the message is Korean and ends with the remedy."""
 
 
 def read_text(path: Path, root: Path | None = None) -> str:
-    r"""Read a text file with whatever encoding it has; lines end in `\n`, there is no byte order mark.
+    r"""Read a text file whatever its encoding; lines end in `\n`, and a byte order mark is removed.
 
-    A byte order mark decides first, then a PEP 263 cookie (`.py` only), then UTF-8 and cp949 are tried.
-    A cookie that contradicts the bytes is ignored. Links are not followed, and only a regular file is read: a pipe
-    could make us wait for ever.
+    A byte order mark decides first, then a PEP 263 cookie (in any file but `.ipynb`), then UTF-8 and cp949 are tried.
+    A cookie that contradicts the bytes is ignored. A link is not followed, and only a regular file is read, because
+    reading a pipe could block for ever.
 
     Args:
         path: the file.
-        root: a folder above it; no link below this folder is followed either.
+        root: a folder above the file; no link below this folder is followed either.
 
     Raises:
-        ReadError: it cannot be opened, is no regular file, is larger than `MAX_FILE_BYTES`, or is not text.
+        ReadError: the file cannot be opened, is not a regular file, is larger than `MAX_FILE_BYTES`, or is not text.
     """
     text = _decoded(_bytes(path, root), has_cookie=path.suffix.lower() != ".ipynb")
     if "\0" in text:
@@ -63,17 +64,17 @@ def read_text(path: Path, root: Path | None = None) -> str:
 
 
 def unix_lines(text: str) -> str:
-    """The text as Python's own reader sees its lines, and without halves of surrogate pairs.
+    """Normalize line ends as Python's own reader does, and replace lone surrogates by U+FFFD.
 
-    Such halves can stand in JSON; no file can be written with one of them in it.
+    JSON can contain lone surrogates, but they cannot be encoded, so no file could be written with one in it.
     """
     return _SURROGATES.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def display_name(name: str) -> str:
-    r"""A file name as it can be printed and written to any file.
+    r"""Return a file name in a form that can be printed and written to any file.
 
-    Names that a Korean Windows packed as cp949 are decoded, macOS's decomposed Hangul is composed, control
+    Names that a Korean Windows packed as cp949 are decoded, decomposed Hangul from macOS is composed, and control
     characters and undecodable bytes become escapes such as `\n` and `\xff`.
     """
     data = os.fsencode(name)
@@ -88,9 +89,9 @@ def display_name(name: str) -> str:
 
 
 def shown_name(name: str) -> str:
-    """`display_name` as a reader sees it: without invisible characters, and with one space for each run of white space.
+    """Return `display_name` without invisible characters, and with each run of white space replaced by one space.
 
-    Empty if nothing would be visible; cut if it is too long for any table.
+    Empty if nothing would be visible; cut to 200 characters, because a longer name fits in no table.
     """
     visible = _INVISIBLE.sub("", display_name(name))
     shown = " ".join(unicodedata.normalize("NFC", visible).split())
@@ -98,19 +99,21 @@ def shown_name(name: str) -> str:
 
 
 def escaped(name: str) -> str:
-    """A file name in which nothing can hide: all but visible ASCII and Hangul syllables is escaped."""
+    """Return a file name with everything escaped but visible ASCII and Hangul syllables, so that nothing can hide."""
     text = "".join(c if _PLAIN.match(c) else ascii(c)[1:-1] for c in name)
     return text.replace(" ", r"\x20")
 
 
 def _printable(character: str) -> str:
-    # Control, format (bidirectional overrides) and surrogate characters, line and paragraph separators.
+    """Return a character, or its escape if it is invisible or would change how the text around it is shown."""
+    # Categories: control, format (such as bidirectional overrides), surrogate, line separator, paragraph separator.
     if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
         return character.encode("unicode_escape").decode("ascii")
     return character
 
 
 def _bytes(path: Path, root: Path | None) -> bytes:
+    """Return the bytes of a file, at most `MAX_FILE_BYTES`, even if it grows while it is read."""
     try:
         with os.fdopen(_opened(path, root), "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -127,7 +130,9 @@ def _bytes(path: Path, root: Path | None) -> bytes:
 
 
 def _opened(path: Path, root: Path | None) -> int:
-    if root is None or os.open not in os.supports_dir_fd:  # Windows: one's own file there, no class
+    """Open a regular file, following no link below `root`, and return its descriptor."""
+    # Windows has no `dir_fd`; only a learner's own file is read there, never a class.
+    if root is None or os.open not in os.supports_dir_fd:
         return open_regular(path)
     folder = open_folder_below(root, path.parent)
     try:
@@ -137,6 +142,7 @@ def _opened(path: Path, root: Path | None) -> int:
 
 
 def _decoded(data: bytes, *, has_cookie: bool) -> str:
+    """Decode the bytes of a text file by its byte order mark, its cookie, or by trying encodings."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             try:
@@ -157,6 +163,7 @@ def _decoded(data: bytes, *, has_cookie: bool) -> str:
 
 
 def _cookie(data: bytes) -> tuple[str, ...]:
+    """Return the codec that a PEP 263 cookie asks for, as a tuple of one; empty if there is none that is allowed."""
     for line in data.split(b"\n", 2)[:2]:
         found = _COOKIE.match(line)
         if found:

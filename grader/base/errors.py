@@ -1,24 +1,24 @@
-"""Errors that the reader of the message can mend: one family of classes, caught in one place of the command line."""
+"""Base classes of the errors that a user can fix; the command line catches them in one place (`grader.cli.main`)."""
 
 from typing import ClassVar
 
 
 class HanstepError(Exception):
-    """Its text is Korean, says what was wrong with the value, and ends with what mends it.
+    """Base class of every error that a learner or an instructor may meet.
 
-    Every error that a learner or an instructor may meet is a subclass of it. Any other exception, such as a
-    `ValueError` of our code, is a bug of ours and shows as a traceback.
+    The message is Korean, names the offending value, and ends with the remedy. Any other exception, such as a
+    `ValueError` raised by our code, is a bug of ours and shows as a traceback.
     """
 
     status: ClassVar[int] = 2
-    """What the command line exits with."""
+    """Exit status of the command line."""
 
 
 class CommandError(HanstepError):
-    """The command cannot be carried out as asked."""
+    """The command cannot be carried out as given."""
 
 
 class NothingToCheck(HanstepError):
-    """A file was given that holds nothing to check; the learner's code is not right, so the status is 1."""
+    """The given file holds nothing to check. The status is 1, as for code that is not right."""
 
     status: ClassVar[int] = 1

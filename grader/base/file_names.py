@@ -1,32 +1,32 @@
-"""File names for students: a folder or file name that students chose becomes one that is safe everywhere."""
+"""Derive file names from names that students chose, so that they are valid and safe on every system."""
 
 import hashlib
 import unicodedata
 from collections.abc import Collection, Sequence
 
 _MAX_BYTES = 120
-"""Largest size of a name in UTF-8. File systems allow 255, and a temporary name and an ending must fit too."""
+"""Maximum bytes of a name in UTF-8. File systems allow 255, and an ending and a temporary name must fit too."""
 
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
-_FORBIDDEN = set("<>:\"/\\|?*%#&'`$;!{}")  # Windows, URLs and shells
+_FORBIDDEN = set("<>:\"/\\|?*%#&'`$;!{}")  # characters with a meaning in Windows paths, URLs and shells
 _UNSAFE_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def safe_filename(name: str, taken: Collection[str] = ()) -> str:
-    """A file name (without ending) that reads like `name`; Hangul stays.
+    """Return a file name, without ending, that reads like `name`; Hangul is kept.
 
-    A name that had to be changed carries a fingerprint of the original, so that two names which become equal
-    stay apart and each name always becomes the same file, whatever else is in the class.
+    A name that had to be changed carries a fingerprint of the original. So two names that would become equal stay
+    distinct, and a name always yields the same file name, whatever other names are in the class.
 
     Args:
-        name: whatever a student's folder is called.
-        taken: names already given; they are avoided without regard to case, as Windows and macOS do.
+        name: name of a student's folder or file.
+        taken: names already given. They are avoided regardless of case, because Windows and macOS ignore it.
     """
     return _free(name, {_key(other) for other in taken})
 
 
 def file_names(students: Sequence[str]) -> list[str]:
-    """A file name for each student, in their order; the same class always gets the same names."""
+    """Return a unique file name for each student, in their order; the same class always gets the same names."""
     given: list[str] = []
     taken: set[str] = set()
     for student in students:
@@ -36,7 +36,7 @@ def file_names(students: Sequence[str]) -> list[str]:
 
 
 def _free(name: str, avoid: Collection[str]) -> str:
-    """As `safe_filename`, with the names to avoid as `_key` makes them."""
+    """Do the same as `safe_filename`, given the names to avoid as returned by `_key`."""
     wanted = _readable(name)
     if wanted != name:
         wanted = _with_fingerprint(wanted, name)
@@ -48,6 +48,7 @@ def _free(name: str, avoid: Collection[str]) -> str:
 
 
 def _readable(name: str) -> str:
+    """Return a name that reads like `name` and is safe on every system; `student` if nothing is left of it."""
     composed = unicodedata.normalize("NFC", name)
     kept = "".join("_" if _unsafe(char) else char for char in composed)
     kept = " ".join(kept.split()).strip(". ")
@@ -66,8 +67,10 @@ def _with_fingerprint(readable: str, original: str) -> str:
 
 
 def _cut(text: str, size: int) -> str:
+    """Cut a text to `size` bytes of UTF-8 without splitting a character."""
     return text.encode("utf-8")[:size].decode("utf-8", "ignore").rstrip(". ")
 
 
 def _key(name: str) -> str:
+    """Return the form in which two names are compared: composed Hangul, case ignored."""
     return unicodedata.normalize("NFC", name).casefold()

@@ -1,4 +1,4 @@
-"""Files that others read, or may have put there: written whole or not at all, opened only where they are files."""
+"""Write files atomically, and open files safely that somebody else may have replaced by a link or a device."""
 
 import os
 import secrets
@@ -8,20 +8,20 @@ from pathlib import Path
 
 
 class NotRegular(OSError):
-    """A link, pipe, device or folder stands where a file was looked for."""
+    """There is a link, pipe, device or folder where a regular file was expected."""
 
 
 def write_whole(path: Path, content: str | bytes | Iterable[str]) -> None:
-    """Write through a temporary file beside it; folders that are missing are made.
+    """Write a file atomically, through a temporary file beside it; missing folders are created.
 
-    Whoever reads it finds the old content or the new, never half of it.
+    A reader finds either the old content or the new one, never half of it.
 
     Args:
         path: the file.
-        content: bytes as they are; text, whole or in parts, as UTF-8, its line ends as they are.
+        content: bytes, or text, whole or in parts. Text is written as UTF-8, its line ends unchanged.
 
     Raises:
-        OSError: it cannot be written; what was there before is still there.
+        OSError: the file cannot be written; the old content is still there.
     """
     parts = [content] if isinstance(content, str | bytes) else content
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,43 +37,47 @@ def write_whole(path: Path, content: str | bytes | Iterable[str]) -> None:
 
 
 def open_regular(path: str | Path, flags: int = os.O_RDONLY, *, dir_fd: int | None = None) -> int:
-    """Open a file; nothing that could make us wait (a pipe), act (a device) or go elsewhere (a link).
+    """Open an existing regular file, and nothing else: a pipe could block, a device act, a link lead elsewhere.
 
     Args:
-        path: the file; where `dir_fd` is given, its name in that open folder.
-        flags: `os.O_RDONLY` or another; nothing is created.
-        dir_fd: of the folder it stands in.
+        path: the file; if `dir_fd` is given, its name in that open folder.
+        flags: access mode for `os.open`; it must not ask to create the file.
+        dir_fd: descriptor of the open folder that holds the file.
 
     Returns:
-        The open file, to be closed by the caller.
+        The descriptor of the open file; the caller closes it.
 
     Raises:
-        NotRegular: it is no regular file.
-        OSError: it cannot be opened.
+        NotRegular: there is something other than a regular file.
+        OSError: the file cannot be opened.
     """
     if not stat.S_ISREG(os.stat(path, dir_fd=dir_fd, follow_symlinks=False).st_mode):
-        raise NotRegular(f"no regular file: {path}")  # opening a device can already have an effect
+        raise NotRegular(
+            f"no regular file: {path}"
+        )  # checked before opening, which can have an effect on a device
     for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):  # each exists on some systems only
         flags |= getattr(os, name, 0)
     fd = os.open(path, flags, dir_fd=dir_fd)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):  # it was exchanged in between
+    if not stat.S_ISREG(os.fstat(fd).st_mode):  # it was replaced between the two calls
         os.close(fd)
         raise NotRegular(f"no regular file: {path}")
     return fd
 
 
 def open_folder_below(root: Path, folder: Path) -> int:
-    """Open `root`, or a folder below it, step by step and through no link: somebody may put one there while we look.
+    """Open `root` or a folder below it, one path component at a time, so that no link below `root` is followed.
+
+    Checking the whole path first would not do, because somebody may put a link there afterwards.
 
     Args:
-        root: a folder; the way to it is trusted.
-        folder: `root` or below it, spelt like it.
+        root: a folder; links in the path to it are trusted.
+        folder: `root`, or a path below it that begins with `root` as given.
 
     Returns:
-        The open folder, to be closed by the caller.
+        The descriptor of the open folder; the caller closes it.
 
     Raises:
-        OSError: one of the steps is no folder (any more).
+        OSError: a component is not a folder (any more).
     """
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(root, flags)

@@ -1,4 +1,4 @@
-"""Imports of much that stays: torch and what its first optimizer brings make half a million objects."""
+"""Tune the garbage collector for large imports: torch and what its first optimizer loads are half a million objects."""
 
 import gc
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Keep the garbage collector out of what is made inside, for good: nothing of it will ever be garbage.
+    """Exclude all objects made inside from garbage collection, for good, because imported modules are never garbage.
 
-    Looking through it again and again takes a fifth of torch's import, and a half second more at the process' end. A
-    process forked afterwards does not copy it by looking either.
+    Searching them again and again takes a fifth of torch's import, and half a second more at the process's end. Also, a
+    collection in a process forked afterwards does not touch, and so copy, their memory.
     """
     was = gc.isenabled()
     gc.disable()
@@ -23,9 +23,9 @@ def uncollected() -> Iterator[None]:
 
 
 def collect_seldom() -> None:
-    """For a process that plays many programs: let garbage gather before it is looked for.
+    """Collect garbage less often (every 20,000 new objects), for a process that plays many programs.
 
-    A play leaves some thousand small objects in circles (models, hooks, what watches them). Looking for them at every
-    700th new object took a twentieth of the time.
+    A play leaves some thousand small objects in reference cycles (models, hooks, recorders). Searching for them at
+    every 700th new object, Python's default, took a twentieth of the time.
     """
     gc.set_threshold(20_000)

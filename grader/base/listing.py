@@ -1,16 +1,20 @@
-"""Names of files and students for messages: in natural order, short, no two of them equal."""
+"""Prepare names of files and students for messages: sort them naturally, shorten them, make them unique."""
 
 import re
 from collections.abc import Collection
 from itertools import islice
 
 LISTED = 5
-"""Names or messages put into one line; the others are counted."""
+"""Maximum number of names or messages in one line; the rest is given as a number."""
 _LONGEST_NAME = 200
+"""Maximum characters of a path in a message."""
 
 
 def natural(name: str) -> tuple[list[list[tuple[int, int, str]]], str]:
-    """Sort key: `hw.py`, `hw2.py`, `hw10.py`, folder by folder; the name itself decides between `A` and `a`."""
+    """Return a sort key for natural order: `hw.py`, `hw2.py`, `hw10.py`, folder by folder.
+
+    Case is ignored, except that the name itself decides between `A` and `a`.
+    """
     folders = []
     for component in name.removesuffix(".py").removesuffix(".ipynb").split("/"):
         parts = re.split(r"(\d+)", component.casefold())
@@ -19,7 +23,7 @@ def natural(name: str) -> tuple[list[list[tuple[int, int, str]]], str]:
 
 
 def unique(wanted: str, taken: Collection[str]) -> str:
-    """The name, numbered where it is taken."""
+    """Return `wanted`, or, if it is taken, the first of `wanted (2)`, `wanted (3)` … that is not."""
     name, number = wanted, 1
     while name in taken:
         number += 1
@@ -28,11 +32,11 @@ def unique(wanted: str, taken: Collection[str]) -> str:
 
 
 def short(name: str) -> str:
-    """A path for messages: folders within folders can make one of thousands of characters."""
+    """Cut the middle out of a path longer than 200 characters: nested folders can make it thousands long."""
     return name if len(name) <= _LONGEST_NAME else f"{name[:60]}…{name[61 - _LONGEST_NAME :]}"
 
 
 def listed(names: Collection[str]) -> str:
-    """The first few names in a line, and how many more there are."""
+    """Return a Korean line with the first five names and the number of the others."""
     shown = ", ".join(map(short, islice(names, LISTED)))
     return f"{shown} 외 {len(names) - LISTED:,}개" if len(names) > LISTED else shown

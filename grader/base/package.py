@@ -1,4 +1,4 @@
-"""What the package is: its version, its folder, and the functions that notebooks import from `grader`."""
+"""Facts about the package: its version, its folder, and the functions that notebooks import from `grader`."""
 
 from pathlib import Path
 
@@ -15,4 +15,5 @@ NOTEBOOK_FUNCTIONS = {
     "progress": "notebook.progress_page",
     "reveal": "notebook.predictions",
 }
-"""Where each is, by name. No room of `grader` may have one of these names: the module would hide the function."""
+"""Name of each function that `grader` offers to notebooks -> module that holds it. No room of `grader` may have one of
+these names, because the room's module would hide the function."""

@@ -1,6 +1,6 @@
-"""Removes folders that others filled: however deep they are, whatever may be read in them, without ever raising.
+"""Remove folders that somebody else filled, however deep they are and whatever their permissions, without raising.
 
-Python 3.11's own remover calls itself for each level, and dies of what one student can hand in.
+`shutil.rmtree` of Python 3.11 recurses for each level, and a student can hand in a folder deep enough to crash it.
 """
 
 import os
@@ -26,10 +26,10 @@ _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW"
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder that goes at the end with all that is in it.
+    """Create a temporary folder, and remove it with everything in it at the end.
 
     Raises:
-        OSError: none can be made.
+        OSError: no folder can be created.
     """
     folder = tempfile.mkdtemp(prefix="hanstep-")
     try:
@@ -39,9 +39,10 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def remove_tree(top: str | Path) -> bool:
-    """Remove a folder with all that is in it; whether it is gone. Never raises, and follows no link.
+    """Remove a folder with everything in it; return True if it is gone. Never raises, and follows no link.
 
-    A folder within is emptied by moving its own folders up beside it: no path grows, and two are open at a time.
+    A nested folder is emptied by moving its own subfolders up beside it. So no path grows, and at most two folders are
+    open at a time.
     """
     with suppress(OSError, RecursionError):
         if not stat.S_ISDIR(os.lstat(top).st_mode):
@@ -55,13 +56,16 @@ def remove_tree(top: str | Path) -> bool:
 
 
 def _emptied(top: str | Path) -> None:
+    """Empty the folder `top`, working through a queue of its entries, to which nested folders are moved."""
     opened = _opened(top)
     try:
         names = deque(os.listdir(opened))
         fresh = (f".{token_hex(8)}.{number}" for number in count())
         while names:
             name = names.popleft()
-            with suppress(OSError):  # one that cannot go leaves the others their turn
+            with suppress(
+                OSError
+            ):  # an entry that cannot be removed must not keep the others from being removed
                 if not _gone(name, opened):
                     names.extend(_moved_up(name, opened, fresh))
                     os.rmdir(name, dir_fd=opened)
@@ -70,7 +74,7 @@ def _emptied(top: str | Path) -> None:
 
 
 def _gone(name: str, parent: int) -> bool:
-    """Remove what is no folder, or an empty one."""
+    """Remove an entry that is a file or an empty folder; return True if it is gone."""
     if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
         os.unlink(name, dir_fd=parent)
         return True
@@ -81,7 +85,7 @@ def _gone(name: str, parent: int) -> bool:
 
 
 def _moved_up(name: str, top: int, fresh: Iterator[str]) -> list[str]:
-    """Empty a folder in `top`; the new names there of the folders that were in it and hold something."""
+    """Empty the folder `name` in `top`; move its non-empty subfolders to `top` and return their new names there."""
     moved = []
     folder = _opened(name, top)
     try:
@@ -97,15 +101,20 @@ def _moved_up(name: str, top: int, fresh: Iterator[str]) -> list[str]:
 
 
 def _moved(name: str, folder: int, new: str, top: int) -> None:
+    """Move the folder `name` in `folder` to `new` in `top`."""
     try:
         os.rename(name, new, src_dir_fd=folder, dst_dir_fd=top)
-    except PermissionError:  # a folder that moves is written to: its `..` changes
+    except PermissionError:  # moving a folder writes to it, because its `..` changes: make it writable first
         os.close(_opened(name, folder))
         os.rename(name, new, src_dir_fd=folder, dst_dir_fd=top)
 
 
 def _opened(name: str | Path, parent: int | None = None) -> int:
-    """Open a folder, and make it one that we may read and change; it is ours, or that fails."""
+    """Open a folder and give us all rights to it.
+
+    Raises:
+        OSError: it is not a folder, or not ours.
+    """
     try:
         folder = os.open(name, _FOLDER, dir_fd=parent)
     except PermissionError:

@@ -1,4 +1,4 @@
-"""CSV as instructors have it, saved by Excel or downloaded from an LMS -> rows whose columns are found by name."""
+"""Read instructors' CSV files, saved by Excel or downloaded from an LMS, into tables with columns found by name."""
 
 import csv
 import io
@@ -11,47 +11,51 @@ from grader.base.errors import HanstepError
 
 _DELIMITERS = ",;\t"
 _MOST_ROWS = 200_000
+"""Maximum number of filled rows, the header included."""
 
 
 class TableError(HanstepError):
-    """A CSV file that cannot be used; the message is Korean and says what to mend."""
+    """A CSV file cannot be used; the message is Korean and says what to fix."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file."""
+    """The content of a CSV file."""
 
     path: Path
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    """Each as long as the header; rows without any text are left out."""
+    """Rows below the header, each as long as the header; rows without any text are left out."""
     numbers: tuple[int, ...]
-    """Line of the file on which each row ends, from 1: what an editor shows."""
+    """For each row, the line of the file on which it ends, from 1, as an editor shows it."""
     delimiter: str
 
     def column(self, *names: str) -> int | None:
-        """Index of the first column that has one of these names, whatever their case and spacing; None: there is none.
+        """Return the index of the column with one of these names, ignoring case and spacing; None if there is none.
 
         An earlier name is preferred to a later one.
+
+        Args:
+            names: names as `plain_header` returns them.
         """
         plain = [plain_header(title) for title in self.header]
         return next((plain.index(name) for name in names if name in plain), None)
 
 
 def plain_header(title: str) -> str:
-    """A column's title as it is compared."""
+    """Return a column's title in the form in which titles are compared: lower case, single spaces, no underscores."""
     return " ".join(title.replace("_", " ").casefold().split())
 
 
 def read_table(path: Path, what: str) -> Table:
-    """Read a CSV file in whatever encoding and with whatever delimiter it was saved.
+    """Read a CSV file, whatever its encoding and delimiter (comma, semicolon or tab).
 
     Args:
         path: the file.
         what: Korean name of what the file holds, for messages: `명단`.
 
     Raises:
-        TableError: it cannot be read, is no CSV, or holds no row below its header.
+        TableError: the file cannot be read, is not CSV, has no row below its header, or has too many rows.
     """
     shown = display_name(str(path))
     try:
@@ -87,17 +91,21 @@ def read_table(path: Path, what: str) -> Table:
 
 
 def why_unread(error: ReadError) -> str:
-    """What is wrong with an instructor's file; the error's own advice is for whoever hands in code."""
+    """Return Korean text on why an instructor's file cannot be read, with advice for instructors.
+
+    The advice in the error itself is for students who hand in code, so it is cut off.
+    """
     reason = str(error).split(". ", 1)[0].rstrip(".")
     return f"{reason}. 경로와 내용을 확인하고, 필요하면 UTF-8로 다시 저장해 주세요."
 
 
 def _as_long_as(header: Sequence[str], row: tuple[str, ...]) -> tuple[str, ...]:
+    """Cut a row, or fill it up with empty cells, to the length of the header."""
     return (*row, *("" for _ in range(len(header) - len(row))))[: len(header)]
 
 
 def csv_text(rows: Sequence[Sequence[str]], *, delimiter: str = ",") -> str:
-    """Rows as a CSV file's text, with the line ends that spreadsheets write."""
+    """Return rows as the text of a CSV file, with the line ends that spreadsheets write (CRLF)."""
     file = io.StringIO()
     csv.writer(file, delimiter=delimiter, lineterminator="\r\n").writerows(rows)
     return file.getvalue()

@@ -1,1 +1,1 @@
-"""Grades a whole class: the runs side by side, on this machine or a cluster, kept as they come."""
+"""Grade a whole class: several submissions at once, on this machine or a cluster, keeping results as they come."""

@@ -1,7 +1,7 @@
-"""Grades submissions on the machines of a Ray cluster; `workers` does the same on this machine.
+"""Grade submissions on the machines of a Ray cluster; `workers` does the same on this machine.
 
-Every machine needs this package in the same version and bubblewrap. What travels is the submission one way and its
-result the other: each machine judges what ran on it, against the solution played on it, because processors and GPUs
+Every machine needs bubblewrap, and this package in the same version. A submission is sent to a machine and its result
+comes back. Each machine judges what it ran against the solution played on the same machine, because processors and GPUs
 of different makers draw different dropout masks from one seed.
 """
 
@@ -21,10 +21,10 @@ from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.submission import Submission
 
 _TRIES = 3
-"""How often a submission is run at most. When a machine dies, what ran there is run again on another machine.
+"""Maximum number of times a submission is run. If a machine dies, its submission is run again on another machine.
 
-Ray's own retries and restarts are not enough. It uses up retries while a call only waits for its actor, and it
-restarts an actor only where a processor is free.
+Ray's own retries and restarts are not enough: it uses up retries while a call only waits for its actor, and it restarts
+an actor only where a processor is free.
 """
 _NONE_LEFT = "클러스터의 컴퓨터가 멈췄어요. `ray status`로 확인한 다음 --resume으로 이어서 채점해 주세요."
 
@@ -34,7 +34,7 @@ class ClusterError(HanstepError):
 
 
 class _Worker:
-    """One sandbox on one machine of the cluster."""
+    """Ray actor that owns one sandbox on a machine of the cluster."""
 
     def __init__(self, run: GradingRun, work: Work) -> None:
         self._grading, self._work = run, work
@@ -42,21 +42,22 @@ class _Worker:
         from grader.grading import warm  # noqa: F401  (the sandbox warms up at the same time)
 
     def run(self, submission: Submission) -> SubmissionResult:
+        """Grade one submission."""
         return self._work(self._grading, submission, self._sandbox)
 
 
 def results_there(
     run: GradingRun, submissions: deque[Submission], work: Work
 ) -> Generator[tuple[Submission, SubmissionResult]]:
-    """Every submission with its result, in the order they end.
+    """Yield every submission with its result, in the order in which they end.
 
-    As many sandboxes at once as the cluster has processors, or `run.jobs` where that is fewer.
+    As many sandboxes run at once as the cluster has processors, but at most `run.jobs`.
 
     Args:
-        run: `run.ray` is an address as `ray.init` takes it (`auto`, `10.0.0.5:6379`, `ray://…`), or `local` for
-            a cluster of this machine alone.
-        submissions: what was handed in; empty in the end, so that their texts are not held until then.
-        work: what is done with each, there.
+        run: settings of the grading. `run.ray` is an address for `ray.init` (`auto`, `10.0.0.5:6379`, `ray://…`), or
+            `local` for a cluster of this machine alone.
+        submissions: the submissions; emptied on the way, so that their texts need not be held until the end.
+        work: function that grades one submission, called on the machines of the cluster.
 
     Raises:
         ClusterError: Ray is missing, cannot be reached, or lost too many machines.
@@ -82,7 +83,7 @@ def results_there(
             if result is not None:
                 idle.append(worker)
                 yield submission, result
-            elif tries:  # its machine is gone: somebody else runs it
+            elif tries:  # its machine is gone: run it on another one
                 again.append((submission, tries))
             else:
                 raise ClusterError(_NONE_LEFT)
@@ -91,7 +92,12 @@ def results_there(
 
 
 def _connected(run: GradingRun) -> Any:
-    # Ray must not send usage statistics: nothing about a class is told to anybody outside.
+    """Connect to the cluster and return the module `ray`.
+
+    Raises:
+        ClusterError: Ray is missing, or the cluster cannot be reached.
+    """
+    # Ray must not send usage statistics: nothing about a class may leave for third parties.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
@@ -114,19 +120,25 @@ def _connected(run: GradingRun) -> Any:
 
 
 def _knock(address: str) -> None:
-    """Raise `OSError` where nobody listens: Ray itself tries for minutes, and then ends the process."""
+    """Raise OSError if nobody listens at the address. Ray itself would try for minutes, and then end the process."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
 
 
 def _gpu_share(ray: Any, run: GradingRun) -> float:
-    """The exercises are small: eight sandboxes share a GPU."""
+    """Return the share of a GPU that one sandbox gets: an eighth, because the exercises are small; 0.0 without GPUs."""
     return 0.125 if run.device == "cuda" and ray.cluster_resources().get("GPU") else 0.0
 
 
 def _result(ray: Any, done: Any) -> SubmissionResult | None:
-    """What came back; None where the worker's machine is gone."""
+    """Return the result of a call; None if the worker's machine is gone.
+
+    Raises:
+        SandboxUnavailable: the machine cannot isolate submissions.
+        ClusterError: the call failed for another reason.
+        HanstepError: raised by our own code on that machine.
+    """
     try:
         result: SubmissionResult = ray.get(done)
     except ray.exceptions.RayActorError as error:

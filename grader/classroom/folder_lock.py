@@ -1,4 +1,7 @@
-"""One command at a time writes into a report's folder: a lock that goes with its process, however that ends."""
+"""Lock a report's folder, so that one command at a time writes into it.
+
+The operating system releases the lock when the process ends, however that happens.
+"""
 
 import os
 import sys
@@ -12,27 +15,28 @@ from grader.report.plain_text import one_line
 
 NAME = ".lock"
 _MOST_BYTES = 200
+"""Maximum bytes read of the lock file's text, which names the process that holds the lock."""
 _BEHIND = 2**20
-"""The byte that is locked on Windows, where what is locked cannot be read."""
+"""Offset of the byte that is locked on Windows, where a locked range cannot be read: it lies behind the text."""
 
 
 class Busy(HanstepError):
-    """Another command writes there; the message is Korean and says which and what to do."""
+    """Another command writes into the folder; the message is Korean and names that command's process and the remedy."""
 
 
 @contextmanager
 def alone_in(out: Path, advice: str) -> Iterator[None]:
-    """Have a folder to oneself; it is made, and goes again where nothing was put into it.
+    """Hold the lock of a folder, which is created if missing, and removed at the end if it was created and is empty.
 
-    Where the file system knows no locks, nothing is locked.
+    If the file system does not support locks, nothing is locked.
 
     Args:
         out: the folder.
-        advice: Korean, what to do where somebody else has it.
+        advice: Korean advice for the case that another command holds the lock.
 
     Raises:
-        Busy: somebody else has it.
-        OSError: it cannot be made or written.
+        Busy: another command holds the lock.
+        OSError: the folder cannot be created or written.
     """
     made = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
@@ -43,7 +47,7 @@ def alone_in(out: Path, advice: str) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            (out / NAME).unlink()  # while it is ours
+            (out / NAME).unlink()  # while the lock is still ours
         os.close(file)
         if made:
             with suppress(OSError):
@@ -51,7 +55,11 @@ def alone_in(out: Path, advice: str) -> Iterator[None]:
 
 
 def _locked(path: Path, out: Path, advice: str) -> int:
-    """The lock's file, open; closing it gives it back."""
+    """Open and lock the lock file and return its descriptor; closing it releases the lock.
+
+    Raises:
+        Busy: another command holds the lock.
+    """
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
     while True:
         file = os.open(path, flags, 0o644)
@@ -62,7 +70,7 @@ def _locked(path: Path, out: Path, advice: str) -> int:
         with suppress(OSError):
             if os.path.samestat(os.fstat(file), os.stat(path)):
                 return file
-        os.close(file)  # whoever had it has removed it meanwhile
+        os.close(file)  # the former holder has removed this file meanwhile: try again with a new one
 
 
 if sys.platform == "win32":

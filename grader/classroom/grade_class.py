@@ -1,6 +1,6 @@
-"""Grades a class: workers run and judge each submission; results are told as they come.
+"""Grade a class: hand each submission to a worker that runs and judges it, and pass results on as they come.
 
-This process does neither: it is ready at once, because it does not import torch.
+This process itself runs and judges nothing. So it does not import torch and is ready at once.
 """
 
 import logging
@@ -19,22 +19,25 @@ from grader.submission.submission import Submission
 
 MAX_SEED = 2**31 - 1
 _OFTEN_IMPORTED = ("matplotlib.pyplot", "sklearn.datasets", "torch.utils.data")
-"""By notebooks of this course, each for up to a second. Others, which a submission could name, are not for a sandbox
-that the next submission will be forked from."""
+"""Modules that notebooks of this course often import, which takes up to a second each. Only these are imported in
+advance: a submission must not be able to choose what is loaded in the server from which the next one is forked."""
 
 
 def grade_class(
     run: GradingRun, submissions: deque[Submission], finished: Callable[[SubmissionResult], None]
 ) -> None:
-    """Grade every submission and hand each result to `finished` as it comes, in the order they end; none is kept.
+    """Grade every submission and pass each result to `finished`, in the order in which they end.
 
-    Neither are the submissions: `submissions` is empty in the end.
+    `run.jobs` processes, here or on a Ray cluster, each run the students' code in a sandbox of their own and judge it.
+    They are processes and not threads, because playing the solution and the mistakes uses torch's process-wide state.
 
-    `run.jobs` processes at once, here or on a Ray cluster, run the students' code in a sandbox each and judge it
-    there. A process of its own each: the solution's and the mistakes' programs share torch's process-wide state.
+    Args:
+        run: settings of the grading.
+        submissions: the submissions; emptied on the way. Neither they nor the results are kept.
+        finished: called with each result.
 
     Raises:
-        SandboxUnavailable: the asked-for isolation cannot be had.
+        SandboxUnavailable: the requested isolation is not available.
         WorkerDied: worker processes do not even start.
         ClusterError: the Ray cluster cannot be reached, or lost a machine too often.
     """
@@ -47,6 +50,7 @@ def grade_class(
 def _results(
     run: GradingRun, submissions: deque[Submission]
 ) -> Generator[tuple[Submission, SubmissionResult | None]]:
+    """Yield every submission with its result, from workers here or on the Ray cluster; None: it could not be graded."""
     if run.ray is None or not submissions:
         yield from results_here(run, submissions, _grade)
     else:
@@ -56,22 +60,31 @@ def _results(
 
 
 def _imported(submissions: Collection[Submission]) -> tuple[str, ...]:
-    """Which of the modules that take long to import the class mentions."""
+    """Return those of `_OFTEN_IMPORTED` whose package a submission mentions."""
     texts = [file.text for submission in submissions for file in submission.files]
     packages = {name: name.rpartition(".")[0] for name in _OFTEN_IMPORTED}
     return tuple(name for name, package in packages.items() if any(package in text for text in texts))
 
 
 def _grade(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
-    """What a worker does; it has imported what that needs while its sandbox warmed up.
+    """Grade one submission, in a worker, which has imported what this needs while its sandbox warmed up.
 
-    An error that nobody foresaw costs the submission that met it: else the class would end there at each try.
+    An unforeseen error costs only the submission that caused it. Otherwise grading the class would end at this
+    submission at every try.
+
+    Raises:
+        HanstepError, OSError, EOFError, MemoryError: the course or the machine is at fault, not the student.
     """
     from grader.grading.grade_submission import grade_of_class
 
     try:
         return grade_of_class(run, submission, sandbox)
-    except (HanstepError, OSError, EOFError, MemoryError):  # the course's or the machine's, and no student's
+    except (
+        HanstepError,
+        OSError,
+        EOFError,
+        MemoryError,
+    ):  # a fault of the course or the machine, not of the student
         raise
     except Exception as error:
         logging.getLogger(__name__).exception("grading %s", submission.student)
@@ -81,7 +94,7 @@ def _grade(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Submiss
 def _lost(
     run: GradingRun, submission: Submission, detail: str = "채점하던 프로세스가 두 번 죽었어요"
 ) -> SubmissionResult:
-    """The result of a submission that could not be graded: every exercise in it crashed."""
+    """Return the result of a submission that could not be graded: every exercise in it counts as crashed."""
     from grader.grading.grade_submission import assess_submission
 
     found = [e.name for e in run.exercises if submission.source_for(e.name) is not None]

@@ -1,6 +1,7 @@
-"""Keeps each student's result the moment it is there, so that a killed run resumes where it was.
+"""Write each student's result to a journal as soon as it is there, so that a killed run can be resumed.
 
-A run that is complete leaves its journal under another name: a later run can keep what has not changed since.
+A complete run renames its journal from `unfinished.jsonl` to `graded.jsonl`, so that a later run can keep the results
+of submissions that have not changed. All lines are signed (`signature`), because report folders are shared.
 """
 
 import hashlib
@@ -27,23 +28,28 @@ from grader.submission.submission import Submission
 UNFINISHED = "unfinished.jsonl"
 COMPLETE = "graded.jsonl"
 _BEFORE_SCHEMAS = "hanstep.results/1"
-"""Schema of old journals, whose first line does not say its schema."""
+"""Schema of old journals, whose first line does not state a schema."""
 _DRIVERS = Path(exercises.__file__).parent
 _MAX_LINE = 2**26
-"""Bytes; a student's result has some ten thousands."""
+"""Maximum bytes of a line; a student's result typically takes tens of kB."""
 _SETUP = "setup"
-"""Context of the first line's seal; the other lines belong to the run that the first line names."""
+"""Context for the seal of the first line. The context of the other lines is the name of the run, which the first line
+states."""
 
 
 class JournalError(HanstepError):
-    """The run before cannot be continued as asked."""
+    """The previous run cannot be continued as requested."""
 
 
 def refuse_inside(out: Path, submissions: Path) -> None:
-    """Refuse an `out` inside the class folder: a student could have put a journal or a link there.
+    """Refuse a report folder inside the class folder, where a student could have put a journal or a link.
+
+    Args:
+        out: the report's folder.
+        submissions: the class folder.
 
     Raises:
-        JournalError: results would be written among the submissions.
+        JournalError: `out` lies inside `submissions`.
     """
     if out.resolve().is_relative_to(submissions.resolve()):
         raise JournalError(
@@ -53,7 +59,7 @@ def refuse_inside(out: Path, submissions: Path) -> None:
 
 
 class Journal:
-    """One JSON line for each student, after a first line that says how the run was set up. Lines are only added."""
+    """An open journal: a first line with the run's setup, then one JSON line for each student. Lines are only added."""
 
     def __init__(
         self,
@@ -63,6 +69,15 @@ class Journal:
         done: Mapping[str, SubmissionResult],
         writer: "_Writer",
     ) -> None:
+        """Use `open` instead.
+
+        Args:
+            path: the journal's file.
+            run: settings of the grading, with the seed that counts.
+            sandbox: the isolation, as `results.json` names it.
+            done: results that are in the file already, by student.
+            writer: appends to the file.
+        """
         self._path = path
         self._run = run
         self._sandbox = sandbox
@@ -81,21 +96,21 @@ class Journal:
         changed_only: bool = False,
         seed_given: bool,
     ) -> tuple["Journal", GradingRun]:
-        """Start a journal in `out`, or go on with the one there.
+        """Start a journal in `out`, or continue the one there.
 
         Args:
             out: the report's folder.
-            run: how the class is to be graded.
+            run: settings of the grading.
             sandbox: the isolation, as `results.json` names it.
-            resume: go on with a run that was broken off, where there is one.
-            changed_only: the same, and also keep what a complete run graded.
-            seed_given: the seed was asked for; else that of the run before takes its place.
+            resume: continue a run that was broken off, if there is one.
+            changed_only: like `resume`, and also keep the results of a complete run.
+            seed_given: True if the user chose the seed; otherwise the previous run's seed replaces that of `run`.
 
         Returns:
-            The journal, and the run with the seed that counts.
+            The journal, and `run` with the seed that counts.
 
         Raises:
-            JournalError: the run before was set up in another way, or what stands there is no journal of this user.
+            JournalError: the previous run had other settings, or the file there is not a journal of this user.
             OSError: the folder cannot be written.
         """
         out.mkdir(parents=True, exist_ok=True)
@@ -115,59 +130,63 @@ class Journal:
         return cls(path, run, sandbox, done, _Writer(path, seal, name)), run
 
     def has(self, submission: Submission) -> bool:
-        """Whether these very files have been graded already."""
+        """True if this submission has been graded already and its files have not changed since."""
         known = self._done.get(submission.student)
         return known is not None and known.digest == submission.digest
 
     def add(self, result: SubmissionResult) -> None:
-        """Keep one student's result.
+        """Add one student's result.
 
         Raises:
-            OSError: it cannot be written (a full disk); what was kept before stays.
+            OSError: it cannot be written, e.g. because the disk is full; earlier results are still there.
         """
         self._writer.write(result)
         self._done[result.student] = self._alike(result)
 
     def result(self, students: Sequence[str]) -> ClassResult:
-        """The whole class in the order of `students`, who have all been graded."""
+        """Return the results of the whole class, in the order of `students`, who must all have been graded."""
         results = tuple(self._done[student] for student in students)
         return ClassResult(self._run.seed, self._run.device, self._sandbox, results)
 
     def close(self) -> None:
-        """The run is complete: nothing of it is left to resume, and a later one can keep what has not changed."""
+        """Finish a complete run: rename the journal, so that it is not resumed, but its results can be kept later."""
         self._writer.close()
         if self._path.exists():
             self._path.replace(self._path.with_name(COMPLETE))
 
 
 class _Writer:
-    """Adds lines to a journal that is there."""
+    """Append signed lines to an existing journal file."""
 
     def __init__(self, path: Path, seal: Seal, name: str) -> None:
         self._seal, self._name = seal, name
-        # Unbuffered: a line that waits in a buffer is lost with the process.
+        # Unbuffered, because a line that waits in a buffer is lost if the process is killed.
         self._file: IO[bytes] = os.fdopen(open_regular(path, os.O_RDWR | os.O_APPEND), "r+b", buffering=0)
         end = self._file.seek(0, os.SEEK_END)
         self._file.seek(max(0, end - 1))
-        if self._file.read(1) not in (b"", b"\n"):  # the kill came while a line was being written
+        if self._file.read(1) not in (b"", b"\n"):  # the process was killed while it wrote a line
             self._file.write(b"\n")
 
     def write(self, result: SubmissionResult) -> None:
+        """Append one result."""
         line = self._seal.sealed(_text(result), self._name)
         while line:
             line = line[self._file.write(line) :]
 
     def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
 
 @dataclass(frozen=True)
 class _Before:
-    """What the journal of an earlier run says."""
+    """The content of an earlier run's journal."""
 
     seed: int
     name: str
+    """Random name of the run, the context of its lines' seals."""
     done: dict[str, SubmissionResult]
+    """Student's name -> result."""
 
 
 def _text(result: SubmissionResult) -> str:
@@ -175,6 +194,7 @@ def _text(result: SubmissionResult) -> str:
 
 
 def _setup(run: GradingRun, sandbox: str) -> dict[str, Any]:
+    """Return the settings that must be equal for a run to be continued, as the first line states them."""
     return {
         "schema": SCHEMA,
         "seed": run.seed,
@@ -187,7 +207,7 @@ def _setup(run: GradingRun, sandbox: str) -> dict[str, Any]:
 
 
 def _course(run: GradingRun) -> str:
-    """Fingerprint of what the class is graded by: this version, its drivers, solutions, known mistakes and points."""
+    """Return a fingerprint of everything that decides marks: version, drivers, solutions, known mistakes, points."""
     state = hashlib.sha256(VERSION.encode())
     for path in sorted(_DRIVERS.rglob("*.py")):
         state.update(f"\0{path.relative_to(_DRIVERS)}\0".encode() + path.read_bytes())
@@ -199,6 +219,7 @@ def _course(run: GradingRun) -> str:
 
 
 def _in_words(setup: Mapping[str, Any]) -> str:
+    """Return the command-line options that produce a setup."""
     lessons = " ".join(f"--lesson {lesson}" for lesson in setup["lessons"])
     isolation = " --sandbox none" if setup["sandbox"] == "none" else ""
     added = "".join(f" --package {shlex.quote(name)}" for name in setup.get("added", ()))
@@ -206,7 +227,11 @@ def _in_words(setup: Mapping[str, Any]) -> str:
 
 
 def _read(path: Path, seal: Seal, run: GradingRun, sandbox: str, seed_given: bool) -> _Before | None:
-    """What an earlier run left; None where there is none, or none that had begun."""
+    """Read the journal of an earlier run; None if there is none, or it was killed before its first line was complete.
+
+    Raises:
+        JournalError: the run had other settings, or the file is not a journal of this user.
+    """
     try:
         file = os.fdopen(open_regular(path), "rb")
     except FileNotFoundError:
@@ -219,7 +244,7 @@ def _read(path: Path, seal: Seal, run: GradingRun, sandbox: str, seed_given: boo
     with file:
         first = file.readline(_MAX_LINE)
         if not first.endswith(b"\n") and len(first) < _MAX_LINE:
-            return None  # broken off before there was anything to keep
+            return None  # killed before there was anything to keep
         setup = _setup_in(first, seal, path)
         _refuse_other(setup, run, sandbox, seed_given)
         done = {}
@@ -227,14 +252,23 @@ def _read(path: Path, seal: Seal, run: GradingRun, sandbox: str, seed_given: boo
             body = seal.opened(line, setup["run"])
             try:
                 result = None if body is None else submission_from_document(json.loads(body))
-            except (ValueError, RecursionError, ResultsError):  # a seal of ours, but of other code than this
+            except (
+                ValueError,
+                RecursionError,
+                ResultsError,
+            ):  # our seal is right, but other code wrote the result
                 continue
-            if result is not None:  # else half a line, or somebody else's: that student is graded again
+            if result is not None:  # None: half a line, or somebody else's; that student is graded again
                 done[result.student] = result
     return _Before(setup["seed"], setup["run"], done)
 
 
 def _setup_in(line: bytes, seal: Seal, path: Path) -> dict[str, Any]:
+    """Return the setup in a journal's first line.
+
+    Raises:
+        JournalError: this user did not write the line, or another version did.
+    """
     body = seal.opened(line, _SETUP)
     if body is not None:
         setup: dict[str, Any] = json.loads(body)
@@ -248,7 +282,7 @@ def _setup_in(line: bytes, seal: Seal, path: Path) -> dict[str, Any]:
 
 
 def _refuse_foreign(line: bytes, path: Path) -> None:
-    """Say what a first line is that may not be believed: no journal at all, or one of another version."""
+    """Raise JournalError if a first line without a valid seal is not from a journal at all, or from another version."""
     try:
         setup = json.loads(line)
         schema, seed = str(setup.get("schema", _BEFORE_SCHEMAS)), int(setup["seed"])
@@ -266,7 +300,7 @@ def _refuse_foreign(line: bytes, path: Path) -> None:
 
 
 def _refuse_other(setup: Mapping[str, Any], run: GradingRun, sandbox: str, seed_given: bool) -> None:
-    """Two gradings in one would be unfair: the run before went by other options or another course."""
+    """Raise JournalError if the previous run had other options or another course: one class, one way of grading."""
     now = {**_setup(run, sandbox), "run": setup["run"]}
     if (seed_given and setup["seed"] != run.seed) or any(
         now[key] != setup.get(key) for key in ("device", "sandbox", "lessons", "added")

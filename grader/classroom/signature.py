@@ -1,7 +1,7 @@
-"""Tells what this user's own runs wrote from what anybody else put into the same folder.
+"""Sign the lines of a journal, to tell those that this user's own runs wrote from anybody else's.
 
-Reports are shared: whoever can write into the folder could add a line with full marks. Each line of a journal carries
-an HMAC under a key that stays in the user's own data folder.
+Report folders are shared, and whoever can write there could add a line with full marks. So each line carries an HMAC,
+called its seal, under a key that stays in the user's own data folder.
 """
 
 import hmac
@@ -19,32 +19,33 @@ _SEALED = re.compile(rb'(\{.*), "seal": "([0-9a-f]{64})"\}', re.DOTALL)
 
 
 class Seal:
-    """Puts a seal on JSON objects, and takes it off those that have the right one."""
+    """Add a seal to JSON objects, and remove it from those whose seal is right."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
     @classmethod
     def of_this_user(cls) -> "Seal":
-        """With the user's key, which is made at the first use.
+        """Return a seal with this user's key, which is created at first use.
 
-        Where it cannot be kept (a read-only home), it lasts as long as this object, and nothing sealed is opened later.
+        If the key cannot be stored (a read-only home), it lasts only as long as this object, and no later process can
+        open what it sealed.
         """
         path = user_folder() / "journal.key"
         return cls(_kept(path) or _made(path))
 
     def sealed(self, text: str, context: str) -> bytes:
-        """A JSON object in one line, with its seal as the last entry.
+        """Return a JSON object as one line, with its seal as the last entry.
 
         Args:
-            text: the object, with at least one entry.
-            context: what it belongs to; it opens in no other.
+            text: the JSON object, with at least one entry.
+            context: identifies what the line belongs to; `opened` accepts it with the same context only.
         """
         body = text.encode().removesuffix(b"}")
         return body + b', "seal": "' + self._mark(body, context) + b'"}\n'
 
     def opened(self, line: bytes, context: str) -> bytes | None:
-        """The object in a line that `sealed` made with the same key and context; None for any other line."""
+        """Return the JSON object of a line that `sealed` made with the same key and context; None for other lines."""
         found = _SEALED.fullmatch(line.removesuffix(b"\n"))
         if found is None or not hmac.compare_digest(self._mark(found[1], context), found[2]):
             return None
@@ -55,6 +56,7 @@ class Seal:
 
 
 def _kept(path: Path) -> bytes | None:
+    """Return the stored key; None if there is none of the right length."""
     with suppress(OSError), os.fdopen(open_regular(path), "rb") as file:
         key = file.read(_KEY_BYTES + 1)
         return key if len(key) == _KEY_BYTES else None
@@ -62,7 +64,7 @@ def _kept(path: Path) -> bytes | None:
 
 
 def _made(path: Path) -> bytes:
-    """A new key, on the disk where that can be; the key of whoever was faster."""
+    """Create a key, store it if possible, and return it; if another process was faster, return that one's key."""
     key = secrets.token_bytes(_KEY_BYTES)
     temporary = path.with_name(f".{secrets.token_hex(6)}.tmp")
     with suppress(OSError):
@@ -71,7 +73,7 @@ def _made(path: Path) -> bytes:
             with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(key)
             with suppress(FileExistsError):
-                os.link(temporary, path)  # whole, or not at all
+                os.link(temporary, path)  # atomic, and does not replace a key that is there
             return _kept(path) or key
         finally:
             temporary.unlink(missing_ok=True)

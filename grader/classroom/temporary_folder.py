@@ -1,7 +1,8 @@
-"""One folder for all temporary files of a grading process, and the end of those that killed ones left behind.
+"""Put all temporary files of a grading process into one folder, and remove folders that killed processes left behind.
 
-/tmp/hanstep.xxxxxxxx/     locked as long as its process lives, however that ends
-/tmp/hanstep-xxxxxxxx/     of a sandbox without isolation, of a notebook that runs: a day old, it is nobody's
+/tmp/hanstep.xxxxxxxx/     folder of a grading process; locked as long as the process lives, however it ends
+/tmp/hanstep-xxxxxxxx/     folder of a sandbox without isolation, or of a running notebook; not locked, so it counts as
+                           abandoned after a day
 """
 
 import functools
@@ -19,21 +20,23 @@ from grader.base.removal import remove_tree
 _LOCKED, _UNLOCKED = "hanstep.", "hanstep-"
 _NAME = re.compile(r"hanstep[.-][a-z0-9_]{8}")
 _OLD_SECONDS = {_LOCKED: 60.0, _UNLOCKED: 86_400.0}
-"""Younger ones are left alone: between its making and its locking a folder is nobody's for a moment."""
+"""Minimum age in seconds at which a folder is removed, by kind. Even a folder of the locked kind is left alone for a
+minute, because it is not locked yet for a moment after it is created."""
 _LONGEST = 55
-"""Bytes of the path above it: sockets stand in it, whose paths may have a hundred."""
+"""Maximum bytes of the path of the parent folder: sockets lie in our folder, and their paths may have about a hundred
+bytes."""
 _AFTER_MULTIPROCESSING = -200
-"""Priority at exit: below that of the removal of multiprocessing's own folder, which lies in ours."""
+"""Priority at exit, below that with which multiprocessing removes its own folder, which lies in ours."""
 
 
 @functools.cache
 def own_temporary_folder() -> Path:
-    """Have everything temporary of this process, and of those it starts, in one folder that goes with the process.
+    """Direct all temporary files of this process, and of those it starts, to one folder, and return it.
 
-    What earlier processes left because they were killed is removed.
+    The folder is removed when the process ends. Folders left behind by killed processes are removed now.
 
     Raises:
-        OSError: no folder can be made.
+        OSError: no folder can be created.
     """
     base = Path(tempfile.gettempdir())
     if len(os.fsencode(base)) > _LONGEST:
@@ -41,14 +44,14 @@ def own_temporary_folder() -> Path:
     for place in {base, Path("/dev/shm")}:
         remove_left_behind(place)
     folder = tempfile.mkdtemp(prefix=_LOCKED, dir=base)
-    _locked(os.open(folder, os.O_RDONLY))  # until the process ends
+    _locked(os.open(folder, os.O_RDONLY))  # never closed, so that the lock lasts until the process ends
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     Finalize(None, remove_tree, args=(folder,), exitpriority=_AFTER_MULTIPROCESSING)
     return Path(folder)
 
 
 def remove_left_behind(place: Path) -> None:
-    """Remove this user's folders in `place` whose process has gone; what is not clearly such a folder stays."""
+    """Remove this user's folders in `place` whose process is gone; leave anything that is not clearly such a folder."""
     with suppress(OSError), os.scandir(place) as listing:
         names = [entry.name for entry in listing if _NAME.fullmatch(entry.name)]
         for name in names:
@@ -57,6 +60,7 @@ def remove_left_behind(place: Path) -> None:
 
 
 def _remove_if_left(folder: Path) -> None:
+    """Remove a folder if it is old enough, ours and not locked."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         status = os.fstat(opened)
@@ -70,7 +74,7 @@ def _remove_if_left(folder: Path) -> None:
 
 
 def _locked(folder: int) -> bool:
-    """Lock an open folder; whether nobody else has."""
+    """Lock an open folder; return False if another process has locked it."""
     import fcntl
 
     try:

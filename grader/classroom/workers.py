@@ -1,11 +1,12 @@
-"""Worker processes on this machine: each owns a sandbox and what it learned about the exercises, and grades in it.
+"""Grade submissions in worker processes on this machine.
 
     parent ── pipe ──▶ worker ── sandbox ──▶ the student's code
            ◀── result ──┘
 
-What a worker does with a submission is the caller's `work`. A worker that dies costs only the submission it had in
-hand. What the clock ended while others ran is run once more alone before it counts. Workers are forked from a process
-that has nothing else going on.
+Each worker owns a sandbox and a cache of the traces of solutions and known mistakes. The caller's `work` says what a
+worker does with a submission. A worker that dies affects only the submission it was working on, which is tried once
+more. If a submission ran out of wall time while others were running, it is run again alone before that counts. Workers
+are forked from a process without other threads (multiprocessing's fork server).
 """
 
 import multiprocessing
@@ -32,13 +33,14 @@ if TYPE_CHECKING:  # `get_ready` is called before anything else is imported
     from grader.submission.submission import Submission
 
 Work = Callable[["GradingRun", "Submission", Sandbox], "SubmissionResult"]
-"""What is done with each submission: a function at the top of a module, so that a worker finds it there."""
+"""Function that grades one submission. It must stand at the top of a module, so that a worker can import it."""
 
 _PRELOADED = ("grader.grading.run_submission",)
-"""What is imported before workers are forked, while the parent reads what was handed in."""
+"""Modules imported before workers are forked, while the parent reads the submissions."""
 _MOST_MEMORY = 3 * 2**29
-"""A worker that has come to hold more (1.5 GiB) is replaced, by one that has to play the mistakes anew."""
-_END_SECONDS = 10.0  # until a worker that was told to end is killed
+"""Maximum memory of a worker in bytes (1.5 GiB). One that holds more is replaced; the new one has to play the mistakes
+again."""
+_END_SECONDS = 10.0  # to wait for a worker that was told to end before it is killed
 _DIED_AT_START = (
     "채점하는 프로세스가 시작하다가 죽었어요 ({}). 메모리가 모자라지 않은지 확인하고, "
     "--jobs를 줄여 --resume으로 이어서 채점해 주세요."
@@ -46,11 +48,11 @@ _DIED_AT_START = (
 
 
 class WorkerDied(HanstepError):
-    """Workers do not even start."""
+    """Worker processes cannot be started, or die while starting."""
 
 
 def get_ready() -> None:
-    """Begin to start the process that workers are forked from; returns at once."""
+    """Begin to start the process from which workers are forked; return at once."""
     context: Any = _context()
     if context.get_start_method() == "forkserver":
         from multiprocessing.forkserver import ensure_running
@@ -61,16 +63,19 @@ def get_ready() -> None:
 def results_here(
     run: "GradingRun", submissions: "deque[Submission]", work: Work
 ) -> "Generator[tuple[Submission, SubmissionResult | None]]":
-    """Every submission with its result, in the order they end; `run.jobs` workers at once.
+    """Yield every submission with its result, in the order in which they end, using `run.jobs` workers at once.
 
-    `submissions` is empty in the end: the texts of a class of thousands need not be held until its last one is graded.
+    The result is None if two workers died while working on the submission.
 
-    Returns:
-        None in place of the result where two workers died of the submission.
+    Args:
+        run: settings of the grading.
+        submissions: the submissions; emptied on the way, because the texts of a class of thousands need not be held
+            until the last one is graded.
+        work: function that grades one submission, called in a worker.
 
     Raises:
-        SandboxUnavailable: the asked-for isolation cannot be had here.
-        WorkerDied: a worker died before it had got anything to do.
+        SandboxUnavailable: the requested isolation is not available here.
+        WorkerDied: a worker died before it had started its sandbox.
     """
     again: deque[_Turn] = deque()
     unsure: deque[_Turn] = deque()
@@ -81,8 +86,8 @@ def results_here(
         while submissions or again or busy or unsure:
             if not submissions and not again and not busy:
                 again.append(unsure.popleft())
-            # The others wait for the first one: they would only take the processors from it that it starts on, and
-            # what an instructor waits for is the first result.
+            # The other workers are started after the first one has started. Otherwise they would compete with it for
+            # processors, and an instructor waits for the first result.
             while (again or submissions) and len(busy) < (run.jobs if first_has_started else 1):
                 worker = idle.pop() if idle else _Worker(run, work)
                 busy[worker.connection] = worker
@@ -91,7 +96,7 @@ def results_here(
                 assert isinstance(connection, Connection)
                 worker = busy[connection]
                 ended, result = worker.hear()
-                first_has_started = True  # or it died, and is begun again
+                first_has_started = True  # one that dies before it has started makes `hear` raise
                 if not ended:
                     continue
                 del busy[connection]
@@ -110,38 +115,46 @@ def results_here(
 
 @dataclass(frozen=True)
 class _Turn:
+    """One attempt to grade a submission."""
+
     submission: "Submission"
     alone: bool
-    """No other submission runs beside it."""
+    """True if no other submission runs at the same time."""
     tries: int = 2
-    """How often it may be begun: a worker may die of something else."""
+    """Number of times it may still be begun, this one included. More than one, because the submission need not be the
+    reason why a worker dies."""
 
 
 class _Worker:
     """The parent's side of one worker process."""
 
     turn: _Turn
-    """In hand, or the last one."""
+    """The turn it is working on, or the last one."""
     clock_ended = False
-    """Whether the clock ended some exercise of it."""
+    """True if some exercise of the last turn ran out of wall time."""
 
     def __init__(self, run: "GradingRun", work: Work) -> None:
         self.connection, inside = multiprocessing.Pipe()
         self.usable, self._started = True, False
         self.process = _begun((inside, run, work))
-        inside.close()  # the worker's end of the pipe is then its alone, and a dead worker is noticed
+        inside.close()  # only the worker holds its end of the pipe now, so that its death is noticed
 
     def take(self, turn: _Turn) -> None:
-        """Send it a submission."""
+        """Send the worker a submission."""
         self.turn = turn
-        with suppress(OSError):  # a worker that is gone is noticed at the next look
+        with suppress(OSError):  # that the worker is gone is noticed in `hear`
             self.connection.send(turn.submission)
 
     def hear(self) -> "tuple[bool, SubmissionResult | None]":
-        """Read one message: whether its submission has come to an end, and the result, None if the worker died.
+        """Read one message from the worker.
+
+        Returns:
+            (True, result) if the submission has been graded, (True, None) if the worker died, and (False, None) if the
+            worker has only reported that it has started.
 
         Raises:
-            Exception: what the worker raised.
+            WorkerDied: the worker died before it had started.
+            Exception: whatever the worker raised.
         """
         try:
             said, content, memory, self.clock_ended = self.connection.recv()
@@ -159,21 +172,21 @@ class _Worker:
             return False, None
         if memory > _MOST_MEMORY:
             self.usable = False
-            self.connection.close()  # at which it ends
+            self.connection.close()  # this makes the worker end
         result: SubmissionResult = content
         return True, result
 
     def end(self) -> None:
-        """Tell it to end."""
+        """Tell the worker to end."""
         self.connection.close()
         self.process.terminate()
 
 
 def _begun(arguments: tuple[Any, ...], tries: int = 20) -> Any:
-    """A process that serves.
+    """Start and return a worker process.
 
     Raises:
-        WorkerDied: none can be started.
+        WorkerDied: it cannot be started, after `tries` attempts.
     """
     process = _context().Process(target=_serve, args=arguments, daemon=True)
     try:
@@ -181,7 +194,7 @@ def _begun(arguments: tuple[Any, ...], tries: int = 20) -> Any:
     except (
         EOFError,
         OSError,
-    ) as error:  # what forks them was killed just now; once it is gone, there is another
+    ) as error:  # the fork server was just killed; a new one is started once it is gone
         if tries == 1:
             raise WorkerDied(_DIED_AT_START.format(error)) from error
         time.sleep(0.1)
@@ -190,7 +203,7 @@ def _begun(arguments: tuple[Any, ...], tries: int = 20) -> Any:
 
 
 def _end_all(workers: "Sequence[_Worker]") -> None:
-    """Workers end their sandboxes; one that does not is killed, at which its sandbox ends by itself."""
+    """End all workers, which end their sandboxes. One that does not is killed; its sandbox then ends by itself."""
     for worker in workers:
         worker.end()
     deadline = time.monotonic() + _END_SECONDS
@@ -202,6 +215,7 @@ def _end_all(workers: "Sequence[_Worker]") -> None:
 
 
 def _context() -> Any:
+    """Return multiprocessing's fork server where there is one; on Windows, `spawn`."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -213,20 +227,26 @@ def _context() -> Any:
 
 
 class _Stop(BaseException):
-    """The parent has told this worker to end; nothing that runs learners' or mistakes' code catches it."""
+    """The parent has told this worker to end. A BaseException: code that runs learners' programs must not catch it."""
 
 
 def _serve(connection: Connection, run: "GradingRun", work: Work) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches us too, but what follows the parent says
+    """Run a worker process until the parent closes the connection or sends SIGTERM."""
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches workers too, but the parent decides what follows
     signal.signal(signal.SIGTERM, _stop)
     try:
-        with suppress(_Stop, EOFError, BrokenPipeError, ConnectionResetError):  # nobody is waiting any more
+        with suppress(
+            _Stop, EOFError, BrokenPipeError, ConnectionResetError
+        ):  # the parent does not wait any more
             _answer(connection, run, work)
     finally:
         connection.close()
 
 
 def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
+    """Start a sandbox, then grade each submission that comes and send (kind, content, memory, clock ended) back."""
     try:
         from grader.grading.run_submission import sandbox_of
 
@@ -248,25 +268,27 @@ def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
 
 
 def _stop(number: int, frame: Any) -> NoReturn:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: the sandbox is being ended
+    signal.signal(
+        signal.SIGTERM, signal.SIG_IGN
+    )  # a second signal must not interrupt the ending of the sandbox
     raise _Stop
 
 
 def _that_travels(error: Exception) -> Exception:
-    """The error with the worker's traceback; a plain one in its place, if it cannot be pickled."""
+    """Return the error with the worker's traceback as a note; if it cannot be pickled, a RuntimeError in its place."""
     told = "".join(traceback.format_exception(error))
     try:
         copy = pickle.loads(pickle.dumps(error))
         if isinstance(copy, type(error)):
             error.add_note(told)
             return error
-    except Exception:  # its class may ask for arguments of its own
+    except Exception:  # e.g. its class needs other arguments than pickle passes
         pass
     return RuntimeError(told)
 
 
 def _memory() -> int:
-    """Bytes this process holds now, where the system tells; elsewhere the most it ever held."""
+    """Return the bytes that this process holds now or, where the system does not tell, the most it ever held."""
     with suppress(OSError, ValueError), open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     import resource

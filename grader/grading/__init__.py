@@ -1,4 +1,5 @@
-"""Grades one submission or one function: play it, judge what was observed, explain it. Below notebook and class."""
+"""Grade one submission or one function: play it, judge its trace, explain it. Used by notebooks and by `classroom`."""
 
 SEED = 1
-"""A learner gets the same numbers at every check; grading a class draws fresh ones."""
+"""Seed of the scenarios when a learner checks, so that every check shows the same numbers. Grading a class draws a
+fresh seed."""

@@ -1,4 +1,4 @@
-"""Grades one submission: its exercises run in a sandbox, and what comes back is judged outside of it."""
+"""Grade one submission: run its exercises in a sandbox, and judge the traces outside of it."""
 
 import logging
 import time
@@ -35,7 +35,10 @@ _right_programs = RightPrograms()
 
 
 def grade_of_class(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
-    """As `grade_in`, but what is known to be right, because the same came before, is not run."""
+    """Grade a submission as `grade_in` does, but do not run exercises that `RightPrograms` knows to be right.
+
+    With `run.each`, everything is run.
+    """
     if run.each:
         return grade_in(run, submission, sandbox)
     until = time.monotonic() + run.submission_seconds
@@ -51,13 +54,16 @@ def grade_of_class(run: GradingRun, submission: Submission, sandbox: Sandbox) ->
 
 
 def grade_in(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
-    """Run a submission in the sandbox and judge what comes back."""
+    """Run a submission in the sandbox and judge the traces."""
     until = time.monotonic() + run.submission_seconds
     return assess_submission(run, submission, run_submission(run, submission, sandbox, until=until), sandbox)
 
 
 def _right_alone(run: GradingRun, name: str, part: Part, sandbox: Sandbox, until: float) -> Feedback | None:
-    """What is said of an exercise's part of a program that is run alone; None where more than that it is right."""
+    """Run and grade one exercise's part alone; return feedback only if it is right and there is nothing else to say.
+
+    The sandbox is used without repair, because only right programs matter here.
+    """
     (outcome,) = sandbox.run([Job(part.text, (name,))], run.seed, until=until)
     if outcome.trace is None or outcome.reached:
         return None
@@ -73,9 +79,12 @@ def grade_one(
 ) -> SubmissionResult:
     """Grade a single submission in this process, which saves the start of another.
 
-    `meanwhile` is entered when the sandbox has started: it may begin a thread, say to show that something is going on.
+    Args:
+        run: settings of the grading.
+        submission: the submission.
+        meanwhile: context manager entered after the sandbox has started. It may start a thread, e.g. to show progress.
     """
-    from grader.grading import warm  # noqa: F401  (before the sandbox, which may be a fork of this process)
+    from grader.grading import warm  # noqa: F401  (imported before the sandbox, which may be a fork of this process)
 
     sandbox = sandbox_of(run, once=True)
     with sandbox, meanwhile():
@@ -83,6 +92,7 @@ def grade_one(
 
 
 def _out_of_time(run: GradingRun, outcome: Outcome) -> str:
+    """Return the Korean message for a timeout, by its kind."""
     if outcome.detail == WAITED:
         return kept_waiting(run.limits.seconds)
     if outcome.detail == OVER:
@@ -97,10 +107,14 @@ def assess_submission(
     sandbox: Sandbox | None = None,
     known: Mapping[str, Feedback] = MappingProxyType({}),
 ) -> SubmissionResult:
-    """Judge what came back for each exercise, and say what never ran.
+    """Judge the outcome of each exercise, and report the exercises that were not run.
 
-    The sandbox is still at hand: whatever of the learner's code is to be run in order to explain runs there. `known` is
-    what is said already of exercises that were not run.
+    Args:
+        run: settings of the grading.
+        submission: the submission.
+        outcomes: results of running its exercises.
+        sandbox: where variants of the learner's code are played when a repair is searched; None: no search.
+        known: feedback on the exercises that were not run because they are known to be right.
     """
     feedbacks: list[Feedback] = []
     extras: list[Feedback] = []
@@ -128,7 +142,7 @@ def assess_submission(
 
 
 def _reached(submission: Submission, outcomes: Outcomes) -> dict[str, tuple[tuple[str, int], ...]]:
-    """What was seen to be reached for while the code ran, by file."""
+    """Return the suspicious acts observed while the code ran, as (act, line) by file name."""
     found: dict[str, tuple[tuple[str, int], ...]] = {}
     for exercise, outcome in outcomes.items():
         source = submission.source_for(exercise)
@@ -140,7 +154,14 @@ def _reached(submission: Submission, outcomes: Outcomes) -> dict[str, tuple[tupl
 def _assessed(
     exercise: Exercise, trace: Trace, known: Reference, origin: Origin, sandbox: Sandbox | None
 ) -> Feedback:
-    """Assess a trace. If a forged trace makes the grader itself fail, only this exercise loses its points."""
+    """Assess a trace, and search for a repair if that is wanted.
+
+    If a forged trace makes the grader itself fail, only this exercise loses its points.
+
+    Raises:
+        CourseError: the author of the course made an error.
+        SandboxUnavailable: the sandbox cannot be used any more.
+    """
     try:
         feedback = assess(exercise, trace, known, origin)
         if sandbox is None or not wants_repair(feedback):
@@ -148,7 +169,7 @@ def _assessed(
         with sandbox.attempts(known.seed) as attempts:
             runner = attempts.of(exercise.name)
             return with_repair(feedback, exercise, trace.runs, known, origin, runner)
-    except (CourseError, SandboxUnavailable):  # the author's slip or the machine's, and no student's
+    except (CourseError, SandboxUnavailable):  # a fault of the author or the machine, not of the student
         raise
     except Exception:
         logging.getLogger(__name__).exception("assessing %s of %s", exercise.name, origin.file)
@@ -163,6 +184,10 @@ def _feedback(
     outcome: Outcome | str | None,
     sandbox: Sandbox | None,
 ) -> Feedback:
+    """Return feedback on one exercise.
+
+    `outcome` is a Korean message if its cell does not parse, and None if it was not found in the submission.
+    """
     source = submission.source_for(exercise.name)
     name = source.name if source is not None else None
     if isinstance(outcome, str):

@@ -1,4 +1,4 @@
-"""How a class is graded: the settings that every part of a grading run goes by."""
+"""The settings of a grading run, which all its parts share."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -10,44 +10,52 @@ from grader.sandbox.client import Limits
 
 @dataclass(frozen=True)
 class GradingRun:
-    """How a class is graded."""
+    """The settings with which a class, or a single submission, is graded."""
 
     course: Course
     lessons: tuple[Lesson, ...]
+    """Lessons whose exercises are graded."""
     seed: int
     device: str = "cpu"
     sandbox: str = "auto"
+    """Isolation: `auto`, `bwrap` or `none`."""
     jobs: int = 1
+    """Number of submissions graded at the same time."""
     limits: Limits = field(default_factory=Limits)
+    """Limits of one exercise."""
     submission_seconds: float = 120.0
-    """By the clock on the wall, after which no further exercise of a submission is begun. A whole right one takes
-    about ten: it has room also where every processor has four others to serve."""
+    """Wall time after which no further exercise of a submission is begun. A complete right submission takes about ten
+    seconds, so this is enough even where every processor serves four others."""
     added: tuple[str, ...] = ()
     """Installed packages, as pip calls them, that submissions may use beside those of the course."""
     ahead: tuple[str, ...] = ()
-    """Modules that submissions of this class import: each sandbox does so once, for all of them."""
+    """Modules that submissions of this class import; each sandbox imports them once for all submissions."""
     each: bool = False
-    """Whether all programs are run, also one that is the same as a right one that came before."""
+    """Run every program, even one equal to a right one that came before."""
     ray: str | None = None
-    """Address of a Ray cluster that grades; None: this machine does."""
+    """Address of the Ray cluster that grades; None: this machine does."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process reads the course from its own files: drivers hold functions that do not travel."""
+        """Pickle the course by its lessons' ids only: drivers hold functions that cannot be pickled.
+
+        The other process reads the course from its own files.
+        """
         lessons = tuple(lesson.id for lesson in self.lessons)
         others = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("course", "lessons")}
         return _with_the_course, (lessons, others)
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
-        """The exercises that are graded, in the course's order."""
+        """The exercises to grade, in the order of the course."""
         return tuple(e for lesson in self.lessons for e in lesson.exercises)
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """Packages of drivers that the sandbox server needs."""
+        """Names of the lessons' packages in `grader.exercises`, whose drivers the sandbox needs."""
         return tuple(lesson.module for lesson in self.lessons)
 
 
 def _with_the_course(lessons: tuple[str, ...], others: dict[str, Any]) -> GradingRun:
+    """Build a GradingRun in another process: read the course there, and look up the lessons by their ids."""
     course = load_course()
     return GradingRun(course, tuple(course.lesson(key) for key in lessons), **others)

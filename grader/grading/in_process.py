@@ -1,4 +1,4 @@
-"""Plays a program in this process and judges it: a notebook's always, a file's where nothing can be forked."""
+"""Play and judge a program in this process: always for a notebook, and for a file where processes cannot be forked."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from grader.observe.trace import Trace
 from grader.submission.source_file import SourceFile
 
 SECONDS = 20.0
-"""By the clock, for one exercise."""
+"""Limit of wall time for one exercise."""
 
 _BROKEN = (
     "정답도 이 커널에서는 실행되지 않아요. 실행을 멈춘 순간에 PyTorch를 반쯤 불러온 것일 수 있어요. "
@@ -26,7 +26,7 @@ _BROKEN = (
 
 
 class KernelIsBroken(HanstepError):
-    """Nothing runs here, the solution no more than the learner's function: nothing can be judged. Says so in Korean."""
+    """Not even the solution runs in this process, so nothing can be judged; the message is Korean."""
 
 
 def played_here(
@@ -38,10 +38,22 @@ def played_here(
     device: str = "cpu",
     seconds: float = SECONDS,
 ) -> tuple[Feedback, Trace | None]:
-    """What there is to say of a program, and what was observed of it; None where it did not come to its end.
+    """Play one exercise of a program here and judge it.
+
+    Args:
+        exercise: the exercise.
+        program: the loaded program.
+        origin: where its lines come from, for feedback.
+        seed: seed of the scenarios.
+        device: torch device.
+        seconds: limit of wall time.
+
+    Returns:
+        The feedback and the trace; None instead of the trace if the program ran out of time or crashed.
 
     Raises:
         KernelIsBroken: the solution does not run here either.
+        KeyboardInterrupt: the learner pressed Ctrl-C.
     """
     known = reference(exercise.name, seed, device)
     try:
@@ -50,13 +62,13 @@ def played_here(
     except TimeLimit:
         return without_trace(exercise, "timeout", message=out_of_time(seconds)), None
     except BaseException as error:
-        # KeyboardInterrupt is the learner's own Ctrl-C and ends the check; anything else was raised by the code.
+        # KeyboardInterrupt is the learner's own Ctrl-C and ends the check; everything else was raised by the code.
         if isinstance(error, KeyboardInterrupt):
             raise
         return _crashed(exercise, error), None
     if any(known.solution(name).failure is not None for name in trace.runs):
-        # A Ctrl-C during one of torch's lazy imports leaves half a module behind. Then nothing runs, the solution
-        # no more than the learner's function, and what is equally broken must not pass.
+        # A Ctrl-C during one of torch's lazy imports leaves half a module behind. Then neither the solution nor the
+        # learner's function runs, and failing in the same way as the solution must not count as right.
         reference.cache_clear()
         raise KernelIsBroken(_BROKEN)
     return assess(exercise, trace, known, origin), trace
@@ -65,9 +77,16 @@ def played_here(
 def checked_here(
     source: SourceFile, exercises: Sequence[Exercise], *, seed: int, device: str, seconds: float = SECONDS
 ) -> tuple[Feedback, ...]:
-    """Feedback on a file's exercises; none on a warm-up or bonus task that was not begun.
+    """Return feedback on a file's exercises, except on warm-up and bonus tasks that were not begun.
 
-    What the file prints is not shown. An endless loop is stopped; a crash of Python itself would end this process.
+    Output of the file is not shown. An endless loop is stopped, but a crash of the interpreter would end this process.
+
+    Args:
+        source: the file.
+        exercises: exercises to check.
+        seed: seed of the scenarios.
+        device: torch device.
+        seconds: limit of wall time for one exercise.
 
     Raises:
         KernelIsBroken: the solution does not run here either.
@@ -85,6 +104,7 @@ def checked_here(
 def _checked(
     source: SourceFile, exercise: Exercise, origin: Origin, seed: int, device: str, seconds: float
 ) -> Feedback:
+    """Load a file and return feedback on one of its exercises, within the time limit for each step."""
     complaint = source.complaint(exercise.name)
     if complaint is not None:
         return without_trace(exercise, "error", message=complaint, file=source.name)
@@ -106,6 +126,7 @@ def _crashed(exercise: Exercise, error: BaseException) -> Feedback:
 
 @contextmanager
 def _silence() -> Iterator[None]:
+    """Discard everything written to standard output and standard error inside."""
     with (
         open(os.devnull, "w", encoding="utf-8") as nowhere,
         redirect_stdout(nowhere),

@@ -1,4 +1,4 @@
-"""A learner's own file, checked from the command line as a notebook's `check` does it, in its own process if it can."""
+"""Check a learner's own file from the command line as a notebook's `check` does, in a separate process if possible."""
 
 import os
 from collections.abc import Callable
@@ -16,10 +16,10 @@ from grader.submission.submission import Submission, read_submission
 
 
 def refuse_no_file(file: Path) -> None:
-    """Let nothing pass but a file.
+    """Raise CommandError unless `file` is an existing file.
 
     Raises:
-        CommandError: it is a folder, or is not there.
+        CommandError: it is a folder, or does not exist.
     """
     if file.is_dir():
         raise CommandError(f"폴더예요: {file}. 파일 하나를 주세요. 반 전체는 grader grade {file}로 채점해요.")
@@ -28,10 +28,10 @@ def refuse_no_file(file: Path) -> None:
 
 
 class OwnFile:
-    """One reading of the file."""
+    """A learner's file as it was when it was read, with the exercises in it."""
 
     def __init__(self, file: Path, course: Course) -> None:
-        """Read it.
+        """Read the file.
 
         Raises:
             CommandError: there is no such file.
@@ -43,7 +43,7 @@ class OwnFile:
             broken = self.submission.unreadable[0]
             raise NothingToCheck(f"{broken.name}: {broken.message}")
         self.exercises = tuple(e for e in course.exercises.values() if self.source(e.name))
-        """Those that it holds, in the course's order."""
+        """Exercises of the course that the file holds, in the order of the course."""
         if not self.exercises:
             listed = ", ".join(course.exercises)
             where = " ".join((f"{file}에서 연습 문제를 찾지 못했어요.", *self.notes))
@@ -52,11 +52,11 @@ class OwnFile:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Korean lines on what was passed over: answers that stand in drill cells."""
+        """Korean lines about what was skipped, such as answers in drill cells."""
         return self.submission.notes
 
     def source(self, exercise: str) -> str:
-        """The text in which the exercise is defined; empty where it is not there."""
+        """Return the program text in which the exercise is defined; empty if the file does not hold it."""
         found = self.submission.source_for(exercise)
         return "" if found is None else found.text
 
@@ -68,16 +68,16 @@ class OwnFile:
         device: str = "cpu",
         meanwhile: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> tuple[Feedback, ...]:
-        """Run some of the exercises.
+        """Run and judge some of the exercises.
 
         Args:
-            exercises: which.
-            seed: of the scenarios.
+            exercises: exercises to check.
+            seed: seed of the scenarios.
             device: `cpu` or `cuda`.
-            meanwhile: entered while they run.
+            meanwhile: context manager entered while they run.
 
         Returns:
-            A feedback each, in the course's order; none for a warm-up or bonus task that was not begun.
+            Feedback on each, in the order of the course; none for a warm-up or bonus task that was not begun.
         """
         if not hasattr(os, "fork"):  # Windows
             return self._check_here(exercises, seed, device, meanwhile)
@@ -90,8 +90,8 @@ class OwnFile:
             replace(lesson, exercises=tuple(e for e in lesson.exercises if e.name in chosen))
             for lesson in self._course.lessons
         )
-        # One's own file needs no isolation. A process of its own is enough: an endless loop or a crash then ends only
-        # that process.
+        # A learner's own file needs no isolation (`none`). A separate process is enough: an endless loop or a crash
+        # then ends only that process.
         run = GradingRun(
             self._course, tuple(lesson for lesson in lessons if lesson.exercises), seed, device, "none"
         )
@@ -104,6 +104,7 @@ class OwnFile:
         device: str,
         meanwhile: Callable[[], AbstractContextManager[object]],
     ) -> tuple[Feedback, ...]:
+        """Check in this process, where processes cannot be forked (Windows)."""
         told: list[Feedback] = []
         with meanwhile():
             for exercise in (e for e in self._course.exercises.values() if e in exercises):

@@ -1,8 +1,10 @@
-"""Remembers programs that were right: whoever hands in the same one is told the same, and it is not run again.
+"""Remember programs that were right, so that an equal program of another student is not run again.
 
-What is remembered was run alone, as nothing but the text that its exercise leans on: what else stands in a submission
-has no say in what others get for a program of the same form. That is done when a form comes for the second time. Only
-right ones are remembered: what is wrong with a program is told in the learner's own lines.
+Programs are compared by the form of the part that an exercise needs (`grader.submission.exercise_parts`). When a form
+passes for the first time, that is only noted. When it comes for the second time, the part is run alone, without the
+rest of its submission, and that result is remembered for all later ones. So nothing else in one student's submission
+can influence what others get. Only right programs are remembered, because feedback on a wrong one quotes the learner's
+own lines.
 """
 
 import hashlib
@@ -16,36 +18,43 @@ from grader.submission.exercise_parts import Part, parts
 from grader.submission.submission import Submission
 
 _MOST = 20_000
-"""Forms that a process remembers; most come once, and take 200 bytes."""
+"""Maximum number of forms that a process remembers; most occur once, and each takes 200 bytes."""
 _MOST_CHARS = 150_000
-"""Of a submission's programs: 100,000 hostile ones take a second to look through. Our four lessons have as many."""
+"""Maximum characters of a submission's programs to look through: 100,000 characters of hostile text take a second. The
+programs of our four lessons together have about as many."""
 Key = tuple[str, int, str, bytes]
-"""Exercise, seed, device, and the form's fingerprint."""
+"""(exercise, seed, device, fingerprint of the form)."""
 _Told = TypeVar("_Told")
 Alone = Callable[[str, Part], Feedback | None]
-"""Runs one exercise's part of a program; what is said of it, where it is right."""
+"""Function that runs one exercise's part alone; returns its feedback if it is right, else None."""
 
 
 @dataclass(frozen=True)
 class Recalled:
-    """What a process remembers of a submission."""
+    """What is remembered about the exercises of one submission."""
 
     known: Mapping[str, Feedback]
-    """Of the exercises that need not be run."""
+    """Feedback on the exercises that need not be run, by exercise name."""
     unknown: Mapping[str, Key]
-    """Of the others those that could be remembered."""
+    """Keys of the exercises that must be run and could be remembered afterwards, by exercise name."""
 
 
 class RightPrograms:
-    """The memory of one process."""
+    """The right programs that one process remembers."""
 
     def __init__(self) -> None:
-        self._passed_once: dict[Key, None] = {}  # a set that knows which came first
+        self._passed_once: dict[Key, None] = {}  # an ordered set: the oldest is dropped first
         self._alone: dict[Key, Feedback | None] = {}
-        """What came of those that were run alone; None where they were not right."""
+        """Feedback on the forms that were run alone; None for those that were not right."""
 
     def recall(self, run: GradingRun, submission: Submission, alone: Alone) -> Recalled:
-        """What is known of a submission's exercises; what passed once before is run by `alone` for it."""
+        """Return what is known about a submission's exercises.
+
+        Args:
+            run: settings of the grading.
+            submission: the submission.
+            alone: called for each form that has passed once before, to run it alone.
+        """
         known: dict[str, Feedback] = {}
         unknown: dict[str, Key] = {}
         for name, file, part in _parts_of(run, submission):
@@ -62,27 +71,34 @@ class RightPrograms:
         return Recalled(known, unknown)
 
     def notice(self, recalled: Recalled, result: SubmissionResult) -> None:
-        """Which of the exercises that were run passed."""
+        """Remember which of the exercises that were run passed.
+
+        Args:
+            recalled: the result of `recall` for this submission.
+            result: the submission's result.
+        """
         for feedback in result.told:
             if feedback.exercise in recalled.unknown and is_right(feedback):
                 _keep(self._passed_once, recalled.unknown[feedback.exercise], None)
 
 
 def is_right(feedback: Feedback) -> bool:
-    """Whether there is no more to say than that: nothing of the learner's own lines."""
+    """True if the exercise passed and the feedback has no notes, which could quote the learner's own lines."""
     return feedback.status == "passed" and not feedback.notes
 
 
 def _keep(memory: dict[Key, _Told], key: Key, value: _Told) -> None:
+    """Store a value; drop the oldest one if the memory is full."""
     if len(memory) >= _MOST:
         del memory[next(iter(memory))]  # the oldest
     memory[key] = value
 
 
 def _parts_of(run: GradingRun, submission: Submission) -> Iterator[tuple[str, str, Part]]:
-    """Exercise, name of the file, and part, of all that have one.
+    """Yield (exercise, name of the file, part) for each exercise that has a part.
 
-    None at all, if any of the files that are run is not plain: they run in one process.
+    Nothing if one of the files to be run is not plain, because all files run in one process and could influence each
+    other; nothing either if they are too long.
     """
     names: dict[str, list[str]] = {}
     for exercise in run.exercises:

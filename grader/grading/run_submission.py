@@ -1,4 +1,4 @@
-"""Runs one submission's exercises in a sandbox and says what came back, not yet judged."""
+"""Run one submission's exercises in a sandbox and return the outcomes, which are not judged yet."""
 
 from collections.abc import Collection
 from itertools import groupby
@@ -10,14 +10,18 @@ from grader.submission.source_file import SourceFile
 from grader.submission.submission import Submission
 
 Outcomes = dict[str, Outcome | str]
-"""For each exercise that was found: its outcome, or a Korean message if its cell does not parse."""
+"""Name of each exercise that was found -> its outcome, or a Korean message if its cell does not parse."""
 
 
 def sandbox_of(run: GradingRun, *, once: bool = False) -> Sandbox:
-    """The sandbox that a grading run asks for; `once`: for one submission of one's own.
+    """Start the sandbox that a grading run asks for.
+
+    Args:
+        run: settings of the grading.
+        once: the sandbox is for a single submission of the user's own (see `Sandbox`).
 
     Raises:
-        SandboxUnavailable: submissions cannot be isolated here, and are to be.
+        SandboxUnavailable: isolation is requested but not available here.
     """
     return Sandbox(
         run.sandbox,
@@ -33,17 +37,20 @@ def sandbox_of(run: GradingRun, *, once: bool = False) -> Sandbox:
 def run_submission(
     run: GradingRun, submission: Submission, sandbox: Sandbox, *, until: float, known: Collection[str] = ()
 ) -> Outcomes:
-    """Run all exercises a submission defines, in the order of the course.
+    """Run all exercises that a submission defines, in the order of the course.
 
     Args:
-        run: how the class is graded.
-        submission: what to run.
-        sandbox: where.
-        until: the moment, as `time.monotonic` tells it, after which no further exercise is begun.
-        known: exercises that need not be run.
+        run: settings of the grading.
+        submission: the submission to run.
+        sandbox: the sandbox to run it in.
+        until: time of `time.monotonic()` after which no further exercise is begun.
+        known: names of exercises that need not be run.
 
     Returns:
-        For each exercise that was found: its outcome, or a Korean message if its cell does not parse.
+        For each exercise that was found and not known, its outcome, or a Korean message if its cell does not parse.
+
+    Raises:
+        SandboxUnavailable: the sandbox cannot be used any more.
     """
     outcomes: Outcomes = {}
     found: list[tuple[SourceFile, str]] = []

@@ -1,4 +1,4 @@
-"""Stops code that runs in this process, so that an endless loop in a notebook cell does not force a kernel restart."""
+"""Stop code that runs too long in this process: an endless loop in a notebook cell must not force a kernel restart."""
 
 import ctypes
 import signal
@@ -9,15 +9,15 @@ from types import FrameType
 
 from grader.observe.play import TimeLimit
 
-_AGAIN = 0.2  # seconds until the next try, when code swallowed the first exception
+_AGAIN = 0.2  # seconds until the exception is raised again, if the code swallowed it
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `TimeLimit` in this thread once `seconds` have passed, again and again until it gets through.
+    """Raise `TimeLimit` in this thread once `seconds` have passed, and again every 0.2 s until the context is left.
 
-    In the main thread of a Unix process an alarm does it, which interrupts system calls too; elsewhere
-    (Windows, other threads) the interpreter raises it between two bytecodes.
+    In the main thread of a Unix process an alarm signal raises it, which interrupts system calls too. Elsewhere
+    (Windows, other threads) a watchdog thread has the interpreter raise it between two bytecodes.
     """
     alarms = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     with _by_alarm(seconds) if alarms else _by_watchdog(seconds):
@@ -26,6 +26,8 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _by_alarm(seconds: float) -> Iterator[None]:
+    """Raise `TimeLimit` by an alarm signal; works in the main thread of a Unix process only."""
+
     def ring(_number: int, _frame: FrameType | None) -> None:
         raise TimeLimit
 
@@ -40,6 +42,7 @@ def _by_alarm(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _by_watchdog(seconds: float) -> Iterator[None]:
+    """Raise `TimeLimit` from a second thread; it arrives between two bytecodes, not inside a system call."""
     target = threading.get_ident()
     over = threading.Event()
 

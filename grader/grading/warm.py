@@ -1,6 +1,6 @@
-"""Importing it brings into the process what grading needs: done while the process's sandbox warms up.
+"""Import this module to load everything that grading needs into the process, while its sandbox warms up.
 
-CUDA is not touched, nor is anything computed that would start threads: a process may be forked afterwards.
+CUDA is not initialized, and nothing is computed that would start threads, because the process may be forked afterwards.
 """
 
 from contextlib import suppress
@@ -14,9 +14,9 @@ with uncollected():
     from grader.course.reading import load_course
     from grader.sandbox.inside.uncompiled import leave_the_compiler_out
 
-    torch.set_num_threads(1)  # there is a worker for each core
+    torch.set_num_threads(1)  # each core has a worker process of its own
     leave_the_compiler_out()
-    with suppress(HanstepError):  # told by whoever reads the course in order to use it
+    with suppress(HanstepError):  # raised again where the course is used
         load_course()
 
 collect_seldom()

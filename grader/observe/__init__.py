@@ -1,1 +1,1 @@
-"""Runs a program and writes down what it does: goes into the sandbox, and knows no answers."""
+"""Run a program and record what it does. This room goes into the sandbox, so it knows no answers."""

@@ -1,4 +1,4 @@
-"""Notices when a student's function changes the data it is given: batches, lists of batches, loaders."""
+"""Notice when a student's function changes the data it is given: batches, lists of batches, loaders."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -6,13 +6,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_DEPTH = 3  # a list of batches, a batch, its tensors
+_DEPTH = 3  # levels of nesting to look into: a list of batches, a batch, its tensors
 
 
 class ArgumentGuard:
-    """A copy of all data among a call's arguments, to compare with afterwards.
+    """A copy of all data among the arguments of a call, for comparison afterwards.
 
-    The data of a loader are in its attribute `held`. A tensor that requires a gradient is a parameter, not data.
+    The data of a fixture's loader are in its attribute `held`. A tensor that requires a gradient counts as a parameter,
+    not as data.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
@@ -23,6 +24,7 @@ class ArgumentGuard:
             self._note(getattr(value, "held", value), _DEPTH)
 
     def _note(self, value: Any, depth: int) -> None:
+        """Copy the data in a value, looking `depth` levels into lists and tuples."""
         if isinstance(value, Tensor):
             if not value.requires_grad:
                 self._tensors.append((value, value.detach().clone()))
@@ -38,7 +40,7 @@ class ArgumentGuard:
                 self._note(tensor, 0)
 
     def changes(self) -> Iterator[str]:
-        """In Korean, for feedback: what is no longer as it was handed over."""
+        """Yield Korean words for feedback on what has changed since the call: `배치의 내용`."""
         if not all(_same_items(now, before) for now, before in self._lists):
             yield "리스트의 내용"
         if not all(now.get(key) is tensor for now, before in self._batches for key, tensor in before.items()):

@@ -1,4 +1,4 @@
-"""Lets a recorder see optimizers and schedulers that the student's function builds itself (`train` and its like)."""
+"""Let a recorder see the optimizers and schedulers that a student's function builds itself, as `train` does."""
 
 import functools
 from collections.abc import Iterator
@@ -14,9 +14,10 @@ from grader.observe.recorder import Recorder
 
 @contextmanager
 def watched_construction(recorder: Recorder, model: nn.Module) -> Iterator[None]:
-    """Inside this context, every new optimizer over `model`'s parameters is watched, and every scheduler's step noted.
+    """Inside this context, watch every new optimizer over `model`'s parameters, and note every step of a scheduler.
 
-    The classes are patched, not the objects, because a scheduler's `state_dict` holds every attribute of the object.
+    Classes are patched, not objects, because a patched scheduler would show the patch in its `state_dict`, which holds
+    every attribute of the object.
     """
     build, step = Optimizer.__init__, LRScheduler.step
     parameters = {id(p) for p in model.parameters()}
@@ -29,7 +30,7 @@ def watched_construction(recorder: Recorder, model: nn.Module) -> Iterator[None]
 
     @functools.wraps(step)
     def noted_step(self: LRScheduler, *args: Any, **kwargs: Any) -> None:
-        if getattr(self, "_step_count", 0) > 0:  # a scheduler's constructor steps too
+        if getattr(self, "_step_count", 0) > 0:  # not the step that a scheduler's constructor makes
             recorder.note("scheduler")
         step(self, *args, **kwargs)
 

@@ -1,4 +1,4 @@
-"""What a model's forward passes were made under: modes, precision, with a graph or without."""
+"""Note the conditions of a model's forward passes: train or eval mode, precision, with or without a graph."""
 
 from torch import Tensor, nn
 
@@ -6,7 +6,7 @@ from grader.observe.parameters import modules_of
 
 
 def mode_words(model: nn.Module) -> str:
-    """The modes of a model and all its submodules in one Korean phrase: `모두 학습 모드`, `layers.1만 평가 모드`."""
+    """Return the modes of a model and its submodules as a Korean phrase: `모두 학습 모드`, `layers.1만 평가 모드`."""
     training: list[str] = []
     evaluating: list[str] = []
     for name, module in model.named_modules():
@@ -20,19 +20,22 @@ def mode_words(model: nn.Module) -> str:
 
 
 class ForwardNotes:
-    """Each thing that was seen, once, in the order in which it was first seen."""
+    """The conditions seen so far, each once, in the order in which they were first seen."""
 
     def __init__(self) -> None:
         self.modes: list[str] = []
+        """Phrases of `mode_words`."""
         self.dtypes: list[str] = []
-        """Of the logits: autocast changes those of a float32 model."""
+        """Types of the logits; autocast changes those of a float32 model."""
         self.graphs: list[str] = []
+        """Korean phrases: a graph was built, or was not."""
         self._flags: list[bool] = []
+        """Train mode of each module in the last forward pass."""
 
     def note(self, model: nn.Module, outputs: Tensor) -> None:
-        """A forward pass of `model` gave `outputs`."""
+        """Note the conditions of a forward pass of `model` that returned `outputs`."""
         flags = [module.training for module in modules_of(model)]
-        if flags != self._flags:  # words are made for what is new
+        if flags != self._flags:  # building the phrase is slow, so do it only when the modes change
             self._flags = flags
             _add(self.modes, mode_words(model))
         _add(self.dtypes, str(outputs.dtype).removeprefix("torch."))
@@ -40,5 +43,6 @@ class ForwardNotes:
 
 
 def _add(seen: list[str], what: str) -> None:
+    """Append a phrase if it is new, up to 20 phrases."""
     if what not in seen and len(seen) < 20:
         seen.append(what)

@@ -1,4 +1,4 @@
-"""Tells the recorder of calls for which torch has no hook: backward passes, clipping, methods of one object."""
+"""Tell the recorder of calls for which torch has no hook: backward passes, clipping, methods of single objects."""
 
 import builtins
 import functools
@@ -13,16 +13,22 @@ import torch
 from grader.observe.parameters import identity
 
 _OWN_CLIP = "clip_global_norm"
+"""Name of the clipping function that learners write in lesson 03."""
 Note = Callable[[str, bool], None]
-"""Gets the kind of an event, and whether the gradients were handed over (`torch.autograd.grad`)."""
+"""Function that receives an event's kind, and True if gradients were returned to the caller (`torch.autograd.grad`)."""
 
 
 @contextmanager
 def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
-    """Note backward passes and clipping for as long as the student's function runs.
+    """Note backward passes and clipping while the student's function runs.
 
-    Names that the submission imported (`from torch.nn.utils import clip_grad_norm_`) are replaced in its own globals as
-    well, and so is the clipping function that lesson 03 has its learners write. Everything is put back afterwards.
+    The functions are replaced in torch, and also in the submission's globals, where it may have imported them (`from
+    torch.nn.utils import clip_grad_norm_`). The clipping function that learners write in lesson 03 is wrapped too.
+    Everything is restored afterwards.
+
+    Args:
+        function: the student's function.
+        note: called for each event.
     """
     clip = torch.nn.utils.clip_grad
     targets: list[tuple[Any, str, str]] = [
@@ -36,7 +42,7 @@ def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
     inside: list[str] = []
     undo: list[Callable[[], None]] = []
     noted: dict[int, Any] = {}
-    originals = []  # kept alive, so that the identities above stay theirs
+    originals = []  # keeps the functions alive: `noted` knows them by identity, which another object could get
     try:
         for owner, name, kind in targets:
             original = getattr(owner, name)
@@ -60,7 +66,7 @@ def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
 
 @contextmanager
 def noted_prints(note: Callable[[], None]) -> Iterator[None]:
-    """Note each `print` to the screen for as long as the student's function runs. What it prints still appears."""
+    """Note each `print` to standard output while the student's function runs; the text still appears."""
     original = builtins.print
 
     @functools.wraps(original)
@@ -77,7 +83,15 @@ def noted_prints(note: Callable[[], None]) -> Iterator[None]:
 
 
 def _noting(original: Callable[..., Any], kind: str, note: Note, inside: list[str]) -> Callable[..., Any]:
-    """`inside`: kinds of the calls that are going on; one within another of its kind is no event of its own."""
+    """Return a function that notes an event of this kind and then calls `original`.
+
+    Args:
+        original: the function to wrap.
+        kind: kind of the event.
+        note: called for each event.
+        inside: kinds of the calls in progress, shared by all wrappers. A call inside another one of its kind is not an
+            event of its own.
+    """
 
     def noted(*args: Any, **kwargs: Any) -> Any:
         by_hand = original.__name__ == "grad"
@@ -88,7 +102,7 @@ def _noting(original: Callable[..., Any], kind: str, note: Note, inside: list[st
             result = original(*args, **kwargs)
         finally:
             inside.pop()
-        if by_hand:  # hands the gradients over: no hook on a parameter sees them
+        if by_hand:  # `torch.autograd.grad` returns the gradients, so no hook on a parameter sees them
             note("gradient", False)
         return result
 
@@ -96,10 +110,10 @@ def _noting(original: Callable[..., Any], kind: str, note: Note, inside: list[st
 
 
 def shadow(owner: Any, name: str, note: Callable[[], None]) -> None:
-    """Let `owner.name(...)` note itself first."""
+    """Replace the method `owner.name` by one that calls `note` first."""
     original = getattr(owner, name)
 
-    @functools.wraps(original)  # Accelerate reads the signature of an optimizer's zero_grad
+    @functools.wraps(original)  # Accelerate inspects the signature of an optimizer's zero_grad
     def shadowed(*args: Any, **kwargs: Any) -> Any:
         note()
         return original(*args, **kwargs)

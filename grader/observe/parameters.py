@@ -1,4 +1,4 @@
-"""A model's parameters, and all of them as one vector: read at every update and every forward pass of a play."""
+"""Read a model's parameters, also as one vector; fast, because it happens at every update and every forward pass."""
 
 from collections.abc import Iterable
 
@@ -9,12 +9,12 @@ from torch import Tensor, nn
 from grader.observe.trace import Array
 
 identity = object.__hash__
-"""Of objects that live at the same time, as `id()`: of a call of that one Python tells every audit hook, and in the
-sandbox there are two."""
+"""Like `id()`, a number that identifies an object among those alive. Calling `id()` itself is slower, because Python
+reports every call to all audit hooks, of which there are two in the sandbox."""
 
 
 def modules_of(model: nn.Module) -> list[nn.Module]:
-    """`list(model.modules())`, without the names that torch puts together on the way: a tenth of a play's time."""
+    """Return `list(model.modules())`, without building the names that torch builds: these took a tenth of a play."""
     found: dict[int, nn.Module] = {}
     waiting: list[nn.Module | None] = [model]
     while waiting:
@@ -26,7 +26,7 @@ def modules_of(model: nn.Module) -> list[nn.Module]:
 
 
 def parameters_of(model: nn.Module) -> list[nn.Parameter]:
-    """`list(model.parameters())`, as quickly."""
+    """Return `list(model.parameters())`, just as fast."""
     found: dict[int, nn.Parameter] = {}
     for module in modules_of(model):
         for parameter in module._parameters.values():
@@ -36,7 +36,7 @@ def parameters_of(model: nn.Module) -> list[nn.Parameter]:
 
 
 def flattened(tensors: Iterable[Tensor]) -> Array:
-    """All values one after the other, as float64 on the CPU."""
+    """Return all values of all tensors as one float64 vector on the CPU."""
     return np.concatenate([_on_the_cpu(tensor).ravel() for tensor in tensors])
 
 

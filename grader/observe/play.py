@@ -1,5 +1,7 @@
-"""Plays an exercise's scenarios with one program and returns the trace, in the same way for the solution,
-for every known mistake and for a submission."""
+"""Define drivers and scenarios, and play an exercise's scenarios with one program, which gives a trace.
+
+The solution, every known mistake and every submission are played by this same code. That makes their traces comparable.
+"""
 
 import random
 import time
@@ -20,67 +22,70 @@ from grader.observe.trace import Failure, Run, Trace
 
 
 class TimeLimit(BaseException):
-    """The learner's code ran longer than it may. Not an `Exception`: `except Exception` must not eat it."""
+    """The learner's code ran longer than allowed. Not an `Exception`: `except Exception` must not swallow it."""
 
 
 @dataclass(frozen=True)
 class Env:
-    """What a scenario is built from: everything random in it follows from `seed`."""
+    """The seed, device and name from which a scenario is built; everything random in it follows from `seed`."""
 
     seed: int
     device: torch.device
     scenario: str
 
     def generator(self, salt: str = "") -> torch.Generator:
-        """A CPU generator of its own for each scenario and salt."""
+        """Return a new CPU generator whose numbers depend on seed, scenario and salt."""
         return torch.Generator().manual_seed(self.number(salt))
 
     def number(self, salt: str = "") -> int:
-        """An integer below 2**31 that follows from seed, scenario and salt."""
+        """Return an integer in [0, 2**31) that depends on seed, scenario and salt."""
         return (zlib.crc32(f"{self.scenario}/{salt}".encode()) ^ (self.seed * 0x9E3779B1)) & 0x7FFFFFFF
 
     def set_random_state(self, salt: str) -> None:
-        """Let torch's random numbers follow from this salt, on the CPU and on every GPU in use.
+        """Seed torch's random numbers from this salt, on the CPU and on every GPU in use.
 
-        (A function that takes a seed would be an answer to `seed_everything`, in the process of the submission.)
+        It takes no seed, because a function that seeds torch from a seed would be an answer to the exercise
+        `seed_everything`, in the memory of the submission's process.
         """
         seed = self.number(salt)
         if _gpus_in_use(self.device):
             torch.manual_seed(seed)
-        else:  # without its stack trace for each kind of device that is not there: a tenth of a short play's time
+        else:  # `manual_seed` takes a stack trace for each absent kind of device: a tenth of a short play's time
             torch.default_generator.manual_seed(seed)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The pieces of a scenario that a recipe needs: whose gradients may have gone into an update."""
+    """The parts of a scenario that are needed to find its recipe: the mix of batch gradients in each update."""
 
     model: nn.Module
     batches: Sequence[tuple[Tensor, Tensor]]
+    """The (inputs, targets) whose gradients may have gone into an update."""
     loss_fn: Callable[[Tensor, Tensor], Tensor]
+    """(outputs, targets) -> loss."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What a scenario's function gets."""
+    """The argument of a scenario's function: the program to play, the recorder and the scenario's randomness."""
 
     program: Program
     recorder: Recorder
     env: Env
 
     def student(self, name: str) -> Callable[..., Any]:
-        """The program's function (or class) `name`."""
+        """Return the program's function or class called `name`."""
         function: Callable[..., Any] = self.program.names[name]
         return function
 
 
 Play = Callable[[Stage], None]
-"""Builds a situation, calls the student's function in it and records what is compared."""
+"""A scenario's function: builds a situation, calls the student's function in it and records what is compared."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """One situation in which the student's function is watched."""
+    """One situation in which the student's function is played."""
 
     name: str
     title: str
@@ -89,15 +94,15 @@ class Scenario:
     check: str
     """Id of the check in the exercise's TOML file that this scenario decides."""
     atol: float = 1e-9
-    """Absolute tolerance of every compared array; its reason stands beside each scenario that changes it."""
+    """Absolute tolerance for every compared array. A scenario that changes it gives its reason in a comment."""
     problem: Callable[[Env], Problem] | None = None
-    """Set where updates are plain SGD, so that a recipe can be recovered from them."""
+    """Set if updates are plain SGD, so that the recipe can be recovered from them; else None."""
 
 
 class Driver:
-    """How one exercise is run: its scenarios, in the order in which they are defined and played.
+    """The scenarios of one exercise, in the order in which they are defined and played.
 
-    A module of `grader.exercises.<lesson>` makes one, calls it `driver`, and adds to it:
+    Each exercise's module in `grader.exercises.<lesson>` creates one named `driver` and adds scenarios to it:
 
         driver = Driver("train_step")
 
@@ -106,13 +111,18 @@ class Driver:
     """
 
     def __init__(self, name: str, *, cost: float = 1.0) -> None:
-        """`cost`: how many plays a play of it counts for where plays are limited, because its scenarios are long."""
+        """Create a driver without scenarios.
+
+        Args:
+            name: name of the exercise.
+            cost: how much one play counts where the number of plays is limited; above 1 for long scenarios.
+        """
         self.name, self.cost = name, cost
         self._scenarios: dict[str, Scenario] = {}
 
     @property
     def scenarios(self) -> tuple[Scenario, ...]:
-        """All scenarios."""
+        """All scenarios, in order."""
         return tuple(self._scenarios.values())
 
     def __getitem__(self, name: str) -> Scenario:
@@ -127,17 +137,17 @@ class Driver:
         atol: float = 1e-9,
         problem: Callable[[Env], Problem] | None = None,
     ) -> Callable[[Play], Play]:
-        """Add the decorated function as a scenario.
+        """Return a decorator that adds a function as a scenario.
 
         Args:
-            name: of the scenario, once in an exercise.
+            name: name of the scenario, unique within the exercise.
             title: Korean noun phrase for feedback.
-            check: id of the check it decides; its own name, where none is given.
-            atol: absolute tolerance of its arrays.
-            problem: where updates are plain SGD, what they were made of.
+            check: id of the check that it decides; None: the scenario's name.
+            atol: absolute tolerance for its arrays.
+            problem: if updates are plain SGD, function that returns what they were made of.
 
         Raises:
-            ValueError: the exercise has a scenario of this name already.
+            ValueError: the exercise already has a scenario of this name.
         """
         if name in self._scenarios:
             raise ValueError(f"{self.name}: two scenarios are called {name!r}")
@@ -157,9 +167,16 @@ def play(
     device: str = "cpu",
     only: Collection[str] | None = None,
 ) -> Trace:
-    """Run the driver's scenarios (those in `only`, when given) with the program's functions.
+    """Play the driver's scenarios with a program and return the trace.
 
     Afterwards the process's own random state, default dtype, gradient mode and autocast are as before.
+
+    Args:
+        driver: the exercise's driver.
+        program: the loaded program.
+        seed: seed of all scenarios.
+        device: torch device on which they are played.
+        only: names of the scenarios to play; None: all.
     """
     started = time.perf_counter()
     trace = Trace()
@@ -170,7 +187,7 @@ def play(
             if only is None or scenario.name in only:
                 trace.runs[scenario.name] = play_scenario(scenario, program, seed=seed, device=device)
     trace.warnings = list(program.warnings)
-    program.warnings[:] = loading  # a driver's note is about its own exercise
+    program.warnings[:] = loading  # remove warnings added by this driver: they concern this exercise only
     trace.seconds = time.perf_counter() - started
     return trace
 
@@ -178,7 +195,15 @@ def play(
 def play_scenario(
     scenario: Scenario, program: Program, *, seed: int, device: str = "cpu", against: Run | None = None
 ) -> Run:
-    """Run one scenario; with `against`, stop at the first state that differs from that run's."""
+    """Play one scenario and return its run.
+
+    Args:
+        scenario: the scenario.
+        program: the loaded program.
+        seed: seed of the scenario.
+        device: torch device on which it is played.
+        against: stop at the first state that differs from this run's, with `complete` False; None: play to the end.
+    """
     env = Env(seed, torch.device(device), scenario.name)
     recorder = Recorder(program, against=against, atol=scenario.atol)
     with untouched_process(env.device):
@@ -190,19 +215,20 @@ def play_scenario(
         except Diverged:
             recorder.run.complete = False
         except STUDENT_ERRORS as error:
-            # The driver itself failed on what the function returned or left behind.
+            # Not raised inside the student's function: the driver failed on what that returned or left behind.
             recorder.run.failure = Failure(
                 type(error).__name__,
                 tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object),
                 f"함수가 돌려준 값이나 남긴 상태로 다음 계산을 할 수 없어요: {error}"[:500],
                 call=recorder.calls,
             )
-        finally:  # also where the learner's time is up
+        finally:  # also on `TimeLimit`
             recorder.release()
         return recorder.finish()
 
 
 def _begin_from_a_known_state(env: Env) -> None:
+    """Seed all random numbers for a scenario, and set dtype, gradient mode and autocast to their defaults."""
     env.set_random_state("global")
     np.random.seed(env.number("global"))
     random.seed(env.number("global"))
@@ -213,6 +239,7 @@ def _begin_from_a_known_state(env: Env) -> None:
 
 
 def _load_failure(program: Program, name: str) -> Failure | None:
+    """Return why the program has no usable function `name`; None if it has one."""
     if "*" in program.failures:
         return program.failures["*"]
     if name in program.names:
@@ -223,11 +250,14 @@ def _load_failure(program: Program, name: str) -> Failure | None:
 _CPU = torch.device("cpu")
 _AUTOCAST = ("cpu", "cuda")
 _SPARE: list[np.random.MT19937] = []
-"""Generators for NumPy to draw from meanwhile: lending one is 300 times quicker than saving and restoring its own."""
+"""Spare generators to lend to NumPy during a play: 300 times faster than saving and restoring its own state."""
 
 
 def _gpus_in_use(device: torch.device) -> Sequence[int]:
-    """All GPUs, where the play or this process uses them. To look at one's random state begins CUDA, for good."""
+    """Return the indices of all GPUs if the play or this process uses CUDA, else none.
+
+    Reading a GPU's random state would initialize CUDA, which cannot be undone.
+    """
     if device.type == "cuda" or torch.cuda.is_initialized():
         return range(torch.cuda.device_count())
     return ()
@@ -235,9 +265,11 @@ def _gpus_in_use(device: torch.device) -> Sequence[int]:
 
 @contextmanager
 def untouched_process(device: torch.device = _CPU) -> Iterator[None]:
-    """Put random states, default dtype, gradient mode and autocast back as they were, whatever is done inside.
+    """Restore random states, default dtype, gradient mode and autocast at the end, whatever is done inside.
 
-    `device`: where it is done. Random states of GPUs are put back if that is one, or if GPUs are in use already.
+    Args:
+        device: device on which the work inside is done. Random states of GPUs are restored if this is one, or if
+            this process uses CUDA already.
     """
     python_state, numpy_generator = random.getstate(), mtrand.get_bit_generator()
     ours = _SPARE.pop() if _SPARE else np.random.MT19937(0)

@@ -1,4 +1,4 @@
-"""Turns source text into a real module, statement by statement: a statement that raises loses only its own names."""
+"""Execute source text as a real module, statement by statement: one that raises loses only the names it defines."""
 
 import __future__
 
@@ -17,11 +17,13 @@ from grader.observe.wording import with_particle
 
 _FUTURE_FLAGS = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 _MESSAGE_LIMIT = 2000
+"""Maximum characters kept of an exception's message."""
 _MAX_WARNINGS = 20
+"""Maximum number of warnings about failed imports."""
 
 STUDENT_ERRORS = (Exception, SystemExit, GeneratorExit)
-"""What counts as an error of a student's code. KeyboardInterrupt (the learner's own Ctrl-C) and `TimeLimit` do not:
-they end the whole check."""
+"""Exceptions that count as an error of the student's code. KeyboardInterrupt (the learner's own Ctrl-C) and `TimeLimit`
+do not: they end the whole check."""
 
 
 @dataclass
@@ -29,31 +31,41 @@ class Program:
     """A loaded submission, solution or mistake."""
 
     names: Mapping[str, Any]
-    """What it defines."""
+    """The module's global names and their values."""
     filename: str
-    """The file name in its stack frames: it tells a line of the learner's from a line of torch's."""
+    """File name in its stack frames, which tells the learner's lines from those of torch."""
     failures: dict[str, Failure] = field(default_factory=dict)
-    """Top-level names whose definition raised, and what it raised."""
+    """Top-level name whose definition raised -> the exception. `*` stands for all names: the text does not parse."""
     warnings: list[str] = field(default_factory=list)
+    """Korean lines about imports that failed and the like; they cost no points."""
     module_name: str | None = None
+    """Name in `sys.modules`; None if it is not registered there."""
 
     def owns(self, filename: str) -> bool:
-        """Whether a frame with this file name is the submission's own code."""
+        """True if a stack frame with this file name belongs to the program itself."""
         return filename == self.filename
 
     def unload(self) -> None:
-        """Take the module out of `sys.modules` again; its functions go on working."""
+        """Remove the module from `sys.modules` and its text from `linecache`; its functions still work."""
         if self.module_name is not None:
             sys.modules.pop(self.module_name, None)
         linecache.cache.pop(self.filename, None)
 
 
 def load_program(source: str, *, name: str = "submission", into: types.ModuleType | None = None) -> Program:
-    """Execute `source` as the module `name` (or in the module `into`), one top-level statement after the other.
+    """Execute `source` as a module, one top-level statement after the other.
 
-    After a statement that raises, only the names it would have defined are missing. The module is registered in
-    `sys.modules` (dataclasses under postponed annotations look their module up there) and its text in
-    `linecache` (tracebacks and `inspect.getsource` find it).
+    If a statement raises, only the names it would have defined are missing. The module is registered in `sys.modules`,
+    where dataclasses under postponed annotations look it up, and its text in `linecache`, where tracebacks and
+    `inspect.getsource` find it.
+
+    Args:
+        source: the program's text.
+        name: name of the module.
+        into: an existing module in which to execute it; None: a new one.
+
+    Returns:
+        The program. Errors of the source are in its `failures`; only exceptions outside `STUDENT_ERRORS` are raised.
     """
     filename = f"<{name}>"
     module = into or types.ModuleType(name)
@@ -72,12 +84,13 @@ def load_program(source: str, *, name: str = "submission", into: types.ModuleTyp
     flags = _future_flags(tree)
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
-            continue  # already in the flags; it may not stand first in a notebook's virtual file
+            continue  # covered by `flags`; in a notebook it need not stand first, where Python requires it
         _execute(statement, program, module, flags)
     return program
 
 
 def _execute(statement: ast.stmt, program: Program, module: types.ModuleType, flags: int) -> None:
+    """Execute one top-level statement; note a failure for the names it defines, and a warning for a failed import."""
     try:
         code = compile(
             ast.Module([statement], type_ignores=[]),
@@ -99,7 +112,7 @@ def _execute(statement: ast.stmt, program: Program, module: types.ModuleType, fl
 
 
 def defined_names(statement: ast.stmt) -> list[str]:
-    """Names that a top-level statement binds."""
+    """Return the names that a top-level statement binds."""
     names: list[str] = []
     for node in ast.walk(statement):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -112,7 +125,13 @@ def defined_names(statement: ast.stmt) -> list[str]:
 
 
 def describe_failure(error: BaseException, program: Program, call: int = 0) -> Failure:
-    """The exception with the deepest line of the submission it passed through."""
+    """Describe an exception, with the deepest line of the program that it passed through.
+
+    Args:
+        error: the exception.
+        program: the program that raised it.
+        call: which call of the student's function it was raised in, from 0.
+    """
     line, own = None, False
     traceback = error.__traceback__
     while traceback is not None:
@@ -133,19 +152,21 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 def without_addresses(text: str) -> str:
-    """The text without addresses of objects and names of temporary folders, so that it is the same on every run."""
+    """Remove object addresses and names of temporary folders from a text, so that it is the same on every run."""
     return _TEMPORARY.sub(r"\1…", re.sub(r"0x[0-9a-f]{6,16}\b", "0x…", text))
 
 
 _TEMPORARY = re.compile(r"(/(?:tmp|hanstep[-.]|step-))[a-z0-9_]{8}\b")
-"""As `tempfile` names them, one in another too: those of Python itself, and ours."""
+"""Names of temporary folders as `tempfile` creates them, nested too: Python's own and ours."""
 
 
 def _bases(error: BaseException) -> tuple[str, ...]:
+    """Return the names of all classes of an exception, its own first."""
     return tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object)
 
 
 def _future_flags(tree: ast.Module) -> int:
+    """Return the compiler flags of all `from __future__ import …` statements."""
     flags = 0
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":

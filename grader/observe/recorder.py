@@ -1,4 +1,9 @@
-"""Watches model and optimizer while a student's function runs, and writes down what it leaves behind."""
+"""Watch a model and its optimizer while a student's function runs, and record the states and events as a run.
+
+A driver's scenario calls `watch`, then `call` with the student's function, then records results with `returned`,
+`array` and `fact`. A *state* is the vector of all parameters after an update; states are compared with the solution's.
+Events (forward, backward, step …) only serve to word feedback.
+"""
 
 import sys
 import warnings
@@ -19,26 +24,32 @@ from grader.observe.rounding import rounding_of_states
 from grader.observe.trace import MAX_EVENTS, Array, Event, Fact, Parameter, Run
 from grader.observe.values import as_number, close, equal, settled, to_array, type_name
 
-_MAX_STATES = 2000  # a submission that loops must not fill the memory with its own states
+_MAX_STATES = 2000  # limit, so that a submission that loops does not fill the memory with states
 
 
 class ScenarioOver(Exception):
-    """The student's code raised; what has been observed so far is the scenario's result."""
+    """The student's code raised; what has been recorded so far is the scenario's result."""
 
 
 class Diverged(BaseException):
-    """A state differs from the run it is compared with; the rest need not be played."""
+    """A state differs from that of the run it is compared with, so the rest need not be played."""
 
 
 class Recorder:
-    """Collects one scenario's `Run`.
+    """Collect the `Run` of one scenario.
 
-    States are compared, events are not: closures, `model.zero_grad()` or `torch.autograd.grad` change the
-    order of events of a right program and none of its parameters.
+    States are compared, events are not, because closures, `model.zero_grad()` or `torch.autograd.grad` change the order
+    of events in a right program but none of its parameters.
     """
 
     def __init__(self, program: Program, *, against: Run | None = None, atol: float = 0.0) -> None:
-        """With `against`, the scenario is broken off (`Diverged`) at the first state that differs from that run."""
+        """Start with an empty run.
+
+        Args:
+            program: the program that is played.
+            against: raise `Diverged` at the first state that differs from this run's; None: never.
+            atol: absolute tolerance of that comparison, in addition to float32 rounding.
+        """
         self.run = Run()
         theta = None if against is None else against.arrays.get("theta")
         self._against = theta if theta is not None and theta.ndim == 2 else None
@@ -48,31 +59,34 @@ class Recorder:
         self.warned: list[str] = []
         """Category names of the warnings raised inside the student's function."""
         self.forward_modes: list[bool] = []
-        """For each forward pass inside the student's function: was the model in train mode?"""
+        """For each forward pass inside the student's function, True if the model was in train mode."""
         self.graphs_built = 0
-        """Forward passes inside the student's function whose output had a graph."""
+        """Number of forward passes inside the student's function whose output had a graph."""
         self.forwards = ForwardNotes()
-        """What the forward passes inside the student's function were made under."""
+        """Conditions of the forward passes inside the student's function."""
         self.prints = 0
-        """How often the student's function called `print`."""
+        """Number of times the student's function called `print`."""
         self._model: nn.Module | None = None
         self._optimizer: Optimizer | None = None
         self._own: list[nn.Parameter] = []
+        """The watched model's own parameters, to notice when `functional_call` lends it others."""
         self._batches: Sequence[Tensor] = ()
         self._at_forwards = True
         self._keeps_states = True
         self._states: list[Array] = []
         self._points: list[Array] = []
+        """Parameters at forward passes that are not states; the evidence `points`."""
         self._rates: list[Array] = []
+        """Learning rate of each element, for each state; the evidence `lr`."""
         self._returned: list[float] = []
         self._return_types: list[Fact] = []
         self._recording = False
         self._hooks: list[Any] = []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Recorder":
-        return self  # a student may copy the model; the copy reports here too
+        return self  # a student may copy the model, whose copy must report here too
 
-    # ---- what the drivers call -------------------------------------------------------------------
+    # ---- called by drivers -----------------------------------------------------------------------
 
     def watch(
         self,
@@ -84,11 +98,17 @@ class Recorder:
         at_forwards: bool = True,
         states: bool = True,
     ) -> None:
-        """Record from now on what happens to `model` and `optimizer`; `batches` are the inputs by number.
+        """Record from now on what happens to a model and its optimizer.
 
-        With `at_forwards=False` only updates and the ends of calls make a state, so that the number of states counts
-        updates. Parameters that a forward pass sees in between (SAM's w + e) are kept as evidence. With `states=False`
-        parameters are not compared: for a scenario about something else, which a wrong update must not fail.
+        Args:
+            model: the model.
+            optimizer: its optimizer; None if the student's function builds one (see `adopt`).
+            scheduler: a learning rate scheduler, whose steps become events.
+            batches: input tensors; a forward event names the one it was given by its index.
+            at_forwards: also record a state at each forward pass. If False, only updates and the ends of calls make a
+                state, so that the number of states counts updates; parameters that a forward pass sees in between
+                (SAM's w + e) are then kept as evidence.
+            states: compare parameters. False for a scenario about something else, which a wrong update must not fail.
         """
         self._model, self._optimizer, self._batches = model, optimizer, batches
         self._at_forwards, self._keeps_states = at_forwards, states
@@ -108,7 +128,7 @@ class Recorder:
         self.state()
 
     def adopt(self, optimizer: Optimizer) -> None:
-        """Record what `optimizer` does to the watched model; it may have been built by the student's function."""
+        """Record what `optimizer` does to the watched model; the student's function may have built it."""
         self._optimizer = optimizer
         shadow(optimizer, "zero_grad", lambda: self._event("zero_grad"))
         optimizer.register_step_pre_hook(self._stepping)
@@ -116,18 +136,18 @@ class Recorder:
 
     @property
     def states(self) -> Sequence[Array]:
-        """The parameters so far: at the start, and after each update."""
+        """The states recorded so far, each a vector of all parameters: at the start, and after each update."""
         return self._states
 
     def note(self, kind: str) -> None:
-        """Add an event that only the driver can see."""
+        """Add an event that only the driver can observe."""
         self._event(kind)
 
     def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call the student's function.
+        """Call the student's function, watch it and return its result.
 
         Raises:
-            ScenarioOver: it raised; the failure is in the run.
+            ScenarioOver: the function raised; the failure is in the run.
         """
         try:
             return self._observed(function, *args, **kwargs)
@@ -146,7 +166,15 @@ class Recorder:
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        """Call the student's function, which should raise `exception`; what it did becomes the fact."""
+        """Call the student's function, which should raise `exception`, and record what it raised as a fact.
+
+        Args:
+            exception: the expected exception; a subclass counts as this one.
+            fact: name of the fact.
+            function: the student's function.
+            args: its positional arguments.
+            kwargs: its keyword arguments.
+        """
         outcome = "아무 예외도 내지 않음"
         try:
             self._observed(function, *args, **kwargs)
@@ -160,26 +188,30 @@ class Recorder:
         self.fact(fact, outcome)
 
     def returned(self, value: Any) -> None:
-        """Record a returned number and its type. A tensor is turned into a number; its type is still `Tensor`."""
+        """Record a returned number and its type. A tensor is recorded as its mean, but its type as `Tensor`."""
         self._return_types.append(type_name(value))
         self._returned.append(as_number(value))
 
     def array(self, name: str, value: Tensor | Array | Sequence[float]) -> None:
-        """Record an array that is compared."""
+        """Record an array, which is compared within the scenario's tolerance."""
         self.run.arrays[name] = to_array(value)
 
     def fact(self, name: str, value: Fact) -> None:
-        """Record a fact that is compared exactly."""
+        """Record a fact, which is compared exactly."""
         self.run.facts[name] = settled(value)
 
     def append_fact(self, name: str, value: Fact) -> None:
-        """Add to a list of facts."""
+        """Append a value to a fact that is a list."""
         existing = self.run.facts.setdefault(name, [])
         if isinstance(existing, list) and len(existing) < MAX_EVENTS:
             existing.append(settled(value))
 
     def state(self) -> None:
-        """Record the parameters, unless they are still what they were."""
+        """Record the parameters as a state, unless they equal the last one.
+
+        Raises:
+            Diverged: the state differs from that of the run it is compared with.
+        """
         if self._model is None or not self._keeps_states or len(self._states) >= _MAX_STATES:
             return
         parameters = parameters_of(self._model)
@@ -193,24 +225,25 @@ class Recorder:
             raise Diverged
 
     def _follows(self, vector: Array, row: int) -> bool:
+        """True if a state equals the state number `row` of the run it is compared with, within the tolerance."""
         assert self._against is not None
         if row >= len(self._against) or self._against[row].shape != vector.shape:
             return False
         return close(vector, self._against[row], atol=float(self._tolerance[row]))
 
     def modes(self, name: str = "모드") -> None:
-        """Record as a fact which submodules are in train mode."""
+        """Append to a fact the train mode of each submodule, as a list of bools."""
         if self._model is not None:
             self.append_fact(name, [m.training for m in self._model.modules()])
 
     def gradients_left(self) -> bool:
-        """Whether some parameter holds a gradient that is not zero."""
+        """True if some parameter holds a gradient that is not zero."""
         return self._model is not None and any(
             p.grad is not None and bool(p.grad.any()) for p in parameters_of(self._model)
         )
 
     def finish(self) -> Run:
-        """Write the collected states into the run and hand it over."""
+        """Write the collected states and return values into the run, and return it."""
         if self._model is not None and self._states:
             sizes = {state.shape for state in (*self._states, *self._points)}
             if len(sizes) == 1:
@@ -228,19 +261,19 @@ class Recorder:
         return self.run
 
     def release(self) -> None:
-        """Take its hooks from the models it watched.
+        """Remove the recorder's hooks from the models it watched.
 
-        Torch never frees a parameter whose hook leads back to it (the hook holds this recorder, and this recorder the
-        model): each played scenario would stay in memory with model, optimizer and states.
+        Torch never frees a parameter whose hook refers back to it (the hook holds this recorder, which holds the
+        model). So each played scenario would stay in memory with its model, optimizer and states.
         """
         for hook in self._hooks:
             hook.remove()
         self._hooks.clear()
 
-    # ---- what the fixtures call ------------------------------------------------------------------
+    # ---- called by fixtures ----------------------------------------------------------------------
 
     def forward(self, inputs: Tensor) -> None:
-        """A forward pass of the watched model starts (fixture models call this)."""
+        """Note that a forward pass of the watched model starts; fixture models call this."""
         if not self._recording:
             return
         point = None
@@ -252,16 +285,23 @@ class Recorder:
         self._event("forward", batch=self._batch_number(inputs), point=point)
 
     def forwarded(self, outputs: Tensor, training: bool, model: nn.Module | None = None) -> None:
-        """That forward pass is over (fixture models call this; `model` may be a copy of the watched one)."""
+        """Note that a forward pass has ended; fixture models call this.
+
+        Args:
+            outputs: the model's outputs.
+            training: True if the model is in train mode.
+            model: the model that ran, which may be a copy of the watched one.
+        """
         if self._recording and len(self.forward_modes) < MAX_EVENTS:
             self.forward_modes.append(training)
             self.graphs_built += outputs.requires_grad
             if model is not None:
                 self.forwards.note(model, outputs)
 
-    # ---- inside ----------------------------------------------------------------------------------
+    # ---- internal --------------------------------------------------------------------------------
 
     def _observed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call the student's function while recording events, prints, warnings and changes to its arguments."""
         guard = ArgumentGuard((*args, *kwargs.values()))
         with (
             noted_calls(function, self._note_call),
@@ -279,9 +319,12 @@ class Recorder:
                 self.warned += [w.category.__name__ for w in caught][:100]
 
     def _event(self, kind: str, **details: Any) -> None:
+        """Add an event at the current line of the program, if the student's function is running."""
         if self._recording and len(self.run.events) < MAX_EVENTS:
             line = self._line()
-            if kind == "gradient" and line is None:  # on a GPU, hooks run in a thread of autograd's own
+            if (
+                kind == "gradient" and line is None
+            ):  # on a GPU, hooks run in a thread of autograd, without our frames
                 line = next((e.line for e in reversed(self.run.events) if e.kind == "backward"), None)
             state = len(self._states) - 1
             self.run.events.append(Event(kind, line, self.calls, state=state, **details))
@@ -293,6 +336,7 @@ class Recorder:
         self.prints += 1
 
     def _line(self) -> int | None:
+        """Return the innermost line of the program on the stack; None if there is none."""
         frame = sys._getframe(2)
         while frame is not None:
             if self.program.owns(frame.f_code.co_filename):
@@ -301,13 +345,16 @@ class Recorder:
         return None
 
     def _holds_its_own_parameters(self) -> bool:
-        """False inside `torch.func.functional_call`, which lends the model other tensors for one call."""
+        """True except inside `torch.func.functional_call`, which lends the model other tensors for one call."""
         return self._model is not None and all(
             now is own for now, own in zip(parameters_of(self._model), self._own, strict=False)
         )
 
     def _point(self) -> int | None:
-        """Where a forward pass finds the parameters: a row of the evidence `points`, None for the last state."""
+        """Record the parameters that a forward pass sees; return their row in the evidence `points`.
+
+        None if they equal the last state, or too many points have been recorded.
+        """
         assert self._model is not None
         vector = flattened(parameters_of(self._model))
         if equal(self._states[-1], vector) or len(self._points) >= _MAX_STATES:
@@ -317,12 +364,14 @@ class Recorder:
         return len(self._points) - 1
 
     def _batch_number(self, inputs: Tensor) -> int | None:
+        """Return the index of the batch whose inputs these are; None if it is none of them."""
         for number, batch in enumerate(self._batches):
             if inputs.shape == batch.shape and torch.equal(inputs.detach(), batch):
                 return number
         return None
 
     def _gradients_found(self) -> Literal["none", "zero", "set"]:
+        """Return what `.grad` holds over all parameters: nothing, only zeros, or numbers."""
         assert self._model is not None
         grads = [p.grad for p in parameters_of(self._model) if p.requires_grad]
         if all(g is None for g in grads):
@@ -330,7 +379,7 @@ class Recorder:
         return "set" if any(g is not None and bool(g.any()) for g in grads) else "zero"
 
     def _learning_rates(self, parameters: Sequence[nn.Parameter]) -> Array:
-        """Learning rate of each element of the state (0 where the optimizer does not hold it)."""
+        """Return the learning rate of each element of a state; 0 for parameters the optimizer does not hold."""
         rates: dict[int, float] = {}
         if self._optimizer is not None:
             for group in self._optimizer.param_groups:
@@ -338,7 +387,10 @@ class Recorder:
         return np.repeat([rates.get(identity(p), 0.0) for p in parameters], [p.numel() for p in parameters])
 
     def _stepping(self, _: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Note a step where it reads the gradients: after the closure, if it is given one."""
+        """Note an optimizer's step at the moment it reads the gradients: after the closure, if it is given one.
+
+        A pre-hook of `Optimizer.step`: returns the (args, kwargs) to call it with, or None to leave them unchanged.
+        """
         closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
 
         def read(value: Any = None) -> Any:

@@ -1,19 +1,26 @@
-"""What float32 rounding may change: a right program may pass its numbers through float32 once."""
+"""Compute how far float32 rounding may move a right program's numbers, which it may pass through float32 once."""
 
 import numpy as np
 
 from grader.observe.trace import Array
 
 RELATIVE = 1e-6
-"""`torch.tensor(1.) / n` and `mask.sum() / n` are off by at most 6e-8 of the result, a cosine in float32 by a few times
-as much, and such factors multiply: an order of magnitude of room. Every mistake moves far more."""
+"""Relative error allowed for rounding. `torch.tensor(1.) / n` and `mask.sum() / n` are off by at most 6e-8 of the
+result, a cosine in float32 by a few times as much, and such factors multiply; so this leaves an order of magnitude of
+room. Every known mistake moves numbers far more."""
 
 
 def rounding_of_states(states: Array) -> Array:
-    """For each row of parameter states (rows x elements): how far rounding may have moved it, shape (rows,).
+    """Return how far rounding may have moved each state.
 
-    An update that is off by 1e-6 of itself leaves the parameters off by 1e-6 of what they have moved so far. So the
-    room grows with the way, not with the size of the weights, and at the start there is none.
+    If every update is off by 1e-6 of itself, the parameters are off by 1e-6 of the distance they have moved so far. So
+    the tolerance grows with that distance, not with the size of the weights, and is 0 at the start.
+
+    Args:
+        states: parameter states, shape (rows, elements).
+
+    Returns:
+        Absolute tolerances, shape (rows,).
     """
     if len(states) < 2 or states.shape[1] == 0:
         return np.zeros(len(states))
@@ -24,6 +31,6 @@ def rounding_of_states(states: Array) -> Array:
 
 
 def rounding_of_values(values: Array) -> float:
-    """How far rounding may have moved any of these numbers: 1e-6 of the largest finite one."""
+    """Return how far rounding may have moved any of these numbers: 1e-6 of the largest finite absolute value."""
     finite = np.abs(values[np.isfinite(values)])
     return RELATIVE * float(finite.max(initial=0.0))

@@ -1,4 +1,8 @@
-"""What one submission did, as plain arrays and JSON: the only thing that crosses the sandbox border."""
+"""Define the trace: what one program did in an exercise, as plain arrays and JSON.
+
+A trace is all that comes out of the sandbox about a program's behaviour. `to_bytes` and `from_bytes` serialize it;
+nothing is pickled.
+"""
 
 import json
 from dataclasses import dataclass, field
@@ -12,57 +16,59 @@ Array = NDArray[Any]
 Fact = bool | int | float | str | None | list["Fact"]
 
 MAX_EVENTS = 2000
-"""Largest number of events kept for a scenario: a submission that loops must not fill the memory with them."""
+"""Maximum number of events kept for a scenario, so that a submission that loops does not fill the memory with them."""
 
 MAX_TRACE_BYTES = 16 * 2**20
-"""A right trace of any exercise is below 1 MiB; beyond this bound a trace is refused unread."""
+"""Maximum size of a serialized trace; a larger one is refused unread. A right trace of any exercise is below 1 MiB."""
 MAX_WORDS_BYTES = 4 * 2**20
-"""Of a trace: everything but its arrays."""
+"""Maximum size of a serialized trace without its arrays."""
 
 
 class TraceError(ValueError):
-    """The bytes that came back are not a trace."""
+    """The bytes are not a trace that a recorder can have written."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something the student's function did. Events are kept in order. Feedback uses them; marks do not."""
+    """One thing that the student's function did. Events are kept in order; feedback uses them, marks do not."""
 
     kind: str
-    """zero_grad, forward, backward, gradient (reached the first parameter), clip, step, scheduler."""
+    """zero_grad, forward, backward, gradient (a gradient reached the first parameter), clip, step or scheduler."""
     line: int | None = None
     """Line of the submission that caused it; None if no frame of the submission was on the stack."""
     call: int = 0
-    """Which call of the student's function, from 0."""
+    """Index of the call of the student's function, from 0."""
     batch: int | None = None
-    """For a forward: which of the scenario's batches went in."""
+    """For a forward: index of the scenario's batch that went in; None if it is none of them."""
     state: int = 0
-    """Index of the parameter state it found: how many had been recorded before that one."""
+    """Index of the parameter state (row of `theta`) at that moment; -1 before the first one."""
     point: int | None = None
-    """For a forward at parameters that are no state (SAM's w + e): their row in the evidence `points`."""
+    """For a forward at parameters that are not a state (SAM's w + e): their row in the evidence `points`."""
     by_hand: bool = False
-    """For a backward that hands the gradients over (`torch.autograd.grad`) instead of leaving them in `.grad`."""
+    """For a backward: True if it returns the gradients (`torch.autograd.grad`) instead of leaving them in `.grad`."""
     gradients: Literal["none", "zero", "set"] | None = None
     """For a step: what the optimizer found in `.grad`: nothing anywhere, only zeros, or numbers."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The student's code raised."""
+    """An exception raised by the student's code."""
 
     type: str
+    """Name of the exception's class."""
     bases: tuple[str, ...]
     """Names of all exception classes it is an instance of, its own first."""
     message: str
     line: int | None = None
-    """Deepest line of the submission on the stack."""
+    """Deepest line of the submission that the exception passed through; None if there is none."""
     call: int = 0
+    """Index of the call of the student's function, from 0."""
     own: bool = False
-    """Whether a `raise` (or an `assert`) of the submission itself raised it: its message is the learner's."""
+    """True if a `raise` or `assert` of the submission itself raised it, so that the message is the learner's."""
 
     @property
     def out_of_memory(self) -> bool:
-        """Whether the code asked for more memory than there is."""
+        """True if the code asked for more memory than there is."""
         if {"MemoryError", "OutOfMemoryError"} & set(self.bases):
             return True
         message = self.message.lower()  # torch on the CPU raises a RuntimeError, mmap an OSError
@@ -72,7 +78,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One of the watched model's parameters."""
+    """One parameter of the watched model."""
 
     name: str
     size: int
@@ -81,45 +87,49 @@ class Parameter:
 
 @dataclass
 class Run:
-    """What was observed in one scenario.
+    """Everything observed in one scenario.
 
-    The array `theta` holds the watched model's parameters, shape (states, elements of all parameters): row 0 as they
-    were at the start, then one row for each time they had changed, which is after each update. Two runs are the same
-    when all their arrays, facts and failures are.
+    The array `theta` holds the parameters of the watched model, shape (states, elements of all parameters): row 0 is
+    the start, and each change of the parameters, that is, each update, adds a row. Two runs are the same if all their
+    arrays, facts and failures are.
     """
 
     arrays: dict[str, Array] = field(default_factory=dict)
-    """Compared with the solution's, within the scenario's tolerance. Besides `theta` they are what the driver recorded:
-    `returned` (one number for each call), `rates`, `buffers/…`."""
+    """Arrays that are compared with the solution's, within the scenario's tolerance: `theta`, and those that the driver
+    recorded, such as `returned` (one number for each call), `rates`, `buffers/…`."""
     facts: dict[str, Fact] = field(default_factory=dict)
-    """Compared exactly."""
+    """Values that are compared exactly."""
     evidence: dict[str, Array] = field(default_factory=dict)
-    """Never compared: what a diagnosis is worded from. `lr`: learning rate of each element of `theta`, in its shape;
-    `points` (points x elements): parameters at forward passes between two states; `gradients_left`: one bool."""
+    """Arrays that are never compared, but used to word a diagnosis. `lr`: learning rate of each element of `theta`, in
+    its shape; `points` (points x elements): parameters at forward passes between two states; `gradients_left`: one
+    bool, True if some parameter still holds a gradient that is not zero."""
     parameters: list[Parameter] = field(default_factory=list)
-    """What the last axis of `theta` is made of, in its order."""
+    """The parameters that make up the last axis of `theta`, in order."""
     events: list[Event] = field(default_factory=list)
     failure: Failure | None = None
+    """The exception that ended the scenario; None if there was none."""
     complete: bool = True
-    """False when it was broken off because its states differed from another run's. Only a known mistake's run, which is
-    made only to be compared, is ever broken off; a submission's run is always complete."""
+    """False if it was broken off because its states differed from another run's. Only the run of a known mistake, which
+    is made for comparison only, is ever broken off; a submission's run is always complete."""
 
 
 @dataclass
 class Trace:
-    """All scenarios of one exercise."""
+    """The runs of all scenarios of one exercise."""
 
     runs: dict[str, Run] = field(default_factory=dict)
+    """Name of the scenario -> its run, in the order played."""
     seconds: float = 0.0
+    """Wall time of playing all scenarios."""
     load_failure: Failure | None = None
-    """The submission could not even be loaded, or its function is not there."""
+    """Set if the program could not be loaded or its function is missing; there are no runs then."""
     warnings: list[str] = field(default_factory=list)
-    """Korean lines about imports that failed and the like: they cost nothing."""
+    """Korean lines about imports that failed and the like; they cost no points."""
 
 
 @dataclass
 class _RunWords:
-    """A run without its arrays, as it crosses the border."""
+    """A run without its arrays, as it is serialized."""
 
     facts: dict[str, Any]
     parameters: list[Parameter]
@@ -129,7 +139,7 @@ class _RunWords:
 
 @dataclass
 class _TraceWords:
-    """A trace without its arrays, as it crosses the border."""
+    """A trace without its arrays, as it is serialized."""
 
     runs: dict[str, _RunWords]
     seconds: float
@@ -138,7 +148,11 @@ class _TraceWords:
 
 
 def to_bytes(trace: Trace) -> bytes:
-    """One safetensors blob: arrays under `run/a/name` and `run/e/name`, the rest as JSON in its metadata."""
+    """Serialize a trace as one safetensors blob.
+
+    Compared arrays are stored under `scenario/a/name`, evidence under `scenario/e/name`, and the rest as JSON in the
+    metadata.
+    """
     from safetensors.numpy import save
 
     arrays: dict[str, Array] = {}
@@ -149,7 +163,7 @@ def to_bytes(trace: Trace) -> bytes:
             arrays[f"{name}/e/{key}"] = np.ascontiguousarray(value)
     runs = {n: _RunWords(r.facts, r.parameters, r.events, r.failure) for n, r in trace.runs.items()}
     words = _TraceWords(runs, trace.seconds, trace.load_failure, trace.warnings)
-    # `json`, not msgspec: a student's text may hold halves of surrogate pairs, which are an error only to msgspec.
+    # `json`, not msgspec, because a student's text may hold lone surrogates, which msgspec refuses.
     return bytes(save(arrays, metadata={"trace": json.dumps(words, default=vars)}))
 
 
@@ -165,7 +179,7 @@ def from_bytes(blob: bytes) -> Trace:
         from safetensors.numpy import load
 
         header_size = int.from_bytes(blob[:8], "little")
-        if header_size > MAX_WORDS_BYTES:  # before it is parsed
+        if header_size > MAX_WORDS_BYTES:  # checked before parsing
             raise TraceError(f"{header_size} bytes of text")
         header = json.loads(blob[8 : 8 + header_size])
         words = msgspec.convert(json.loads(header["__metadata__"]["trace"]), _TraceWords)
@@ -179,12 +193,13 @@ def from_bytes(blob: bytes) -> Trace:
             name, kind, field_name = key.split("/", 2)
             target = trace.runs[name].arrays if kind == "a" else trace.runs[name].evidence
             target[field_name] = value
-    except Exception as error:  # whatever a forged blob trips over, it is no trace
+    except Exception as error:  # a forged blob may fail anywhere
         raise TraceError(f"not a trace: {type(error).__name__}: {error}") from error
     return trace
 
 
 def _fact(value: Any) -> Fact:
+    """Return a value read from JSON as a fact; raise TraceError for any other type."""
     if isinstance(value, list):
         return [_fact(item) for item in value]
     if value is None or isinstance(value, bool | int | float | str):

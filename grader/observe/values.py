@@ -1,4 +1,4 @@
-"""What a student's function returned -> numbers, type names and facts that can be compared and cross a border."""
+"""Convert what a student's function returned to numbers, type names and facts that can be compared and serialized."""
 
 import math
 from typing import Any
@@ -11,18 +11,21 @@ from grader.observe.trace import Array, Fact
 
 
 def settled(value: Any) -> Fact:
-    """A fact that JSON can hold and that is the same on every run, whatever a student has put in its place."""
+    """Return `value` as a fact that JSON can hold and that is the same on every run, whatever its type."""
     if isinstance(value, list):
         return [settled(item) for item in value]
     if isinstance(value, str):
         return without_addresses(value)
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # NaN would differ from itself
+        return str(value)  # a float NaN would differ from itself
     return value if value is None or isinstance(value, bool | int | float) else f"({type_name(value)})"
 
 
 def type_name(value: Any) -> str:
-    """`float`, `int`, `Tensor` …: NumPy's float64 is a Python float, a bool is no int here."""
+    """Return the name of a value's type (`float`, `int`, `Tensor` …).
+
+    NumPy's float64 counts as `float`, of which it is a subclass; a bool counts as `bool`, not as `int`.
+    """
     for cls in (bool, int, float, Tensor):
         if isinstance(value, cls):
             return cls.__name__
@@ -30,7 +33,7 @@ def type_name(value: Any) -> str:
 
 
 def as_number(value: Any) -> float:
-    """The value as a float; NaN when it is none."""
+    """Return the value as a float (the mean, for a tensor); NaN if it is not a number."""
     try:
         return float(value.detach().double().mean()) if isinstance(value, Tensor) else float(value)
     except (TypeError, ValueError, RuntimeError, OverflowError):
@@ -38,21 +41,21 @@ def as_number(value: Any) -> float:
 
 
 def items_of(value: Any) -> list[Any]:
-    """What a returned sequence holds, a list, a tuple, an array or a tensor; nothing where it is none."""
+    """Return the items of a list, tuple, or one-dimensional array or tensor; empty for anything else."""
     if isinstance(value, Tensor | np.ndarray):
         return list(value) if value.ndim == 1 else []
     return list(value) if isinstance(value, list | tuple) else []
 
 
 def to_array(value: Any) -> Array:
-    """A float64 array on the CPU."""
+    """Return the value as a float64 array on the CPU; for a tensor, a copy."""
     if isinstance(value, Tensor):
         return value.detach().double().cpu().numpy().copy()
     return np.asarray(value, dtype=np.float64)
 
 
 def equal(one: Array, other: Array) -> bool:
-    """As `np.array_equal(…, equal_nan=True)`, which looks for NaN in every pair."""
+    """Return `np.array_equal(…, equal_nan=True)`, but faster: NaN is looked for only if the arrays differ."""
     if one.shape != other.shape:
         return False
     return bool((one == other).all()) or (
@@ -61,7 +64,7 @@ def equal(one: Array, other: Array) -> bool:
 
 
 def close(one: Array, other: Array, *, atol: float) -> bool:
-    """As `np.allclose(…, rtol=0, equal_nan=True)`, which takes ten times as long where there is no NaN."""
+    """Return `np.allclose(…, rtol=0, equal_nan=True)`, but ten times as fast if there is no NaN."""
     return bool((np.abs(one - other) <= atol).all()) or np.allclose(
         one, other, rtol=0.0, atol=atol, equal_nan=True
     )

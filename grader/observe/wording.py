@@ -1,29 +1,34 @@
-"""Korean words that depend on a value: ordinals, and particles, which follow how a text is read aloud."""
+"""Build Korean words that depend on a value: ordinals, and particles, which follow how the preceding text sounds."""
 
 import re
 from collections.abc import Sequence
 
 LEAVE_ORIGINALS = "라이브러리의 함수와 클래스는 그대로 두고 쓰세요."
-"""How the exception begins of a submission that replaced some; feedback knows it by this."""
+"""First sentence of the error message for a submission that replaced library functions; feedback recognizes the error
+by it."""
 
 _COUNTED = ("첫", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열")
 
 
 def ordinal(number: int) -> str:
-    """`첫 번째`, `두 번째`, …, `열 번째`, `11번째`."""
+    """Return a Korean ordinal, from 1: `첫 번째`, `두 번째`, …, `열 번째`, `11번째`."""
     return f"{_COUNTED[number - 1]} 번째" if 0 < number <= len(_COUNTED) else f"{number}번째"
 
 
 def with_ordinals(text: str) -> str:
-    """A text with `ordinal` for each `1번째` in it; lines keep their numbers."""
+    """Replace each `1번째` in a text by its `ordinal`, except in line numbers (`1번째 줄`)."""
     return re.sub(r"(?<![\d~.])(\d{1,2})번째(?! 줄)", lambda found: ordinal(int(found[1])), text)
 
 
 def particle(text: str, forms: str) -> str:
-    """The particle that follows a text: of `이/가` the first after a consonant, else the second.
+    """Return the particle that must follow a text: the first of `forms` after a consonant, else the second.
 
-    `으로/로` is `로` after ㄹ too. Names of code are read as Korean speakers read them: `train_gpt` ends in 티,
+    `으로/로` is `로` after ㄹ too. Names in code are read as Korean speakers read them: `train_gpt` ends in 티, and
     `train_step` in 스텝.
+
+    Args:
+        text: the text before the particle.
+        forms: both forms of the particle, `이/가`.
     """
     closed, open_ = forms.split("/")
     end = _end(text)
@@ -31,41 +36,46 @@ def particle(text: str, forms: str) -> str:
 
 
 def with_particle(text: str, forms: str) -> str:
-    """`train_step은` of `train_step` and `은/는`."""
+    """Return the text with its particle: `train_step은` for `train_step` and `은/는`."""
     return text + particle(text, forms)
 
 
 def one_of(titles: Sequence[str]) -> str:
-    """The title; several, which are sentences, as `「…」 또는 「…」`."""
+    """Join alternative titles, which are sentences: one stays as it is, several become `「…」 또는 「…」`."""
     return titles[0] if len(titles) == 1 else " 또는 ".join(f"「{title}」" for title in titles)
 
 
 def called_with(argument: str, value: float) -> str:
-    """`accum_steps=0`으로 불렀을 때."""
+    """Return the Korean phrase for "when called with": `` `accum_steps=0`으로 불렀을 때``."""
     return f"{with_particle(f'`{argument}={value}`', '으로/로')} 불렀을 때"
 
 
 def left_by(given: str) -> str:
-    """The fact about the modes that a function leaves, by those of the model that it was given: `모두 학습 모드`."""
+    """Return the name of the fact that records the modes in which a function leaves its model.
+
+    Args:
+        given: modes of the model when it was passed in, as `mode_words` returns them: `모두 학습 모드`.
+    """
     return f"{given}인 모델을 주었을 때, 함수가 끝난 뒤의 모드"
 
 
 _DIGITS = dict(zip("0123456789", ("ㅇ", "ㄹ", "", "ㅁ", "", "", "ㄱ", "ㄹ", "ㄹ", ""), strict=True))
 _LETTERS = {"l": "ㄹ", "m": "ㅁ", "n": "ㄴ", "r": "ㄹ"}
-"""Of those whose names end in a consonant."""
+"""Letters whose Korean names end in a consonant, with that consonant."""
 _SPELLED = ("qa", "ema", "api", "cpu", "gpu")
-"""Words with vowels that are read letter by letter; those without any are too."""
+"""Words that are read letter by letter although they have vowels; words without vowels always are."""
 _OTHERWISE = {"epoch": "ㄱ", "back": "ㄱ", "kwargs": "", "iter": ""}
 _ENDINGS = (
     (r"(?:l|le)", "ㄹ"),  # model, sample
     (r"(?:m|me|n|ne|ng)", "ㄴ"),  # norm, resume, train, cosine, everything
     (r"(?:^|[^aeiou])[aeiou][ptk]", "ㅂ"),  # step, at, snapshot; but not update, float
 )
-"""How words end whose reading ends in a consonant; which one matters only for ㄹ."""
+"""Endings of English words whose Korean reading ends in a consonant, with that consonant. Which one it is matters only
+for ㄹ."""
 
 
 def _end(text: str) -> str:
-    """The consonant in which a text ends when it is read; empty after a vowel."""
+    """Return the consonant in which a text ends when read aloud in Korean; empty if it ends in a vowel."""
     words = re.findall(r"[가-힣]+|[A-Z]?[a-z]+|[A-Z]+|\d", text)
     if not words:
         return ""

@@ -1,1 +1,1 @@
-"""Runs submissions isolated and brings back what was observed."""
+"""Run submissions isolated and bring back the traces of what they did."""

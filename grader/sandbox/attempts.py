@@ -1,6 +1,8 @@
-"""Plays variants of a submission's program in the sandbox, one scenario at a time: what a search for a repair needs.
+"""Play edited variants of a submission in the sandbox, one scenario at a time, for the search for a repair.
 
-One fork plays many variants; the next is forked only after a variant that ended it. Comparing happens outside.
+`grader.judging.repair` makes small edits to a learner's program and asks what each variant does; it compares the runs
+outside the sandbox. One forked child plays many variants; a new one is forked only after a variant that ended its
+child.
 """
 
 from collections.abc import Callable
@@ -16,25 +18,27 @@ from grader.sandbox.inspection import refuse_oversized
 
 @dataclass(frozen=True)
 class AttemptLimits:
-    """What variants may take."""
+    """Resource limits for variants."""
 
     cpu_seconds: float = 1.0
-    """Processor time of one play: it does not depend on what else the machine does."""
+    """Processor time of one play; unlike wall time, it does not depend on what else the machine does."""
     seconds: float = 5.0
-    """By the clock on the wall, for one that sleeps, or computes where nothing can interrupt it."""
+    """Wall time of one play: for a variant that sleeps, or computes where nothing can interrupt it."""
     memory_bytes: int = 2**30
+    """Memory of a child beyond what the warmed server already holds."""
     output_bytes: int = 2**18
+    """Printed output of one play."""
     ends: int = 12
-    """After so many variants that ended their child, no more are played."""
+    """Maximum number of variants that may end their child; after that no more are played."""
 
     @property
     def of_a_child(self) -> Limits:
-        """As a child's limits; it may play some hundred variants."""
+        """The limits of one child, with processor time for 200 variants: it may play some hundred of them."""
         return Limits(self.seconds, 200 * self.cpu_seconds, self.memory_bytes, self.output_bytes)
 
 
 class Attempts:
-    """A context manager; `of(exercise)` is a `grader.judging.repair.search.Runner`."""
+    """Context manager in which variants are played; `of(exercise)` is a `grader.judging.repair.search.Runner`."""
 
     def __init__(
         self,
@@ -43,13 +47,13 @@ class Attempts:
         seed: int,
         limits: AttemptLimits,
     ) -> None:
-        """Nothing is forked before the first variant.
+        """Prepare; nothing is forked before the first variant.
 
         Args:
-            fork: a new child.
-            closed: told after each child whether the server was lost with it.
-            seed: of the scenarios.
-            limits: of the variants.
+            fork: returns a new child with the given limits.
+            closed: called after each child with True if the server was lost with it.
+            seed: seed of the scenarios.
+            limits: limits of the variants.
         """
         self._new_child, self._closed = fork, closed
         self._seed, self._limits = seed, limits
@@ -66,11 +70,14 @@ class Attempts:
         self._end()
 
     def of(self, exercise: str) -> "AttemptsOf":
-        """A runner for one exercise."""
+        """Return a runner for one exercise."""
         return AttemptsOf(self, exercise)
 
     def run(self, exercise: str, text: str, scenario: str) -> Run | None:
-        """The run of one scenario by this text, executed as a program of its own; None if it did not come to an end.
+        """Execute `text` as a program of its own and return its run of one scenario.
+
+        Returns:
+            The run; None if the play ended its child, its trace cannot be read, or too many variants ended a child.
 
         Raises:
             SandboxUnavailable: the server does not start (any more).
@@ -85,7 +92,8 @@ class Attempts:
             except Ended as end:
                 self._ends += not isinstance(end, ServerGone)
                 self._end()
-                # Once more in a new child, where it may be another variant's doing, or was somebody's outside.
+                # Try once more in a new child if the cause may be another variant (a forged frame from an earlier one)
+                # or something outside (the server was killed).
                 if not isinstance(end, (Unasked, ServerGone)):
                     break
         if blob is None:
@@ -98,6 +106,7 @@ class Attempts:
         return trace.runs.get(scenario)
 
     def _asked(self, exercise: str, text: str, scenario: str) -> bytes:
+        """Have the current child play a variant; send its text only if it differs from the last one's."""
         child = self._child or self._fork()
         source = None if text == self._text else text
         seconds = self._limits.cpu_seconds
@@ -106,11 +115,13 @@ class Attempts:
         return blob
 
     def _fork(self) -> Child:
+        """Fork a new child and wait until it is ready."""
         self._child, self._text = self._new_child(self._limits.of_a_child), None
         self._child.begin()
         return self._child
 
     def _end(self) -> None:
+        """Close the current child, if there is one, and report whether the server was lost."""
         if self._child is not None:
             child, self._child = self._child, None
             self._closed(not child.close())
@@ -118,7 +129,7 @@ class Attempts:
 
 @dataclass(frozen=True)
 class AttemptsOf:
-    """Plays variants of one exercise."""
+    """Runner for variants of one exercise."""
 
     attempts: Attempts
     exercise: str

@@ -1,4 +1,8 @@
-"""The sandbox's bubblewrap command line: what is bound, what is masked, and whether it works here at all."""
+"""Build the sandbox's bubblewrap command line, and find out whether bubblewrap works on this machine.
+
+Inside, the file system holds only the operating system's programs and libraries, Python, its installed packages, and
+the few parts of the grader that know no answers. Folders with answers that this would bring in are masked.
+"""
 
 import functools
 import importlib.util
@@ -22,30 +26,30 @@ _PARTS_INSIDE = (
     *("__init__.py", "base/__init__.py", "base/package.py"),
     *("observe", "sandbox/__init__.py", "sandbox/inside"),
 )
-"""What of the grader stands in the sandbox: nothing that knows answers."""
+"""Parts of the grader that are bound into the sandbox; none of them knows answers."""
 _IMPORTED = ("torch", "numpy", "safetensors", "msgspec")
 
 _CAPABILITIES = ("--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN")
-"""The server needs it to make the namespaces of its children. It holds in bubblewrap's user namespace only."""
+"""The server needs CAP_SYS_ADMIN to create its children's namespaces; it holds in bubblewrap's user namespace only."""
 
 Reason = Literal["ok", "not-linux", "no-bwrap", "apparmor", "userns-off", "container", "refused"]
 
 
 @dataclass(frozen=True)
 class Probe:
-    """Whether submissions can be isolated on this machine."""
+    """The answer to whether submissions can be isolated on this machine."""
 
     available: bool
     reason: Reason
     remedy: str = ""
-    """A command that mends it, where one is known."""
+    """Shell command that fixes the problem; empty if none is known."""
     detail: str = ""
-    """What was printed by the part that failed."""
+    """Last line printed by the part that failed."""
 
 
 @functools.cache
 def probe() -> Probe:
-    """Go once through everything the sandbox does, save torch (a tenth of a second)."""
+    """Try once everything the sandbox does except torch, which takes a tenth of a second; cached."""
     if sys.platform != "linux":
         return Probe(False, "not-linux")
     if shutil.which("bwrap") is None:
@@ -71,7 +75,12 @@ def probe() -> Probe:
 
 
 def isolated(device: str = "cpu", added: Sequence[str] = ()) -> list[str]:
-    """`bwrap …`, to be followed by what runs inside; `added`: packages to be found beside the course's own."""
+    """Return the arguments `bwrap … --`, to be followed by the command that runs inside.
+
+    Args:
+        device: `cpu`, or a GPU, whose device files are then bound too.
+        added: installed packages, as pip calls them, that submissions may import beside those of the course.
+    """
     bound = [*_python_directories(), *_site_directories()]
     arguments = [shutil.which("bwrap") or "bwrap", "--unshare-user", "--unshare-all", *_CAPABILITIES]
     arguments += ["--uid", "1000", "--gid", "1000", "--hostname", "hanstep"]
@@ -85,34 +94,40 @@ def isolated(device: str = "cpu", added: Sequence[str] = ()) -> list[str]:
     if device != "cpu":
         for node in (*sorted(Path("/dev").glob("nvidia*")), *Path("/dev").glob("dxg")):  # dxg: under WSL
             arguments += ["--dev-bind", str(node), str(node)]
-    # Only /tmp can be written. --die-with-parent is left out, because its parent is the thread that started us. The
-    # server ends by itself when its control socket is closed.
+    # Only /tmp is writable. --die-with-parent is left out because it would tie bubblewrap to the thread that started
+    # it, which may end before the process does. The server ends by itself when its control socket is closed.
     return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
 
 
 def below_tmp() -> tuple[str, ...]:
-    """Bound folders that a child's own /tmp would hide: an environment made in /tmp, to try things or in CI."""
+    """Return the bound folders that lie in /tmp, which a child's own /tmp would hide.
+
+    That is a virtual environment created in /tmp, to try things or in CI.
+    """
     folders = {path for path in (*_python_directories(), *_site_directories()) if path.is_dir()}
     return tuple(str(path) for path in sorted(folders) if path.is_relative_to("/tmp"))
 
 
 def python(search_path: list[str], code: str) -> list[str]:
-    """A Python that imports the standard library and `search_path`, whatever the environment says.
+    """Return the command for a Python that imports only from the standard library and `search_path`.
 
-    Like `-I`, but it listens to PYTHONHASHSEED: the order of a set of names must not change between two runs.
+    Like `-I`, but PYTHONHASHSEED is respected: the order of a set of names must not change between two runs.
     """
     start = f"import sys; sys.path[:0] = {search_path!r}; {code}"
     return [_executable(), "-s", "-S", "-P", "-B", "-X", "utf8", "-c", start]
 
 
 def search_path(*, isolate: bool) -> list[str]:
-    """Where `grader` is, then the installed packages."""
+    """Return the import path of the server: the folder that holds `grader`, then the installed packages."""
     grader = _INSIDE if isolate else PACKAGE.parent
     return [str(grader), *(str(path) for path in _site_directories())]
 
 
 def environment(device: str, home: str = "/tmp") -> dict[str, str]:
-    """All environment variables of the server: none of the caller's, which may hold tokens."""
+    """Return all environment variables of the server. The caller's are not passed on, because they may hold tokens.
+
+    (Except CUDA_VISIBLE_DEVICES, for a GPU.)
+    """
     variables = {
         "PATH": "/usr/bin:/bin",
         "HOME": home,
@@ -120,30 +135,31 @@ def environment(device: str, home: str = "/tmp") -> dict[str, str]:
         "LANG": "C.UTF-8",
         "PYTHONHASHSEED": "0",
         "MPLBACKEND": "Agg",
-        # One thread each: a forked child would wait for worker threads that only its parent has.
+        # One thread per library: a forked child would wait for ever for worker threads that only its parent has.
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
-        "JOBLIB_MULTIPROCESSING": "0",  # there is no /dev/shm to try it in
-        # Everything on huge pages, where the kernel has them (Python's own allocator does not ask for them): forking
-        # the warmed server copies a table of its pages, which takes 14 ms with small ones and 3 ms with these.
+        "JOBLIB_MULTIPROCESSING": "0",  # joblib would try it in /dev/shm, which is missing
+        # Put everything on huge pages where the kernel has them; Python's own allocator does not ask for them. Forking
+        # the warmed server copies its page table, which takes 14 ms with small pages and 3 ms with huge ones.
         "PYTHONMALLOC": "malloc",
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     }
     if device == "cpu":
         variables["CUDA_VISIBLE_DEVICES"] = ""
     else:
-        # torch.cuda.is_available() must not start CUDA in the server: after that it could not be forked.
+        # torch.cuda.is_available() must not initialize CUDA in the server: its forks could not use CUDA then.
         variables["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
         if "CUDA_VISIBLE_DEVICES" in os.environ:
             variables["CUDA_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"]
     return variables
 
 
-# ---- what is there -------------------------------------------------------------------------------
+# ---- what is bound into the sandbox --------------------------------------------------------------
 
 
 def _system() -> list[str]:
+    """Return the arguments that bind the operating system's programs and libraries, read-only."""
     arguments = ["--ro-bind", "/usr", "/usr"]
     for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
         path = Path(name)
@@ -151,28 +167,29 @@ def _system() -> list[str]:
             arguments += ["--symlink", str(path.readlink()), name]
         elif path.is_dir():
             arguments += ["--ro-bind", name, name]
-    # Where Debian's BLAS is chosen; where malloc looks whether there are huge pages.
+    # Library cache; Debian's choice of BLAS; the file in which malloc looks up huge pages.
     for name in ("/etc/ld.so.cache", "/etc/alternatives", "/sys/kernel/mm/transparent_hugepage"):
         arguments += ["--ro-bind-try", name, name]
     return arguments
 
 
 def _executable() -> str:
-    """The interpreter itself, not a virtual environment's link to it."""
+    """Return the path of the interpreter itself, not a virtual environment's link to it."""
     return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 
 
 def _python_directories() -> list[Path]:
+    """Return the paths of the interpreter and its standard library."""
     executable = Path(_executable())
     library = Path(sysconfig.get_path("stdlib")).resolve().parent
-    # Shared libraries of the interpreter stand in lib, also where its modules are in lib64.
+    # The interpreter's shared libraries are in lib, even where its modules are in lib64.
     candidates = [executable, library, Path(sys.base_prefix).resolve() / "lib"]
     return sorted({path for path in candidates if path.exists()})
 
 
 @functools.cache
 def _site_directories() -> tuple[Path, ...]:
-    """Folders of installed packages: those on the path, and wherever the packages we need are."""
+    """Return the folders of installed packages: those on `sys.path`, and those that hold the packages we need."""
     paths = [Path(entry) for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")]
     for name in _IMPORTED:
         spec = importlib.util.find_spec(name)
@@ -182,7 +199,7 @@ def _site_directories() -> tuple[Path, ...]:
 
 
 def _answers() -> set[Path]:
-    """Folders that hold answers, or the parts of the grader that know them."""
+    """Return the folders that hold answers, or parts of the grader that know them."""
     data = sysconfig.get_path("data")  # Debian's own Python installs to /usr/local, not to its prefix
     shares = [Path(prefix) for prefix in (sys.prefix, sys.base_prefix, data, site.getuserbase()) if prefix]
     folders = [course_root(), PACKAGE, *(prefix / "share" / "hanstep" for prefix in shares)]
@@ -191,9 +208,9 @@ def _answers() -> set[Path]:
 
 
 def _binds_and_masks(bound: list[Path]) -> list[str]:
-    """Bind `bound`, and cover every folder with answers that this brings in.
+    """Return arguments that bind the folders `bound`, and mask every folder with answers inside them.
 
-    Shallow paths first: an environment inside the checkout is bound again on top of the mask.
+    Shallow paths come first, so that an environment inside the checkout is bound again on top of the checkout's mask.
     """
     visible = [Path("/usr"), *bound]
     masked = {folder for folder in _answers() if any(folder.is_relative_to(path) for path in visible)}
@@ -207,14 +224,15 @@ def _binds_and_masks(bound: list[Path]) -> list[str]:
 
 
 def _covered(folder: Path) -> list[str]:
+    """Return arguments that mask a folder with an empty, read-only one."""
     return ["--tmpfs", str(folder), "--remount-ro", str(folder)]
 
 
-# ---- why it does not work --------------------------------------------------------------------------
+# ---- why bubblewrap does not work ------------------------------------------------------------------
 
 
 def explain(found: Probe) -> str:
-    """Korean lines: what is missing for the sandbox, and the command that mends it."""
+    """Return Korean lines that say what is missing for the sandbox and which command fixes it."""
     why = {
         "ok": "샌드박스를 쓸 수 있어요.",
         "not-linux": "샌드박스는 리눅스에서만 돌아요.",
@@ -247,10 +265,10 @@ def _install_command() -> str:
 
 
 def _why_refused() -> tuple[Reason, str]:
-    """The setting that most likely forbids it, and the command that changes it."""
+    """Return the setting that most likely forbids namespaces, and the command that changes it."""
     if _kernel_setting("kernel/apparmor_restrict_unprivileged_userns") == "1":
-        # Ubuntu from 24.04 on. A profile of this name also replaces the stricter one of newer releases, which
-        # lets bubblewrap make namespaces, but not its children.
+        # Ubuntu since 24.04. A profile of this name also replaces the stricter one of newer releases, which lets
+        # bubblewrap itself create namespaces, but not its children.
         profile = "abi <abi/4.0>,\\nprofile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }\\n"
         file = "/etc/apparmor.d/bwrap"
         tee, load = _as_root(f"tee {file}"), _as_root(f"apparmor_parser -r {file}")

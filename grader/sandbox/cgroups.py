@@ -1,10 +1,13 @@
-"""Limits that the kernel keeps for a whole sandbox, with all it makes the kernel allocate: cgroup v2, where it is lent.
+"""Put each sandbox into a cgroup (v2) of its own, so that the kernel limits it as a whole.
 
-    …/session.scope/            lent to us: `systemd-run --user --scope -p Delegate=yes grader grade …`, or root
-        hanstep-main/           grader and its workers: who has processes cannot divide what it has
+A cgroup's limits also count memory that the kernel allocates for the sandbox, which no resource limit does. It needs a
+cgroup that is delegated to us:
+
+    …/session.scope/            delegated: `systemd-run --user --scope -p Delegate=yes grader grade …`, or root
+        hanstep-main/           the grader and its workers: a cgroup with processes in it cannot have limited children
         hanstep-PID-xxxxxxxx/   one sandbox, with its limits
 
-Everything here is in addition: where it cannot be had, resource limits and the server's watch go on alone.
+Cgroups are an addition: where they are not available, resource limits and the server's own watch work alone.
 """
 
 import os
@@ -23,28 +26,30 @@ _CONTROLLERS = ("memory", "pids", "cpu")
 _MAIN = "hanstep-main"
 _SANDBOX = re.compile(r"hanstep-(\d+)-[0-9a-f]{8}")
 _END_SECONDS = 2.0
+"""Time to wait until a cgroup is empty and can be removed."""
 _WARMED_BYTES = 2 * 2**30
-"""The server itself, with the files that it has in memory."""
+"""Memory allowed for the server itself, including cached files."""
 _ENTER = 'echo 0 > "$0" && exec "$@"'
-"""For `sh -c`: the shell goes in, and becomes the command. Whatever that forks is in there too."""
+"""Script for `sh -c`: the shell enters the cgroup, then becomes the command, so that all its forks are in there too."""
 
 Lack = Literal["", "none", "controllers", "not-lent"]
 
 
 @dataclass(frozen=True)
 class Found:
-    """Whether sandboxes can get a cgroup of their own."""
+    """The answer to whether sandboxes can get cgroups of their own."""
 
     lack: Lack
+    """Missing condition; empty if nothing is missing."""
     base: Path | None = None
-    """Where theirs are made."""
+    """Cgroup in which those of the sandboxes are created; None if something is missing."""
     detail: str = ""
 
 
 def own_group(
     mounts: Path = Path("/proc/self/mountinfo"), groups: Path = Path("/proc/self/cgroup")
 ) -> Path | None:
-    """The folder of this process's cgroup v2; None where there is none."""
+    """Return the folder of this process's cgroup v2; None if there is none."""
     with suppress(OSError, StopIteration, IndexError):
         path = next(line[3:] for line in groups.read_text().splitlines() if line.startswith("0::"))
         for line in mounts.read_text().splitlines():
@@ -55,9 +60,9 @@ def own_group(
 
 
 def divide(own: Path | None) -> Found:
-    """Make room for sandboxes below this process's own cgroup; this process moves into a part of it.
+    """Prepare this process's cgroup `own` for sandboxes below it, and move this process into a child of it.
 
-    Processes that it starts from now on find the place with `place_for_sandboxes`.
+    Processes started from now on find the prepared cgroup with `place_for_sandboxes`.
     """
     if own is None or not (own / "cgroup.procs").exists():
         return Found("none")
@@ -72,7 +77,9 @@ def divide(own: Path | None) -> Found:
         main.mkdir(exist_ok=True)
         (main / "cgroup.procs").write_text("0")
         (own / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in _CONTROLLERS))
-    except OSError as error:  # not ours to divide, or the shell that started us is in it too
+    except (
+        OSError
+    ) as error:  # it is not delegated to us, or another process (the shell that started us) is in it
         with suppress(OSError):
             (own / "cgroup.procs").write_text("0")
             main.rmdir()
@@ -82,17 +89,18 @@ def divide(own: Path | None) -> Found:
 
 
 def place_for_sandboxes(own: Path | None) -> Path | None:
-    """Where `divide`, in this process or the one that started it, has made room; None where it has not."""
+    """Return the cgroup that `divide` prepared, in this process or the one that started it; None if it did not."""
     return own.parent if own is not None and own.name == _MAIN else None
 
 
 def limited(command: Sequence[str], memory_bytes: int, resources: ExitStack) -> list[str]:
-    """A sandbox's command in a cgroup of its own; as it is where that cannot be had, or is refused after all.
+    """Return a sandbox's command changed to run in a cgroup of its own; unchanged if no cgroup can be created.
 
     Args:
-        command: what starts the sandbox.
-        memory_bytes: what a submission may take; the group gets twice as much, for what is watched in no other way.
-        resources: at whose end the group goes.
+        command: the command that starts the sandbox.
+        memory_bytes: limit of a submission. The cgroup gets twice as much, because it also counts memory that nothing
+            else watches, plus what the warmed server needs.
+        resources: the cgroup is removed when this closes.
     """
     place = place_for_sandboxes(own_group())
     if place is None:
@@ -110,12 +118,12 @@ class Group:
     """The cgroup of one sandbox."""
 
     def __init__(self, place: Path, *, memory_bytes: int, processes: int) -> None:
-        """Make it.
+        """Create the cgroup and set its limits.
 
         Args:
-            place: see `place_for_sandboxes`.
-            memory_bytes: everything together, with files in memory and what the kernel keeps for it.
-            processes: with their threads.
+            place: the parent cgroup, see `place_for_sandboxes`.
+            memory_bytes: maximum memory of everything in it, including cached files and the kernel's own structures.
+            processes: maximum number of processes and threads together.
 
         Raises:
             OSError: the kernel refused it.
@@ -129,11 +137,11 @@ class Group:
             (self.path / "memory.swap.max").write_text("0")
 
     def entering(self, command: Sequence[str]) -> list[str]:
-        """The command, run in here from its first instruction on."""
+        """Return the command changed to run in this cgroup from its first instruction on."""
         return ["/bin/sh", "-c", _ENTER, str(self.path / "cgroup.procs"), *command]
 
     def close(self) -> None:
-        """Kill what is left in it, and remove it; what cannot be removed yet, the next run removes."""
+        """Kill the processes left in the cgroup and remove it; if that fails in time, the next run removes it."""
         with suppress(OSError):  # before Linux 5.14 there is no such file
             (self.path / "cgroup.kill").write_text("1")
         deadline = time.monotonic() + _END_SECONDS
@@ -142,17 +150,18 @@ class Group:
 
 
 def _removed(group: Path) -> bool:
+    """Remove the cgroup; return True if it is gone."""
     try:
         group.rmdir()
     except FileNotFoundError:
         return True
-    except OSError:  # a process in it is not gone yet
+    except OSError:  # a process in it has not ended yet
         return False
     return True
 
 
 def _remove_left_behind(place: Path) -> None:
-    """Sandboxes whose grader was killed: their processes end by themselves, their cgroups do not."""
+    """Remove the cgroups of sandboxes whose grader was killed: the processes end by themselves, cgroups do not."""
     for group in place.iterdir():
         found = _SANDBOX.fullmatch(group.name)
         if found and not Path("/proc", found[1]).exists():

@@ -1,6 +1,6 @@
-"""Grader's side of a child: talks to it, and has it killed at the limit.
+"""Talk to one child of the sandbox's server, from the grader's side, and have it killed when it exceeds a limit.
 
-Nothing a child writes is trusted: its bytes are counted, and each question gets at most one frame as an answer.
+Nothing that a child writes is trusted: its bytes are counted, and each question gets at most one frame as an answer.
 """
 
 import math
@@ -20,33 +20,45 @@ from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.parcels import Parcels, packed
 from grader.sandbox.server_process import SandboxUnavailable, Server
 
-_FORK_SECONDS = 60.0  # until the child is ready: milliseconds, or CUDA's start
-_END_SECONDS = 10.0  # until a killed child is gone
+_FORK_SECONDS = (
+    60.0  # to wait until a child is ready; it takes milliseconds, or as long as CUDA takes to start
+)
+_END_SECONDS = 10.0  # to wait until a killed child is gone
 _CHUNK = 2**16
 _MOST_OF_AN_ACT = 40
+"""Maximum characters kept of the name of a suspicious act."""
 _TOOK_TOO_MUCH: dict[str, Status] = {"memory": "memory", "time": "timeout"}
 _TOO_MANY = {"threads": "너무 많은 스레드", "processes": "너무 많은 프로세스"}
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one exercise may take."""
+    """Resource limits for one exercise."""
 
     seconds: float = 20.0
-    """By the clock on the wall: for code that sleeps, or waits for what never comes."""
+    """Wall time: for code that sleeps, or waits for something that never comes."""
     cpu_seconds: float = 10.0
-    """Processor time of all its threads, which does not depend on what else the machine does."""
+    """Processor time of all threads; unlike wall time, it does not depend on what else the machine does."""
     memory_bytes: int = 2 * 2**30
-    """Beyond what the warmed server already has."""
+    """Memory beyond what the warmed server already holds."""
     output_bytes: int = 2**20
-    """What it prints."""
+    """Printed output."""
     trace_bytes: int = MAX_TRACE_BYTES
+    """Size of the serialized trace."""
 
 
 class Child:
-    """One fork: what is said to it, and how it ended."""
+    """One forked child of the server: send it work, read its answers, and find out how it ended."""
 
     def __init__(self, server: Server, limits: Limits, exercises: int, parcels: Parcels) -> None:
+        """Ask the server to fork; `begin` waits for the child.
+
+        Args:
+            server: the running server.
+            limits: limits of one exercise.
+            exercises: number of exercises to be played; it multiplies the processor time that the kernel allows.
+            parcels: the drivers.
+        """
         self._control, self._limits, self._parcels = server.control, limits, parcels
         self._brought: set[str] = set()
         self._printed = 0
@@ -56,10 +68,10 @@ class Child:
         self._reader = frames.Reader(limits.trace_bytes)
         self._selector = selectors.DefaultSelector()
         self.source: str | None = None
-        """The text that is loaded."""
+        """Program text that is loaded; None before the first `load`, and while a `load` is going on or has failed."""
         self._executed = ""
         self.reached: dict[str, list[tuple[str, int]]] = {}
-        """For each text, what it reached for, and at which line."""
+        """For each program text, the acts noticed by `inside.reaching` while it ran, as (act, line)."""
         self._cpu_seconds = limits.cpu_seconds * exercises
         bounds = Bounds(limits.memory_bytes, self._cpu_seconds)
         self._channel, inside = socket.socketpair()
@@ -67,7 +79,7 @@ class Child:
         with inside:
             try:
                 fds = (inside.fileno(), output)
-                with suppress(OSError):  # a server that is gone is noticed at the first wait
+                with suppress(OSError):  # that the server is gone is noticed at the first wait
                     frames.send(self._control, {"op": "fork", "bounds": asdict(bounds)}, fds=fds)
             finally:
                 os.close(output)
@@ -78,22 +90,27 @@ class Child:
                 self._selector.register(source, selectors.EVENT_READ)
 
     def load(self, source: str) -> None:
-        """Have a file's text executed as a module."""
+        """Have a file's text executed as a module.
+
+        Raises:
+            Ended: the child ended, or must be ended.
+        """
         self.source, self._executed = None, source
         self._say({"op": "load"}, source.encode("utf-8", "surrogatepass"), timed=True)
         self._expect({"event": "loaded"}, self._limits.seconds)
         self.source = source
 
     def begin(self) -> None:
-        """Wait until it is ready for a first question.
+        """Wait until the child is ready for its first question.
 
         Raises:
-            SandboxUnavailable: it ended before.
+            SandboxUnavailable: the child ended before.
+            Ended: the server is gone, or nothing answers.
         """
         try:
             self._expect({"event": "ready"}, _FORK_SECONDS)
         except Ended as end:
-            if not self._gone:  # the server went too, or nothing answers
+            if not self._gone:  # the server is gone too, or nothing answers
                 raise
             lines = self._last_output.decode("utf-8", "replace").strip().splitlines()[-1:]
             raise SandboxUnavailable(
@@ -101,38 +118,55 @@ class Child:
             ) from end
 
     def play(self, exercise: str, seed: int) -> bytes:
-        """Have one exercise played; return the bytes of its trace, not yet read."""
+        """Have one exercise played; return the bytes of its trace, not yet checked.
+
+        Raises:
+            Ended: the child ended, or must be ended.
+        """
         self._bring(exercise)
         return self._ask({"op": "play", "exercise": exercise, "seed": seed})
 
     def attempt(
         self, exercise: str, scenario: str, seed: int, source: str | None, *, cpu_seconds: float
     ) -> bytes:
-        """Have one scenario played, with this text executed anew before (None: with the text of the last attempt)."""
+        """Have one scenario played by a variant; return the bytes of its trace, not yet checked.
+
+        Args:
+            exercise: name of the exercise.
+            scenario: name of the scenario.
+            seed: seed of the scenario.
+            source: the variant's text, which is executed first; None: the text of the last attempt is still loaded.
+            cpu_seconds: limit of processor time.
+
+        Raises:
+            Ended: the child ended, or must be ended.
+        """
         self._bring(exercise)
         self._attempts += 1
         header = {"op": "attempt", "exercise": exercise, "seed": seed, "only": [scenario]}
-        header["number"] = self._attempts  # or a forged answer would leave the true one to the next question
+        # Without the number, if a forged answer came first, the true one could be taken for that to the next question.
+        header["number"] = self._attempts
         text = b"" if source is None else source.encode("utf-8", "surrogatepass")
         return self._ask({**header, "cpu_seconds": cpu_seconds}, text)
 
     def _bring(self, exercise: str) -> None:
-        """Send the driver, and what it imports, if that is not there yet."""
+        """Send the exercise's driver and the modules it imports, except those sent before."""
         parcel = self._parcels.parcel(exercise)
         if parcel[-1] not in self._brought:
             self._say({"op": "bring", "exercise": exercise}, packed(parcel, without=self._brought))
             self._brought.update(parcel)
 
     def _ask(self, question: frames.Header, body: bytes = b"") -> bytes:
+        """Send a question and return the body of its answer."""
         self._printed = 0
         if self._reader.pending:
-            raise Unasked  # only forged frames come unasked
+            raise Unasked  # an honest child writes nothing between questions
         self._say(question, body, timed=True)
         answer: frames.Header = {key: question[key] for key in ("exercise", "number") if key in question}
         return self._expect(answer, self._limits.seconds)
 
     def close(self) -> bool:
-        """Kill what is left of the child; return whether the server has confirmed its end."""
+        """Kill what is left of the child; return True if the server has confirmed its end."""
         try:
             if self._gone is None:
                 self._control.settimeout(_END_SECONDS)
@@ -147,23 +181,24 @@ class Child:
             os.close(self._output)
 
     def _say(self, header: frames.Header, body: bytes = b"", *, timed: bool = False) -> None:
+        """Send a frame to the child; with `timed`, its processor time is limited from now on."""
         self._channel.settimeout(_FORK_SECONDS)
-        with suppress(OSError):  # a child that is gone is noticed at the next wait
-            if timed:  # from now on
+        with suppress(OSError):  # that the child is gone is noticed at the next wait
+            if timed:  # tell the server that processor time counts from now on
                 frames.send(self._control, {"op": "question", "cpu_seconds": self._limits.cpu_seconds})
             frames.send(self._channel, header, body)
 
     def _expect(self, answer: frames.Header, seconds: float) -> bytes:
-        """Wait for the one frame that may come now.
+        """Wait for the frame with the header `answer`, at most `seconds`, and return its body.
 
         Raises:
-            Ended: the child ended, or has to.
+            Ended: the child ended, or exceeded a limit, or sent another frame.
         """
         deadline = time.monotonic() + seconds
         while True:
             frame = self._next_frame()
             if frame is not None:
-                self._read_output()  # everything printed before the frame is in the pipe by now
+                self._read_output()  # output printed before the frame is in the pipe by now
             if self._printed > self._limits.output_bytes:
                 raise Ended("output")
             if frame is not None:
@@ -181,7 +216,11 @@ class Child:
                 self._read(key.fileobj)
 
     def _note_reached(self, header: frames.Header) -> None:
-        """Take down what the submission reached for, which comes at any time; every other frame was not asked for."""
+        """Note a report of `inside.reaching`, which may come at any time.
+
+        Raises:
+            Unasked: the frame is anything else, or there are too many reports.
+        """
         act, line = header.get("act"), header.get("line")
         known = header.get("event") == "reached" and isinstance(act, str) and isinstance(line, int)
         if not known or sum(map(len, self.reached.values())) >= frames.MOST_REACHED:
@@ -189,12 +228,14 @@ class Child:
         self.reached.setdefault(self._executed, []).append((str(act)[:_MOST_OF_AN_ACT], int(line or 0)))
 
     def _next_frame(self) -> tuple[frames.Header, bytes] | None:
+        """Return the next complete frame from the child; None if there is none yet."""
         try:
             return self._reader.next()
         except frames.FrameError as error:
             raise Ended("crashed", "읽을 수 없는 답") from error
 
     def _read(self, source: Any) -> None:
+        """Read from one of the selected sources, and note if it tells that the child or server is gone."""
         if source is self._control:
             try:
                 self._gone, _, _ = frames.receive(self._control)
@@ -209,6 +250,7 @@ class Child:
             self._read_output(once=True)
 
     def _read_channel(self, *, once: bool = False) -> None:
+        """Read frames from the child until nothing is left; with `once`, at most one piece."""
         self._channel.setblocking(False)
         while not self._reader.overfull:
             try:
@@ -223,6 +265,7 @@ class Child:
                 return
 
     def _read_output(self, *, once: bool = False) -> None:
+        """Read and count what the child printed until nothing is left; with `once`, at most one piece."""
         while self._printed <= self._limits.output_bytes:
             try:
                 data = os.read(self._output, _CHUNK)
@@ -241,7 +284,7 @@ class Child:
             self._selector.unregister(source)
 
     def _why_gone(self, gone: dict[str, Any]) -> Ended:
-        """What ended a child that nobody told to end."""
+        """Return why the child ended without being told to, from the server's last message about it."""
         reason, status = gone.get("reason"), gone.get("status")
         if reason in _TOOK_TOO_MUCH:
             return Ended(_TOOK_TOO_MUCH[reason])
@@ -252,8 +295,8 @@ class Child:
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             if number in (signal.SIGKILL, signal.SIGXCPU):
-                # We did not send this signal, and nothing inside the child's PID namespace can. So its processor time
-                # is over, or the kernel ran out of memory.
+                # We did not send this signal, and nothing inside the child's PID namespace can. So either its processor
+                # time is used up, or the kernel ran out of memory.
                 out_of_time = gone.get("cpu", 0.0) >= math.floor(self._cpu_seconds)
                 return Ended("timeout" if out_of_time else "memory")
             return Ended("crashed", _signal_name(number))

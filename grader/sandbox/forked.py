@@ -1,6 +1,6 @@
-"""A server that is forked from this process instead of started: it has torch already, and costs no second start.
+"""Fork the sandbox's server from this process instead of starting it: torch is imported already, which saves a start.
 
-For one's own file only: the server has everything in its memory that this process has.
+Only for checking one's own file: the forked server's memory holds everything that this process holds, answers included.
 """
 
 import os
@@ -18,16 +18,16 @@ from grader.sandbox import bubblewrap
 
 
 def can_fork(device: str) -> bool:
-    """Whether a fork of this process can serve: nobody else's lock is held, and no GPU is in sight.
+    """True if a fork of this process can serve: no other thread could hold a lock, and torch sees no GPU.
 
-    Where one is, a process that has run a backward pass, on the CPU too, cannot fork one that runs another.
+    Where torch sees a GPU, a fork of a process that has run a backward pass, even on the CPU, cannot run another.
     """
     single = sys.platform == "linux" and device == "cpu" and threading.active_count() == 1
     return single and not _sees_a_gpu()
 
 
 def _sees_a_gpu() -> bool:
-    """Whether torch, if it is imported here, finds a GPU of any kind; false in a process that hides them."""
+    """True if torch is imported here and finds a GPU of any kind; False in a process from which GPUs are hidden."""
     torch = sys.modules.get("torch")
     if torch is None:
         return False
@@ -36,32 +36,39 @@ def _sees_a_gpu() -> bool:
 
 
 class ForkedServer:
-    """As much of `subprocess.Popen` as the client needs."""
+    """A forked server, with as much of the interface of `subprocess.Popen` as `Server` needs."""
 
     def __init__(self, control: socket.socket, errors: IO[bytes], home: str, device: str) -> None:
-        """Fork; in the child, serve until the other end of `control` is closed."""
+        """Fork; in the child, serve until the other end of `control` is closed.
+
+        Args:
+            control: the server's end of the control socket.
+            errors: file that receives the server's standard error.
+            home: working directory.
+            device: `cpu`; see `can_fork`.
+        """
         self._ended = False
         self.pid = os.fork()
         if self.pid == 0:
             _become_server(control, errors, home, device)
 
     def poll(self) -> int | None:
-        """0 when it has ended, else None."""
+        """Return 0 if the process has ended, else None."""
         if not self._ended:
             with suppress(ChildProcessError):
                 self._ended = os.waitpid(self.pid, os.WNOHANG)[0] != 0
         return 0 if self._ended else None
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process at once."""
         if self.poll() is None:
             os.kill(self.pid, signal.SIGKILL)
 
     def wait(self, timeout: float = 60.0) -> None:
-        """Wait for its end.
+        """Wait up to `timeout` seconds for the process to end.
 
         Raises:
-            subprocess.TimeoutExpired: it goes on.
+            subprocess.TimeoutExpired: it is still running.
         """
         deadline = time.monotonic() + timeout
         while self.poll() is None:
@@ -71,10 +78,12 @@ class ForkedServer:
 
 
 def _become_server(control: socket.socket, errors: IO[bytes], home: str, device: str) -> NoReturn:
-    from grader.sandbox.inside import server  # who forks has torch already; who starts a server does without
+    """In the forked process: keep only the control socket and the error file, then serve; never returns."""
+    # Imported here: a process that forks has torch already, but one that starts a server must not need it.
+    from grader.sandbox.inside import server
 
     try:
-        os.setsid()  # Ctrl-C is the parent's
+        os.setsid()  # Ctrl-C in the terminal must reach only the parent
         os.chdir(home)
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(control.fileno(), server.CONTROL_FD)
@@ -82,7 +91,7 @@ def _become_server(control: socket.socket, errors: IO[bytes], home: str, device:
         os.dup2(errors.fileno(), 2)
         os.closerange(
             3, os.sysconf("SC_OPEN_MAX")
-        )  # with the parent's end of the socket, or it would never close
+        )  # including the parent's end of the socket: otherwise its closing would never be noticed
         os.environ.clear()
         os.environ.update(bubblewrap.environment(device, home))
         server.main()

@@ -1,10 +1,10 @@
-"""Refuses traces that no recorder wrote: what comes out of a sandbox may be forged from end to end."""
+"""Refuse traces that no recorder can have written: what comes out of a sandbox may be forged from end to end."""
 
 import numpy as np
 
 from grader.observe.trace import MAX_EVENTS, Fact, Failure, Run, Trace, TraceError
 
-_MAX_NAMES = 200  # arrays, facts, warnings, base classes: an exercise records a dozen
+_MAX_NAMES = 200  # limit for arrays, facts, warnings and base classes each; an exercise records a dozen
 _MAX_NAME = 500
 _MAX_PARAMETERS = 500
 _MAX_WARNING = 3000
@@ -13,10 +13,14 @@ _MAX_WARNING = 3000
 def refuse_oversized(trace: Trace, blob: bytes) -> None:
     """Refuse a trace with numbers out of range: judging loops over them, and must not loop a billion times.
 
-    The bounds are the recorder's own, or far beyond what any exercise records.
+    The bounds are the recorder's own, or far above what any exercise records.
+
+    Args:
+        trace: the trace to check.
+        blob: the bytes it was read from; not used.
 
     Raises:
-        TraceError: no recorder wrote this.
+        TraceError: no recorder can have written this trace.
     """
     if len(trace.runs) > 100:
         raise TraceError("too many scenarios")
@@ -27,7 +31,7 @@ def refuse_oversized(trace: Trace, blob: bytes) -> None:
             raise TraceError("too many events, or a fact too deep")
         for event in run.events:
             numbers = (event.call, event.state, event.line or 0, event.batch or 0, event.point or 0)
-            # -1: the state before anything is watched.
+            # -1 is the state before anything is watched.
             if min(numbers) < -1 or max(event.call, event.state) > MAX_EVENTS or max(numbers) > 10**6:
                 raise TraceError(f"an event out of range: {event}")
         if max(len(run.arrays), len(run.evidence), len(run.facts)) > _MAX_NAMES:
@@ -47,6 +51,7 @@ def refuse_oversized(trace: Trace, blob: bytes) -> None:
 
 
 def _refuse_misshapen(run: Run) -> None:
+    """Raise TraceError unless all arrays are numbers of at most 4 axes, and the states a table of float64."""
     for name, value in (*run.arrays.items(), *run.evidence.items()):
         if value.dtype.kind not in "biuf" or value.ndim > 4:
             raise TraceError(f"{name}: {value.dtype} with {value.ndim} axes")
@@ -56,6 +61,7 @@ def _refuse_misshapen(run: Run) -> None:
 
 
 def _plausible(failure: Failure) -> bool:
+    """True if a failure has the size of one that the recorder wrote."""
     names = (failure.type, *failure.bases)
     return (
         len(failure.message) <= 2000
@@ -67,4 +73,5 @@ def _plausible(failure: Failure) -> bool:
 
 
 def _nested(fact: Fact, depth: int = 8) -> bool:
+    """True if a fact is nested more than `depth` lists deep."""
     return isinstance(fact, list) and (depth == 0 or any(_nested(item, depth - 1) for item in fact))

@@ -1,7 +1,7 @@
-"""Which installed packages a submission finds: those that the course declares, those that an instructor adds, and what
-these need.
+"""Decide which installed packages a submission can import in the sandbox.
 
-Other packages may hold an answer: some implement SAM.
+It can import the packages that the course declares, those that an instructor adds, and their dependencies. All others
+are hidden, because they may contain an answer: some packages implement SAM, which lessons ask for.
 """
 
 import functools
@@ -12,17 +12,17 @@ from pathlib import Path
 
 _COURSE = "hanstep"
 _EXTRA = "frameworks"
-"""Of the course's optional packages, those that lessons use."""
+"""Name of the course's optional dependencies (extra) that lessons use."""
 
 
 def undeclared(site: Path, added: Sequence[str] = ()) -> list[Path]:
-    """What lies in a folder of packages and belongs to none that is declared; nothing where that cannot be known.
+    """Return the importable files and folders in a packages folder that belong to no declared package.
 
-    (A checkout that is not installed says nothing about what it needs.)
+    Empty if that cannot be known: a checkout that is not installed declares no dependencies.
 
     Args:
-        site: the folder.
-        added: names of distributions that submissions may use as well.
+        site: a folder of installed packages (`site-packages`).
+        added: names of further distributions that submissions may use.
     """
     known = _tops(_COURSE)
     if not known:
@@ -36,7 +36,7 @@ def _can_be_imported(path: Path) -> bool:
 
 
 def is_installed(name: str) -> bool:
-    """Whether there is a distribution of this name, as pip calls it."""
+    """True if a distribution of this name, as pip calls it, is installed."""
     try:
         metadata.distribution(name)
     except (metadata.PackageNotFoundError, ValueError):  # ValueError: an empty name
@@ -46,7 +46,7 @@ def is_installed(name: str) -> bool:
 
 @functools.cache
 def _tops(distribution: str) -> frozenset[str]:
-    """Names of the files and folders, at the top of a folder of packages, of a distribution and of what it needs."""
+    """Return the top-level names in `site-packages` of a distribution and all its dependencies."""
     waiting, found, names = [distribution], set(), set()
     while waiting:
         name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
@@ -55,7 +55,7 @@ def _tops(distribution: str) -> frozenset[str]:
         found.add(name)
         try:
             there = metadata.distribution(name)
-        except metadata.PackageNotFoundError:  # needed on other platforms only
+        except metadata.PackageNotFoundError:  # a dependency of other platforms only
             continue
         names |= _at_the_top(there, name)
         waiting += _needed(there, extra=_EXTRA if name == _COURSE else None)
@@ -63,6 +63,7 @@ def _tops(distribution: str) -> frozenset[str]:
 
 
 def _needed(distribution: metadata.Distribution, *, extra: str | None) -> list[str]:
+    """Return the names of a distribution's dependencies, including those of one extra."""
     names = []
     for requirement in distribution.requires or ():
         asked = re.search(r"""extra\s*==\s*['"]([^'"]+)""", requirement)
@@ -73,9 +74,10 @@ def _needed(distribution: metadata.Distribution, *, extra: str | None) -> list[s
 
 
 def _at_the_top(distribution: metadata.Distribution, name: str) -> set[str]:
+    """Return the top-level files and folders that a distribution installs."""
     record = distribution.read_text("RECORD")
     if record is not None:
         return {line.partition(",")[0].strip('"').partition("/")[0] for line in record.splitlines()}
-    listed = distribution.read_text("top_level.txt")  # as Debian installs
+    listed = distribution.read_text("top_level.txt")  # Debian's packages have no RECORD
     tops = listed.split() if listed is not None else [name.replace("-", "_")]
     return {entry for top in tops for entry in (top, f"{top}.py")}

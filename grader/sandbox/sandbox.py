@@ -1,4 +1,8 @@
-"""Runs a submission's exercises isolated and brings back their traces: between submission and judge."""
+"""Run a submission's exercises isolated and bring back their traces: the step between submission and judging.
+
+A `Sandbox` owns one server (`server_process`, `inside.server`), which has torch imported and warmed. Each submission
+runs in a fork of that server (`client`), which plays its exercises one after the other.
+"""
 
 import math
 import time
@@ -24,7 +28,7 @@ from grader.sandbox.server_process import SandboxUnavailable, Server
 
 @dataclass(frozen=True)
 class Job:
-    """One virtual file and the exercises to run from it, in this order."""
+    """The text of one program, and the exercises to play with it, in this order."""
 
     source: str
     exercises: tuple[str, ...]
@@ -32,29 +36,27 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one exercise."""
+    """The result of running one exercise."""
 
     exercise: str
     status: Status
     trace: Trace | None
-    """What was observed. Always there with the status `ran`, and with `memory` if the code could still report it."""
+    """The trace. Always present with the status `ran`, and with `memory` if the code could still report it."""
     seconds: float
+    """Wall time."""
     detail: str = ""
-    """A few words for the message: `SIGSEGV`, `종료 코드 3`; of a timeout, `WAITED` or `OVER`."""
+    """A few Korean words for the message: `SIGSEGV`, `종료 코드 3`; for a timeout by wall time `WAITED` or `OVER`."""
     reached: tuple[tuple[str, int], ...] = ()
-    """What its file reached for around it until then (`sys._getframe`), and at which of its lines."""
+    """Suspicious acts of the exercise's file, as (act, line), e.g. `sys._getframe` (see `inside.reaching`). Only the
+    last outcome of each file has them."""
 
 
 OVER = "제출물 전체의 시간이 끝남"
-"""Detail of the timeouts of what was not begun any more."""
+"""Detail of the timeout of an exercise that was not begun because the submission's time was used up."""
 
 
 class Sandbox:
-    """One warmed server; a fork of it for each job. Not for two threads at once.
-
-    Raises:
-        SandboxUnavailable: the asked-for isolation cannot be had here.
-    """
+    """One warmed server, and a fork of it for each submission. Not thread-safe."""
 
     def __init__(
         self,
@@ -67,17 +69,21 @@ class Sandbox:
         ahead: Sequence[str] = (),
         once: bool = False,
     ) -> None:
-        """Start the server; it warms up while others start.
+        """Start the server without waiting until it is warm, so that several can warm up side by side.
 
         Args:
             kind: `bwrap` and `auto` isolate; `none` only limits time, memory and output.
-            device: `cpu`, or `cuda` (then each job starts CUDA anew: a warmed one cannot be forked).
-            limits: of one exercise.
+            device: `cpu`, or `cuda` (then each fork starts CUDA anew, because an initialized CUDA cannot be forked).
+            limits: limits of one exercise; None: the default ones.
             lessons: names of the lessons' packages in `grader.exercises`.
-            added: installed packages, as pip calls them, that submissions find beside those of the course.
-            ahead: modules that many submissions import, and the server for all of them.
-            once: for one submission of one's own. Without isolation the server is then a fork of this process, where
-                that is safe.
+            added: installed packages, as pip calls them, that submissions can import beside those of the course.
+            ahead: modules that many submissions import; the server imports them once for all.
+            once: True for a single submission of one's own. Without isolation the server is then a fork of this
+                process where that is safe, which starts faster.
+
+        Raises:
+            ValueError: `kind` is none of the three.
+            SandboxUnavailable: the requested isolation is not available here.
         """
         if kind not in ("auto", "bwrap", "none"):
             raise ValueError(f'kind must be "auto", "bwrap" or "none": {kind!r}')
@@ -89,8 +95,10 @@ class Sandbox:
         self._added = added
         self._forked = once and not self._isolate and can_fork(device)
         self.clock_ended = 0
-        """How many exercises the clock has ended so far, not their processor time: a busy machine may be why."""
-        self._server: Server | None = self._begun()  # first: it imports torch while drivers are read here
+        """Number of exercises so far that ran out of wall time, not processor time. A busy machine may be the reason,
+        so the caller may run them again."""
+        # Start the server first: it imports torch while drivers are read here.
+        self._server: Server | None = self._begun()
         self._parcels = Parcels(lessons)
         self._setting = Setting(
             imports=(*self._parcels.imported(), *ahead),
@@ -109,7 +117,7 @@ class Sandbox:
         self.close()
 
     def wait_until_warm(self) -> None:
-        """Wait until the server can fork in no time; where it does not start, `run` says so."""
+        """Wait until the server is warm. Does not raise if it does not start: `run` does."""
         with suppress(SandboxUnavailable):
             self._running()
 
@@ -120,19 +128,24 @@ class Sandbox:
             self._server = None
 
     def run(self, jobs: Sequence[Job], seed: int, *, until: float = math.inf) -> list[Outcome]:
-        """Run jobs of one submission, in one fork as long as that lives; whatever one does, the others are run too.
+        """Run the jobs of one submission, in one fork as long as it lives. One that fails does not keep others from
+        running.
 
         Args:
-            jobs: what to run, in the order of the course: what an exercise is played with may answer an earlier one.
-            seed: of the scenarios.
-            until: the moment, as `time.monotonic` tells it, after which no further exercise is begun.
+            jobs: jobs in the order of the course, because an exercise's driver may contain the answer to an earlier
+                exercise (see `parcels`).
+            seed: seed of the scenarios.
+            until: time of `time.monotonic()` after which no further exercise is begun.
+
+        Returns:
+            One outcome for each exercise, in the order of the jobs.
 
         Raises:
             SandboxUnavailable: the server does not start (any more).
         """
         tasks = [(job.source, exercise) for job in jobs for exercise in job.exercises]
         outcomes: list[Outcome] = []
-        servers = 2  # one may be killed from outside, which is nobody's fault
+        servers = 2  # one may be killed from outside, which is not the submission's fault
         while len(outcomes) < len(tasks):
             rest = tasks[len(outcomes) :]
             if time.monotonic() > until:
@@ -147,17 +160,19 @@ class Sandbox:
         return outcomes
 
     def attempts(self, seed: int, limits: AttemptLimits | None = None) -> "Attempts":
-        """Play variants of submissions, scenario by scenario; a context manager, to be left before the next `run`."""
+        """Return a context manager that plays variants of submissions by scenario; leave it before the next `run`."""
         return Attempts(self._child_for_attempts, self._give_up_if, seed, limits or AttemptLimits())
 
     def _child_for_attempts(self, limits: Limits) -> Child:
         return Child(self._running(), limits, 1, self._parcels)
 
     def _give_up_if(self, lost: bool) -> None:
+        """Close the server if it was lost."""
         if lost:
-            self.close()  # the server is gone too, or does not answer: a new one for the next
+            self.close()  # the server is gone too, or does not answer; the next run starts a new one
 
     def _begun(self) -> Server:
+        """Start a server, as a fork of this process if that was asked for and is safe now."""
         forked = self._forked and can_fork(self._device)
         return Server(
             self._isolate,
@@ -170,9 +185,11 @@ class Sandbox:
     def _run_fork(
         self, tasks: Sequence[tuple[str, str]], seed: int, until: float
     ) -> tuple[list[Outcome], bool]:
-        """Outcomes of the first tasks, up to the one that ended the child; whether the server went with it.
+        """Run tasks, as (program text, exercise), in one child until all are done or one of them ends the child.
 
-        Without the server there is no outcome of the exercise that was played, else at least one.
+        Returns:
+            The outcomes of the first tasks, up to and including the one that ended the child; and True if the server
+            was lost. Then there is no outcome for the exercise that was being played; otherwise there is at least one.
         """
         outcomes: list[Outcome] = []
         server = self._running()
@@ -194,7 +211,9 @@ class Sandbox:
             seconds = time.perf_counter() - started
             source, exercise = tasks[len(outcomes)]
             ended = [exercise]
-            if child.source != source:  # it would end there again for each exercise of this file
+            if (
+                child.source != source
+            ):  # it ended while loading the file, and would again for each of its exercises
                 ended = [
                     name for _, name in takewhile(lambda task: task[0] == source, tasks[len(outcomes) :])
                 ]
@@ -204,10 +223,10 @@ class Sandbox:
         return _with_reached(outcomes, tasks, child), False
 
     def _running(self, tries: int = 2) -> Server:
-        """A server that answers; one that was killed while it started is begun once more.
+        """Return a server that answers; start a new one if it is gone, twice if it dies while starting.
 
         Raises:
-            SandboxUnavailable: none starts.
+            SandboxUnavailable: no server starts.
         """
         if self._server is not None and not self._server.alive:
             self.close()
@@ -227,7 +246,7 @@ class Sandbox:
 def _with_reached(
     outcomes: Sequence[Outcome], tasks: Sequence[tuple[str, str]], child: Child
 ) -> list[Outcome]:
-    """The last outcome of each file tells it for all of the file."""
+    """Add the file's suspicious acts (`Outcome.reached`) to the last outcome of each file."""
     told = list(outcomes)
     if child.reached:
         last = {source: number for number, (source, _) in enumerate(tasks[: len(told)])}
@@ -237,6 +256,7 @@ def _with_reached(
 
 
 def _observed(exercise: str, blob: bytes, seconds: float) -> Outcome:
+    """Read the bytes of a trace into an outcome; `crashed` if they are not a trace that a recorder can have written."""
     try:
         trace = from_bytes(blob)
         refuse_oversized(trace, blob)

@@ -1,4 +1,4 @@
-"""The sandbox's server as a process: starts it, knows whether it lives, and ends it."""
+"""Manage the sandbox's server as a process: start it, tell whether it is alive, and end it."""
 
 import os
 import socket
@@ -15,8 +15,8 @@ from grader.sandbox.forked import ForkedServer
 from grader.sandbox.inside import frames
 from grader.sandbox.inside.setting import Setting
 
-_START_SECONDS = 300.0  # import torch, for several servers at once, from a slow disk
-_END_SECONDS = 10.0  # until it is gone
+_START_SECONDS = 300.0  # to wait for a start: several servers at once may import torch from a slow disk
+_END_SECONDS = 10.0  # to wait for its end before it is killed
 _MAIN = (
     "from grader.sandbox.inside import hangup; hangup.heed(0); "
     "from grader.sandbox.inside.server import main; main()"
@@ -24,11 +24,11 @@ _MAIN = (
 
 
 class SandboxUnavailable(HanstepError):
-    """Submissions cannot be isolated here."""
+    """Submissions cannot be run in a sandbox on this machine."""
 
 
 class Server:
-    """The process that forks, and the control socket to it."""
+    """The server process that forks children, and the control socket to it."""
 
     def __init__(
         self,
@@ -39,9 +39,18 @@ class Server:
         added: Sequence[str] = (),
         forked: bool = False,
     ) -> None:
+        """Start the process and return at once.
+
+        Args:
+            isolate: run it inside bubblewrap.
+            device: `cpu` or `cuda`.
+            memory_bytes: limit of a submission, from which the cgroup's limit is derived.
+            added: installed packages that submissions can import beside those of the course.
+            forked: fork this process instead of starting a new one (only without isolation).
+        """
         self._warm = False
         with ExitStack() as stack:
-            # Inside bubblewrap /tmp is the server's own.
+            # Inside bubblewrap, /tmp is a private one of the server.
             home = "/tmp" if isolate else str(stack.enter_context(temporary_folder()))
             self._errors = stack.enter_context(tempfile.TemporaryFile())
             self.control, inside = socket.socketpair()
@@ -61,21 +70,21 @@ class Server:
                         stderr=self._errors,
                         cwd=home,
                         env=bubblewrap.environment(device, home),
-                        start_new_session=True,  # Ctrl-C is ours, not the server's
+                        start_new_session=True,  # Ctrl-C in the terminal must not reach the server
                     )
                 )
             self.ended = self._end_seen_by(stack)
             self._resources = stack.pop_all()
 
     def prepare(self, setting: Setting) -> None:
-        """Tell it how to prepare; it imports torch until then. A server that is gone is noticed in `ready`."""
+        """Send the server its setting, which it reads once torch is imported. `ready` notices if it is gone."""
         with suppress(OSError):
             frames.send(self.control, asdict(setting))
 
     def _end_seen_by(self, stack: ExitStack) -> int | None:
-        """A file that can be read when the process has ended; None where the system has no such thing.
+        """Return a descriptor that becomes readable when the process ends; None if the system has none (pidfd).
 
-        Bubblewrap's outermost process is not the one at the other end of the control socket.
+        The control socket alone does not show it: bubblewrap's outermost process is not the one at its other end.
         """
         with suppress(AttributeError, OSError):
             ended = os.pidfd_open(self._process.pid)
@@ -85,11 +94,11 @@ class Server:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs; something outside may have killed it between two jobs."""
+        """True while the process runs; something outside may have killed it between two jobs."""
         return self._process.poll() is None
 
     def ready(self) -> None:
-        """Wait until torch is warm.
+        """Wait until the server is warm and can fork.
 
         Raises:
             SandboxUnavailable: it ended instead.
@@ -110,7 +119,7 @@ class Server:
         self._warm = True
 
     def close(self) -> None:
-        """Close the control socket, at which the server ends."""
+        """Close the control socket, which makes the server end; kill it if it does not within 10 seconds."""
         self.control.close()
         try:
             self._process.wait(_END_SECONDS)

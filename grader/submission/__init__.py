@@ -1,1 +1,1 @@
-"""What was handed in: files -> the code of each exercise. Nothing here runs any of it."""
+"""Read what students handed in: files -> the code of each exercise. Nothing in this room runs any of it."""

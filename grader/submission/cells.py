@@ -1,4 +1,4 @@
-"""Text of a notebook or `.py` file -> its code cells, without what only IPython understands."""
+"""Split the text of a notebook or `.py` file into code cells, and replace what only IPython understands."""
 
 import json
 import re
@@ -9,14 +9,15 @@ from itertools import islice
 from grader.base.decoding import ReadError, unix_lines
 
 MAX_CODE_CHARS = 300_000
-"""Code of one file, outputs and prose of a notebook not counted: five times our longest lesson. Parsing this
-much takes a second and 300 MB at worst."""
+"""Maximum characters of code in one file, a notebook's outputs and prose not counted: five times our longest lesson.
+Parsing this much takes a second and 300 MB at worst."""
 MAX_CELLS = 3_000
-"""Code cells of one file: a long notebook has a hundred."""
+"""Maximum number of code cells in one file; a long notebook has a hundred."""
 MAX_BRACKETS = 500_000
-"""Largest number of `[` and `{` in one notebook, with its outputs. Each may begin a list or an object, which takes far
+"""Maximum number of `[` and `{` in one notebook, outputs included. Each may begin a list or an object, which takes far
 more space in memory than in the file."""
 _MAX_TAGS = 100
+"""Maximum number of tags read for one cell."""
 
 _TAG = re.compile(r"exercise:(\w+)")
 _MARKER = re.compile(r"^#[ \t]*%%+(?:[ \t](.*))?$", re.MULTILINE)
@@ -24,22 +25,22 @@ _MARKER = re.compile(r"^#[ \t]*%%+(?:[ \t](.*))?$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Cell:
-    """One code cell, or a stretch of a `.py` file."""
+    """One code cell of a notebook, or one `# %%` section of a `.py` file."""
 
     number: int | None
-    """From 1 among the code cells that are not blank, as `[n]` counts them; None in a `.py` file."""
+    """Number from 1 among the code cells that are not blank, as Jupyter's `[n]` counts them; None in a `.py` file."""
     first_line: int
-    """Number of its first line, counted as the learner sees it: in the cell, or in the `.py` file."""
+    """Number of the first line of `text` as the learner counts it: 1 in a notebook, the line in a `.py` file."""
     text: str
     exercises: tuple[str, ...]
-    """Exercises it is tagged for."""
+    """Exercises that the cell is tagged for."""
 
 
 def notebook_cells(text: str) -> list[Cell]:
-    """Code cells of a notebook of format 3 or 4, as Python reads them.
+    """Return the code cells of a notebook of format 3 or 4, translated to plain Python.
 
     Raises:
-        ReadError: it is no notebook, or a larger one than is read.
+        ReadError: the text is not a notebook, or it exceeds a size limit.
     """
     if text.count("[") + text.count("{") > MAX_BRACKETS:
         raise ReadError(
@@ -59,10 +60,10 @@ def notebook_cells(text: str) -> list[Cell]:
 
 
 def percent_cells(text: str) -> list[Cell]:
-    """A `.py` file cut at its `# %%` lines; a file without any is one cell.
+    """Cut the text of a `.py` file at its `# %%` lines; a file without any is one cell.
 
     Raises:
-        ReadError: it is larger than is read.
+        ReadError: the text exceeds a size limit.
     """
     _check_size(len(text))
     markers = list(islice(_MARKER.finditer(text), MAX_CELLS + 1))
@@ -73,7 +74,7 @@ def percent_cells(text: str) -> list[Cell]:
     line = 1
     for header, start, end in zip(headers, bounds[:-1], bounds[1:], strict=True):
         if end > start:
-            # Every cell but the last ends with the newline before the next marker: it belongs to this cell.
+            # The newline before the next marker ends this cell's last line; it does not begin an empty line.
             body = text[start:end].removesuffix("\n") if end < len(text) else text[start:end]
             cells.append(
                 Cell(None, line, body, tuple(m[1] for m in islice(_TAG.finditer(header), _MAX_TAGS)))
@@ -96,6 +97,7 @@ def _check_cells(count: int) -> None:
 
 
 def _json(text: str) -> object:
+    """Parse a notebook's JSON; raise a ReadError that says in Korean what is probably wrong with it."""
     try:
         return json.loads(text, strict=False)
     except (ValueError, RecursionError, MemoryError) as error:
@@ -113,6 +115,7 @@ def _json(text: str) -> object:
 
 
 def _raw_cells(notebook: object) -> Iterable[object]:
+    """Return the cells of a parsed notebook of format 3 or 4."""
     if isinstance(notebook, dict):
         cells = notebook.get("cells")
         if isinstance(cells, list):
@@ -138,16 +141,18 @@ def _joined(parts: Iterable[str]) -> str:
 
 
 def _exercises(metadata: object) -> tuple[str, ...]:
+    """Return the exercises named in a cell's tags."""
     tags = metadata.get("tags") if isinstance(metadata, dict) else None
     found = (_TAG.fullmatch(tag) for tag in _list(tags)[:_MAX_TAGS] if isinstance(tag, str))
     return tuple(match[1] for match in found if match)
 
 
-# The code below replaces IPython's TransformerManager. IPython's joins the lines of a continued `!command` (the
-# line numbers after it would shift) and reads the whole cell again for every magic (half a minute for a cell of
-# 500 magics). The tests compare the two. Quantifiers that end in `+` never backtrack, so hostile text takes only
-# linear time.
+# The code below replaces IPython's TransformerManager, for two reasons: IPython joins the lines of a continued
+# `!command`, which shifts the line numbers after it, and it reads the whole cell again for every magic (half a minute
+# for a cell of 500 magics). Tests compare the two. Possessive quantifiers (`*+`, `++`) never backtrack, so hostile text
+# takes only linear time.
 
+# Blank lines, comments and the magics `%%time`, `%%timeit`, `%%capture` at the start of a cell.
 _KEPT_MAGICS = re.compile(r"(?:[ \t]*+(?:\#[^\n]*+)?\n|[ \t]*+%%(?:time|timeit|capture)\b[^\n]*+(?:\n|\Z))*+")
 _MAGIC = re.compile(
     r"""([ \t]*+)
@@ -159,6 +164,7 @@ _MAGIC = re.compile(
 )
 _INDENT = re.compile(r"(?:[ \t]*+\n)*+([ \t]*+)")
 _PROMPT = re.compile(r"^(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)
+# Tokens that decide where a logical line ends: comments, strings (closed or not), continuations, brackets, newlines.
 _PIECE = re.compile(
     r"""\#[^\n]*+
     | \"\"\" (?:[^\\"]|\\.|"(?!""))*+ (?:\"\"\"|\\?\Z)
@@ -171,10 +177,10 @@ _PIECE = re.compile(
 
 
 def as_python(text: str) -> str:
-    """The cell as Python reads it, with as many lines: magics, shell and help lines become `0`.
+    """Translate a cell to plain Python with the same number of lines: magics, shell and help lines become `0`.
 
-    `%%time`, `%%timeit` and `%%capture` lose their own line; a cell with another `%%` magic (bash, html,
-    writefile …) is no Python and becomes empty.
+    The lines `%%time`, `%%timeit` and `%%capture` are blanked out. A cell with another `%%` magic (bash, html,
+    writefile …) is not Python, and all of its lines are blanked out.
     """
     found = _KEPT_MAGICS.match(text)
     end = found.end() if found else 0
@@ -187,7 +193,7 @@ def as_python(text: str) -> str:
 
 
 def without_magics(text: str) -> str:
-    """The text with every line that only IPython understands replaced by `0` and empty lines."""
+    """Replace every line that only IPython understands by `0`, and the lines it is continued on by blank lines."""
     done: list[str] = []
     position = 0
     while position < len(text):
@@ -203,6 +209,7 @@ def without_magics(text: str) -> str:
 
 
 def _end_of_logical_line(text: str, start: int) -> int:
+    """Return the position after the logical line at `start`, skipping strings, comments and open brackets."""
     depth = 0
     for piece in _PIECE.finditer(text, start):
         token = piece[0]
@@ -216,7 +223,7 @@ def _end_of_logical_line(text: str, start: int) -> int:
 
 
 def _undressed(text: str) -> str:
-    """Without the `>>>` of a pasted session or the whole cell's indentation: IPython takes them off too."""
+    """Remove the `>>>` prompts of a pasted session and the indentation of a whole cell, as IPython does."""
     indent = _INDENT.match(text)
     if indent and indent[1]:
         text = "\n".join(line.removeprefix(indent[1]) for line in text.split("\n"))

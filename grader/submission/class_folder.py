@@ -1,4 +1,4 @@
-"""A folder of submissions -> a Submission for each student: finds the students, their names and their files."""
+"""Read a class folder: find the students, give each a unique name, and return a Submission for each."""
 
 import os
 from collections import Counter
@@ -13,17 +13,18 @@ from grader.submission.find_files import ARCHIVES, LINK_MESSAGE, SUFFIXES, Unrea
 from grader.submission.submission import Submission, read_files
 
 Reader = Callable[[Path, str, Collection[str], Path], Submission]
-"""Reads one student's folder or file, as `read_files` does."""
+"""Function that reads one student's folder or file; same arguments as `read_files`: path, student's name, exercise
+names, root below which no link is followed."""
 
 _MAX_HOPS = 40
-"""Links that lead to links: Linux follows no more."""
+"""Maximum length of a chain of symbolic links to follow; Linux follows no more either."""
 _NOBODYS = frozenset((".git", ".ipynb_checkpoints", ".idea", ".venv", ".vscode"))
-"""Hidden folders that programs make."""
+"""Hidden folders that programs create, so that no student can have meant them."""
 _LINK_TO_OTHER = "다른 학생이 낸 것을 가리키는 링크라서 읽지 않았어요: {}. 링크 대신 자기 파일을 내 주세요."
 
 
 class ClassFolderError(HanstepError):
-    """The folder to grade holds no class."""
+    """The folder to grade does not exist, cannot be listed, or holds no student."""
 
 
 def read_class(
@@ -31,15 +32,18 @@ def read_class(
 ) -> list[Submission]:
     """Read every student of a class: each folder and each `.py` or `.ipynb` file directly under `folder`.
 
-    Whatever is wrong with one student's files is said in that student's submission and costs no other.
+    Problems with one student's files are reported in that student's submission and do not affect the others.
 
     Args:
-        folder: of the class.
-        exercise_names: those of the course.
-        read_one: reads a student's folder or file.
+        folder: the class folder.
+        exercise_names: names of all exercises of the course.
+        read_one: function that reads one student's folder or file.
+
+    Returns:
+        The submissions, in natural order of the students' names.
 
     Raises:
-        ClassFolderError: there is no such folder, it cannot be listed, or no student is in it.
+        ClassFolderError: there is no such folder, it cannot be listed, or it holds no student.
     """
     if not os.path.isdir(folder):
         if os.path.lexists(folder):
@@ -73,13 +77,13 @@ def read_class(
 
 
 def passed_over(folder: Path) -> str:
-    """A Korean line on entries that are no students for the dot their names begin with; empty where there are none."""
+    """Return a Korean line listing the entries not graded because their names begin with a dot; empty if none."""
     try:
         with os.scandir(folder) as listing:
             hidden = [entry for entry in listing if entry.name.startswith(".") and _is_student(entry)]
     except OSError:
         return ""
-    # macOS puts a `._` file beside each file.
+    # macOS puts a `._` file with metadata beside each file.
     names = [e.name for e in hidden if e.name not in _NOBODYS and not e.name.startswith("._")]
     if not names:
         return ""
@@ -90,6 +94,7 @@ def passed_over(folder: Path) -> str:
 def _read_student(
     entry: "os.DirEntry[str]", student: str, root: str, exercise_names: Collection[str], read_one: Reader
 ) -> Submission:
+    """Read one student's entry; a link must lead to something inside the class folder that is no other student's."""
     path = Path(root, entry.name)
     if os.path.islink(path):
         target = link_target(path, root)
@@ -104,7 +109,9 @@ def _read_student(
 
 
 def _is_student(entry: "os.DirEntry[str]") -> bool:
-    # A broken link counts as a student: somebody's work is lost. A link to a file of another kind does not.
+    """True if an entry of the class folder is a student's: a folder, a source file or a broken link."""
+    # A broken link counts as a student, because somebody's work is lost and that must be reported. A link to a file
+    # with another suffix does not.
     return (
         os.path.isdir(entry.path)
         or entry.name.lower().endswith((*SUFFIXES, *ARCHIVES))
@@ -114,7 +121,7 @@ def _is_student(entry: "os.DirEntry[str]") -> bool:
 
 @dataclass(frozen=True)
 class _Named:
-    """A student's entry in the class folder."""
+    """A student's entry in the class folder, with the student's name and Korean notes about that name."""
 
     entry: "os.DirEntry[str]"
     student: str
@@ -122,10 +129,10 @@ class _Named:
 
 
 def _named(entries: Iterable["os.DirEntry[str]"]) -> list[_Named]:
-    """Every entry with a name of its own: a file's name without the suffix, unless two names would then be equal.
+    """Give every entry a unique student name: a file's name without its suffix, unless two names would then be equal.
 
-    Of names that look alike, the entry whose real name is what is shown keeps it, and the others are numbered. The
-    order in which the file system lists them does not matter.
+    Different names can look alike once invisible characters are removed. Then the entry whose real name equals the
+    shown one keeps it, and the others are numbered. The result does not depend on the file system's order.
     """
     full, short = {}, {}
     for entry in entries:
@@ -147,17 +154,17 @@ def _named(entries: Iterable["os.DirEntry[str]"]) -> list[_Named]:
 
 
 def _other_student(link: Path, root: str) -> str | None:
-    """Name of the first student's entry that a link directly under `root` leads to or through."""
+    """Follow a link in `root` step by step and return the first student's entry it passes; None if it passes none."""
     path = os.path.join(root, link.name)
     for _ in range(_MAX_HOPS):
         try:
             path = os.path.join(os.path.dirname(path), os.readlink(path))
-        except OSError:  # it is no link, or not any more
+        except OSError:  # it is not a link, or not any more
             break
         for way in (os.path.normpath(path), os.path.realpath(path)):
             inside = way.startswith(root.rstrip(os.sep) + os.sep)
             name, *within = os.path.relpath(way, root).split(os.sep) if inside else [""]
-            # A hidden entry is no student: an instructor may keep the students' real files there.
+            # A hidden entry is not a student: an instructor may keep the students' real files there.
             is_student = within or name.lower().endswith(SUFFIXES) or os.path.isdir(os.path.join(root, name))
             if name and not is_skipped(name) and is_student:
                 return name
@@ -166,9 +173,9 @@ def _other_student(link: Path, root: str) -> str | None:
 
 
 def _with_shared_files_noted(submissions: list[Submission]) -> list[Submission]:
-    """The submissions, with a note in each that shares a file on disk with another student (a hard link).
+    """Add a note to each submission that shares a file on disk (a hard link) with another student's.
 
-    Such hard links are read, because some file systems make them of equal files by themselves.
+    Hard links are read all the same, because some file systems turn equal files into hard links by themselves.
     """
     owners: dict[tuple[int, int], set[str]] = {}
     files: list[tuple[str, str, tuple[int, int]]] = []

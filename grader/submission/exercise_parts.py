@@ -1,12 +1,23 @@
-"""The part of a program that one exercise leans on, and its form: what is left of it without all that does not run.
+"""Recognize programs that do the same, so that a class's identical answers are run only once.
 
-Parts of one form do the same. A class of a thousand writes the same five lines again and again, with other comments and
-other names for what is computed on the way.
+In a class of a thousand, the same five lines are handed in again and again, with other comments and other names for
+intermediate results. This module cuts out the *part* of a program that one exercise needs (its function and everything
+the function uses, transitively) and computes the part's *form*: its syntax tree as text, without comments, docstrings
+and layout, and with local variables renamed in order of appearance. Two parts with equal forms behave equally.
+`grader.grading.right_programs` remembers the forms that passed.
 
-That holds for a part that does the same alone as in its program. Of a program that is not plain (`plain.py`) nothing is
-known, for what it runs while it is loaded may reach everything. In a plain one, an exercise has a part if all that it
-leans on is pure: functions and constants that keep nothing from one call to the next, and look at no names or lines.
-(Who hides such a look well enough gains what a copy of a right program would give.)
+Example: these two have the same form, because only a comment, a docstring and the name of a local variable differ.
+
+    def train_step(model, x):           def train_step(model, x):
+        # forward                           '''One step.'''
+        out = model(x)                      pred = model(x)
+        return out.mean()                   return pred.mean()
+
+That is safe only if a part behaves the same alone as inside its program. So two conditions are checked, and there is no
+part where one fails. First, the whole program must be plain (`plain_programs`): code that runs while a program is
+loaded could change anything. Second, everything the exercise needs must be pure: functions and constants that keep
+nothing from one call to the next and do not look at names or source lines (`locals()`, `inspect`). The check for such
+looks is not complete, but hiding one well enough gains no more than copying a right program would.
 """
 
 import ast
@@ -30,19 +41,22 @@ _IMPORTED_FOR_CERTAIN = {
     *(f"grader.{name}" for name in NOTEBOOK_FUNCTIONS),
     *_PURE_PACKAGES,
 }
-"""An import of anything else may fail, of which the learner is told: such imports belong to the form."""
+"""Imports that cannot fail where grading works. Any other import may fail, which the learner is told about, so it is
+included in the form of every part of its program."""
 _LOOKS = {
     *("eval", "exec", "compile", "locals", "globals", "vars", "dir"),
     *("getattr", "setattr", "delattr", "hasattr", "input", "open", "breakpoint", "help"),
 }
-"""Built-in functions that look at names, or at more than they are given."""
+"""Built-in functions that look at names, or at more than their arguments."""
 _LEADS_AWAY = {
     *("builtins", "sys", "os", "inspect", "importlib", "traceback", "linecache", "warnings", "operator"),
     *("gc", "types", "ctypes", "threading", "jit", "fx"),
     *("lineno", "tb_lineno", "tb_frame", "push", "ExitStack"),
 }
-"""Attributes that lead to such looks: `torch.sys`. There are others; these are the short ways."""
+"""Attributes through which a function could reach what `_LOOKS` forbids, e.g. `torch.sys`. The list is not complete: it
+blocks the short ways."""
 _HARMLESS = {"__class__", "__name__"}
+"""Attributes that begin with `_` and are allowed all the same."""
 _NEVER_PURE = (ast.ClassDef, ast.AsyncFunctionDef, ast.Await, ast.Match)
 _BUILT_IN = {*dir(builtins)}
 _SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -50,23 +64,25 @@ _SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp,
 
 @dataclass(frozen=True)
 class Part:
-    """What an exercise needs of a program."""
+    """The statements of a program that one exercise needs."""
 
     form: str
-    """Equal for parts that do the same: without comments, docstrings, layout and the names of local variables."""
+    """Canonical text, without comments, docstrings, layout and the names of local variables; parts with equal forms
+    behave equally."""
     text: str
-    """A program of its own, each line where it was."""
+    """The part as a program of its own, each line at its original line number, other lines blank."""
 
 
 def parts(text: str, exercises: Collection[str]) -> dict[str, Part] | None:
-    """Those of these exercises whose part of the program does the same wherever it stands.
+    """Return the part of each exercise whose part behaves the same alone as inside the program.
 
     Args:
         text: a program.
-        exercises: names.
+        exercises: names of the exercises to look up.
 
     Returns:
-        By name; None for a program that is not plain: of what runs in the same process nothing is known then.
+        Parts by exercise name, without the exercises that need something impure. None if the program does not parse or
+        is not plain: nothing is then known about anything that runs in the same process.
     """
     try:
         body = parse(text)
@@ -80,16 +96,19 @@ def parts(text: str, exercises: Collection[str]) -> dict[str, Part] | None:
 
 
 class _Program:
-    """A plain program, whose statements are found by the names that they bind."""
+    """A plain program, indexed by the names that its top-level statements bind.
+
+    A statement is referred to by its *place*, its index among the top-level statements.
+    """
 
     def __init__(self, text: str, body: Sequence[ast.stmt]) -> None:
         self._lines, self._body = tuple(text.split("\n")), tuple(body)
         self._imports: dict[str, tuple[str, int]] = {}
-        """For each name what was imported, and where first."""
+        """Imported name -> (dotted target, place of the first import)."""
         self._places: dict[str, int] = {}
-        """Where each of the other names is bound."""
+        """Name bound by anything but an import -> place of its first binding."""
         self._bound_again: set[str] = set()
-        """Names that stand for one thing first and for another later."""
+        """Names bound more than once, to different things."""
         for place, statement in enumerate(body):
             for name, target in imported(statement):
                 if self._imports.setdefault(name, (target, place))[0] != target:
@@ -102,14 +121,14 @@ class _Program:
         self._functions = {s.name for s in body if isinstance(s, ast.FunctionDef)}
         self._doubtful_imports = sorted({*_doubtful_imports(body)})
         self._second = parse(text)
-        """Another tree, which forms are made of."""
+        """A second syntax tree: computing a form changes the tree, and `_body` must stay as it is."""
         self._needs: dict[int, frozenset[str] | None] = {}
         self._forms: dict[int, str] = {}
 
     def part(self, name: str) -> Part | None:
-        """What this name needs; None where that does not do the same alone."""
+        """Return the part that `name` needs; None if something in it is not pure."""
         reached, order = {name}, [name]
-        for needed in order:  # grows on the way
+        for needed in order:  # the list grows while it is iterated
             needs = self._needs_of(needed)
             if needs is None:
                 return None
@@ -123,7 +142,7 @@ class _Program:
         return Part("\n".join(form), "\n".join(without_others(block, sorted(loaded | places.keys()))))
 
     def _needs_of(self, name: str) -> frozenset[str] | None:
-        """Names of the top level that this one needs; None where it is not pure."""
+        """Return the top-level names that `name` uses directly; None if `name` is not pure."""
         if name in self._bound_again or name not in self._bound:
             return None
         if name in self._imports:
@@ -140,6 +159,7 @@ class _Program:
         return self._needs[place]
 
     def _needs_of_function(self, function: ast.FunctionDef, place: int) -> frozenset[str] | None:
+        """Return the top-level names that a function uses; None if it is not pure."""
         arguments = function.args
         own = {argument.arg for argument in arguments_of(arguments)} | _own_variables(function.body)
         nodes = [*ast.walk(function)]
@@ -152,14 +172,18 @@ class _Program:
             return None
         header = [*function.decorator_list, arguments, *([function.returns] if function.returns else [])]
         at_load = self._at_load(header, place)
-        # Also those that mean something else in a function inside: too much rather than too little.
+        # A name may be local to a nested function and need nothing from the top level. It is counted all the same:
+        # a part with too much in it is still right, a part with too little is not.
         named = _names(inner for statement in function.body for inner in ast.walk(statement)) - own
         if at_load is None or named - self._bound - _BUILT_IN - _assigned(nodes) - {*fixed_names(function)}:
             return None
         return at_load | (named & self._bound)
 
     def _at_load(self, nodes: Iterable[ast.AST], place: int) -> frozenset[str] | None:
-        """Names that are read while the statement at this place is loaded; None where one is not there yet."""
+        """Return the top-level names that `nodes` read while the statement at `place` is loaded.
+
+        None if one of them is not bound before `place`: loading the statement would fail.
+        """
         named = _names(inner for node in nodes for inner in ast.walk(node))
         needed = named & self._bound
         first = {n: self._imports[n][1] if n in self._imports else self._places[n] for n in needed}
@@ -168,13 +192,18 @@ class _Program:
         return frozenset(needed)
 
     def _is_pure(self, node: ast.AST, own: Collection[str]) -> bool:
-        """Whether a node of a function does the same everywhere, and keeps nothing; `own`: the function's variables."""
+        """True if a node of a function behaves the same everywhere and keeps nothing from one call to the next.
+
+        Args:
+            node: any node of the function's tree.
+            own: the function's arguments and local variables.
+        """
         if isinstance(node, ast.Import | ast.ImportFrom):
             return all(_is_pure_import(target) for _, target in imported(node))
         if isinstance(node, ast.Name):
             return node.id not in _LOOKS and not node.id.startswith("__")
         if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            root = _root(node)  # `torch.calls = 1` keeps something
+            root = _root(node)  # `torch.calls = 1` would survive the call
             if isinstance(root, ast.Name) and root.id in self._bound and root.id not in own:
                 return False
         if isinstance(node, ast.Attribute):
@@ -182,7 +211,7 @@ class _Program:
         return not isinstance(node, _NEVER_PURE)
 
     def _only_calls(self, nodes: Sequence[ast.AST]) -> bool:
-        """Whether the program's functions are only called there, not handed on or written to: `f.calls`, `g = f`."""
+        """True if the program's functions are only called, never passed on or written to (`f.calls = 0`, `g = f`)."""
         called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
         return not any(
             isinstance(node, ast.Name) and node.id in self._functions and id(node) not in called
@@ -190,7 +219,7 @@ class _Program:
         )
 
     def _form_at(self, place: int) -> str:
-        """What the statement at this place does, as text."""
+        """Return the form of the statement at `place`."""
         if place not in self._forms:
             statement = self._second[place]
             if isinstance(statement, ast.FunctionDef):
@@ -200,6 +229,7 @@ class _Program:
 
 
 def _doubtful_imports(body: Iterable[ast.stmt]) -> Iterator[str]:
+    """Yield the imports that may fail, as text for the form."""
     for statement in body:
         for name, target in imported(statement):
             if target not in _IMPORTED_FOR_CERTAIN:
@@ -209,12 +239,13 @@ def _doubtful_imports(body: Iterable[ast.stmt]) -> Iterator[str]:
 
 
 def _is_pure_import(target: str) -> bool:
+    """True if a dotted target belongs to a pure package and leads nowhere else."""
     package, *path = target.split(".")
     return package in _PURE_PACKAGES and _LEADS_AWAY.isdisjoint(path)
 
 
 def _is_constant(value: ast.expr) -> bool:
-    """Whether it is a value that nothing changes: a number, a text, `torch.float32`."""
+    """True for an immutable value: a number, a string, `torch.float32`, or a tuple of such values."""
     if isinstance(value, ast.UnaryOp):
         return _is_constant(value.operand)
     if isinstance(value, ast.Tuple):
@@ -225,21 +256,24 @@ def _is_constant(value: ast.expr) -> bool:
 
 
 def _root(node: ast.expr) -> ast.expr:
+    """Return what a chain of attributes and subscripts starts from: `a` for `a.b[0].c`."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node
 
 
 def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that occur among these nodes."""
     return {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _assigned(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that these nodes assign to or delete."""
     return {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
 
 
 def _own_variables(body: Iterable[ast.stmt]) -> set[str]:
-    """Variables of the function itself, which hide what the top level calls so: not those of what is defined in it."""
+    """Return the function's own local variables, which shadow top-level names; not those of nested scopes."""
     found: list[ast.AST] = []
     waiting: list[ast.AST] = [*body]
     while waiting:
@@ -251,15 +285,18 @@ def _own_variables(body: Iterable[ast.stmt]) -> set[str]:
 
 
 def _renamed(function: ast.FunctionDef) -> set[str]:
-    """Variables whose names say nothing. Those of arguments stay: who calls it may say them."""
+    """Return the variables that can be renamed without changing behaviour.
+
+    Arguments are not among them, because a caller may pass them by keyword.
+    """
     nodes = [*ast.walk(function)]
     if any(isinstance(node, ast.ExceptHandler) and node.name for node in nodes):
-        return set()  # the text of an error may say one
+        return set()  # the text of a caught error may contain a variable's name
     return _assigned(nodes) - {*fixed_names(function)} - _BUILT_IN
 
 
 class _Bare(ast.NodeTransformer):
-    """Takes out what does not run, and numbers variables in the order in which they appear."""
+    """Remove from a function what does not run, and rename variables to `#0`, `#1` … in order of appearance."""
 
     def __init__(self, variables: Collection[str]) -> None:
         self._variables = variables
@@ -267,11 +304,12 @@ class _Bare(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         if node.id in self._variables:
-            node.id = self._numbers.setdefault(node.id, f"#{len(self._numbers)}")  # which is nobody's name
+            # `#` cannot occur in a real name.
+            node.id = self._numbers.setdefault(node.id, f"#{len(self._numbers)}")
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """What a variable is said to be is not computed in a function."""
+        """Drop the annotation of a local variable: Python does not evaluate it inside a function."""
         if node.value is None or not isinstance(node.target, ast.Name):
             return self.generic_visit(node)
         return self.generic_visit(ast.Assign([node.target], node.value))
@@ -282,6 +320,7 @@ class _Bare(ast.NodeTransformer):
 
 
 def _does_nothing(statement: ast.stmt) -> bool:
+    """True for `pass`, a docstring or another bare constant."""
     return isinstance(statement, ast.Pass) or (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )

@@ -1,4 +1,4 @@
-"""Goes through a student's folder: which files are read, and why the others are not."""
+"""Search a student's folder: decide which files are read, and note why the others are not."""
 
 import os
 from collections import deque
@@ -12,17 +12,18 @@ from grader.base.files import open_folder_below
 from grader.base.listing import listed, natural
 
 MAX_FILES = 200
-"""Files read for one student: a whole course has a few dozen."""
+"""Maximum number of files read for one student; a whole course has a few dozen."""
 MAX_ENTRIES = 20_000
-"""Directory entries looked at for one student."""
+"""Maximum number of directory entries looked at for one student."""
 MAX_DEPTH = 20
-"""Folders within folders."""
+"""Maximum nesting of folders."""
 
 SUFFIXES = (".py", ".ipynb")
 ARCHIVES = (".zip",)
 OTHER_ARCHIVES = (".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".egg", ".alz")
 """Archives that are not opened."""
 _SKIPPED = frozenset(("__pycache__", "__MACOSX", "site-packages", "node_modules"))
+"""Names of folders that programs make; a student's own code is in none of them."""
 LINK_MESSAGE = "폴더 밖으로 나가거나 끊어진 링크라서 따라가지 않았어요. 링크 대신 파일 자체를 내 주세요."
 
 
@@ -32,23 +33,29 @@ class Unreadable:
 
     name: str
     message: str
-    """Korean."""
+    """Reason and remedy, in Korean."""
 
 
 @dataclass
 class Found:
-    """What a search through a student's folder came upon."""
+    """The result of searching a student's folder. Names are paths within that folder."""
 
     files: list[tuple[str, Path]] = field(default_factory=list)
+    """(name, path) of each file to read."""
     unreadable: list[Unreadable] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
+    """Files of other types, and virtual environments."""
     hidden: list[str] = field(default_factory=list)
+    """Notebooks and `.py` files that were skipped because of their name."""
     links: list[str] = field(default_factory=list)
+    """Links to something inside the folder, which is read at its real place."""
 
     def search(self, top: Path, root: Path | None = None) -> None:
-        """Go through the folders breadth first, so that a limit cuts off what lies deepest.
+        """Search the folder `top` breadth first, so that a limit cuts off what lies deepest.
 
-        No link below `root` is followed (without one: below `top`).
+        Args:
+            top: the student's folder.
+            root: a folder above it; no link below it is followed. None: no link below `top` is.
         """
         real_root = os.path.realpath(top)
         left = MAX_ENTRIES
@@ -80,7 +87,7 @@ class Found:
                 return
 
     def notes(self) -> Iterable[str]:
-        """Korean lines on what was passed over without being wrong."""
+        """Yield Korean lines about entries that were skipped without being an error."""
         if self.links:
             yield f"링크는 따라가지 않고 원래 파일만 읽었어요: {listed(self.links)}"
         if self.hidden:
@@ -89,10 +96,10 @@ class Found:
             yield f".py와 .ipynb만 읽어요. 읽지 않은 것: {listed(self.others)}"
 
     def _take(self, entry: "_Entry", name: str, root: str) -> bool:
-        """Sort an entry into its list; True for a folder to go through."""
+        """Put an entry into the list it belongs to; return True if it is a folder to search."""
         is_source = entry.name.lower().endswith(SUFFIXES)
         if is_skipped(entry.name):
-            # "._x.ipynb" is what macOS adds to archives beside "x.ipynb".
+            # macOS adds "._x.ipynb" to archives beside "x.ipynb".
             if is_source and not entry.name.startswith("._"):
                 self.hidden.append(name)
         elif entry.is_link:
@@ -118,7 +125,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One entry of a folder, as it was when the folder was listed."""
+    """One entry of a folder, as it was at the time of listing."""
 
     path: Path
     is_link: bool
@@ -126,10 +133,12 @@ class _Entry:
 
     @property
     def name(self) -> str:
+        """File name."""
         return self.path.name
 
 
 def _listed(folder: Path, root: Path, most: int) -> list[_Entry]:
+    """Return at most `most` entries of a folder, following no link below `root`."""
     opened = open_folder_below(root, folder)
     try:
         with os.scandir(opened) as listing:
@@ -142,18 +151,18 @@ def _listed(folder: Path, root: Path, most: int) -> list[_Entry]:
 
 
 def is_skipped(name: str) -> bool:
-    """Whether a file or folder of this name is passed over: hidden, or nobody's own work."""
+    """True if a file or folder of this name is skipped: it is hidden, or a program made it."""
     return name.startswith(".") or name in _SKIPPED
 
 
 def link_target(link: Path, root: str) -> Path | None:
-    """Where a link leads, if this exists inside `root`. Whether something outside exists is not even tested."""
+    """Return a link's target if it exists inside `root`, else None. Existence outside `root` is not even tested."""
     try:
         target = os.path.realpath(link)
     except (
         OSError,
         RecursionError,
-    ):  # of links that lead to links, Python 3.11 follows each within the other
+    ):  # Python 3.11 follows a chain of links recursively
         return None
     inside = target == root or target.startswith(root.rstrip(os.sep) + os.sep)
     return Path(target) if inside and os.path.lexists(target) and not os.path.islink(target) else None

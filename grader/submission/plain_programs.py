@@ -1,4 +1,9 @@
-"""Whether a program only imports and defines: loading it runs nothing of its own, and names stay what they are."""
+"""Decide whether a program is *plain*: it only imports and defines.
+
+Loading a plain program runs none of its own functions, and the library names in it mean what they say, so each function
+can be looked at without the rest (see `exercise_parts`). The check is an allow-list: whatever is not known to be
+harmless makes a program not plain, which costs only time.
+"""
 
 import ast
 from collections.abc import Collection, Iterable, Iterator
@@ -14,12 +19,14 @@ _CALLS = {"field", "dataclasses.field"}
 _BASES = {"object", "Exception", "ValueError", "RuntimeError", "Optimizer", "Dataset", "Module", "NamedTuple"}
 _BASES_FROM = {"torch", "nn", "optim", "io"}
 _NEVER_ITS_OWN = {name.partition(".")[0] for name in (*_DECORATORS, *_CALLS, *_BASES, *_BASES_FROM, "range")}
-"""A program that gives one of these names to something of its own is not plain."""
+"""Names that the rules below trust to mean the library's object. A program that binds one of them itself is not
+plain."""
 _METHODS = {
     *("__init__", "__post_init__", "__call__", "__repr__", "__str__", "__len__", "__iter__", "__next__"),
     *("__enter__", "__exit__", "__eq__", "__getitem__", "__deepcopy__"),
 }
-"""Methods with such names that no class statement with such bases calls, as that of an `Enum` calls `__init__`."""
+"""Dunder methods that do not run while a class with one of the allowed bases is defined. (With other bases some do: the
+class statement of an `Enum` calls `__init__`.)"""
 _VALUES = (
     *(ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.UnaryOp, ast.unaryop),
     *(ast.Tuple, ast.List, ast.Dict, ast.Set, ast.BoolOp, ast.boolop, ast.Compare, ast.cmpop, ast.IfExp),
@@ -27,14 +34,15 @@ _VALUES = (
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.comprehension),
 )
 _OPERATORS = (ast.Sub, ast.Div, ast.FloorDiv, ast.BitOr)
-"""No powers and no products: `9 ** 9 ** 9` is a constant too."""
+"""Operators allowed at top level. Not powers and products: `9 ** 9 ** 9` is a constant too, and never ends."""
 _SUMMANDS = (ast.Constant, ast.JoinedStr, ast.UnaryOp, ast.BinOp, ast.Attribute)
-"""No names: `a = b + b` thirty times over fills the memory."""
+"""Operands allowed in a sum. Not names: `a = b + b` thirty times over fills the memory."""
 _LONGEST_RANGE = 1_000
+"""Largest bound of a `range` at top level, so that a loop over it takes no noticeable time."""
 
 
 def is_plain(body: Iterable[ast.stmt]) -> bool:
-    """Whether these statements of a program's top level only import and define."""
+    """True if the top-level statements of a program only import and define."""
     statements = [*body]
     own = {name for statement in statements for name in bindings(statement)}
     course = {name for s in statements for name, target in imported(s) if target.startswith("grader.")}
@@ -46,7 +54,10 @@ def is_plain(body: Iterable[ast.stmt]) -> bool:
 
 
 def imported(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Each name that an import binds, with what it stands for then: `F`, `torch.nn.functional`."""
+    """Yield each name that an import binds with its dotted target: `("F", "torch.nn.functional")`.
+
+    Nothing for a node that is not an import.
+    """
     if isinstance(node, ast.Import):
         for alias in node.names:
             root = alias.name.partition(".")[0]
@@ -57,14 +68,20 @@ def imported(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def bindings(statement: ast.stmt) -> set[str]:
-    """Names that a statement of a plain program binds, imports left out."""
+    """Return the names that a statement of a plain program binds, except by importing."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return {statement.name}
     return {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
 
 
 def _is_plain(statement: ast.stmt, course: Collection[str], own: Collection[str]) -> bool:
-    """`course`: names that stand for `check` and the like; `own`: the program's."""
+    """True if one top-level statement is plain.
+
+    Args:
+        statement: the statement.
+        course: names that the program imported from `grader` (`check` and the like).
+        own: names that the program binds.
+    """
     match statement:
         case ast.Expr(value):
             return isinstance(value, ast.Constant) or _asks_the_course(value, course)
@@ -80,7 +97,7 @@ def _is_plain(statement: ast.stmt, course: Collection[str], own: Collection[str]
 
 
 def _asks_the_course(value: ast.expr, course: Collection[str]) -> bool:
-    """`check(train_step)` below an exercise in its cell: it does nothing while a class is graded."""
+    """True for a call such as `check(train_step)` below an exercise: it does nothing while a class is graded."""
     return (
         isinstance(value, ast.Call)
         and isinstance(value.func, ast.Name)
@@ -91,7 +108,7 @@ def _asks_the_course(value: ast.expr, course: Collection[str]) -> bool:
 
 
 def _assigns(statement: ast.stmt) -> bool:
-    """Whether it gives names to values, or does nothing."""
+    """True for an assignment of plain values to plain names, and for `pass`."""
     match statement:
         case ast.Pass():
             return True
@@ -105,11 +122,12 @@ def _assigns(statement: ast.stmt) -> bool:
 
 
 def _is_name(target: ast.expr) -> bool:
-    """Whether it is a name or several, and no part of something: `torch.calls`."""
+    """True for a name or a tuple of names; False for a part of an object, such as `torch.calls`."""
     return isinstance(target, ast.Name) or (isinstance(target, ast.Tuple) and all(map(_is_name, target.elts)))
 
 
 def _is_plain_function(function: ast.FunctionDef) -> bool:
+    """True if the decorators, annotations and defaults of a function are plain; its body does not run at load."""
     arguments = function.args
     annotations = [argument.annotation for argument in arguments_of(arguments)]
     values = [*annotations, function.returns, *arguments.defaults, *arguments.kw_defaults]
@@ -119,6 +137,7 @@ def _is_plain_function(function: ast.FunctionDef) -> bool:
 
 
 def _is_plain_class(cls: ast.ClassDef, own: Collection[str]) -> bool:
+    """True if the bases, decorators and members of a class are plain."""
     bases = {_dotted(base) for base in cls.bases}
     return (
         not cls.keywords
@@ -138,7 +157,7 @@ def _is_plain_member(statement: ast.stmt) -> bool:
 
 
 def _is_plain_decorator(decorator: ast.expr) -> bool:
-    """`@torch.no_grad()`, `@dataclass(frozen=True)`."""
+    """True for a known decorator with constant arguments: `@torch.no_grad()`, `@dataclass(frozen=True)`."""
     if isinstance(decorator, ast.Call):
         said = [*decorator.args, *(keyword.value for keyword in decorator.keywords)]
         fixed = all(isinstance(value, ast.Constant) for value in said)
@@ -147,7 +166,7 @@ def _is_plain_decorator(decorator: ast.expr) -> bool:
 
 
 def _dotted(node: ast.expr) -> str:
-    """`torch.nn.Module`; empty where it is no such chain of names."""
+    """Return a chain of names as text (`torch.nn.Module`); empty for any other expression."""
     if isinstance(node, ast.Attribute):
         before = _dotted(node.value)
         return f"{before}.{node.attr}" if before else ""
@@ -155,13 +174,13 @@ def _dotted(node: ast.expr) -> str:
 
 
 def _is_value(value: ast.expr) -> bool:
-    """Whether to compute it runs nothing of the program's, and takes no time: one loop at most, and a short one."""
+    """True if computing the expression runs none of the program's code and is quick: at most one short loop."""
     loops = 0
     waiting: list[ast.AST] = [value]
     while waiting:
         node = waiting.pop()
         loops += isinstance(node, ast.comprehension)
-        if isinstance(node, ast.Lambda):  # what is in it does not run
+        if isinstance(node, ast.Lambda):  # its defaults are computed now, its body is not
             waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
         elif isinstance(node, ast.BinOp) and _is_computed_quickly(node.op, node.left, node.right):
             waiting += [node.left, node.right]
@@ -173,13 +192,14 @@ def _is_value(value: ast.expr) -> bool:
 
 
 def _is_computed_quickly(operator: ast.operator, *values: ast.expr) -> bool:
-    """`0.5 + 1`, `best - worst`, and `Tensor | None` in an annotation."""
+    """True for cheap operations: `0.5 + 1`, `best - worst`, and `Tensor | None` in an annotation."""
     return isinstance(operator, _OPERATORS) or (
         isinstance(operator, ast.Add) and all(isinstance(value, _SUMMANDS) for value in values)
     )
 
 
 def _is_harmless(call: ast.Call) -> bool:
+    """True for `field(...)` and for a `range` with small constant bounds."""
     name = _dotted(call.func)
     if name != "range":
         return name in _CALLS

@@ -1,8 +1,20 @@
-"""Drill and clinic cells: practice beside the answers. It is taken out before anything else is read.
+"""Remove drill and clinic cells from a submission before anything else is read: they are practice, not answers.
 
-Front ends make these cells, so that no metadata tells them, and a script has none anyway. They are told by what
-`drill()` and `clinic()` write: the definition of a function, and below it the call that hands it in. Where somebody has
-rather written an answer in such a cell, that is told and not guessed.
+`drill()` and `clinic()` (클리닉) let a learner write an exercise's function again in a cell of its own. Such a cell
+cannot be recognized by metadata: the notebook's front end creates it, and a script has no metadata anyway. So it is
+recognized by its shape: a definition of the exercise's function and, below it, the call that hands the function in to
+`drill` or `clinic`. A cell of that shape is emptied as a whole. In a cell, or a script without cell marks, that holds
+an answer too, only a definition directly above its call can be practice, and only if it has the practice name
+(`train_step_drill`) or the exercise is defined a second time there. Otherwise that definition is taken for the answer.
+
+Example: in a script without cell marks, the first definition is the answer and the second is practice.
+
+    def train_step(model, ...): ...     # kept
+    def train_step(model, ...): ...     # emptied, together with the call
+    drill(train_step)
+
+Emptied lines stay as blank lines, so that line numbers remain right. Definitions that were removed are returned as
+`Practice`: where a learner wrote an answer only in a practice cell, `submission` says so in a note and does not guess.
 """
 
 import ast
@@ -19,9 +31,9 @@ from grader.submission.statements import ParseError, parse
 _TOOLS = ("drill", "clinic")
 _MENTION = re.compile(rf"\b(?:{'|'.join(_TOOLS)})[ \t]*+\(")
 _MARKER = re.compile(r"#[ \t]*%%+(?:[ \t](?P<header>.*))?|# In\[[ \d*]*\]:[ \t]*")
-"""Between cells: jupytext's, and nbconvert's."""
+"""Line between two cells of a script, as jupytext or nbconvert writes it."""
 _TAG = re.compile(r"exercise:(\w+)")
-# Of a cell that does not parse, which somebody was writing in when they saved.
+# The next two patterns read a cell that does not parse: somebody was still writing in it when they saved.
 _CALL_LINE = re.compile(
     rf"^(?:\w+[ \t]*+=[ \t]*+)?(?:grader\.)?(?:{'|'.join(_TOOLS)})\([ \t]*+(\w++)[ \t]*+\)", re.MULTILINE
 )
@@ -31,35 +43,38 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 @dataclass(frozen=True)
 class Practice:
-    """A definition in a drill's cell or file that could be taken for an answer."""
+    """A definition in a practice cell or file that could be mistaken for an answer."""
 
     exercise: str
     cell: int | None
-    """From 1 among the code cells that are not blank; None in a `.py` file."""
+    """Number of the cell, from 1 among the code cells that are not blank; None in a `.py` file."""
     line: int
-    """Of its cell, counted as the learner sees it."""
+    """Line, from 1, within the cell or the `.py` file."""
 
 
 def own_name(exercise: str, tool: str) -> str:
-    """What a drill or clinic cell calls its function: the learner's own, which later cells call, stays what it is."""
+    """Return the function name used in a drill or clinic cell, e.g. `train_step_drill`.
+
+    It differs from the exercise's name so that the learner's own function, which later cells call, is not replaced.
+    """
     return f"{exercise}_{tool}"
 
 
 def exercise_meant(name: str, exercises: Collection[str]) -> str | None:
-    """The exercise that a name in such a cell stands for."""
+    """Return the exercise that a name in a practice cell stands for; None if there is none."""
     names = (name, *(name.removesuffix(own_name("", tool)) for tool in _TOOLS))
     return next((one for one in names if one in exercises), None)
 
 
 def practised(source: str, exercises: Collection[str]) -> frozenset[str]:
-    """Exercises that a notebook's cell, whose tags are not known, practises; none where it is no practice."""
+    """Return the exercises that a notebook cell practises, judged without its tags; empty if it is not practice."""
     return _whole(_Reading(source, exercises), (), frozenset())
 
 
 def without_practice(
     cells: Sequence[Cell], exercises: Collection[str]
 ) -> tuple[list[Cell], tuple[Practice, ...]]:
-    """The cells of a notebook with practice emptied, line for line, and what stood there."""
+    """Return a notebook's cells with practice blanked out line by line, and the definitions that were removed."""
     if not any(_MENTION.search(cell.text) for cell in cells):
         return [*cells], ()
     readings = [_Reading(cell.text, exercises) for cell in cells]
@@ -77,10 +92,10 @@ def without_practice(
 
 
 def script_without_practice(text: str, exercises: Collection[str]) -> tuple[str, tuple[Practice, ...]]:
-    """The same of a `.py` file: each of its cells, or the whole of one that has no marks between cells.
+    """Do the same as `without_practice` for the text of a `.py` file, cell by cell or, without cell marks, as a whole.
 
-    In such a file a definition is practice if the call stands right below it and there is another definition: who has
-    no other has written an answer there.
+    In a file without cell marks, a definition is practice if its call stands right below it and it has the practice
+    name or the exercise is defined elsewhere too. Otherwise the definition is the answer.
     """
     if not _MENTION.search(text):
         return text, ()
@@ -103,31 +118,36 @@ def script_without_practice(text: str, exercises: Collection[str]) -> tuple[str,
 
 
 def is_unwritten(text: str, name: str) -> bool:
-    """Whether the last definition of a name in a program is as it was handed out: nothing but a `raise`."""
+    """True if the last definition of `name` is still as it was handed out: nothing but `raise NotImplementedError`.
+
+    Raises:
+        ParseError: the text does not parse.
+    """
     definitions = [s for s in parse(text) if isinstance(s, _Definition) and s.name == name]
     return bool(definitions) and is_blank(definitions[-1])
 
 
 def is_blank(definition: _Definition) -> bool:
-    """Whether nothing but a docstring and `raise NotImplementedError` stands in it."""
+    """True if a definition holds only `raise NotImplementedError` and, optionally, a docstring."""
     told = ast.get_docstring(definition, clean=False) is not None
     rest = definition.body[1:] if told else definition.body
     return len(rest) == 1 and isinstance(rest[0], ast.Raise) and _raised(rest[0]) == "NotImplementedError"
 
 
 class _Reading:
-    """What one cell defines at its top, and what it hands in to the drill or the clinic."""
+    """The exercises that one cell defines at top level and those it hands in to `drill` or `clinic`."""
 
     def __init__(self, text: str, exercises: Collection[str]) -> None:
         self.text, self._exercises = text, exercises
         self.handed_in: dict[str, None] = {}
-        """Exercises, in order."""
+        """Exercises passed to `drill` or `clinic`, in order; the dict serves as an ordered set."""
         self.defined: list[tuple[str, int]] = []
-        """Exercises that are defined, under whatever name, with the line."""
+        """(exercise, line) of each definition of an exercise, under its own name or its practice name."""
         self.no_answers: set[int] = set()
-        """Lines of those that are blank, or were handed out by the clinic."""
+        """Lines of definitions that cannot be answers: still blank, or code that the clinic handed out."""
         self.glued: list[tuple[str, int, int]] = []
-        """From which line to which an exercise's definition stands with its call, where it has another one too."""
+        """(exercise, first line, last line) of each definition with its call right below it that is practice: it has
+        the practice name, or the exercise is defined in this cell a second time."""
         if not _MENTION.search(text):
             return
         try:
@@ -141,11 +161,11 @@ class _Reading:
         self._read(body)
 
     def practices(self, cell: Cell, whole: Collection[str]) -> Iterator[Practice]:
-        """What was written for practice, not what is still blank.
+        """Yield the definitions that are practice and were written by the learner, not those still blank.
 
         Args:
-            cell: where it stands.
-            whole: exercises that the whole cell practises.
+            cell: the cell that was read.
+            whole: exercises that the cell practises as a whole.
         """
         lines = {first: last for _, first, last in self.glued}
         starts = sorted(lines)
@@ -156,7 +176,7 @@ class _Reading:
                 yield Practice(exercise, cell.number, cell.first_line + line - 1)
 
     def without_glued(self) -> str:
-        """Its text, the lines of definitions that are practice emptied."""
+        """Return the cell's text with the lines of `glued` blanked out."""
         lines = self.text.split("\n")
         for _, first, last in self.glued:
             lines[first - 1 : last] = [""] * (last - first + 1)
@@ -175,7 +195,7 @@ class _Reading:
         self._glue(body, called)
 
     def _glue(self, body: Sequence[ast.stmt], called: Sequence[str | None]) -> None:
-        """Note definitions right above their call. Those of an exercise that has no others are its answer."""
+        """Fill `glued` with the definitions right above their call, except an exercise's only definition."""
         bound = Counter(name for statement in body for name in _bound(statement))
         pairs: list[tuple[str, int]] = []
         for at, exercise in enumerate(called):
@@ -191,6 +211,7 @@ class _Reading:
                 self.glued.append((exercise, first, last))
 
     def _read_lines(self) -> None:
+        """Read a cell that does not parse, by regular expressions."""
         names = (self._meant(match[1]) for match in _CALL_LINE.finditer(self.text))
         self.handed_in = {name: None for name in names if name is not None}
         for match in _DEFINITION_LINE.finditer(self.text):
@@ -204,7 +225,7 @@ class _Reading:
         return exercise_meant(name, self._exercises)
 
     def _called(self, statement: ast.stmt) -> str | None:
-        """The exercise whose function a statement hands in."""
+        """Return the exercise whose function a statement hands in to `drill` or `clinic`; None for other statements."""
         if not isinstance(statement, ast.Expr | ast.Assign):
             return None
         for node in ast.walk(statement.value):
@@ -216,7 +237,13 @@ class _Reading:
 
 
 def _whole(reading: _Reading, tags: Collection[str], answered: Collection[str]) -> frozenset[str]:
-    """Exercises that a cell practises; none where it is, or holds, an answer."""
+    """Return the exercises that a cell practises as a whole; empty if the cell is, or contains, an answer.
+
+    Args:
+        reading: what the cell defines and hands in.
+        tags: exercises that the cell is tagged for.
+        answered: exercises answered in another tagged cell; a tag for one of them does not make this cell the answer.
+    """
     defined = [exercise for exercise, _ in reading.defined]
     practised = frozenset(exercise for exercise in reading.handed_in if exercise in defined)
     own = [tag for tag in tags if tag not in answered]
@@ -226,12 +253,16 @@ def _whole(reading: _Reading, tags: Collection[str], answered: Collection[str]) 
 
 
 def _answered(cells: Iterator[tuple[Cell, _Reading]]) -> frozenset[str]:
-    """Exercises with a tagged cell that hands in nothing: of a copy, whose tags are copied too, nothing is lost."""
+    """Return the exercises that have a tagged cell without a `drill` or `clinic` call: that cell is their answer.
+
+    Copying a cell copies its tags. Where the answer is known to be elsewhere, a tagged copy that became a practice cell
+    can be emptied without losing it.
+    """
     return frozenset(tag for cell, reading in cells if not reading.handed_in for tag in cell.exercises)
 
 
 def _marks(text: str, lines: Sequence[str]) -> list[int]:
-    """Where cells begin, from 0. A mark inside a string or a statement begins none."""
+    """Return the indices (from 0) of the lines that separate cells; a mark inside a string or statement is none."""
     starts = [n for n, line in enumerate(lines) if _MARKER.fullmatch(line)]
     for source in (text, without_magics(text)):
         try:
@@ -254,6 +285,7 @@ def _tags(line: str) -> tuple[str, ...]:
 
 
 def _bound(statement: ast.stmt) -> list[str]:
+    """Return the names that a definition or assignment binds; empty for other statements."""
     if isinstance(statement, _Definition):
         return [statement.name]
     if isinstance(statement, ast.Assign):
@@ -262,11 +294,13 @@ def _bound(statement: ast.stmt) -> list[str]:
 
 
 def _first_line(statement: ast.stmt) -> int:
+    """Return the first line of a statement, its decorators included."""
     decorators = statement.decorator_list if isinstance(statement, _Definition) else []
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _raised(statement: ast.Raise) -> str:
+    """Return the name of the exception that a `raise` raises; empty if it has none."""
     raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
     return "" if raised is None else _name(raised)
 

@@ -1,7 +1,7 @@
-"""Files that `grader drill` and `grader clinic` write: practice, which is never read as an answer.
+"""Mark and recognize the files that `grader drill` and `grader clinic` write: practice, never read as answers.
 
-They lie beside the lessons and are handed in with the folder. A comment at their end says what they are, so that no
-line is counted otherwise; those of version 0.2.0 have none and are known by their names.
+These files lie beside the lessons and are handed in with the folder. A comment marks them; it stands at the end, so
+that it shifts no line numbers. Files of version 0.2.0 have no such comment and are recognized by their names.
 """
 
 import ast
@@ -19,22 +19,22 @@ _OLD_NAME = re.compile(
 
 
 def marked(text: str, tool: str) -> str:
-    """A file's text, and that `drill` or `clinic` wrote it."""
+    """Return the text with a last line that says which tool (`drill` or `clinic`) wrote the file."""
     return f"{text.rstrip()}\n\n{_MARK.format(tool)}\n"
 
 
 def unmarked(text: str) -> str:
-    """The text without that, line for line."""
+    """Return the text with the line that `marked` added blanked out; line numbers stay the same."""
     return "\n".join("" if _MARKED.fullmatch(line.strip()) else line for line in text.split("\n"))
 
 
 def tool_of(name: str, text: str, exercises: Collection[str]) -> str | None:
-    """`drill` or `clinic`, where one of them wrote a `.py` file; None for a learner's own.
+    """Return the tool that wrote a `.py` file, `drill` or `clinic`; None for a file of the learner's own.
 
     Args:
-        name: path within what was handed in.
-        text: of the file.
-        exercises: all names.
+        name: path of the file within the submission.
+        text: text of the file.
+        exercises: names of all exercises of the course.
     """
     if mark := next(filter(None, (_MARKED.fullmatch(line.strip()) for line in text.split("\n"))), None):
         return mark["tool"]
@@ -45,7 +45,7 @@ def tool_of(name: str, text: str, exercises: Collection[str]) -> str | None:
 
 
 def practices(text: str, exercises: Collection[str]) -> tuple[Practice, ...]:
-    """What was written in a drill's file; not what is still blank."""
+    """Return the definitions that a learner wrote in a drill file, not those still blank; none if it does not parse."""
     try:
         body = parse(text)
     except ParseError:

@@ -1,4 +1,4 @@
-"""One handed-in file -> the program that is graded, each of whose lines remembers its cell."""
+"""Turn one handed-in file into the program that is graded; each line remembers the cell it came from."""
 
 import ast
 import gc
@@ -32,78 +32,82 @@ _WORD = re.compile(r"\w++")
 
 @dataclass(frozen=True)
 class Place:
-    """Where the learner finds a line of the program."""
+    """The position of a line in the file that the learner sees."""
 
     cell: int | None
-    """From 1 among the code cells that are not blank, as `[n]` counts them; None in a `.py` file."""
+    """Number from 1 among the code cells that are not blank, as Jupyter's `[n]` counts them; None in a `.py` file."""
     line: int
-    """From 1, within the cell or the `.py` file."""
+    """Line from 1, within the cell or the `.py` file."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The same object for all files in the process that it comes to, too."""
+        """Unpickle through `_place`, so that equal places stay one shared object in the other process too."""
         return _place, (self.cell, self.line)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A cell, or a whole `.py` file, that Python cannot read; its lines are empty in the program."""
+    """A cell, or a whole `.py` file, that does not parse; its lines are blank in the program."""
 
     line: int
-    """Of the program."""
+    """Line in the program at which parsing failed."""
     message: str
-    """Korean."""
+    """Reason, in Korean."""
     text: str
-    """The cell as it was handed in: it tells which exercises are lost."""
+    """The cell as it was handed in: it shows which exercises are lost."""
     exercises: tuple[str, ...]
-    """Exercises the cell is tagged for."""
+    """Exercises that the cell is tagged for."""
 
     def defined(self) -> set[str]:
-        """Names that the cell was meant to define."""
+        """Return the names that the cell was meant to define."""
         found = (match[1] or match[2] for match in _DEFINITION.finditer(self.text))
         return {*self.exercises, *found}
 
     def mentioned(self) -> set[str]:
-        """Names that stand anywhere in the cell."""
+        """Return all words that stand anywhere in the cell, and the exercises in its tags."""
         return {*self.exercises, *_WORD.findall(self.text)}
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of a submission as the program that is graded. The text always parses."""
+    """One file of a submission, reduced to the program that is graded."""
 
     path: Path
     name: str
-    """Path within the student's folder, for messages; no two of a submission are equal."""
+    """Path within the student's folder, for messages; unique within a submission."""
     text: str
-    """A line for each line of code in the file; what is not kept is blank."""
+    """The program: one line for each line of code in the file, blank where a statement is not graded. It always
+    parses."""
     places: tuple[Place, ...]
     """Place of each line of `text`."""
     defines: Mapping[str, int]
     """Functions, classes and variables at top level, with the line in `text` of the last definition."""
     problems: tuple[Problem, ...]
     size: int
-    """Characters of code in the file, kept or not."""
+    """Characters of code in the file, graded or not."""
     practice: tuple[Practice, ...] = ()
-    """What stands in drill cells or a drill's file, of which nothing is in `text`."""
+    """Definitions in drill or clinic cells, or in a drill file; none of them is in `text`."""
 
     def place(self, line: int) -> Place:
-        """Where the learner finds a line of `text`; a line outside it counts as the nearest one."""
+        """Return the place of a line of `text`; a line outside it counts as the nearest one."""
         if not self.places:
             return Place(None, 1)
         return self.places[min(max(line, 1), len(self.places)) - 1]
 
     def tries_to_define(self, name: str) -> bool:
-        """Whether the file defines `name`, or a broken cell was meant to."""
+        """True if the file defines `name`, or a broken cell was meant to."""
         return name in self.defines or name in self._broken_definitions
 
     def problem_for(self, name: str) -> Problem | None:
-        """The broken cell to blame when `name` is not defined: one meant to define it, else one naming it."""
+        """Return the broken cell to blame if `name` is not defined: one meant to define it, else one mentioning it.
+
+        None if `name` is defined, or no broken cell mentions it.
+        """
         if name in self.defines:
             return None
         return self._broken_definitions.get(name) or self._broken_mentions.get(name)
 
     def complaint(self, name: str) -> str | None:
-        """Korean: why the cell that was meant to define `name` cannot be read; None when it is defined."""
+        """Return a Korean line on why the cell meant to define `name` cannot be read; None if there is no such cell."""
         problem = self.problem_for(name)
         if problem is None:
             return None
@@ -111,7 +115,8 @@ class SourceFile:
         where = f"{place.line}번째 줄" if place.cell is None else f"셀 {place.cell}의 {place.line}번째 줄"
         return f"{self.name} {where}을 읽을 수 없어요. {problem.message}"
 
-    # Each name with the last such cell: a file can have thousands, and is asked about every exercise.
+    # The next two map each name to the last such cell, once: a file can have thousands of names, and it is asked about
+    # every exercise.
 
     @cached_property
     def _broken_definitions(self) -> dict[str, Problem]:
@@ -123,13 +128,19 @@ class SourceFile:
 
 
 def read_source(path: Path, name: str, exercises: Collection[str], root: Path | None = None) -> SourceFile:
-    """Read one `.ipynb` or `.py` file; `name` is what messages call it, and no link below `root` is followed.
+    """Read one `.ipynb` or `.py` file. Nothing is executed.
 
-    A cell that does not parse becomes a problem, and the other cells are still read. The same holds for a `# %%`
-    cell of a `.py` file. Nothing is executed.
+    A cell that does not parse becomes a `Problem`, and the other cells are still read. The same holds for a `# %%`
+    cell of a `.py` file.
+
+    Args:
+        path: the file.
+        name: its name in messages.
+        exercises: names of all exercises of the course.
+        root: a folder above the file; no link below it is followed.
 
     Raises:
-        ReadError: the file cannot be read, or holds more code than is read (see `grader.submission.cells`).
+        ReadError: the file cannot be read, or exceeds a limit of `grader.submission.cells`.
     """
     text = read_text(path, root)
     with _uncollected():
@@ -138,7 +149,10 @@ def read_source(path: Path, name: str, exercises: Collection[str], root: Path | 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Trees hold no circles, and the collector would go through all of a large one again and again: half the time."""
+    """Switch the garbage collector off inside, which halves the time of parsing a large file.
+
+    Syntax trees hold no reference cycles, and the collector would go through all of a large one again and again.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -149,6 +163,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> SourceFile:
+    """Turn the text of a file into a SourceFile: remove practice, parse, select statements, map lines to places."""
     is_module = path.suffix.lower() != ".ipynb"
     cells = percent_cells(text) if is_module else notebook_cells(text)
     size = sum(len(cell.text) for cell in cells)
@@ -176,6 +191,11 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
 
 
 def _answers_of_script(name: str, text: str, exercises: Collection[str]) -> tuple[str, tuple[Practice, ...]]:
+    """Return a `.py` file's text with practice blanked out, and the definitions that were removed.
+
+    Of a file that `grader drill` or `grader clinic` wrote nothing is left. A clinic file was handed out filled in, so
+    that nothing in it can be mistaken for an answer.
+    """
     tool = tool_of(name, text, exercises)
     if tool is None:
         return script_without_practice(text, exercises)
@@ -184,19 +204,22 @@ def _answers_of_script(name: str, text: str, exercises: Collection[str]) -> tupl
 
 @lru_cache(maxsize=10_000)
 def _place(cell: int | None, line: int) -> Place:
-    """The same object for all files: a class of thousands has most of its places in common."""
+    """Return one shared object for equal places: files of a class of thousands have most places in common."""
     return Place(cell, line)
 
 
 def carried_names(cells: Sequence[Cell], exercises: Collection[str]) -> set[str]:
-    """Names that a notebook of these cells brings along when it is graded; `*` stands for unknown ones."""
+    """Return the names that a notebook of these cells binds when graded; `*` stands for those of a star import."""
     blocks = [_unit(cell).block for cell in cells]
     kept = select(blocks, exercises, is_module=False)
     return set().union(*map(bound_names, blocks, kept))
 
 
 def surroundings(cell: Cell, name: str, others: Sequence[Cell], exercises: Collection[str]) -> str:
-    """What the definition of `name` in `cell` leans on in the other cells, as far as grading takes it from there."""
+    """Return the program text from other cells that the definition of `name` in `cell` needs.
+
+    Only statements that grading keeps are included: a demo's results are not available to a graded exercise.
+    """
     blocks = [_unit(other).block for other in others]
     needed = leant_on([*blocks, _unit(cell).block], (name,))
     lines: list[str] = []
@@ -207,13 +230,13 @@ def surroundings(cell: Cell, name: str, others: Sequence[Cell], exercises: Colle
 
 
 def graded_text(module: str, exercises: Collection[str]) -> str:
-    """What grading runs of a `.py` file's text, each line where it was: no demos."""
+    """Return the part of a `.py` file's text that grading runs, each line in its place, demos blanked out."""
     return _read(Path("module.py"), "module.py", module, exercises).text
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """What is parsed as one."""
+    """Source that is parsed as a whole: a cell, or an entire `.py` file. `error` is set if it does not parse."""
 
     cell: Cell
     block: Block
@@ -221,6 +244,7 @@ class _Unit:
 
 
 def _unit(cell: Cell) -> _Unit:
+    """Parse one cell; if it is tagged for an exercise, mark all its statements as tagged."""
     lines = tuple(cell.text.split("\n"))
     try:
         body = tuple(parse(cell.text))
@@ -230,7 +254,7 @@ def _unit(cell: Cell) -> _Unit:
 
 
 def _module(text: str, cells: list[Cell]) -> list[_Unit]:
-    """A `.py` file as a whole, or where that does not parse, cell by cell."""
+    """Parse a `.py` file as a whole or, if that fails, cell by cell."""
     for source in (text, without_magics(text)):  # Colab saves `!pip install` lines into the .py
         unit = _unit(Cell(None, 1, source, ()))
         if unit.error is None:
@@ -242,7 +266,7 @@ def _module(text: str, cells: list[Cell]) -> list[_Unit]:
 
 
 def _tagged(body: tuple[ast.stmt, ...], cells: list[Cell]) -> frozenset[int]:
-    """Which statements stand in a tagged `# %%` cell; a `# %%` inside a statement or string begins none."""
+    """Return the indices of the statements in tagged `# %%` cells; a `# %%` inside a statement or string is ignored."""
     inside = {line for s in body for line in range(s.lineno + 1, (s.end_lineno or s.lineno) + 1)}
     real = [cell for cell in cells if cell.first_line not in inside]
     starts = [cell.first_line for cell in real]

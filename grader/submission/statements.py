@@ -1,8 +1,22 @@
-"""Parsed source -> the statements that are graded: definitions, imports and constants; no demo runs.
+"""Select the statements of a file that are graded: imports, definitions and constants, but no demos.
 
-Nothing here hands a student's code to the compiler: CPython 3.11's overflows the stack at a comprehension of
-60,000 `for` clauses (25,000 in a thread of 2 MB), and whoever grades would die with it. `ast.parse` refuses
-such depth or survives it.
+A notebook also loads data, trains and plots. None of that may run while grading, but an exercise may need what other
+cells define. So everything in a cell tagged for an exercise is kept; of all other code, imports and definitions are
+kept, and assignments that run no code and read only names that are kept too. In a `.py` file, an assignment that calls
+something is kept as well if an exercise needs its name. Dropped statements become blank, so that line numbers remain
+right.
+
+Example, outside tagged cells of a notebook:
+
+    import torch                  # kept: an import
+    BASE = 2                      # kept: a constant
+    losses = run()                # dropped: runs code
+    BEST = losses[0]              # dropped: reads a dropped name
+    TWICE = BASE * 2              # kept: reads only kept names
+
+No student's code is handed to the compiler here: CPython 3.11's compiler overflows the stack at a comprehension of
+60,000 `for` clauses (25,000 in a thread of 2 MB), and the grading process would die. `ast.parse` refuses such depth or
+survives it.
 """
 
 import ast
@@ -22,11 +36,11 @@ _BLOCKS = (ast.If, ast.Try, ast.TryStar)
 _RUNS_CODE = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 _STAR = "*"
-"""Stands for the unknown names that a star import binds."""
+"""Placeholder for the unknown names that a star import binds."""
 
 
 class ParseError(ValueError):
-    """Source that Python cannot read; its text is Korean."""
+    """Source that does not parse; the message is Korean. `line` counts from 1."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -35,28 +49,29 @@ class ParseError(ValueError):
 
 @dataclass(frozen=True)
 class Block:
-    """A stretch of source that is parsed as one: a notebook cell or a whole `.py` file."""
+    """Source that is parsed as a whole: a notebook cell or an entire `.py` file."""
 
     lines: tuple[str, ...]
     body: tuple[ast.stmt, ...]
+    """Top-level statements; empty if the source does not parse."""
     tagged: frozenset[int]
-    """Which of the statements stand in a cell tagged for an exercise."""
+    """Indices in `body` of the statements that stand in a cell tagged for an exercise."""
 
     @cached_property
     def uses(self) -> tuple["_Uses", ...]:
-        """What each statement binds and reads: asked for again and again, and there can be 100,000."""
+        """The names that each statement of `body` binds and reads; cached, because there can be 100,000 statements."""
         return tuple(_Uses([statement]) for statement in self.body)
 
 
 def parse(text: str) -> list[ast.stmt]:
-    """Top-level statements of the text.
+    """Parse the text and return its top-level statements.
 
     Raises:
-        ParseError: with the line, between 1 and the number of lines.
+        ParseError: the text does not parse; its line is between 1 and the number of lines.
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "\d" in a student's string is not the grader's business
+            warnings.simplefilter("ignore")  # e.g. about "\d" in a student's string
             return ast.parse(text).body
     except SyntaxError as error:
         line = min(max(error.lineno or 1, 1), text.count("\n") + 1)
@@ -68,12 +83,16 @@ def parse(text: str) -> list[ast.stmt]:
 
 
 def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bool) -> list[list[int]]:
-    """The positions of the statements in each block that are kept.
+    """Return, for each block, the indices of the statements that are graded.
 
-    Kept are everything in tagged cells, imports, definitions, assignments to an exercise's name, and
-    assignments that run no code and read only what is kept, also inside `if` and `try`. In a module an
-    assignment that calls something is kept as well if an exercise needs its name; in a notebook such an assignment
-    is a demo and is dropped.
+    These are everything in tagged cells, imports, definitions, assignments to an exercise's name, and assignments that
+    run no code and read only kept names, also inside `if` and `try`.
+
+    Args:
+        blocks: all source of one file, in order.
+        exercises: names of all exercises of the course.
+        is_module: True for a `.py` file. An assignment that calls something is then kept too if an exercise needs its
+            name; in a notebook it counts as a demo and is dropped.
     """
     wanted = leant_on(blocks, exercises) if is_module else frozenset()
     known = {*dir(builtins), "__name__", "__file__", "__doc__"}
@@ -88,7 +107,7 @@ def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bo
 
 
 def defined_names(block: Block, kept: Iterable[int]) -> dict[str, int]:
-    """Functions, classes and variables that top-level statements bind, with the line of the last one that does."""
+    """Return the functions, classes and variables that the kept statements bind, with the last binding line of each."""
     names: dict[str, int] = {}
     for index in kept:
         names |= block.uses[index].defined
@@ -96,14 +115,14 @@ def defined_names(block: Block, kept: Iterable[int]) -> dict[str, int]:
 
 
 def bound_names(block: Block, kept: Iterable[int]) -> set[str]:
-    """Names that top-level statements bind, imports too; `*` stands for those of a star import."""
+    """Return all names that the kept statements bind, by importing too; `*` stands for those of a star import."""
     return {name for index in kept for name in block.uses[index].bound}
 
 
 def without_others(block: Block, kept: Iterable[int]) -> list[str]:
-    """Lines of the block in which only the statements at these positions are left, each where it was."""
+    """Return the block's lines with all statements removed except those at the indices `kept`, which do not move."""
     source = [line.encode() for line in block.lines]  # the parser's columns count bytes of UTF-8
-    result = [bytearray() for _ in source]  # added to: a line can hold 100,000 statements
+    result = [bytearray() for _ in source]  # bytearrays, because a line can hold 100,000 statements
     for index in kept:
         statement = block.body[index]
         first, column = _start(statement, source)
@@ -121,17 +140,18 @@ def without_others(block: Block, kept: Iterable[int]) -> list[str]:
 
 
 def _fill(result: bytearray, source: bytes, column: int) -> None:
-    """Add what stands before a statement on its line: a `0` for the statements dropped, then spaces."""
+    """Pad `result` up to the column of the next statement: a `0` in place of dropped statements, then spaces."""
     if result:
         result += b";"
     elif source[:column].strip():
         result += b"0;"
     else:
-        return  # blank: a form feed, or the end of a continued empty line. The statement then starts the line.
+        return  # Only white space stands before it (a form feed, a continued empty line): it then starts the line.
     result += b" " * (column - len(result))
 
 
 def _start(statement: ast.stmt, source: Sequence[bytes]) -> tuple[int, int]:
+    """Return (line, column) where a statement begins, both from 0, its first decorator included; columns in bytes."""
     if isinstance(statement, _DEFINITIONS) and statement.decorator_list:
         line = statement.decorator_list[0].lineno - 1
         while line and not source[line].lstrip().startswith(b"@"):  # `@` and its expression on two lines
@@ -144,12 +164,22 @@ _REST_OF_LINE = re.compile(rb"[ \t\f]*+;?[ \t\f]*+(?:#.*)?")
 
 
 def _end_with_comment(line: bytes, end: int) -> int:
+    """Return the end of the line if only a comment follows the column `end`, else `end`."""
     return len(line) if _REST_OF_LINE.fullmatch(line, end) else end
 
 
 def _is_kept(
     statement: ast.stmt, uses: "_Uses", exercises: Collection[str], wanted: Set[str], known: Set[str]
 ) -> bool:
+    """True if a statement outside tagged cells is graded.
+
+    Args:
+        statement: the statement.
+        uses: the names it binds and reads.
+        exercises: names of all exercises of the course.
+        wanted: names that exercises need, for which an assignment may run code; empty for a notebook.
+        known: built-in names, and names bound by the statements kept so far.
+    """
     if isinstance(statement, (*_IMPORTS, *_DEFINITIONS)):
         return True
     if not _only_binds(statement):
@@ -163,7 +193,7 @@ def _is_kept(
 
 
 def _only_binds(statement: ast.stmt) -> bool:
-    """Whether it is an assignment, or an `if` or `try` of nothing but assignments, imports, definitions."""
+    """True for an assignment, and for an `if` or `try` that holds only assignments, imports and definitions."""
     if isinstance(statement, _ASSIGNMENTS) or type(statement).__name__ == "TypeAlias":  # Python 3.12
         return True
     if not isinstance(statement, _BLOCKS):
@@ -187,14 +217,15 @@ def _only_binds(statement: ast.stmt) -> bool:
 
 
 def _is_main_guard(test: ast.expr) -> bool:
+    """True for a test that reads `__name__`, as in `if __name__ == "__main__":`."""
     return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
 def leant_on(blocks: Sequence[Block], exercises: Iterable[str]) -> frozenset[str]:
-    """Names that the exercises need, directly or through other names.
+    """Return the names that the exercises need, directly or through other names.
 
-    Names that only other definitions need are left out, although these definitions are kept. If such a definition
-    then lacks its decorator or default, it alone fails to load.
+    Names needed only by other definitions are left out, although those definitions are kept. A definition that then
+    lacks its decorator or default fails to load, but nothing else does.
     """
     binding: dict[str, list[_Uses]] = {}
     for block in blocks:
@@ -214,13 +245,13 @@ def leant_on(blocks: Sequence[Block], exercises: Iterable[str]) -> frozenset[str
 
 
 def _read_inside(scopes: Iterable["_Scope"]) -> set[str]:
-    """Module-level names that functions, classes and lambdas read once they run."""
+    """Return the module-level names that functions, classes and lambdas read when they run."""
     free: set[str] = set()
-    outer: Counter[str] = Counter()  # how many of the functions around bind a name
+    outer: Counter[str] = Counter()  # how many of the enclosing functions bind a name
     pending: list[_Scope | set[str]] = list(scopes)
     while pending:
         scope = pending.pop()
-        if isinstance(scope, set):  # all that stands in a function which binds these names is done
+        if isinstance(scope, set):  # marks the end of a function that binds these names
             outer.subtract(scope)
             continue
         uses = _Uses([scope.body] if isinstance(scope, ast.Lambda) else scope.body)
@@ -231,7 +262,7 @@ def _read_inside(scopes: Iterable["_Scope"]) -> set[str]:
         free |= uses.declared_global
         if not isinstance(
             scope, ast.ClassDef
-        ):  # its names are seen by its own statements, not by its methods
+        ):  # a class's names are visible to its own statements, not to its methods
             outer.update(own)
             pending.append(own)
         pending += uses.scopes
@@ -239,13 +270,17 @@ def _read_inside(scopes: Iterable["_Scope"]) -> set[str]:
 
 
 def arguments_of(arguments: ast.arguments) -> Iterator[ast.arg]:
-    """All of a function's or a lambda's arguments."""
+    """Yield all arguments of a function or lambda, `*args` and `**kwargs` included."""
     yield from arguments.posonlyargs + arguments.args + arguments.kwonlyargs
     yield from filter(None, (arguments.vararg, arguments.kwarg))
 
 
 def fixed_names(tree: ast.AST) -> Iterator[str]:
-    """Names that stand for something outside, or that stand somewhere as plain text: parameters, imports …"""
+    """Yield the names in a tree that cannot be renamed by changing `ast.Name` nodes alone.
+
+    They are stored as plain text in the tree (parameters, imports, functions, classes, caught exceptions), or refer to
+    a variable of an outer scope (`global`, `nonlocal`).
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.arg):
             yield node.arg
@@ -258,7 +293,16 @@ def fixed_names(tree: ast.AST) -> Iterator[str]:
 
 
 class _Uses:
-    """What nodes bind, read and run in their own scope; inner functions, classes and lambdas stay closed."""
+    """The names that nodes bind and read in their own scope, without the bodies of inner functions and classes.
+
+    Attributes:
+        defined: bound name -> last line that binds it; imports are not included.
+        imported: names bound by imports.
+        read: names read.
+        declared_global: names declared `global`.
+        scopes: inner functions, classes and lambdas, whose bodies were not looked into.
+        runs_code: whether there is a call, `await` or `yield`.
+    """
 
     __slots__ = ("declared_global", "defined", "imported", "read", "runs_code", "scopes")
 
@@ -269,9 +313,9 @@ class _Uses:
         self.declared_global: set[str] = set()
         self.scopes: list[_Scope] = []
         self.runs_code = False
-        loops: set[str] = set()  # names that live inside a comprehension or an `except` only
+        loops: set[str] = set()  # names that exist only inside a comprehension or an `except`
         pending = list(nodes)
-        while pending:  # no recursion: a sum of 900 terms is 900 nodes deep
+        while pending:  # not by recursion: a sum of 900 terms is 900 nodes deep
             node = pending.pop()
             if isinstance(node, ast.comprehension):
                 loops |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
@@ -285,6 +329,7 @@ class _Uses:
 
     @property
     def bound(self) -> set[str]:
+        """All names bound, by imports too."""
         return self.imported | self.defined.keys()
 
     def _note(self, node: ast.AST) -> None:
@@ -308,6 +353,7 @@ class _Uses:
         self.defined[name] = max(line, self.defined.get(name, 0))
 
     def _children(self, node: ast.AST) -> Iterable[ast.AST]:
+        """Return the nodes that run in the same scope; note inner functions, classes and lambdas in `scopes`."""
         if isinstance(node, ast.ClassDef):
             self.scopes.append(node)
             return [*node.decorator_list, *node.bases, *node.keywords]

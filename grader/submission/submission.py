@@ -1,4 +1,4 @@
-"""Files -> Submission: what one student handed in, and which file holds each exercise."""
+"""Read the files of one student into a Submission, which knows the file that holds each exercise."""
 
 import hashlib
 import os
@@ -15,26 +15,26 @@ from grader.submission.practice_cells import Practice, is_unwritten
 from grader.submission.source_file import SourceFile, read_source
 
 MAX_STUDENT_CHARS = 5 * MAX_CODE_CHARS
-"""Largest number of characters of code read for one student. It limits the time that a student's folder can take."""
+"""Maximum characters of code read for one student. It bounds the time that one student's folder can take."""
 MAX_STUDENT_BYTES = 20 * MAX_FILE_BYTES
-"""Largest number of bytes read for one student. Refused files count, because they had to be read too."""
+"""Maximum bytes read for one student. Files refused after reading count too."""
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in."""
+    """Everything that one student handed in."""
 
     student: str
-    """Name of the folder, or of the file without its suffix; no two of a class are equal."""
+    """Name of the student's folder, or of the file without its suffix; unique within a class."""
     files: tuple[SourceFile, ...]
-    """In natural order of their names (`hw2` before `hw10`)."""
+    """Readable files, in natural order of their names (`hw2` before `hw10`)."""
     unreadable: tuple[Unreadable, ...] = ()
     notes: tuple[str, ...] = ()
-    """Korean lines on what was passed over. Not on duplicates: see `duplicates`."""
+    """Korean lines about skipped files. Exercises defined twice are not among them: see `duplicates`."""
 
     @property
     def digest(self) -> str:
-        """Fingerprint of what was handed in: a resumed run grades anew what has changed."""
+        """Fingerprint of the submission: a resumed run grades again the submissions whose fingerprint has changed."""
         state = hashlib.sha256()
         for file in self.files:
             broken = "\0".join(f"{problem.text}\0{problem.message}" for problem in file.problems)
@@ -44,28 +44,28 @@ class Submission:
         return state.hexdigest()[:16]
 
     def source_for(self, name: str) -> SourceFile | None:
-        """The last file that defines the exercise `name` or tries to in a cell that does not parse.
+        """Return the last file that defines the exercise `name`, or tries to in a cell that does not parse.
 
-        If there is none, the last file with a broken cell that at least mentions the name.
+        If there is none, return the last file with a broken cell that mentions the name; else None.
         """
         defining = [file for file in self.files if file.tries_to_define(name)]
         naming = defining or [file for file in self.files if file.problem_for(name) is not None]
         return naming[-1] if naming else None
 
     def unreadable_message(self) -> str:
-        """Korean line on what could not be read, of a bounded length; empty where all could."""
+        """Return a Korean line of bounded length about the files that could not be read; empty if all could."""
         told = " ".join(f"{u.name}: {u.message}" for u in self.unreadable[:LISTED])
         more = len(self.unreadable) - LISTED
         return f"{told} 이 밖에 {more:,}개를 더 읽지 못했어요." if more > 0 else told
 
     def duplicates(self, name: str) -> tuple[str, ...]:
-        """Names of the files that define `name` when there are several; the last one counts."""
+        """Return the names of the files that define `name` if there are several, else (); the last one counts."""
         defining = tuple(file.name for file in self.files if file.tries_to_define(name))
         return defining if len(defining) > 1 else ()
 
 
 def read_submission(path: Path, exercise_names: Collection[str]) -> Submission:
-    """Read one student's folder or file. Never raises: what cannot be read is in `unreadable`."""
+    """Read one student's folder or file. Never raises: files that cannot be read are listed in `unreadable`."""
     target = Path(os.path.realpath(path))
     student = target.name if os.path.isdir(target) else target.stem
     return read_files(target, shown_name(student) or escaped(student or str(target)), exercise_names)
@@ -74,9 +74,14 @@ def read_submission(path: Path, exercise_names: Collection[str]) -> Submission:
 def read_files(
     path: Path, student: str, exercise_names: Collection[str], root: Path | None = None
 ) -> Submission:
-    """As `read_submission`, of a folder or file whose student has been named; links are not followed.
+    """Read the folder or file of a student whose name is given; never raises.
 
-    Neither are those that are put there meanwhile, below `root` or, without one, below `path`.
+    Args:
+        path: the folder or file.
+        student: the student's name.
+        exercise_names: names of all exercises of the course.
+        root: a folder above `path`. No link below it is followed, not even one created while the files are being read.
+            None: no link below `path` is.
     """
     found = Found()
     if os.path.isdir(path):
@@ -115,7 +120,7 @@ def read_files(
 
 
 def _practised_only(files: Sequence[SourceFile], exercise_names: Collection[str]) -> Iterator[str]:
-    """A Korean line on each exercise that was written in a drill and nowhere else."""
+    """Yield a Korean line about each exercise that was written in a practice cell or file and nowhere else."""
     for name in exercise_names:
         places = [_where(file, p) for file in files for p in file.practice if p.exercise == name]
         if places and all(_leaves_unwritten(file, name) for file in files):
@@ -126,6 +131,7 @@ def _practised_only(files: Sequence[SourceFile], exercise_names: Collection[str]
 
 
 def _leaves_unwritten(file: SourceFile, name: str) -> bool:
+    """True if the file does not define the exercise, or defines it as it was handed out."""
     return not file.tries_to_define(name) or (name in file.defines and is_unwritten(file.text, name))
 
 
@@ -136,7 +142,7 @@ def _where(file: SourceFile, practice: Practice) -> str:
 
 
 def _size(file: Path) -> int:
-    """What reading the file costs, in bytes: nothing where it is too large and refused unread."""
+    """Return how many bytes reading the file takes; 0 for a file that is refused unread because it is too large."""
     try:
         size = os.lstat(file).st_size
     except OSError:

@@ -1,8 +1,9 @@
-"""Which submissions a person should look at: code that reaches for the grader instead of the exercise.
+"""Find submissions that an instructor should look at: code that tries to reach the grader's own objects.
 
-A submission runs in the same process as the code that observes it, so that no check inside is beyond its reach. Names
-such as `_getframe` are looked for in the text; what Python's audit hooks saw while it ran counts however it is spelled.
-Neither costs points (a debugger does it too), but the instructor is told.
+A submission runs in the same process as the code that observes it, so no check inside that process is beyond its reach.
+Two things are reported: names such as `_getframe` in the text, and acts that Python's audit hooks saw while the code
+ran, however they were spelled (see `grader.sandbox.inside.reaching`). Neither costs points, because a debugger does the
+same; the instructor is told and decides.
 """
 
 import re
@@ -18,18 +19,19 @@ _REACHING = re.compile(
     r"|grader\.(?:observe|exercises|sandbox))\b"
 )
 _SHOWN = 5
+"""Maximum number of findings shown for one file; the rest is counted."""
 
 
 def reaches_for_the_grader(
     submission: Submission, seen: Mapping[str, Sequence[tuple[str, int]]] | None = None
 ) -> tuple[str, ...]:
-    """Korean lines, one for each file, that say what stands or happened where; empty for nearly everyone.
+    """Return one Korean line for each suspicious file, listing what was found and where; empty for nearly everyone.
 
-    Only graded code is searched, with its comments and strings: `exec` reads strings.
+    Only graded code is searched, including its comments and strings, because `exec` reads strings.
 
     Args:
-        submission: what was handed in.
-        seen: for each file, what it was seen to reach for (`sys._getframe`), and at which line.
+        submission: the submission to search.
+        seen: by file name, the acts observed while it ran, as (act, line): `("sys._getframe", 12)`.
     """
     lines = []
     for file in submission.files:

@@ -1,1 +1,1 @@
-"""The side of the sandbox that stands inside it: server, isolation, and the frames both sides speak."""
+"""The code that runs inside the sandbox: server, child, isolation, and the frames that both sides exchange."""

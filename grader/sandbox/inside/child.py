@@ -1,4 +1,4 @@
-"""The server's child: loads a submission, plays the exercises that grader asks for, and sends back their traces."""
+"""Run as the server's forked child: load a submission, play the exercises asked for, and send back their traces."""
 
 import os
 import signal
@@ -25,23 +25,33 @@ _MOST_NAMES = 5
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the server makes once for all of its children."""
+    """Objects that the server makes once for all of its children."""
 
     modules: Modules
     originals: Originals
 
 
 def become_child(setting: Setting, prepared: Prepared, bounds: Bounds, channel: int, output: int) -> NoReturn:
-    """In the freshly forked child: give up what it may not have, then answer until the channel is closed."""
+    """Turn a freshly forked process into a child: give up rights, then answer until the channel is closed.
+
+    Args:
+        setting: the server's setting.
+        prepared: objects made by the server.
+        bounds: resource limits of this child.
+        channel: descriptor of the socket to the grader.
+        output: descriptor that receives what the submission prints.
+    """
     exit_code = 1
     try:
-        os.setsid()  # before anything else: a kill(0) of the submission's must end here
+        os.setsid()  # before anything else: `kill(0)` by the submission must not reach the server
         isolation.die_with_parent()
         _keep_only(channel, output)
         if setting.device != "cpu":
             import torch
 
-            torch.zeros(1, device=setting.device)  # the driver reads /proc, which is about to go
+            torch.zeros(
+                1, device=setting.device
+            )  # start CUDA now: its driver reads /proc, which is about to be hidden
         isolation.set_limits(bounds, address_space=setting.device == "cpu")
         if setting.isolate:
             isolation.own_files(bounds, setting.keep)
@@ -58,7 +68,7 @@ def become_child(setting: Setting, prepared: Prepared, bounds: Bounds, channel: 
 
 
 def _keep_only(channel: int, output: int) -> None:
-    """Leave the child nothing but an empty input, its output and its channel."""
+    """Close all descriptors but the empty standard input, the output and the channel."""
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.dup2(channel, _CHANNEL_FD)
@@ -66,11 +76,18 @@ def _keep_only(channel: int, output: int) -> None:
 
 
 def _perform(channel: socket.socket, prepared: Prepared, device: str) -> None:
-    """Load the submission, then play one exercise after the other as grader asks for them."""
+    """Answer the grader's requests until the channel is closed.
+
+    The requests are `bring` (unpack a driver), `load` (execute a file's text), `play` (play an exercise) and `attempt`
+    (execute a variant's text, if one is sent, and play one scenario).
+
+    Raises:
+        EOFError: the grader has closed the channel.
+    """
 
     def failed(error: BaseException) -> bytes:
-        # What the recorder lets through (KeyboardInterrupt, a BaseException of its own) is an error like any
-        # other here, where nobody presses Ctrl-C.
+        # The recorder lets KeyboardInterrupt and a submission's own BaseException through. Here, where nobody presses
+        # Ctrl-C, they are errors like any other.
         try:
             return to_bytes(Trace(load_failure=describe_failure(error, program)))
         except BaseException:  # its __str__ or class is hostile too
@@ -81,7 +98,7 @@ def _perform(channel: socket.socket, prepared: Prepared, device: str) -> None:
     broken: BaseException | None = None
     modules, originals = prepared.modules, prepared.originals
     drivers: dict[str, Any] = {}
-    as_it_was = False  # whether nothing of the submission has run since all was put back
+    as_it_was = False  # True while no code of the submission has run since the libraries were restored
     frames.send(channel, {"event": "ready"})
     watch_for(
         program.filename,
@@ -129,9 +146,9 @@ def _perform(channel: socket.socket, prepared: Prepared, device: str) -> None:
 
 
 def _limit_processor_time(seconds: float) -> None:
-    """End the child when what it does now takes longer; 0 is no limit.
+    """End the child after this many seconds of processor time from now; 0 means no limit.
 
-    A handler, for a signal's default would be ignored: the child is the first process of its namespace.
+    The signal needs a handler, because its default action is ignored in the first process of a PID namespace.
     """
     if seconds:
         signal.signal(signal.SIGPROF, lambda *_: os._exit(1))
@@ -139,7 +156,7 @@ def _limit_processor_time(seconds: float) -> None:
 
 
 def _replaced(names: list[str]) -> Failure:
-    """The failure of a submission that puts its own in the place of what it is observed with."""
+    """Return the failure of a submission that replaced `names`, attributes of the libraries or the grader."""
     ours = _ours()
     told = dict.fromkeys("채점기의 코드" if name.split(".")[0] in ours else f"`{name}`" for name in names)
     shown = ", ".join([*told][:_MOST_NAMES])
@@ -148,7 +165,7 @@ def _replaced(names: list[str]) -> Failure:
 
 
 def _ours() -> set[str]:
-    """What the grader's own modules, and the classes and functions in them, are called."""
+    """Return the names of all classes and functions of the grader's modules, and `grader` itself."""
     modules = [module for name, module in [*sys.modules.items()] if name.startswith("grader.")]
     return {"grader"} | {
         name
@@ -159,12 +176,12 @@ def _ours() -> set[str]:
 
 
 def unreadable_failure() -> Failure:
-    """A failure that says only that there was one."""
+    """Return a failure that says only that there was one."""
     return Failure("BaseException", ("BaseException",), "")
 
 
 def _flush() -> None:
-    """Let what was printed be counted for the exercise that printed it."""
+    """Flush the output streams, so that output counts for the exercise that printed it."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

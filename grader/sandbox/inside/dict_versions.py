@@ -1,9 +1,8 @@
-"""Tells which dicts were written to, without touching what is in them.
+"""Tell which dicts were written to, without touching the values in them.
 
-To look at a value is to count a reference to it, and after a fork the first such count copies the page that it lies
-on: comparing ten thousand attributes cost each submission 13 ms. CPython numbers every write to a dict instead
-(`ma_version_tag`, PEP 509): the number says that nothing was written, and only where it does not is there something to
-compare.
+Looking at a value changes its reference count, and in a forked process the first such change copies the memory page
+that the value lies on: comparing ten thousand attributes cost each submission 13 ms. CPython numbers every write to a
+dict (`ma_version_tag`, PEP 509). If the number is unchanged, nothing was written, and nothing need be compared.
 """
 
 import ctypes
@@ -12,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 _TAG_OFFSET = object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t)
-"""Of a dict, in bytes: after its head and the number of its items."""
+"""Offset of the version tag in a dict object, in bytes: it follows the object header and the number of items."""
 
 
 class DictVersions:
-    """The version of each dict that is followed, as it was when somebody last settled what is in it."""
+    """The version of each followed dict at the time it was last settled."""
 
     def __init__(self) -> None:
         self._told = _tells_versions()
@@ -24,14 +23,16 @@ class DictVersions:
         self._seen: list[int] = []
 
     def follow(self, attributes: Any) -> None:
-        """Follow the next one: a dict, or what `vars` gives of a class. It has to live as long as this object."""
+        """Follow one more dict, or the `vars` of a class. It must live as long as this object."""
         held = attributes if isinstance(attributes, dict) else gc.get_referents(attributes)[0]
         self._addresses.append(id(held))
         self._seen.append(_version(id(held)) if self._told else -1)
 
     def written(self) -> list[int]:
-        """Places (0 is the first that was followed) of those that were written to since they were settled; all of them,
-        where this Python does not tell."""
+        """Return the places of the dicts written to since they were settled; 0 is the first one followed.
+
+        All places, if this Python does not number writes.
+        """
         if not self._told:
             return list(range(len(self._addresses)))
         return [
@@ -39,17 +40,18 @@ class DictVersions:
         ]
 
     def settle(self, place: int) -> None:
-        """What is in this one now is as it should be."""
+        """Declare the current content of the dict at `place` to be right."""
         if self._told:
             self._seen[place] = _version(self._addresses[place])
 
 
 def _version(address: int) -> int:
+    """Return the version tag of the dict at this address."""
     return ctypes.c_uint64.from_address(address + _TAG_OFFSET).value
 
 
 def _tells_versions() -> bool:
-    """Whether every kind of write gives a dict of this Python a new number, and a look at it does not."""
+    """True if, in this Python, every kind of write changes a dict's number and reading does not."""
     tried: dict[str, object] = {"one": 1, "two": 2}
     writes: tuple[Callable[[], object], ...] = (
         lambda: tried.update(three=3),

@@ -1,4 +1,7 @@
-"""Frames between grader, sandbox server and its children: a JSON header and bytes, nothing that executes."""
+"""Exchange frames between the grader, the sandbox's server and its children.
+
+A frame is a JSON header and a body of bytes. Nothing is pickled, so that reading a frame can execute nothing.
+"""
 
 import json
 import socket
@@ -10,17 +13,17 @@ _PREFIX = struct.Struct(">II")  # length of the header, length of the body
 _MAX_HEADER = 64 * 2**10
 _CHUNK = 2**16
 MOST_REACHED = 20
-"""So many times a child says what its submission reached for."""
+"""Maximum number of suspicious acts (`reaching`) that a child reports."""
 
 Header = dict[str, Any]
 
 
 class FrameError(ValueError):
-    """The other side wrote something that is no frame."""
+    """The other side wrote something that is not a frame."""
 
 
 def send(channel: socket.socket, header: Header, body: bytes = b"", fds: Sequence[int] = ()) -> None:
-    """Write one frame; open files may travel with it."""
+    """Write one frame; the open file descriptors `fds` are passed along with it."""
     text = json.dumps(header).encode()
     data = _PREFIX.pack(len(text), len(body)) + text + body
     sent = socket.send_fds(channel, [data[:_CHUNK]], fds) if fds else 0
@@ -28,10 +31,13 @@ def send(channel: socket.socket, header: Header, body: bytes = b"", fds: Sequenc
 
 
 def receive(channel: socket.socket, max_fds: int = 0) -> tuple[Header, bytes, list[int]]:
-    """Read one frame from a side that is trusted, and the files that came with it.
+    """Read one frame from a trusted side.
+
+    Returns:
+        The header, the body, and the file descriptors that came with it (at most `max_fds`).
 
     Raises:
-        EOFError: the other side has gone.
+        EOFError: the other side has closed the channel.
     """
     first, fds, _, _ = socket.recv_fds(channel, _PREFIX.size, max_fds)
     header_size, body_size = _PREFIX.unpack(first + _exactly(channel, _PREFIX.size - len(first), bool(first)))
@@ -40,6 +46,7 @@ def receive(channel: socket.socket, max_fds: int = 0) -> tuple[Header, bytes, li
 
 
 def _exactly(channel: socket.socket, size: int, alive: bool = True) -> bytes:
+    """Receive exactly `size` bytes; raise EOFError if the other side closes before, or `alive` is False."""
     data = bytearray()
     while alive and len(data) < size:
         piece = channel.recv(min(size - len(data), _CHUNK))
@@ -51,7 +58,7 @@ def _exactly(channel: socket.socket, size: int, alive: bool = True) -> bytes:
 
 
 class Reader:
-    """Puts frames together from what a side that is not trusted wrote."""
+    """Assemble frames from the bytes that an untrusted side wrote."""
 
     def __init__(self, max_body: int) -> None:
         self._max_body = max_body
@@ -59,23 +66,23 @@ class Reader:
 
     @property
     def pending(self) -> bool:
-        """Whether bytes are there that no frame has claimed."""
+        """True if there are bytes that belong to no frame returned so far."""
         return bool(self._buffer)
 
     @property
     def overfull(self) -> bool:
-        """Whether more is there than any one frame may be."""
+        """True if there are more bytes than one frame may have."""
         return len(self._buffer) > _PREFIX.size + _MAX_HEADER + self._max_body
 
     def feed(self, data: bytes) -> None:
-        """Take what was read from the channel."""
+        """Add bytes that were read from the channel."""
         self._buffer += data
 
     def next(self) -> tuple[Header, bytes] | None:
-        """The next complete frame, if there is one.
+        """Return the next complete frame; None if it is not there yet.
 
         Raises:
-            FrameError: what stands there is no frame, or a larger one than is read.
+            FrameError: the bytes are not a frame, or the frame is too large.
         """
         if len(self._buffer) < _PREFIX.size:
             return None

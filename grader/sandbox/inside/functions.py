@@ -1,4 +1,8 @@
-"""Notices when a function is changed within: its code, its defaults, or what a decorator put around it."""
+"""Notice and undo changes inside functions: to their code, their defaults, or the values their closures hold.
+
+`originals` compares the attributes of modules and classes, which does not show that the function behind an attribute
+was changed in place, as by `f.__code__ = …`.
+"""
 
 import sys
 from types import CellType, FunctionType
@@ -10,21 +14,24 @@ from grader.sandbox.inside.uncompiled import StandIn
 
 _PARTS = ("__code__", "__defaults__", "__kwdefaults__")
 _INSTEAD = "__dynamo_disable"
-"""Where `torch._compile` notes what it calls instead of a function, once the compiler has told it."""
+"""Attribute in which `torch._compile` caches the function to call instead of a decorated one."""
 
 
 class Functions:
-    """Functions that are to stay what they are."""
+    """Functions that must not be changed."""
 
     def __init__(self) -> None:
         self._functions: set[FunctionType] = set()
         self._cells: list[tuple[CellType, str, Any]] = []
+        """(closure cell, name of its function, original content)"""
         self._notes: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
+        """(name of the function, a dict of it, the entries that must stay in that dict)"""
         self._replaced: list[tuple[FunctionType, str, Any]] = []
+        """(function, attribute, value before it was replaced), in order"""
 
     def keep(self, found: Any) -> None:
-        """Keep this one, if it is one, and those around which it was made."""
-        function = getattr(found, "__func__", found)  # of a static or a class method
+        """Protect `found` if it is a function, and the functions in its closure, which a decorator wraps."""
+        function = getattr(found, "__func__", found)  # unwrap a static or class method
         if not isinstance(function, FunctionType) or function in self._functions:
             return
         self._functions.add(function)
@@ -39,9 +46,9 @@ class Functions:
             self.keep(_content(cell))
 
     def notice(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note a part that is about to be replaced.
+        """Note that a part of a protected function is about to be replaced; used as an audit hook.
 
-        An audit hook: to compare all parts afterwards would touch, and so copy, the memory of all functions.
+        Comparing all parts afterwards would touch the memory of all functions, and so copy it in a forked process.
         """
         if event == "object.__setattr__" and arguments[1] in _PARTS:
             function, part = arguments[:2]
@@ -49,12 +56,12 @@ class Functions:
                 self._replaced.append((function, part, getattr(function, part)))
 
     def put_back(self) -> list[str]:
-        """Make all as they were; names of those that were not."""
+        """Restore all functions; return the names of those that were changed."""
         replaced, changed = self._replaced[::-1], []
         for function, part, value in replaced:
             setattr(function, part, value)
             changed.append(function.__qualname__)
-        self._replaced.clear()  # the last of them noted what was done just now
+        self._replaced.clear()  # the loop's own assignments were noted too
         for cell, name, content in self._cells:
             if _content(cell) is not content:
                 cell.cell_contents = content
@@ -67,14 +74,18 @@ class Functions:
 
 
 def _content(cell: CellType) -> Any:
+    """Return what a closure cell holds; None if it is empty."""
     try:
         return cell.cell_contents
-    except ValueError:  # nothing is in it yet
+    except ValueError:  # the cell is still empty
         return None
 
 
 def _leave_the_compiler_out(function: FunctionType) -> None:
-    """As its first call does: that is nobody's doing."""
+    """Set the attribute that the first call of a function decorated by `torch._compile` would set.
+
+    Otherwise that first call would look like a change made by the submission.
+    """
     compiler = sys.modules.get("torch._dynamo")
     wrapped = vars(function).get("__wrapped__")
     if (

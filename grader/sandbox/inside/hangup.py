@@ -1,7 +1,7 @@
-"""Ends a server that is still starting when nobody waits for it any more.
+"""End a server that is still starting when the process that started it is gone.
 
-A started server notices the closed control socket by itself. One that imports torch looks at nothing for seconds:
-whoever was killed beside it would leave it behind that long.
+A running server notices the closed control socket by itself. A starting one imports torch and reads nothing for
+seconds: if the grader were killed meanwhile, the server would be left behind for that long.
 """
 
 import fcntl
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def heed(fd: int) -> None:
-    """From now on, end this process when the other end of the socket `fd` is closed (or has been)."""
+    """End this process as soon as the other end of the socket `fd` is closed, or at once if it is closed already."""
     if not hasattr(select, "POLLRDHUP"):  # not Linux: the server notices it once it is warm
         return
 
@@ -23,14 +23,14 @@ def heed(fd: int) -> None:
             os._exit(0)
 
     signal.signal(signal.SIGIO, look)
-    signal.siginterrupt(signal.SIGIO, False)  # what is sent to us raises it too, in the middle of anything
+    signal.siginterrupt(signal.SIGIO, False)  # arriving data raises the signal too, in the middle of anything
     fcntl.fcntl(fd, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_ASYNC)
     look(signal.SIGIO, None)
 
 
 def heed_no_more(fd: int) -> None:
-    """Take back `heed`, before anything is forked: a fork would be ended too."""
+    """Undo `heed`. Call it before forking, because a fork would be ended too."""
     if hasattr(select, "POLLRDHUP"):
         fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_ASYNC)
         signal.signal(signal.SIGIO, signal.SIG_DFL)

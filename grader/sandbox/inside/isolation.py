@@ -1,4 +1,8 @@
-"""What separates one submission from the machine and from its neighbours; the server's children call it."""
+"""Isolate one submission from the machine and from other submissions; called by the server's children.
+
+Bubblewrap isolates the server as a whole. These functions isolate each child in addition: namespaces, a /tmp of its
+own, resource limits, no capabilities, and a filter of system calls.
+"""
 
 import ctypes
 import os
@@ -21,25 +25,25 @@ _CAPABILITY_VERSION_3 = 0x20080522
 
 @dataclass(frozen=True)
 class Bounds:
-    """What one child may take. Plain numbers, so that they cross the border as JSON."""
+    """Resource limits of one child; plain numbers, so that they can be sent as JSON."""
 
     memory_bytes: int
-    """Beyond what the warmed server already has."""
+    """Memory beyond what the warmed server already holds."""
     cpu_seconds: float
     """Processor time of all its threads."""
     file_bytes: int = 64 * 2**20
-    """Largest size of a file, and of everything in the child's /tmp together."""
+    """Maximum size of a file, and of everything in the child's /tmp together."""
     open_files: int = 256
 
 
 def new_namespaces() -> None:
-    """Own process, mount and IPC namespaces for what this process forks from now on.
+    """Give processes that are forked from now on PID, mount and IPC namespaces of their own.
 
-    The network and the host name are bubblewrap's, with nothing in them. Another network for each child would
-    cost 5 ms, and what may make no socket leaves nothing in it for the next one.
+    The network and host name namespaces are bubblewrap's, which are empty. A network namespace for each child would
+    cost 5 ms, and a child that cannot create sockets leaves nothing in it for the next one.
 
-    No user namespace is made here. The capability for the others comes from bubblewrap's user namespace, and
-    `drop_rights` gives it up. A second one would fail where AppArmor or a nested container allows only one.
+    No user namespace is created here. The capability to create the others comes from bubblewrap's user namespace, and
+    `drop_rights` gives it up. A second user namespace would fail where AppArmor or a nested container allows only one.
 
     Raises:
         OSError: the kernel refused it.
@@ -48,11 +52,11 @@ def new_namespaces() -> None:
 
 
 def own_files(bounds: Bounds, keep: Sequence[str] = ()) -> None:
-    """A fresh, small /tmp as working directory, and an empty /proc.
+    """Mount a fresh, small /tmp as working directory, and an empty /proc.
 
     Args:
-        bounds: how large /tmp may become.
-        keep: folders below /tmp that stay where they are (a virtual environment that stands there).
+        bounds: `file_bytes` limits the size of /tmp.
+        keep: folders below /tmp that stay visible, such as a virtual environment there.
 
     Raises:
         OSError: the kernel refused it.
@@ -68,16 +72,19 @@ def own_files(bounds: Bounds, keep: Sequence[str] = ()) -> None:
         )
         _check(f"mount {path}", again)
         os.close(fd)
-    # Not a new procfs: the kernel refuses one inside bubblewrap, whose own is partly covered.
+    # An empty folder and not a new procfs: the kernel refuses one inside bubblewrap, whose own is partly masked.
     empty = _READ_ONLY | kept_out | _NO_EXECUTION
     _check("mount /proc", _libc().mount(b"tmpfs", b"/proc", b"tmpfs", empty, b"size=4k,mode=0555"))
     os.chdir("/tmp")
 
 
 def set_limits(bounds: Bounds, *, address_space: bool) -> None:
-    """Set resource limits.
+    """Set the resource limits of this process.
 
-    `address_space` limits shared mappings too; it is not set for CUDA, which reserves more than it uses.
+    Args:
+        bounds: the limits.
+        address_space: limit the address space too, which covers shared mappings. Not for CUDA, which reserves far more
+            addresses than it uses.
     """
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, bounds.file_bytes)
@@ -93,10 +100,10 @@ def set_limits(bounds: Bounds, *, address_space: bool) -> None:
 
 
 def drop_rights(*, drives_devices: bool = False) -> None:
-    """No capabilities, and only harmless system calls, in all threads and for good.
+    """Give up all capabilities and allow only harmless system calls, in all threads and irrevocably.
 
     Args:
-        drives_devices: the child may talk to a graphics card.
+        drives_devices: True if the child may talk to a GPU.
 
     Raises:
         OSError: the kernel refused it.
@@ -105,14 +112,16 @@ def drop_rights(*, drives_devices: bool = False) -> None:
     _check("ambient capabilities", libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
     _check("capset", libc.capset(header, bytes(24)))
-    if seccomp.supported():  # elsewhere the server's count of processes stops a fork bomb
+    if seccomp.supported():  # on other machines, the server's count of processes stops a fork bomb
         seccomp.install(drives_devices=drives_devices)
 
 
 def die_with_parent(parent: int | None = None) -> None:
-    """Be killed when the process that forked this one ends, however it ends; `parent`: end now if it has gone already.
+    """Have the kernel kill this process when the process that forked it ends, however that happens (Linux only).
 
-    In a PID namespace of its own a process cannot see its parent.
+    Args:
+        parent: id of the parent; if it has ended already, end now. None where that cannot be checked: the first process
+            of a PID namespace cannot see its parent.
     """
     if sys.platform == "linux":
         _check("prctl", _libc().prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0))
@@ -121,12 +130,16 @@ def die_with_parent(parent: int | None = None) -> None:
 
 
 def max_threads() -> int:
-    """How many threads a child may have: no resource limit counts their kernel memory, but BLAS starts one per core."""
+    """Return how many threads a child may have.
+
+    There must be a limit, because no resource limit counts the kernel memory of threads; it depends on the number of
+    cores, because BLAS starts a thread for each.
+    """
     return 64 + 4 * (os.cpu_count() or 1)
 
 
 def process_status(process: int | str) -> dict[str, int]:
-    """Bytes and counts from /proc/PROCESS/status: `VmRSS`, `VmData`, `Threads` …; empty when it is gone."""
+    """Return the numbers in /proc/PROCESS/status (`VmRSS` in bytes, `Threads` …); empty if the process is gone."""
     numbers = {}
     try:
         text = Path(f"/proc/{process}/status").read_text()
@@ -141,9 +154,10 @@ def process_status(process: int | str) -> dict[str, int]:
 
 
 def processor_seconds(process: int) -> float:
-    """Processor time of all threads of a process so far; 0.0 when it is gone, or where there is no /proc."""
+    """Return the processor time of all threads of a process so far; 0.0 if it is gone, or there is no /proc."""
     try:
-        # After the name, which is in parentheses and may hold anything: fields 3 and on. Times are fields 14 and 15.
+        # Field 2, the name, is in parentheses and may hold anything, so split after it: that leaves field 3 and on.
+        # The times are fields 14 and 15.
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
@@ -151,10 +165,10 @@ def processor_seconds(process: int) -> float:
 
 
 def self_test() -> None:
-    """Go through everything once, in a child of this process; needs no torch.
+    """Try every isolation step once in a child of this process; does not need torch.
 
     Raises:
-        OSError: some part of it is refused here.
+        OSError: the kernel refuses one of the steps.
     """
     bounds = Bounds(memory_bytes=2**28, cpu_seconds=5)
     new_namespaces()
@@ -184,12 +198,14 @@ def _libc() -> ctypes.CDLL:
 
 
 def _check(what: str, result: int) -> None:
+    """Raise OSError with the current errno if a system call returned anything but 0."""
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
 def _limit(kind: int, value: int) -> None:
+    """Set a resource limit, or keep the existing hard limit if that is lower."""
     _, hard = resource.getrlimit(kind)
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)

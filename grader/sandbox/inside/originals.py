@@ -1,8 +1,9 @@
-"""What scenarios rely on (torch, numpy, `random`, builtins, our own observers), as it was before the submission.
+"""Remember what scenarios rely on (torch, numpy, `random`, builtins, our own observers), and restore it.
 
-A submission that replaces `Optimizer.__init__` or `numpy.random.seed` for the whole process would be judged by what it
-put there. What it replaced while it was loaded is put back before an exercise is played; an exercise during which it
-replaces something is not judged by what was observed.
+If a submission could replace `Optimizer.__init__` or `numpy.random.seed` for the whole process, it would be judged by
+its own replacement. So the server notes the originals before any submission runs. Whatever a submission replaces while
+it is loaded is put back before an exercise is played; if it replaces something while an exercise is played, the
+exercise fails and what was observed is discarded.
 """
 
 import importlib
@@ -41,9 +42,10 @@ _CALLED = (
     *("torch.utils.data._utils.collate", "torch.utils.data._utils.fetch", "contextlib"),
     "grader.sandbox.inside.uncompiled",
 )
-"""What those call in their turn. Of the modules only functions and classes are kept: they change their other values."""
+"""Modules that the ones above call. Only their functions and classes are kept, because the modules themselves change
+their other values."""
 _LEFT_BY_PYTHON = {"__slotnames__", "__doc__"}
-"""`copy` and `pickle` note the first in a class."""
+"""Attributes whose change is not the submission's doing; `copy` and `pickle` store `__slotnames__` in a class."""
 
 _GLOBAL_HOOKS = (
     *(
@@ -55,13 +57,13 @@ _GLOBAL_HOOKS = (
     *("_global_parameter_registration_hooks", "_global_module_registration_hooks"),
     *("_global_buffer_registration_hooks", "_global_optimizer_pre_hooks", "_global_optimizer_post_hooks"),
 )
-"""Where torch keeps what is called in every module or optimizer."""
+"""Names of the dicts in which torch keeps the hooks called in every module or optimizer."""
 
 Owner = types.ModuleType | type
 
 
 class Originals:
-    """The attributes of modules and of the classes that are defined in them, and what their functions consist of."""
+    """The original attributes of modules and of the classes defined in them, and the contents of their functions."""
 
     def __init__(self) -> None:
         self._kept: list[tuple[Owner, dict[str, Any]]] = []
@@ -72,9 +74,9 @@ class Originals:
         self._hooks: dict[str, Any] = {}
 
     def keep_libraries(self) -> None:
-        """Keep torch, numpy and Python's own, as far as scenarios rely on them, and all of ours that is imported.
+        """Keep torch, numpy and the standard library, as far as scenarios rely on them, and our imported observers.
 
-        After the first optimizer was made: torch wraps functions of its own then.
+        Call it after an optimizer has been created, because torch wraps some of its own functions then.
         """
         for name in (*_TORCH, *_OTHERS):
             self.keep([importlib.import_module(name)])
@@ -86,7 +88,12 @@ class Originals:
                 self.keep([module])
 
     def keep(self, modules: Iterable[types.ModuleType], *, only_what_is_called: bool = False) -> None:
-        """Keep these too, of the modules themselves only functions and classes if asked to."""
+        """Keep the attributes of these modules and of the classes defined in them.
+
+        Args:
+            modules: the modules.
+            only_what_is_called: of a module's own attributes, keep only functions and classes.
+        """
         for owner in _owners(modules):
             _let_it_hook_its_step(owner)
             kept = {name: value for name, value in vars(owner).items() if not isinstance(value, StandIn)}
@@ -94,17 +101,21 @@ class Originals:
                 kept = {name: value for name, value in kept.items() if isinstance(value, _CALLABLE)}
             self._kept.append((owner, kept))
             self._versions.follow(vars(owner))
-            if isinstance(owner, types.ModuleType) and not _is_ours(owner):  # ours are hidden
+            if isinstance(owner, types.ModuleType) and not _is_ours(
+                owner
+            ):  # ours are hidden from `sys.modules`
                 self._named.append((owner, owner.__name__))
             for value in kept.values():
                 self._functions.keep(value)
 
     def put_back(self) -> list[str]:
-        """Make everything as it was; names of what was not."""
+        """Restore everything that was changed; return its names, empty if nothing was."""
         changed: list[str] = []
         for place in self._versions.written():
             changed += _put_back(*self._kept[place])
-            self._versions.settle(place)  # not before: what breaks this off leaves it to the next look
+            self._versions.settle(
+                place
+            )  # only now: if restoring was interrupted, the next call must try again
         for module, name in self._named:
             if sys.modules.get(name) is not module:
                 changed.append(name)
@@ -117,6 +128,7 @@ class Originals:
 
 
 def _put_back(owner: Owner, kept: dict[str, Any]) -> Iterator[str]:
+    """Restore the attributes of one module or class; yield the names of those that were changed."""
     now = vars(owner)
     if now.keys() == kept.keys() and all(map(is_, now.values(), kept.values())):
         return
@@ -124,13 +136,15 @@ def _put_back(owner: Owner, kept: dict[str, Any]) -> Iterator[str]:
         if name not in _LEFT_BY_PYTHON and (name not in now or now[name] is not value):
             setattr(owner, name, value)
             yield f"{owner.__name__}.{name}"
-    if isinstance(owner, type):  # where a new name may hide an inherited one; modules import things late
+    # In a class a new name may hide an inherited one. In a module new names are harmless: some import things late.
+    if isinstance(owner, type):
         for name in sorted(set(now) - set(kept) - _LEFT_BY_PYTHON):
             delattr(owner, name)
             yield f"{owner.__name__}.{name}"
 
 
 def _owners(modules: Iterable[types.ModuleType]) -> Iterator[Owner]:
+    """Yield each module and the classes defined in it whose attributes can be set."""
     for module in modules:
         yield module
         for value in list(vars(module).values()):
@@ -139,6 +153,7 @@ def _owners(modules: Iterable[types.ModuleType]) -> Iterator[Owner]:
 
 
 def _can_change(cls: type) -> bool:
+    """True if the attributes of a class can be set: it was made by a `class` statement, not in C."""
     return bool(cls.__flags__ & _HEAP_TYPE)
 
 
@@ -148,23 +163,30 @@ _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made by a `class` statement
 
 
 def _is_ours(owner: Owner) -> bool:
+    """True if a module, or a class's module, belongs to the grader."""
     name = owner.__module__ if isinstance(owner, type) else owner.__name__
     return name.startswith(f"{_OURS}.")
 
 
 def _let_it_hook_its_step(owner: Owner) -> None:
-    """As the first instance of an optimizer class does, which is nobody's doing."""
+    """Wrap an optimizer class's `step` as creating its first instance would.
+
+    Otherwise that instance would look like a change made by the submission.
+    """
     from torch.optim import Optimizer
 
     if isinstance(owner, type) and issubclass(owner, Optimizer) and not getattr(owner.step, "hooked", False):
-        with suppress(AttributeError):  # of another version of torch
+        with suppress(AttributeError):  # other versions of torch do not have it
             cls: Any = owner
             cls.step = Optimizer.profile_hook_step(cls.step)
             cls.step.hooked = True
 
 
 def _leave_modes() -> list[str]:
-    """Leave the modes that see every call of a torch function, where one was entered and not left."""
+    """Leave all torch function and dispatch modes that were entered and not left; return their class names.
+
+    Such a mode sees, and could change, every call of a torch function.
+    """
     import torch
 
     left = []

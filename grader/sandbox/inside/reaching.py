@@ -1,7 +1,8 @@
-"""Notices when a submission reaches for the frames and objects around it, however it spells that.
+"""Notice when a submission reaches for the stack frames and objects around it, however it spells that.
 
-Python tells audit hooks of such acts, and a hook cannot be removed. Each act is told to grader at once. Attributes
-such as `__globals__` are no such acts: what is noticed is a hint for the instructor, and costs nothing.
+Python calls audit hooks for such acts, and an audit hook cannot be removed. Each act is reported to the grader at once,
+as a hint for the instructor; it costs no points. The list is not complete: reading an attribute such as `__globals__`
+raises no audit event.
 """
 
 import os
@@ -11,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 Tell = Callable[[str, int], None]
-"""Gets the act and the submission's line."""
+"""Function that reports an act and the submission's line: `("sys._getframe", 12)`."""
 
 _ACTS = {
     *("sys._getframe", "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile"),
@@ -23,16 +24,16 @@ _WATCHED = _ACTS | _TOUCHES
 _ATTRIBUTES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code", "__code__"}
 _STANDARD = os.path.dirname(os.__file__)
 _ASKS_FOR_ITS_CALLER = os.path.join(_STANDARD, "collections", "__init__.py")
-"""`namedtuple` looks at its caller's frame for the name of the module."""
+"""File of `namedtuple`, which looks at its caller's frame to learn the module's name."""
 
 
 def watch_for(filename: str, tell: Tell, *, most: int) -> None:
-    """Tell, up to `most` times and each act at each line once, what the code with this file name reaches for."""
+    """Report what the code with this file name reaches for: each act once for each line, at most `most` in all."""
     told: set[tuple[str, int]] = set()
-    looking: list[None] = []  # looking at a frame is such an act itself
+    looking: list[None] = []  # not empty while the hook itself looks at a frame, which is such an act too
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        # First what nearly all events are not: a play calls `id()` some thousand times, and tells of each.
+        # The cheapest test comes first, because nearly all events fail it: one play raises thousands, for `id()` alone.
         if event not in _WATCHED or looking or len(told) >= most:
             return
         act = arguments[1] if event in _TOUCHES else event
@@ -51,7 +52,8 @@ def watch_for(filename: str, tell: Tell, *, most: int) -> None:
 
 
 def _line_of(frame: FrameType | None, filename: str) -> int | None:
-    """The line, if that code did it itself or through one function of the standard library, as `inspect.stack()`."""
+    """Return the line at which the code with this file name did it, itself or through one function of the standard
+    library such as `inspect.stack()`; None if other code did."""
     if frame is not None and frame.f_code.co_filename != filename and _hands_on(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None or frame.f_code.co_filename != filename:
@@ -60,4 +62,5 @@ def _line_of(frame: FrameType | None, filename: str) -> int | None:
 
 
 def _hands_on(filename: str) -> bool:
+    """True if the file belongs to the standard library and may act on its caller's behalf."""
     return filename.startswith((_STANDARD, "<frozen")) and filename != _ASKS_FOR_ITS_CALLER

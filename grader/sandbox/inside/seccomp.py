@@ -1,4 +1,8 @@
-"""The system calls a submission may make, as a BPF filter written by hand; `isolation` installs it."""
+"""Build and install the BPF filter (seccomp) that allows only the system calls listed in `system_calls`.
+
+The filter is assembled by hand: a list of instructions that load a field of the call, compare it, and jump. A call that
+no instruction allows fails with EPERM.
+"""
 
 import ctypes
 import errno
@@ -10,7 +14,7 @@ from collections.abc import Sequence
 from grader.sandbox.inside.system_calls import ALLOWED, FCNTL, IOCTL, PRCTL
 
 _CLONE_THREAD = 0x00010000
-# Machine: AUDIT_ARCH, column of ALLOWED, numbers of clone, fcntl, ioctl, prctl and seccomp
+# Machine: (AUDIT_ARCH constant, column of ALLOWED, numbers of clone, fcntl, ioctl, prctl and seccomp)
 _MACHINES = {
     "x86_64": (0xC000003E, 1, 56, 72, 16, 157, 317),
     "aarch64": (0xC00000B7, 2, 220, 25, 29, 167, 277),
@@ -27,15 +31,15 @@ _PR_SET_NO_NEW_PRIVS = 38
 
 
 def supported() -> bool:
-    """Whether there is a table for this machine."""
+    """True if the numbers of this machine's system calls are known."""
     return platform.machine() in _MACHINES
 
 
 def install(*, drives_devices: bool = False) -> None:
-    """Put the filter on every thread of this process, for good.
+    """Apply the filter to every thread of this process, irrevocably.
 
     Args:
-        drives_devices: any `ioctl` is allowed, which is how a graphics card is talked to.
+        drives_devices: allow any `ioctl`, which is how a process talks to a GPU.
 
     Raises:
         OSError: the kernel refused it.
@@ -52,23 +56,24 @@ def install(*, drives_devices: bool = False) -> None:
 
 
 def _program(machine: str, drives_devices: bool) -> list[bytes]:
+    """Return the instructions of the filter for this machine."""
     arch, column, clone, fcntl, ioctl, prctl, _ = _MACHINES[machine]
     allow, refuse = _instruction(_RETURN, _ALLOW), _instruction(_RETURN, _ERRNO | errno.EPERM)
     lines = [
         _instruction(_LOAD, _ARCH_AT),
         _instruction(_JUMP_EQUAL, arch, 1, 0),
-        _instruction(_RETURN, _KILL_PROCESS),  # 32-bit calls have other numbers
+        _instruction(_RETURN, _KILL_PROCESS),  # a 32-bit call, whose number means something else
         _instruction(_LOAD, _NUMBER_AT),
         _instruction(_JUMP_GREATER_EQUAL, _X32_BIT, 0, 1),
         refuse,
-        # ENOSYS sends glibc back to clone, whose flags a filter can see (clone3 hands over a pointer).
+        # ENOSYS makes glibc fall back to clone, whose flags a filter can see (clone3 passes a pointer to them).
         _instruction(_JUMP_EQUAL, _CLONE3, 0, 1),
         _instruction(_RETURN, _ERRNO | errno.ENOSYS),
     ]
     allowed = [number for entry in ALLOWED if isinstance(number := entry[column], int)]
     for number in (*allowed, *([ioctl] if drives_devices else [])):
         lines += [_instruction(_JUMP_EQUAL, number, 0, 1), allow]
-    # The kernel looks at the low half of these arguments only, and so does a load.
+    # The kernel uses only the low 32 bits of these arguments, and a load reads only these.
     lines += _where(
         clone, [_instruction(_LOAD, _FIRST_ARGUMENT_AT), _instruction(_JUMP_SET, _CLONE_THREAD, 0, 1), allow]
     )
@@ -82,6 +87,7 @@ def _program(machine: str, drives_devices: bool) -> list[bytes]:
 
 
 def _one_of(argument: int, values: Sequence[int]) -> list[bytes]:
+    """Return instructions that allow the call if the argument at this offset has one of these values."""
     lines = [_instruction(_LOAD, argument)]
     for value in values:
         lines += [_instruction(_JUMP_EQUAL, value, 0, 1), _instruction(_RETURN, _ALLOW)]
@@ -89,10 +95,11 @@ def _one_of(argument: int, values: Sequence[int]) -> list[bytes]:
 
 
 def _where(number: int, lines: list[bytes]) -> list[bytes]:
-    """For the call with this number: these lines, and what they do not allow is refused."""
+    """Return instructions that apply `lines` to the call with this number, and refuse what they do not allow."""
     lines = [*lines, _instruction(_RETURN, _ERRNO | errno.EPERM)]
     return [_instruction(_JUMP_EQUAL, number, 0, len(lines)), *lines]
 
 
 def _instruction(code: int, operand: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    """Return one BPF instruction; the jumps say how many instructions to skip."""
     return struct.pack("HBBI", code, if_true, if_false, operand)

@@ -1,11 +1,13 @@
-"""Warms torch once and forks a child for each submission; `grader.sandbox.client` talks to it from outside.
+"""Serve inside the sandbox: import and warm torch once, then fork a child for each submission.
+
+`grader.sandbox.server_process` starts it, and `grader.sandbox.client` talks to it and its children from outside.
 
     grader ── control ──▶ server (this process; never runs a submission, never sees its text or its trace)
-      │                      └─ keeper (makes the namespaces, waits)
+      │                      └─ keeper (creates the namespaces, waits for the child's end)
       └──── channel ────────────▶ child (first process of its own PID namespace; plays the exercises)
 
-Text and traces go over a channel of the child's own, so that nothing of one submission is in the memory from
-which the next is forked.
+Program texts and traces go over a channel of the child's own, so that nothing of one submission is in the memory from
+which the next child is forked.
 """
 
 import gc
@@ -31,13 +33,14 @@ from grader.sandbox.inside.setting import Setting
 from grader.sandbox.inside.unpack import Modules
 
 CONTROL_FD = 0
-"""The server finds its control socket here."""
+"""Descriptor of the server's control socket."""
 
-_TICK = 0.05  # seconds between two looks at a child's memory and threads
+_TICK = 0.05  # seconds between two checks of a child's memory and threads
 _PID = struct.Struct("i")
 _END = struct.Struct("id")  # wait status, processor seconds
 _MAX_PROCESSES = 12
-"""Bubblewrap's first process, server, keeper and child are 4; where seccomp works, there are never more."""
+"""Maximum number of processes in the sandbox. Bubblewrap's first process, server, keeper and child make 4; where
+seccomp works, there are never more."""
 
 
 def main() -> None:
@@ -47,14 +50,14 @@ def main() -> None:
     setting = Setting(**header)
     prepared = _warm(setting)
     hangup.heed_no_more(CONTROL_FD)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL_FD)  # a fork's standard input
+    os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL_FD)  # becomes the children's standard input
     frames.send(control, {"event": "ready"})
     while True:
         try:
             header, _, fds = frames.receive(control, max_fds=2)
             if header["op"] == "fork":
                 _supervise(control, setting, prepared, Bounds(**header["bounds"]), fds)
-            # A "kill" or "question" here came too late: its child had ended by itself.
+            # A "kill" or "question" that arrives here came too late: its child had ended by itself.
         except EOFError:
             return
 
@@ -62,16 +65,17 @@ def main() -> None:
 def _warm(setting: Setting) -> Prepared:
     """Import everything a child will need, so that a fork costs milliseconds.
 
-    What begins CUDA, or threads, is not done, for a forked child could do it no more. Where a GPU can be seen these are
-    a backward pass, on the CPU too (https://github.com/pytorch/pytorch/wiki/Autograd-and-Fork), and in torch 2.13 a
-    step of Adam, which asks for CUDA's stream. Left out they cost a child half a millisecond.
+    Nothing may be done that initializes CUDA or starts threads, because a forked child could then not do it any more.
+    Where a GPU is visible, that excludes a backward pass, even on the CPU
+    (https://github.com/pytorch/pytorch/wiki/Autograd-and-Fork), and in torch 2.13 a step of Adam, which asks for CUDA's
+    stream. Leaving them out costs each child half a millisecond.
     """
-    gc.disable()  # what is imported stays: looking through it again and again takes a fifth of the time
+    gc.disable()  # imported objects are never garbage, and searching them again and again takes a fifth of the time
     import torch
 
     from grader.sandbox.inside.uncompiled import leave_the_compiler_out
 
-    torch.set_num_threads(1)  # a forked child would wait for worker threads that only its parent has
+    torch.set_num_threads(1)  # a forked child would wait for ever for worker threads that only its parent has
     leave_the_compiler_out()
     model = torch.nn.Linear(2, 1)
     torch.optim.AdamW(model.parameters())
@@ -96,12 +100,15 @@ def _warm(setting: Setting) -> Prepared:
     modules = Modules()
     gc.freeze()  # a child's collector must not touch, and so copy, every page of torch
     gc.enable()
-    gc.set_threshold(20_000)  # as `grader.base.importing`, which is not in here
+    gc.set_threshold(20_000)  # same as in `grader.base.importing`, which is not in the sandbox
     return Prepared(modules, originals)
 
 
 def _stand_in_for_lessons() -> None:
-    """Make what lessons import (`check`, `predict`, `plots`, `paths`) do nothing: graded functions do not need it."""
+    """Make everything that lessons import from `grader` (`check`, `predict`, `plots`, `paths`) do nothing.
+
+    Graded functions do not need it, but the imports must not fail.
+    """
     import grader
 
     def nothing(*_args: Any, **_kwargs: Any) -> None:
@@ -112,7 +119,7 @@ def _stand_in_for_lessons() -> None:
             raise AttributeError(name)
         return nothing
 
-    for name in ("plots", "paths"):  # the solution's own notebooks say where they keep what they measured
+    for name in ("plots", "paths"):  # `paths`: the solution's notebooks use it to store their measurements
         module = types.ModuleType(f"grader.{name}")
         module.__getattr__ = lookup  # type: ignore[method-assign]
         sys.modules[module.__name__] = module
@@ -126,11 +133,15 @@ def _stand_in_for_lessons() -> None:
 def _supervise(
     control: socket.socket, setting: Setting, prepared: Prepared, bounds: Bounds, fds: list[int]
 ) -> None:
-    """Fork a child, watch over it, kill it when told to, and report how it ended."""
+    """Fork a child, watch it, kill it when told to, and report how it ended.
+
+    Raises:
+        EOFError: the grader has closed the control socket.
+    """
     reading, writing = os.pipe()
     server, keeper = os.getpid(), os.fork()
     if keeper == 0:
-        control.close()  # or grader would not notice the server's end as long as a keeper lives
+        control.close()  # otherwise the grader would not notice the server's end while a keeper lives
         os.close(reading)
         _keep(setting, prepared, bounds, server=server, channel=fds[0], output=fds[1], report=writing)
     os.close(writing)
@@ -152,10 +163,14 @@ def _supervise(
 
 
 def _watch(control: socket.socket, reading: int, child: int, bounds: Bounds, setting: Setting) -> str | None:
-    """Wait until the child ends, is to be killed, or takes too much; why it must be killed.
+    """Wait until the child ends, is to be killed, or exceeds a limit.
+
+    Returns:
+        The reason why the child must be killed (`kill`, `time`, `memory`, `threads` or `processes`); None if it ended
+        by itself.
 
     Raises:
-        EOFError: grader has gone.
+        EOFError: the grader has closed the control socket.
     """
     at_start = isolation.process_status(child).get("VmRSS", 0)
     cpu_limit = math.inf
@@ -165,13 +180,13 @@ def _watch(control: socket.socket, reading: int, child: int, bounds: Bounds, set
             header, _, _ = frames.receive(control)
             if header["op"] == "kill":
                 return "kill"
-            cpu_limit = isolation.processor_seconds(child) + header["cpu_seconds"]  # a new question
+            cpu_limit = isolation.processor_seconds(child) + header["cpu_seconds"]  # a new question begins
         if reading in ready:
             return None
         if isolation.processor_seconds(child) > cpu_limit:
             return "time"
         status = isolation.process_status(child)
-        # Also sees what no resource limit counts under CUDA, such as shared mappings.
+        # This also covers what no resource limit counts under CUDA, such as shared mappings.
         if status.get("VmRSS", 0) > at_start + 1.2 * bounds.memory_bytes:
             return "memory"
         if status.get("Threads", 1) > isolation.max_threads():
@@ -181,22 +196,23 @@ def _watch(control: socket.socket, reading: int, child: int, bounds: Bounds, set
 
 
 def _kill(child: int) -> None:
-    """The child leads a session of its own; inside a PID namespace all other processes go with it."""
+    """Kill the child and its process group; inside a PID namespace, all other processes in it die with the child."""
     for kill in (os.killpg, os.kill):
         try:
             kill(child, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):  # gone already, or not yet a leader
+        except (ProcessLookupError, PermissionError):  # it is gone already, or does not lead a group yet
             continue
 
 
 def _read(pipe: int, what: struct.Struct) -> tuple[Any, ...] | None:
+    """Read one record from a pipe; None if the writer has ended without writing it."""
     data = os.read(pipe, what.size)
     return what.unpack(data) if len(data) == what.size else None
 
 
 # ---- the keeper: outside the new PID namespace, so that it can tell how the child ended ------------
-# A fork (6 ms of a submission's 150), and needed: a process that has unshared its PID namespace may do so again only
-# after `setns` to the one before, which `--disable-userns` refuses the server.
+# This extra fork takes 6 ms of a submission's 150, but the server cannot do without it: a process that has unshared its
+# PID namespace can do so again only after a `setns` back to the former one, which `--disable-userns` denies the server.
 
 
 def _keep(
@@ -209,6 +225,7 @@ def _keep(
     output: int,
     report: int,
 ) -> NoReturn:
+    """Run as the keeper: fork the child in new namespaces, and report its id and its end through the pipe `report`."""
     try:
         os.setsid()
         isolation.die_with_parent(server)

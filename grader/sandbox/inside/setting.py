@@ -1,4 +1,4 @@
-"""What grader tells the server at its start."""
+"""The setting that the grader sends to the server at its start."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Setting:
-    """How the server prepares, and what its children are kept from."""
+    """What the server prepares, and how its children are isolated."""
 
     imports: Sequence[str]
-    """Modules that drivers and submissions import, once for all of them."""
+    """Modules that drivers and submissions import; the server imports them once for all."""
     device: str
+    """`cpu` or `cuda`."""
     isolate: bool
-    """Inside bubblewrap: namespaces and filters for each child."""
+    """True inside bubblewrap: each child gets namespaces and a filter of system calls."""
     keep: Sequence[str]
-    """Folders below /tmp that a child still needs when it gets a /tmp of its own."""
+    """Folders below /tmp that must stay visible when a child gets a /tmp of its own."""

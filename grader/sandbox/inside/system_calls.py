@@ -1,13 +1,14 @@
-"""The system calls a submission may make: what Python, torch and their libraries are known to use.
+"""List the system calls a submission may make: those that Python, torch and their libraries are known to use.
 
-Numbers as `seccomp_syscall_resolve_name_arch` of libseccomp 2.5 gives them. What is not here is refused: programs and
-processes, the network, namespaces and mounts, other processes' memory, and whatever lets a child hold kernel memory
-that no limit counts (locks, inotify, message queues, shared memory) or keep the machine's files from others (leases).
+The numbers are those of `seccomp_syscall_resolve_name_arch` in libseccomp 2.5. Everything not listed is refused:
+starting programs and processes, the network, namespaces and mounts, other processes' memory, calls that let a child
+hold kernel memory which no limit counts (locks, inotify, message queues, shared memory), and calls that keep others
+from using the machine's files (leases).
 """
 
 # fmt: off
 ALLOWED: tuple[tuple[str, int, int | None], ...] = (
-    # Memory. What is locked or shared between processes is left out.
+    # Memory. Calls that lock memory or share it between processes are left out.
     ("mmap", 9, 222),
     ("munmap", 11, 215),
     ("mprotect", 10, 226),
@@ -52,7 +53,7 @@ ALLOWED: tuple[tuple[str, int, int | None], ...] = (
     ("fchmod", 91, 52),
     ("fchown", 93, 55),
     ("fchdir", 81, 50),
-    # Files by their names: all but /tmp is read-only.
+    # Files by name: everything but /tmp is read-only.
     ("open", 2, None),
     ("openat", 257, 56),
     ("openat2", 437, 437),
@@ -117,7 +118,7 @@ ALLOWED: tuple[tuple[str, int, int | None], ...] = (
     ("pause", 34, None),
     ("wait4", 61, 260),
     ("waitid", 247, 95),
-    # Threads. `clone` is looked at more closely; processes are refused.
+    # Threads. `clone` is not listed: `seccomp` allows it for threads and refuses new processes.
     ("futex", 202, 98),
     ("futex_waitv", 449, 449),
     ("set_robust_list", 273, 99),
@@ -137,7 +138,7 @@ ALLOWED: tuple[tuple[str, int, int | None], ...] = (
     ("getcpu", 309, 168),
     ("exit", 60, 93),
     ("exit_group", 231, 94),
-    # Signals: within its own process namespace.
+    # Signals, which reach only the child's own PID namespace.
     ("rt_sigaction", 13, 134),
     ("rt_sigprocmask", 14, 135),
     ("rt_sigreturn", 15, 139),
@@ -152,7 +153,7 @@ ALLOWED: tuple[tuple[str, int, int | None], ...] = (
     ("setitimer", 38, 103),
     ("getitimer", 36, 102),
     ("restart_syscall", 219, 128),
-    # Time, chance and who one is.
+    # Time, random numbers, and information about the process and the system.
     ("clock_gettime", 228, 113),
     ("clock_getres", 229, 114),
     ("gettimeofday", 96, 169),
@@ -179,7 +180,7 @@ ALLOWED: tuple[tuple[str, int, int | None], ...] = (
     ("getresgid", 120, 150),
     ("getgroups", 115, 158),
     ("capget", 125, 90),
-    # A socket pair, which asyncio needs. There is no `socket`.
+    # Socket pairs, which asyncio needs. `socket` itself is left out.
     ("socketpair", 53, 199),
     ("sendto", 44, 206),
     ("sendmsg", 46, 211),
@@ -194,14 +195,16 @@ ALLOWED: tuple[tuple[str, int, int | None], ...] = (
     ("getpeername", 52, 205),
 )
 # fmt: on
-"""Name, number on x86_64, number on aarch64 (None: it has another call for it)."""
+"""(name, number on x86_64, number on aarch64) of each allowed call; None: aarch64 has another call instead."""
 
 FCNTL = (0, 1, 2, 3, 4, 1030, 1032, 1034)
-"""Commands of `fcntl`: duplicate a descriptor, its flags, the size of a pipe, seals. No locks, and above all no lease
-on a library's file: whoever opens that file then waits for up to 45 seconds, also outside the sandbox."""
+"""Allowed commands of `fcntl`: duplicate a descriptor, read and set its flags, the size of a pipe, seals. No locks, and
+above all no lease on a library's file: whoever opens that file then waits for up to 45 seconds, even outside the
+sandbox."""
 
 IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-"""Requests of `ioctl`: is it a terminal, and how wide; how much can be read; blocking and close-on-exec."""
+"""Allowed requests of `ioctl`: whether it is a terminal and how wide, how much can be read, blocking, close-on-exec."""
 
 PRCTL = (3, 15, 16, 21, 23, 0x53564D41)
-"""Options of `prctl`: names of threads and mappings, and what can only be asked. Not the signal at the parent's end."""
+"""Allowed options of `prctl`: names of threads and mappings, and options that only read. Setting the signal sent at the
+parent's death is not allowed."""

@@ -1,7 +1,8 @@
-"""Stands in for torch's compiler, which the first optimizer of a process would import: a second and 70 MB.
+"""Keep torch's compiler from being imported, by putting small stand-in modules in its place.
 
-All that an optimizer wants of it is to leave some functions alone and not to look into a step, and nothing is compiled
-here. Whoever asks for anything else of it gets the real one, from then on.
+The first optimizer of a process imports the compiler, which takes a second and 70 MB. An optimizer only asks it not to
+compile some functions, and nothing is compiled here anyway. Code that asks for anything else gets the real compiler
+from then on.
 """
 
 import importlib
@@ -17,10 +18,11 @@ import torch
 
 
 class _Nothing:
-    """No module is one of these, as long as nothing is compiled."""
+    """Stand-in for `OptimizedModule`: as long as nothing is compiled, no module is an instance of it."""
 
 
 def _as_it_is(function: Any = None, *_args: Any, **_kwargs: Any) -> Any:
+    """Stand in for the decorator `disable`, used with or without arguments: return the function unchanged."""
     return _as_it_is if function is None else function
 
 
@@ -35,11 +37,12 @@ _KNOWN: dict[str, dict[str, Any]] = {
     "torch._inductor": {},
     "torch._inductor.config": {},  # `torch.use_deterministic_algorithms` leaves a note in it
 }
-"""What is asked of its modules without wanting it. A package stands before its parts."""
+"""Attributes that other code uses although it compiles nothing, by module of the compiler. A package stands before its
+submodules."""
 
 
 class StandIn(ModuleType):
-    """A module of the compiler, of which nothing has been wanted yet."""
+    """Stand-in for one module of the compiler; access to an attribute it does not have brings in the real compiler."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -54,10 +57,13 @@ class StandIn(ModuleType):
 
 
 class _Parts:
-    """Finds the compiler's other modules (`import torch._dynamo.utils`), which come with the real one."""
+    """Import finder for the compiler's other modules (`import torch._dynamo.utils`): it brings in the real compiler."""
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> ModuleSpec | None:
-        """The spec of a module that is there already; None for what is none of ours."""
+        """Import the real compiler if the module belongs to it; return a spec for what that import has loaded.
+
+        None if the module does not belong to the compiler, or still has to be loaded in the ordinary way.
+        """
         package = ".".join(name.split(".")[:2])
         if package in _KNOWN and isinstance(sys.modules.get(package), StandIn):
             _real(package)
@@ -67,18 +73,24 @@ class _Parts:
 
 
 class _Loaded:
+    """Import loader for a module that has been loaded already."""
+
     def __init__(self, module: ModuleType) -> None:
         self._module = module
 
     def create_module(self, _spec: ModuleSpec) -> ModuleType:
+        """Return the loaded module."""
         return self._module
 
     def exec_module(self, _module: ModuleType) -> None:
-        """It has been executed."""
+        """Do nothing: the module has been executed already."""
 
 
 def leave_the_compiler_out() -> None:
-    """From now on optimizers of this process do without it; where it is there already, nothing is changed."""
+    """Install the stand-ins, so that optimizers of this process do without the compiler.
+
+    Does nothing if the compiler has been imported already.
+    """
     if any(name in sys.modules for name in _KNOWN):
         return
     for name in _KNOWN:
@@ -90,7 +102,11 @@ def leave_the_compiler_out() -> None:
 
 
 def put_back() -> list[str]:
-    """Let optimizers ask whom they would have asked, the real compiler once it has come; names of what was replaced."""
+    """Restore the compiler's modules, stand-in or real, if a submission replaced them or the attributes in `_KNOWN`.
+
+    Returns:
+        The names of what was replaced.
+    """
     replaced = []
     for name, (module, asked) in _asked.items():
         parent, _, part = name.rpartition(".")
@@ -103,6 +119,7 @@ def put_back() -> list[str]:
 
 
 def _remember() -> None:
+    """Note the current modules of the compiler for `put_back`."""
     _asked.clear()
     for name, asked in _KNOWN.items():
         if name in sys.modules:
@@ -111,20 +128,21 @@ def _remember() -> None:
 
 
 _asked: dict[str, tuple[ModuleType, dict[str, Any]]] = {}
-"""Each module that is there, and what is asked of it."""
+"""Name of each module in `_KNOWN` that is imported -> the module, and its attributes that other code uses."""
 
 
 def _real(name: str) -> ModuleType:
-    """The module itself, with which all that stands in for others goes too."""
+    """Import the real module `name` of the compiler, after removing all stand-ins, and return it."""
     for known in reversed(_KNOWN):
         if isinstance(sys.modules.get(known), StandIn):
             del sys.modules[known]
             parent, _, part = known.rpartition(".")
-            if parent == torch.__name__:  # who imports it puts the real one there
+            if parent == torch.__name__:  # the import below sets the real one as attribute of torch
                 delattr(torch, part)
     before = dict(vars(torch))
     found = importlib.import_module(name)
-    for known, value in before.items():  # it wraps `torch.manual_seed`: nothing that a submission has done
+    # The import wraps `torch.manual_seed`, which would look like a change made by the submission: undo it.
+    for known, value in before.items():
         if vars(torch)[known] is not value:
             setattr(torch, known, value)
     _remember()

@@ -1,4 +1,4 @@
-"""Makes modules of what grader sends (`grader.sandbox.parcels`), and keeps ours out of a submission's imports."""
+"""Turn the parcels that the grader sends (`grader.sandbox.parcels`) into modules, and hide ours from submissions."""
 
 import marshal
 import sys
@@ -12,20 +12,23 @@ _GIVES_OBJECTS = f"{_OURS}.exercises."
 
 
 class Modules:
-    """Our modules in a submission's process. (Frames still lead to them: they hold no answer.)"""
+    """The grader's modules in a child, hidden from a submission's imports.
+
+    Stack frames still lead to them, which is harmless: they hold no answer.
+    """
 
     def __init__(self) -> None:
         self._hidden: dict[str, types.ModuleType] = {}
         self._hide()
 
     def unpack(self, parcel: bytes) -> tuple[Any, list[types.ModuleType]]:
-        """Execute a parcel's modules, each after those that it imports.
+        """Execute the modules in a parcel, each after those that it imports.
 
         Returns:
-            The last one's driver, and the modules.
+            The driver of the last module, and all modules that were executed.
 
         Raises:
-            LookupError: there was none in it.
+            LookupError: the last module has no driver.
         """
         sys.modules.update(self._hidden)
         driver, unpacked = None, []
@@ -44,6 +47,7 @@ class Modules:
         return driver, unpacked
 
     def _hide(self) -> None:
+        """Take our modules out of `sys.modules` and `grader`, so that no submission can import them."""
         import grader
 
         grader.__path__ = []
