@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def without_gc_for_good() -> Iterator[None]:
     """Exclude all objects made inside from garbage collection, for good, because imported modules are never garbage.
 
     Searching them again and again takes a fifth of torch's import, and half a second more at the process's end. Also, a
@@ -22,7 +22,7 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def collect_seldom() -> None:
+def collect_less_often() -> None:
     """Collect garbage less often (every 20,000 new objects), for a process that plays many programs.
 
     A play leaves some thousand small objects in reference cycles (models, hooks, recorders). Searching for them at

@@ -48,14 +48,14 @@ def remove_tree(top: str | Path) -> bool:
         if not stat.S_ISDIR(os.lstat(top).st_mode):
             return False
         if _BY_DESCRIPTOR:
-            _emptied(top)
+            _empty(top)
             os.rmdir(top)
         else:
             shutil.rmtree(top, ignore_errors=True)
     return not os.path.lexists(top)
 
 
-def _emptied(top: str | Path) -> None:
+def _empty(top: str | Path) -> None:
     """Empty the folder `top`, working through a queue of its entries, to which nested folders are moved."""
     opened = _opened(top)
     try:
@@ -66,14 +66,14 @@ def _emptied(top: str | Path) -> None:
             with suppress(
                 OSError
             ):  # an entry that cannot be removed must not keep the others from being removed
-                if not _gone(name, opened):
+                if not _removed_if_flat(name, opened):
                     names.extend(_moved_up(name, opened, fresh))
                     os.rmdir(name, dir_fd=opened)
     finally:
         os.close(opened)
 
 
-def _gone(name: str, parent: int) -> bool:
+def _removed_if_flat(name: str, parent: int) -> bool:
     """Remove an entry that is a file or an empty folder; return True if it is gone."""
     if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
         os.unlink(name, dir_fd=parent)
@@ -91,7 +91,7 @@ def _moved_up(name: str, top: int, fresh: Iterator[str]) -> list[str]:
     try:
         for inner in os.listdir(folder):
             with suppress(OSError):
-                if not _gone(inner, folder):
+                if not _removed_if_flat(inner, folder):
                     new = next(fresh)
                     _moved(inner, folder, new, top)
                     moved.append(new)

@@ -46,7 +46,7 @@ class _Worker:
         return self._work(self._grading, submission, self._sandbox)
 
 
-def results_there(
+def results_from_cluster(
     run: GradingRun, submissions: deque[Submission], work: Work
 ) -> Generator[tuple[Submission, SubmissionResult]]:
     """Yield every submission with its result, in the order in which they end.
@@ -108,7 +108,7 @@ def _connected(run: GradingRun) -> Any:
     if run.ray == "local":
         settings |= {"num_cpus": run.jobs, "include_dashboard": False}
     try:
-        _knock(run.ray or "")
+        _require_listener(run.ray or "")
         ray.init(**settings)
     except (OSError, ConnectionError, RuntimeError, ValueError) as error:
         reason = str(error).strip().splitlines() or [type(error).__name__]
@@ -119,7 +119,7 @@ def _connected(run: GradingRun) -> Any:
     return ray
 
 
-def _knock(address: str) -> None:
+def _require_listener(address: str) -> None:
     """Raise OSError if nobody listens at the address. Ray itself would try for minutes, and then end the process."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdigit():

@@ -16,7 +16,7 @@ from grader.report.plain_text import one_line
 NAME = ".lock"
 _MOST_BYTES = 200
 """Maximum bytes read of the lock file's text, which names the process that holds the lock."""
-_BEHIND = 2**20
+_LOCKED_BYTE = 2**20
 """Offset of the byte that is locked on Windows, where a locked range cannot be read: it lies behind the text."""
 
 
@@ -25,7 +25,7 @@ class Busy(HanstepError):
 
 
 @contextmanager
-def alone_in(out: Path, advice: str) -> Iterator[None]:
+def locked_folder(out: Path, advice: str) -> Iterator[None]:
     """Hold the lock of a folder, which is created if missing, and removed at the end if it was created and is empty.
 
     If the file system does not support locks, nothing is locked.
@@ -77,7 +77,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(file: int) -> bool:
-        os.lseek(file, _BEHIND, os.SEEK_SET)
+        os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
         except OSError:

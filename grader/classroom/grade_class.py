@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from grader.base.errors import HanstepError
-from grader.classroom.workers import results_here
+from grader.classroom.workers import results_from_workers
 from grader.course.feedback import SubmissionResult
 from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import Outcomes
@@ -41,10 +41,10 @@ def grade_class(
         WorkerDied: worker processes do not even start.
         ClusterError: the Ray cluster cannot be reached, or lost a machine too often.
     """
-    run = replace(run, ahead=_imported(submissions))
+    run = replace(run, ahead=_modules_to_preimport(submissions))
     with closing(_results(run, submissions)) as coming:
         for submission, result in coming:
-            finished(result or _lost(run, submission))
+            finished(result or _crashed_result(run, submission))
 
 
 def _results(
@@ -52,14 +52,14 @@ def _results(
 ) -> Generator[tuple[Submission, SubmissionResult | None]]:
     """Yield every submission with its result, from workers here or on the Ray cluster; None: it could not be graded."""
     if run.ray is None or not submissions:
-        yield from results_here(run, submissions, _grade)
+        yield from results_from_workers(run, submissions, _grade)
     else:
-        from grader.classroom.cluster import results_there
+        from grader.classroom.cluster import results_from_cluster
 
-        yield from results_there(run, submissions, _grade)
+        yield from results_from_cluster(run, submissions, _grade)
 
 
-def _imported(submissions: Collection[Submission]) -> tuple[str, ...]:
+def _modules_to_preimport(submissions: Collection[Submission]) -> tuple[str, ...]:
     """Return those of `_OFTEN_IMPORTED` whose package a submission mentions."""
     texts = [file.text for submission in submissions for file in submission.files]
     packages = {name: name.rpartition(".")[0] for name in _OFTEN_IMPORTED}
@@ -75,10 +75,10 @@ def _grade(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Submiss
     Raises:
         HanstepError, OSError, EOFError, MemoryError: the course or the machine is at fault, not the student.
     """
-    from grader.grading.grade_submission import grade_of_class
+    from grader.grading.grade_submission import grade_with_memory
 
     try:
-        return grade_of_class(run, submission, sandbox)
+        return grade_with_memory(run, submission, sandbox)
     except (
         HanstepError,
         OSError,
@@ -88,10 +88,10 @@ def _grade(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Submiss
         raise
     except Exception as error:
         logging.getLogger(__name__).exception("grading %s", submission.student)
-        return _lost(run, submission, f"채점하다가 오류가 났어요: {type(error).__name__}")
+        return _crashed_result(run, submission, f"채점하다가 오류가 났어요: {type(error).__name__}")
 
 
-def _lost(
+def _crashed_result(
     run: GradingRun, submission: Submission, detail: str = "채점하던 프로세스가 두 번 죽었어요"
 ) -> SubmissionResult:
     """Return the result of a submission that could not be graded: every exercise in it counts as crashed."""

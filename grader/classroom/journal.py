@@ -18,7 +18,7 @@ from grader import exercises
 from grader.base.errors import HanstepError
 from grader.base.files import NotRegular, open_regular, write_whole
 from grader.base.package import VERSION
-from grader.classroom.shared_results import Alike
+from grader.classroom.shared_results import SharedParts
 from grader.classroom.signature import Seal
 from grader.course.feedback import ClassResult, SubmissionResult
 from grader.grading.grading_run import GradingRun
@@ -81,7 +81,7 @@ class Journal:
         self._path = path
         self._run = run
         self._sandbox = sandbox
-        self._alike = Alike()
+        self._alike = SharedParts()
         self._done = {student: self._alike(result) for student, result in done.items()}
         self._writer = writer
 
@@ -179,7 +179,7 @@ class _Writer:
 
 
 @dataclass(frozen=True)
-class _Before:
+class _EarlierRun:
     """The content of an earlier run's journal."""
 
     seed: int
@@ -202,11 +202,11 @@ def _setup(run: GradingRun, sandbox: str) -> dict[str, Any]:
         "sandbox": sandbox,
         "lessons": [lesson.id for lesson in run.lessons],
         "added": list(run.added),
-        "course": _course(run),
+        "course": _course_fingerprint(run),
     }
 
 
-def _course(run: GradingRun) -> str:
+def _course_fingerprint(run: GradingRun) -> str:
     """Return a fingerprint of everything that decides marks: version, drivers, solutions, known mistakes, points."""
     state = hashlib.sha256(VERSION.encode())
     for path in sorted(_DRIVERS.rglob("*.py")):
@@ -218,7 +218,7 @@ def _course(run: GradingRun) -> str:
     return state.hexdigest()[:16]
 
 
-def _in_words(setup: Mapping[str, Any]) -> str:
+def _as_options(setup: Mapping[str, Any]) -> str:
     """Return the command-line options that produce a setup."""
     lessons = " ".join(f"--lesson {lesson}" for lesson in setup["lessons"])
     isolation = " --sandbox none" if setup["sandbox"] == "none" else ""
@@ -226,7 +226,7 @@ def _in_words(setup: Mapping[str, Any]) -> str:
     return f"--seed {setup['seed']} --device {setup['device']}{isolation}{added} {lessons}"
 
 
-def _read(path: Path, seal: Seal, run: GradingRun, sandbox: str, seed_given: bool) -> _Before | None:
+def _read(path: Path, seal: Seal, run: GradingRun, sandbox: str, seed_given: bool) -> _EarlierRun | None:
     """Read the journal of an earlier run; None if there is none, or it was killed before its first line was complete.
 
     Raises:
@@ -246,7 +246,7 @@ def _read(path: Path, seal: Seal, run: GradingRun, sandbox: str, seed_given: boo
         if not first.endswith(b"\n") and len(first) < _MAX_LINE:
             return None  # killed before there was anything to keep
         setup = _setup_in(first, seal, path)
-        _refuse_other(setup, run, sandbox, seed_given)
+        _require_same_setup(setup, run, sandbox, seed_given)
         done = {}
         while line := file.readline(_MAX_LINE):
             body = seal.opened(line, setup["run"])
@@ -260,7 +260,7 @@ def _read(path: Path, seal: Seal, run: GradingRun, sandbox: str, seed_given: boo
                 continue
             if result is not None:  # None: half a line, or somebody else's; that student is graded again
                 done[result.student] = result
-    return _Before(setup["seed"], setup["run"], done)
+    return _EarlierRun(setup["seed"], setup["run"], done)
 
 
 def _setup_in(line: bytes, seal: Seal, path: Path) -> dict[str, Any]:
@@ -299,14 +299,14 @@ def _refuse_foreign(line: bytes, path: Path) -> None:
         )
 
 
-def _refuse_other(setup: Mapping[str, Any], run: GradingRun, sandbox: str, seed_given: bool) -> None:
+def _require_same_setup(setup: Mapping[str, Any], run: GradingRun, sandbox: str, seed_given: bool) -> None:
     """Raise JournalError if the previous run had other options or another course: one class, one way of grading."""
     now = {**_setup(run, sandbox), "run": setup["run"]}
     if (seed_given and setup["seed"] != run.seed) or any(
         now[key] != setup.get(key) for key in ("device", "sandbox", "lessons", "added")
     ):
         raise JournalError(
-            f"앞의 채점과 옵션이 달라요. 앞의 채점의 옵션은 {_in_words(setup)} 이에요. "
+            f"앞의 채점과 옵션이 달라요. 앞의 채점의 옵션은 {_as_options(setup)} 이에요. "
             "이 옵션으로 이어서 하거나, --resume과 --changed-only 없이 처음부터 채점해 주세요."
         )
     if now["course"] != setup["course"]:

@@ -11,7 +11,7 @@ _SHARED = ("title", "checks", "message", "diagnosis", "because", "notes", "file"
 _Part = TypeVar("_Part", bound=Hashable)
 
 
-class Alike:
+class SharedParts:
     """Remember parts of results, and replace equal parts by the remembered object."""
 
     def __init__(self) -> None:

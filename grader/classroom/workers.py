@@ -24,10 +24,10 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from grader.base.errors import HanstepError
-from grader.base.importing import uncollected
+from grader.base.importing import without_gc_for_good
 from grader.sandbox.sandbox import Sandbox
 
-if TYPE_CHECKING:  # `get_ready` is called before anything else is imported
+if TYPE_CHECKING:  # `start_fork_server` is called before anything else is imported
     from grader.course.feedback import SubmissionResult
     from grader.grading.grading_run import GradingRun
     from grader.submission.submission import Submission
@@ -51,7 +51,7 @@ class WorkerDied(HanstepError):
     """Worker processes cannot be started, or die while starting."""
 
 
-def get_ready() -> None:
+def start_fork_server() -> None:
     """Begin to start the process from which workers are forked; return at once."""
     context: Any = _context()
     if context.get_start_method() == "forkserver":
@@ -60,7 +60,7 @@ def get_ready() -> None:
         ensure_running()
 
 
-def results_here(
+def results_from_workers(
     run: "GradingRun", submissions: "deque[Submission]", work: Work
 ) -> "Generator[tuple[Submission, SubmissionResult | None]]":
     """Yield every submission with its result, in the order in which they end, using `run.jobs` workers at once.
@@ -251,7 +251,7 @@ def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
         from grader.grading.run_submission import sandbox_of
 
         with sandbox_of(run) as sandbox:
-            with uncollected():  # while the sandbox warms up
+            with without_gc_for_good():  # while the sandbox warms up
                 from grader.grading import warm  # noqa: F401
 
             sandbox.wait_until_warm()
@@ -264,7 +264,7 @@ def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
     except (EOFError, BrokenPipeError, ConnectionResetError, MemoryError):
         raise
     except Exception as error:
-        connection.send(("error", _that_travels(error), 0, False))
+        connection.send(("error", _picklable(error), 0, False))
 
 
 def _stop(number: int, frame: Any) -> NoReturn:
@@ -274,7 +274,7 @@ def _stop(number: int, frame: Any) -> NoReturn:
     raise _Stop
 
 
-def _that_travels(error: Exception) -> Exception:
+def _picklable(error: Exception) -> Exception:
     """Return the error with the worker's traceback as a note; if it cannot be pickled, a RuntimeError in its place."""
     told = "".join(traceback.format_exception(error))
     try:

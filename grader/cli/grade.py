@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from grader.base.errors import CommandError
-from grader.base.importing import uncollected
+from grader.base.importing import without_gc_for_good
 from grader.cli.terminal import complain, err, out, say
 from grader.cli.terminal import device as device_for
 
@@ -82,9 +82,9 @@ def grade(
 
         cgroups.divide(cgroups.own_group())  # before starting anything that would occupy the group
     if ray is None:
-        workers.get_ready()  # they start while this process reads the submissions
-    with uncollected():
-        from grader.classroom.folder_lock import alone_in
+        workers.start_fork_server()  # they start while this process reads the submissions
+    with without_gc_for_good():
+        from grader.classroom.folder_lock import locked_folder
         from grader.classroom.journal import Journal, refuse_inside
         from grader.cli.marking import receive_class, tell_marks
         from grader.course.reading import load_course
@@ -94,13 +94,13 @@ def grade(
         from grader.intake.receive import enrolled
         from grader.report.class_table import class_table
         from grader.report.write_report import write_report
-        from grader.submission.class_folder import passed_over
+        from grader.submission.class_folder import hidden_entries_note
 
         course = load_course()
     chosen_seed = _check_options(sandbox, seed, package or ())
     lessons = tuple(course.lesson(key) for key in lesson or ())
     refuse_inside(out_dir, submissions)
-    with alone_in(out_dir, "끝나기를 기다리거나, --out으로 다른 폴더를 알려 주세요."):
+    with locked_folder(out_dir, "끝나기를 기다리거나, --out으로 다른 폴더를 알려 주세요."):
         received, rules = receive_class(
             submissions, out_dir, {ROSTER: roster, POLICY: policy, OVERRIDES: override}, lessons, course
         )
@@ -129,7 +129,7 @@ def grade(
             write_report(out_dir, result, course)
             journal.close()
         out.print(class_table(result, width=out.width))
-        if unread := passed_over(submissions):
+        if unread := hidden_entries_note(submissions):
             say(unread)
         tell_marks(result)
         say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")

@@ -28,7 +28,7 @@ def mark(
     override: Annotated[Path | None, typer.Option(help="직접 준 점수(overrides.csv)")] = None,
 ) -> None:
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
-    from grader.classroom.folder_lock import alone_in
+    from grader.classroom.folder_lock import locked_folder
     from grader.cli.marking import read_rules, tell_kept, tell_marks
     from grader.course.reading import load_course
     from grader.gradebook.kept_files import OVERRIDES, POLICY, chosen, keep
@@ -37,7 +37,7 @@ def mark(
 
     course = load_course()
     _read_result(report)  # first without the lock: refuse a folder without results before locking it
-    with alone_in(report, "끝난 다음 다시 실행해 주세요."):
+    with locked_folder(report, "끝난 다음 다시 실행해 주세요."):
         result = _read_result(report)
         given = {POLICY: policy, OVERRIDES: override}
         used = chosen(report, given)
@@ -100,14 +100,14 @@ def export(
 def _table(
     result: "ClassResult", to: str, template: Path | None, column: str | None, title: str
 ) -> tuple[str, tuple[str, ...]]:
-    from grader.gradebook.export.canvas import canvas_csv, canvas_filled
-    from grader.gradebook.export.moodle import moodle_csv, moodle_filled
+    from grader.gradebook.export.canvas import canvas_csv, fill_canvas_export
+    from grader.gradebook.export.moodle import fill_moodle_worksheet, moodle_csv
     from grader.gradebook.export.rows import rows
 
     found = rows(result)
     if to == "canvas":
-        return canvas_csv(found, title) if template is None else canvas_filled(found, template, column)
-    return moodle_csv(found) if template is None else moodle_filled(found, template, column)
+        return canvas_csv(found, title) if template is None else fill_canvas_export(found, template, column)
+    return moodle_csv(found) if template is None else fill_moodle_worksheet(found, template, column)
 
 
 def _title(course: "Course", result: "ClassResult") -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from grader.base.errors import NothingToCheck
-from grader.base.importing import uncollected
+from grader.base.importing import without_gc_for_good
 from grader.cli.progress import DataDir
 from grader.cli.terminal import device as device_for
 from grader.cli.terminal import out, say
@@ -54,7 +54,7 @@ def watch(
 
 def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> bool:
     """Check the file's exercises, record and print the results; return True if all passed."""
-    with uncollected():
+    with without_gc_for_good():
         from grader.course.reading import load_course
         from grader.grading.own_file import OwnFile
         from grader.learner.earned import recorded_check

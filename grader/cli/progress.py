@@ -69,7 +69,7 @@ def next_(
     from grader.course.reading import load_course
     from grader.learner.earned import describe
     from grader.learner.next_section import next_exercise
-    from grader.learner.overview import next_thing
+    from grader.learner.overview import locate_exercise
     from grader.learner.progress import Progress
     from grader.workspace.start import open_lab, prepare
 
@@ -78,7 +78,7 @@ def next_(
     if following is None:
         say("모든 연습 문제를 통과했어요. 첫 레슨을 열어요.")
     else:
-        say(f"다음: {describe(next_thing(course, following))}")
+        say(f"다음: {describe(locate_exercise(course, following))}")
     wanted = course.lessons[0] if following is None else course.lesson(following.lesson)
     places = (Path("hanstep"), Path()) if folder is None else (folder,)
     place = next((p for p in places if (p / wanted.notebook.name).is_file()), None)

@@ -29,22 +29,22 @@ from grader.sandbox.sandbox import OVER, Job, Outcome, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.exercise_parts import Part
 from grader.submission.submission import Submission
-from grader.submission.tamper_scan import reaches_for_the_grader
+from grader.submission.tamper_scan import suspicious_lines
 
 _right_programs = RightPrograms()
 
 
-def grade_of_class(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
-    """Grade a submission as `grade_in` does, but do not run exercises that `RightPrograms` knows to be right.
+def grade_with_memory(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
+    """Grade a submission as `grade_in_sandbox` does, but do not run exercises that `RightPrograms` knows to be right.
 
     With `run.each`, everything is run.
     """
     if run.each:
-        return grade_in(run, submission, sandbox)
+        return grade_in_sandbox(run, submission, sandbox)
     until = time.monotonic() + run.submission_seconds
 
     def alone(name: str, part: Part) -> Feedback | None:
-        return _right_alone(run, name, part, sandbox, until)
+        return _grade_part_alone(run, name, part, sandbox, until)
 
     recalled = _right_programs.recall(run, submission, alone)
     outcomes = run_submission(run, submission, sandbox, until=until, known=recalled.known)
@@ -53,13 +53,15 @@ def grade_of_class(run: GradingRun, submission: Submission, sandbox: Sandbox) ->
     return result
 
 
-def grade_in(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
+def grade_in_sandbox(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
     """Run a submission in the sandbox and judge the traces."""
     until = time.monotonic() + run.submission_seconds
     return assess_submission(run, submission, run_submission(run, submission, sandbox, until=until), sandbox)
 
 
-def _right_alone(run: GradingRun, name: str, part: Part, sandbox: Sandbox, until: float) -> Feedback | None:
+def _grade_part_alone(
+    run: GradingRun, name: str, part: Part, sandbox: Sandbox, until: float
+) -> Feedback | None:
     """Run and grade one exercise's part alone; return feedback only if it is right and there is nothing else to say.
 
     The sandbox is used without repair, because only right programs matter here.
@@ -88,7 +90,7 @@ def grade_one(
 
     sandbox = sandbox_of(run, once=True)
     with sandbox, meanwhile():
-        return grade_in(run, submission, sandbox)
+        return grade_in_sandbox(run, submission, sandbox)
 
 
 def _out_of_time(run: GradingRun, outcome: Outcome) -> str:
@@ -135,7 +137,7 @@ def assess_submission(
         student=submission.student,
         feedbacks=tuple(feedbacks),
         notes=tuple(submission.notes),
-        scrutiny=reaches_for_the_grader(submission, _reached(submission, outcomes)),
+        scrutiny=suspicious_lines(submission, _reached(submission, outcomes)),
         digest=submission.digest,
         extras=tuple(extras),
     )

@@ -42,7 +42,7 @@ class GradingRun:
         """
         lessons = tuple(lesson.id for lesson in self.lessons)
         others = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("course", "lessons")}
-        return _with_the_course, (lessons, others)
+        return _unpickled, (lessons, others)
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
@@ -55,7 +55,7 @@ class GradingRun:
         return tuple(lesson.module for lesson in self.lessons)
 
 
-def _with_the_course(lessons: tuple[str, ...], others: dict[str, Any]) -> GradingRun:
+def _unpickled(lessons: tuple[str, ...], others: dict[str, Any]) -> GradingRun:
     """Build a GradingRun in another process: read the course there, and look up the lessons by their ids."""
     course = load_course()
     return GradingRun(course, tuple(course.lesson(key) for key in lessons), **others)

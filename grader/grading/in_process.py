@@ -29,7 +29,7 @@ class KernelIsBroken(HanstepError):
     """Not even the solution runs in this process, so nothing can be judged; the message is Korean."""
 
 
-def played_here(
+def play_and_judge(
     exercise: Exercise,
     program: Program,
     origin: Origin,
@@ -112,7 +112,7 @@ def _checked(
     try:
         with time_limit(seconds):
             program = load_program(source.text)
-        return played_here(exercise, program, origin, seed=seed, device=device, seconds=seconds)[0]
+        return play_and_judge(exercise, program, origin, seed=seed, device=device, seconds=seconds)[0]
     except TimeLimit:
         return without_trace(exercise, "timeout", message=out_of_time(seconds), file=source.name)
     finally:

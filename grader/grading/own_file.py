@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.base.errors import CommandError, NothingToCheck
-from grader.base.importing import uncollected
+from grader.base.importing import without_gc_for_good
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
 from grader.grading import SEED
@@ -15,7 +15,7 @@ from grader.grading.in_process import checked_here
 from grader.submission.submission import Submission, read_submission
 
 
-def refuse_no_file(file: Path) -> None:
+def require_file(file: Path) -> None:
     """Raise CommandError unless `file` is an existing file.
 
     Raises:
@@ -37,7 +37,7 @@ class OwnFile:
             CommandError: there is no such file.
             NothingToCheck: it cannot be read, or holds no exercise.
         """
-        refuse_no_file(file)
+        require_file(file)
         self.submission: Submission = read_submission(file, tuple(course.exercises))
         if self.submission.unreadable:
             broken = self.submission.unreadable[0]
@@ -81,7 +81,7 @@ class OwnFile:
         """
         if not hasattr(os, "fork"):  # Windows
             return self._check_here(exercises, seed, device, meanwhile)
-        with uncollected():
+        with without_gc_for_good():
             from grader.grading import grade_submission
             from grader.grading.grading_run import GradingRun
 

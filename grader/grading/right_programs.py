@@ -24,7 +24,7 @@ _MOST_CHARS = 150_000
 programs of our four lessons together have about as many."""
 Key = tuple[str, int, str, bytes]
 """(exercise, seed, device, fingerprint of the form)."""
-_Told = TypeVar("_Told")
+_Value = TypeVar("_Value")
 Alone = Callable[[str, Part], Feedback | None]
 """Function that runs one exercise's part alone; returns its feedback if it is right, else None."""
 
@@ -87,7 +87,7 @@ def is_right(feedback: Feedback) -> bool:
     return feedback.status == "passed" and not feedback.notes
 
 
-def _keep(memory: dict[Key, _Told], key: Key, value: _Told) -> None:
+def _keep(memory: dict[Key, _Value], key: Key, value: _Value) -> None:
     """Store a value; drop the oldest one if the memory is full."""
     if len(memory) >= _MOST:
         del memory[next(iter(memory))]  # the oldest

@@ -6,9 +6,9 @@ CUDA is not initialized, and nothing is computed that would start threads, becau
 from contextlib import suppress
 
 from grader.base.errors import HanstepError
-from grader.base.importing import collect_seldom, uncollected
+from grader.base.importing import collect_less_often, without_gc_for_good
 
-with uncollected():
+with without_gc_for_good():
     import torch
 
     from grader.course.reading import load_course
@@ -19,4 +19,4 @@ with uncollected():
     with suppress(HanstepError):  # raised again where the course is used
         load_course()
 
-collect_seldom()
+collect_less_often()

@@ -27,7 +27,7 @@ def is_group(name: str) -> bool:
     return _GROUP.fullmatch(" ".join(name.casefold().split())) is not None
 
 
-def names_nobody(name: str) -> bool:
+def is_placeholder_name(name: str) -> bool:
     """Return True if there is no name to compare: only digits, or the word for any participant."""
     words = _words(name)
     return not words or (len(words) == 1 and words[0] in _ANYBODY)

@@ -13,7 +13,7 @@ from pathlib import Path
 from grader.base.decoding import MAX_FILE_BYTES, display_name
 from grader.base.listing import short
 from grader.intake.child_process import is_of_the_machine
-from grader.intake.handover import is_nobodys
+from grader.intake.handover import is_made_by_programs
 from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
 from grader.submission.submission import MAX_STUDENT_BYTES
 
@@ -248,7 +248,7 @@ def _left_out(parts: tuple[str, ...], nested: int) -> bool:
     with a dot.
     """
     hidden = map(is_skipped, parts[1:] if nested < 0 else parts)
-    return ".." not in parts and (any(hidden) or is_nobodys(parts[0]))
+    return ".." not in parts and (any(hidden) or is_made_by_programs(parts[0]))
 
 
 def _shown(info: zipfile.ZipInfo) -> str:

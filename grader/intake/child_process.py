@@ -65,7 +65,7 @@ class Ended(Exception):
         """The message without the advice to the student."""
 
 
-class Apart:
+class LimitedChild:
     """Calls functions in the child process, which starts at the first call."""
 
     def __init__(self, bounds: Bounds | None = None) -> None:

@@ -72,7 +72,7 @@ Reader = Callable[[Path, list[Entry]], list[Handover]]
 """Reads the download of one system; an empty list means that it is not from that system."""
 
 
-def is_nobodys(name: str) -> bool:
+def is_made_by_programs(name: str) -> bool:
     """Return True for names that programs make, such as `._name` or caches.
 
     Other names that begin with a dot may be a student's: `.김하늘_123_…`.
@@ -90,7 +90,7 @@ def entries(folder: Path) -> list[Entry]:
         found = [
             Entry(display_name(e.name), Path(e.path), e.is_dir(follow_symlinks=False))
             for e in listing
-            if not is_nobodys(e.name)
+            if not is_made_by_programs(e.name)
         ]
     return sorted(found, key=lambda entry: entry.name)
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from grader.base.listing import listed, natural
 from grader.course.feedback import Person
-from grader.intake.agreement import agree, is_group, names_nobody
+from grader.intake.agreement import agree, is_group, is_placeholder_name
 from grader.intake.handover import Handover
 from grader.intake.roster import Roster, words_of
 
@@ -65,7 +65,7 @@ def match(handovers: Sequence[Handover], roster: Roster | None) -> Matched:
     return _resolve(found, told, shown, roster)
 
 
-def matched_by_label(labels: Sequence[str], roster: Roster | None) -> Matched:
+def match_labels(labels: Sequence[str], roster: Roster | None) -> Matched:
     """Match each entry of a plain class folder by the student number or name that the entry's own name contains."""
     if roster is None:
         return Matched({}, (), ())
@@ -131,7 +131,7 @@ def _named(handover: Handover, roster: Roster) -> _Found:
 def _name_agrees(person: Person, name: str, roster: Roster) -> bool:
     """Return True if a person found by number may have this name; without a name to compare, the number is enough."""
     names = roster.names_of(person)
-    if not names or names_nobody(name):
+    if not names or is_placeholder_name(name):
         return person in (_by_number(name, roster) or [person])
     return any(agree(name, one) for one in names)
 

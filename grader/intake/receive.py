@@ -10,8 +10,8 @@ from grader.base.listing import listed
 from grader.base.removal import temporary_folder
 from grader.course.feedback import Absent, ClassResult, Person
 from grader.intake.handover import Handover, entries
-from grader.intake.match import match, matched_by_label
-from grader.intake.receiving import Desk
+from grader.intake.match import match, match_labels
+from grader.intake.receiving import UploadReceiver
 from grader.intake.roster import Roster
 from grader.intake.systems import recognise
 from grader.submission.class_folder import read_class
@@ -49,7 +49,7 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
         ClassFolderError: the folder is missing, or contains no student.
         OSError: the temporary folder cannot be written.
     """
-    with temporary_folder() as workplace, Desk(workplace / "unpacked") as desk:
+    with temporary_folder() as workplace, UploadReceiver(workplace / "unpacked") as desk:
         packed = source.suffix.lower() == ".zip" and source.is_file()
         folder = workplace / "download" if packed else source
         refused = desk.unpack(source, folder) if packed else ()
@@ -121,11 +121,11 @@ def _with_notes(submission: Submission, notes: Iterable[str], problems: Iterable
 
 
 def _receive_plain_folder(
-    folder: Path, roster: Roster | None, exercise_names: Collection[str], desk: Desk
+    folder: Path, roster: Roster | None, exercise_names: Collection[str], desk: UploadReceiver
 ) -> Received:
     """Read a plain class folder, in which each entry is named after its student."""
     submissions = tuple(read_class(folder, exercise_names, desk.read))
-    matched = matched_by_label([submission.student for submission in submissions], roster)
+    matched = match_labels([submission.student for submission in submissions], roster)
     closed = [entry.name for entry in entries(folder) if entry.name.lower().endswith(OTHER_ARCHIVES)]
     line = (
         "zip이 아닌 압축 파일이라 채점하지 않은 것: {}. 풀어서 학생마다 폴더 하나로 두고 다시 채점해 주세요."

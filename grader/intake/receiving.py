@@ -11,7 +11,7 @@ from grader.base.decoding import display_name
 from grader.base.file_names import safe_filename
 from grader.base.listing import listed
 from grader.base.removal import remove_tree
-from grader.intake.child_process import Apart, Bounds, Ended
+from grader.intake.child_process import Bounds, Ended, LimitedChild
 from grader.intake.class_archive import unpack_class
 from grader.intake.handover import IntakeError
 from grader.intake.placing import placed, placed_if_packed
@@ -22,13 +22,13 @@ _OF_A_CLASS = Bounds(cpu_seconds=1_800, seconds=7_200)
 """Limits for the archive of a whole class: 16 GiB take minutes."""
 
 
-class Desk:
+class UploadReceiver:
     """Receives the files of one class: unpacks the class' archive, then places and reads each student's files."""
 
     def __init__(self, workplace: Path) -> None:
         """`workplace`: the folder below which the content of archives in a plain class folder is put."""
         self._workplace = workplace
-        self._apart = Apart()
+        self._apart = LimitedChild()
         self._broken: dict[Path, dict[Path, str]] = {}
         """Problems by path: for each file or folder of a class' archive, messages about itself and all below it."""
 
@@ -47,7 +47,7 @@ class Desk:
             IntakeError: it is empty or cannot be unpacked.
         """
         try:
-            with Apart(_OF_A_CLASS) as apart:
+            with LimitedChild(_OF_A_CLASS) as apart:
                 found = apart.call(unpack_class, archive, into)
         except Ended as ended:
             raise IntakeError(

@@ -49,11 +49,11 @@ class Statement:
         return _bound(self.node)
 
     @property
-    def hands_on(self) -> set[str]:
+    def passes_on(self) -> set[str]:
         """For a `return` that computes nothing: the names whose values it returns. Else empty."""
         return _passed_on(self.node)
 
-    def blocks_but(self, others: Set[str]) -> str:
+    def blocks_without(self, others: Set[str]) -> str:
         """Return `blocks` without the given kinds."""
         return " ".join(block for block in self.blocks.split(" ") if block not in others)
 

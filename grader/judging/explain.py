@@ -102,12 +102,12 @@ class _Search:
             if len(found.explained) == len(self._wrong):
                 break
             grown = self._beam_search(plausible, leave_out=leave_out)
-            self._plays.keep_for_the_end(False)
+            self._plays.reserve_plays(False)
             more = self._best(grown)
-            self._plays.keep_for_the_end(True)
+            self._plays.reserve_plays(True)
             if len(more.explained) > len(found.explained):
                 found = more
-        self._plays.keep_for_the_end(False)
+        self._plays.reserve_plays(False)
         if len(found.explained) < len(self._wrong):
             found = self._single_way() or self._with_hidden_mistakes(found)
         unexplained = tuple(s for s in (*self._wrong, *self._missing) if s not in found.explained)
@@ -123,7 +123,7 @@ class _Search:
             alone = frozenset([way])
             if not all(self._plays.changes(way, s) for s in self._wrong):  # the table answers without a play
                 continue
-            if all(self._plays.agrees_itself(alone, s) for s in (*self._wrong, *self._right)):
+            if all(self._plays.exact_program_agrees(alone, s) for s in (*self._wrong, *self._right)):
                 return Explanation(((way,),), tuple(self._wrong))
         return None
 
@@ -135,8 +135,8 @@ class _Search:
         sets = [frozenset(together) for together in found.sets]
         explained = list(found.explained)
         for scenario in (s for s in self._wrong if s not in found.explained):
-            if any(self._plays.agrees_whole(together, scenario) for together in sets):
-                sets = [together for together in sets if self._plays.agrees_whole(together, scenario)]
+            if any(self._plays.whole_program_agrees(together, scenario) for together in sets):
+                sets = [together for together in sets if self._plays.whole_program_agrees(together, scenario)]
                 explained.append(scenario)
                 continue
             changing = [way for way in self._reference.ways if self._plays.changes(way, scenario)]
@@ -156,7 +156,7 @@ class _Search:
 
     def _all_agree(self, together: frozenset[Way], scenarios: Iterable[str]) -> bool:
         """Return True if the program with all these mistakes agrees with the learner's in every given scenario."""
-        return all(self._plays.agrees_whole(together, scenario) for scenario in scenarios)
+        return all(self._plays.whole_program_agrees(together, scenario) for scenario in scenarios)
 
     @cached_property
     def _representative_ways(self) -> list[Way]:
@@ -306,7 +306,7 @@ class _Search:
             if not together or (found and len(state.explained) < len(found[0][1])):
                 continue
             # Only the first set is played with all its edits; a set that explains as much is taken for its twin.
-            agrees = self._plays.agrees if found else self._plays.agrees_whole
+            agrees = self._plays.agrees if found else self._plays.whole_program_agrees
             explained = tuple(s for s in self._wrong if agrees(together, s))
             apart = (
                 not found and len(explained) < len(self._wrong) and self._explains_despite_conflicts(together)
@@ -335,7 +335,7 @@ class _Search:
 
         In each scenario it is enough that the mistakes that change it agree, if the program with all of them does not.
         """
-        return all(self._plays.agrees_either_way(together, s) for s in (*self._wrong, *self._right))
+        return all(self._plays.agrees_whole_or_acting(together, s) for s in (*self._wrong, *self._right))
 
     def _minimal(self, together: frozenset[Way], explained: Sequence[str]) -> frozenset[Way]:
         """Remove mistakes from the set that the program, played whole, does not need to agree.
@@ -382,7 +382,8 @@ class _Search:
             for other in sorted(likeness, key=lambda o: -likeness[o]):
                 grown = rest | {other}
                 if likeness[other] and all(
-                    self._plays.agrees(grown, s) or self._plays.agrees_whole(grown, s) for s in explained
+                    self._plays.agrees(grown, s) or self._plays.whole_program_agrees(grown, s)
+                    for s in explained
                 ):
                     yield grown
 

@@ -224,8 +224,8 @@ class _Alignment:
         counts = [Counter(s.kind for s in statements) for statements in (self._solution, self._its)]
         gone = {kind for kind in ("With", "Try") if counts[0][kind] != counts[1][kind]}
         matcher = SequenceMatcher(
-            a=[(s.blocks_but(gone), s.text) for s in self._solution],
-            b=[(s.blocks_but(gone), s.text) for s in self._its],
+            a=[(s.blocks_without(gone), s.text) for s in self._solution],
+            b=[(s.blocks_without(gone), s.text) for s in self._its],
             autojunk=False,
         )
         changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
@@ -297,7 +297,7 @@ class _Alignment:
         if last is None:
             return None
         place = self._theirs[last]
-        gave = next((s for s in reversed(self._theirs[:last]) if s.binds & place.hands_on), place)
+        gave = next((s for s in reversed(self._theirs[:last]) if s.binds & place.passes_on), place)
         computes = _arithmetic(self._solution[-1]) & _arithmetic(gave)
         return Place(gave.line if computes else place.line)
 

@@ -43,7 +43,7 @@ class Plays:
         self._all = self._left = round(_PLAYS / cost)
         self._kept_back = self._for_the_end = round(_RESERVED_PLAYS / cost)
 
-    def keep_for_the_end(self, keep: bool) -> None:
+    def reserve_plays(self, keep: bool) -> None:
         """Reserve (True) or release (False) the plays for the best sets."""
         self._kept_back = self._for_the_end if keep else 0
 
@@ -80,7 +80,7 @@ class Plays:
         if len(acting) == 1:  # the first way that behaves alike is played for all
             (way,) = acting
             acting = frozenset([self._first_alike(scenario)[self._its.behaviour(way, scenario)]])
-        return self.agrees_itself(acting, scenario)
+        return self.exact_program_agrees(acting, scenario)
 
     def _first_alike(self, scenario: str) -> dict[int, Way]:
         """Return the first way of each behaviour in the scenario."""
@@ -89,7 +89,7 @@ class Plays:
             self._firsts[scenario] = {number: ways[0] for number, ways in groups.items()}
         return self._firsts[scenario]
 
-    def agrees_whole(self, together: frozenset[Way], scenario: str) -> bool:
+    def whole_program_agrees(self, together: frozenset[Way], scenario: str) -> bool:
         """Return True if the program with all mistakes of the set reproduces the learner's run of the scenario.
 
         Mistakes that change nothing alone may do so together. If the edits cannot be combined into one program, the
@@ -97,13 +97,13 @@ class Plays:
         """
         if self._program(together) is None:
             return self.agrees(together, scenario)
-        return self.agrees_itself(together, scenario)
+        return self.exact_program_agrees(together, scenario)
 
-    def agrees_either_way(self, together: frozenset[Way], scenario: str) -> bool:
+    def agrees_whole_or_acting(self, together: frozenset[Way], scenario: str) -> bool:
         """Return True if the whole set or its acting mistakes reproduce the run: for edits that conflict."""
-        return self.agrees_whole(together, scenario) or self.agrees(together, scenario)
+        return self.whole_program_agrees(together, scenario) or self.agrees(together, scenario)
 
-    def agrees_itself(self, together: frozenset[Way], scenario: str) -> bool:
+    def exact_program_agrees(self, together: frozenset[Way], scenario: str) -> bool:
         """Return True if the program with exactly these mistakes reproduces the learner's run of the scenario.
 
         No other way stands in for one of these. The empty set is the solution. False if no play is left.

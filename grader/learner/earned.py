@@ -6,7 +6,7 @@ from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
 from grader.learner.call_orders import order_of_calls
 from grader.learner.next_section import next_exercise
-from grader.learner.overview import NextThing, duration, next_thing
+from grader.learner.overview import NextExercise, duration, locate_exercise
 from grader.learner.progress import Progress
 from grader.learner.rewards import Achievement, Standing, load_rewards, standing
 
@@ -72,7 +72,7 @@ class PassNotes:
     time: str
     """Time and checks from the first check to this first pass; empty if it passed before."""
     gain: tuple[str, ...]
-    following: NextThing | None
+    following: NextExercise | None
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def pass_notes(course: Course, exercise: Exercise, learner: Progress, gain: Gain
     done = sum(e.name in learner.passed for e in lesson.counted)
     every = len(lesson.counted)
     following = next_exercise(course, learner.passed)
-    onward = None if following is None else next_thing(course, following)
+    onward = None if following is None else locate_exercise(course, following)
     if done < every:
         standing_ = f"레슨 {lesson.id}의 연습 함수 {every}개 가운데 {done}개를 통과했어요."
     else:
@@ -109,7 +109,7 @@ def pass_notes(course: Course, exercise: Exercise, learner: Progress, gain: Gain
     return PassNotes(standing_, time, gain.lines, onward)
 
 
-def describe(following: NextThing) -> str:
+def describe(following: NextExercise) -> str:
     """Return where an exercise is, as in `연습 2. train_step_extras (레슨 01 한 train step, 약 15분)`."""
     minutes = "" if following.section.minutes is None else f", 약 {following.section.minutes}분"
     return f"{following.section.heading} (레슨 {following.lesson.id} {following.lesson.title}{minutes})"

@@ -15,7 +15,7 @@ from grader.observe.wording import one_of
 
 
 @dataclass(frozen=True)
-class NextThing:
+class NextExercise:
     """The next exercise, with its place in the course."""
 
     exercise: Exercise
@@ -68,7 +68,7 @@ class Overview:
 
     course: Course
     standing: Standing
-    following: NextThing | None
+    following: NextExercise | None
     lessons: tuple[LessonRow, ...]
     mistakes: tuple[MistakeRow, ...]
     """Open ones first, each group with the most recently met first."""
@@ -94,7 +94,7 @@ def overview(learner: Progress) -> Overview:
     return Overview(
         course,
         reached,
-        None if exercise is None else next_thing(course, exercise),
+        None if exercise is None else locate_exercise(course, exercise),
         tuple(_lesson_row(lesson, learner) for lesson in course.lessons),
         tuple(sorted(_mistake_rows(course, learner), key=lambda row: row.mastered)),
         tuple(sorted(_achievement_rows(learner, reached), key=lambda row: (not row.won, -row.way))),
@@ -107,10 +107,10 @@ def overview(learner: Progress) -> Overview:
     )
 
 
-def next_thing(course: Course, exercise: Exercise) -> NextThing:
+def locate_exercise(course: Course, exercise: Exercise) -> NextExercise:
     """Return the exercise with its lesson and section."""
     lesson = course.lesson(exercise.lesson)
-    return NextThing(exercise, lesson, section(lesson, exercise.name))
+    return NextExercise(exercise, lesson, section(lesson, exercise.name))
 
 
 def duration(minutes: float) -> str:

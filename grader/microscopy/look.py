@@ -13,7 +13,7 @@ from grader.course.course import Exercise
 from grader.judging.edits import program_text
 from grader.microscopy.compare import Column, Side, Verdict, columns, verdict
 from grader.microscopy.gradient_shares import flow
-from grader.microscopy.recording import Lens
+from grader.microscopy.recording import ProgramRecorder
 from grader.microscopy.situations import build, variants
 from grader.observe.play import TimeLimit
 from grader.observe.program import Program, load_program
@@ -76,7 +76,7 @@ def _side(
     # a layer draws its first weights from the global generator; `build` replaces them
     with torch.random.fork_rng(devices=[]):
         bench = build(signature, variant, sam)
-    lens = Lens(function, program, bench)
+    lens = ProgramRecorder(function, program, bench)
     try:
         with limited():
             lens.record()

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from grader.microscopy.situations import NAMES, SEED, Bench, mean_square
 from grader.observe.noted_calls import noted_calls, shadow
-from grader.observe.play import TimeLimit, untouched_process
+from grader.observe.play import TimeLimit, restored_process_state
 from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
 from grader.observe.trace import Failure
 
@@ -88,7 +88,7 @@ class _NullOutput(io.TextIOBase):
         return len(text)
 
 
-class Lens:
+class ProgramRecorder:
     """Records one program in one situation. `recording` holds what was seen so far, even if the program never ends."""
 
     def __init__(self, function: Callable[..., Any], program: Program, bench: Bench) -> None:
@@ -110,7 +110,7 @@ class Lens:
         bench.optimizer.register_step_pre_hook(lambda *_: self._close_moment())
         bench.optimizer.register_step_post_hook(lambda *_: self._stepped())
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Lens":
+    def __deepcopy__(self, memo: dict[int, Any]) -> "ProgramRecorder":
         return self  # a program may copy the model, which refers to this observer
 
     def record(self) -> Recording:
@@ -120,7 +120,7 @@ class Lens:
             TimeLimit: an outside time limit was reached; `recording` is complete up to there.
         """
         try:
-            with untouched_process(), redirect_stdout(_NullOutput()), self._tracing():
+            with restored_process_state(), redirect_stdout(_NullOutput()), self._tracing():
                 _begin_from_a_known_state()
                 for number, (positional, keywords) in enumerate(self._bench.calls):
                     self._call = number

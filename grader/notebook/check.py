@@ -14,14 +14,14 @@ from grader.course.course import CourseError, Exercise
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.grading import SEED
-from grader.grading.in_process import SECONDS, KernelIsBroken, played_here
+from grader.grading.in_process import SECONDS, KernelIsBroken, play_and_judge
 from grader.judging.assess import Origin
 from grader.judging.reference import reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.learner.earned import describe, pass_notes, recorded_check
 from grader.learner.progress import Progress
 from grader.notebook.hints import next_hints
-from grader.notebook.kept_answers import keep_answers
+from grader.notebook.kept_answers import protect_answers
 from grader.notebook.missing_names import explain_missing_names
 from grader.notebook.own_cell import code_of, is_practice, own_cell
 from grader.notebook.shown import Shown, message
@@ -32,10 +32,10 @@ from grader.report.html import feedback_html
 from grader.report.text import feedback_text
 from grader.submission.cells import Cell, as_python
 from grader.submission.practice_cells import without_practice
-from grader.submission.source_file import carried_names, surroundings
+from grader.submission.source_file import names_bound_when_graded, surroundings
 
 explain_missing_names()  # here because each lesson's first cell imports this module
-keep_answers()
+protect_answers()
 
 
 def check(
@@ -62,7 +62,7 @@ def check(
         )
     assert function is not None  # it has an exercise's name, so it is not None
     try:
-        feedback = judged_here(exercise, function, device, seconds)
+        feedback = judge_in_kernel(exercise, function, device, seconds)
     except KernelIsBroken as error:
         return message(str(error))
     learner = Progress.load()
@@ -108,7 +108,7 @@ def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
     return Shown(hints.html, hints.text)
 
 
-def judged_here(
+def judge_in_kernel(
     exercise: Exercise,
     function: Callable[..., Any],
     device: str = "cpu",
@@ -127,7 +127,7 @@ def judged_here(
     """
     warm_up(exercise, device)  # the server starts while the function runs here
     program, origin = _program(exercise, function)
-    feedback, trace = played_here(exercise, program, origin, device=device, seconds=seconds)
+    feedback, trace = play_and_judge(exercise, program, origin, device=device, seconds=seconds)
     _freeze_loaded_objects()
     if trace is None or not wants_repair(feedback):
         return feedback
@@ -187,7 +187,7 @@ def _carried_names(function: Callable[..., Any]) -> set[str]:
         return {"*"}
     exercises = tuple(load_course().exercises)
     cells = [Cell(None, 1, text, exercises[:1] if text == own else ()) for text in ran]
-    return carried_names(without_practice(cells, exercises)[0], exercises)
+    return names_bound_when_graded(without_practice(cells, exercises)[0], exercises)
 
 
 def _surroundings(exercise: Exercise, function: Callable[..., Any], own: str) -> str | None:

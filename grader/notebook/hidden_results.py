@@ -38,7 +38,7 @@ _of_this_cell: list[str] = []
 """Name of the veil put up before the running cell; empty if it has none."""
 
 
-def hang_veils() -> None:
+def hide_results_until_predicted() -> None:
     """Hide results from now on if this is a notebook whose cells somebody runs by hand; otherwise do nothing."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is not None:
@@ -63,7 +63,7 @@ def _before(info: Any) -> None:
         return
     waiting: set[str] = set()
     with suppress(HanstepError, OSError, ValueError, LookupError):  # no experiment may fail because of a veil
-        waiting = unpredicted(str(info.raw_cell))
+        waiting = open_predictions(str(info.raw_cell))
     if waiting:
         name = f"hanstep-veil-{next(_numbers)}"
         _open_veils[name] = waiting
@@ -83,7 +83,7 @@ def _take_down(name: str) -> None:
     publish({"text/html": "", "text/plain": ""}, {}, name=name, update=True)
 
 
-def unpredicted(source: str) -> set[str]:
+def open_predictions(source: str) -> set[str]:
     """Return the ids of predictions not yet made that this cell's results would answer."""
     asked = set(_experiments().get(source.strip(), ())) | set(_TOLD.findall(source))
     known = {one.id for lesson in load_course().lessons for one in lesson.predictions} if asked else set()

@@ -16,7 +16,7 @@ _EXERCISE_CELL = "exercise-"
 """Prefix of the ids of the lessons' exercise cells, in front ends that tell cell ids; such a cell holds an answer."""
 
 
-def keep_answers() -> None:
+def protect_answers() -> None:
     """Protect answers from now on, in a notebook; otherwise do nothing."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is not None:

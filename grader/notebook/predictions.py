@@ -12,10 +12,10 @@ from grader.course.reading import load_course
 from grader.learner.earned import brought
 from grader.learner.progress import Progress
 from grader.learner.rewards import standing
-from grader.notebook.hidden_results import hang_veils, lift
+from grader.notebook.hidden_results import hide_results_until_predicted, lift
 from grader.plots import publish
 
-hang_veils()  # here because each lesson's first cell imports this module
+hide_results_until_predicted()  # here because each lesson's first cell imports this module
 
 _REVEALED: dict[str, str | None] = {}
 """Measured letter (None: as in the course) by id of each prediction revealed in this kernel.

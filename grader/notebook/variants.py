@@ -18,10 +18,10 @@ from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.repair.search import Runner
 from grader.observe.trace import Run
-from grader.submission.source_file import graded_text
+from grader.submission.source_file import without_demos
 
 if TYPE_CHECKING:  # Windows lacks what the sandbox needs
-    from grader.sandbox.attempts import AttemptsOf
+    from grader.sandbox.attempts import ExerciseAttempts
     from grader.sandbox.sandbox import Sandbox
 
 SECONDS = 15.0
@@ -79,7 +79,7 @@ def variants(exercise: Exercise, surroundings: str | None, device: str) -> Itera
 class _VariantRunner:
     """A `Runner` for variants of one text; its time limit begins when it is made."""
 
-    def __init__(self, attempts: "AttemptsOf", surroundings: str | None) -> None:
+    def __init__(self, attempts: "ExerciseAttempts", surroundings: str | None) -> None:
         self._attempts, self._surroundings = attempts, surroundings
         self._before = (surroundings or "").count("\n")
         self._until = time.monotonic() + SECONDS
@@ -91,7 +91,7 @@ class _VariantRunner:
         if time.monotonic() > self._until:
             return None
         if self._surroundings is None:
-            program = graded_text(text, (self._attempts.exercise,))
+            program = without_demos(text, (self._attempts.exercise,))
         else:
             program = self._surroundings + text
         try:

@@ -19,7 +19,7 @@ from grader.base.errors import CommandError, NothingToCheck
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
-from grader.grading.own_file import OwnFile, refuse_no_file
+from grader.grading.own_file import OwnFile, require_file
 from grader.learner.earned import PassNotes, pass_notes, recorded_check
 from grader.learner.progress import Progress
 from grader.notebook.hints import next_hints
@@ -38,7 +38,7 @@ def watch_file(file: Path, console: Console) -> None:
     Raises:
         CommandError: there is no such file.
     """
-    refuse_no_file(file)
+    require_file(file)
     watch = Watch(file, load_course(), console)
     with _interruptible() as interrupted, pressed_keys() as pressed:
         watch.look()

@@ -47,13 +47,13 @@ def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
         for owner, name, kind in targets:
             original = getattr(owner, name)
             originals.append(original)
-            wrapper = noted.setdefault(identity(original), _noting(original, kind, note, inside))
+            wrapper = noted.setdefault(identity(original), _noting_wrapper(original, kind, note, inside))
             setattr(owner, name, wrapper)
             undo.append(lambda o=owner, n=name, f=original: setattr(o, n, f))  # type: ignore[misc]
         namespace = getattr(function, "__globals__", {})
         own = namespace.get(_OWN_CLIP)
         if isinstance(own, types.FunctionType) and own is not function:
-            noted[identity(own)] = _noting(own, "clip", note, inside)
+            noted[identity(own)] = _noting_wrapper(own, "clip", note, inside)
         for name, value in list(namespace.items()):
             if identity(value) in noted:
                 namespace[name] = noted[identity(value)]
@@ -82,7 +82,9 @@ def noted_prints(note: Callable[[], None]) -> Iterator[None]:
         builtins.print = original
 
 
-def _noting(original: Callable[..., Any], kind: str, note: Note, inside: list[str]) -> Callable[..., Any]:
+def _noting_wrapper(
+    original: Callable[..., Any], kind: str, note: Note, inside: list[str]
+) -> Callable[..., Any]:
     """Return a function that notes an event of this kind and then calls `original`.
 
     Args:

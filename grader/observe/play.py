@@ -206,7 +206,7 @@ def play_scenario(
     """
     env = Env(seed, torch.device(device), scenario.name)
     recorder = Recorder(program, against=against, atol=scenario.atol)
-    with untouched_process(env.device):
+    with restored_process_state(env.device):
         _begin_from_a_known_state(env)
         try:
             scenario.play(Stage(program, recorder, env))
@@ -264,7 +264,7 @@ def _gpus_in_use(device: torch.device) -> Sequence[int]:
 
 
 @contextmanager
-def untouched_process(device: torch.device = _CPU) -> Iterator[None]:
+def restored_process_state(device: torch.device = _CPU) -> Iterator[None]:
     """Restore random states, default dtype, gradient mode and autocast at the end, whatever is done inside.
 
     Args:

@@ -131,7 +131,7 @@ class Recorder:
         """Record what `optimizer` does to the watched model; the student's function may have built it."""
         self._optimizer = optimizer
         shadow(optimizer, "zero_grad", lambda: self._event("zero_grad"))
-        optimizer.register_step_pre_hook(self._stepping)
+        optimizer.register_step_pre_hook(self._step_pre_hook)
         optimizer.register_step_post_hook(lambda *_: self.state())
 
     @property
@@ -220,11 +220,11 @@ class Recorder:
             return
         self._states.append(vector)
         self._rates.append(self._learning_rates(parameters))
-        if self._against is not None and not self._follows(vector, len(self._states) - 1):
+        if self._against is not None and not self._matches_reference(vector, len(self._states) - 1):
             self._against = None
             raise Diverged
 
-    def _follows(self, vector: Array, row: int) -> bool:
+    def _matches_reference(self, vector: Array, row: int) -> bool:
         """True if a state equals the state number `row` of the run it is compared with, within the tolerance."""
         assert self._against is not None
         if row >= len(self._against) or self._against[row].shape != vector.shape:
@@ -386,7 +386,7 @@ class Recorder:
                 rates.update(dict.fromkeys(map(identity, group["params"]), float(group["lr"])))
         return np.repeat([rates.get(identity(p), 0.0) for p in parameters], [p.numel() for p in parameters])
 
-    def _stepping(self, _: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _step_pre_hook(self, _: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Note an optimizer's step at the moment it reads the gradients: after the closure, if it is given one.
 
         A pre-hook of `Optimizer.step`: returns the (args, kwargs) to call it with, or None to leave them unchanged.

@@ -20,7 +20,7 @@ MAX_EVENTS = 2000
 
 MAX_TRACE_BYTES = 16 * 2**20
 """Maximum size of a serialized trace; a larger one is refused unread. A right trace of any exercise is below 1 MiB."""
-MAX_WORDS_BYTES = 4 * 2**20
+MAX_TEXT_BYTES = 4 * 2**20
 """Maximum size of a serialized trace without its arrays."""
 
 
@@ -128,7 +128,7 @@ class Trace:
 
 
 @dataclass
-class _RunWords:
+class _RunText:
     """A run without its arrays, as it is serialized."""
 
     facts: dict[str, Any]
@@ -138,10 +138,10 @@ class _RunWords:
 
 
 @dataclass
-class _TraceWords:
+class _TraceText:
     """A trace without its arrays, as it is serialized."""
 
-    runs: dict[str, _RunWords]
+    runs: dict[str, _RunText]
     seconds: float
     load_failure: Failure | None
     warnings: list[str]
@@ -161,8 +161,8 @@ def to_bytes(trace: Trace) -> bytes:
             arrays[f"{name}/a/{key}"] = np.ascontiguousarray(value)
         for key, value in run.evidence.items():
             arrays[f"{name}/e/{key}"] = np.ascontiguousarray(value)
-    runs = {n: _RunWords(r.facts, r.parameters, r.events, r.failure) for n, r in trace.runs.items()}
-    words = _TraceWords(runs, trace.seconds, trace.load_failure, trace.warnings)
+    runs = {n: _RunText(r.facts, r.parameters, r.events, r.failure) for n, r in trace.runs.items()}
+    words = _TraceText(runs, trace.seconds, trace.load_failure, trace.warnings)
     # `json`, not msgspec, because a student's text may hold lone surrogates, which msgspec refuses.
     return bytes(save(arrays, metadata={"trace": json.dumps(words, default=vars)}))
 
@@ -179,10 +179,10 @@ def from_bytes(blob: bytes) -> Trace:
         from safetensors.numpy import load
 
         header_size = int.from_bytes(blob[:8], "little")
-        if header_size > MAX_WORDS_BYTES:  # checked before parsing
+        if header_size > MAX_TEXT_BYTES:  # checked before parsing
             raise TraceError(f"{header_size} bytes of text")
         header = json.loads(blob[8 : 8 + header_size])
-        words = msgspec.convert(json.loads(header["__metadata__"]["trace"]), _TraceWords)
+        words = msgspec.convert(json.loads(header["__metadata__"]["trace"]), _TraceText)
         trace = Trace({}, words.seconds, words.load_failure, words.warnings)
         for name, run in words.runs.items():
             facts = {key: _fact(value) for key, value in run.facts.items()}

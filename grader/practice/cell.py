@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from grader.base.errors import HanstepError
-from grader.notebook.check import judged_here
+from grader.notebook.check import judge_in_kernel
 from grader.notebook.shown import Shown, new_cell
 from grader.practice.visit import Visit, closing, opening, visits
 from grader.report.html import note_html
@@ -96,7 +96,7 @@ def _handed_back(function: Callable[..., Any]) -> Shown:
     names = (_name(visit), visit.case.exercise.name)
     if getattr(function, "__name__", "") not in names:
         return _said(f"지금 받아 둔 코드는 {names[0]}예요. clinic({names[0]})을 실행해 주세요.")
-    said = visit.mended(judged_here(visit.case.exercise, function))
+    said = visit.mended(judge_in_kernel(visit.case.exercise, function))
     return _after(said.lines, said.over)
 
 

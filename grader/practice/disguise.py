@@ -10,7 +10,7 @@ import tokenize
 from collections.abc import Iterator
 
 from grader.judging.variable_roles import own_names, renamed
-from grader.submission.statements import fixed_names
+from grader.submission.statements import unrenamable_names
 
 _OTHER_NAMES = {
     "logits": ("out", "output", "scores", "preds"),
@@ -136,7 +136,7 @@ def _every_name(tree: ast.AST) -> Iterator[str]:
 
 def _fixed(tree: ast.AST) -> Iterator[str]:
     """Yield names that must not be replaced, the fields of a class included: those are passed by keyword."""
-    yield from fixed_names(tree)
+    yield from unrenamable_names(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             yield from (name for statement in node.body for name in _assigned(statement))

@@ -20,7 +20,7 @@ from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.learner.progress import Progress
-from grader.notebook.check import judged_here
+from grader.notebook.check import judge_in_kernel
 from grader.notebook.shown import Shown, message, new_cell
 from grader.observe.wording import with_particle
 from grader.practice.best_times import Best, BestTimes
@@ -143,7 +143,7 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
         drilled = load_course().exercise(name)
         if name not in _started:
             return message(f'시계가 아직 멈춰 있어요. 먼저 새 셀에서 drill("{name}")을 실행해 주세요.')
-        feedback = judged_here(drilled, exercise)
+        feedback = judge_in_kernel(drilled, exercise)
     except HanstepError as error:
         return message(str(error))
     left = len(drilled.hints) - Progress.load().history.exercise(name).hints

@@ -64,7 +64,7 @@ def count_mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount
     return sorted(found, key=lambda m: (m.id == "", -m.students, m.tried, m.id))
 
 
-def most_telling(submission: SubmissionResult) -> Feedback | None:
+def feedback_to_read_first(submission: SubmissionResult) -> Feedback | None:
     """Return the feedback to read first; None if every exercise passed.
 
     A feedback with a named mistake is preferred, then one on code that ran, then one in a lesson that the student has

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.report import plain_text, words
-from grader.report.class_facts import count_mistakes, most_telling, tried
+from grader.report.class_facts import count_mistakes, feedback_to_read_first, tried
 
 # Numbers of entries shown: students, mistakes, and exercises whose status signs are shown one by one. `_GAP` is the
 # space between two columns, in terminal cells.
@@ -116,7 +116,7 @@ def _cells(submission: SubmissionResult, lessons: Sequence[str]) -> list[Text]:
 
 
 def _first(submission: SubmissionResult) -> Text:
-    telling = most_telling(submission)
+    telling = feedback_to_read_first(submission)
     if telling is None:
         return Text()
     return Text(f"{telling.exercise}: {plain_text.without_code_marks(words.summary(telling))}")

@@ -12,7 +12,7 @@ from typing import Self
 
 from grader.observe.trace import Run, TraceError, from_bytes
 from grader.sandbox.client import Child, Limits
-from grader.sandbox.endings import Ended, ServerGone, Unasked
+from grader.sandbox.endings import Ended, ServerGone, UnexpectedFrame
 from grader.sandbox.inspection import refuse_oversized
 
 
@@ -69,9 +69,9 @@ class Attempts:
     ) -> None:
         self._end()
 
-    def of(self, exercise: str) -> "AttemptsOf":
+    def of(self, exercise: str) -> "ExerciseAttempts":
         """Return a runner for one exercise."""
-        return AttemptsOf(self, exercise)
+        return ExerciseAttempts(self, exercise)
 
     def run(self, exercise: str, text: str, scenario: str) -> Run | None:
         """Execute `text` as a program of its own and return its run of one scenario.
@@ -94,7 +94,7 @@ class Attempts:
                 self._end()
                 # Try once more in a new child if the cause may be another variant (a forged frame from an earlier one)
                 # or something outside (the server was killed).
-                if not isinstance(end, (Unasked, ServerGone)):
+                if not isinstance(end, (UnexpectedFrame, ServerGone)):
                     break
         if blob is None:
             return None
@@ -128,7 +128,7 @@ class Attempts:
 
 
 @dataclass(frozen=True)
-class AttemptsOf:
+class ExerciseAttempts:
     """Runner for variants of one exercise."""
 
     attempts: Attempts

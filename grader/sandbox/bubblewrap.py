@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from grader.paths import asset_path, course_root
-from grader.sandbox.packages import undeclared
+from grader.sandbox.packages import undeclared_entries
 
 PACKAGE = Path(__file__).resolve().parent.parent
 _INSIDE = Path("/hanstep")
@@ -87,7 +87,7 @@ def isolated(device: str = "cpu", added: Sequence[str] = ()) -> list[str]:
     arguments += [*_system(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
     arguments += _binds_and_masks(bound)
     absent = asset_path("absent_package")
-    for path in (path for folder in _site_directories() for path in undeclared(folder, added)):
+    for path in (path for folder in _site_directories() for path in undeclared_entries(folder, added)):
         arguments += ["--ro-bind", str(absent if path.is_dir() else absent / "__init__.py"), str(path)]
     for part in _PARTS_INSIDE:
         arguments += ["--ro-bind", str(PACKAGE / part), str(_INSIDE / "grader" / part)]
@@ -99,7 +99,7 @@ def isolated(device: str = "cpu", added: Sequence[str] = ()) -> list[str]:
     return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
 
 
-def below_tmp() -> tuple[str, ...]:
+def bound_folders_in_tmp() -> tuple[str, ...]:
     """Return the bound folders that lie in /tmp, which a child's own /tmp would hide.
 
     That is a virtual environment created in /tmp, to try things or in CI.
@@ -217,13 +217,13 @@ def _binds_and_masks(bound: list[Path]) -> list[str]:
     arguments: list[str] = []
     for path in sorted({*bound, *masked}, key=lambda path: (len(path.parts), path)):
         if path in masked:
-            arguments += _covered(path)
+            arguments += _mask(path)
         else:
             arguments += ["--ro-bind", str(path), str(path)]
     return arguments
 
 
-def _covered(folder: Path) -> list[str]:
+def _mask(folder: Path) -> list[str]:
     """Return arguments that mask a folder with an empty, read-only one."""
     return ["--tmpfs", str(folder), "--remount-ro", str(folder)]
 

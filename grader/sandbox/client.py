@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from grader.observe.trace import MAX_TRACE_BYTES
-from grader.sandbox.endings import WAITED, Ended, ServerGone, Status, Unasked
+from grader.sandbox.endings import WAITED, Ended, ServerGone, Status, UnexpectedFrame
 from grader.sandbox.inside import frames
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.parcels import Parcels, packed
@@ -25,7 +25,7 @@ _FORK_SECONDS = (
 )
 _END_SECONDS = 10.0  # to wait until a killed child is gone
 _CHUNK = 2**16
-_MOST_OF_AN_ACT = 40
+_MAX_ACT_CHARS = 40
 """Maximum characters kept of the name of a suspicious act."""
 _TOOK_TOO_MUCH: dict[str, Status] = {"memory": "memory", "time": "timeout"}
 _TOO_MANY = {"threads": "너무 많은 스레드", "processes": "너무 많은 프로세스"}
@@ -96,8 +96,8 @@ class Child:
             Ended: the child ended, or must be ended.
         """
         self.source, self._executed = None, source
-        self._say({"op": "load"}, source.encode("utf-8", "surrogatepass"), timed=True)
-        self._expect({"event": "loaded"}, self._limits.seconds)
+        self._send({"op": "load"}, source.encode("utf-8", "surrogatepass"), timed=True)
+        self._wait_for({"event": "loaded"}, self._limits.seconds)
         self.source = source
 
     def begin(self) -> None:
@@ -108,7 +108,7 @@ class Child:
             Ended: the server is gone, or nothing answers.
         """
         try:
-            self._expect({"event": "ready"}, _FORK_SECONDS)
+            self._wait_for({"event": "ready"}, _FORK_SECONDS)
         except Ended as end:
             if not self._gone:  # the server is gone too, or nothing answers
                 raise
@@ -123,8 +123,8 @@ class Child:
         Raises:
             Ended: the child ended, or must be ended.
         """
-        self._bring(exercise)
-        return self._ask({"op": "play", "exercise": exercise, "seed": seed})
+        self._send_driver(exercise)
+        return self._request({"op": "play", "exercise": exercise, "seed": seed})
 
     def attempt(
         self, exercise: str, scenario: str, seed: int, source: str | None, *, cpu_seconds: float
@@ -141,29 +141,29 @@ class Child:
         Raises:
             Ended: the child ended, or must be ended.
         """
-        self._bring(exercise)
+        self._send_driver(exercise)
         self._attempts += 1
         header = {"op": "attempt", "exercise": exercise, "seed": seed, "only": [scenario]}
         # Without the number, if a forged answer came first, the true one could be taken for that to the next question.
         header["number"] = self._attempts
         text = b"" if source is None else source.encode("utf-8", "surrogatepass")
-        return self._ask({**header, "cpu_seconds": cpu_seconds}, text)
+        return self._request({**header, "cpu_seconds": cpu_seconds}, text)
 
-    def _bring(self, exercise: str) -> None:
+    def _send_driver(self, exercise: str) -> None:
         """Send the exercise's driver and the modules it imports, except those sent before."""
         parcel = self._parcels.parcel(exercise)
         if parcel[-1] not in self._brought:
-            self._say({"op": "bring", "exercise": exercise}, packed(parcel, without=self._brought))
+            self._send({"op": "bring", "exercise": exercise}, packed(parcel, without=self._brought))
             self._brought.update(parcel)
 
-    def _ask(self, question: frames.Header, body: bytes = b"") -> bytes:
+    def _request(self, question: frames.Header, body: bytes = b"") -> bytes:
         """Send a question and return the body of its answer."""
         self._printed = 0
         if self._reader.pending:
-            raise Unasked  # an honest child writes nothing between questions
-        self._say(question, body, timed=True)
+            raise UnexpectedFrame  # an honest child writes nothing between questions
+        self._send(question, body, timed=True)
         answer: frames.Header = {key: question[key] for key in ("exercise", "number") if key in question}
-        return self._expect(answer, self._limits.seconds)
+        return self._wait_for(answer, self._limits.seconds)
 
     def close(self) -> bool:
         """Kill what is left of the child; return True if the server has confirmed its end."""
@@ -180,7 +180,7 @@ class Child:
             self._channel.close()
             os.close(self._output)
 
-    def _say(self, header: frames.Header, body: bytes = b"", *, timed: bool = False) -> None:
+    def _send(self, header: frames.Header, body: bytes = b"", *, timed: bool = False) -> None:
         """Send a frame to the child; with `timed`, its processor time is limited from now on."""
         self._channel.settimeout(_FORK_SECONDS)
         with suppress(OSError):  # that the child is gone is noticed at the next wait
@@ -188,7 +188,7 @@ class Child:
                 frames.send(self._control, {"op": "question", "cpu_seconds": self._limits.cpu_seconds})
             frames.send(self._channel, header, body)
 
-    def _expect(self, answer: frames.Header, seconds: float) -> bytes:
+    def _wait_for(self, answer: frames.Header, seconds: float) -> bytes:
         """Wait for the frame with the header `answer`, at most `seconds`, and return its body.
 
         Raises:
@@ -219,13 +219,13 @@ class Child:
         """Note a report of `inside.reaching`, which may come at any time.
 
         Raises:
-            Unasked: the frame is anything else, or there are too many reports.
+            UnexpectedFrame: the frame is anything else, or there are too many reports.
         """
         act, line = header.get("act"), header.get("line")
         known = header.get("event") == "reached" and isinstance(act, str) and isinstance(line, int)
         if not known or sum(map(len, self.reached.values())) >= frames.MOST_REACHED:
-            raise Unasked
-        self.reached.setdefault(self._executed, []).append((str(act)[:_MOST_OF_AN_ACT], int(line or 0)))
+            raise UnexpectedFrame
+        self.reached.setdefault(self._executed, []).append((str(act)[:_MAX_ACT_CHARS], int(line or 0)))
 
     def _next_frame(self) -> tuple[frames.Header, bytes] | None:
         """Return the next complete frame from the child; None if there is none yet."""
@@ -258,7 +258,7 @@ class Child:
             except OSError:  # nothing there
                 return
             if not data:
-                self._forget(self._channel)
+                self._unregister(self._channel)
                 return
             self._reader.feed(data)
             if once:
@@ -272,14 +272,14 @@ class Child:
             except OSError:
                 return
             if not data:
-                self._forget(self._output)
+                self._unregister(self._output)
                 return
             self._printed += len(data)
             self._last_output = data
             if once:
                 return
 
-    def _forget(self, source: Any) -> None:
+    def _unregister(self, source: Any) -> None:
         with suppress(KeyError):
             self._selector.unregister(source)
 

@@ -16,7 +16,7 @@ class Ended(Exception):
         self.status, self.detail = status, detail
 
 
-class Unasked(Ended):
+class UnexpectedFrame(Ended):
     """The child sent a frame that nobody had asked for: a forged one, perhaps from a program it executed earlier."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ _EXTRA = "frameworks"
 """Name of the course's optional dependencies (extra) that lessons use."""
 
 
-def undeclared(site: Path, added: Sequence[str] = ()) -> list[Path]:
+def undeclared_entries(site: Path, added: Sequence[str] = ()) -> list[Path]:
     """Return the importable files and folders in a packages folder that belong to no declared package.
 
     Empty if that cannot be known: a checkout that is not installed declares no dependencies.
@@ -24,10 +24,10 @@ def undeclared(site: Path, added: Sequence[str] = ()) -> list[Path]:
         site: a folder of installed packages (`site-packages`).
         added: names of further distributions that submissions may use.
     """
-    known = _tops(_COURSE)
+    known = _top_level_names(_COURSE)
     if not known:
         return []
-    known = known.union(*map(_tops, added))
+    known = known.union(*map(_top_level_names, added))
     return sorted(path for path in site.iterdir() if path.name not in known and _can_be_imported(path))
 
 
@@ -45,7 +45,7 @@ def is_installed(name: str) -> bool:
 
 
 @functools.cache
-def _tops(distribution: str) -> frozenset[str]:
+def _top_level_names(distribution: str) -> frozenset[str]:
     """Return the top-level names in `site-packages` of a distribution and all its dependencies."""
     waiting, found, names = [distribution], set(), set()
     while waiting:

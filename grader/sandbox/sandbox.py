@@ -98,13 +98,13 @@ class Sandbox:
         """Number of exercises so far that ran out of wall time, not processor time. A busy machine may be the reason,
         so the caller may run them again."""
         # Start the server first: it imports torch while drivers are read here.
-        self._server: Server | None = self._begun()
+        self._server: Server | None = self._start_server()
         self._parcels = Parcels(lessons)
         self._setting = Setting(
             imports=(*self._parcels.imported(), *ahead),
             device=device,
             isolate=self._isolate,
-            keep=bubblewrap.below_tmp(),
+            keep=bubblewrap.bound_folders_in_tmp(),
         )
         self._server.prepare(self._setting)
 
@@ -119,7 +119,7 @@ class Sandbox:
     def wait_until_warm(self) -> None:
         """Wait until the server is warm. Does not raise if it does not start: `run` does."""
         with suppress(SandboxUnavailable):
-            self._running()
+            self._ready_server()
 
     def close(self) -> None:
         """End the server and everything in it."""
@@ -161,17 +161,17 @@ class Sandbox:
 
     def attempts(self, seed: int, limits: AttemptLimits | None = None) -> "Attempts":
         """Return a context manager that plays variants of submissions by scenario; leave it before the next `run`."""
-        return Attempts(self._child_for_attempts, self._give_up_if, seed, limits or AttemptLimits())
+        return Attempts(self._child_for_attempts, self._close_if_lost, seed, limits or AttemptLimits())
 
     def _child_for_attempts(self, limits: Limits) -> Child:
-        return Child(self._running(), limits, 1, self._parcels)
+        return Child(self._ready_server(), limits, 1, self._parcels)
 
-    def _give_up_if(self, lost: bool) -> None:
+    def _close_if_lost(self, lost: bool) -> None:
         """Close the server if it was lost."""
         if lost:
             self.close()  # the server is gone too, or does not answer; the next run starts a new one
 
-    def _begun(self) -> Server:
+    def _start_server(self) -> Server:
         """Start a server, as a fork of this process if that was asked for and is safe now."""
         forked = self._forked and can_fork(self._device)
         return Server(
@@ -192,7 +192,7 @@ class Sandbox:
             was lost. Then there is no outcome for the exercise that was being played; otherwise there is at least one.
         """
         outcomes: list[Outcome] = []
-        server = self._running()
+        server = self._ready_server()
         started = time.perf_counter()
         child = Child(server, self._limits, len(tasks), self._parcels)
         try:
@@ -219,10 +219,10 @@ class Sandbox:
                 ]
             outcomes += [Outcome(name, end.status, None, seconds, end.detail) for name in ended]
         finally:
-            self._give_up_if(not child.close())
+            self._close_if_lost(not child.close())
         return _with_reached(outcomes, tasks, child), False
 
-    def _running(self, tries: int = 2) -> Server:
+    def _ready_server(self, tries: int = 2) -> Server:
         """Return a server that answers; start a new one if it is gone, twice if it dies while starting.
 
         Raises:
@@ -231,7 +231,7 @@ class Sandbox:
         if self._server is not None and not self._server.alive:
             self.close()
         if self._server is None:
-            self._server = self._begun()
+            self._server = self._start_server()
             self._server.prepare(self._setting)
         try:
             self._server.ready()
@@ -239,7 +239,7 @@ class Sandbox:
             self.close()
             if tries == 1:
                 raise
-            return self._running(tries - 1)
+            return self._ready_server(tries - 1)
         return self._server
 
 

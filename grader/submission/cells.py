@@ -52,7 +52,7 @@ def notebook_cells(text: str) -> list[Cell]:
     parts = [_parts(raw.get("source", raw.get("input"))) for raw in raws]  # format 3 calls it `input`
     _check_size(sum(len(part) for source in parts for part in source))
     cells: list[Cell] = []
-    for raw, source in zip(raws, map(_joined, parts), strict=True):
+    for raw, source in zip(raws, map(_source_text, parts), strict=True):
         if source.strip():
             _check_cells(len(cells) + 1)
             cells.append(Cell(len(cells) + 1, 1, as_python(source), _exercises(raw.get("metadata"))))
@@ -136,7 +136,7 @@ def _parts(source: object) -> list[str]:
     return [part for part in (source if isinstance(source, list) else [source]) if isinstance(part, str)]
 
 
-def _joined(parts: Iterable[str]) -> str:
+def _source_text(parts: Iterable[str]) -> str:
     return unix_lines("".join(parts)).removeprefix("\ufeff")
 
 
@@ -165,7 +165,7 @@ _MAGIC = re.compile(
 _INDENT = re.compile(r"(?:[ \t]*+\n)*+([ \t]*+)")
 _PROMPT = re.compile(r"^(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)
 # Tokens that decide where a logical line ends: comments, strings (closed or not), continuations, brackets, newlines.
-_PIECE = re.compile(
+_TOKEN = re.compile(
     r"""\#[^\n]*+
     | \"\"\" (?:[^\\"]|\\.|"(?!""))*+ (?:\"\"\"|\\?\Z)
     | '{3}   (?:[^\\']|\\.|'(?!''))*+ (?:'{3}|\\?\Z)
@@ -189,7 +189,7 @@ def as_python(text: str) -> str:
         end = text.count("\n", 0, end)
     if text[end:].lstrip(" \t").startswith("%%"):
         return "\n" * text.count("\n")
-    return without_magics(_undressed(text))
+    return without_magics(_without_prompts_and_indent(text))
 
 
 def without_magics(text: str) -> str:
@@ -211,7 +211,7 @@ def without_magics(text: str) -> str:
 def _end_of_logical_line(text: str, start: int) -> int:
     """Return the position after the logical line at `start`, skipping strings, comments and open brackets."""
     depth = 0
-    for piece in _PIECE.finditer(text, start):
+    for piece in _TOKEN.finditer(text, start):
         token = piece[0]
         if token == "\n" and depth == 0:
             return piece.end()
@@ -222,7 +222,7 @@ def _end_of_logical_line(text: str, start: int) -> int:
     return len(text)
 
 
-def _undressed(text: str) -> str:
+def _without_prompts_and_indent(text: str) -> str:
     """Remove the `>>>` prompts of a pasted session and the indentation of a whole cell, as IPython does."""
     indent = _INDENT.match(text)
     if indent and indent[1]:

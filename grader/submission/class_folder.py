@@ -18,7 +18,7 @@ names, root below which no link is followed."""
 
 _MAX_HOPS = 40
 """Maximum length of a chain of symbolic links to follow; Linux follows no more either."""
-_NOBODYS = frozenset((".git", ".ipynb_checkpoints", ".idea", ".venv", ".vscode"))
+_TOOL_FOLDERS = frozenset((".git", ".ipynb_checkpoints", ".idea", ".venv", ".vscode"))
 """Hidden folders that programs create, so that no student can have meant them."""
 _LINK_TO_OTHER = "다른 학생이 낸 것을 가리키는 링크라서 읽지 않았어요: {}. 링크 대신 자기 파일을 내 주세요."
 
@@ -70,13 +70,13 @@ def read_class(
         )
     root = os.path.realpath(folder)
     submissions = []
-    for named in sorted(_named(students), key=lambda named: natural(named.student)):
+    for named in sorted(_unique_names(students), key=lambda named: natural(named.student)):
         read = _read_student(named.entry, named.student, root, exercise_names, read_one)
         submissions.append(replace(read, notes=(*named.notes, *read.notes)))
     return _with_shared_files_noted(submissions)
 
 
-def passed_over(folder: Path) -> str:
+def hidden_entries_note(folder: Path) -> str:
     """Return a Korean line listing the entries not graded because their names begin with a dot; empty if none."""
     try:
         with os.scandir(folder) as listing:
@@ -84,7 +84,7 @@ def passed_over(folder: Path) -> str:
     except OSError:
         return ""
     # macOS puts a `._` file with metadata beside each file.
-    names = [e.name for e in hidden if e.name not in _NOBODYS and not e.name.startswith("._")]
+    names = [e.name for e in hidden if e.name not in _TOOL_FOLDERS and not e.name.startswith("._")]
     if not names:
         return ""
     shown = listed(sorted(map(display_name, names), key=natural))
@@ -128,7 +128,7 @@ class _Named:
     notes: tuple[str, ...]
 
 
-def _named(entries: Iterable["os.DirEntry[str]"]) -> list[_Named]:
+def _unique_names(entries: Iterable["os.DirEntry[str]"]) -> list[_Named]:
     """Give every entry a unique student name: a file's name without its suffix, unless two names would then be equal.
 
     Different names can look alike once invisible characters are removed. Then the entry whose real name equals the

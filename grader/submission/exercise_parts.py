@@ -27,13 +27,13 @@ from dataclasses import dataclass
 
 from grader.base.package import NOTEBOOK_FUNCTIONS
 from grader.submission.plain_programs import bindings, imported, is_plain
-from grader.submission.statements import Block, arguments_of, fixed_names, parse, without_others
+from grader.submission.statements import Block, arguments_of, keep_only, parse, unrenamable_names
 
 _PURE_PACKAGES = {
     *("torch", "numpy", "math", "random", "copy", "itertools", "functools", "collections"),
     *("typing", "contextlib", "statistics"),
 }
-_IMPORTED_FOR_CERTAIN = {
+_SAFE_IMPORTS = {
     *("torch.nn", "torch.optim", "torch.nn.functional", "torch.Tensor", "torch.no_grad", "torch.utils.data"),
     *("torch.utils.data.DataLoader", "torch.utils.data.TensorDataset", "torch.utils.data.Dataset"),
     *("torch.optim.Optimizer", "torch.nn.utils.clip_grad_norm_", "typing.Any", "collections.abc.Iterable"),
@@ -43,18 +43,19 @@ _IMPORTED_FOR_CERTAIN = {
 }
 """Imports that cannot fail where grading works. Any other import may fail, which the learner is told about, so it is
 included in the form of every part of its program."""
-_LOOKS = {
+_INTROSPECTION_BUILTINS = {
     *("eval", "exec", "compile", "locals", "globals", "vars", "dir"),
     *("getattr", "setattr", "delattr", "hasattr", "input", "open", "breakpoint", "help"),
 }
 """Built-in functions that look at names, or at more than their arguments."""
-_LEADS_AWAY = {
+_ESCAPE_ATTRIBUTES = {
     *("builtins", "sys", "os", "inspect", "importlib", "traceback", "linecache", "warnings", "operator"),
     *("gc", "types", "ctypes", "threading", "jit", "fx"),
     *("lineno", "tb_lineno", "tb_frame", "push", "ExitStack"),
 }
-"""Attributes through which a function could reach what `_LOOKS` forbids, e.g. `torch.sys`. The list is not complete: it
-blocks the short ways."""
+"""Attributes through which a function could reach what `_INTROSPECTION_BUILTINS` forbids, e.g. `torch.sys`.
+
+The list is not complete: it blocks the short ways."""
 _HARMLESS = {"__class__", "__name__"}
 """Attributes that begin with `_` and are allowed all the same."""
 _NEVER_PURE = (ast.ClassDef, ast.AsyncFunctionDef, ast.Await, ast.Match)
@@ -120,7 +121,7 @@ class _Program:
         self._bound = self._imports.keys() | self._places.keys()
         self._functions = {s.name for s in body if isinstance(s, ast.FunctionDef)}
         self._doubtful_imports = sorted({*_doubtful_imports(body)})
-        self._second = parse(text)
+        self._tree_for_forms = parse(text)
         """A second syntax tree: computing a form changes the tree, and `_body` must stay as it is."""
         self._needs: dict[int, frozenset[str] | None] = {}
         self._forms: dict[int, str] = {}
@@ -139,7 +140,7 @@ class _Program:
         form = [*self._doubtful_imports, *imports, *map(self._form_at, places)]
         loaded = {p for p, s in enumerate(self._body) if isinstance(s, ast.Import | ast.ImportFrom)}
         block = Block(self._lines, self._body, frozenset())
-        return Part("\n".join(form), "\n".join(without_others(block, sorted(loaded | places.keys()))))
+        return Part("\n".join(form), "\n".join(keep_only(block, sorted(loaded | places.keys()))))
 
     def _needs_of(self, name: str) -> frozenset[str] | None:
         """Return the top-level names that `name` uses directly; None if `name` is not pure."""
@@ -153,7 +154,9 @@ class _Program:
                 case ast.FunctionDef() as function:
                     self._needs[place] = self._needs_of_function(function, place)
                 case ast.Assign(value=ast.expr() as value) | ast.AnnAssign(value=ast.expr() as value):
-                    self._needs[place] = self._at_load([value], place) if _is_constant(value) else None
+                    self._needs[place] = (
+                        self._names_read_at_load([value], place) if _is_constant(value) else None
+                    )
                 case _:
                     self._needs[place] = None
         return self._needs[place]
@@ -167,19 +170,21 @@ class _Program:
         if not (
             all(map(_is_constant, defaults))
             and all(self._is_pure(node, own) for node in nodes)
-            and self._only_calls(nodes)
+            and self._never_passes_functions_on(nodes)
         ):
             return None
         header = [*function.decorator_list, arguments, *([function.returns] if function.returns else [])]
-        at_load = self._at_load(header, place)
+        at_load = self._names_read_at_load(header, place)
         # A name may be local to a nested function and need nothing from the top level. It is counted all the same:
         # a part with too much in it is still right, a part with too little is not.
         named = _names(inner for statement in function.body for inner in ast.walk(statement)) - own
-        if at_load is None or named - self._bound - _BUILT_IN - _assigned(nodes) - {*fixed_names(function)}:
+        if at_load is None or named - self._bound - _BUILT_IN - _assigned(nodes) - {
+            *unrenamable_names(function)
+        }:
             return None
         return at_load | (named & self._bound)
 
-    def _at_load(self, nodes: Iterable[ast.AST], place: int) -> frozenset[str] | None:
+    def _names_read_at_load(self, nodes: Iterable[ast.AST], place: int) -> frozenset[str] | None:
         """Return the top-level names that `nodes` read while the statement at `place` is loaded.
 
         None if one of them is not bound before `place`: loading the statement would fail.
@@ -201,16 +206,18 @@ class _Program:
         if isinstance(node, ast.Import | ast.ImportFrom):
             return all(_is_pure_import(target) for _, target in imported(node))
         if isinstance(node, ast.Name):
-            return node.id not in _LOOKS and not node.id.startswith("__")
+            return node.id not in _INTROSPECTION_BUILTINS and not node.id.startswith("__")
         if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
             root = _root(node)  # `torch.calls = 1` would survive the call
             if isinstance(root, ast.Name) and root.id in self._bound and root.id not in own:
                 return False
         if isinstance(node, ast.Attribute):
-            return node.attr not in _LEADS_AWAY and (not node.attr.startswith("_") or node.attr in _HARMLESS)
+            return node.attr not in _ESCAPE_ATTRIBUTES and (
+                not node.attr.startswith("_") or node.attr in _HARMLESS
+            )
         return not isinstance(node, _NEVER_PURE)
 
-    def _only_calls(self, nodes: Sequence[ast.AST]) -> bool:
+    def _never_passes_functions_on(self, nodes: Sequence[ast.AST]) -> bool:
         """True if the program's functions are only called, never passed on or written to (`f.calls = 0`, `g = f`)."""
         called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
         return not any(
@@ -221,9 +228,9 @@ class _Program:
     def _form_at(self, place: int) -> str:
         """Return the form of the statement at `place`."""
         if place not in self._forms:
-            statement = self._second[place]
+            statement = self._tree_for_forms[place]
             if isinstance(statement, ast.FunctionDef):
-                _Bare(_renamed(statement) - self._bound).visit(statement)
+                _Canonicalize(_renamable_variables(statement) - self._bound).visit(statement)
             self._forms[place] = ast.dump(statement)
         return self._forms[place]
 
@@ -232,16 +239,16 @@ def _doubtful_imports(body: Iterable[ast.stmt]) -> Iterator[str]:
     """Yield the imports that may fail, as text for the form."""
     for statement in body:
         for name, target in imported(statement):
-            if target not in _IMPORTED_FOR_CERTAIN:
+            if target not in _SAFE_IMPORTS:
                 yield f"{name} = {target}"
         if isinstance(statement, ast.Import):  # `import torch.x` binds `torch`
-            yield from (alias.name for alias in statement.names if alias.name not in _IMPORTED_FOR_CERTAIN)
+            yield from (alias.name for alias in statement.names if alias.name not in _SAFE_IMPORTS)
 
 
 def _is_pure_import(target: str) -> bool:
     """True if a dotted target belongs to a pure package and leads nowhere else."""
     package, *path = target.split(".")
-    return package in _PURE_PACKAGES and _LEADS_AWAY.isdisjoint(path)
+    return package in _PURE_PACKAGES and _ESCAPE_ATTRIBUTES.isdisjoint(path)
 
 
 def _is_constant(value: ast.expr) -> bool:
@@ -284,7 +291,7 @@ def _own_variables(body: Iterable[ast.stmt]) -> set[str]:
     return _assigned(found)
 
 
-def _renamed(function: ast.FunctionDef) -> set[str]:
+def _renamable_variables(function: ast.FunctionDef) -> set[str]:
     """Return the variables that can be renamed without changing behaviour.
 
     Arguments are not among them, because a caller may pass them by keyword.
@@ -292,10 +299,10 @@ def _renamed(function: ast.FunctionDef) -> set[str]:
     nodes = [*ast.walk(function)]
     if any(isinstance(node, ast.ExceptHandler) and node.name for node in nodes):
         return set()  # the text of a caught error may contain a variable's name
-    return _assigned(nodes) - {*fixed_names(function)} - _BUILT_IN
+    return _assigned(nodes) - {*unrenamable_names(function)} - _BUILT_IN
 
 
-class _Bare(ast.NodeTransformer):
+class _Canonicalize(ast.NodeTransformer):
     """Remove from a function what does not run, and rename variables to `#0`, `#1` … in order of appearance."""
 
     def __init__(self, variables: Collection[str]) -> None:

@@ -18,7 +18,9 @@ _DECORATORS = {
 _CALLS = {"field", "dataclasses.field"}
 _BASES = {"object", "Exception", "ValueError", "RuntimeError", "Optimizer", "Dataset", "Module", "NamedTuple"}
 _BASES_FROM = {"torch", "nn", "optim", "io"}
-_NEVER_ITS_OWN = {name.partition(".")[0] for name in (*_DECORATORS, *_CALLS, *_BASES, *_BASES_FROM, "range")}
+_TRUSTED_LIBRARY_NAMES = {
+    name.partition(".")[0] for name in (*_DECORATORS, *_CALLS, *_BASES, *_BASES_FROM, "range")
+}
 """Names that the rules below trust to mean the library's object. A program that binds one of them itself is not
 plain."""
 _METHODS = {
@@ -27,7 +29,7 @@ _METHODS = {
 }
 """Dunder methods that do not run while a class with one of the allowed bases is defined. (With other bases some do: the
 class statement of an `Enum` calls `__init__`.)"""
-_VALUES = (
+_ALLOWED_NODES = (
     *(ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.UnaryOp, ast.unaryop),
     *(ast.Tuple, ast.List, ast.Dict, ast.Set, ast.BoolOp, ast.boolop, ast.Compare, ast.cmpop, ast.IfExp),
     *(ast.JoinedStr, ast.FormattedValue, ast.keyword, ast.expr_context),
@@ -37,7 +39,7 @@ _OPERATORS = (ast.Sub, ast.Div, ast.FloorDiv, ast.BitOr)
 """Operators allowed at top level. Not powers and products: `9 ** 9 ** 9` is a constant too, and never ends."""
 _SUMMANDS = (ast.Constant, ast.JoinedStr, ast.UnaryOp, ast.BinOp, ast.Attribute)
 """Operands allowed in a sum. Not names: `a = b + b` thirty times over fills the memory."""
-_LONGEST_RANGE = 1_000
+_MAX_RANGE = 1_000
 """Largest bound of a `range` at top level, so that a loop over it takes no noticeable time."""
 
 
@@ -47,7 +49,7 @@ def is_plain(body: Iterable[ast.stmt]) -> bool:
     own = {name for statement in statements for name in bindings(statement)}
     course = {name for s in statements for name, target in imported(s) if target.startswith("grader.")}
     return (
-        own.isdisjoint(_NEVER_ITS_OWN)
+        own.isdisjoint(_TRUSTED_LIBRARY_NAMES)
         and all(_is_plain(statement, course, own) for statement in statements)
         and not any(isinstance(node, ast.Global) for statement in statements for node in ast.walk(statement))
     )
@@ -84,7 +86,7 @@ def _is_plain(statement: ast.stmt, course: Collection[str], own: Collection[str]
     """
     match statement:
         case ast.Expr(value):
-            return isinstance(value, ast.Constant) or _asks_the_course(value, course)
+            return isinstance(value, ast.Constant) or _is_course_call(value, course)
         case ast.ImportFrom(level=level, names=names):
             return not level and all(alias.name != "*" for alias in names)
         case ast.FunctionDef():
@@ -96,7 +98,7 @@ def _is_plain(statement: ast.stmt, course: Collection[str], own: Collection[str]
     return isinstance(statement, ast.Import) or _assigns(statement)
 
 
-def _asks_the_course(value: ast.expr, course: Collection[str]) -> bool:
+def _is_course_call(value: ast.expr, course: Collection[str]) -> bool:
     """True for a call such as `check(train_step)` below an exercise: it does nothing while a class is graded."""
     return (
         isinstance(value, ast.Call)
@@ -117,7 +119,7 @@ def _assigns(statement: ast.stmt) -> bool:
         case ast.AnnAssign(target, annotation, value):
             return _is_name(target) and _is_value(annotation) and (value is None or _is_value(value))
         case ast.AugAssign(target, operator, value):
-            return _is_name(target) and _is_computed_quickly(operator, value) and _is_value(value)
+            return _is_name(target) and _is_cheap_operation(operator, value) and _is_value(value)
     return False
 
 
@@ -182,26 +184,26 @@ def _is_value(value: ast.expr) -> bool:
         loops += isinstance(node, ast.comprehension)
         if isinstance(node, ast.Lambda):  # its defaults are computed now, its body is not
             waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
-        elif isinstance(node, ast.BinOp) and _is_computed_quickly(node.op, node.left, node.right):
+        elif isinstance(node, ast.BinOp) and _is_cheap_operation(node.op, node.left, node.right):
             waiting += [node.left, node.right]
-        elif isinstance(node, _VALUES) or (isinstance(node, ast.Call) and _is_harmless(node)):
+        elif isinstance(node, _ALLOWED_NODES) or (isinstance(node, ast.Call) and _is_allowed_call(node)):
             waiting += ast.iter_child_nodes(node)
         else:
             return False
     return loops <= 1
 
 
-def _is_computed_quickly(operator: ast.operator, *values: ast.expr) -> bool:
+def _is_cheap_operation(operator: ast.operator, *values: ast.expr) -> bool:
     """True for cheap operations: `0.5 + 1`, `best - worst`, and `Tensor | None` in an annotation."""
     return isinstance(operator, _OPERATORS) or (
         isinstance(operator, ast.Add) and all(isinstance(value, _SUMMANDS) for value in values)
     )
 
 
-def _is_harmless(call: ast.Call) -> bool:
+def _is_allowed_call(call: ast.Call) -> bool:
     """True for `field(...)` and for a `range` with small constant bounds."""
     name = _dotted(call.func)
     if name != "range":
         return name in _CALLS
     ends = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
-    return len(ends) == len(call.args) and all(isinstance(n, int) and n <= _LONGEST_RANGE for n in ends)
+    return len(ends) == len(call.args) and all(isinstance(n, int) and n <= _MAX_RANGE for n in ends)

@@ -68,7 +68,7 @@ def exercise_meant(name: str, exercises: Collection[str]) -> str | None:
 
 def practised(source: str, exercises: Collection[str]) -> frozenset[str]:
     """Return the exercises that a notebook cell practises, judged without its tags; empty if it is not practice."""
-    return _whole(_Reading(source, exercises), (), frozenset())
+    return _practised_as_whole(_CellContents(source, exercises), (), frozenset())
 
 
 def without_practice(
@@ -77,12 +77,12 @@ def without_practice(
     """Return a notebook's cells with practice blanked out line by line, and the definitions that were removed."""
     if not any(_MENTION.search(cell.text) for cell in cells):
         return [*cells], ()
-    readings = [_Reading(cell.text, exercises) for cell in cells]
-    answered = _answered(zip(cells, readings, strict=True))
+    readings = [_CellContents(cell.text, exercises) for cell in cells]
+    answered = _answered_elsewhere(zip(cells, readings, strict=True))
     left: list[Cell] = []
     found: list[Practice] = []
     for cell, reading in zip(cells, readings, strict=True):
-        whole = _whole(reading, cell.exercises, answered)
+        whole = _practised_as_whole(reading, cell.exercises, answered)
         if whole:
             left.append(replace(cell, text="\n" * cell.text.count("\n"), exercises=()))
         else:
@@ -102,7 +102,7 @@ def script_without_practice(text: str, exercises: Collection[str]) -> tuple[str,
     lines = text.split("\n")
     starts = _marks(text, lines)
     if not starts:
-        whole = _Reading(text, exercises)
+        whole = _CellContents(text, exercises)
         return whole.without_glued(), tuple(whole.practices(Cell(None, 1, text, ()), ()))
     marks = ([] if starts[0] == 0 else [-1]) + starts
     cells = [
@@ -134,7 +134,7 @@ def is_blank(definition: _Definition) -> bool:
     return len(rest) == 1 and isinstance(rest[0], ast.Raise) and _raised(rest[0]) == "NotImplementedError"
 
 
-class _Reading:
+class _CellContents:
     """The exercises that one cell defines at top level and those it hands in to `drill` or `clinic`."""
 
     def __init__(self, text: str, exercises: Collection[str]) -> None:
@@ -192,9 +192,9 @@ class _Reading:
                     blank = isinstance(statement, _Definition) and is_blank(statement)
                     if blank or name == own_name(exercise, "clinic"):
                         self.no_answers.add(statement.lineno)
-        self._glue(body, called)
+        self._find_practice_spans(body, called)
 
-    def _glue(self, body: Sequence[ast.stmt], called: Sequence[str | None]) -> None:
+    def _find_practice_spans(self, body: Sequence[ast.stmt], called: Sequence[str | None]) -> None:
         """Fill `glued` with the definitions right above their call, except an exercise's only definition."""
         bound = Counter(name for statement in body for name in _bound(statement))
         pairs: list[tuple[str, int]] = []
@@ -236,7 +236,9 @@ class _Reading:
         return None
 
 
-def _whole(reading: _Reading, tags: Collection[str], answered: Collection[str]) -> frozenset[str]:
+def _practised_as_whole(
+    reading: _CellContents, tags: Collection[str], answered: Collection[str]
+) -> frozenset[str]:
     """Return the exercises that a cell practises as a whole; empty if the cell is, or contains, an answer.
 
     Args:
@@ -252,7 +254,7 @@ def _whole(reading: _Reading, tags: Collection[str], answered: Collection[str]) 
     return practised
 
 
-def _answered(cells: Iterator[tuple[Cell, _Reading]]) -> frozenset[str]:
+def _answered_elsewhere(cells: Iterator[tuple[Cell, _CellContents]]) -> frozenset[str]:
     """Return the exercises that have a tagged cell without a `drill` or `clinic` call: that cell is their answer.
 
     Copying a cell copies its tags. Where the answer is known to be elsewhere, a tagged copy that became a practice cell

@@ -20,10 +20,10 @@ from grader.submission.statements import (
     ParseError,
     bound_names,
     defined_names,
-    leant_on,
+    keep_only,
+    needed_names,
     parse,
     select,
-    without_others,
 )
 
 _DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|^(\w++)[ \t]*+=", re.MULTILINE)
@@ -93,7 +93,7 @@ class SourceFile:
             return Place(None, 1)
         return self.places[min(max(line, 1), len(self.places)) - 1]
 
-    def tries_to_define(self, name: str) -> bool:
+    def defines_or_attempts(self, name: str) -> bool:
         """True if the file defines `name`, or a broken cell was meant to."""
         return name in self.defines or name in self._broken_definitions
 
@@ -143,12 +143,12 @@ def read_source(path: Path, name: str, exercises: Collection[str], root: Path | 
         ReadError: the file cannot be read, or exceeds a limit of `grader.submission.cells`.
     """
     text = read_text(path, root)
-    with _uncollected():
+    with _without_gc():
         return _read(path, name, text, exercises)
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def _without_gc() -> Iterator[None]:
     """Switch the garbage collector off inside, which halves the time of parsing a large file.
 
     Syntax trees hold no reference cycles, and the collector would go through all of a large one again and again.
@@ -184,7 +184,7 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
         defines |= {name: before + line for name, line in defined_names(unit.block, statements).items()}
         if unit.error is not None:
             problems.append(Problem(before + unit.error.line, str(unit.error), cell.text, cell.exercises))
-        lines += without_others(unit.block, statements)
+        lines += keep_only(unit.block, statements)
         places += [_place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
     text = "".join(f"{line}\n" for line in lines)
     return SourceFile(path, name, text, tuple(places), defines, tuple(problems), size, practice)
@@ -208,7 +208,7 @@ def _place(cell: int | None, line: int) -> Place:
     return Place(cell, line)
 
 
-def carried_names(cells: Sequence[Cell], exercises: Collection[str]) -> set[str]:
+def names_bound_when_graded(cells: Sequence[Cell], exercises: Collection[str]) -> set[str]:
     """Return the names that a notebook of these cells binds when graded; `*` stands for those of a star import."""
     blocks = [_unit(cell).block for cell in cells]
     kept = select(blocks, exercises, is_module=False)
@@ -221,21 +221,21 @@ def surroundings(cell: Cell, name: str, others: Sequence[Cell], exercises: Colle
     Only statements that grading keeps are included: a demo's results are not available to a graded exercise.
     """
     blocks = [_unit(other).block for other in others]
-    needed = leant_on([*blocks, _unit(cell).block], (name,))
+    needed = needed_names([*blocks, _unit(cell).block], (name,))
     lines: list[str] = []
     for block, kept in zip(blocks, select(blocks, exercises, is_module=False), strict=True):
         chosen = [index for index in kept if block.uses[index].bound & {*needed, "*"}]
-        lines += without_others(block, chosen) if chosen else ()
+        lines += keep_only(block, chosen) if chosen else ()
     return "".join(f"{line}\n" for line in lines)
 
 
-def graded_text(module: str, exercises: Collection[str]) -> str:
+def without_demos(module: str, exercises: Collection[str]) -> str:
     """Return the part of a `.py` file's text that grading runs, each line in its place, demos blanked out."""
     return _read(Path("module.py"), "module.py", module, exercises).text
 
 
 @dataclass(frozen=True)
-class _Unit:
+class _ParsedSource:
     """Source that is parsed as a whole: a cell, or an entire `.py` file. `error` is set if it does not parse."""
 
     cell: Cell
@@ -243,23 +243,23 @@ class _Unit:
     error: ParseError | None = None
 
 
-def _unit(cell: Cell) -> _Unit:
+def _unit(cell: Cell) -> _ParsedSource:
     """Parse one cell; if it is tagged for an exercise, mark all its statements as tagged."""
     lines = tuple(cell.text.split("\n"))
     try:
         body = tuple(parse(cell.text))
     except ParseError as error:
-        return _Unit(cell, Block(lines, (), frozenset()), error)
-    return _Unit(cell, Block(lines, body, frozenset(range(len(body) if cell.exercises else 0))))
+        return _ParsedSource(cell, Block(lines, (), frozenset()), error)
+    return _ParsedSource(cell, Block(lines, body, frozenset(range(len(body) if cell.exercises else 0))))
 
 
-def _module(text: str, cells: list[Cell]) -> list[_Unit]:
+def _module(text: str, cells: list[Cell]) -> list[_ParsedSource]:
     """Parse a `.py` file as a whole or, if that fails, cell by cell."""
     for source in (text, without_magics(text)):  # Colab saves `!pip install` lines into the .py
         unit = _unit(Cell(None, 1, source, ()))
         if unit.error is None:
             block = Block(unit.block.lines, unit.block.body, _tagged(unit.block.body, cells))
-            return [_Unit(unit.cell, block)]
+            return [_ParsedSource(unit.cell, block)]
     if len(cells) == 1:
         return [_unit(cells[0])]
     return [_unit(cell) for cell in percent_cells(without_magics(text))]

@@ -58,9 +58,9 @@ class Block:
     """Indices in `body` of the statements that stand in a cell tagged for an exercise."""
 
     @cached_property
-    def uses(self) -> tuple["_Uses", ...]:
+    def uses(self) -> tuple["_ScopeNames", ...]:
         """The names that each statement of `body` binds and reads; cached, because there can be 100,000 statements."""
-        return tuple(_Uses([statement]) for statement in self.body)
+        return tuple(_ScopeNames([statement]) for statement in self.body)
 
 
 def parse(text: str) -> list[ast.stmt]:
@@ -94,7 +94,7 @@ def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bo
         is_module: True for a `.py` file. An assignment that calls something is then kept too if an exercise needs its
             name; in a notebook it counts as a demo and is dropped.
     """
-    wanted = leant_on(blocks, exercises) if is_module else frozenset()
+    wanted = needed_names(blocks, exercises) if is_module else frozenset()
     known = {*dir(builtins), "__name__", "__file__", "__doc__"}
     kept: list[list[int]] = []
     for block in blocks:
@@ -119,7 +119,7 @@ def bound_names(block: Block, kept: Iterable[int]) -> set[str]:
     return {name for index in kept for name in block.uses[index].bound}
 
 
-def without_others(block: Block, kept: Iterable[int]) -> list[str]:
+def keep_only(block: Block, kept: Iterable[int]) -> list[str]:
     """Return the block's lines with all statements removed except those at the indices `kept`, which do not move."""
     source = [line.encode() for line in block.lines]  # the parser's columns count bytes of UTF-8
     result = [bytearray() for _ in source]  # bytearrays, because a line can hold 100,000 statements
@@ -128,7 +128,7 @@ def without_others(block: Block, kept: Iterable[int]) -> list[str]:
         first, column = _start(statement, source)
         last = (statement.end_lineno or statement.lineno) - 1
         end = _end_with_comment(source[last], statement.end_col_offset or 0)
-        _fill(result[first], source[first], column)
+        _pad_to_column(result[first], source[first], column)
         if first == last:
             result[first] += source[first][column:end]
         else:
@@ -139,7 +139,7 @@ def without_others(block: Block, kept: Iterable[int]) -> list[str]:
     return [line.decode() for line in result]
 
 
-def _fill(result: bytearray, source: bytes, column: int) -> None:
+def _pad_to_column(result: bytearray, source: bytes, column: int) -> None:
     """Pad `result` up to the column of the next statement: a `0` in place of dropped statements, then spaces."""
     if result:
         result += b";"
@@ -169,7 +169,7 @@ def _end_with_comment(line: bytes, end: int) -> int:
 
 
 def _is_kept(
-    statement: ast.stmt, uses: "_Uses", exercises: Collection[str], wanted: Set[str], known: Set[str]
+    statement: ast.stmt, uses: "_ScopeNames", exercises: Collection[str], wanted: Set[str], known: Set[str]
 ) -> bool:
     """True if a statement outside tagged cells is graded.
 
@@ -221,30 +221,30 @@ def _is_main_guard(test: ast.expr) -> bool:
     return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
-def leant_on(blocks: Sequence[Block], exercises: Iterable[str]) -> frozenset[str]:
+def needed_names(blocks: Sequence[Block], exercises: Iterable[str]) -> frozenset[str]:
     """Return the names that the exercises need, directly or through other names.
 
     Names needed only by other definitions are left out, although those definitions are kept. A definition that then
     lacks its decorator or default fails to load, but nothing else does.
     """
-    binding: dict[str, list[_Uses]] = {}
+    binding: dict[str, list[_ScopeNames]] = {}
     for block in blocks:
         for uses in block.uses:
             for name in uses.bound:
                 binding.setdefault(name, []).append(uses)
     names, reached = list(exercises), set(exercises)
-    seen: set[_Uses] = set()
+    seen: set[_ScopeNames] = set()
     while names:
         for uses in binding.pop(names.pop(), ()):
             if uses not in seen:  # a statement can bind as many names as it reads
                 seen.add(uses)
-                new = (uses.read | _read_inside(uses.scopes)) - reached
+                new = (uses.read | _free_names(uses.scopes)) - reached
                 reached |= new
                 names += new
     return frozenset(reached)
 
 
-def _read_inside(scopes: Iterable["_Scope"]) -> set[str]:
+def _free_names(scopes: Iterable["_Scope"]) -> set[str]:
     """Return the module-level names that functions, classes and lambdas read when they run."""
     free: set[str] = set()
     outer: Counter[str] = Counter()  # how many of the enclosing functions bind a name
@@ -254,7 +254,7 @@ def _read_inside(scopes: Iterable["_Scope"]) -> set[str]:
         if isinstance(scope, set):  # marks the end of a function that binds these names
             outer.subtract(scope)
             continue
-        uses = _Uses([scope.body] if isinstance(scope, ast.Lambda) else scope.body)
+        uses = _ScopeNames([scope.body] if isinstance(scope, ast.Lambda) else scope.body)
         own = uses.bound
         if not isinstance(scope, ast.ClassDef):
             own |= {argument.arg for argument in arguments_of(scope.args)}
@@ -275,7 +275,7 @@ def arguments_of(arguments: ast.arguments) -> Iterator[ast.arg]:
     yield from filter(None, (arguments.vararg, arguments.kwarg))
 
 
-def fixed_names(tree: ast.AST) -> Iterator[str]:
+def unrenamable_names(tree: ast.AST) -> Iterator[str]:
     """Yield the names in a tree that cannot be renamed by changing `ast.Name` nodes alone.
 
     They are stored as plain text in the tree (parameters, imports, functions, classes, caught exceptions), or refer to
@@ -292,7 +292,7 @@ def fixed_names(tree: ast.AST) -> Iterator[str]:
             yield (node.asname or node.name).partition(".")[0]
 
 
-class _Uses:
+class _ScopeNames:
     """The names that nodes bind and read in their own scope, without the bodies of inner functions and classes.
 
     Attributes:

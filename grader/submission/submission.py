@@ -48,7 +48,7 @@ class Submission:
 
         If there is none, return the last file with a broken cell that mentions the name; else None.
         """
-        defining = [file for file in self.files if file.tries_to_define(name)]
+        defining = [file for file in self.files if file.defines_or_attempts(name)]
         naming = defining or [file for file in self.files if file.problem_for(name) is not None]
         return naming[-1] if naming else None
 
@@ -60,7 +60,7 @@ class Submission:
 
     def duplicates(self, name: str) -> tuple[str, ...]:
         """Return the names of the files that define `name` if there are several, else (); the last one counts."""
-        defining = tuple(file.name for file in self.files if file.tries_to_define(name))
+        defining = tuple(file.name for file in self.files if file.defines_or_attempts(name))
         return defining if len(defining) > 1 else ()
 
 
@@ -132,7 +132,7 @@ def _practised_only(files: Sequence[SourceFile], exercise_names: Collection[str]
 
 def _leaves_unwritten(file: SourceFile, name: str) -> bool:
     """True if the file does not define the exercise, or defines it as it was handed out."""
-    return not file.tries_to_define(name) or (name in file.defines and is_unwritten(file.text, name))
+    return not file.defines_or_attempts(name) or (name in file.defines and is_unwritten(file.text, name))
 
 
 def _where(file: SourceFile, practice: Practice) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from grader.submission.source_file import SourceFile
 from grader.submission.submission import Submission
 
-_REACHING = re.compile(
+_SUSPICIOUS_NAMES = re.compile(
     r"\b(_getframe|currentframe|inspect\.(?:stack|trace)|f_back|f_globals|f_locals|tb_frame|gi_frame"
     r"|get_objects|get_referrers|ctypes|settrace|setprofile|__closure__|cell_contents"
     r"|__globals__|__self__|__wrapped__|observer|_forward_hooks|_forward_pre_hooks|_optimizer_step_pre_hooks"
@@ -22,7 +22,7 @@ _SHOWN = 5
 """Maximum number of findings shown for one file; the rest is counted."""
 
 
-def reaches_for_the_grader(
+def suspicious_lines(
     submission: Submission, seen: Mapping[str, Sequence[tuple[str, int]]] | None = None
 ) -> tuple[str, ...]:
     """Return one Korean line for each suspicious file, listing what was found and where; empty for nearly everyone.
@@ -39,7 +39,7 @@ def reaches_for_the_grader(
         names = [
             f"{match.group()}({_where(file, number)})"
             for number, text in enumerate(file.text.split("\n"), start=1)
-            for match in _REACHING.finditer(text)
+            for match in _SUSPICIOUS_NAMES.finditer(text)
         ]
         found = [*dict.fromkeys(acts), *names]
         if found:

@@ -64,4 +64,4 @@ def test_sandboxes_import_ahead_what_some_submission_mentions_of_a_fixed_list(
     for name, content in {"a": "x = 1", "b": text}.items():
         (tmp_path / f"{name}.py").write_text(content, encoding="utf-8")
         handed_in.append(read_submission(tmp_path / f"{name}.py", ()))
-    assert grade_class._imported(handed_in) == ahead
+    assert grade_class._modules_to_preimport(handed_in) == ahead

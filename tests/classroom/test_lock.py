@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.classroom.folder_lock import NAME, Busy, alone_in
+from grader.classroom.folder_lock import NAME, Busy, locked_folder
 from tests.places import ROOT
 
 ADVICE = "끝난 다음 다시 실행해 주세요."
 HOLDS = (
-    "import sys, time; from pathlib import Path; from grader.classroom.folder_lock import alone_in\n"
-    "with alone_in(Path(sys.argv[1]), ''): print('has it', flush=True); time.sleep(60)\n"
+    "import sys, time; from pathlib import Path; from grader.classroom.folder_lock import locked_folder\n"
+    "with locked_folder(Path(sys.argv[1]), ''): print('has it', flush=True); time.sleep(60)\n"
 )
 
 
@@ -33,7 +33,7 @@ def test_the_second_is_told_who_has_it_and_what_to_do(tmp_path: Path) -> None:
     try:
         with (
             pytest.raises(Busy, match=rf"프로세스 {process.pid}, .*에 시작\)\. {ADVICE}"),
-            alone_in(tmp_path / "out", ADVICE),
+            locked_folder(tmp_path / "out", ADVICE),
         ):
             pass
     finally:
@@ -46,18 +46,18 @@ def test_a_killed_one_is_in_nobodys_way(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert (tmp_path / NAME).exists()
-    with alone_in(tmp_path, ADVICE):
+    with locked_folder(tmp_path, ADVICE):
         pass
     assert os.listdir(tmp_path) == []
 
 
 def test_a_folder_that_stayed_empty_goes_again(tmp_path: Path) -> None:
-    with alone_in(tmp_path / "new", ADVICE):
+    with locked_folder(tmp_path / "new", ADVICE):
         pass
     (tmp_path / "there").mkdir()
-    with alone_in(tmp_path / "there", ADVICE):
+    with locked_folder(tmp_path / "there", ADVICE):
         pass
-    with alone_in(tmp_path / "used", ADVICE):
+    with locked_folder(tmp_path / "used", ADVICE):
         (tmp_path / "used" / "index.html").touch()
     assert sorted(os.listdir(tmp_path)) == ["there", "used"]
 
@@ -65,11 +65,11 @@ def test_a_folder_that_stayed_empty_goes_again(tmp_path: Path) -> None:
 def test_many_at_once_have_it_one_after_another(tmp_path: Path) -> None:
     """The file is removed at the end of each, and none takes a removed one for the lock."""
     code = (
-        "import sys, os, time; from pathlib import Path; from grader.classroom.folder_lock import Busy, alone_in\n"
+        "import sys, os, time; from pathlib import Path; from grader.classroom.folder_lock import Busy, locked_folder\n"
         "out, done = Path(sys.argv[1]), 0\n"
         "while done < 40:\n"
         "    try:\n"
-        "        with alone_in(out, ''):\n"
+        "        with locked_folder(out, ''):\n"
         "            os.close(os.open(out / 'inside', os.O_CREAT | os.O_EXCL)); os.unlink(out / 'inside'); done += 1\n"
         "    except Busy:\n"
         "        time.sleep(0.0005)\n"

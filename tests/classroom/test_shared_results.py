@@ -3,12 +3,12 @@
 import pickle
 from dataclasses import replace
 
-from grader.classroom.shared_results import Alike
+from grader.classroom.shared_results import SharedParts
 from tests.report import samples
 
 
 def test_equal_parts_are_one_object_and_results_stay_equal() -> None:
-    alike = Alike()
+    alike = SharedParts()
     results = [samples.typical("kim"), samples.passed_all("lee"), samples.typical("park")]
     # As they come from workers, each with parts of its own.
     kept = [alike(pickle.loads(pickle.dumps(result))) for result in results]
@@ -20,7 +20,7 @@ def test_equal_parts_are_one_object_and_results_stay_equal() -> None:
 
 
 def test_times_stay_each_ones_own() -> None:
-    alike, result = Alike(), samples.passed_all("lee")
+    alike, result = SharedParts(), samples.passed_all("lee")
     slower = replace(result, feedbacks=tuple(replace(f, seconds=f.seconds + 1) for f in result.feedbacks))
     kept = alike(result), alike(slower)
     assert kept == (result, slower)

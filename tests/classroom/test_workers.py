@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from grader.classroom import grade_class, workers
-from grader.classroom.workers import WorkerDied, results_here
+from grader.classroom.workers import WorkerDied, results_from_workers
 from grader.course.reading import load_course
 from grader.grading import grade_submission
 from grader.grading.grading_run import GradingRun
@@ -113,7 +113,7 @@ ERRORS = {
 def test_a_worker_that_dies_costs_only_what_it_had_in_hand(handed_in: Class) -> None:
     """And that is tried once more: the machine may have been short of memory just then."""
     names = ("a", "kills", "b", "once", "hungry", "c")
-    results = names_and(results_here(RUN, handed_in(*names), work))
+    results = names_and(results_from_workers(RUN, handed_in(*names), work))
     assert set(results) == set(names)
     assert {name for name, result in results.items() if result is None} == {"kills", "hungry"}
     tries = {name: len((handed_in.folder / f"{name}.tries").read_text()) for name in names}
@@ -122,7 +122,7 @@ def test_a_worker_that_dies_costs_only_what_it_had_in_hand(handed_in: Class) -> 
 
 def test_one_killed_from_outside_is_replaced(handed_in: Class) -> None:
     """With one worker the run goes on in another."""
-    results = results_here(replace(RUN, jobs=1), handed_in("a", "slow", "b"), work)
+    results = results_from_workers(replace(RUN, jobs=1), handed_in("a", "slow", "b"), work)
     (_, (first, *_)) = next(results)
     time.sleep(0.3)  # it has the next in hand
     os.kill(first, signal.SIGKILL)
@@ -135,7 +135,7 @@ def test_who_is_lost_is_told_so_and_keeps_no_points(
     handed_in: Class, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        grade_class, "results_here", lambda run, handed_in, work: ((s, None) for s in handed_in)
+        grade_class, "results_from_workers", lambda run, handed_in, work: ((s, None) for s in handed_in)
     )
     (result,) = graded(RUN, handed_in("a"))
     step = next(f for f in result.feedbacks if f.exercise == "train_step")
@@ -151,12 +151,12 @@ def test_workers_that_do_not_even_start_end_the_run(
     """Else a machine without memory would call every student's code crashed."""
     monkeypatch.setattr(workers, "_serve", os._exit)  # called with a pipe, which is no exit status
     with pytest.raises(WorkerDied, match=r"--jobs를 줄여 --resume"):
-        list(results_here(RUN, handed_in("a", "b"), work))
+        list(results_from_workers(RUN, handed_in("a", "b"), work))
 
 
 def test_the_end_of_what_forks_them_costs_nobody_a_result(handed_in: Class) -> None:
     """Also when it is killed just as another worker is wanted: then there is nobody to answer."""
-    results = results_here(replace(RUN, jobs=1), handed_in("a", "kills", "b"), work)
+    results = results_from_workers(replace(RUN, jobs=1), handed_in("a", "kills", "b"), work)
     next(results)
     from multiprocessing.forkserver import _forkserver
 
@@ -173,7 +173,7 @@ def test_the_end_of_what_forks_them_costs_nobody_a_result(handed_in: Class) -> N
 def test_what_the_clock_ended_is_run_once_more_alone(handed_in: Class) -> None:
     """Others may have kept the machine busy. What it comes to then counts; nothing else is begun twice."""
     names = ("waits-once", "slow-1", "waits-always", "slow-2")
-    results = [Path(s.student).name for s, _ in results_here(RUN, handed_in(*names), work)]
+    results = [Path(s.student).name for s, _ in results_from_workers(RUN, handed_in(*names), work)]
     assert sorted(results) == sorted(names)
     assert set(results[-2:]) == {"waits-once", "waits-always"}
     tries = [len((handed_in.folder / f"{name}.tries").read_text()) for name in names]
@@ -181,7 +181,7 @@ def test_what_the_clock_ended_is_run_once_more_alone(handed_in: Class) -> None:
 
 
 def test_who_is_alone_already_is_not_run_again(handed_in: Class) -> None:
-    results = names_and(results_here(replace(RUN, jobs=1), handed_in("waits-always", "a"), work))
+    results = names_and(results_from_workers(replace(RUN, jobs=1), handed_in("waits-always", "a"), work))
     assert set(results) == {"waits-always", "a"}
     assert (handed_in.folder / "waits-always.tries").read_text() == "x"
 
@@ -194,7 +194,7 @@ def test_what_a_worker_raises_is_raised_here(handed_in: Class, name: str) -> Non
     """The same error, with the worker's traceback; one that does not travel is told in words."""
     error = ERRORS[name]
     with pytest.raises(RuntimeError if name == "raises-odd" else type(error)) as raised:
-        list(results_here(RUN, handed_in("slow", name, "a"), work))
+        list(results_from_workers(RUN, handed_in("slow", name, "a"), work))
     told = "\n".join([str(raised.value), *getattr(raised.value, "__notes__", ())])
     assert str(error) in told
     assert "raise ERRORS[name]" in told
@@ -203,7 +203,7 @@ def test_what_a_worker_raises_is_raised_here(handed_in: Class, name: str) -> Non
 
 def test_a_sandbox_that_cannot_be_had_is_told(handed_in: Class, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="kind must be"):
-        list(results_here(replace(RUN, sandbox="glass"), handed_in("a"), work))
+        list(results_from_workers(replace(RUN, sandbox="glass"), handed_in("a"), work))
 
 
 # ---- the end ----------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def test_a_sandbox_that_cannot_be_had_is_told(handed_in: Class, monkeypatch: pyt
 
 def test_ctrl_c_leaves_no_worker_behind_and_waits_for_none(handed_in: Class) -> None:
     """What is graded now may be an endless loop."""
-    results = results_here(RUN, handed_in("a", "slowest", "slowest"), work)
+    results = results_from_workers(RUN, handed_in("a", "slowest", "slowest"), work)
     next(results)
     before = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
@@ -221,7 +221,7 @@ def test_ctrl_c_leaves_no_worker_behind_and_waits_for_none(handed_in: Class) -> 
 
 
 def test_nothing_to_grade_starts_nothing() -> None:
-    assert list(results_here(RUN, deque(), work)) == []
+    assert list(results_from_workers(RUN, deque(), work)) == []
 
 
 # ---- who does what ----------------------------------------------------------------------------------
@@ -230,14 +230,14 @@ def test_nothing_to_grade_starts_nothing() -> None:
 def test_as_many_workers_as_jobs_share_the_class(handed_in: Class) -> None:
     """Each with one thread, the run as it was asked for, and deaf to Ctrl-C, which the parent answers."""
     names = [f"slow-{number}" for number in range(6)]
-    results = names_and(results_here(RUN, handed_in(*names), work))
+    results = names_and(results_from_workers(RUN, handed_in(*names), work))
     assert len({pid for pid, *_ in results.values()}) == 2
     assert {tuple(rest) for _, *rest in results.values()} == {(1, True, True)}
 
 
 def test_a_worker_that_holds_too_much_is_replaced(handed_in: Class, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_MOST_MEMORY", 0)
-    results = names_and(results_here(replace(RUN, jobs=1), handed_in("a", "b", "c"), work))
+    results = names_and(results_from_workers(replace(RUN, jobs=1), handed_in("a", "b", "c"), work))
     assert len({pid for pid, *_ in results.values()}) == 3
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from grader.course.feedback import SubmissionResult
 from grader.course.reading import load_course
-from grader.grading.grade_submission import grade_in
+from grader.grading.grade_submission import grade_in_sandbox
 from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import sandbox_of
 from grader.submission.submission import Submission, read_submission
@@ -47,14 +47,16 @@ def test_the_sandbox_gives_on_a_gpu_what_it_gives_on_the_cpu(kind: str) -> None:
     for device in ("cpu", "cuda"):
         run = replace(RUN, device=device, sandbox=kind)
         with sandbox_of(run) as sandbox:
-            results[device] = [told(grade_in(run, submission, sandbox)) for submission in submissions()]
+            results[device] = [
+                told(grade_in_sandbox(run, submission, sandbox)) for submission in submissions()
+            ]
     assert results["cuda"] == results["cpu"]
     assert {status for _, status, *_ in results["cpu"][0]} == {"passed"}
     assert any(repair for *_, repair in results["cpu"][-1]), "a repair is among what is compared"
 
 
 AGAIN = """
-from grader.grading.grade_submission import grade_in
+from grader.grading.grade_submission import grade_in_sandbox
 from grader.grading import warm
 from grader.grading.run_submission import sandbox_of
 from grader.grading.grading_run import GradingRun
@@ -67,9 +69,9 @@ lesson = course.lesson("01")
 run = GradingRun(course, (lesson,), seed=7, sandbox="none")
 submission = read_submission(Path({solution!r}), tuple(course.exercises))
 with sandbox_of(run, once=True) as sandbox:
-    print(grade_in(run, submission, sandbox).score)
+    print(grade_in_sandbox(run, submission, sandbox).score)
     sandbox.close()  # as where an attempt took the server with it
-    print(grade_in(run, submission, sandbox).score)
+    print(grade_in_sandbox(run, submission, sandbox).score)
 """
 
 

@@ -13,14 +13,14 @@ UNLISTED = TESTS / "unlisted" / "train_step" / "rounded.py"
 CHECK = """
 import json, linecache, torch
 from grader.course.reading import load_course
-from grader.notebook.check import judged_here
+from grader.notebook.check import judge_in_kernel
 
 name = "/tmp/ipykernel_1/1.py"
 linecache.cache[name] = (len(source), None, source.splitlines(True), name)
 notebook = {"__name__": "__main__", "In": ["", source]}
 exec(compile(source, name, "exec"), notebook)
 torch.nn.Linear(2, 1)(torch.ones(1, 2)).sum().backward()  # a cell of the lesson did
-feedback = judged_here(load_course().exercise("train_step"), notebook["train_step"], device)
+feedback = judge_in_kernel(load_course().exercise("train_step"), notebook["train_step"], device)
 repair = [[step.line, step.old, step.new] for step in feedback.diagnosis.repair]
 print(json.dumps([feedback.status, repair]))
 """
@@ -44,9 +44,9 @@ def test_a_check_finds_its_repair_on_a_machine_with_a_gpu_too() -> None:
 
 UNTOUCHED = """
 import torch
-from grader.observe.play import untouched_process
+from grader.observe.play import restored_process_state
 
-with untouched_process():
+with restored_process_state():
     torch.rand(1)
 print(torch.cuda.is_initialized())
 """

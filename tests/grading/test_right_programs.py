@@ -9,7 +9,7 @@ import pytest
 from grader.course.feedback import CheckResult, Feedback, SubmissionResult
 from grader.course.reading import load_course
 from grader.grading import right_programs
-from grader.grading.grade_submission import grade_in, grade_of_class
+from grader.grading.grade_submission import grade_in_sandbox, grade_with_memory
 from grader.grading.grading_run import GradingRun
 from grader.grading.right_programs import Recalled, RightPrograms
 from grader.grading.run_submission import sandbox_of
@@ -148,11 +148,11 @@ def test_results_are_what_running_everything_gives(submission, monkeypatch):
     monkeypatch.setattr("grader.grading.grade_submission._right_programs", RightPrograms())
     class_ = [submission(text, f"s{number}.py") for number, text in enumerate((*CLASS, *CLASS))]
     with sandbox_of(RUN) as sandbox:
-        everything = [grade_in(RUN, one, sandbox) for one in class_]
+        everything = [grade_in_sandbox(RUN, one, sandbox) for one in class_]
         counting = Counting(sandbox)
-        shared = [grade_of_class(RUN, one, counting) for one in class_]
+        shared = [grade_with_memory(RUN, one, counting) for one in class_]
         before = len(counting.ran)
-        again = [grade_of_class(replace(RUN, each=True), one, counting) for one in class_[:2]]
+        again = [grade_with_memory(replace(RUN, each=True), one, counting) for one in class_[:2]]
     assert timeless(shared) == timeless(everything)
     assert timeless(again) == timeless(everything[:2])
     assert len(counting.ran) == before + 4

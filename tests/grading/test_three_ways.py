@@ -15,11 +15,11 @@ from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.grading import SEED
-from grader.grading.grade_submission import grade_in
+from grader.grading.grade_submission import grade_in_sandbox
 from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import sandbox_of
 from grader.judging.edits import exercise_source
-from grader.notebook.check import judged_here
+from grader.notebook.check import judge_in_kernel
 from grader.sandbox.sandbox import Sandbox
 from grader.submission.submission import read_submission
 from tests.places import TESTS
@@ -55,7 +55,7 @@ def graded(path: Path, exercise: Exercise, kind: str, sandboxes: dict[tuple[str,
     key = lesson.id, kind
     if key not in sandboxes:
         sandboxes[key] = sandbox_of(replace(run, lessons=(COURSE.lesson(exercise.lesson),)))
-    result = grade_in(run, read_submission(path, tuple(COURSE.exercises)), sandboxes[key])
+    result = grade_in_sandbox(run, read_submission(path, tuple(COURSE.exercises)), sandboxes[key])
     (feedback,) = (*result.feedbacks, *result.extras)
     return feedback
 
@@ -67,7 +67,7 @@ def in_a_notebook(text: str, exercise: Exercise) -> Feedback:
         namespace: dict[str, Any] = {"__name__": "__main__", "In": ["", text]}
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
         exec(compile(text, filename, "exec"), namespace)
-        return judged_here(exercise, namespace[exercise.name])
+        return judge_in_kernel(exercise, namespace[exercise.name])
 
 
 def told(feedback: Feedback) -> dict[str, object]:

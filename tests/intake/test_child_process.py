@@ -9,7 +9,7 @@ import pytest
 
 from grader.base.errors import CommandError
 from grader.intake import child_process
-from grader.intake.child_process import Apart, Bounds, CannotRead, Ended
+from grader.intake.child_process import Bounds, CannotRead, Ended, LimitedChild
 from tests.intake import apart_calls
 from tests.places import ROOT
 
@@ -39,7 +39,7 @@ def test_what_comes_to_no_end_is_said_and_the_next_call_is_served(
 ) -> None:
     begun = time.monotonic()
     bounds = Bounds(1, 3.0) if function is not apart_calls.computes_on else Bounds(1, 60.0)
-    with Apart(bounds) as child:
+    with LimitedChild(bounds) as child:
         with pytest.raises(Ended, match=rf"{said}.*다시 내 주세요\.$"):
             child.call(function)
         assert child.call(apart_calls.pid) != os.getpid()
@@ -47,7 +47,7 @@ def test_what_comes_to_no_end_is_said_and_the_next_call_is_served(
 
 
 def test_one_child_serves_all_and_holds_little() -> None:
-    with Apart() as child:
+    with LimitedChild() as child:
         first = child.call(apart_calls.pid)
         assert {child.call(apart_calls.pid) for _ in range(20)} == {first}
         loaded = child.call(apart_calls.modules)
@@ -61,13 +61,13 @@ def test_nobody_is_blamed_for_what_those_before_left(
     function: Callable[[Path], object], tmp_path: Path
 ) -> None:
     """The call is begun once more in a child of its own."""
-    with Apart() as child:
+    with LimitedChild() as child:
         child.call(apart_calls.pid)
         assert child.call(function, tmp_path / "mark") in ("read", 0)
 
 
 def test_time_is_counted_for_each_call_alone() -> None:
-    with Apart(Bounds(1, 60.0)) as child:
+    with LimitedChild(Bounds(1, 60.0)) as child:
         first = child.call(apart_calls.pid)
         for _ in range(4):
             assert child.call(sum, range(20_000_000))
@@ -75,7 +75,7 @@ def test_time_is_counted_for_each_call_alone() -> None:
 
 
 def test_what_is_the_machines_or_can_be_mended_is_raised() -> None:
-    with Apart() as child:
+    with LimitedChild() as child:
         with pytest.raises(OSError, match="No space left") as error:
             child.call(apart_calls.fills_the_disk)
         assert error.value.filename == "there"
@@ -86,7 +86,7 @@ def test_what_is_the_machines_or_can_be_mended_is_raised() -> None:
 def test_without_limits_the_function_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """On Windows; what it raises is told in the same way."""
     monkeypatch.setattr(child_process, "_LIMITS", False)
-    with Apart() as child:
+    with LimitedChild() as child:
         assert child.call(apart_calls.pid) == os.getpid()
         with pytest.raises(Ended, match="RecursionError"):
             child.call(apart_calls.recurses)
@@ -97,5 +97,5 @@ def test_without_limits_the_function_runs_here(monkeypatch: pytest.MonkeyPatch) 
 def test_a_child_that_does_not_start_ends_the_run_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a whole class would be unreadable, in silence."""
     monkeypatch.setattr(child_process, "_START", "raise SystemExit(7)")
-    with Apart() as child, pytest.raises(CannotRead, match="종료 코드 7"):
+    with LimitedChild() as child, pytest.raises(CannotRead, match="종료 코드 7"):
         child.call(apart_calls.pid)

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.course.feedback import Person
-from grader.gradebook.export.moodle import moodle_csv, moodle_filled
+from grader.gradebook.export.moodle import fill_moodle_worksheet, moodle_csv
 from grader.gradebook.export.rows import Row
-from grader.intake.agreement import agree, is_group, names_nobody
+from grader.intake.agreement import agree, is_group, is_placeholder_name
 from grader.intake.handover import Handover
 from grader.intake.match import match
 from grader.intake.receive import Received, receive
@@ -182,7 +182,7 @@ def test_a_worksheet_takes_no_marks_of_a_team(tmp_path: Path) -> None:
     (tmp_path / "sheet.csv").write_text(WORKSHEET, encoding="utf-8")
     rows = [Row("불꽃", Person(name="불꽃", moodle_id="5004"), 3.0, 4.0),
             Row("김하늘", Person(name="김하늘", moodle_id="5000"), 4.0, 4.0)]  # fmt: skip
-    text, left_out = moodle_filled(rows, tmp_path / "sheet.csv", None)
+    text, left_out = fill_moodle_worksheet(rows, tmp_path / "sheet.csv", None)
     assert left_out == ("불꽃",)
     assert [line.rsplit(",", 1)[-1] for line in text.splitlines()] == ["Grade", "4", "", ""]
 
@@ -240,9 +240,13 @@ def test_who_is_matched_has_that_name_and_no_other_number(drawn: list[tuple[str,
             own = next(getattr(one, system) for one in PEOPLE if one.id == person.id)
             assert not by_group
             assert not (own and number) or own == number
-            assert not person.name or names_nobody(name) or agree(name, person.name) or person.id in name
+            assert (
+                not person.name or is_placeholder_name(name) or agree(name, person.name) or person.id in name
+            )
         elif not by_group and number:
             assert getattr(person, system) in ("", number)
     named = {p.moodle_id: p.name for p in PEOPLE if p.name and p.moodle_id}
     left = [p for p in matched.people.values() if not p.id and p.moodle_id in named]
-    assert all(names_nobody(p.name) or agree(p.name, named[p.moodle_id]) for p in left), "a stranger's marks"
+    assert all(is_placeholder_name(p.name) or agree(p.name, named[p.moodle_id]) for p in left), (
+        "a stranger's marks"
+    )

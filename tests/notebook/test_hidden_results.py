@@ -68,15 +68,15 @@ def test_cells_between_a_prediction_and_its_answer_wait_too() -> None:
     """They show what it asks for; those that define and assign show nothing, and exercises are the learner's own."""
     at = next(n for n, c in enumerate(CELLS) if 'predict("01-2")' in c.source)
     assert "def run_order" in CELLS[at + 1].source
-    assert hidden_results.unpredicted(CELLS[at + 1].source) == set()
-    assert hidden_results.unpredicted(CELLS[at + 2].source) == {"01-2"}
+    assert hidden_results.open_predictions(CELLS[at + 1].source) == set()
+    assert hidden_results.open_predictions(CELLS[at + 2].source) == {"01-2"}
     between = [
         c.source for c in CELLS if "01-7" in set(hidden_results._experiments().get(c.source.strip(), ()))
     ]
     assert len(between) > 1
     for cell in CELLS:
         if cell.metadata.get("tags", ["folded"])[0] not in ("folded", "install"):
-            assert hidden_results.unpredicted(cell.source) == set(), cell.source
-    assert hidden_results.unpredicted("1 + 1") == set()
-    assert hidden_results.unpredicted('%time reveal("01-1")') == {"01-1"}
-    assert hidden_results.unpredicted('reveal("99-1")') == set()
+            assert hidden_results.open_predictions(cell.source) == set(), cell.source
+    assert hidden_results.open_predictions("1 + 1") == set()
+    assert hidden_results.open_predictions('%time reveal("01-1")') == {"01-1"}
+    assert hidden_results.open_predictions('reveal("99-1")') == set()

@@ -16,7 +16,7 @@ from grader.judging.judge import difference
 from grader.judging.reference import reference
 from grader.judging.repair.search import Runner
 from grader.notebook import variants as module
-from grader.notebook.check import judged_here
+from grader.notebook.check import judge_in_kernel
 from grader.notebook.variants import close, variants, warm_up
 from grader.sandbox.server_process import SandboxUnavailable, Server
 from tests.notebook.test_notebook import cell
@@ -111,10 +111,10 @@ def test_a_check_says_what_it_knows_where_no_server_starts(monkeypatch: pytest.M
         raise SandboxUnavailable("no server here")
 
     function = cell(ROUNDS)["train_step"]
-    assert judged_here(EXERCISE, function).diagnosis.repair  # type: ignore[arg-type]
+    assert judge_in_kernel(EXERCISE, function).diagnosis.repair  # type: ignore[arg-type]
     close()
     monkeypatch.setattr(Server, "ready", refused)
-    feedback = judged_here(EXERCISE, function)  # type: ignore[arg-type]
+    feedback = judge_in_kernel(EXERCISE, function)  # type: ignore[arg-type]
     assert feedback.status == "failed"
     assert not feedback.diagnosis.repair
 
@@ -124,7 +124,7 @@ def test_a_check_plays_with_the_helpers_of_other_cells() -> None:
     helper = "SCALE = 1.0\n\ndef clear(opt):\n    opt.zero_grad(set_to_none=bool(SCALE))\n"
     source = CALLS_HELPER.replace("return loss.item()", "return round(loss.item(), 3)")
     function = cell(source, helper, "demo = [1]; demo.append(len(demo))")
-    feedback = judged_here(EXERCISE, function["train_step"])  # type: ignore[arg-type]
+    feedback = judge_in_kernel(EXERCISE, function["train_step"])  # type: ignore[arg-type]
     assert [step.old for step in feedback.diagnosis.repair] == [("    return round(loss.item(), 3)",)]
 
 

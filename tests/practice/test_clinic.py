@@ -15,7 +15,7 @@ from grader.course.reading import load_course
 from grader.judging.edits import exercise_source
 from grader.learner.event import happened
 from grader.learner.progress import Progress
-from grader.notebook.check import judged_here
+from grader.notebook.check import judge_in_kernel
 from grader.practice import cell
 
 RIGHT = exercise_source(load_course().exercise("train_step"))
@@ -117,7 +117,7 @@ def test_the_answer_is_shown_when_asked_for() -> None:
 def test_whatever_comes_back_the_case_stays_open(
     body: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cell, "judged_here", partial(judged_here, seconds=0.3))
+    monkeypatch.setattr(cell, "judge_in_kernel", partial(judge_in_kernel, seconds=0.3))
     clinic("train_step")
     visit = cell._desk.open
     assert told in clinic(function(f"def train_step(model, opt, loss_fn, xb, yb):\n{body}")).text

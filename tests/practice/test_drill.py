@@ -191,7 +191,7 @@ def shell() -> Iterator[InteractiveShell]:
     InteractiveShell.clear_instance()
     kernel = InteractiveShell.instance()
     kernel.history_manager.enabled = False
-    kept_answers.keep_answers()
+    kept_answers.protect_answers()
     ran(kernel, "from grader import check, clinic, drill")
     yield kernel
     InteractiveShell.clear_instance()

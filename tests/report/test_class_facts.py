@@ -9,9 +9,9 @@ from grader.report.class_facts import (
     ExerciseFacts,
     count_mistakes,
     exercises_of,
+    feedback_to_read_first,
     hardest_first,
     lessons_of,
-    most_telling,
     reteach,
     score_bins,
     tried,
@@ -35,16 +35,18 @@ def test_mistakes_are_counted_once_a_student() -> None:
 def test_most_telling_is_a_named_mistake() -> None:
     """A name helps more than a lost point: it stands before an exception that costs more."""
     feedbacks = (samples.raised(), samples.passed(), samples.joined())
-    assert most_telling(SubmissionResult("x", feedbacks)) == samples.joined()
-    assert most_telling(samples.all_of("x", "missing")) == samples.all_of("x", "missing").feedbacks[0]
-    assert most_telling(samples.passed_all("x")) is None
+    assert feedback_to_read_first(SubmissionResult("x", feedbacks)) == samples.joined()
+    assert (
+        feedback_to_read_first(samples.all_of("x", "missing")) == samples.all_of("x", "missing").feedbacks[0]
+    )
+    assert feedback_to_read_first(samples.passed_all("x")) is None
     absent = samples.all_of("x", "missing").feedbacks[0]
     begun = (
         replace(absent, lesson="00"),
         replace(samples.passed(), lesson="01"),
         replace(absent, lesson="01"),
     )
-    assert most_telling(SubmissionResult("x", begun)) == begun[2]
+    assert feedback_to_read_first(SubmissionResult("x", begun)) == begun[2]
 
 
 def test_of_equally_frequent_mistakes_the_one_of_fewer_students_who_could_comes_first() -> None:

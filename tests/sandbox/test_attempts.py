@@ -109,7 +109,7 @@ def test_a_server_that_was_killed_while_it_starts_is_replaced(
 ) -> None:
     """One that dies again and again is told: without isolation nothing is graded."""
     anywhere.close()
-    begun, deaths = anywhere._begun, iter((True, False))
+    begun, deaths = anywhere._start_server, iter((True, False))
 
     def dies(killed: Iterator[bool]) -> Server:
         server = begun()
@@ -120,12 +120,12 @@ def test_a_server_that_was_killed_while_it_starts_is_replaced(
             )  # bubblewrap may be killed before what it starts goes with it
         return server
 
-    monkeypatch.setattr(anywhere, "_begun", lambda: dies(deaths))
+    monkeypatch.setattr(anywhere, "_start_server", lambda: dies(deaths))
     with anywhere.attempts(SEED) as attempts:
         assert attempts.run("first", NEIGHBOUR, "sgd") is not None
     assert next(deaths, None) is None
     anywhere.close()
-    monkeypatch.setattr(anywhere, "_begun", lambda: dies(repeat(True)))
+    monkeypatch.setattr(anywhere, "_start_server", lambda: dies(repeat(True)))
     with anywhere.attempts(SEED) as attempts, pytest.raises(SandboxUnavailable):
         attempts.run("first", NEIGHBOUR, "sgd")
     monkeypatch.undo()

@@ -37,7 +37,7 @@ def test_an_installed_grader_is_masked(tmp_path: Path, monkeypatch: pytest.Monke
         (site / name).parent.mkdir(parents=True, exist_ok=True)
         (site / name).write_text("")
     monkeypatch.setattr(bubblewrap, "_site_directories", lambda: (site,))
-    monkeypatch.setattr(bubblewrap, "undeclared", lambda folder, added: [])
+    monkeypatch.setattr(bubblewrap, "undeclared_entries", lambda folder, added: [])
     monkeypatch.setattr(bubblewrap, "course_root", lambda: site / "share" / "hanstep")
     walk = f"sorted(name for *_, names in os.walk({str(site)!r}) for name in names)"
     code = f"import os; print({walk}, os.listdir('/hanstep/grader'))"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.sandbox.bubblewrap import environment, isolated, python, search_path
-from grader.sandbox.packages import is_installed, undeclared
+from grader.sandbox.packages import is_installed, undeclared_entries
 
 MARK = "hanstep_not_declared"
 
@@ -28,9 +28,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_not_declared_is_covered_unless_it_is_added(site: Path) -> None:
-    covered = {path.name for path in undeclared(site)}
+    covered = {path.name for path in undeclared_entries(site)}
     assert {MARK, "hanstep_needed_by_it"} <= covered
-    assert not {MARK, "hanstep_needed_by_it"} & {path.name for path in undeclared(site, (MARK,))}
+    assert not {MARK, "hanstep_needed_by_it"} & {path.name for path in undeclared_entries(site, (MARK,))}
 
 
 @pytest.mark.sandbox

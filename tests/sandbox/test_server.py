@@ -126,7 +126,7 @@ def test_its_death_between_two_jobs_costs_nothing(sandbox: Sandbox, undisturbed:
 
 def test_a_child_that_cannot_be_isolated_is_nobodys_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody's points are lost for it; and nothing is left of a sandbox that is closed."""
-    monkeypatch.setattr(bubblewrap, "below_tmp", lambda: ("/tmp/not-there",))
+    monkeypatch.setattr(bubblewrap, "bound_folders_in_tmp", lambda: ("/tmp/not-there",))
     with Sandbox("bwrap", limits=LIMITS, lessons=["probe"]) as sandbox:
         with pytest.raises(SandboxUnavailable, match=r"격리해서 실행하지 못했어요.*\n.*not-there"):
             run(sandbox, NEIGHBOUR)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.report import plain_text
-from grader.submission.class_folder import ClassFolderError, passed_over, read_class
+from grader.submission.class_folder import ClassFolderError, hidden_entries_note, read_class
 from tests.submission.samples import EXERCISES, STEP, make, names
 
 
@@ -22,9 +22,9 @@ def test_students_are_folders_and_files(tmp_path):
 def test_who_hides_behind_a_dot_is_told_to_the_instructor(tmp_path):
     """What programs put there is not."""
     make(tmp_path, "kim.py", ".lee/hw.py", ".park.ipynb", ".git/x.py", "._kim.py", ".roster.csv")
-    assert "않은 것: .lee, .park.ipynb. 학생" in passed_over(tmp_path)
+    assert "않은 것: .lee, .park.ipynb. 학생" in hidden_entries_note(tmp_path)
     make(tmp_path, "clean/kim.py")
-    assert passed_over(tmp_path / "clean") == passed_over(tmp_path / "nowhere") == ""
+    assert hidden_entries_note(tmp_path / "clean") == hidden_entries_note(tmp_path / "nowhere") == ""
 
 
 def test_one_bad_file_costs_only_itself(tmp_path):

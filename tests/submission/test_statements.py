@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.submission.statements import Block, parse, without_others
+from grader.submission.statements import Block, keep_only, parse
 from tests.submission.samples import code, kept
 from tests.submission.sources import DROPPED, KEPT, SOURCE
 
@@ -98,7 +98,7 @@ def test_what_is_kept_stays_where_it_was(source, data):
     """Whatever is dropped around it, a kept statement has its lines, its columns and its meaning."""
     body = parse(source)
     chosen = [index for index in range(len(body)) if data.draw(st.booleans())]
-    lines = without_others(Block(tuple(source.split("\n")), tuple(body), frozenset()), chosen)
+    lines = keep_only(Block(tuple(source.split("\n")), tuple(body), frozenset()), chosen)
     assert len(lines) == source.count("\n") + 1
     left = [s for s in parse("\n".join(lines)) if ast.unparse(s) != "0"]
     assert [ast.dump(s, include_attributes=True) for s in left] == [

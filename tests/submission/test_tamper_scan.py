@@ -9,14 +9,14 @@ from grader.course.reading import load_course
 from grader.report.results import from_json, to_json
 from grader.report.write_report import write_report
 from grader.submission.submission import read_submission
-from grader.submission.tamper_scan import reaches_for_the_grader
+from grader.submission.tamper_scan import suspicious_lines
 from tests.places import ROOT, TESTS
 
 EXERCISES = tuple(load_course().exercises)
 
 
 def scrutinised(path: Path) -> tuple[str, ...]:
-    return reaches_for_the_grader(read_submission(path, EXERCISES))
+    return suspicious_lines(read_submission(path, EXERCISES))
 
 
 def test_names_and_places_are_told(tmp_path: Path) -> None:
@@ -53,9 +53,7 @@ def test_what_was_seen_while_it_ran_is_told_with_its_line(tmp_path: Path) -> Non
     (tmp_path / "hw.py").write_text("def fit(*a, **k):\n    f_back\n    getattr(sys, '_get' + 'frame')()\n")
     handed_in = read_submission(tmp_path / "hw.py", EXERCISES)
     seen = {"hw.py": [("sys._getframe", 3), ("sys._getframe", 3)]}
-    assert reaches_for_the_grader(handed_in, seen) == (
-        "hw.py: sys._getframe(3번째 줄, 실행 중), f_back(2번째 줄)",
-    )
+    assert suspicious_lines(handed_in, seen) == ("hw.py: sys._getframe(3번째 줄, 실행 중), f_back(2번째 줄)",)
 
 
 @pytest.mark.parametrize(

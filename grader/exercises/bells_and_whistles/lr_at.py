@@ -9,7 +9,7 @@ from typing import Any
 
 from grader.exercises.bells_and_whistles._draw import Draw
 from grader.exercises.bells_and_whistles._tolerances import FLOAT32_ATOL
-from grader.exercises.fixtures.returned import where_typed
+from grader.exercises.fixtures.returned import type_witness
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
 
@@ -151,4 +151,4 @@ def _rate_types(stage: Stage) -> None:
     last = stage.recorder.call(
         stage.student("lr_at"), total - 1, warmup_steps=warmup, total_steps=total, **same
     )
-    stage.recorder.array("반환 타입", where_typed(float, values, as_number(last)))
+    stage.recorder.array("반환 타입", type_witness(float, values, as_number(last)))

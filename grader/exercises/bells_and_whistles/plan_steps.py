@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from grader.exercises.bells_and_whistles._draw import Draw
-from grader.exercises.fixtures.returned import where_typed
+from grader.exercises.fixtures.returned import type_witness
 from grader.observe.play import Driver, Stage
 from grader.observe.trace import Fact
 from grader.observe.values import as_number, items_of, type_name
@@ -167,4 +167,4 @@ def _plan_types(stage: Stage) -> None:
         larger = "첫 번째" if as_number(items[0]) >= as_number(items[1]) else "두 번째"
         stage.recorder.fact("두 값 가운데 큰 것", larger)
     again = items_of(_planned(stage, (_batches_for_whole_warmup(draw, 0.125), 1, 0.125, 1)))
-    stage.recorder.array("반환 타입", where_typed(int, again[:2], as_number(again[1])) if again[1:] else [])
+    stage.recorder.array("반환 타입", type_witness(int, again[:2], as_number(again[1])) if again[1:] else [])

@@ -9,7 +9,7 @@ from typing import Any
 
 from grader.exercises.bells_and_whistles._draw import Draw
 from grader.exercises.bells_and_whistles._tolerances import FLOAT32_ATOL
-from grader.exercises.fixtures.returned import where_typed
+from grader.exercises.fixtures.returned import type_witness
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
 
@@ -179,5 +179,5 @@ def _types(stage: Stage) -> None:
     steps = (1, warmup + 1, warmup + stable + 1, sum(lengths))
     values = [_rate(stage, step, lengths) for step in steps]
     stage.recorder.fact("반환 타입", [type_name(value) for value in values])
-    stage.recorder.array("반환 타입", where_typed(float, values, as_number(values[1])))
+    stage.recorder.array("반환 타입", type_witness(float, values, as_number(values[1])))
     stage.recorder.fact("오르막과 정점의 학습률이 다름", as_number(values[0]) != as_number(values[1]))

@@ -25,9 +25,9 @@ from grader.exercises.fixtures.classifiers import (
     set_modes,
 )
 from grader.exercises.fixtures.marks import ForwardMarks
-from grader.exercises.fixtures.next_backward import drawn_gradients
+from grader.exercises.fixtures.next_backward import gradients_of_next_backward
 from grader.exercises.fixtures.precision import record_precision
-from grader.exercises.fixtures.returned import where_typed
+from grader.exercises.fixtures.returned import type_witness
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
@@ -150,7 +150,7 @@ def _record_gradients(stage: Stage, model: Net, when: str) -> None:
     wanted = all(p.requires_grad for p in model.parameters())
     recorder.fact(f"{when} 매개변수의 requires_grad", "True" if wanted else "False")
     recorder.fact(f"{when} 그레이디언트", "남음" if recorder.gradients_left() else "없음")
-    recorder.array(f"{when} 그레이디언트", drawn_gradients(stage.env, model.parameters()))
+    recorder.array(f"{when} 그레이디언트", gradients_of_next_backward(stage.env, model.parameters()))
     torch.set_grad_enabled(True)
 
 
@@ -249,7 +249,7 @@ def _types(stage: Stage) -> None:
     value = _evaluate(stage, model)
     items = list(value)[:10] if isinstance(value, list | tuple) else []
     stage.recorder.fact("반환 타입", [type_name(value), *(type_name(item) for item in items)])
-    stage.recorder.array("반환 타입", where_typed(float, items, marks.first))
+    stage.recorder.array("반환 타입", type_witness(float, items, marks.first))
 
 
 @driver.scenario("quiet", "화면 출력", check="types")

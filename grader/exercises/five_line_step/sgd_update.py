@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from grader.exercises.fixtures.classifiers import add_gradients, batches, flat_gradients, loss_function, mlp
-from grader.exercises.fixtures.next_backward import drawn_gradients
+from grader.exercises.fixtures.next_backward import gradients_of_next_backward
 from grader.observe.play import Driver, Stage
 
 driver = Driver("sgd_update")
@@ -106,7 +106,7 @@ def _leaves(stage: Stage) -> None:
     recorder.array("그레이디언트", flat_gradients(model))
     for parameter in model.parameters():
         parameter.grad = None
-    recorder.array("잎(leaf) 텐서", drawn_gradients(stage.env, model.parameters()))
+    recorder.array("잎(leaf) 텐서", gradients_of_next_backward(stage.env, model.parameters()))
 
 
 @driver.scenario("frozen", "얼린 매개변수", check="none")

@@ -11,7 +11,7 @@ from torch import nn
 
 from grader.exercises.five_line_step._gradients import next_gradients
 from grader.exercises.fixtures.classifiers import Net, batches, loss_function, mlp
-from grader.exercises.fixtures.next_backward import drawn_gradients
+from grader.exercises.fixtures.next_backward import gradients_of_next_backward
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
 
@@ -78,4 +78,4 @@ def _none(stage: Stage) -> None:
     stage.recorder.call(stage.student("zero_gradients"), parameters)
     stage.recorder.fact("매개변수마다의 그레이디언트", _gradients_left(parameters))
     stage.recorder.fact("None이던 .grad", "None" if without.grad is None else "텐서")
-    stage.recorder.array("매개변수마다의 그레이디언트", drawn_gradients(stage.env, parameters))
+    stage.recorder.array("매개변수마다의 그레이디언트", gradients_of_next_backward(stage.env, parameters))

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.exercises.fixtures.checkpoints import plain, read_checkpoint, whose_weights
+from grader.exercises.fixtures.checkpoints import find_saved_moment, plain, read_checkpoint
 from grader.exercises.loop_anatomy._failing_disk import renaming, second_name
 from grader.exercises.loop_anatomy._training_case import TrainedNet
 from grader.observe.recorder import Recorder
@@ -42,14 +42,14 @@ def watched_replacement(recorder: Recorder, student: Any, path: Path) -> Iterato
     recorder.fact("저장하는 동안 예전 파일", "그대로" if kept() else "덮어씀")
 
 
-def whose_epoch(model: TrainedNet, content: Mapping[str, Any]) -> str:
+def epoch_of_weights(model: TrainedNet, content: Mapping[str, Any]) -> str:
     """Tell in Korean at the end of which epoch the model had the saved
     weights; a prefix `module.` in names is ignored.
     """
     state = content.get("model")
     if isinstance(state, dict):
         state = {str(name).removeprefix("module."): value for name, value in state.items()}
-    epoch = whose_weights(state, model, model.at_validation)
+    epoch = find_saved_moment(state, model, model.at_validation)
     return "어느 에폭의 것도 아님" if epoch is None else f"{ordinal(epoch + 1)} 에폭이 끝났을 때의 것"
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from grader.exercises.fixtures.autocast import AutocastNet, in_half_steps, noting_loss
+from grader.exercises.fixtures.autocast import AutocastNet, noting_loss, round_to_eighths
 from grader.exercises.fixtures.classifiers import (
     CLASSES,
     FEATURES,
@@ -46,7 +46,7 @@ def autocast_net(env: Env) -> AutocastNet:
 
 def half_step_batches(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
     """Return batches of these sizes, with inputs that every precision holds exactly."""
-    return in_half_steps(batches(env, sizes))
+    return round_to_eighths(batches(env, sizes))
 
 
 def grad_scaler(env: Env, **settings: Any) -> torch.amp.GradScaler:

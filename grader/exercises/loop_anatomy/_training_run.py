@@ -16,11 +16,11 @@ from grader.exercises.fixtures.classifiers import buffers, gradient_norm
 from grader.exercises.fixtures.stand_ins import untouched_backends
 from grader.exercises.fixtures.training import Settings
 from grader.exercises.loop_anatomy._checkpoint_file import (
+    epoch_of_weights,
     record_score,
     record_training_state,
     recorded_content,
     watched_replacement,
-    whose_epoch,
 )
 from grader.exercises.loop_anatomy._drawing import drawn_number
 from grader.exercises.loop_anatomy._training_case import (
@@ -208,7 +208,7 @@ def _saved(stage: Stage, call: Call, right: Sequence[int], *, samples: int = 3) 
         unwatched(stage, call, case, str(folder / "best.pt"))
         content, how = read_checkpoint(folder / "best.pt", known=[Settings])
     stage.recorder.fact("파일", how)
-    stage.recorder.fact("저장된 가중치", whose_epoch(case.model, content))
+    stage.recorder.fact("저장된 가중치", epoch_of_weights(case.model, content))
 
 
 def _ties(stage: Stage, call: Call) -> None:
@@ -230,7 +230,7 @@ def _checkpoint(stage: Stage, call: Call) -> None:
     weights = content.get("model")
     names = sorted(str(name) for name in weights) if isinstance(weights, dict) else []
     recorder.fact("가중치의 이름", plain(names))
-    recorder.fact("저장된 가중치", whose_epoch(case.model, content))
+    recorder.fact("저장된 가중치", epoch_of_weights(case.model, content))
     recorder.fact("step", plain(content.get("step")))
     record_score(recorder, content)
     recorder.fact("config", plain(content.get("config")))
@@ -255,7 +255,7 @@ def _old_file(stage: Stage, call: Call, *, name: str) -> None:
         with watched_replacement(stage.recorder, stage.student(name), path):
             unwatched(stage, call, case, path)
         stage.recorder.fact(
-            "저장된 가중치", whose_epoch(case.model, read_checkpoint(path, known=[Settings])[0])
+            "저장된 가중치", epoch_of_weights(case.model, read_checkpoint(path, known=[Settings])[0])
         )
 
 

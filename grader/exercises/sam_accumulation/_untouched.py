@@ -20,7 +20,7 @@ from grader.exercises.fixtures.classifiers import (
     norm_dropout_mlp,
 )
 from grader.exercises.fixtures.marks import ForwardMarks
-from grader.exercises.fixtures.returned import where_typed
+from grader.exercises.fixtures.returned import type_witness
 from grader.observe.play import Driver, Stage
 from grader.observe.values import type_name
 
@@ -33,11 +33,11 @@ def record_type(stage: Stage, measure: Callable[[Stage, Net], Any], model: Net) 
     marks = ForwardMarks(stage.env, model)
     value = measure(stage, model)
     stage.recorder.fact("반환 타입", type_name(value))
-    stage.recorder.array("반환 타입", where_typed(float, [value], marks.first))
-    record_that_it_looked(stage)
+    stage.recorder.array("반환 타입", type_witness(float, [value], marks.first))
+    record_model_was_called(stage)
 
 
-def record_that_it_looked(stage: Stage) -> None:
+def record_model_was_called(stage: Stage) -> None:
     """Record that the model was called: a function that ignores the model changes nothing in it, and must not pass."""
     stage.recorder.fact(
         "부를 때마다 모델에 배치를 넣어 봄", len(stage.recorder.forward_modes) >= stage.recorder.calls
@@ -57,7 +57,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
         for batch in batches(stage.env, (6, 4)):
             measure(stage, model, batch)
         stage.recorder.array("가중치가 옮겨진 거리", (flat_weights(model) - before).norm().reshape(1))
-        record_that_it_looked(stage)
+        record_model_was_called(stage)
 
     @driver.scenario("gradients", "그레이디언트가 없던 모델", check=check)
     def _no_gradients(stage: Stage) -> None:
@@ -66,7 +66,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
         measure(stage, model, *batches(stage.env, (6,)))
         appeared = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in model.parameters())
         stage.recorder.fact("없던 그레이디언트가 생김", appeared)
-        record_that_it_looked(stage)
+        record_model_was_called(stage)
 
     @driver.scenario("held-gradients", "그레이디언트를 쌓고 있던 모델", check=check)
     def _held_gradients(stage: Stage) -> None:
@@ -80,7 +80,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
         ]
         stage.recorder.fact("있던 그레이디언트가 그대로임", all(kept))
         stage.recorder.array("있던 그레이디언트가 그대로임", flat_gradients(model))
-        record_that_it_looked(stage)
+        record_model_was_called(stage)
 
 
 def add_state_scenarios(driver: Driver, check: str, measure: Measure) -> None:
@@ -99,7 +99,7 @@ def add_state_scenarios(driver: Driver, check: str, measure: Measure) -> None:
         assert norm.running_mean is not None
         assert norm.running_var is not None
         stage.recorder.array("buffers", torch.cat([norm.running_mean, norm.running_var]))
-        record_that_it_looked(stage)
+        record_model_was_called(stage)
 
     @driver.scenario("counter", "배치 정규화가 세는 배치 수", check=check)
     def _counter(stage: Stage) -> None:
@@ -107,7 +107,7 @@ def add_state_scenarios(driver: Driver, check: str, measure: Measure) -> None:
         norm = norm_after(stage)
         assert norm.num_batches_tracked is not None
         stage.recorder.fact("num_batches_tracked", int(norm.num_batches_tracked))
-        record_that_it_looked(stage)
+        record_model_was_called(stage)
 
     @driver.scenario("random-state", "난수 상태", check=check)
     def _random_state(stage: Stage) -> None:
@@ -117,4 +117,4 @@ def add_state_scenarios(driver: Driver, check: str, measure: Measure) -> None:
         stage.env.set_random_state("dropout")  # as before the call
         untouched = torch.equal(after, torch.get_rng_state())
         stage.recorder.fact("부른 다음의 난수 상태", "그대로" if untouched else "달라짐")
-        record_that_it_looked(stage)
+        record_model_was_called(stage)

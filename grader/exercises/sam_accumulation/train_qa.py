@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ExponentialLR
 
-from grader.exercises.fixtures.checkpoints import plain, read_checkpoint, scratch_folder, whose_weights
+from grader.exercises.fixtures.checkpoints import find_saved_moment, plain, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import adamw, scale_rates, sgd
 from grader.exercises.fixtures.marks import drawn
 from grader.exercises.fixtures.sam import FixtureSAM
@@ -247,7 +247,7 @@ def _checkpoint(stage: Stage) -> None:
     def look(path: Path) -> None:
         state, opened = read_checkpoint(path)
         stage.recorder.fact("체크포인트", opened)
-        number = whose_weights(state, case.model, case.model.judged)
+        number = find_saved_moment(state, case.model, case.model.judged)
         name = "저장된 가중치의 에폭(0부터)"
         stage.recorder.fact(name, "알 수 없음" if number is None else f"에폭 {number}")
         stage.recorder.array(name, [as_number(state.get("stamp"))])

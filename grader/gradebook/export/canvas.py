@@ -47,7 +47,7 @@ def canvas_csv(rows: list[Row], assignment: str) -> tuple[str, tuple[str, ...]]:
     return csv_text(lines), tuple(row.student or row.person.name for row in rows if row not in known)
 
 
-def canvas_filled(rows: list[Row], path: Path, column: str | None) -> tuple[str, tuple[str, ...]]:
+def fill_canvas_export(rows: list[Row], path: Path, column: str | None) -> tuple[str, tuple[str, ...]]:
     """Return Canvas' own export with the marks of one assignment filled in, and the students that are not in it.
 
     Raises:

@@ -50,7 +50,7 @@ def moodle_csv(rows: list[Row]) -> tuple[str, tuple[str, ...]]:
     return csv_text(lines), tuple(row.student or row.person.name for row in rows if row not in known)
 
 
-def moodle_filled(rows: list[Row], path: Path, column: str | None) -> tuple[str, tuple[str, ...]]:
+def fill_moodle_worksheet(rows: list[Row], path: Path, column: str | None) -> tuple[str, tuple[str, ...]]:
     """Return Moodle's own worksheet with marks filled in, and the students that are not in it.
 
     Raises:

@@ -7,7 +7,7 @@ from pathlib import Path
 from grader.base.errors import HanstepError
 from grader.base.tables import Table
 from grader.course.feedback import ClassResult, Person, SubmissionResult
-from grader.intake.agreement import agree, names_nobody
+from grader.intake.agreement import agree, is_placeholder_name
 from grader.report.plain_text import points
 
 
@@ -38,7 +38,7 @@ def may_be(row: Row, name: str) -> bool:
 
     The roster's numbers have been compared with names before. Other numbers may be a group's.
     """
-    known = bool(row.person.id) or not name or names_nobody(row.person.name)
+    known = bool(row.person.id) or not name or is_placeholder_name(row.person.name)
     return known or agree(row.person.name, name)
 
 

@@ -11,7 +11,7 @@ from grader.course.feedback import Diagnosis, Feedback, Remembered, RepairStep
 from grader.judging.assess import Origin, unnamed_message
 from grader.judging.judge import judge
 from grader.judging.reference import Reference
-from grader.judging.repair.kept_state import keeper_line, otherwise_when_anew
+from grader.judging.repair.kept_state import differing_when_reloaded, state_line
 from grader.judging.repair.search import Runner, search
 from grader.judging.repair.small_edits import SmallEdit
 from grader.observe.trace import Run, Trace
@@ -92,12 +92,12 @@ def _with_remembered_state(
     runner: Runner,
 ) -> Feedback | None:
     """Return the feedback with what the program remembers in place of named mistakes; None if it remembers nothing."""
-    line = keeper_line(origin.source, exercise.name)
+    line = state_line(origin.source, exercise.name)
     if line is None:
         return None
     wrong = judge(exercise, Trace(dict(runs)), reference.solution).differences
     failing = [name for name in wrong if name in runs]
-    fresh = otherwise_when_anew(exercise, origin.source, runs, failing, runner)
+    fresh = differing_when_reloaded(exercise, origin.source, runs, failing, runner)
     if not fresh:
         return None
     place = origin.place(line)

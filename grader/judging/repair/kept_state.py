@@ -19,7 +19,7 @@ _MAYBE_MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.S
 """Expressions whose value is mutable, or may be: the result of a call."""
 
 
-def keeper_line(source: str, name: str) -> int | None:
+def state_line(source: str, name: str) -> int | None:
     """Return a line that could keep something beyond a call of the definition of `name`; None if there is none.
 
     Searched are the definition, the functions and classes it uses, and then the mutable top-level variables it uses.
@@ -67,7 +67,7 @@ def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Iterable[ast.e
     return node.targets if isinstance(node, ast.Assign) else (node.target,)
 
 
-def otherwise_when_anew(
+def differing_when_reloaded(
     exercise: Exercise, source: str, runs: Mapping[str, Run], failing: Iterable[str], runner: Runner
 ) -> list[str]:
     """Return the failing scenarios that come out differently, and the same twice, in a newly loaded program.

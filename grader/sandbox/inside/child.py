@@ -56,7 +56,7 @@ def become_child(setting: Setting, prepared: Prepared, bounds: Bounds, channel: 
         if setting.isolate:
             isolation.own_files(bounds, setting.keep)
             isolation.drop_rights(drives_devices=setting.device != "cpu")
-        _perform(socket.socket(fileno=_CHANNEL_FD), prepared, setting.device)
+        _serve_requests(socket.socket(fileno=_CHANNEL_FD), prepared, setting.device)
         exit_code = 0
     except EOFError:
         exit_code = 0
@@ -75,7 +75,7 @@ def _keep_only(channel: int, output: int) -> None:
     os.closerange(_CHANNEL_FD + 1, os.sysconf("SC_OPEN_MAX"))
 
 
-def _perform(channel: socket.socket, prepared: Prepared, device: str) -> None:
+def _serve_requests(channel: socket.socket, prepared: Prepared, device: str) -> None:
     """Answer the grader's requests until the channel is closed.
 
     The requests are `bring` (unpack a driver), `load` (execute a file's text), `play` (play an exercise) and `attempt`
@@ -157,14 +157,14 @@ def _limit_processor_time(seconds: float) -> None:
 
 def _replaced(names: list[str]) -> Failure:
     """Return the failure of a submission that replaced `names`, attributes of the libraries or the grader."""
-    ours = _ours()
+    ours = _grader_names()
     told = dict.fromkeys("채점기의 코드" if name.split(".")[0] in ours else f"`{name}`" for name in names)
     shown = ", ".join([*told][:_MOST_NAMES])
     message = f"{LEAVE_ORIGINALS} 실행하는 동안 바뀐 것: {shown}"
     return Failure("RuntimeError", ("RuntimeError", "Exception", "BaseException"), message)
 
 
-def _ours() -> set[str]:
+def _grader_names() -> set[str]:
     """Return the names of all classes and functions of the grader's modules, and `grader` itself."""
     modules = [module for name, module in [*sys.modules.items()] if name.startswith("grader.")]
     return {"grader"} | {

@@ -13,7 +13,7 @@ from torch import _compile
 from grader.sandbox.inside.uncompiled import StandIn
 
 _PARTS = ("__code__", "__defaults__", "__kwdefaults__")
-_INSTEAD = "__dynamo_disable"
+_DYNAMO_CACHE = "__dynamo_disable"
 """Attribute in which `torch._compile` caches the function to call instead of a decorated one."""
 
 
@@ -24,7 +24,7 @@ class Functions:
         self._functions: set[FunctionType] = set()
         self._cells: list[tuple[CellType, str, Any]] = []
         """(closure cell, name of its function, original content)"""
-        self._notes: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
+        self._kept_entries: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
         """(name of the function, a dict of it, the entries that must stay in that dict)"""
         self._replaced: list[tuple[FunctionType, str, Any]] = []
         """(function, attribute, value before it was replaced), in order"""
@@ -38,9 +38,11 @@ class Functions:
         _leave_the_compiler_out(function)
         name = function.__qualname__
         if function.__kwdefaults__:
-            self._notes.append((name, function.__kwdefaults__, dict(function.__kwdefaults__)))
-        if hasattr(function, _INSTEAD):
-            self._notes.append((name, vars(function), {_INSTEAD: getattr(function, _INSTEAD)}))
+            self._kept_entries.append((name, function.__kwdefaults__, dict(function.__kwdefaults__)))
+        if hasattr(function, _DYNAMO_CACHE):
+            self._kept_entries.append(
+                (name, vars(function), {_DYNAMO_CACHE: getattr(function, _DYNAMO_CACHE)})
+            )
         for cell in function.__closure__ or ():
             self._cells.append((cell, name, _content(cell)))
             self.keep(_content(cell))
@@ -66,7 +68,7 @@ class Functions:
             if _content(cell) is not content:
                 cell.cell_contents = content
                 changed.append(name)
-        for name, now, noted in self._notes:
+        for name, now, noted in self._kept_entries:
             if any(now.get(key) is not value for key, value in noted.items()):
                 now.update(noted)
                 changed.append(name)
@@ -93,4 +95,4 @@ def _leave_the_compiler_out(function: FunctionType) -> None:
         and function.__code__.co_filename == _compile.__file__
         and wrapped is not None
     ):
-        vars(wrapped).setdefault(_INSTEAD, compiler.disable(wrapped))
+        vars(wrapped).setdefault(_DYNAMO_CACHE, compiler.disable(wrapped))

@@ -29,7 +29,7 @@ def heed(fd: int) -> None:
     look(signal.SIGIO, None)
 
 
-def heed_no_more(fd: int) -> None:
+def stop_watching_hangup(fd: int) -> None:
     """Undo `heed`. Call it before forking, because a fork would be ended too."""
     if hasattr(select, "POLLRDHUP"):
         fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_ASYNC)

@@ -53,7 +53,7 @@ class StandIn(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(_real(self.__name__), name)
+        return getattr(_import_real(self.__name__), name)
 
 
 class _Parts:
@@ -66,7 +66,7 @@ class _Parts:
         """
         package = ".".join(name.split(".")[:2])
         if package in _KNOWN and isinstance(sys.modules.get(package), StandIn):
-            _real(package)
+            _import_real(package)
             if name in sys.modules:
                 return spec_from_loader(name, _Loaded(sys.modules[name]))  # type: ignore[arg-type]
         return None
@@ -108,7 +108,7 @@ def put_back() -> list[str]:
         The names of what was replaced.
     """
     replaced = []
-    for name, (module, asked) in _asked.items():
+    for name, (module, asked) in _current_modules.items():
         parent, _, part = name.rpartition(".")
         found_by = ((sys.modules, name, module), (vars(sys.modules[parent]), part, module))
         for holder, key, value in (*found_by, *((vars(module), *one) for one in asked.items())):
@@ -120,18 +120,18 @@ def put_back() -> list[str]:
 
 def _remember() -> None:
     """Note the current modules of the compiler for `put_back`."""
-    _asked.clear()
+    _current_modules.clear()
     for name, asked in _KNOWN.items():
         if name in sys.modules:
             module = sys.modules[name]
-            _asked[name] = module, {key: vars(module)[key] for key in asked}
+            _current_modules[name] = module, {key: vars(module)[key] for key in asked}
 
 
-_asked: dict[str, tuple[ModuleType, dict[str, Any]]] = {}
+_current_modules: dict[str, tuple[ModuleType, dict[str, Any]]] = {}
 """Name of each module in `_KNOWN` that is imported -> the module, and its attributes that other code uses."""
 
 
-def _real(name: str) -> ModuleType:
+def _import_real(name: str) -> ModuleType:
     """Import the real module `name` of the compiler, after removing all stand-ins, and return it."""
     for known in reversed(_KNOWN):
         if isinstance(sys.modules.get(known), StandIn):

@@ -9,8 +9,8 @@ import pytest
 
 from grader.base.errors import HanstepError
 from grader.course.feedback import ClassResult
-from grader.gradebook.export.canvas import canvas_csv, canvas_filled
-from grader.gradebook.export.moodle import HEADER, moodle_csv, moodle_filled
+from grader.gradebook.export.canvas import canvas_csv, fill_canvas_export
+from grader.gradebook.export.moodle import HEADER, fill_moodle_worksheet, moodle_csv
 from grader.gradebook.export.rows import rows
 from grader.gradebook.marking import Rules, marked
 from grader.gradebook.overrides import Override
@@ -72,7 +72,7 @@ def test_canvas_own_export_is_filled_in_and_otherwise_as_it_was(tmp_path: Path) 
         '"김, 하늘",101,,hn,A,,,3,50\r\n"이, 서준",999,20240002,,B,,,4,60\r\n"없, 음",998,x,y,B,,5,6,7\r\n'
     )
     (tmp_path / "grades.csv").write_text(export, encoding="utf-8")
-    text, left_out = canvas_filled(rows(final()), tmp_path / "grades.csv", "HW 1 (7)")
+    text, left_out = fill_canvas_export(rows(final()), tmp_path / "grades.csv", "HW 1 (7)")
     lines = read(text)
     assert lines[0] == read(export.removeprefix("\ufeff"))[0]
     assert [line[6] for line in lines[1:]] == ["Manual Posting", "100", "90", "60", "5"]
@@ -80,20 +80,20 @@ def test_canvas_own_export_is_filled_in_and_otherwise_as_it_was(tmp_path: Path) 
     assert "구두 시험" in lines[3][5]
     assert left_out == ("누구", "박지우")
     with pytest.raises(HanstepError, match=r"HW 1 \(7\), HW 2 \(8\)"):
-        canvas_filled(rows(final()), tmp_path / "grades.csv", None)
+        fill_canvas_export(rows(final()), tmp_path / "grades.csv", None)
     with pytest.raises(HanstepError, match="'HW 3' 열이 없어요"):
-        canvas_filled(rows(final()), tmp_path / "grades.csv", "HW 3")
+        fill_canvas_export(rows(final()), tmp_path / "grades.csv", "HW 3")
 
 
 def test_the_only_assignment_needs_no_name(tmp_path: Path) -> None:
     header = "Student,ID,SIS User ID,SIS Login ID,Section,HW,Final Score"
     export = f"{header}\nPoints Possible,,,,,9,(read only)\n김,101,,,,,\n"
     (tmp_path / "grades.csv").write_text(export, encoding="utf-8")
-    text, _ = canvas_filled(rows(final()), tmp_path / "grades.csv", None)
+    text, _ = fill_canvas_export(rows(final()), tmp_path / "grades.csv", None)
     assert read(text)[2][5] == "90"
 
 
-@pytest.mark.parametrize("filled", [canvas_filled, moodle_filled])
+@pytest.mark.parametrize("filled", [fill_canvas_export, fill_moodle_worksheet])
 def test_a_file_of_something_else_is_refused(filled: type, tmp_path: Path) -> None:
     for data in (b"a,b\n1,2\n", b"", b"\xff\xff", b"PK\x03\x04\0\0"):
         (tmp_path / "x.csv").write_bytes(data)
@@ -133,7 +133,7 @@ def test_moodles_worksheet_is_filled_in_in_its_own_language(tmp_path: Path) -> N
         "참가자 777;없음;no@x.kr;제출 안 함;;100,00;-;\n"
     )
     (tmp_path / "sheet.csv").write_bytes(sheet.encode("cp949"))
-    text, left_out = moodle_filled(rows(final()), tmp_path / "sheet.csv", None)
+    text, left_out = fill_moodle_worksheet(rows(final()), tmp_path / "sheet.csv", None)
     lines = read(text, ";")
     assert [line[4] for line in lines] == ["성적", "90", "60", ""]
     assert [line[0] for line in lines] == ["식별자", "참가자 201", "참가자 555", "참가자 777"]
@@ -145,7 +145,7 @@ def test_a_mark_that_moodle_would_pass_over_in_silence_is_refused(tmp_path: Path
     sheet = "Identifier,Full name,Grade,Maximum Grade,Last modified (grade)\nParticipant 201,x,,10.00,-\n"
     (tmp_path / "sheet.csv").write_text(sheet, encoding="utf-8")
     with pytest.raises(HanstepError, match="out_of = 10"):
-        moodle_filled(rows(final()), tmp_path / "sheet.csv", None)
+        fill_moodle_worksheet(rows(final()), tmp_path / "sheet.csv", None)
 
 
 def test_feedback_is_no_markup_in_moodle() -> None:

@@ -6,7 +6,7 @@ from grader.course.feedback import Feedback
 from grader.judging.assess import Origin, assess
 from grader.judging.reference import reference
 from grader.judging.repair.add_repair import with_repair
-from grader.judging.repair.kept_state import keeper_line
+from grader.judging.repair.kept_state import state_line
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Run
@@ -123,4 +123,4 @@ def test_points_are_those_of_the_program_as_it_is() -> None:
     ],
 )
 def test_where_something_could_be_kept(text: str, line: int | None) -> None:
-    assert keeper_line(text, "f") == line
+    assert state_line(text, "f") == line
