@@ -9,7 +9,6 @@ from typing import Self
 
 from grader.base.decoding import display_name
 from grader.base.file_names import safe_filename
-from grader.base.listing import listed
 from grader.base.removal import remove_tree
 from grader.intake.child_process import Bounds, Ended, LimitedChild
 from grader.intake.class_archive import unpack_class
@@ -20,6 +19,10 @@ from grader.submission.submission import Submission, read_files
 
 _OF_A_CLASS = Bounds(cpu_seconds=1_800, seconds=7_200)
 """Limits for the archive of a whole class: 16 GiB take minutes."""
+
+
+_MOST_LINES = 10
+"""Lines on what was left out of a class' archive; the rest is counted."""
 
 
 class UploadReceiver:
@@ -63,8 +66,12 @@ class UploadReceiver:
             raise IntakeError(
                 f"압축 파일에서 꺼낼 것이 없어요: {archive}.{reason} 다시 내려받거나, 풀어서 폴더를 알려 주세요."
             )
-        refused = [f"{problem.name}: {problem.message}" for problem in found.refused]
-        return (f"압축 파일에서 읽지 못한 것: {listed(refused)}",) if refused else ()
+        refused = [f"압축 파일에서 읽지 못한 것: {one.name}: {one.message}" for one in found.refused]
+        more = len(refused) - _MOST_LINES
+        return (
+            *refused[:_MOST_LINES],
+            *([f"압축 파일에서 읽지 못한 것이 {more:,}개 더 있어요."] if more > 0 else []),
+        )
 
     def place(self, parts: Sequence[tuple[str, Path]], folder: Path) -> tuple[Unreadable, ...]:
         """Put one student's files into a folder of their own, and return what could not be read."""
