@@ -1,4 +1,4 @@
-"""Align two sequences: pair their items in order on both sides with the largest total gain."""
+"""Align two sequences: pair some of their items, without crossing pairs, so that the gains add up to the most."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,8 @@ def aligned(gain: Sequence[Sequence[float]]) -> dict[int, int]:
     """Return the best alignment of two sequences (Needleman and Wunsch, 1970).
 
     Args:
-        gain: gain of pairing item i of one sequence (rows) with item j of the other; leaving an item unpaired is free.
+        gain: gain of pairing item i of one sequence (rows) with item j of the other. Leaving an item unpaired is free,
+            so items whose gain is not above 0 are never paired. On a tie, items stay unpaired.
 
     Returns:
         Pairs i -> j, increasing in both.

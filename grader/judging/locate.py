@@ -78,18 +78,18 @@ def place_of(
         return None
     written = learner.split("\n")
     in_its_names = statements_of(theirs, _to_course_names(theirs, bad.definition), written)
-    beside = _Alignment(bad.statements, in_its_names, right.statements)
+    alignment = _Alignment(bad.statements, in_its_names, right.statements)
     if not near:
-        place = beside.place_of_changes(at)
+        place = alignment.place_of_changes(at)
     else:
-        place = None if only_near else beside.place_of_the_same()
+        place = None if only_near else alignment.place_of_the_same()
         if place is None:
             in_right_names = statements_of(theirs, _to_course_names(theirs, right.definition), written)
             beside_solution = _Alignment(right.statements, in_right_names, right.statements)
             place = beside_solution.place_of_line(
-                near, beside.changed_words(), missing=beside.missing(), around=beside.first_change()
+                near, alignment.changed_words(), missing=alignment.missing(), around=alignment.first_change()
             )
-    return place and replace(place, likeness=beside.likeness_of_changes())
+    return place and replace(place, likeness=alignment.likeness_of_changes())
 
 
 def is_line_of(solution: str, line: str) -> bool:
@@ -254,19 +254,19 @@ class _Alignment:
                     continue
                 likeness = self._likeness(self._its[number].words, other.words, twice=new.keys() - old.keys())
                 # Aligned pairs are preferred; a line that another statement explains as well is left to that one.
-                beside = _ALIGNED_BONUS * (self._pairs.get(number) == i)
-                beside -= _TAKEN_PENALTY * self._belongs_to_another_step(i, numbers, likeness)
-                found.append((round(likeness + beside, 2), self._weight(other.words & changed), -i))
+                bonus = _ALIGNED_BONUS * (self._pairs.get(number) == i)
+                bonus -= _TAKEN_PENALTY * self._belongs_to_another_step(i, numbers, likeness)
+                found.append((round(likeness + bonus, 2), self._weight(other.words & changed), -i))
         if not found:
             return 0.0, None
-        likeness, _, position = max(found)
-        return likeness, Place(self._line_in(self._theirs[-position], changed))
+        likeness, _, negated = max(found)  # of equal ones, the first
+        return likeness, Place(self._line_in(self._theirs[-negated], changed))
 
     def _line_in(self, statement: Statement, changed: Words) -> int:
         """Return the line of a multi-line statement with the most and rarest changed words; else its first line."""
         shares = [(self._weight(words & changed), -line) for line, words in statement.lines]
-        most, line = max(shares, default=(0.0, -statement.line))
-        return -line if most > 0 else statement.line
+        most, negated = max(shares, default=(0.0, -statement.line))  # of equal ones, the first
+        return -negated if most > 0 else statement.line
 
     def _between(self, start: int, end: int) -> Place | None:
         """Return the place of something missing between two positions of the program.
@@ -303,11 +303,13 @@ class _Alignment:
 
     def _first_check(self, method: str) -> Place | None:
         """Return the first line that raises; else the place before the first line, where checks belong."""
-        beside = [s for s in self._theirs if s.method == method] if method in self._methods else self._theirs
-        line = next((s.line for s in beside if s.refuses), None)
+        statements = (
+            [s for s in self._theirs if s.method == method] if method in self._methods else self._theirs
+        )
+        line = next((s.line for s in statements if s.refuses), None)
         if line is not None:
             return Place(line)
-        first = next((s.line for s in beside if s.kind != "FunctionDef"), None)
+        first = next((s.line for s in statements if s.kind != "FunctionDef"), None)
         return None if first is None else Place(first, before=True)
 
     @cached_property

@@ -23,10 +23,7 @@ _KEPT_PROGRAMS = 300
 _KEPT_RUNS = 300
 """Maximum number of the mistakes' runs per reference, about 10 KB each; the next submission needs mostly the same."""
 _KEPT_REFERENCES = 32
-"""Maximum number of references: more than the course has exercises.
-
-A class is graded with one seed, and tests take one exercise after the other.
-"""
+"""Maximum number of references: more than the 27 exercises that count, which each submission goes through in order."""
 _KEPT_LESSONS = 8
 """Maximum number of lessons whose solutions stay loaded."""
 
@@ -42,11 +39,11 @@ class Reference:
         self.plays = 0
         """Number of scenarios played so far."""
         self._solution_program = _solution(exercise.lesson)
-        self._solutions: dict[str, Run] = {}
+        self._solution_runs: dict[str, Run] = {}
         self._loaded = 0
         self._programs: OrderedDict[str, Program] = OrderedDict()
         self._runs: OrderedDict[tuple[str, str], Run] = OrderedDict()
-        self._classes: dict[tuple[str, str], int] = {}
+        self._new_behaviours: dict[tuple[str, str], int] = {}
 
     @cached_property
     def ways(self) -> list[Way]:
@@ -65,9 +62,9 @@ class Reference:
 
     def solution(self, scenario: str) -> Run:
         """Return the solution's run of a scenario."""
-        if scenario not in self._solutions:
-            self._solutions[scenario] = self._play("", self.exercise.driver[scenario])
-        return self._solutions[scenario]
+        if scenario not in self._solution_runs:
+            self._solution_runs[scenario] = self._play("", self.exercise.driver[scenario])
+        return self._solution_runs[scenario]
 
     def run(self, source: str, scenario: str) -> Run:
         """Return the run of a scenario by a wrong program (its source), played to its end."""
@@ -92,10 +89,10 @@ class Reference:
         if way.name in known:
             return known[way.name]
         key = (way.name, scenario)
-        if key not in self._classes:
+        if key not in self._new_behaviours:
             right = self.agrees(self.sources[way.name], scenario, self.solution(scenario))
-            self._classes[key] = 0 if right else -1 - self.ways.index(way)
-        return self._classes[key]
+            self._new_behaviours[key] = 0 if right else -1 - self.ways.index(way)
+        return self._new_behaviours[key]
 
     def agrees(self, source: str, scenario: str, run: Run) -> bool:
         """Return True if the program behaves as in `run`; it is played only until it is seen to differ.

@@ -57,7 +57,7 @@ def probe() -> Probe:
     code = "from grader.sandbox.inside import isolation; isolation.self_test()"
     try:
         test = subprocess.run(
-            [*isolated(), *python(search_path(isolate=True)[:1], code)],
+            [*bwrap_command(), *python(search_path(isolate=True)[:1], code)],
             env=environment("cpu"),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -74,7 +74,7 @@ def probe() -> Probe:
     return Probe(False, reason, remedy, detail)
 
 
-def isolated(device: str = "cpu", added: Sequence[str] = ()) -> list[str]:
+def bwrap_command(device: str = "cpu", added: Sequence[str] = ()) -> list[str]:
     """Return the arguments `bwrap … --`, to be followed by the command that runs inside.
 
     Args:

@@ -18,7 +18,8 @@ _EXTRA = "frameworks"
 def undeclared_entries(site: Path, added: Sequence[str] = ()) -> list[Path]:
     """Return the importable files and folders in a packages folder that belong to no declared package.
 
-    Empty if that cannot be known: a checkout that is not installed declares no dependencies.
+    An entry that is returned is hidden. Nothing is hidden where it is not known what is declared: a checkout that is
+    not installed declares no dependencies.
 
     Args:
         site: a folder of installed packages (`site-packages`).

@@ -18,7 +18,7 @@ from grader.sandbox.inside.setting import Setting
 _START_SECONDS = 300.0  # to wait for a start: several servers at once may import torch from a slow disk
 _END_SECONDS = 10.0  # to wait for its end before it is killed
 _MAIN = (
-    "from grader.sandbox.inside import hangup; hangup.heed(0); "
+    "from grader.sandbox.inside import hangup; hangup.exit_on_hangup(0); "
     "from grader.sandbox.inside.server import main; main()"
 )
 
@@ -57,7 +57,7 @@ class Server:
             stack.callback(self.control.close)
             command = bubblewrap.python(bubblewrap.search_path(isolate=isolate), _MAIN)
             if isolate:
-                command = [*bubblewrap.isolated(device, added), *command]
+                command = [*bubblewrap.bwrap_command(device, added), *command]
                 command = cgroups.limited(command, memory_bytes, stack)
             with inside:
                 self._process = (

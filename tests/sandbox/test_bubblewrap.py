@@ -42,7 +42,7 @@ def test_an_installed_grader_is_masked(tmp_path: Path, monkeypatch: pytest.Monke
     walk = f"sorted(name for *_, names in os.walk({str(site)!r}) for name in names)"
     code = f"import os; print({walk}, os.listdir('/hanstep/grader'))"
     shown = subprocess.run(
-        [*bubblewrap.isolated(), *bubblewrap.python([], code)],
+        [*bubblewrap.bwrap_command(), *bubblewrap.python([], code)],
         env=bubblewrap.environment("cpu"),
         capture_output=True,
         text=True,

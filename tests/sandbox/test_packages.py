@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.sandbox.bubblewrap import environment, isolated, python, search_path
+from grader.sandbox.bubblewrap import bwrap_command, environment, python, search_path
 from grader.sandbox.packages import is_installed, undeclared_entries
 
 MARK = "hanstep_not_declared"
@@ -38,7 +38,7 @@ def test_what_is_not_declared_is_covered_unless_it_is_added(site: Path) -> None:
 def test_what_is_covered_says_that_it_is_not_there(name: str) -> None:
     """A folder and a module; an empty one could be imported, and would fail at its first use."""
     assert importlib.util.find_spec(name) is not None
-    inside = [*isolated(), *python(search_path(isolate=True), f"import {name}")]
+    inside = [*bwrap_command(), *python(search_path(isolate=True), f"import {name}")]
     done = subprocess.run(inside, env=environment("cpu"), capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"ModuleNotFoundError: No module named '{name}'"

@@ -13,11 +13,11 @@ from torch.optim import Optimizer
 
 from grader.exercises.bells_and_whistles._gpt_case import Case, make_case
 from grader.exercises.bells_and_whistles._lent_schedule import lent_schedule
-from grader.exercises.bells_and_whistles._tolerances import CLIP_ATOL, FLOAT32_ATOL
 from grader.exercises.fixtures.classifiers import Batch, two_groups
 from grader.exercises.fixtures.language import token_loss
 from grader.exercises.fixtures.marks import ForwardMarks, drawn
 from grader.exercises.fixtures.precision import record_precision
+from grader.exercises.fixtures.tolerances import CLIP_ATOL, FLOAT32_ATOL
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.recorder import Recorder

@@ -14,7 +14,6 @@ from torch import nn
 from torch.optim import Optimizer
 
 from grader.exercises.five_line_step._gradients import next_gradients
-from grader.exercises.five_line_step._tolerances import CLIP_ATOL
 from grader.exercises.fixtures.classifiers import (
     Batch,
     LossFn,
@@ -30,6 +29,7 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
 from grader.exercises.fixtures.precision import record_precision
+from grader.exercises.fixtures.tolerances import CLIP_ATOL
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.wording import called_with
 

@@ -8,7 +8,6 @@ is right too.
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.five_line_step._tolerances import FLOAT32_ATOL
 from grader.exercises.fixtures.classifiers import (
     Net,
     add_gradients,
@@ -20,6 +19,7 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
 from grader.exercises.fixtures.precision import record_precision
+from grader.exercises.fixtures.tolerances import FLOAT32_ATOL
 from grader.observe.play import Driver, Env, Stage
 
 driver = Driver("add_gradient")

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 
 import torch
 
-from grader.exercises.five_line_step._tolerances import FLOAT32_ATOL
 from grader.exercises.fixtures.classifiers import (
     CLASSES,
     Batch,
@@ -28,6 +27,7 @@ from grader.exercises.fixtures.marks import ForwardMarks
 from grader.exercises.fixtures.next_backward import gradients_of_next_backward
 from grader.exercises.fixtures.precision import record_precision
 from grader.exercises.fixtures.returned import type_witness
+from grader.exercises.fixtures.tolerances import FLOAT32_ATOL
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name

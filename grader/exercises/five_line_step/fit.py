@@ -11,7 +11,6 @@ from typing import Any
 import torch
 
 from grader.exercises.five_line_step._returned import record_sequence
-from grader.exercises.five_line_step._tolerances import FLOAT32_ATOL
 from grader.exercises.fixtures.classifiers import (
     Batch,
     Loader,
@@ -26,6 +25,7 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.marks import ForwardMarks
 from grader.exercises.fixtures.precision import record_precision
+from grader.exercises.fixtures.tolerances import FLOAT32_ATOL
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from grader.exercises.five_line_step._step_problem import step_problem
-from grader.exercises.five_line_step._tolerances import FLOAT32_ATOL
 from grader.exercises.fixtures.classifiers import (
     Net,
     adamw,
@@ -25,6 +24,7 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
 from grader.exercises.fixtures.precision import record_precision
+from grader.exercises.fixtures.tolerances import FLOAT32_ATOL
 from grader.observe.play import Driver, Stage
 
 driver = Driver("train_step")

@@ -13,10 +13,10 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ExponentialLR
 
 from grader.exercises.five_line_step._step_problem import step_problem
-from grader.exercises.five_line_step._tolerances import CLIP_ATOL, FLOAT32_ATOL
 from grader.exercises.fixtures.classifiers import Net, adamw, gradient_norm, mlp, scale_rates, sgd
 from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
 from grader.exercises.fixtures.precision import record_precision
+from grader.exercises.fixtures.tolerances import CLIP_ATOL, FLOAT32_ATOL
 from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("train_step_extras")

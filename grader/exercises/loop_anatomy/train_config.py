@@ -176,8 +176,8 @@ def _validation(stage: Stage) -> None:
 
 
 def _write_toml(path: Path, values: dict[str, Any]) -> Path:
-    """Write values to a TOML file and return its path; None is left out, because TOML cannot express it."""
-    lines = [f"{k} = {v!r}".replace("'", '"') for k, v in values.items() if v is not None]
+    """Write values to a TOML file and return its path."""
+    lines = [f"{k} = {v!r}".replace("'", '"') for k, v in values.items()]
     path.write_text("# 학습 설정\n" + "\n".join(lines) + "\n", encoding="utf-8")
     return path
 
@@ -186,8 +186,6 @@ def _typo(env: Env) -> str:
     """Return a field's name with two letters exchanged."""
     name = ("weight_decay", "batch_size", "warmup_steps", "total_steps")[drawn_number(env, "field", 0, 4)]
     at = drawn_number(env, "letter", 0, len(name) - 1)
-    while name[at] == name[at + 1]:
-        at -= 1
     return name[:at] + name[at + 1] + name[at] + name[at + 2 :]
 
 

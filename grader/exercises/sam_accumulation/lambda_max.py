@@ -45,7 +45,7 @@ _CONVERGED = 2e-3
 tenths, after 20 by less than this.
 """
 
-_SINGLE_ATOL = 1e-3
+_FLOAT32_VALUE_ATOL = 1e-3
 """For a second derivative in float32, of a value of about 5."""
 
 
@@ -174,7 +174,7 @@ def _unused(stage: Stage) -> None:
     record_numbers(stage.recorder, [_measure(stage, model, batch, _loss(stage.env))])
 
 
-@driver.scenario("float32", "float32 모델", check="value", atol=_SINGLE_ATOL)
+@driver.scenario("float32", "float32 모델", check="value", atol=_FLOAT32_VALUE_ATOL)
 def _single(stage: Stage) -> None:
     """A float32 model, because autocast leaves float64 alone and would not show there."""
     model = mlp(stage.env).float().eval()

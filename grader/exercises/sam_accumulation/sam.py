@@ -21,10 +21,10 @@ from grader.exercises.fixtures.classifiers import (
     scale_rates,
     two_groups,
 )
+from grader.exercises.fixtures.tolerances import FLOAT32_UPDATES_ATOL
 from grader.exercises.sam_accumulation._carried_state import carried
 from grader.exercises.sam_accumulation._climbing import record_climbs
 from grader.exercises.sam_accumulation._resuming import RHO, SETTINGS, begun, resumed, saved_state
-from grader.exercises.sam_accumulation._tolerances import SINGLE_ATOL
 from grader.exercises.sam_accumulation._watched_sam import GivenGradients, WatchedSAM, sam_batches
 from grader.observe.play import Driver, Env, Problem, Stage
 
@@ -114,7 +114,7 @@ def _adaptive(stage: Stage) -> None:
     _trajectory(stage, torch.optim.SGD, lr=0.3, momentum=0.9, adaptive=True)
 
 
-@driver.scenario("float32", "float32 모델 위의 SAM", check="together", atol=SINGLE_ATOL)
+@driver.scenario("float32", "float32 모델 위의 SAM", check="together", atol=FLOAT32_UPDATES_ATOL)
 def _single(stage: Stage) -> None:
     """A float32 model, because autocast leaves float64 alone and would not show there."""
     model = mlp(stage.env).float()

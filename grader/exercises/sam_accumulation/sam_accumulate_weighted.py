@@ -16,10 +16,10 @@ from grader.exercises.fixtures.classifiers import (
     scale_rates,
     sgd,
 )
+from grader.exercises.fixtures.tolerances import CLIP_ATOL, FLOAT32_ATOL, FLOAT32_UPDATES_ATOL
 from grader.exercises.sam_accumulation._base_optimizers import momentum
 from grader.exercises.sam_accumulation._returned import record_numbers
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
-from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL, SINGLE_ATOL
 from grader.exercises.sam_accumulation._window_runs import WindowRun
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import items_of, type_name
@@ -59,7 +59,7 @@ def _momentum(stage: Stage) -> None:
     _run(stage, model, momentum(model), data).call(data, 2)
 
 
-@driver.scenario("float32", "float32 모델", check="sizes", atol=SINGLE_ATOL)
+@driver.scenario("float32", "float32 모델", check="sizes", atol=FLOAT32_UPDATES_ATOL)
 def _single(stage: Stage) -> None:
     """A float32 model, because autocast leaves float64 alone and would not show there."""
     data = [(xb.float(), yb) for xb, yb in batches(stage.env, (5, 2, 1, 4))]

@@ -26,10 +26,10 @@ from grader.exercises.fixtures.classifiers import (
     sgd,
 )
 from grader.exercises.fixtures.sam import FixtureSAM
+from grader.exercises.fixtures.tolerances import FLOAT32_ATOL, FLOAT32_UPDATES_ATOL
 from grader.exercises.sam_accumulation._base_optimizers import Make, momentum
 from grader.exercises.sam_accumulation._returned import record_numbers
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
-from grader.exercises.sam_accumulation._tolerances import FLOAT32_ATOL, SINGLE_ATOL
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import type_name
 
@@ -98,7 +98,7 @@ def _batch_norm(stage: Stage) -> None:
         _step(stage, model, base, batch)
 
 
-@driver.scenario("float32", "float32 모델", check="momentum", atol=SINGLE_ATOL)
+@driver.scenario("float32", "float32 모델", check="momentum", atol=FLOAT32_UPDATES_ATOL)
 def _single(stage: Stage) -> None:
     """A float32 model, because autocast leaves float64 alone and would not show there."""
     model = mlp(stage.env).float()

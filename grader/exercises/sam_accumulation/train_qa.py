@@ -19,9 +19,9 @@ from grader.exercises.fixtures.checkpoints import find_saved_moment, plain, read
 from grader.exercises.fixtures.classifiers import adamw, scale_rates, sgd
 from grader.exercises.fixtures.marks import drawn
 from grader.exercises.fixtures.sam import FixtureSAM
+from grader.exercises.fixtures.tolerances import CLIP_ATOL, FLOAT32_ATOL
 from grader.exercises.sam_accumulation._base_optimizers import Make
 from grader.exercises.sam_accumulation._reader import ACCUM, DEV, JUDGED_EPOCHS, TRAIN, Case, make_case
-from grader.exercises.sam_accumulation._tolerances import CLIP_ATOL, FLOAT32_ATOL
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
 

@@ -11,9 +11,11 @@ import signal
 from typing import Any
 
 
-def heed(fd: int) -> None:
+def exit_on_hangup(fd: int) -> None:
     """End this process as soon as the other end of the socket `fd` is closed, or at once if it is closed already."""
-    if not hasattr(select, "POLLRDHUP"):  # not Linux: the server notices it once it is warm
+    if not hasattr(
+        select, "POLLRDHUP"
+    ):  # not Linux: once it is warm, the server notices the closed socket itself
         return
 
     def look(_number: int, _frame: Any) -> None:
@@ -23,14 +25,18 @@ def heed(fd: int) -> None:
             os._exit(0)
 
     signal.signal(signal.SIGIO, look)
-    signal.siginterrupt(signal.SIGIO, False)  # arriving data raises the signal too, in the middle of anything
+    # Data that arrives raises the signal too: system calls that it interrupts are begun again.
+    signal.siginterrupt(signal.SIGIO, False)
     fcntl.fcntl(fd, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_ASYNC)
     look(signal.SIGIO, None)
 
 
 def stop_watching_hangup(fd: int) -> None:
-    """Undo `heed`. Call it before forking, because a fork would be ended too."""
+    """Undo `exit_on_hangup`: from now on the server reads the socket and notices its end by itself.
+
+    The socket is silenced first, because the default action of SIGIO ends a process.
+    """
     if hasattr(select, "POLLRDHUP"):
         fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_ASYNC)
         signal.signal(signal.SIGIO, signal.SIG_DFL)

@@ -34,6 +34,7 @@ class Bounds:
     file_bytes: int = 64 * 2**20
     """Maximum size of a file, and of everything in the child's /tmp together."""
     open_files: int = 256
+    """Number of files that may be open at the same time."""
 
 
 def new_namespaces() -> None:
