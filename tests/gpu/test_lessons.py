@@ -12,11 +12,8 @@ from tests.gpu.processes import PRETENDED
 
 pytestmark = [pytest.mark.cuda, pytest.mark.notebook]
 
-LESSONS = [
-    pytest.param(lesson, id=lesson.name, marks=() if lesson.id == "01" else pytest.mark.full)
-    for lesson in load_course().lessons
-]
-"""One quickly: on the pretended GPU a lesson takes three times as long as on the CPU."""
+LESSONS = [pytest.param(lesson, id=lesson.name, marks=pytest.mark.full) for lesson in load_course().lessons]
+"""By command only: on the pretended GPU a lesson takes three times as long as on the CPU."""
 LARGER_ON_A_GPU = {"03": "where there is a GPU it trains a larger model for longer"}
 
 
