@@ -13,7 +13,7 @@ LONG = "x" * 600
 
 def test_text_beyond_all_bounds_is_not_even_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A header of 14 MB was read into objects before anyone looked at its size."""
-    blob = to_bytes(Trace(runs={"sgd": Run(facts={"passed": "x" * traces.MAX_WORDS_BYTES})}))
+    blob = to_bytes(Trace(runs={"sgd": Run(facts={"passed": "x" * traces.MAX_TEXT_BYTES})}))
     monkeypatch.setattr(traces.json, "loads", lambda _: pytest.fail("it was parsed"))
     with pytest.raises(TraceError, match="bytes of text"):
         from_bytes(blob)

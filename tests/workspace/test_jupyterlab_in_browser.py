@@ -11,7 +11,7 @@ from PIL import Image
 
 from grader import plots
 from grader.course.reading import load_course
-from tests.notebook.conftest import Started
+from tests.workspace.conftest import Started
 
 pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.xdist_group("lab")]
 

@@ -11,7 +11,7 @@ from grader.course.reading import load_course
 from grader.learner.history import history
 from grader.learner.rewards import load_rewards
 from grader.learner.store import Store
-from tests.notebook.conftest import Started
+from tests.workspace.conftest import Started
 
 pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.xdist_group("lab")]
 
