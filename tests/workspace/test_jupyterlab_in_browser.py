@@ -120,6 +120,7 @@ def test_a_figure_stands_on_the_ground_of_the_theme(ran: Any, theme: str) -> Non
     palette = plots.DARK_COLORS if theme == "JupyterLab Dark" else plots.COLORS
     ran.evaluate(f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: '{theme}'}})")
     ran.wait_for_selector(f"body[data-jp-theme-name='{theme}']", state="attached")
+    ran.wait_for_selector("#jupyterlab-splash", state="detached")  # its veil fades out over the notebook
     ground = ran.eval_on_selector(".jp-NotebookPanel-notebook", "e => getComputedStyle(e).backgroundColor")
     picture = ran.locator(".hanstep-figure img")
     picture.scroll_into_view_if_needed()
