@@ -86,7 +86,14 @@ def said_of_the_bad_one(found: Received) -> str:
     return " ".join(problem.message for problem in bad.unreadable)
 
 
-@pytest.mark.parametrize("shape", [canvas, moodle, class_archive])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        canvas,
+        pytest.param(moodle, marks=pytest.mark.full),
+        pytest.param(class_archive, marks=pytest.mark.full),
+    ],
+)
 @pytest.mark.parametrize("kind", hostile.ZIPS)
 def test_an_upload_costs_nobody_else(kind: str, shape: Callable[[Path, bytes], Path], tmp_path: Path) -> None:
     said = said_of_the_bad_one(received(shape(tmp_path / "class", made(kind)), tmp_path))
@@ -157,6 +164,7 @@ def graded(tmp_path: Path, out: str) -> str:
     return run.stdout
 
 
+@pytest.mark.full
 @pytest.mark.timeout(900)
 def test_a_class_with_all_of_them_is_graded_twice() -> None:
     with tempfile.TemporaryDirectory(prefix="t", dir="/tmp") as short:  # sockets cannot stand in a long path
