@@ -34,7 +34,7 @@ from typing import Any
 import torch
 import torch.nn.utils.clip_grad
 import torch.utils._foreach_utils
-from torch.library import Library, fallthrough_kernel
+from torch import library as torch_library
 from torch.utils import backend_registration
 from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 
@@ -459,12 +459,12 @@ def install(*, share_random: bool = False) -> None:
     torch.nn.Module._apply = _applying(torch.nn.Module._apply)  # type: ignore[method-assign]
 
 
-_libraries: list[Library] = []
+_libraries: list[torch_library.Library] = []
 """Kept: what a library registers goes with it."""
 
 
 def _install_operations() -> None:
-    library, others = Library("aten", "IMPL"), Library("_", "IMPL")
+    library, others = torch_library.Library("aten", "IMPL"), torch_library.Library("_", "IMPL")
     _libraries.extend((library, others))
     with warnings.catch_warnings(action="ignore"):
         for name, op in _factories():
@@ -472,7 +472,7 @@ def _install_operations() -> None:
                 library.impl(name, lambda *a, op=op, **k: _run(op, a, k, factory=True), key)
         for op in (aten._copy_from.default, aten.copy_.default):
             library.impl(op._schema.name, lambda *a, op=op, **k: _run(op, a, k), "PrivateUse1")
-        others.fallback(fallthrough_kernel, "AutocastPrivateUse1")
+        others.fallback(torch_library.fallthrough_kernel, "AutocastPrivateUse1")
         for names, dtype in (
             (_LOWER, lambda: torch.get_autocast_dtype("cuda")),
             (_FLOAT, lambda: torch.float32),
