@@ -124,7 +124,7 @@ def _receive_plain_folder(
     folder: Path, roster: Roster | None, exercise_names: Collection[str], desk: UploadReceiver
 ) -> Received:
     """Read a plain class folder, in which each entry is named after its student."""
-    submissions = tuple(read_class(folder, exercise_names, desk.read))
+    submissions = tuple(read_class(folder, exercise_names, desk.read_unplaced))
     matched = match_labels([submission.student for submission in submissions], roster)
     closed = [entry.name for entry in entries(folder) if entry.name.lower().endswith(OTHER_ARCHIVES)]
     line = (

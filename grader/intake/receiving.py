@@ -19,8 +19,6 @@ from grader.submission.submission import Submission, read_files
 
 _OF_A_CLASS = Bounds(cpu_seconds=1_800, seconds=7_200)
 """Limits for the archive of a whole class: 16 GiB take minutes."""
-
-
 _MOST_LINES = 10
 """Lines on what was left out of a class' archive; the rest is counted."""
 
@@ -82,16 +80,25 @@ class UploadReceiver:
             folder.mkdir(parents=True, exist_ok=True)
             return (Unreadable(parts[0][0] or "./", str(ended)),)
 
+    def read_unplaced(
+        self, path: Path, student: str, exercise_names: Collection[str], root: Path | None = None
+    ) -> Submission:
+        """Do as `read` with an entry of a plain class folder, whose archives have not been opened yet."""
+        into = self._workplace / safe_filename(student)
+        try:
+            problems = self._apart.call(placed_if_packed, path, into, self._broken_in([path]))
+        except Ended as ended:
+            return Submission(student, (), (Unreadable(display_name(path.name), str(ended)),))
+        if problems is None:
+            return self.read(path, student, exercise_names, root)
+        read = self.read(into, student, exercise_names, into)
+        return replace(read, unreadable=(*read.unreadable, *problems))
+
     def read(
         self, path: Path, student: str, exercise_names: Collection[str], root: Path | None = None
     ) -> Submission:
         """Call `read_files` in the child; a failure becomes the submission's `unreadable`."""
         try:
-            into = self._workplace / safe_filename(student)
-            problems = self._apart.call(placed_if_packed, path, into, self._broken_in([path]))
-            if problems is not None:
-                read = self._apart.call(read_files, into, student, exercise_names, into)
-                return replace(read, unreadable=(*read.unreadable, *problems))
             read = self._apart.call(read_files, path, student, exercise_names, root)
         except Ended as ended:
             return Submission(student, (), (Unreadable(display_name(path.name), str(ended)),))
