@@ -17,6 +17,7 @@ from grader.classroom.workers import Work
 from grader.course.feedback import SubmissionResult
 from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import sandbox_of
+from grader.grading.warm import warm_up
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.submission import Submission
 
@@ -39,7 +40,7 @@ class _Worker:
     def __init__(self, run: GradingRun, work: Work) -> None:
         self._grading, self._work = run, work
         self._sandbox = sandbox_of(run)
-        from grader.grading import warm  # noqa: F401  (the sandbox warms up at the same time)
+        warm_up()  # while the sandbox does too
 
     def run(self, submission: Submission) -> SubmissionResult:
         """Grade one submission."""

@@ -252,11 +252,8 @@ def _read(path: Path, seal: Seal, run: GradingRun, sandbox: str, seed_given: boo
             body = seal.opened(line, setup["run"])
             try:
                 result = None if body is None else submission_from_document(json.loads(body))
-            except (
-                ValueError,
-                RecursionError,
-                ResultsError,
-            ):  # our seal is right, but other code wrote the result
+            # Our seal is right, but other code wrote the result
+            except (ValueError, RecursionError, ResultsError):
                 continue
             if result is not None:  # None: half a line, or somebody else's; that student is graded again
                 done[result.student] = result

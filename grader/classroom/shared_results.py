@@ -29,9 +29,8 @@ class SharedParts:
         """Return an equal feedback made of shared parts."""
         shared = {name: self._one(getattr(feedback, name)) for name in _SHARED}
         feedback = replace(feedback, **shared)
-        return (
-            feedback if feedback.seconds else self._one(feedback)
-        )  # with 0 seconds (not run), share it as a whole
+        # With 0 seconds (not run), share it as a whole
+        return feedback if feedback.seconds else self._one(feedback)
 
     def _one(self, part: _Part) -> _Part:
         """Return the remembered object that equals `part`; remember `part` if there is none."""

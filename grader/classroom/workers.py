@@ -24,7 +24,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from grader.base.errors import HanstepError
-from grader.base.importing import without_gc_for_good
+from grader.grading.warm import warm_up
 from grader.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:  # `start_fork_server` is called before anything else is imported
@@ -191,10 +191,8 @@ def _begun(arguments: tuple[Any, ...], tries: int = 20) -> Any:
     process = _context().Process(target=_serve, args=arguments, daemon=True)
     try:
         process.start()
-    except (
-        EOFError,
-        OSError,
-    ) as error:  # the fork server was just killed; a new one is started once it is gone
+    # The fork server was just killed; a new one is started once it is gone
+    except (EOFError, OSError) as error:
         if tries == 1:
             raise WorkerDied(_DIED_AT_START.format(error)) from error
         time.sleep(0.1)
@@ -232,14 +230,12 @@ class _Stop(BaseException):
 
 def _serve(connection: Connection, run: "GradingRun", work: Work) -> None:
     """Run a worker process until the parent closes the connection or sends SIGTERM."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches workers too, but the parent decides what follows
+    # Ctrl-C reaches workers too, but the parent decides what follows
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _stop)
     try:
-        with suppress(
-            _Stop, EOFError, BrokenPipeError, ConnectionResetError
-        ):  # the parent does not wait any more
+        # The parent does not wait any more
+        with suppress(_Stop, EOFError, BrokenPipeError, ConnectionResetError):
             _answer(connection, run, work)
     finally:
         connection.close()
@@ -251,9 +247,7 @@ def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
         from grader.grading.run_submission import sandbox_of
 
         with sandbox_of(run) as sandbox:
-            with without_gc_for_good():  # while the sandbox warms up
-                from grader.grading import warm  # noqa: F401
-
+            warm_up()  # while the sandbox does too
             sandbox.wait_until_warm()
             connection.send(("started", None, 0, False))
             while True:
@@ -268,9 +262,8 @@ def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
 
 
 def _stop(number: int, frame: Any) -> NoReturn:
-    signal.signal(
-        signal.SIGTERM, signal.SIG_IGN
-    )  # a second signal must not interrupt the ending of the sandbox
+    # A second signal must not interrupt the ending of the sandbox
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise _Stop
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from grader.base.errors import CommandError
-from grader.base.importing import without_gc_for_good
 from grader.cli.terminal import complain, err, out, say
 from grader.cli.terminal import device as device_for
+from grader.grading.warm import without_gc_for_good
 
 if TYPE_CHECKING:
     from grader.classroom.journal import Journal

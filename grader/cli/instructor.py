@@ -88,7 +88,7 @@ def export(
         text, left_out = _table(result, to, template, column, title)
         write_whole(target, text.encode("utf-8", "replace"))
         if left_out:
-            from grader.base.listing import listed
+            from grader.base.names import listed
 
             complain(
                 f"{to.capitalize()}에서 찾을 수 있는 번호가 없어서 파일에 넣지 못한 학생: {listed(left_out)}. "

@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from grader.base.errors import NothingToCheck
-from grader.base.importing import without_gc_for_good
 from grader.cli.progress import DataDir
 from grader.cli.terminal import device as device_for
 from grader.cli.terminal import out, say
 from grader.grading import SEED
+from grader.grading.warm import without_gc_for_good
 
 
 def start(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.base.errors import HanstepError
-from grader.base.listing import listed
+from grader.base.names import listed
 from grader.base.tables import read_table
 from grader.report.plain_text import one_line
 

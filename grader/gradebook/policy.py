@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from grader.base.decoding import ReadError, read_text
 from grader.base.errors import HanstepError
-from grader.base.listing import listed, short
+from grader.base.names import listed, short
 from grader.base.tables import why_unread
 from grader.report.plain_text import one_line
 

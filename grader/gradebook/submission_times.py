@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from grader.base.errors import HanstepError
-from grader.base.listing import listed
+from grader.base.names import listed
 from grader.course.feedback import SubmissionResult
 from grader.report.plain_text import one_line
 

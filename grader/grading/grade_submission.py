@@ -12,6 +12,7 @@ from grader.course.feedback import Feedback, SubmissionResult
 from grader.grading.grading_run import GradingRun
 from grader.grading.right_programs import RightPrograms, is_right
 from grader.grading.run_submission import Outcomes, run_submission, sandbox_of
+from grader.grading.warm import warm_up
 from grader.judging.assess import (
     MESSAGES,
     Origin,
@@ -86,8 +87,7 @@ def grade_one(
         submission: the submission.
         meanwhile: context manager entered after the sandbox has started. It may start a thread, e.g. to show progress.
     """
-    from grader.grading import warm  # noqa: F401  (imported before the sandbox, which may be a fork of this process)
-
+    warm_up()  # before the sandbox starts, which may be a fork of this process
     sandbox = sandbox_of(run, once=True)
     with sandbox, meanwhile():
         return grade_in_sandbox(run, submission, sandbox)

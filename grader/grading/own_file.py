@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.base.errors import CommandError, NothingToCheck
-from grader.base.importing import without_gc_for_good
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
 from grader.grading import SEED
 from grader.grading.in_process import checked_here
+from grader.grading.warm import without_gc_for_good
 from grader.submission.submission import Submission, read_submission
 
 

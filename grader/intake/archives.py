@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from grader.base.decoding import MAX_FILE_BYTES, display_name
-from grader.base.listing import short
+from grader.base.decoding import MAX_FILE_BYTES
+from grader.base.names import display_name, short
 from grader.intake.child_process import is_of_the_machine
 from grader.intake.handover import is_made_by_programs
 from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped

@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from grader.base.listing import natural
+from grader.base.names import natural
 from grader.intake.handover import Entry, Handover, mostly
 
 _NAME = re.compile(r"(?P<name>\S(?:.*?\S)?) - (?P<file>.+)", re.DOTALL)

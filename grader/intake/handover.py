@@ -5,9 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.base.decoding import display_name
 from grader.base.errors import HanstepError
-from grader.base.listing import listed
+from grader.base.names import display_name, listed
 from grader.submission.find_files import SUFFIXES, is_skipped
 
 

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grader.base.listing import listed, natural
+from grader.base.names import listed, natural
 from grader.course.feedback import Person
 from grader.intake.agreement import agree, is_group, is_placeholder_name
 from grader.intake.handover import Handover

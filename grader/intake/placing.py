@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from grader.base.decoding import display_name
+from grader.base.names import display_name
 from grader.base.removal import remove_tree
 from grader.intake.archives import Unpacked, why_not
 from grader.submission.find_files import ARCHIVES, MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped

@@ -4,9 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.base.decoding import shown_name
 from grader.base.file_names import safe_filename
-from grader.base.listing import listed
+from grader.base.names import listed, shown_name
 from grader.base.removal import temporary_folder
 from grader.course.feedback import Absent, ClassResult, Person
 from grader.intake.handover import Handover, entries

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from grader.base.decoding import display_name
 from grader.base.file_names import safe_filename
+from grader.base.names import display_name
 from grader.base.removal import remove_tree
 from grader.intake.child_process import Bounds, Ended, LimitedChild
 from grader.intake.class_archive import unpack_class

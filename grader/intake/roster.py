@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from grader.base.listing import listed
+from grader.base.names import listed
 from grader.base.tables import Table, TableError, read_table
 from grader.course.feedback import Person
 from grader.report.plain_text import one_line

@@ -77,9 +77,8 @@ def divide(own: Path | None) -> Found:
         main.mkdir(exist_ok=True)
         (main / "cgroup.procs").write_text("0")
         (own / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in _CONTROLLERS))
-    except (
-        OSError
-    ) as error:  # it is not delegated to us, or another process (the shell that started us) is in it
+    # It is not delegated to us, or another process (the shell that started us) is in it
+    except OSError as error:
         with suppress(OSError):
             (own / "cgroup.procs").write_text("0")
             main.rmdir()

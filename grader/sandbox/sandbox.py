@@ -211,9 +211,8 @@ class Sandbox:
             seconds = time.perf_counter() - started
             source, exercise = tasks[len(outcomes)]
             ended = [exercise]
-            if (
-                child.source != source
-            ):  # it ended while loading the file, and would again for each of its exercises
+            # It ended while loading the file, and would again for each of its exercises
+            if child.source != source:
                 ended = [
                     name for _, name in takewhile(lambda task: task[0] == source, tasks[len(outcomes) :])
                 ]

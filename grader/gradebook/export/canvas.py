@@ -7,7 +7,7 @@ names of the downloaded files identify the students.
 
 from pathlib import Path
 
-from grader.base.listing import listed
+from grader.base.names import listed
 from grader.base.tables import csv_text, plain_header, read_table
 from grader.gradebook.export.rows import ExportError, Row, column_asked_for, filled, may_be
 from grader.report.plain_text import points

@@ -49,9 +49,8 @@ def become_child(setting: Setting, prepared: Prepared, bounds: Bounds, channel: 
         if setting.device != "cpu":
             import torch
 
-            torch.zeros(
-                1, device=setting.device
-            )  # start CUDA now: its driver reads /proc, which is about to be hidden
+            # Start CUDA now: its driver reads /proc, which is about to be hidden
+            torch.zeros(1, device=setting.device)
         isolation.set_limits(bounds, address_space=setting.device == "cpu")
         if setting.isolate:
             isolation.own_files(bounds, setting.keep)

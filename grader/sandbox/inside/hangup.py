@@ -13,9 +13,8 @@ from typing import Any
 
 def exit_on_hangup(fd: int) -> None:
     """End this process as soon as the other end of the socket `fd` is closed, or at once if it is closed already."""
-    if not hasattr(
-        select, "POLLRDHUP"
-    ):  # not Linux: once it is warm, the server notices the closed socket itself
+    # Not Linux: once it is warm, the server notices the closed socket itself
+    if not hasattr(select, "POLLRDHUP"):
         return
 
     def look(_number: int, _frame: Any) -> None:

@@ -101,9 +101,8 @@ class Originals:
                 kept = {name: value for name, value in kept.items() if isinstance(value, _CALLABLE)}
             self._kept.append((owner, kept))
             self._versions.follow(vars(owner))
-            if isinstance(owner, types.ModuleType) and not _is_ours(
-                owner
-            ):  # ours are hidden from `sys.modules`
+            # Ours are hidden from `sys.modules`
+            if isinstance(owner, types.ModuleType) and not _is_ours(owner):
                 self._named.append((owner, owner.__name__))
             for value in kept.values():
                 self._functions.keep(value)
@@ -113,9 +112,8 @@ class Originals:
         changed: list[str] = []
         for place in self._versions.written():
             changed += _put_back(*self._kept[place])
-            self._versions.settle(
-                place
-            )  # only now: if restoring was interrupted, the next call must try again
+            # Only now: if restoring was interrupted, the next call must try again
+            self._versions.settle(place)
         for module, name in self._named:
             if sys.modules.get(name) is not module:
                 changed.append(name)

@@ -100,7 +100,7 @@ def _warm(setting: Setting) -> Prepared:
     modules = Modules()
     gc.freeze()  # a child's collector must not touch, and so copy, every page of torch
     gc.enable()
-    gc.set_threshold(20_000)  # same as in `grader.base.importing`, which is not in the sandbox
+    gc.set_threshold(20_000)  # same as in `grader.grading.warm`, which is not in the sandbox
     return Prepared(modules, originals)
 
 
