@@ -15,8 +15,8 @@ from grader.authoring.execute import NotebookFailed, error_outputs, execute
 from grader.authoring.measured_behaviour import measured_table
 from grader.authoring.strip_solutions import PLACEHOLDER, BuildError, starter_text
 from grader.base.files import write_whole
-from grader.course.cell_tags import exercise_of
 from grader.course.course import Course, CourseError, Lesson
+from grader.course.exercise_cell import exercise_of
 from grader.judging.behaviour_table import text_of
 from grader.judging.edits import exercise_source, program_of, ways
 from grader.judging.locate import is_line_of

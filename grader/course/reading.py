@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Meta, Struct
 
 from grader import paths
-from grader.course.answer import answer_hint
 from grader.course.course import (
     Check,
     Copy,
@@ -29,6 +28,7 @@ from grader.course.course import (
     SharedTexts,
     Text,
 )
+from grader.course.exercise_cell import answer_hint
 from grader.exercises import NoDriver, driver_modules, load_driver
 from grader.observe.wording import ordinal
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.base.errors import CommandError, HanstepError, NothingToCheck
-from grader.course.cell_tags import exercise_of
 from grader.course.course import Course, Exercise
+from grader.course.exercise_cell import exercise_of
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.learner.progress import Progress

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from grader.course.cell_tags import exercise_of
+from grader.course.exercise_cell import exercise_of
 from grader.submission.practice_cells import practised
 
 Digests = dict[str, str]

@@ -17,8 +17,8 @@ from typing import Any
 from urllib.parse import quote
 
 from grader.base.files import write_whole
-from grader.course.cell_tags import exercise_of
 from grader.course.course import Course, Exercise, Lesson
+from grader.course.exercise_cell import exercise_of
 from grader.course.reading import load_course
 from grader.learner.next_section import next_exercise
 from grader.learner.progress import Progress

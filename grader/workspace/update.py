@@ -7,8 +7,8 @@ from typing import Any
 
 from grader.base.errors import HanstepError
 from grader.base.files import write_whole
-from grader.course.cell_tags import exercise_of
 from grader.course.course import Lesson
+from grader.course.exercise_cell import exercise_of
 from grader.course.reading import load_course
 from grader.workspace.folder import Copied, Report, StartError, back_up, digest, free_name, load
 from grader.workspace.merge_notebooks import Merged, can_merge, merge
