@@ -25,7 +25,7 @@ from grader.judging.assess import (
 from grader.judging.reference import Reference, reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace
-from grader.sandbox.endings import WAITED
+from grader.sandbox.client import WAITED
 from grader.sandbox.sandbox import OVER, Job, Outcome, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.exercise_parts import Part

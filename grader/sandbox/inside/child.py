@@ -13,10 +13,10 @@ from grader.observe.program import Program, describe_failure, load_program
 from grader.observe.trace import Failure, Trace, to_bytes
 from grader.observe.wording import LEAVE_ORIGINALS
 from grader.sandbox.inside import frames, isolation
+from grader.sandbox.inside.frames import Setting
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
 from grader.sandbox.inside.reaching import watch_for
-from grader.sandbox.inside.setting import Setting
 from grader.sandbox.inside.unpack import Modules
 
 _CHANNEL_FD = 3
@@ -53,7 +53,7 @@ def become_child(setting: Setting, prepared: Prepared, bounds: Bounds, channel: 
             torch.zeros(1, device=setting.device)
         isolation.set_limits(bounds, address_space=setting.device == "cpu")
         if setting.isolate:
-            isolation.own_files(bounds, setting.keep)
+            isolation.mount_own_files(bounds, setting.keep)
             isolation.drop_rights(drives_devices=setting.device != "cpu")
         _serve_requests(socket.socket(fileno=_CHANNEL_FD), prepared, setting.device)
         exit_code = 0
