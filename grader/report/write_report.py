@@ -19,8 +19,8 @@ from grader.report import plain_text, words
 from grader.report.class_facts import exercises_of
 from grader.report.class_page import class_page
 from grader.report.html import feedback_html, page
+from grader.report.plain_text import spreadsheet_cell
 from grader.report.results import dump, write_results
-from grader.report.spreadsheet import cell
 from grader.report.text import feedback_text
 
 
@@ -87,29 +87,30 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
         mistakes = "; ".join(f"{f.exercise}: {', '.join(f.mistake_ids)}" for f in own if f and f.mistake_ids)
         writer.writerow(
             [
-                cell(submission.student),
+                spreadsheet_cell(submission.student),
                 plain_text.points(submission.score),
                 plain_text.points(submission.max_score),
                 *("" if f is None else plain_text.points(f.score) for f in own),
                 *("" if f is None else words.STATUS_NAMES[f.status] for f in own),
-                cell(mistakes),
-                *_marked(submission.person, submission.mark)[:more],
+                spreadsheet_cell(mistakes),
+                *_mark_cells(submission.person, submission.mark)[:more],
             ]
         )
     for absent in result.absent:
         blank = [""] * (2 + 2 * len(keys) + 1)
-        writer.writerow([cell(absent.person.name), *blank, *_marked(absent.person, absent.mark)])
+        name = spreadsheet_cell(absent.person.name)
+        writer.writerow([name, *blank, *_mark_cells(absent.person, absent.mark)])
     return file.getvalue()
 
 
 _MARK_COLUMNS = ("학번", "이름", "분반", "최종 점수", "최종 만점", "최종 점수의 까닭")
 
 
-def _marked(person: Person | None, mark: Mark | None) -> list[str]:
+def _mark_cells(person: Person | None, mark: Mark | None) -> list[str]:
     who = person or Person()
     numbers = ["", ""] if mark is None else [plain_text.points(mark.score), plain_text.points(mark.max_score)]
     why = "" if mark is None else " / ".join(mark.reasons)
-    return [cell(who.id), cell(who.name), cell(who.section), *numbers, cell(why)]
+    return [*map(spreadsheet_cell, (who.id, who.name, who.section)), *numbers, spreadsheet_cell(why)]
 
 
 def gradescope(submission: SubmissionResult) -> dict[str, Any]:

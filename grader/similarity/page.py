@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.report.html import environment
+from grader.report.html import template_environment
 from grader.report.plain_text import clean
 from grader.similarity.fingerprints import Pair, Program
 
@@ -50,7 +50,9 @@ def similar_page(pairs: Sequence[Pair], programs: Mapping[str, Program], student
         for pair in pairs
     ]
     page: str = (
-        environment().get_template("similar.html.j2").render(pairs=shown, students=students, found=found)
+        template_environment()
+        .get_template("similar.html.j2")
+        .render(pairs=shown, students=students, found=found)
     )
     return page.encode("utf-8", "replace").decode("utf-8")
 
