@@ -5,18 +5,26 @@ exercises, sum (by weights of lessons if there are any), scale to `out_of`, subt
 hand replaces everything. Each step that changed something leaves a Korean reason.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from math import ceil
 
+from grader.base.errors import HanstepError
+from grader.base.names import listed
 from grader.course.feedback import ClassResult, ExerciseMark, Mark, SubmissionResult
 from grader.gradebook.overrides import Override, OverrideError, by_student
 from grader.gradebook.policy import Lateness, Policy, check_names
-from grader.gradebook.submission_times import read_time, refuse_unread
-from grader.report.plain_text import points
+from grader.report.plain_text import one_line, points
 
 _DAY = timedelta(days=1)
+_SHORT_TIME = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})[T ]+(\d{1,2}):(\d{2})(?::(\d{2}))?")
+"""Matches times as spreadsheets write them: `2026-3-28 0:30`."""
+
+
+class TimeError(HanstepError):
+    """A time cannot be read; the message is Korean and says whose, and what to write."""
 
 
 @dataclass(frozen=True)
@@ -220,3 +228,36 @@ def _absent_mark(policy: Policy, full: float, by_hand: Sequence[Override], rules
 
 def _rounded(value: float) -> float:
     return round(value, 4)
+
+
+# ---- times of handing in ------------------------------------------------------------------------------
+
+
+def read_time(text: str) -> datetime | None:
+    """Parse a time as rosters and systems write it; without a time zone if none is written. None: not parseable."""
+    try:
+        if short := _SHORT_TIME.fullmatch(text.strip()):
+            return datetime(*(int(number or 0) for number in short.groups()))  # type: ignore[arg-type]
+        return datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+
+
+def refuse_unread(submissions: Iterable[SubmissionResult]) -> None:
+    """Refuse times that cannot be read, so that none is taken for being in time; empty ones are accepted.
+
+    Raises:
+        TimeError: names each student with such a time.
+    """
+    wrong = [s for s in submissions if s.handed_in.strip() and read_time(s.handed_in) is None]
+    if wrong:
+        rows = listed([f"{_who(s)} '{one_line(s.handed_in, 60)}'" for s in wrong])
+        raise TimeError(
+            f"제출 시각을 읽을 수 없어서 지각인지 알 수 없어요: {rows}. "
+            "명단의 제출 시각을 이렇게 적고 다시 채점해 주세요: 2026-03-20 23:50"
+        )
+
+
+def _who(submission: SubmissionResult) -> str:
+    person = submission.person
+    return submission.student if person is None else " ".join(filter(None, (person.id, person.name)))

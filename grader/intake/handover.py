@@ -94,7 +94,7 @@ def entries(folder: Path) -> list[Entry]:
     return sorted(found, key=lambda entry: entry.name)
 
 
-def mostly(matched: int, all_entries: list[Entry]) -> bool:
+def most_match(matched: int, all_entries: list[Entry]) -> bool:
     """Return True if more than half of the entries that may be work match a system's naming.
 
     Not all need to match: an instructor may have added a file or two.

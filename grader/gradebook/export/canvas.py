@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grader.base.names import listed
 from grader.base.tables import csv_text, plain_header, read_table
-from grader.gradebook.export.rows import ExportError, Row, column_asked_for, filled, may_be
+from grader.gradebook.export.rows import ExportError, Row, column_asked_for, filled, may_belong_to
 from grader.report.plain_text import points, spreadsheet_cell
 
 _STUDENT_COLUMNS = (
@@ -74,7 +74,7 @@ def fill_canvas_export(rows: list[Row], path: Path, column: str | None) -> tuple
             or (by_sis.get(line[sis_at]) if sis_at is not None else None)
             or (by_login.get(line[login_at]) if login_at is not None else None)
         )
-        if row is None or not may_be(row, line[name_at]):
+        if row is None or not may_belong_to(row, line[name_at]):
             continue
         found.add(id(row))
         if row.score is not None:

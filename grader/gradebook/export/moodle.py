@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 from grader.base.tables import csv_text, read_table
-from grader.gradebook.export.rows import ExportError, Row, column_asked_for, filled, may_be
+from grader.gradebook.export.rows import ExportError, Row, column_asked_for, filled, may_belong_to
 from grader.report.plain_text import points, spreadsheet_cell
 
 HEADER = (
@@ -79,7 +79,7 @@ def fill_moodle_worksheet(rows: list[Row], path: Path, column: str | None) -> tu
     for index, line in enumerate(table.rows):
         number = _NUMBER.search(line[id_at])
         row = by_number.get(number.group()) if number else None
-        if row is not None and name_at is not None and not may_be(row, line[name_at]):
+        if row is not None and name_at is not None and not may_belong_to(row, line[name_at]):
             row = None
         if row is None and email_at is not None:
             row = by_email.get(line[email_at].casefold())
