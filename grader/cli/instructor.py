@@ -159,11 +159,11 @@ def similar(
     from grader.intake.roster import read_roster
     from grader.similarity.fingerprints import similar_pairs
     from grader.similarity.page import similar_page, where
-    from grader.similarity.programs import known_texts, program
+    from grader.similarity.student_code import known_texts, student_code
 
     course = load_course()
     received = receive(submissions, None if roster is None else read_roster(roster), tuple(course.exercises))
-    programs = {s.student: program(s) for s in received.submissions}
+    programs = {s.student: student_code(s) for s in received.submissions}
     pairs = similar_pairs(tuple(programs.values()), known_texts(course), least / 100)
     write_whole(file, similar_page(pairs[:most], programs, len(programs), len(pairs)))
     for pair in pairs[:most]:
