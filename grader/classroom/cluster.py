@@ -34,7 +34,7 @@ class ClusterError(HanstepError):
     """Ray is missing, cannot be reached, or lost too many machines."""
 
 
-class _Worker:
+class _ClusterWorker:
     """Ray actor that owns one sandbox on a machine of the cluster."""
 
     def __init__(self, run: GradingRun, work: Work) -> None:
@@ -66,7 +66,7 @@ def results_from_cluster(
     """
     ray = _connected(run)
     try:
-        actor = ray.remote(num_cpus=1, num_gpus=_gpu_share(ray, run))(_Worker)
+        actor = ray.remote(num_cpus=1, num_gpus=_gpu_share(ray, run))(_ClusterWorker)
         count = max(1, min(run.jobs, len(submissions), int(ray.cluster_resources().get("CPU", 1))))
         idle = deque(actor.remote(run, work) for _ in range(count))
         again: deque[tuple[Submission, int]] = deque()

@@ -136,7 +136,7 @@ class _Worker:
     def __init__(self, run: "GradingRun", work: Work) -> None:
         self.connection, inside = multiprocessing.Pipe()
         self.usable, self._started = True, False
-        self.process = _begun((inside, run, work))
+        self.process = _start_process((inside, run, work))
         inside.close()  # only the worker holds its end of the pipe now, so that its death is noticed
 
     def take(self, turn: _Turn) -> None:
@@ -182,7 +182,7 @@ class _Worker:
         self.process.terminate()
 
 
-def _begun(arguments: tuple[Any, ...], tries: int = 20) -> Any:
+def _start_process(arguments: tuple[Any, ...], tries: int = 20) -> Any:
     """Start and return a worker process.
 
     Raises:
@@ -196,7 +196,7 @@ def _begun(arguments: tuple[Any, ...], tries: int = 20) -> Any:
         if tries == 1:
             raise WorkerDied(_DIED_AT_START.format(error)) from error
         time.sleep(0.1)
-        return _begun(arguments, tries - 1)
+        return _start_process(arguments, tries - 1)
     return process
 
 
@@ -232,7 +232,7 @@ def _serve(connection: Connection, run: "GradingRun", work: Work) -> None:
     """Run a worker process until the parent closes the connection or sends SIGTERM."""
     # Ctrl-C reaches workers too, but the parent decides what follows
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGTERM, _stop_on_signal)
     try:
         # The parent does not wait any more
         with suppress(_Stop, EOFError, BrokenPipeError, ConnectionResetError):
@@ -261,7 +261,7 @@ def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
         connection.send(("error", _picklable(error), 0, False))
 
 
-def _stop(number: int, frame: Any) -> NoReturn:
+def _stop_on_signal(number: int, frame: Any) -> NoReturn:
     # A second signal must not interrupt the ending of the sandbox
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise _Stop
