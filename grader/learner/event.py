@@ -43,11 +43,11 @@ def in_order(events: "dict[str, Event]") -> list[Event]:
     return sorted(events.values(), key=lambda event: (event.at, event.id))
 
 
-_MOST = 1_000
+_MOST_EVENTS = 1_000
 """Maximum checks or hints taken over per exercise: the file could have been edited by hand."""
 
 
-class _Exercise(Struct):
+class _OldExercise(Struct):
     """The entry of one exercise in `progress.json`."""
 
     passed: bool = False
@@ -55,10 +55,10 @@ class _Exercise(Struct):
     hints: int = 0
 
 
-class _Document(Struct):
+class _OldFile(Struct):
     """The content of `progress.json`."""
 
-    exercises: dict[_Name, _Exercise]
+    exercises: dict[_Name, _OldExercise]
     predictions: dict[_Name, str] = {}
 
 
@@ -73,13 +73,13 @@ def events_of_json(text: bytes, at: float) -> list[Event]:
         Events with the same ids for the same content; empty if the file is not readable.
     """
     try:
-        document = msgspec.json.decode(text, type=_Document)
+        document = msgspec.json.decode(text, type=_OldFile)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
     told: list[tuple[str, str, dict[str, Any]]] = []
     for name, entry in document.exercises.items():
-        told += [("hint", name, {"number": n + 1}) for n in range(min(entry.hints, _MOST))]
-        checks = max(min(entry.checks, _MOST), int(entry.passed))
+        told += [("hint", name, {"number": n + 1}) for n in range(min(entry.hints, _MOST_EVENTS))]
+        checks = max(min(entry.checks, _MOST_EVENTS), int(entry.passed))
         told += [("check", name, {"passed": entry.passed and n == checks - 1}) for n in range(checks)]
     told += [("prediction", name, {"letter": letter}) for name, letter in document.predictions.items()]
     found, seen = [], dict[tuple[str, str], int]()

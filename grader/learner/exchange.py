@@ -23,7 +23,7 @@ class ExchangeError(HanstepError):
     """The file cannot be read as progress, or the imported events cannot be saved."""
 
 
-class _Document(Struct, forbid_unknown_fields=True):
+class _ExportedFile(Struct, forbid_unknown_fields=True):
     """An exported file."""
 
     schema: str
@@ -81,7 +81,7 @@ def _read(file: Path) -> list[Event]:
     if legacy := events_of_json(text, written):
         return legacy
     try:
-        document = msgspec.json.decode(text, type=_Document)
+        document = msgspec.json.decode(text, type=_ExportedFile)
         msgspec.json.encode(document)  # raises for lone surrogates, which no file could hold
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ExchangeError(

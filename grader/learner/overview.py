@@ -56,7 +56,7 @@ class AchievementRow:
     won: bool
     on: str
     """Day on which it was won, `2026-11-23`; empty if not known."""
-    way: float
+    share_done: float
     """How far the learner has come towards it, 0 to 1."""
     count: str
     """`3/10` or `62%`; empty if the rule is about several facts."""
@@ -97,7 +97,7 @@ def overview(learner: Progress) -> Overview:
         None if exercise is None else locate_exercise(course, exercise),
         tuple(_lesson_row(lesson, learner) for lesson in course.lessons),
         tuple(sorted(_mistake_rows(course, learner), key=lambda row: row.mastered)),
-        tuple(sorted(_achievement_rows(learner, reached), key=lambda row: (not row.won, -row.way))),
+        tuple(sorted(_achievement_rows(learner, reached), key=lambda row: (not row.won, -row.share_done))),
         learner.streak(),
         len(told.days),
         round(told.seconds / 60),
@@ -146,4 +146,4 @@ def _achievement_rows(learner: Progress, reached: Standing) -> Iterator[Achievem
             ((fact, number),) = one.when.items()
             so_far = min(reached.known[fact], number)
             count = f"{so_far:g}%" if in_percent(fact) else f"{so_far:g}/{number:g}"
-        yield AchievementRow(one, one.id in reached.won, day, one.way(reached.known), count)
+        yield AchievementRow(one, one.id in reached.won, day, one.share_done(reached.known), count)

@@ -58,6 +58,6 @@ def in_percent(fact: str) -> bool:
 
 
 def percent(exercises: Iterable[Exercise], passed: Iterable[Exercise]) -> int:
-    """Percentage of `exercises` among those that passed, rounded down; 0 if `exercises` is empty."""
+    """Return the percentage of `exercises` that are in `passed`, rounded down; 0 if `exercises` is empty."""
     names, done = {e.name for e in exercises}, {e.name for e in passed}
     return 100 * len(names & done) // len(names) if names else 0

@@ -1,6 +1,6 @@
 """Read XP, levels and achievements from `lessons/rewards.toml`, and evaluate their rules."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -12,7 +12,7 @@ from grader import paths
 from grader.course.course import CourseError, Text
 from grader.course.reading import load_course, read_typed
 from grader.learner.event import Event
-from grader.learner.history import History, growing
+from grader.learner.history import History, history_after_each
 from grader.learner.reward_facts import facts
 
 _Positive = Annotated[float, Meta(gt=0)]
@@ -33,7 +33,7 @@ class Achievement(Struct, frozen=True, forbid_unknown_fields=True):
         """Return True if the facts reach all numbers."""
         return all(known[fact] >= number for fact, number in self.when.items())
 
-    def way(self, known: Mapping[str, float]) -> float:
+    def share_done(self, known: Mapping[str, float]) -> float:
         """Return how far the learner has come, 0 to 1; the fact that is farthest from its number decides."""
         return min(min(1.0, known[fact] / number) for fact, number in self.when.items())
 
@@ -115,7 +115,8 @@ def standing(told: History) -> Standing:
     """
     rewards, known = load_rewards(), facts(told, load_course())
     won = {a.id for a in rewards.achievements if a.id in told.achievements or a.is_won(known)}
-    xp = _points(rewards, known, won)
+    xp = sum(int(number * known[fact]) for fact, number in rewards.xp.items())
+    xp += sum(one.xp for one in rewards.achievements if one.id in won)
     number = sum(level.xp <= xp for level in rewards.levels)
     following = rewards.levels[number] if number < len(rewards.levels) else None
     return Standing(known, frozenset(won), xp, number, rewards.levels[number - 1], following)
@@ -129,7 +130,7 @@ def won_at(events: Sequence[Event]) -> dict[str, float]:
     found: dict[str, float] = {}
     days = [datetime.fromtimestamp(event.at).date() for event in events]
     for event, day, following, until_then in zip(
-        events, days, [*days[1:], None], growing(events), strict=True
+        events, days, [*days[1:], None], history_after_each(events), strict=True
     ):
         if following == day:
             continue
@@ -138,8 +139,3 @@ def won_at(events: Sequence[Event]) -> dict[str, float]:
             if one.is_won(known):
                 found.setdefault(one.id, event.at)
     return found
-
-
-def _points(rewards: Rewards, known: Mapping[str, float], won: Set[str]) -> int:
-    each = sum(int(number * known[fact]) for fact, number in rewards.xp.items())
-    return each + sum(one.xp for one in rewards.achievements if one.id in won)

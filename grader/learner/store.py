@@ -24,14 +24,13 @@ _BUSY_SECONDS = 5.0
 
 # The n-th entry (from 0) upgrades a file from version n (SQLite's `user_version`) to n + 1. A released entry is never
 # changed; append a new one.
-# never changed: a new one is put behind it.
 MIGRATIONS: tuple[str, ...] = (
     """CREATE TABLE events (
         id TEXT PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL, detail TEXT NOT NULL
     )""",
 )
-_ALL = "SELECT id, at, kind, what, detail FROM events"
-_ONE_MORE = "INSERT OR IGNORE INTO events (id, at, kind, what, detail) VALUES (?, ?, ?, ?, ?)"
+_SELECT = "SELECT id, at, kind, what, detail FROM events"
+_INSERT = "INSERT OR IGNORE INTO events (id, at, kind, what, detail) VALUES (?, ?, ?, ?, ?)"
 
 _UNSAVED: dict[Path, dict[str, Event]] = {}
 """Events that the disk refused, by file; kept as long as this process lives."""
@@ -75,7 +74,7 @@ class Store:
 
     def read(self) -> list[Event]:
         """Return all events in order, including those that could not be written."""
-        found = self._on_disk(_read_all) or {}
+        found = self._on_disk(lambda connection: dict(_events(connection.execute(_SELECT)))) or {}
         return in_order(found | _UNSAVED.get(self.path, {}))
 
     def add(self, events: Iterable[Event]) -> None:
@@ -132,10 +131,10 @@ class Store:
             for number in range(version, len(MIGRATIONS)):
                 connection.execute(MIGRATIONS[number])
             if version == 0:
-                _insert(connection, self._legacy())
+                _insert(connection, self._events_of_old_file())
             connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
-    def _legacy(self) -> list[Event]:
+    def _events_of_old_file(self) -> list[Event]:
         path = self.path.with_name(_LEGACY)
         try:
             return events_of_json(path.read_bytes(), path.stat().st_mtime)
@@ -189,11 +188,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 def _insert(connection: sqlite3.Connection, events: Iterable[Event]) -> None:
     rows = ((e.id, e.at, e.kind, e.what, msgspec.json.encode(e.detail).decode()) for e in events)
-    connection.executemany(_ONE_MORE, rows)
-
-
-def _read_all(connection: sqlite3.Connection) -> dict[str, Event]:
-    return dict(_events(connection.execute(_ALL)))
+    connection.executemany(_INSERT, rows)
 
 
 def _events(rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[str, Event]]:
@@ -217,7 +212,7 @@ def _salvaged(path: Path) -> dict[str, Event]:
     found: dict[str, Event] = {}
     for direction in ("ASC", "DESC"):
         with suppress(sqlite3.Error, OSError), closing(sqlite3.connect(path)) as connection:
-            for id_, event in _events(connection.execute(f"{_ALL} ORDER BY rowid {direction}")):
+            for id_, event in _events(connection.execute(f"{_SELECT} ORDER BY rowid {direction}")):
                 found[id_] = event
     return found
 

@@ -76,7 +76,7 @@ def check(
     following = told.following
     onward = None if following is None else (describe(following), following.section.link)
     return Shown(
-        feedback_html(feedback, standing=(told.lesson, *told.brought), onward=onward),
+        feedback_html(feedback, standing=(told.lesson, *told.gains), onward=onward),
         feedback_text(feedback, standing=told.lines),
         feedback,
     )

@@ -9,7 +9,7 @@ import re
 
 from grader.course.course import CourseError, Prediction
 from grader.course.reading import load_course
-from grader.learner.earned import brought
+from grader.learner.earned import gain_since
 from grader.learner.progress import Progress
 from grader.learner.rewards import standing
 from grader.notebook.hidden_results import hide_results_until_predicted, lift
@@ -92,7 +92,7 @@ def _verdict(asked: Prediction, measured: str | None) -> str:
     learner = Progress.load()
     before = standing(learner.history)
     learner.record_verdict(asked.id, chosen, answer)
-    gain = " · ".join(brought(learner, before, first=False).lines)
+    gain = " · ".join(gain_since(learner, before, first=False).lines)
     other = f" 강의를 만든 컴퓨터에서는 {asked.answer}였습니다." if answer != asked.answer else ""
     if chosen == answer:
         told = f"**예측 {chosen}, 결과 {answer}. 맞았습니다.**{other} {asked.because}"

@@ -209,7 +209,7 @@ class Watch:
         self._draw_head()
         for feedback, notes in self._just_passed:
             console.print(Text(f"✓ {without_code_marks(feedback.title)} 통과", "bold green"))
-            print_standing(console, (feedback.because, *notes.brought))
+            print_standing(console, (feedback.because, *notes.gains))
             console.print()
         if self._feedback is not None:
             print_feedback(console, self._feedback)

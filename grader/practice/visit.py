@@ -9,7 +9,7 @@ from grader.base.errors import CommandError
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
-from grader.learner.earned import brought
+from grader.learner.earned import gain_since
 from grader.learner.event import happened
 from grader.learner.progress import Progress
 from grader.learner.rewards import standing
@@ -100,7 +100,7 @@ class Visit:
         lines = [first, *(f"{m.title}. {m.explain}" for m in self.case.mistakes)]
         if self.bug is not None:
             lines += [f"실제로는: {self.bug.cost}", self.bug.link]
-        lines += brought(learner, before, first=False).lines
+        lines += gain_since(learner, before, first=False).lines
         ids = {(name, mistake.id) for mistake in self.case.mistakes}
         due = [a.due for a in appointments(learner.events, load_course()) if (a.exercise, a.mistake) in ids]
         if due:

@@ -129,7 +129,6 @@ def lab_command(folder: Path, course: Course) -> list[str]:
         f"--LabApp.app_settings_dir={asset_path('jupyterlab')}",
         # A style sheet for this server alone. Not `custom/custom.css`: JupyterLab reads that only in a learner's own
         # configuration folder, and replacing that folder would lose their settings.
-        # configuration folder, and another folder in its place would lose their settings.
         f"--LabApp.extra_labextensions_path={asset_path('jupyterlab', 'labextensions')}",
         "--LabApp.news_url=None",  # no question about Jupyter's news before the first lesson
         "--Application.log_level=WARN",  # shows its address and errors, but no line per kernel

@@ -181,7 +181,7 @@ def test_a_file_of_an_earlier_schema_is_brought_up_to_date(
     Store(tmp_path).add([first])
     monkeypatch.setattr(storing, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE more (x)", "no SQL"))
     broken = Store(tmp_path)
-    assert broken._legacy() == []
+    assert broken._events_of_old_file() == []
     connection = sqlite3.connect(tmp_path / FILE, isolation_level=None)
     with pytest.raises(sqlite3.OperationalError):
         broken._migrate(connection)
