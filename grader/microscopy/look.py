@@ -11,10 +11,10 @@ import torch
 
 from grader.course.course import Exercise
 from grader.judging.edits import program_text
-from grader.microscopy.compare import Column, Side, Verdict, columns, verdict
+from grader.microscopy.compare import Column, Comparison, Side, columns, compare
 from grader.microscopy.gradient_shares import flow
 from grader.microscopy.recording import ProgramRecorder
-from grader.microscopy.situations import build, variants
+from grader.microscopy.situations import build_bench, situation_names
 from grader.observe.play import TimeLimit
 from grader.observe.program import Program, load_program
 
@@ -27,7 +27,7 @@ class View:
     yours: Side
     right: Side
     columns: Sequence[Column]
-    verdict: Verdict
+    comparison: Comparison
 
 
 def views(
@@ -53,11 +53,11 @@ def views(
     solution = _solution(exercise.lesson)
     signature = _signature(solution.names[exercise.name])
     found: list[View] = []
-    for variant in variants(signature):
-        right = _side(solution.names[exercise.name], solution, signature, variant, exercise.lesson)
-        yours = _side(function, program, signature, variant, exercise.lesson, limited)
+    for situation in situation_names(signature):
+        right = _side(solution.names[exercise.name], solution, signature, situation, exercise.lesson)
+        yours = _side(function, program, signature, situation, exercise.lesson, limited)
         table = columns(yours, right)
-        found.append(View(variant, yours, right, table, verdict(yours, right, table)))
+        found.append(View(situation, yours, right, table, compare(yours, right, table)))
         if yours.recording.stopped:
             break
     return found
@@ -67,26 +67,26 @@ def _side(
     function: Callable[..., Any],
     program: Program,
     signature: inspect.Signature,
-    variant: str,
+    situation: str,
     lesson: str,
     limited: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Side:
     """Run one program in one situation, and follow the gradients through its recording."""
     sam = _sam(lesson) if "sam" in signature.parameters else None
-    # a layer draws its first weights from the global generator; `build` replaces them
+    # a layer draws its first weights from the global generator; `build_bench` replaces them
     with torch.random.fork_rng(devices=[]):
-        bench = build(signature, variant, sam)
-    lens = ProgramRecorder(function, program, bench)
+        bench = build_bench(signature, situation, sam)
+    recorder = ProgramRecorder(function, program, bench)
     try:
         with limited():
-            lens.record()
+            recorder.record()
     except TimeLimit:
-        lens.recording.stopped = lens.recording.stopped or "seconds"
+        recorder.recording.stopped = recorder.recording.stopped or "seconds"
     except KeyboardInterrupt:  # the learner's own Ctrl-C
         raise
     except BaseException:
-        lens.recording.stopped = "crashed"
-    return Side(lens.recording, flow(lens.recording, bench.batches))
+        recorder.recording.stopped = "crashed"
+    return Side(recorder.recording, flow(recorder.recording, bench.batches))
 
 
 def _signature(function: Any) -> inspect.Signature:
