@@ -25,7 +25,7 @@ from grader.learner.progress import Progress
 from grader.observe.wording import with_particle
 from grader.paths import asset_path, lessons_path
 from grader.workspace import update
-from grader.workspace.folder import Copied, Report, StartError, back_up, digest, free_name, load
+from grader.workspace.folder import CopyRecord, Report, StartError, back_up, digest, free_name, load
 
 
 def prepare(folder: Path, report: Report = print) -> list[Path]:
@@ -168,8 +168,8 @@ def reset(place: Path, name: str, report: Report = print) -> Path:
             f"{error.filename or notebook}에 쓸 권한이 없어요. 파일과 폴더의 권한을 확인해 주세요."
         ) from error
     if exercise is None:
-        copied = Copied(notebook.parent)
-        copied.begins(lesson.notebook)
+        copied = CopyRecord(notebook.parent)
+        copied.note_start(lesson.notebook)
         copied.save()
     progress = Progress.load()
     for one in [exercise] if exercise else lesson.exercises:
@@ -181,7 +181,7 @@ def reset(place: Path, name: str, report: Report = print) -> Path:
 
 
 def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:
-    copied = Copied(folder)
+    copied = CopyRecord(folder)
     notebooks = {lesson.name: lesson.notebook for lesson in course.lessons}
     templates = {path.name: path for path in sorted(lessons_path().glob("*.py"))}
     for name, source in {**notebooks, **templates}.items():
@@ -190,13 +190,13 @@ def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:
     return [folder / notebook.name for notebook in notebooks.values()]
 
 
-def _copy(source: Path, target: Path, name: str, copied: Copied, report: Report) -> None:
+def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Report) -> None:
     """Copy one file, unless the learner has changed it since the last copy."""
     newest, last = digest(source), copied.last(name)
     there = digest(target) if target.exists() else None
     copied.note(name, newest)
     if there in (None, newest, last):
-        copied.begins(source)
+        copied.note_start(source)
     if there is None:
         write_whole(target, source.read_bytes())
         report(f"복사했어요: {target}")
