@@ -146,9 +146,9 @@ def _marked(visit: "Visit") -> "Answer":
 
 
 def _wants_another(seconds: float) -> bool:
-    from grader.practice.drill import in_words
+    from grader.practice.drill import time_in_words
 
-    answered = _ask(f"지금까지 {in_words(seconds)}. 다음으로 가려면 Enter, 그만두려면 q: ")
+    answered = _ask(f"지금까지 {time_in_words(seconds)}. 다음으로 가려면 Enter, 그만두려면 q: ")
     return answered is not None and answered != "q"
 
 

@@ -5,7 +5,7 @@ import inspect
 import linecache
 import re
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -21,11 +21,10 @@ from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.learner.earned import describe, pass_notes, recorded_check
 from grader.learner.progress import Progress
 from grader.notebook.hints import next_hints
-from grader.notebook.kept_answers import protect_answers
 from grader.notebook.missing_names import explain_missing_names
-from grader.notebook.own_cell import code_of, is_practice, own_cell
+from grader.notebook.own_answers import code_of, is_practice, own_cell, protect_answers
 from grader.notebook.shown import Shown, message
-from grader.notebook.variants import variants, warm_up
+from grader.notebook.variants import start_server, variants
 from grader.observe.program import Program
 from grader.observe.wording import with_particle
 from grader.report.html import feedback_html
@@ -125,7 +124,7 @@ def judge_in_kernel(
     Raises:
         KernelIsBroken: the solution fails in this kernel as well.
     """
-    warm_up(exercise, device)  # the server starts while the function runs here
+    start_server(exercise, device)  # in the background, while the function runs here
     program, origin = _program(exercise, function)
     feedback, trace = play_and_judge(exercise, program, origin, device=device, seconds=seconds)
     _freeze_loaded_objects()
@@ -227,12 +226,9 @@ def _global_reads(function: Any, visited: set[int]) -> Iterator[str]:
                 continue
             yield name
             value = namespace[name]
-            if isinstance(value, types.FunctionType | type) and _is_notebooks_own(value, namespace):
+            is_definition = isinstance(value, types.FunctionType | type)
+            if is_definition and getattr(value, "__module__", None) == namespace.get("__name__"):
                 yield from _global_reads(value, visited)
-
-
-def _is_notebooks_own(value: Any, namespace: Mapping[str, Any]) -> bool:
-    return getattr(value, "__module__", None) == namespace.get("__name__")
 
 
 def _global_names(code: types.CodeType) -> Iterator[str]:

@@ -66,14 +66,9 @@ def _show(
 @cache
 def _made_in_lessons() -> frozenset[str]:
     """Return the names that the lessons' cells import, assign or define at top level."""
-    return frozenset(name for code in _code_cells() for name in _bound(code))
-
-
-def _code_cells() -> Iterator[str]:
-    for path in sorted(lessons_path().glob("*.ipynb")):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            if cell["cell_type"] == "code":
-                yield "".join(cell["source"])
+    notebooks = (json.loads(path.read_text(encoding="utf-8")) for path in lessons_path().glob("*.ipynb"))
+    cells = (cell for notebook in notebooks for cell in notebook["cells"] if cell["cell_type"] == "code")
+    return frozenset(name for cell in cells for name in _bound("".join(cell["source"])))
 
 
 def _bound(code: str) -> Iterator[str]:

@@ -104,10 +104,11 @@ def _lessons(told: Overview, width: int) -> RenderableType:
     table = Table.grid(padding=(0, 1), expand=True)
     for ratio in (None, 1, None, None):
         table.add_column(ratio=ratio, no_wrap=ratio is None)
+    passed = {e.name for row in told.lessons for e, done in row.exercises if done.passed}
     for row in told.lessons:
         bar = _bar(row.percent / 100, max(6, width // 5), "green")
         table.add_row(row.lesson.id, Text(row.lesson.title, "bold"), bar, f"{row.percent:>3}%")
-        finished = all(e.name in _passed(told) for e in row.lesson.counted)
+        finished = all(e.name in passed for e in row.lesson.counted)
         if not row.begun or finished:
             continue
         for exercise, done in row.exercises:
@@ -122,10 +123,6 @@ def _lessons(told: Overview, width: int) -> RenderableType:
             line = Text.assemble((f"{mark} ", style), title, (f" ({exercise.name})", "dim"))
             table.add_row("", line, Text(" ".join(filter(None, counts)), "dim"), "")
     return table
-
-
-def _passed(told: Overview) -> set[str]:
-    return {e.name for row in told.lessons for e, done in row.exercises if done.passed}
 
 
 def _mistakes(told: Overview) -> Iterator[RenderableType]:

@@ -128,7 +128,8 @@ class Watch:
             self._just_passed, self._messages = [], []
             self._skip()
         elif key == "h" and self._current is not None:
-            self._messages = [self._hint(self._current)]
+            has_hints = bool(self._current.hints)
+            self._messages = [next_hints(self._current).text if has_hints else "보너스 문제라 힌트가 없어요."]
             self._draw()
 
     def _read(self) -> bool:
@@ -193,9 +194,6 @@ class Watch:
             self._just_passed.append((feedback, pass_notes(self._course, exercise, learner, gain)))
         self._passed[exercise.name] = None
         return True
-
-    def _hint(self, exercise: Exercise) -> str:
-        return next_hints(exercise).text if exercise.hints else "보너스 문제라 힌트가 없어요."
 
     # ---- what is seen ----------------------------------------------------------------------------
 
