@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from grader.course.reading import read_typed
 from grader.paths import asset_path
-from grader.site.formulas import readable
+from grader.site.mathml import readable
 from grader.site.terms import Term
 
 FILE = "search-index.js"
