@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.base.errors import CommandError
-from grader.cli.drill import text_of
+from grader.cli.drill import file_text
 from grader.cli.progress import DataDir
 from grader.cli.terminal import out, say
 
@@ -47,7 +47,7 @@ def clinic(
         if seen and not _wants_another(time.monotonic() - began):
             break
         seen += 1
-        if not _treated(visit, folder):
+        if not _go_through(visit, folder):
             break
     for line in closing(today) if name is None and not real else ():
         _tell(line)
@@ -59,7 +59,7 @@ def _tell(line: str) -> None:
     out.print(prose(line), soft_wrap=True)
 
 
-def _treated(visit: "Visit", folder: Path) -> bool:
+def _go_through(visit: "Visit", folder: Path) -> bool:
     """Go through one case.
 
     Returns:
@@ -116,7 +116,7 @@ def _judged(visit: "Visit", file: Path) -> "Answer":
     from grader.submission.practice_files import unmarked
 
     try:
-        source = text_of(file)
+        source = file_text(file)
     except CommandError as error:
         return Answer((str(error),), over=False)
     if unmarked(source).rstrip() == visit.case.text.rstrip():

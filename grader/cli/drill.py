@@ -38,7 +38,7 @@ def drill(
         return
     if file is not None and not file.exists():
         _write_blank(file, drilling.blank_file(exercise))
-    if file is not None and not drilling.is_blank_file(exercise, text_of(file)):
+    if file is not None and not drilling.is_blank_file(exercise, file_text(file)):
         raise CommandError(
             f"{file}은 {name}의 빈 틀이 아니에요. 빈 틀에서 시작해야 시간을 잴 수 있어요. "
             f"새 파일로 해 보세요: grader drill {name} --file drill_{name}.py"
@@ -79,7 +79,7 @@ def _write_blank(path: Path, template: str) -> None:
     write_whole(path, template)
 
 
-def text_of(path: Path) -> str:
+def file_text(path: Path) -> str:
     """Return the file's text with Python's line ends.
 
     Raises:
@@ -135,7 +135,7 @@ def _from_editor(file: Path) -> Callable[[], str | None]:
             answer = input("저장했으면 Enter, 그만두려면 q를 쓰고 Enter: ")
         except EOFError:
             return None
-        return None if answer.strip().lower() == "q" else text_of(file)
+        return None if answer.strip().lower() == "q" else file_text(file)
 
     return ask
 

@@ -86,9 +86,8 @@ def grade(
     with without_gc_for_good():
         from grader.classroom.folder_lock import locked_folder
         from grader.classroom.journal import Journal, refuse_inside
-        from grader.cli.marking import receive_class, tell_marks
+        from grader.cli.class_inputs import OVERRIDES, POLICY, ROSTER, receive_class, tell_marks
         from grader.course.reading import load_course
-        from grader.gradebook.kept_files import OVERRIDES, POLICY, ROSTER
         from grader.gradebook.marking import marked
         from grader.grading.grading_run import GradingRun
         from grader.intake.receive import enrolled
@@ -124,7 +123,7 @@ def grade(
             todo = deque(submission for submission in received.submissions if not journal.has(submission))
             # Frees each submission's text as soon as it is graded.
             received = replace(received, submissions=())
-            _graded(run, todo, journal, len(students))
+            _grade_all(run, todo, journal, len(students))
             result = marked(enrolled(journal.result(students), received), rules, tuple(course.exercises))
             write_report(out_dir, result, course)
             journal.close()
@@ -183,7 +182,7 @@ def _explain_resuming(again: str) -> Iterator[None]:
         ) from error
 
 
-def _graded(run: "GradingRun", todo: "deque[Submission]", journal: "Journal", total: int) -> None:
+def _grade_all(run: "GradingRun", todo: "deque[Submission]", journal: "Journal", total: int) -> None:
     """Grade the submissions in `todo`, and show a progress bar up to `total`."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -29,9 +29,16 @@ def mark(
 ) -> None:
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
     from grader.classroom.folder_lock import locked_folder
-    from grader.cli.marking import read_rules, tell_kept, tell_marks
+    from grader.cli.class_inputs import (
+        OVERRIDES,
+        POLICY,
+        given_or_kept,
+        keep_files,
+        read_rules,
+        tell_kept,
+        tell_marks,
+    )
     from grader.course.reading import load_course
-    from grader.gradebook.kept_files import OVERRIDES, POLICY, chosen, keep
     from grader.gradebook.marking import marked
     from grader.report.write_report import write_report
 
@@ -40,11 +47,11 @@ def mark(
     with locked_folder(report, "끝난 다음 다시 실행해 주세요."):
         result = _read_result(report)
         given = {POLICY: policy, OVERRIDES: override}
-        used = chosen(report, given)
+        used = given_or_kept(report, given)
         tell_kept(given, used)
         result = marked(result, read_rules(used[POLICY], used[OVERRIDES]), tuple(course.exercises))
         write_report(report, result, course)
-        keep(report, used)
+        keep_files(report, used)
     tell_marks(result)
     say(f"결과: {report / 'index.html'}")
 

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from grader.base.errors import HanstepError
-from grader.cli import author, clinic, drill, grade, instructor, learner, progress, site
+from grader.cli import author, clinic, drill, grade, instructor, learner, progress
 from grader.cli.help import KoreanCommand, KoreanGroup
 from grader.cli.terminal import complain
 
@@ -45,7 +45,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         instructor.similar,
         instructor.autograder,
     ),
-    "강의를 고치는 사람": (author.build, author.new, site.site),
+    "강의를 고치는 사람": (author.build, author.new, author.site),
 }
 """Commands by audience, in the order in which the help shows them."""
 for panel, commands in _COMMANDS.items():
