@@ -276,17 +276,17 @@ def _shared_texts() -> Mapping[str, SharedTexts]:
 
 # ---- decoding ------------------------------------------------------------------------------------
 
-_Kind = TypeVar("_Kind", bound=Struct)
+_File = TypeVar("_File", bound=Struct)
 
 
-def _entries(documents: Sequence[Mapping[str, Any]], kind: type[_Kind], where: str) -> Iterator[_Kind]:
+def _entries(documents: Sequence[Mapping[str, Any]], kind: type[_File], where: str) -> Iterator[_File]:
     """Decode each entry separately, so that an error message can name the wrong one by its id."""
     for number, document in enumerate(documents, start=1):
         which = f"'{document['id']}'" if "id" in document else ordinal(number)
         yield _decoded(document, kind, f"{where} {which}")
 
 
-def read_typed(path: Path, kind: type[_Kind]) -> _Kind:
+def read_typed(path: Path, kind: type[_File]) -> _File:
     """Decode another TOML file of the course: rewards, real bugs, the gallery, the glossary.
 
     Raises:
@@ -300,7 +300,7 @@ def read_typed(path: Path, kind: type[_Kind]) -> _Kind:
         raise CourseError(f"{path}: 내용이 맞지 않아요 ({error}). 그 자리를 고쳐 주세요.") from error
 
 
-def _decoded(document: object, kind: type[_Kind], where: str) -> _Kind:
+def _decoded(document: object, kind: type[_File], where: str) -> _File:
     """Convert a document; raise `CourseError` with a Korean explanation if it does not fit `kind`."""
     try:
         return msgspec.convert(document, kind)

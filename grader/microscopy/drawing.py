@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -93,17 +94,9 @@ def _view(view: View) -> dict[str, Any]:
 
 
 def _frames(side: Side, indices: Sequence[int], acts: Sequence[bool]) -> list[dict[str, Any]]:
-    updates = _updates(side)
+    # For each moment, the number of updates made up to and including it.
+    updates = list(accumulate(int(contents.updated) for contents in side.flow.contents))
     return [_frame(side, index, acting, updates) for index, acting in zip(indices, acts, strict=True)]
-
-
-def _updates(side: Side) -> list[int]:
-    """For each moment, count the updates made up to and including it."""
-    made, counts = 0, []
-    for contents in side.flow.contents:
-        made += contents.updated
-        counts.append(made)
-    return counts
 
 
 def _frame(side: Side, index: int, acting: bool, updates: Sequence[int]) -> dict[str, Any]:

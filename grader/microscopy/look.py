@@ -51,10 +51,11 @@ def views(
         NothingToSee: the function makes no update that these situations could show.
     """
     solution = _solution(exercise.lesson)
-    signature = _signature(solution.names[exercise.name])
+    answer = solution.names[exercise.name]
+    signature = inspect.signature(answer.__init__ if inspect.isclass(answer) else answer)
     found: list[View] = []
     for situation in situation_names(signature):
-        right = _side(solution.names[exercise.name], solution, signature, situation, exercise.lesson)
+        right = _side(answer, solution, signature, situation, exercise.lesson)
         yours = _side(function, program, signature, situation, exercise.lesson, limited)
         table = columns(yours, right)
         found.append(View(situation, yours, right, table, compare(yours, right, table)))
@@ -73,7 +74,7 @@ def _side(
 ) -> Side:
     """Run one program in one situation, and follow the gradients through its recording."""
     sam = _sam(lesson) if "sam" in signature.parameters else None
-    # a layer draws its first weights from the global generator; `build_bench` replaces them
+    # A layer draws its first weights from the global generator; `build_bench` replaces them.
     with torch.random.fork_rng(devices=[]):
         bench = build_bench(signature, situation, sam)
     recorder = ProgramRecorder(function, program, bench)
@@ -89,10 +90,6 @@ def _side(
     return Side(recorder.recording, flow(recorder.recording, bench.batches))
 
 
-def _signature(function: Any) -> inspect.Signature:
-    return inspect.signature(function.__init__ if inspect.isclass(function) else function)
-
-
 @lru_cache
 def _solution(lesson: str) -> Program:
     return load_program(program_text(lesson), name=f"microscope_{lesson}")
@@ -100,5 +97,5 @@ def _solution(lesson: str) -> Program:
 
 @lru_cache
 def _sam(lesson: str) -> Any:
-    """The lesson's SAM, loaded as a program of its own, so that its lines do not count as the function's."""
+    """Return the lesson's SAM class, loaded as another program, so that its lines do not count as the function's."""
     return load_program(program_text(lesson), name=f"microscope_sam_{lesson}").names["SAM"]

@@ -105,8 +105,8 @@ class Originals:
                 kept = {name: value for name, value in kept.items() if isinstance(value, _CALLABLE)}
             self._kept.append((owner, kept))
             self._versions.follow(vars(owner))
-            # Ours are hidden from `sys.modules`
-            if isinstance(owner, types.ModuleType) and not _is_ours(owner):
+            # Ours are hidden from `sys.modules`.
+            if isinstance(owner, types.ModuleType) and not owner.__name__.startswith(f"{_OURS}."):
                 self._named.append((owner, owner.__name__))
             for value in kept.values():
                 self._functions.keep(value)
@@ -156,12 +156,6 @@ def _owners(modules: Iterable[types.ModuleType]) -> Iterator[Owner]:
                 and value.__flags__ & _HEAP_TYPE
             ):
                 yield value
-
-
-def _is_ours(owner: Owner) -> bool:
-    """True if a module, or a class's module, belongs to the grader."""
-    name = owner.__module__ if isinstance(owner, type) else owner.__name__
-    return name.startswith(f"{_OURS}.")
 
 
 def _hook_step(owner: Owner) -> None:
