@@ -269,15 +269,15 @@ def _stop_on_signal(number: int, frame: Any) -> NoReturn:
 
 def _picklable(error: Exception) -> Exception:
     """Return the error with the worker's traceback as a note; if it cannot be pickled, a RuntimeError in its place."""
-    told = "".join(traceback.format_exception(error))
+    traceback_text = "".join(traceback.format_exception(error))
     try:
         copy = pickle.loads(pickle.dumps(error))
         if isinstance(copy, type(error)):
-            error.add_note(told)
+            error.add_note(traceback_text)
             return error
     except Exception:  # e.g. its class needs other arguments than pickle passes
         pass
-    return RuntimeError(told)
+    return RuntimeError(traceback_text)
 
 
 def _memory() -> int:

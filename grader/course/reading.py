@@ -209,8 +209,8 @@ def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str) -> 
             f"{path}: {rule}. hints를 고치거나, kind를 고쳐 주세요. 지금 kind는 {document.kind}예요."
         )
     checks = tuple(_entries(document.checks, Check, f"{path}: 채점 항목(checks)"))
-    told = [_with_shared_texts(entry) for entry in document.mistakes]
-    mistakes = tuple(_entries(told, Mistake, f"{path}: 실수(mistakes)"))
+    mistake_entries = [_with_shared_texts(entry) for entry in document.mistakes]
+    mistakes = tuple(_entries(mistake_entries, Mistake, f"{path}: 실수(mistakes)"))
     copies = tuple(_entries(document.copies, Copy, f"{path}: 퍼진 코드(copies)"))
     for kind, ids in (
         ("채점 항목", [c.id for c in checks]),

@@ -54,11 +54,11 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
     policy = rules.policy or Policy()
     check_names(policy, lesson_of, known, rules.policy_path)
     by_hand = by_student(rules.overrides, _known_as(result), list(lesson_of), rules.overrides_path)
-    told = rules.policy is not None or bool(rules.overrides)
+    has_rules = rules.policy is not None or bool(rules.overrides)
     refuse_unread(s for s in result.submissions if policy.lateness(_section(s)).deadline is not None)
     submissions = []
     for submission in result.submissions:
-        mark = _mark(submission, policy, by_hand.get(_key(submission), ()), rules) if told else None
+        mark = _mark(submission, policy, by_hand.get(_key(submission), ()), rules) if has_rules else None
         submissions.append(replace(submission, mark=mark))
     full = max((s.mark.max_score for s in submissions if s.mark is not None), default=0.0)
     absent = [

@@ -93,13 +93,13 @@ def checked_here(
         KernelIsBroken: the solution does not run here either.
     """
     origin = Origin.of_file(source)
-    told = []
+    feedbacks = []
     for exercise in exercises:
         with _silence():
             feedback = _checked(source, exercise, origin, seed, device, seconds)
         if feedback.begun or exercise.kind == "exercise":
-            told.append(feedback)
-    return tuple(told)
+            feedbacks.append(feedback)
+    return tuple(feedbacks)
 
 
 def _checked(

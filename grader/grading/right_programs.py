@@ -77,7 +77,7 @@ class RightPrograms:
             recalled: the result of `recall` for this submission.
             result: the submission's result.
         """
-        for feedback in result.told:
+        for feedback in result.all_feedback:
             if feedback.exercise in recalled.unknown and is_right(feedback):
                 _store(self._passed_once, recalled.unknown[feedback.exercise], None)
 

@@ -70,7 +70,7 @@ def _unpack(
     for item in found:
         key = item.parts[: levels + 1]
         share = shares.setdefault(key, Unpacker(Quota(MAX_STUDENT_BYTES)))
-        told, broken = share.refusals, len(share.broken)
+        refusals, broken = share.refusals, len(share.broken)
         if entries[key] > MAX_ENTRIES or quota.entries_left <= 0:
             share.refuse("/".join((name, *key)), TOO_MANY)
         else:
@@ -78,7 +78,7 @@ def _unpack(
             before = share.quota.bytes_left = min(share.quota.bytes_left, quota.bytes_left)
             share.write_item(opened, item, into, name, _OF_A_CLASS)
             quota.bytes_left -= before - share.quota.bytes_left
-        if share.refusals > told and len(share.broken) == broken and len(item.parts) > len(key):
+        if share.refusals > refusals and len(share.broken) == broken and len(item.parts) > len(key):
             _record_loss(into.joinpath(*key), share.last_refusal.message, done.broken)
     for share in shares.values():
         done.broken.update(share.broken)

@@ -136,8 +136,8 @@ def _receive_plain_folder(
 def _times(roster: Roster | None, of: Mapping[str, tuple[Person, str]]) -> dict[str, str]:
     """Return when each student handed in; the roster's time wins over the system's."""
     known = {} if roster is None else roster.handed_in
-    told = {label: known.get(person.id, "") or told for label, (person, told) in of.items()}
-    return {label: time for label, time in told.items() if time}
+    times = {label: known.get(person.id, "") or time for label, (person, time) in of.items()}
+    return {label: time for label, time in times.items() if time}
 
 
 def _only_folder(folder: Path) -> Path:

@@ -99,13 +99,13 @@ def pass_notes(course: Course, exercise: Exercise, learner: Progress, gain: Gain
         standing_ = f"레슨 {lesson.id}의 연습 함수 {every}개 가운데 {done}개를 통과했어요."
     else:
         standing_ = f"레슨 {lesson.id}의 연습 함수 {every}개를 모두 통과했어요."
-    told = learner.history.exercise(exercise.name)
+    so_far = learner.history.exercise(exercise.name)
     time = ""
     if gain.first:
         time = (
             "첫 확인에서 바로 통과"
-            if told.tries == 1
-            else f"첫 확인부터 {duration(told.minutes)}, 확인 {told.tries}번 만에 통과"
+            if so_far.tries == 1
+            else f"첫 확인부터 {duration(so_far.minutes)}, 확인 {so_far.tries}번 만에 통과"
         )
     return PassNotes(standing_, time, gain.lines, onward)
 

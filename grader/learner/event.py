@@ -76,16 +76,16 @@ def events_of_json(text: bytes, at: float) -> list[Event]:
         document = msgspec.json.decode(text, type=_OldFile)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
-    told: list[tuple[str, str, dict[str, Any]]] = []
+    occurrences: list[tuple[str, str, dict[str, Any]]] = []
     for name, entry in document.exercises.items():
-        told += [("hint", name, {"number": n + 1}) for n in range(min(entry.hints, _MOST_EVENTS))]
+        occurrences += [("hint", name, {"number": n + 1}) for n in range(min(entry.hints, _MOST_EVENTS))]
         checks = max(min(entry.checks, _MOST_EVENTS), int(entry.passed))
-        told += [("check", name, {"passed": entry.passed and n == checks - 1}) for n in range(checks)]
-    told += [("prediction", name, {"letter": letter}) for name, letter in document.predictions.items()]
+        occurrences += [("check", name, {"passed": entry.passed and n == checks - 1}) for n in range(checks)]
+    occurrences += [("prediction", name, {"letter": letter}) for name, letter in document.predictions.items()]
     found, seen = [], dict[tuple[str, str], int]()
-    for place, (kind, what, detail) in enumerate(told):
+    for place, (kind, what, detail) in enumerate(occurrences):
         number = seen[kind, what] = seen.get((kind, what), 0) + 1
         name = hashlib.sha256(f"progress.json\0{kind}\0{what}\0{number}".encode()).hexdigest()[:32]
-        moment = max(0.0, at - 1e-3 * (len(told) - place))  # a millisecond apart, to keep this order
+        moment = max(0.0, at - 1e-3 * (len(occurrences) - place))  # a millisecond apart, to keep this order
         found.append(Event(name, moment, kind, what, detail))
     return found

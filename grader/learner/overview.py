@@ -34,7 +34,7 @@ class LessonRow:
     @property
     def begun(self) -> bool:
         """True if any of its exercises was checked or a hint of it shown."""
-        return any(told.checks or told.hints for _, told in self.exercises)
+        return any(history.checks or history.hints for _, history in self.exercises)
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ def overview(learner: Progress) -> Overview:
     Raises:
         CourseError: a file of the course has invalid content.
     """
-    course, told = load_course(), learner.history
-    reached = standing(told)
+    course, history = load_course(), learner.history
+    reached = standing(history)
     exercise = next_exercise(course, learner.passed)
     return Overview(
         course,
@@ -99,10 +99,10 @@ def overview(learner: Progress) -> Overview:
         tuple(sorted(_mistake_rows(course, learner), key=lambda row: row.mastered)),
         tuple(sorted(_achievement_rows(learner, reached), key=lambda row: (not row.won, -row.share_done))),
         learner.streak(),
-        len(told.days),
-        round(told.seconds / 60),
-        len(told.verdicts),
-        sum(told.verdicts.values()),
+        len(history.days),
+        round(history.seconds / 60),
+        len(history.verdicts),
+        sum(history.verdicts.values()),
         learner.take_notices(),
     )
 

@@ -107,14 +107,14 @@ def load_rewards() -> Rewards:
     return read
 
 
-def standing(told: History) -> Standing:
+def standing(history: History) -> Standing:
     """Evaluate every rule for a history.
 
     Raises:
         CourseError: see `load_rewards`.
     """
-    rewards, known = load_rewards(), facts(told, load_course())
-    won = {a.id for a in rewards.achievements if a.id in told.achievements or a.is_won(known)}
+    rewards, known = load_rewards(), facts(history, load_course())
+    won = {a.id for a in rewards.achievements if a.id in history.achievements or a.is_won(known)}
     xp = sum(int(number * known[fact]) for fact, number in rewards.xp.items())
     xp += sum(one.xp for one in rewards.achievements if one.id in won)
     number = sum(level.xp <= xp for level in rewards.levels)

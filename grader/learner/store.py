@@ -195,9 +195,9 @@ def _events(rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[str, Event]]:
     """Yield the rows that are valid events; skip others, such as rows written by hand."""
     for id_, at, kind, what, detail in rows:
         try:
-            told = msgspec.json.decode(str(detail))
+            details = msgspec.json.decode(str(detail))
             event = msgspec.convert(
-                {"id": id_, "at": at, "kind": kind, "what": what, "detail": told}, type=Event
+                {"id": id_, "at": at, "kind": kind, "what": what, "detail": details}, type=Event
             )
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             continue

@@ -226,8 +226,8 @@ def mixture(amounts: Amounts) -> str:
     """Return a mix of gradients as text: `g₁ + g₂`, `0.5·g₁ + 0.5·g₂`; `0` for an empty one."""
     text = ""
     for key, amount in sorted(amounts.items(), key=lambda one: (one[0].update, one[0])):
-        told = term(key, abs(amount))
-        text += (" − " if amount < 0 else " + ") + told if text else term(key, amount)
+        next_term = term(key, abs(amount))
+        text += (" − " if amount < 0 else " + ") + next_term if text else term(key, amount)
     return text or "0"
 
 

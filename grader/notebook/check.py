@@ -71,12 +71,12 @@ def check(
     left = len(exercise.hints) - learner.history.exercise(exercise.name).hints
     if feedback.status != "passed":
         return Shown(feedback_html(feedback, total_hints=left), feedback_text(feedback), feedback)
-    told = pass_notes(load_course(), exercise, learner, gain)
-    following = told.following
+    on_pass = pass_notes(load_course(), exercise, learner, gain)
+    following = on_pass.following
     onward = None if following is None else (describe(following), following.section.link)
     return Shown(
-        feedback_html(feedback, standing=(told.lesson, *told.gains), onward=onward),
-        feedback_text(feedback, standing=told.lines),
+        feedback_html(feedback, standing=(on_pass.lesson, *on_pass.gains), onward=onward),
+        feedback_text(feedback, standing=on_pass.lines),
         feedback,
     )
 

@@ -95,11 +95,11 @@ def _verdict(asked: Prediction, measured: str | None) -> str:
     gain = " · ".join(gain_since(learner, before, first=False).lines)
     other = f" 강의를 만든 컴퓨터에서는 {asked.answer}였습니다." if answer != asked.answer else ""
     if chosen == answer:
-        told = f"**예측 {chosen}, 결과 {answer}. 맞았습니다.**{other} {asked.because}"
+        outcome = f"**예측 {chosen}, 결과 {answer}. 맞았습니다.**{other} {asked.because}"
     else:
         reason = asked.wrong.get(chosen, "")
-        told = f"**예측 {chosen}, 결과 {answer}.**{other} {reason}".rstrip() + f"\n\n{asked.because}"
-    return f"{told}\n\n{gain}".rstrip()
+        outcome = f"**예측 {chosen}, 결과 {answer}.**{other} {reason}".rstrip() + f"\n\n{asked.because}"
+    return f"{outcome}\n\n{gain}".rstrip()
 
 
 def _earlier(asked: Prediction) -> str | None:

@@ -180,10 +180,10 @@ class Watch:
     def _passes(self, exercise: Exercise) -> bool:
         """Check one exercise; return True to go on to the next one. One that does not pass becomes the current one."""
         assert self._own is not None
-        told = self._own.check((exercise,), meanwhile=lambda: self._console.status("확인하는 중이에요"))
-        if not told:  # a warm-up or bonus task that was not begun
+        feedbacks = self._own.check((exercise,), meanwhile=lambda: self._console.status("확인하는 중이에요"))
+        if not feedbacks:  # a warm-up or bonus task that was not begun
             return True
-        (feedback,) = told
+        (feedback,) = feedbacks
         learner = Progress.load()
         gain = recorded_check(learner, feedback, self._own.source(exercise.name))
         self._messages += learner.take_notices()

@@ -52,8 +52,8 @@ def signature_and_docstring(exercise: Exercise) -> str:
             f"{with_particle(f'`{exercise.name}`', '은/는')} 클래스라 드릴로 쓰기에는 길어요. "
             '함수를 하나 골라 주세요. 예: 노트북에서는 `drill("accumulate")`, 터미널에서는 `grader drill accumulate`'
         )
-    told = ast.get_docstring(definition) is not None
-    last = definition.body[0].end_lineno if told else definition.body[0].lineno - 1
+    has_docstring = ast.get_docstring(definition) is not None
+    last = definition.body[0].end_lineno if has_docstring else definition.body[0].lineno - 1
     return "\n".join(starter.splitlines()[definition.lineno - 1 : last]) + "\n"
 
 
@@ -93,8 +93,8 @@ def judged(exercise: Exercise, source: str) -> Feedback | None:
             own = OwnFile(file, load_course())
         except NothingToCheck:
             return None
-        told = own.check((exercise,)) if own.source(exercise.name) else ()
-    return next(iter(told), None)
+        feedbacks = own.check((exercise,)) if own.source(exercise.name) else ()
+    return next(iter(feedbacks), None)
 
 
 def time_in_words(seconds: float) -> str:
@@ -163,13 +163,13 @@ def _begin(exercise: Exercise, now: float) -> Shown:
     _started[exercise.name] = now
     new_cell(f"{template.rstrip()}\n\n\ndrill({name})")
     best = BestTimes().of.get(exercise.name)
-    told = (
+    notes = (
         f"아래에 생긴 셀에 `{name}` 함수를 기억만으로 쓰고 그 셀을 실행하세요. "
         f"이름이 달라서 내 답 `{exercise.name}`은 그대로 남아요. "
         f"셀이 생기지 않았으면 새 셀에 쓰고 `drill({name})`을 실행하세요.",
         "" if best is None else f"가장 빠른 기록: {time_in_words(best.seconds)} ({best.on})",
     )
-    title, lines = "시계가 가고 있어요", [*filter(None, told)]
+    title, lines = "시계가 가고 있어요", [*filter(None, notes)]
     return Shown(note_html(lines, title=title, code=template), "\n".join([f"{title}.", *lines, "", template]))
 
 

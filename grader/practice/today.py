@@ -64,7 +64,7 @@ def today(learner: Progress, course: Course, on: date, *, more: bool = False) ->
 
 def candidates(learner: Progress, course: Course) -> list[Exercise]:
     """Return the exercises from which cases may be drawn: those that have passed and are short."""
-    passed = {name for name, told in learner.history.exercises.items() if told.ever_passed}
+    passed = {name for name, history in learner.history.exercises.items() if history.ever_passed}
     return [e for e in course.exercises.values() if e.name in passed and is_short(e)]
 
 

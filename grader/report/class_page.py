@@ -158,9 +158,9 @@ def _marks(statuses: tuple[Status, ...]) -> Markup:
     boxes = Markup().join(
         Markup('<i class="{}">{}</i>').format(status, words.MARKS[status]) for status in statuses
     )
-    told = ", ".join(f"{words.STATUS_NAMES[status]} {n}" for status, n in Counter(statuses).items())
+    in_words = ", ".join(f"{words.STATUS_NAMES[status]} {n}" for status, n in Counter(statuses).items())
     return Markup('<span class="marks" aria-hidden="true">{}</span><span class="unseen">{}</span>').format(
-        boxes, told
+        boxes, in_words
     )
 
 

@@ -57,8 +57,8 @@ def _pieces(result: ClassResult) -> Iterator[str]:
     yield before + empty.removesuffix("]")
     for number, submission in enumerate(result.submissions):
         yield ",\n  " if number else "\n  "
-        told = dump(submission_to_document(submission))
-        yield told.replace("\n", "\n  ")  # safe: JSON escapes line ends inside strings
+        entry = dump(submission_to_document(submission))
+        yield entry.replace("\n", "\n  ")  # safe: JSON escapes line ends inside strings
     yield ("\n " if result.submissions else "") + f"]{after}\n"
 
 

@@ -70,8 +70,8 @@ def hint_text(title: str, seen: Sequence[str], total: int, *, lead: str = "") ->
     for number, text in enumerate(seen, start=1):
         answer = " (정답)" if number == total else ""
         lines.append(f"{plain_text.without_code_marks(title)} · 힌트 {number}/{total}{answer}")
-        told = [line for line in dedent(text).strip().splitlines() if not line.startswith("```")]
-        lines += [f"  {line}".rstrip() for line in told]
+        body = [line for line in dedent(text).strip().splitlines() if not line.startswith("```")]
+        lines += [f"  {line}".rstrip() for line in body]
     return "\n".join(lines)
 
 

@@ -98,8 +98,8 @@ def headline(feedback: Feedback) -> Headline:
     if feedback.diagnosis.pasted is not None or feedback.diagnosis.remembered is not None:
         return Headline(mark, PASTED if feedback.diagnosis.pasted is not None else REMEMBERS)
     if feedback.status == "failed":
-        told = feedback.diagnosis.first_difference is not None
-        return Headline(mark, UNNAMED, "" if told else one_line(feedback.message, 600))
+        is_shown_below = feedback.diagnosis.first_difference is not None
+        return Headline(mark, UNNAMED, "" if is_shown_below else one_line(feedback.message, 600))
     # `error_text` shows the exception below the headline, so it is cut out of the message here.
     first, rest = _first_sentence(one_line(feedback.message.removesuffix(feedback.error or "").rstrip(), 600))
     shown = one_line(feedback.error or "", 600)
@@ -194,8 +194,8 @@ def looks(feedback: Feedback) -> list[str]:
     """
     diagnosis = feedback.diagnosis
     known = diagnosis.mistakes or diagnosis.pasted or diagnosis.repair or diagnosis.remembered
-    told = known or feedback.error is not None
-    if told or not feedback.begun or feedback.status != "failed":
+    has_more_specific = known or feedback.error is not None
+    if has_more_specific or not feedback.begun or feedback.status != "failed":
         return []
     return [f"{check.title}: {check.look}" for check in feedback.checks if check.look and not check.passed]
 
@@ -246,8 +246,8 @@ def repair(feedback: Feedback) -> list[str]:
     steps = feedback.diagnosis.repair
     if not steps:
         return []
-    told = [f"{repair_place(step)}: {repair_kind(step)}" for step in steps]
-    return [f"내 코드에서 고칠 곳을 찾았어요. {told[0]}", *told[1:]]
+    sentences = [f"{repair_place(step)}: {repair_kind(step)}" for step in steps]
+    return [f"내 코드에서 고칠 곳을 찾았어요. {sentences[0]}", *sentences[1:]]
 
 
 def remembered(feedback: Feedback) -> str:

@@ -154,12 +154,12 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
     titles = {lesson.id: lesson.title for lesson in course.lessons}
     lessons: dict[str, list[tuple[Feedback, str]]] = {}
     common = _common_notes(submission)
-    told: set[tuple[str, str]] = set()
-    for feedback in submission.told:
+    shown: set[tuple[str, str]] = set()
+    for feedback in submission.all_feedback:
         # A broken file gives every exercise the same message: show it once, and only a line for each other exercise.
         story = (feedback.status, feedback.message)
-        again = feedback.status in ("missing", "unreadable") and story in told
-        told.add(story)
+        again = feedback.status in ("missing", "unreadable") and story in shown
+        shown.add(story)
         own = replace(feedback, notes=tuple(note for note in feedback.notes if note not in common))
         card = "" if again else _rendered_safely(feedback_html, own)
         lessons.setdefault(feedback.lesson, []).append((feedback, card))
@@ -174,7 +174,7 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
 
 def _common_notes(submission: SubmissionResult) -> list[str]:
     """Return the notes that would stand in several cards, such as one about the whole file or a missing `pandas`."""
-    times = Counter(note for feedback in submission.told for note in dict.fromkeys(feedback.notes))
+    times = Counter(note for feedback in submission.all_feedback for note in dict.fromkeys(feedback.notes))
     return [note for note, number in times.items() if number > 1]
 
 

@@ -246,12 +246,12 @@ def _with_reached(
     outcomes: Sequence[Outcome], tasks: Sequence[tuple[str, str]], child: Child
 ) -> list[Outcome]:
     """Add the file's suspicious acts (`Outcome.reached`) to the last outcome of each file."""
-    told = list(outcomes)
+    completed = list(outcomes)
     if child.reached:
-        last = {source: number for number, (source, _) in enumerate(tasks[: len(told)])}
+        last = {source: number for number, (source, _) in enumerate(tasks[: len(completed)])}
         for source, number in last.items():
-            told[number] = replace(told[number], reached=tuple(child.reached.get(source, ())))
-    return told
+            completed[number] = replace(completed[number], reached=tuple(child.reached.get(source, ())))
+    return completed
 
 
 def _outcome_of(exercise: str, blob: bytes, seconds: float) -> Outcome:

@@ -157,8 +157,10 @@ def _limit_processor_time(seconds: float) -> None:
 def _replaced(names: list[str]) -> Failure:
     """Return the failure of a submission that replaced `names`, attributes of the libraries or the grader."""
     ours = _grader_names()
-    told = dict.fromkeys("채점기의 코드" if name.split(".")[0] in ours else f"`{name}`" for name in names)
-    shown = ", ".join([*told][:_MOST_NAMES])
+    described = dict.fromkeys(
+        "채점기의 코드" if name.split(".")[0] in ours else f"`{name}`" for name in names
+    )
+    shown = ", ".join([*described][:_MOST_NAMES])
     message = f"{LEAVE_ORIGINALS} 실행하는 동안 바뀐 것: {shown}"
     return Failure("RuntimeError", ("RuntimeError", "Exception", "BaseException"), message)
 
