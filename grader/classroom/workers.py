@@ -157,7 +157,7 @@ class _Worker:
             Exception: whatever the worker raised.
         """
         try:
-            said, content, memory, self.clock_ended = self.connection.recv()
+            kind, content, memory, self.clock_ended = self.connection.recv()
         except (EOFError, OSError):
             self.usable = False
             self.process.join(_END_SECONDS)
@@ -165,9 +165,9 @@ class _Worker:
             if not self._started:
                 raise WorkerDied(_DIED_AT_START.format(f"종료 코드 {self.process.exitcode}")) from None
             return True, None
-        if said == "error":
+        if kind == "error":
             raise content
-        if said == "started":
+        if kind == "started":
             self._started = True
             return False, None
         if memory > _MOST_MEMORY:

@@ -75,14 +75,14 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
             say("여기까지 할게요. 이 코드는 기록하지 않았어요.")
             return False
         if answered == "a":
-            said = visit.given_up()
+            reply = visit.given_up()
         elif answered == "m" and visit.question is not None:
-            said = _marked(visit)
+            reply = _marked(visit)
         else:
-            said = _judged(visit, file)
-        for line in said.lines:
+            reply = _judged(visit, file)
+        for line in reply.lines:
             _tell(line)
-        if said.over:
+        if reply.over:
             return True
 
 

@@ -112,8 +112,8 @@ def _misuse(error: Any, arguments: Sequence[str]) -> str:
         if error.possibilities:
             what += f" 혹시 {', '.join(error.possibilities)}인가요?"
     elif kind == "MissingParameter" and param is not None:
-        said = getattr(param, "help", None)
-        what = f"필요한 값이 빠졌어요: {param.name}" + (f" ({said})." if said else ".")
+        help_text = getattr(param, "help", None)
+        what = f"필요한 값이 빠졌어요: {param.name}" + (f" ({help_text})." if help_text else ".")
     elif param is not None:
         what = f"값이 맞지 않아요: {' '.join(param.opts)}."
     elif known is not None:

@@ -120,10 +120,10 @@ def _check_prerequisites(entries: Sequence[_LessonEntry], path: Path) -> None:
     """Raise `CourseError` if a lesson needs one that does not come before it."""
     for place, entry in enumerate(entries):
         earlier = [before.id for before in entries[:place]]
-        odd = [needed for needed in entry.needs if needed not in earlier]
-        if odd:
+        too_late = [needed for needed in entry.needs if needed not in earlier]
+        if too_late:
             raise CourseError(
-                f"{path}: 레슨 {entry.id}의 needs에 그보다 앞에 없는 레슨이 있어요: {odd[0]!r}. "
+                f"{path}: 레슨 {entry.id}의 needs에 그보다 앞에 없는 레슨이 있어요: {too_late[0]!r}. "
                 f"앞의 레슨 가운데에서 적어 주세요: {', '.join(earlier) or '없음'}"
             )
 
@@ -140,14 +140,14 @@ def _lesson(entry: _LessonEntry) -> Lesson:
         f"{folder}의 TOML 파일": described,
         f"grader/exercises/{entry.module}의 드라이버": drivers,
     }
-    odd = [
+    missing = [
         f"{name}: {place}에 없어요"
         for name in sorted({name for names in places.values() for name in names})
         for place, names in places.items()
         if name not in names
     ]
-    if odd:
-        raise CourseError(f"연습 문제 이름이 서로 달라요. {'. '.join(odd)}. 이름을 맞춰 주세요.")
+    if missing:
+        raise CourseError(f"연습 문제 이름이 서로 달라요. {'. '.join(missing)}. 이름을 맞춰 주세요.")
     exercises = tuple(_exercise(name, entry.id, source, described[name], drivers[name]) for name in tagged)
     predictions = _predictions(folder / _PREDICTIONS, entry.id)
     return Lesson(
@@ -169,16 +169,18 @@ def _predictions(path: Path, lesson: str) -> tuple[Prediction, ...]:
         return ()
     document = _decoded(_read_toml(path), _PredictionsFile, str(path))
     found = tuple(_entries(document.predictions, Prediction, f"{path}: 예측(predictions)"))
-    for one in found:
-        if not one.id.startswith(f"{lesson}-"):
-            raise CourseError(f"{path}: 예측의 id는 레슨의 번호로 시작해야 해요: {one.id}. 예: {lesson}-3")
-        if one.answer in one.wrong or len(one.choices) < 3:
+    for prediction in found:
+        if not prediction.id.startswith(f"{lesson}-"):
             raise CourseError(
-                f"{path}: 예측 {one.id}의 wrong에는 정답({one.answer})이 아닌 글자가 둘 이상 있어야 해요: "
-                f"{', '.join(sorted(one.wrong)) or '없음'}. 글자마다 까닭을 적어 주세요."
+                f"{path}: 예측의 id는 레슨의 번호로 시작해야 해요: {prediction.id}. 예: {lesson}-3"
             )
-    if _duplicates([one.id for one in found]):
-        raise CourseError(f"{path}: 예측의 id가 겹쳐요: {', '.join(_duplicates([one.id for one in found]))}")
+        if prediction.answer in prediction.wrong or len(prediction.choices) < 3:
+            raise CourseError(
+                f"{path}: 예측 {prediction.id}의 wrong에는 정답({prediction.answer})이 아닌 글자가 둘 이상 "
+                f"있어야 해요: {', '.join(sorted(prediction.wrong)) or '없음'}. 글자마다 까닭을 적어 주세요."
+            )
+    if doubled := _duplicates([prediction.id for prediction in found]):
+        raise CourseError(f"{path}: 예측의 id가 겹쳐요: {', '.join(doubled)}")
     return found
 
 
@@ -308,14 +310,14 @@ def _decoded(document: object, kind: type[_File], where: str) -> _File:
         raise CourseError(f"{where}: {_explain_error(str(error), document, kind)}") from error
 
 
-def _explain_error(said: str, document: object, kind: type[Struct]) -> str:
+def _explain_error(error: str, document: object, kind: type[Struct]) -> str:
     """Explain a validation error to the author of a course file, in Korean.
 
     Only the kind of error and the key are taken from msgspec's English message.
     """
     if not isinstance(document, Mapping):
         return f"표가 아니에요: {document!r}. 키와 값을 적어 주세요: {', '.join(kind.__struct_fields__)}"
-    what, _, place = said.partition(" - at ")
+    what, _, place = error.partition(" - at ")
     name = re.search("`([^`]+)`", what)
     if name is not None and what.startswith("Object contains unknown field"):
         return f"모르는 키예요: {name[1]}. 쓸 수 있는 키: {', '.join(kind.__struct_fields__)}"

@@ -62,8 +62,11 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
         submissions.append(replace(submission, mark=mark))
     full = max((s.mark.max_score for s in submissions if s.mark is not None), default=0.0)
     absent = [
-        replace(one, mark=_absent_mark(policy, full, by_hand.get(f"absent {one.person.id}", ()), rules))
-        for one in result.absent
+        replace(
+            absent_person,
+            mark=_absent_mark(policy, full, by_hand.get(f"absent {absent_person.person.id}", ()), rules),
+        )
+        for absent_person in result.absent
     ]
     return replace(result, submissions=tuple(submissions), absent=tuple(absent))
 
@@ -92,14 +95,14 @@ def _known_as(result: ClassResult) -> dict[str, list[str]]:
 
 def _mark(submission: SubmissionResult, policy: Policy, by_hand: Sequence[Override], rules: Rules) -> Mark:
     """Compute one student's mark with its reasons, in the order that the module describes."""
-    given = {one.exercise: one for one in by_hand}
+    given = {override.exercise: override for override in by_hand}
     reasons: list[str] = []
     exercises = _exercises(submission, policy, given, rules)
-    for one in by_hand:
-        if one.exercise:
-            own = next(e for e in exercises if e.exercise == one.exercise)
+    for override in by_hand:
+        if override.exercise:
+            own = next(e for e in exercises if e.exercise == override.exercise)
             reasons.append(
-                f"{one.exercise}: {points(own.score)}/{points(own.max_score)}점을 직접 주었어요. {one.reason}"
+                f"{override.exercise}: {points(own.score)}/{points(own.max_score)}점을 직접 주었어요. {override.reason}"
             )
     exercises, dropped = _dropped(exercises, policy)
     reasons += [f"세지 않은 연습: {', '.join(dropped)}"] if dropped else []
@@ -129,20 +132,20 @@ def _exercises(
     for feedback in submission.feedbacks:
         full = policy.points.get(feedback.exercise, feedback.max_score)
         share = feedback.score / feedback.max_score if feedback.max_score else 0.0
-        one = given.get(feedback.exercise)
-        score = share * full if one is None else _checked_score(one, full, rules)
-        reason = "" if one is None else one.reason
+        override = given.get(feedback.exercise)
+        score = share * full if override is None else _checked_score(override, full, rules)
+        reason = "" if override is None else override.reason
         found.append(ExerciseMark(feedback.exercise, _rounded(score), _rounded(full), reason=reason))
     return found
 
 
-def _checked_score(one: Override, full: float, rules: Rules) -> float:
-    if one.score > full + 1e-9:
+def _checked_score(override: Override, full: float, rules: Rules) -> float:
+    if override.score > full + 1e-9:
         raise OverrideError(
-            f"{rules.overrides_path} {one.line}번째 줄: {points(one.score)}점은 만점 {points(full)}점보다 커요. "
-            "점수를 확인해 주세요."
+            f"{rules.overrides_path} {override.line}번째 줄: {points(override.score)}점은 만점 {points(full)}점보다 "
+            "커요. 점수를 확인해 주세요."
         )
-    return one.score
+    return override.score
 
 
 def _dropped(exercises: Sequence[ExerciseMark], policy: Policy) -> tuple[list[ExerciseMark], list[str]]:

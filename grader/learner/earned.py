@@ -29,7 +29,7 @@ class Gain:
         found = [f"+{self.xp} XP"] if self.xp else []
         if self.level is not None:
             found.append(f"레벨 {self.level.number} 「{self.level.level.name}」에 올랐어요.")
-        found += [f"새 업적 「{one.title}」: {one.text}" for one in self.achievements]
+        found += [f"새 업적 「{achievement.title}」: {achievement.text}" for achievement in self.achievements]
         return tuple(found)
 
 

@@ -139,11 +139,13 @@ def _mistake_rows(course: Course, learner: Progress) -> Iterator[MistakeRow]:
 def _achievement_rows(learner: Progress, reached: Standing) -> Iterator[AchievementRow]:
     at = won_at(learner.events) if reached.won - learner.history.achievements.keys() else {}
     at |= learner.history.achievements
-    for one in load_rewards().achievements:
-        day = datetime.fromtimestamp(at[one.id]).date().isoformat() if one.id in at else ""
+    for achievement in load_rewards().achievements:
+        day = datetime.fromtimestamp(at[achievement.id]).date().isoformat() if achievement.id in at else ""
         count = ""
-        if len(one.when) == 1:
-            ((fact, number),) = one.when.items()
+        if len(achievement.when) == 1:
+            ((fact, number),) = achievement.when.items()
             so_far = min(reached.known[fact], number)
             count = f"{so_far:g}%" if in_percent(fact) else f"{so_far:g}/{number:g}"
-        yield AchievementRow(one, one.id in reached.won, day, one.share_done(reached.known), count)
+        yield AchievementRow(
+            achievement, achievement.id in reached.won, day, achievement.share_done(reached.known), count
+        )

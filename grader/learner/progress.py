@@ -98,7 +98,7 @@ class Progress:
 
     def record_achievements(self, ids: Iterable[str]) -> None:
         """Record achievements as won now."""
-        self.record([happened("achievement", one) for one in ids])
+        self.record([happened("achievement", id_) for id_ in ids])
 
     def forget(self, exercise: str) -> None:
         """Start over with this exercise; rewards for it stay."""

@@ -93,12 +93,12 @@ def load_rewards() -> Rewards:
     read = read_typed(path, Rewards)
     course = load_course()
     known = facts(History(), course)
-    strange = {fact for one in read.achievements for fact in one.when} | read.xp.keys()
-    for fact in sorted(strange - known.keys()):
+    unknown = {fact for achievement in read.achievements for fact in achievement.when} | read.xp.keys()
+    for fact in sorted(unknown - known.keys()):
         raise CourseError(f"{path}: 모르는 사실이에요: {fact}. 쓸 수 있는 이름: {', '.join(known)}")
     for name in read.orders:
         course.exercise(name)
-    ids = [one.id for one in read.achievements]
+    ids = [achievement.id for achievement in read.achievements]
     if len(set(ids)) < len(ids):
         raise CourseError(f"{path}: 업적의 id가 겹쳐요. 하나를 바꿔 주세요: {', '.join(sorted(ids))}")
     starts = [level.xp for level in read.levels]
@@ -116,7 +116,7 @@ def standing(history: History) -> Standing:
     rewards, known = load_rewards(), facts(history, load_course())
     won = {a.id for a in rewards.achievements if a.id in history.achievements or a.is_won(known)}
     xp = sum(int(number * known[fact]) for fact, number in rewards.xp.items())
-    xp += sum(one.xp for one in rewards.achievements if one.id in won)
+    xp += sum(achievement.xp for achievement in rewards.achievements if achievement.id in won)
     number = sum(level.xp <= xp for level in rewards.levels)
     following = rewards.levels[number] if number < len(rewards.levels) else None
     return Standing(known, frozenset(won), xp, number, rewards.levels[number - 1], following)
@@ -135,7 +135,7 @@ def won_at(events: Sequence[Event]) -> dict[str, float]:
         if following == day:
             continue
         known = facts(until_then, load_course())
-        for one in load_rewards().achievements:
-            if one.is_won(known):
-                found.setdefault(one.id, event.at)
+        for achievement in load_rewards().achievements:
+            if achievement.is_won(known):
+                found.setdefault(achievement.id, event.at)
     return found

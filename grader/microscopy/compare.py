@@ -234,24 +234,24 @@ def mixture(amounts: Amounts) -> str:
 def _caption(moment: Moment, before: Snapshot, held: Amounts | None, now: Contents) -> str:
     """Return Korean sentences on a moment: its kind, then what it changed."""
     after = moment.after
-    said = [_about_the_kind(moment)]
+    sentences = [_about_the_kind(moment)]
     if after.grads != before.grads:
-        said.append(_about_gradients(before.grads, after.grads, held, now.grad))
+        sentences.append(_about_gradients(before.grads, after.grads, held, now.grad))
     elif moment.kind in _NOTHING_CHANGED:
         empty = not _any_gradient(before.grads) and moment.kind == "zero_grad"
-        said.append("`.grad`는 이미 비어 있었어요." if empty else _NOTHING_CHANGED[moment.kind])
+        sentences.append("`.grad`는 이미 비어 있었어요." if empty else _NOTHING_CHANGED[moment.kind])
     if after.values != before.values:
-        said.append(_about_values(moment.kind, before.rate, now))
+        sentences.append(_about_values(moment.kind, before.rate, now))
     elif moment.kind == "step":
-        said.append("매개변수가 움직이지 않았어요.")
+        sentences.append("매개변수가 움직이지 않았어요.")
     for what, was, is_now in (
         ("학습률", f"{before.rate:.4g}", f"{after.rate:.4g}"),
         ("모드", before.mode, after.mode),
         ("배율", before.scale, after.scale),
     ):
         if was != is_now:
-            said.append(f"{what}: {was} → {is_now}")
-    return " ".join(filter(None, said)) or "바뀐 것이 없어요."
+            sentences.append(f"{what}: {was} → {is_now}")
+    return " ".join(filter(None, sentences)) or "바뀐 것이 없어요."
 
 
 _NOTHING_CHANGED: Mapping[str, str] = {

@@ -219,8 +219,8 @@ def _global_reads(function: Any, visited: set[int]) -> Iterator[str]:
         if inspect.isclass(function)
         else [function]
     )
-    for one in functions:
-        namespace, code = getattr(one, "__globals__", {}), getattr(one, "__code__", None)
+    for each in functions:
+        namespace, code = getattr(each, "__globals__", {}), getattr(each, "__code__", None)
         for name in _global_names(code) if code is not None else ():
             if name not in namespace:  # a builtin, or a name that will raise NameError anyway
                 continue

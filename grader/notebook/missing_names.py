@@ -56,9 +56,9 @@ def _show(
 ) -> None:
     inmost = list(walk_tb(traceback))[-1:]
     in_cell = any(frame.f_code.co_name == "<module>" for frame, _ in inmost)
-    said = why_missing(error.name) if in_cell and isinstance(error.name, str) else None
-    if said is not None:
-        lines = [f"NameError: {error}", said]
+    explanation = why_missing(error.name) if in_cell and isinstance(error.name, str) else None
+    if explanation is not None:
+        lines = [f"NameError: {error}", explanation]
         error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]  # IPython calls it to show the error
     shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
 

@@ -139,15 +139,15 @@ def _show_buttons(asked: Prediction, earlier: str | None) -> bool:
         if earlier is None
         else f"지난번에 **{earlier}**를 골랐습니다."
     )
-    said = ipywidgets.HTML(_html(before))
+    reply = ipywidgets.HTML(_html(before))
     buttons = ipywidgets.ToggleButtons(
         options=asked.choices, value=earlier, tooltips=[f"예측 {letter}" for letter in asked.choices]
     )
     buttons.observe(
-        lambda change: setattr(said, "value", _html(_chosen(asked, change["new"]))), names="value"
+        lambda change: setattr(reply, "value", _html(_chosen(asked, change["new"]))), names="value"
     )
     # Not the box's own `_repr_mimebundle_`: ipywidgets 7, which Colab has, displays itself and has no such method.
-    view = {"version_major": 2, "version_minor": 0, "model_id": ipywidgets.VBox([buttons, said]).model_id}
+    view = {"version_major": 2, "version_minor": 0, "model_id": ipywidgets.VBox([buttons, reply]).model_id}
     standing = _plain(_standing(asked, earlier))
     return publish({"application/vnd.jupyter.widget-view+json": view, "text/plain": standing}, {})
 

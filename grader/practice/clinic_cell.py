@@ -51,12 +51,12 @@ def clinic(
             visit = _state.open
             if visit is None:
                 return _said(_NOTHING_OPEN)
-            said = (
+            reply = (
                 visit.given_up()
                 if answer
                 else visit.marked(line if isinstance(line, int) else -1, str(symptom))
             )
-            return _after(said.lines, said.over)
+            return _after(reply.lines, reply.over)
         if mended is not None and not isinstance(mended, str):
             return _said("clinic에는 고친 함수를 그대로 넘겨 주세요. 예: clinic(train_step_clinic)")
         return _handed_out(mended, real, more)
@@ -96,8 +96,8 @@ def _handed_back(function: Callable[..., Any]) -> Shown:
     names = (_name(visit), visit.case.exercise.name)
     if getattr(function, "__name__", "") not in names:
         return _said(f"지금 받아 둔 코드는 {names[0]}예요. clinic({names[0]})을 실행해 주세요.")
-    said = visit.mended(judge_in_kernel(visit.case.exercise, function))
-    return _after(said.lines, said.over)
+    reply = visit.mended(judge_in_kernel(visit.case.exercise, function))
+    return _after(reply.lines, reply.over)
 
 
 def _after(lines: tuple[str, ...], over: bool) -> Shown:

@@ -167,8 +167,8 @@ def visits(
 
 def _todays_visits(plan: Today, course: Course, chance: random.Random) -> Iterator[Visit]:
     """Yield the cases that are due, then new ones."""
-    for one in plan.due:
-        if (case := returning(one, course, chance)) is not None:
+    for appointment in plan.due:
+        if (case := returning(appointment, course, chance)) is not None:
             yield Visit(case, chance, met=True)
     for _ in range(plan.fresh):
         if (case := new_case(candidates(Progress.load(), course), _met(course), chance)) is not None:

@@ -174,13 +174,14 @@ def _most_frequent(maps: Sequence[LessonMap]) -> dict[str, tuple[str, int]]:
     return found
 
 
-def _bin_label(one: ScoreBin, *, whole: bool) -> str:
+def _bin_label(score_bin: ScoreBin, *, whole: bool) -> str:
     """Return the label of a bin, as in `10–19점`; `whole` means that every score is a whole number."""
-    if one.last:
-        return f"{points(one.low)}–{points(one.high)}점"
-    if not whole or one.high != int(one.high):
-        return f"{points(one.low)}–{points(one.high)}점 미만"
-    return f"{points(one.low)}–{points(one.high - 1)}점" if one.high - one.low > 1 else f"{points(one.low)}점"
+    low, high = score_bin.low, score_bin.high
+    if score_bin.last:
+        return f"{points(low)}–{points(high)}점"
+    if not whole or high != int(high):
+        return f"{points(low)}–{points(high)}점 미만"
+    return f"{points(low)}–{points(high - 1)}점" if high - low > 1 else f"{points(low)}점"
 
 
 @cache

@@ -189,7 +189,7 @@ def _run_sphinx(
     from sphinx.application import Sphinx
     from sphinx.errors import SphinxError
 
-    said = io.StringIO()
+    warnings = io.StringIO()
     settings: dict[str, Any] = {
         "project": title,
         "language": "ko",
@@ -221,15 +221,15 @@ def _run_sphinx(
     }
     try:
         app = Sphinx(
-            source, None, built, doctrees, "html", settings, status=None, warning=said, freshenv=True
+            source, None, built, doctrees, "html", settings, status=None, warning=warnings, freshenv=True
         )
         app.build(force_all=True)
     except SphinxError as error:
         raise SiteError(f"Sphinx가 멈췄어요: {error}. 다시 만들어 보세요: grader build") from error
-    if said.getvalue().strip():
+    if warnings.getvalue().strip():
         raise SiteError(
             "페이지에 고칠 곳이 있어요. 그 레슨의 원본을 고치고 grader build를 실행해 주세요.\n"
-            + said.getvalue().replace(str(source), "").strip()[:2000]
+            + warnings.getvalue().replace(str(source), "").strip()[:2000]
         )
 
 

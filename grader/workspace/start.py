@@ -172,8 +172,8 @@ def reset(place: Path, name: str, report: Report = print) -> Path:
         copied.note_start(lesson.notebook)
         copied.save()
     progress = Progress.load()
-    for one in [exercise] if exercise else lesson.exercises:
-        progress.forget(one.name)
+    for forgotten in [exercise] if exercise else lesson.exercises:
+        progress.forget(forgotten.name)
     report(f"처음 상태로 되돌렸어요: {exercise.title if exercise else lesson.title} ({notebook})")
     report(f"쓰던 것은 여기 있어요: {backup}")
     report("JupyterLab에 열려 있으면 디스크에서 다시 불러오세요 (File → Reload Notebook from Disk).")
