@@ -15,7 +15,7 @@ MAX_CLASS_ENTRIES = 400_000
 MAX_CLASS_BYTES = 16 * 2**30
 """Maximum unpacked bytes of all students together."""
 _MAX_DIRECTORY_BYTES = 2**28
-"""Largest directory of the class' archive, in bytes."""
+"""Largest directory of the class's archive, in bytes."""
 _OF_A_CLASS = -1
 """Value of `nested` for the archive of a whole class: it lies one level outside the students' own archives."""
 

@@ -23,7 +23,7 @@ def placed(
     Args:
         parts: for each file or folder, its name within `folder` (empty: the folder's content itself) and its place.
         folder: the student's folder; emptied first.
-        broken: Korean messages by path, for files and folders of a class' archive that are not complete.
+        broken: Korean messages by path, for files and folders of a class's archive that are not complete.
 
     Raises:
         OSError: the machine is at fault.

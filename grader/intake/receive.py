@@ -40,7 +40,7 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
 
     Args:
         source: a learning system's download, packed or not, or a folder with one entry per student.
-        roster: the class' roster; None if there is none.
+        roster: the class's roster; None if there is none.
         exercise_names: exercises of the course.
 
     Raises:

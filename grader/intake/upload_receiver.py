@@ -20,18 +20,18 @@ from grader.submission.submission import Submission, read_files
 _CLASS_LIMITS = TimeLimits(cpu_seconds=1_800, seconds=7_200)
 """Limits for the archive of a whole class: 16 GiB take minutes."""
 _MOST_LINES = 10
-"""Lines on what was left out of a class' archive; the rest is counted."""
+"""Lines on what was left out of a class's archive; the rest is counted."""
 
 
 class UploadReceiver:
-    """Receives the files of one class: unpacks the class' archive, then places and reads each student's files."""
+    """Receives the files of one class: unpacks the class's archive, then places and reads each student's files."""
 
     def __init__(self, workplace: Path) -> None:
         """`workplace`: the folder below which the content of archives in a plain class folder is put."""
         self._workplace = workplace
         self._child = LimitedChild()
         self._broken: dict[Path, dict[Path, str]] = {}
-        """Problems by path: for each file or folder of a class' archive, messages about itself and all below it."""
+        """Problems by path: for each file or folder of a class's archive, messages about itself and all below it."""
 
     def __enter__(self) -> Self:
         return self

@@ -63,6 +63,8 @@ _OTHER_NAMES = {
     "scale": ("factor", "ratio"),
 }
 """Other names that people give these variables. A variable that is not listed keeps its name."""
+_RENAMED = 0.7
+"""Share of the listed variables that get another name: nobody renames all of them."""
 
 
 def other_names(sources: tuple[str, ...], chance: random.Random) -> dict[str, str]:
@@ -78,7 +80,7 @@ def other_names(sources: tuple[str, ...], chance: random.Random) -> dict[str, st
     found: dict[str, str] = {}
     for name in sorted({name for tree in trees for name in own_names(tree)} - fixed):
         free = [other for other in _OTHER_NAMES.get(name, ()) if other not in taken]
-        if free and chance.random() < 0.7:
+        if free and chance.random() < _RENAMED:
             found[name] = chance.choice(free)
             taken.add(found[name])
     return found

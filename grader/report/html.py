@@ -214,7 +214,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Bars:
-    """A recipe as drawn; `zero` is the position of the axis' zero, in percent of the width."""
+    """A recipe as drawn; `zero` is the position of the axis's zero, in percent of the width."""
 
     title: str
     update: int

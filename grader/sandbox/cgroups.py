@@ -129,6 +129,7 @@ class Group:
         """
         self.path = place / f"hanstep-{os.getpid()}-{secrets.token_hex(4)}"
         self.path.mkdir()
+        # One core: microseconds of processor time, and the period in which they may be used.
         limits = {"memory.max": memory_bytes, "pids.max": processes, "cpu.max": "100000 100000"}
         for name, value in limits.items():
             (self.path / name).write_text(str(value))

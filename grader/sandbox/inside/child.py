@@ -20,7 +20,9 @@ from grader.sandbox.inside.reaching import watch_for
 from grader.sandbox.inside.unpack import Modules
 
 _CHANNEL_FD = 3
+"""Descriptor of the socket to the grader: the first one after the standard ones."""
 _MOST_NAMES = 5
+"""Maximum number of replaced attributes named in a message."""
 
 
 @dataclass(frozen=True)
