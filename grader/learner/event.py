@@ -1,4 +1,4 @@
-"""Define `Event`, one thing that a learner did. Progress is a set of events; everything shown is computed from them.
+"""Define `LearnerEvent`, one thing that a learner did. Progress is a set of them; all that is shown comes from these.
 
 | kind          | what             | detail                                                                            |
 |---------------|------------------|-----------------------------------------------------------------------------------|
@@ -22,7 +22,7 @@ from msgspec import Meta, Struct
 _Name = Annotated[str, Meta(min_length=1, max_length=2_000)]
 
 
-class Event(Struct, frozen=True, forbid_unknown_fields=True):
+class LearnerEvent(Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that happened, and when. Events with the same id are the same event; merging needs nothing else."""
 
     id: _Name
@@ -33,12 +33,12 @@ class Event(Struct, frozen=True, forbid_unknown_fields=True):
     detail: dict[str, Any] = {}
 
 
-def happened(kind: str, what: str, **detail: Any) -> Event:
+def happened(kind: str, what: str, **detail: Any) -> LearnerEvent:
     """Return an event that happens now."""
-    return Event(uuid.uuid4().hex, time.time(), kind, what, detail)
+    return LearnerEvent(uuid.uuid4().hex, time.time(), kind, what, detail)
 
 
-def in_order(events: "dict[str, Event]") -> list[Event]:
+def in_order(events: "dict[str, LearnerEvent]") -> list[LearnerEvent]:
     """Sort events by time; the order is the same on every machine that has these events."""
     return sorted(events.values(), key=lambda event: (event.at, event.id))
 
@@ -62,7 +62,7 @@ class _OldFile(Struct):
     predictions: dict[_Name, str] = {}
 
 
-def events_of_json(text: bytes, at: float) -> list[Event]:
+def events_of_json(text: bytes, at: float) -> list[LearnerEvent]:
     """Convert `progress.json`, the progress file up to version 0.2, to events.
 
     Args:
@@ -87,5 +87,5 @@ def events_of_json(text: bytes, at: float) -> list[Event]:
         number = seen[kind, what] = seen.get((kind, what), 0) + 1
         name = hashlib.sha256(f"progress.json\0{kind}\0{what}\0{number}".encode()).hexdigest()[:32]
         moment = max(0.0, at - 1e-3 * (len(occurrences) - place))  # a millisecond apart, to keep this order
-        found.append(Event(name, moment, kind, what, detail))
+        found.append(LearnerEvent(name, moment, kind, what, detail))
     return found

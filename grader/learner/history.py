@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
-from grader.learner.event import Event
+from grader.learner.event import LearnerEvent
 
 AWAY_SECONDS = 20 * 60
 """Between two events farther apart than this the learner was doing something else; the gap is not counted as time."""
 _WORK = ("check", "hint", "prediction", "clinic")
-"""Event kinds initiated by the learner; only they count as days and time."""
+"""Kinds of events initiated by the learner; only they count as days and time."""
 
 
 @dataclass
@@ -100,12 +100,12 @@ class History:
         return length
 
 
-def history(events: Iterable[Event]) -> History:
+def history(events: Iterable[LearnerEvent]) -> History:
     """Compute the history from events in order; unknown kinds are ignored."""
     return [History(), *history_after_each(events)][-1]
 
 
-def history_after_each(events: Iterable[Event]) -> Iterator[History]:
+def history_after_each(events: Iterable[LearnerEvent]) -> Iterator[History]:
     """Yield the history after each event. It is the same object every time, and grows."""
     found = History()
     begun: dict[str, float] = {}
@@ -139,7 +139,7 @@ def history_after_each(events: Iterable[Event]) -> Iterator[History]:
         yield found
 
 
-def _add_clinic(found: History, event: Event) -> None:
+def _add_clinic(found: History, event: LearnerEvent) -> None:
     rating, real = event.detail.get("rating"), event.detail.get("real")
     if isinstance(rating, int) and rating > 1:  # 1: the learner asked for the answer
         found.mended.add(event.what)
@@ -147,7 +147,7 @@ def _add_clinic(found: History, event: Event) -> None:
             found.real_bugs.add(real)
 
 
-def _add_check(found: History, event: Event, begun: dict[str, float]) -> None:
+def _add_check(found: History, event: LearnerEvent, begun: dict[str, float]) -> None:
     """Count a check; a pass masters all mistakes of the exercise, a failure opens those that it names.
 
     `begun` holds, by exercise, the learner's working seconds at its first check.

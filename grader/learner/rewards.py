@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from grader import paths
 from grader.course.course import CourseError, Text
 from grader.course.reading import load_course, read_typed
-from grader.learner.event import Event
+from grader.learner.event import LearnerEvent
 from grader.learner.history import History, history_after_each
 from grader.learner.reward_facts import facts
 
@@ -122,7 +122,7 @@ def standing(history: History) -> Standing:
     return Standing(known, frozenset(won), xp, number, rewards.levels[number - 1], following)
 
 
-def won_at(events: Sequence[Event]) -> dict[str, float]:
+def won_at(events: Sequence[LearnerEvent]) -> dict[str, float]:
     """Return when each achievement's rule first held, by id, in seconds since 1970; checked at the end of each day.
 
     It is for achievements without an event of their own, for example in progress imported from another computer.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from grader.judging.alignment import aligned
 from grader.microscopy.gradient_shares import Amounts, Contents, Flow, Key
-from grader.microscopy.recording import Moment, Numbers, Recording, Slots, Snapshot
+from grader.microscopy.recording import Numbers, RecordedMoment, Recording, Slots, Snapshot
 from grader.observe.wording import ordinal
 from grader.report.formulas import coefficient, subscript
 from grader.report.plain_text import one_line
@@ -96,7 +96,7 @@ def columns(yours: Side, right: Side) -> list[Column]:
     return found
 
 
-def _match_score(one: Moment, other: Moment) -> float:
+def _match_score(one: RecordedMoment, other: RecordedMoment) -> float:
     """Return how well two moments match: 0 for different kinds or calls, 1 for the same batches, else 0.6."""
     if one.kind != other.kind or not one.kind or one.call != other.call:
         return 0.0
@@ -231,7 +231,7 @@ def mixture(amounts: Amounts) -> str:
     return text or "0"
 
 
-def _caption(moment: Moment, before: Snapshot, held: Amounts | None, now: Contents) -> str:
+def _caption(moment: RecordedMoment, before: Snapshot, held: Amounts | None, now: Contents) -> str:
     """Return Korean sentences on a moment: its kind, then what it changed."""
     after = moment.after
     sentences = [_about_the_kind(moment)]
@@ -261,7 +261,7 @@ _NOTHING_CHANGED: Mapping[str, str] = {
 }
 
 
-def _about_the_kind(moment: Moment) -> str:
+def _about_the_kind(moment: RecordedMoment) -> str:
     """Tell in Korean what a forward pass read or which loss was computed; empty for other kinds."""
     if moment.kind == "forward":
         listed = ", ".join(str(batch + 1) for batch in moment.batches)

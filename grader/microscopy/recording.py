@@ -54,7 +54,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class Moment:
+class RecordedMoment:
     """One thing that the program did, and the state after it."""
 
     kind: str
@@ -73,7 +73,7 @@ class Recording:
     """Everything that one program did."""
 
     start: Snapshot
-    moments: list[Moment] = field(default_factory=list)
+    moments: list[RecordedMoment] = field(default_factory=list)
     failure: Failure | None = None
     stopped: str = ""
     """Why the run was cut short: `lines`, `seconds` or `moments` for a limit reached, `crashed` for an exception that
@@ -200,7 +200,7 @@ class ProgramRecorder:
         if len(self.recording.moments) >= MOST_MOMENTS:
             self.recording.stopped = self.recording.stopped or "moments"
             return
-        self.recording.moments.append(Moment(kind, line, self._call, batches, after))
+        self.recording.moments.append(RecordedMoment(kind, line, self._call, batches, after))
 
     def _line(self) -> int | None:
         """Return the innermost line of the program on the call stack; None if it is not running."""
