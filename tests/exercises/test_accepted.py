@@ -1,5 +1,6 @@
 """Right is right however it is written: every file in tests/accepted/<exercise>/ gets full marks, seed after seed."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from tests.places import TESTS
 
 COURSE = load_course()
 ACCEPTED = sorted(path for path in (TESTS / "accepted").glob("*/*") if path.suffix in {".py", ".ipynb"})
-SEEDS = (range(2), pytest.param(range(2, 10), marks=pytest.mark.full))
+MORE = int(os.environ.get("HANSTEP_SEEDS", "4"))
+"""Seeds in all. tests/README.md has the command for more, and what it came to."""
+SEEDS = (range(1), pytest.param(range(1, MORE), marks=pytest.mark.full))
 AT_LEAST = {"train_step": 6, "accumulate": 6}
 
 

@@ -34,6 +34,18 @@ NOT_EMULATED = {
 """Accepted programs that do what the pretended GPU cannot."""
 
 
+def slice_of_accepted() -> list[object]:
+    """Those that have a name above and the first of each exercise; the others in the full run (`-m cuda`)."""
+    firsts = {path.parent.name: path for path in reversed(ACCEPTED)}.values()
+    named = OF_THE_CPU_ALONE.keys() | NOT_EMULATED.keys()
+    return [
+        path
+        if path in firsts or f"{path.parent.name}/{path.name}" in named
+        else pytest.param(path, marks=pytest.mark.full)
+        for path in ACCEPTED
+    ]
+
+
 def traced(program: Program, exercise: Exercise, device: str) -> Trace:
     return play(exercise.driver, program, seed=1, device=device)
 
@@ -59,7 +71,7 @@ def test_a_solution_does_on_the_pretended_gpu_what_it_does_on_the_cpu_to_the_bit
         assert found.events == run.events, scenario
 
 
-@pytest.mark.parametrize("path", ACCEPTED, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", slice_of_accepted(), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_right_program_is_right_on_a_gpu_unless_it_is_named(path: Path) -> None:
     name = f"{path.parent.name}/{path.name}"
     if PRETENDED and name in NOT_EMULATED:
