@@ -43,6 +43,11 @@ LONGEST = (
 _NO_SEED = 1_000  # after those of one seed, whose results some of the others add up
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name a long text by its argument and length; pytest would repeat up to 200,000 characters in the id."""
+    return f"{argname} of {len(val):,}" if isinstance(val, str | bytes) and len(val) > 200 else None
+
+
 @pytest.fixture(autouse=True)
 def _gpus_stay_in_sight() -> Iterator[None]:
     """A command that is run on the CPU hides the GPUs from its process; here that would be every later test's."""
