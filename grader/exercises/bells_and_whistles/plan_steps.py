@@ -146,8 +146,8 @@ def _ratios(stage: Stage) -> None:
     for ratio in (0.001, 0.2):
         name = called_with("warmup_ratio", ratio)
         value = _planned(stage, (_batches_for_whole_warmup(draw, ratio), 1, ratio, 1))
-        stage.recorder.fact(name, "None" if value is None else "받아들임")
-        stage.recorder.array(name, [min((as_number(item) for item in items_of(value)), default=math.nan)])
+        smaller = min((as_number(item) for item in items_of(value)), default=math.nan)
+        stage.recorder.claim(name, "None" if value is None else "받아들임", [smaller])
     for ratio in (0.0, 0.0004, 0.25, 10.0, -0.1):
         student = stage.student("plan_steps")
         stage.recorder.expect(

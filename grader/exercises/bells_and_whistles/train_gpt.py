@@ -198,12 +198,9 @@ def _train_modes(stage: Stage) -> None:
     optimizer, marks, recorder = _sgd(case.model), ForwardMarks(stage.env, case.model), stage.recorder
     _watched(stage, case, optimizer, states=False)
     _train(stage, case, optimizer, n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
-    recorder.fact("학습 모드로 한 순전파", sum(recorder.forward_modes))
-    recorder.array("학습 모드로 한 순전파", [marks.in_train_mode])
-    recorder.fact("순전파할 때의 모드", [*sorted(recorder.forwards.modes)])
-    recorder.array("순전파할 때의 모드", marks.modes())
-    recorder.fact("끝난 뒤의 모드", mode_words(case.model))
-    recorder.array("끝난 뒤의 모드", marks.modes_left(case.model))
+    recorder.claim("학습 모드로 한 순전파", sum(recorder.forward_modes), [marks.in_train_mode])
+    recorder.claim("순전파할 때의 모드", [*sorted(recorder.forwards.modes)], marks.modes())
+    recorder.claim("끝난 뒤의 모드", mode_words(case.model), marks.modes_left(case.model))
 
 
 @driver.scenario("callback-modes", "on_epoch_end가 평가 모드로 바꿔 놓을 때", check="modes")
@@ -221,8 +218,7 @@ def _train_modes_after_callback(stage: Stage) -> None:
 
     given = {**_QUIET, **_RATES, **_NEVER_CLIPS}
     _train(stage, case, optimizer, n_epochs=2, on_epoch_end=on_epoch_end, **given)
-    stage.recorder.fact("학습 모드로 한 순전파", sum(stage.recorder.forward_modes))
-    stage.recorder.array("학습 모드로 한 순전파", [marks.in_train_mode])
+    stage.recorder.claim("학습 모드로 한 순전파", sum(stage.recorder.forward_modes), [marks.in_train_mode])
 
 
 @driver.scenario("graphs", "평가의 계산 그래프")
@@ -232,8 +228,7 @@ def _train_graphs(stage: Stage) -> None:
     optimizer, marks = _sgd(case.model), ForwardMarks(stage.env, case.model)
     _watched(stage, case, optimizer, states=False)
     _train(stage, case, optimizer, n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
-    stage.recorder.fact("계산 그래프를 만든 순전파", stage.recorder.graphs_built)
-    stage.recorder.array("계산 그래프를 만든 순전파", [marks.with_graph])
+    stage.recorder.claim("계산 그래프를 만든 순전파", stage.recorder.graphs_built, [marks.with_graph])
     stage.recorder.fact("그레이디언트 계산", "켜짐" if torch.is_grad_enabled() else "꺼짐")
 
 

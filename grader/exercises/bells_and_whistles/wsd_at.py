@@ -178,6 +178,6 @@ def _types(stage: Stage) -> None:
     warmup, stable, _ = lengths = _lengths(stage.env)
     steps = (1, warmup + 1, warmup + stable + 1, sum(lengths))
     values = [_rate(stage, step, lengths) for step in steps]
-    stage.recorder.fact("반환 타입", [type_name(value) for value in values])
-    stage.recorder.array("반환 타입", type_witness(float, values, as_number(values[1])))
+    witness = type_witness(float, values, as_number(values[1]))
+    stage.recorder.claim("반환 타입", [type_name(value) for value in values], witness)
     stage.recorder.fact("오르막과 정점의 학습률이 다름", as_number(values[0]) != as_number(values[1]))

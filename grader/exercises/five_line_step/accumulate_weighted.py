@@ -193,8 +193,7 @@ def _pieces(stage: Stage) -> None:
     case.model.layers.register_forward_pre_hook(note)
     case.accumulate(case.data)
     outcome = "순전파하지 않음" if not rows else "커짐" if max(rows) > largest else "커지지 않음"
-    case.recorder.fact("가장 큰 마이크로 배치보다", outcome)
-    case.recorder.array("가장 큰 마이크로 배치보다", [sum(apart)])
+    case.recorder.claim("가장 큰 마이크로 배치보다", outcome, [sum(apart)])
 
 
 @driver.scenario("returns", "반환값")

@@ -117,8 +117,7 @@ def _eval_mode(stage: Stage) -> None:
     for _ in range(2):
         model.train()
         _evaluate(stage, model)
-    stage.recorder.fact("순전파할 때의 모드", [*stage.recorder.forwards.modes])
-    stage.recorder.array("순전파할 때의 모드", marks.modes())
+    stage.recorder.claim("순전파할 때의 모드", [*stage.recorder.forwards.modes], marks.modes())
     stage.recorder.array("buffers", buffers(model))
 
 
@@ -139,8 +138,7 @@ def _no_graph(stage: Stage) -> None:
     model.eval()
     marks = ForwardMarks(stage.env, model)
     _evaluate(stage, model)
-    stage.recorder.fact("순전파", [*stage.recorder.forwards.graphs])
-    stage.recorder.array("순전파", marks.graphs())
+    stage.recorder.claim("순전파", [*stage.recorder.forwards.graphs], marks.graphs())
 
 
 def _record_gradients(stage: Stage, model: Net, when: str) -> None:
@@ -149,8 +147,8 @@ def _record_gradients(stage: Stage, model: Net, when: str) -> None:
     recorder.fact(f"{when} 그레이디언트 계산", "켜짐" if torch.is_grad_enabled() else "꺼짐")
     wanted = all(p.requires_grad for p in model.parameters())
     recorder.fact(f"{when} 매개변수의 requires_grad", "True" if wanted else "False")
-    recorder.fact(f"{when} 그레이디언트", "남음" if recorder.gradients_left() else "없음")
-    recorder.array(f"{when} 그레이디언트", gradients_of_next_backward(stage.env, model.parameters()))
+    left = "남음" if recorder.gradients_left() else "없음"
+    recorder.claim(f"{when} 그레이디언트", left, gradients_of_next_backward(stage.env, model.parameters()))
     torch.set_grad_enabled(True)
 
 
@@ -192,8 +190,7 @@ def _restores_submodules(stage: Stage) -> None:
         set_modes(model, mode)
         after, marks = left_by(mode_words(model)), ForwardMarks(stage.env, model)
         _evaluate(stage, model)
-        stage.recorder.fact(after, mode_words(model))
-        stage.recorder.array(after, marks.modes_left(model))
+        stage.recorder.claim(after, mode_words(model), marks.modes_left(model))
         torch.set_grad_enabled(True)
 
 
@@ -207,8 +204,7 @@ def _fails(stage: Stage, model: Net, broken: type[Exception], loader: Iterable[B
     marks = ForwardMarks(stage.env, model)
     given = (model, loss_function(stage.env), loader)
     stage.recorder.expect(broken, f"{when} 예외", stage.student("evaluate"), *given)
-    stage.recorder.fact(f"{when} 모드", mode_words(model))
-    stage.recorder.array(f"{when} 모드", marks.modes_left(model))
+    stage.recorder.claim(f"{when} 모드", mode_words(model), marks.modes_left(model))
     _record_gradients(stage, model, when)
 
 
@@ -248,8 +244,8 @@ def _types(stage: Stage) -> None:
     marks = ForwardMarks(stage.env, model)
     value = _evaluate(stage, model)
     items = list(value)[:10] if isinstance(value, list | tuple) else []
-    stage.recorder.fact("반환 타입", [type_name(value), *(type_name(item) for item in items)])
-    stage.recorder.array("반환 타입", type_witness(float, items, marks.first))
+    types = [type_name(value), *(type_name(item) for item in items)]
+    stage.recorder.claim("반환 타입", [*types], type_witness(float, items, marks.first))
 
 
 @driver.scenario("quiet", "화면 출력", check="types")

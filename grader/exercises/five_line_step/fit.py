@@ -100,8 +100,7 @@ def _modes(stage: Stage) -> None:
         loader = SizedLoader(batches(env, (4, 3)), after=model.eval)
         recorder.call(stage.student("fit"), model, sgd(model), loss_function(env), loader, 2)
         numbers += marks.modes()
-    recorder.fact("순전파할 때의 모드", [*recorder.forwards.modes])
-    recorder.array("순전파할 때의 모드", numbers)
+    recorder.claim("순전파할 때의 모드", [*recorder.forwards.modes], numbers)
 
 
 @driver.scenario("modes-after", "끝난 뒤의 모드", check="modes")
@@ -114,8 +113,7 @@ def _modes_after(stage: Stage) -> None:
     loader = SizedLoader([(xb, yb)])
     recorder.call(stage.student("fit"), model, sgd(model), loss_function(stage.env), loader, 1)
     after = left_by("학습 모드")
-    recorder.fact(after, mode_words(model))
-    recorder.array(after, marks.modes_left(model, xb))
+    recorder.claim(after, mode_words(model), marks.modes_left(model, xb))
 
 
 class _EpochLoader(Loader):

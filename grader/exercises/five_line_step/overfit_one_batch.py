@@ -169,8 +169,7 @@ def _train_mode(stage: Stage) -> None:
         recorder.watch(model, states=False)
         _overfit(stage, model)
         numbers += marks.modes()
-    recorder.fact("순전파할 때의 모드", [*recorder.forwards.modes])
-    recorder.array("순전파할 때의 모드", numbers)
+    recorder.claim("순전파할 때의 모드", [*recorder.forwards.modes], numbers)
 
 
 @driver.scenario("modes", "끝난 뒤의 모드")
@@ -183,8 +182,7 @@ def _modes(stage: Stage) -> None:
         marks = ForwardMarks(stage.env, model)
         stage.recorder.watch(model, states=False)
         _overfit(stage, model, max_steps=2)
-        stage.recorder.fact(after, mode_words(model))
-        stage.recorder.array(after, marks.modes_left(model))
+        stage.recorder.claim(after, mode_words(model), marks.modes_left(model))
 
 
 class BrokenLoss(Exception):

@@ -76,6 +76,7 @@ def _none(stage: Stage) -> None:
     without.grad = None
     stage.recorder.watch(model, states=False)
     stage.recorder.call(stage.student("zero_gradients"), parameters)
-    stage.recorder.fact("매개변수마다의 그레이디언트", _gradients_left(parameters))
-    stage.recorder.fact("None이던 .grad", "None" if without.grad is None else "텐서")
-    stage.recorder.array("매개변수마다의 그레이디언트", gradients_of_next_backward(stage.env, parameters))
+    left, still_none = _gradients_left(parameters), without.grad is None
+    witness = gradients_of_next_backward(stage.env, parameters)
+    stage.recorder.claim("매개변수마다의 그레이디언트", left, witness)
+    stage.recorder.fact("None이던 .grad", "None" if still_none else "텐서")

@@ -101,9 +101,9 @@ def first_norm(case: Case) -> float:
 
 def record_autocast(stage: Stage, case: Case) -> None:
     """Record the precision that autocast asked for in each part."""
+    notes = case.model.notes
     for name in ("학습 순전파", "검증 순전파", "역전파"):
-        stage.recorder.fact(f"{name}의 autocast", case.model.notes.fact(name))
-        stage.recorder.array(f"{name}의 autocast", case.model.notes.numbers(name))
+        stage.recorder.claim(f"{name}의 autocast", notes.fact(name), notes.numbers(name))
 
 
 def _falling(count: int) -> tuple[int, ...]:

@@ -31,6 +31,7 @@ from grader.exercises.fixtures.classifiers import (
     sgd,
 )
 from grader.observe.play import Driver, Env, Stage
+from grader.observe.trace import Fact
 
 driver = Driver("Snapshot")
 
@@ -192,8 +193,8 @@ def _numbers_go_on(stage: Stage, draw: Callable[[], list[float]]) -> None:
         expected = draw()
         _load(stage, _Objects(new, sgd(new)), folder / "run.pt")
     found = draw()
-    stage.recorder.fact("이어서 뽑은 난수가 같음", [a == b for a, b in zip(found, expected, strict=True)])
-    stage.recorder.array("이어서 뽑은 난수가 같음", found)
+    same: list[Fact] = [a == b for a, b in zip(found, expected, strict=True)]
+    stage.recorder.claim("이어서 뽑은 난수가 같음", same, found)
 
 
 @driver.scenario("python", "`random`의 난수", check="streams")
@@ -236,8 +237,8 @@ def _loader(stage: Stage) -> None:
         expected = [_order(loaders[0]) for _ in range(2)]
         _load(stage, resumed, folder / "run.pt")
     found = [_order(loaders[1]) for _ in range(2)]
-    stage.recorder.fact("다음 두 에폭의 순서가 같음", [a == b for a, b in zip(found, expected, strict=True)])
-    stage.recorder.array("다음 두 에폭의 순서가 같음", torch.tensor(found))
+    same: list[Fact] = [a == b for a, b in zip(found, expected, strict=True)]
+    stage.recorder.claim("다음 두 에폭의 순서가 같음", same, torch.tensor(found))
 
 
 def _whole_run(env: Env, salt: str) -> _Objects:
@@ -312,8 +313,8 @@ def _untouched(stage: Stage, held: _Objects) -> Iterator[None]:
     before = states()
     yield
     after = states()
-    stage.recorder.fact("save가 바꾼 것", [name for name in before if before[name] != after[name]])
-    stage.recorder.array("save가 바꾼 것", after["모델"])
+    changed: list[Fact] = [name for name in before if before[name] != after[name]]
+    stage.recorder.claim("save가 바꾼 것", changed, after["모델"])
 
 
 @driver.scenario("file", "파일 하나")

@@ -110,12 +110,11 @@ def add_mode_scenarios(driver: Driver, check: str, use: Callable[[Stage, Net], N
             use(stage, model)
             recorder = stage.recorder
             for name, layer in (("배치 정규화가", norm), ("드롭아웃이", dropout)):
-                recorder.fact(f"{name} 순전파에서 쓴 모드", layer.seen.as_fact())
-                recorder.array(f"{name} 순전파에서 쓴 모드", [layer.seen.as_number()])
-            recorder.fact("끝난 뒤의 모드", [m.training for m in model.modules()])
+                recorder.claim(f"{name} 순전파에서 쓴 모드", layer.seen.as_fact(), [layer.seen.as_number()])
+            left: list[Fact] = [m.training for m in model.modules()]
+            recorder.claim("끝난 뒤의 모드", left, _modes_left(stage.env, model))
             # Switching statistics off for a pass is right, leaving them off is not.
             recorder.fact("끝난 뒤 배치 정규화의 momentum", norm.momentum)
             recorder.fact("끝난 뒤 배치 정규화의 track_running_stats", norm.track_running_stats)
-            recorder.array("끝난 뒤의 모드", _modes_left(stage.env, model))
 
         driver.scenario(f"modes-{mode}", title, check=check)(scenario)

@@ -32,8 +32,7 @@ def record_type(stage: Stage, measure: Callable[[Stage, Net], Any], model: Net) 
     """Record the type of the returned value; the witness is what the model was given as input."""
     marks = ForwardMarks(stage.env, model)
     value = measure(stage, model)
-    stage.recorder.fact("반환 타입", type_name(value))
-    stage.recorder.array("반환 타입", type_witness(float, [value], marks.first))
+    stage.recorder.claim("반환 타입", type_name(value), type_witness(float, [value], marks.first))
     record_model_was_called(stage)
 
 
@@ -78,8 +77,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
             p.grad is not None and bool(torch.equal(p.grad, g))
             for p, g in zip(model.parameters(), held, strict=True)
         ]
-        stage.recorder.fact("있던 그레이디언트가 그대로임", all(kept))
-        stage.recorder.array("있던 그레이디언트가 그대로임", flat_gradients(model))
+        stage.recorder.claim("있던 그레이디언트가 그대로임", all(kept), flat_gradients(model))
         record_model_was_called(stage)
 
 

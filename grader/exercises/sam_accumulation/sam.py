@@ -336,8 +336,7 @@ def _clearing(stage: Stage, clears: str) -> None:
                 left = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in model.parameters())
                 arguments = "".join(f"{key}={value}" for key, value in flags.items())
                 name = f"`{method}({arguments})` 뒤에 그레이디언트가 남음"
-                stage.recorder.fact(name, left)
-                stage.recorder.array(name, flat_gradients(model))
+                stage.recorder.claim(name, left, flat_gradients(model))
 
 
 @driver.scenario("clears-first", "first_step의 zero_grad", check="promises", atol=SAM_ATOL)

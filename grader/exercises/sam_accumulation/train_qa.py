@@ -159,13 +159,11 @@ def _modes_seen(stage: Stage, case: Case, epochs: int) -> None:
     _trained(stage, case, _unmoved, epochs=epochs, watch=False, max_norm=_NO_CLIP)
     recorder, seen = stage.recorder, case.model.modes_seen
     for kind, name in ((TRAIN, "학습 데이터의 순전파가 쓴 모드"), (DEV, "검증 데이터의 순전파가 쓴 모드")):
-        recorder.fact(name, [*sorted(seen[kind])])
-        recorder.array(name, [seen[kind][training] for training in sorted(seen[kind])])
+        recorder.claim(name, [*sorted(seen[kind])], [seen[kind][training] for training in sorted(seen[kind])])
         seen[kind].clear()
-    recorder.fact("끝난 뒤의 모드", [m.training for m in case.model.modules()])
     with torch.no_grad():
         case.model(case.train.held[0]["input_ids"])
-    recorder.array("끝난 뒤의 모드", [*seen[TRAIN].values()])
+    recorder.claim("끝난 뒤의 모드", [m.training for m in case.model.modules()], [*seen[TRAIN].values()])
 
 
 @driver.scenario("modes", "학습 모드로 받은 모델")
@@ -235,8 +233,8 @@ def _best_epoch(stage: Stage) -> None:
     case = _judged_case(stage, JUDGED_EPOCHS)
     best = plain(_field(_judged(stage, case, JUDGED_EPOCHS), "best_epoch"))
     stamps = case.model.stamps
-    stage.recorder.fact("best_epoch", best)
-    stage.recorder.array("best_epoch", stamps[best : best + 1] if isinstance(best, int) and best >= 0 else [])
+    of_best = stamps[best : best + 1] if isinstance(best, int) and best >= 0 else []
+    stage.recorder.claim("best_epoch", best, of_best)
 
 
 @driver.scenario("checkpoint", "가장 좋은 에폭의 가중치")
@@ -248,9 +246,8 @@ def _checkpoint(stage: Stage) -> None:
         state, opened = read_checkpoint(path)
         stage.recorder.fact("체크포인트", opened)
         number = find_saved_moment(state, case.model, case.model.judged)
-        name = "저장된 가중치의 에폭(0부터)"
-        stage.recorder.fact(name, "알 수 없음" if number is None else f"에폭 {number}")
-        stage.recorder.array(name, [as_number(state.get("stamp"))])
+        epoch = "알 수 없음" if number is None else f"에폭 {number}"
+        stage.recorder.claim("저장된 가중치의 에폭(0부터)", epoch, [as_number(state.get("stamp"))])
         stage.recorder.fact("저장된 키", ", ".join(str(key) for key in state))
 
     _trained(stage, case, sgd, epochs=JUDGED_EPOCHS, watch=False, after=look, max_norm=_NO_CLIP)
