@@ -13,15 +13,16 @@ from torch.optim import Optimizer
 
 from grader.exercises.bells_and_whistles._gpt_case import Case, make_case
 from grader.exercises.bells_and_whistles._lent_schedule import lent_schedule
-from grader.exercises.fixtures.classifiers import Batch, two_groups
+from grader.exercises.fixtures.classifiers import CLIP_ATOL, Batch, two_groups
 from grader.exercises.fixtures.language import token_loss
 from grader.exercises.fixtures.marks import ForwardMarks, drawn
-from grader.exercises.fixtures.precision import record_precision
-from grader.exercises.fixtures.tolerances import CLIP_ATOL, FLOAT32_ATOL
+from grader.exercises.fixtures.returned import FLOAT32_ATOL
+from grader.exercises.fixtures.usual import record_precision
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.recorder import Recorder
 from grader.observe.values import as_number, type_name
+from grader.observe.wording import yes_or_no
 
 driver = Driver("train_gpt", cost=2)
 
@@ -297,7 +298,7 @@ def _train_again(stage: Stage) -> None:
     rates = torch.tensor(used[:100], dtype=torch.float64).reshape(-1, 2)
     stage.recorder.array("두 번째 호출의 업데이트에 쓴 학습률", rates)
     anew = first.get("tokens_seen") == history.get("tokens_seen")
-    stage.recorder.fact("토큰을 처음부터 다시 셈", "예" if anew else "아니요")
+    stage.recorder.fact("토큰을 처음부터 다시 셈", yes_or_no(anew))
 
 
 @driver.scenario("types", "반환 타입", check="log")

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from grader.exercises.bells_and_whistles._draw import Draw
-from grader.exercises.fixtures.returned import type_witness
-from grader.exercises.fixtures.tolerances import FLOAT32_ATOL
+from grader.exercises.fixtures.returned import FLOAT32_ATOL, type_witness
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
 

@@ -7,7 +7,7 @@ each mistake costs its own check.
 """
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 
@@ -23,15 +23,13 @@ from grader.exercises.fixtures.classifiers import (
     norm_dropout_mlp,
     set_modes,
 )
-from grader.exercises.fixtures.marks import ForwardMarks
-from grader.exercises.fixtures.next_backward import gradients_of_next_backward
-from grader.exercises.fixtures.precision import record_precision
-from grader.exercises.fixtures.returned import type_witness
-from grader.exercises.fixtures.tolerances import FLOAT32_ATOL
+from grader.exercises.fixtures.marks import ForwardMarks, gradients_of_next_backward
+from grader.exercises.fixtures.returned import FLOAT32_ATOL, type_witness
+from grader.exercises.fixtures.usual import Case, add_usual
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
-from grader.observe.wording import left_by
+from grader.observe.wording import left_by, yes_or_no
 
 driver = Driver("evaluate")
 
@@ -61,7 +59,7 @@ def _evaluate(stage: Stage, model: Net, loader: Iterable[Batch] | None = None) -
     given = batches(stage.env, (4, 2)) if loader is None else loader
     value = recorder.call(stage.student("evaluate"), model, loss_function(stage.env), given)
     # A function that does nothing also restores everything, so a forward pass is required.
-    recorder.fact("순전파를 함", "예" if recorder.forwards.modes else "아니요")
+    recorder.fact("순전파를 함", yes_or_no(bool(recorder.forwards.modes)))
     return value
 
 
@@ -99,14 +97,16 @@ def _once(stage: Stage) -> None:
     _record_numbers(stage, 1, "정확도", once=True)
 
 
-@driver.scenario("float32", "float32 모델", check="values")
-def _float32(stage: Stage) -> None:
-    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
-    model = mlp(stage.env)
-    data = [(xb.float(), yb) for xb, yb in _partly_right(stage.env, model, (3, 2))]
-    model.float().eval()
-    _evaluate(stage, model, data)
-    record_precision(stage.recorder, model)
+def _case(stage: Stage, sizes: Sequence[int] = (4, 2)) -> Case:
+    model, data = mlp(stage.env).eval(), batches(stage.env, sizes)
+    return Case(stage, "evaluate", model, None, loss_function(stage.env), data)
+
+
+def _use(case: Case, data: Iterable[Batch]) -> object:
+    return _evaluate(case.stage, case.model, data)
+
+
+add_usual(driver, lambda stage: _case(stage, (3, 2)), _use, float32="values")
 
 
 @driver.scenario("eval-mode", "학습 모드로 받은 모델")
@@ -248,8 +248,4 @@ def _types(stage: Stage) -> None:
     stage.recorder.claim("반환 타입", [*types], type_witness(float, items, marks.first))
 
 
-@driver.scenario("quiet", "화면 출력", check="types")
-def _quiet(stage: Stage) -> None:
-    """Nothing may be printed."""
-    _evaluate(stage, mlp(stage.env).eval())
-    stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")
+add_usual(driver, _case, _use, quiet="types")

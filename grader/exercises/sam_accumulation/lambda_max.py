@@ -25,7 +25,7 @@ from grader.exercises.fixtures.classifiers import (
     mlp,
     set_modes,
 )
-from grader.exercises.sam_accumulation._returned import record_numbers
+from grader.exercises.fixtures.returned import record_numbers
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.exercises.sam_accumulation._untouched import (
     add_state_scenarios,

@@ -14,6 +14,7 @@ import torch
 from torch.optim import Optimizer
 
 from grader.exercises.fixtures.classifiers import (
+    FLOAT32_UPDATES_ATOL,
     flat_gradients,
     flat_weights,
     mlp,
@@ -21,7 +22,6 @@ from grader.exercises.fixtures.classifiers import (
     scale_rates,
     two_groups,
 )
-from grader.exercises.fixtures.tolerances import FLOAT32_UPDATES_ATOL
 from grader.exercises.sam_accumulation._carried_state import carried
 from grader.exercises.sam_accumulation._climbing import record_climbs
 from grader.exercises.sam_accumulation._resuming import RHO, SETTINGS, begun, resumed, saved_state

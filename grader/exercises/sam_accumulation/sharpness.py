@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from grader.exercises.fixtures.classifiers import (
+    FLOAT32_UPDATES_ATOL,
     Batch,
     LossFn,
     Net,
@@ -22,8 +23,7 @@ from grader.exercises.fixtures.classifiers import (
     norm_dropout_mlp,
     set_modes,
 )
-from grader.exercises.fixtures.tolerances import FLOAT32_ATOL, FLOAT32_UPDATES_ATOL
-from grader.exercises.sam_accumulation._returned import record_numbers
+from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_numbers
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.exercises.sam_accumulation._untouched import (
     add_state_scenarios,
