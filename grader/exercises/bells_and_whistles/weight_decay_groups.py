@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.bells_and_whistles._draw import Draw
 from grader.exercises.fixtures.marks import drawn
 from grader.observe.play import Driver, Stage
 from grader.observe.trace import Fact
@@ -73,7 +72,7 @@ class _Nested(nn.Module):
 
 def _strength(stage: Stage) -> float:
     """Return a weight decay that is no optimizer's default."""
-    return round(Draw(stage.env, "decay").real(0.05, 0.5), 3)
+    return round(stage.env.draw("decay").real(0.05, 0.5), 3)
 
 
 def _groups(stage: Stage, model: nn.Module, strength: float | None = None) -> list[dict[str, Any]]:

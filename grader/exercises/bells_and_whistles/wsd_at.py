@@ -7,7 +7,6 @@ be refused.
 from collections.abc import Sequence
 from typing import Any
 
-from grader.exercises.bells_and_whistles._draw import Draw
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, type_witness
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
@@ -20,13 +19,13 @@ _Lengths = tuple[int, int, int]
 
 def _rates(env: Env) -> dict[str, float]:
     """Return two rates far from each other, as keyword arguments."""
-    draw = Draw(env, "rates")
+    draw = env.draw("rates")
     return {"max_lr": draw.real(0.5, 0.9), "min_lr": draw.real(0.03, 0.06)}
 
 
 def _lengths(env: Env) -> _Lengths:
     """Return three lengths of which none equals another or the sum of others."""
-    draw = Draw(env, "lengths")
+    draw = env.draw("lengths")
     return draw.whole(4, 5), draw.whole(12, 14), draw.whole(7, 8)
 
 
