@@ -4,7 +4,7 @@ Each scenario is a short run on a tiny GPT that isolates one part of the loop: r
 graphs, the returned history, callbacks, or a second call. The loop's `lr_at` is lent (`_lent_schedule`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ from torch.optim import Optimizer
 
 from grader.exercises.bells_and_whistles._gpt_case import Case, make_case
 from grader.exercises.bells_and_whistles._lent_schedule import lent_schedule
-from grader.exercises.fixtures.classifiers import CLIP_ATOL, Batch, two_groups
+from grader.exercises.fixtures.classifiers import CLIP_ATOL, SizedLoader, two_groups
 from grader.exercises.fixtures.language import token_loss
 from grader.exercises.fixtures.marks import ForwardMarks, drawn
 from grader.exercises.fixtures.returned import FLOAT32_ATOL
@@ -39,19 +39,6 @@ because a schedule may be a multiple of the peak.
 """
 
 
-class _Loader:
-    """A loader with a length that gives the same batches every time."""
-
-    def __init__(self, data: Sequence[Batch]) -> None:
-        self.held = data
-
-    def __iter__(self) -> Iterator[Batch]:
-        return iter(self.held)
-
-    def __len__(self) -> int:
-        return len(self.held)
-
-
 def _problem(env: Env) -> Problem:
     case = make_case(env)
     return Problem(case.model, case.train, token_loss)
@@ -75,7 +62,7 @@ def _call(stage: Stage, case: Case, optimizer: Optimizer, **arguments: Any) -> A
     with lent_schedule(stage, student):
         return stage.recorder.call(
             student,
-            *(case.model, _Loader(case.train), _Loader(case.val), optimizer),
+            *(case.model, SizedLoader(case.train), SizedLoader(case.val), optimizer),
             **{"warmup_steps": _WARMUP, **extra, **arguments},
         )
 

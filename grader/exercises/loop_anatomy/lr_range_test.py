@@ -16,6 +16,7 @@ from grader.exercises.fixtures.checkpoints import flat_state
 from grader.exercises.fixtures.classifiers import (
     Batch,
     LossFn,
+    MakeOptimizer,
     Net,
     adamw,
     add_gradients,
@@ -230,7 +231,7 @@ def _learning_rates(stage: Stage) -> None:
     _record_that_it_looked(stage, 4)
 
 
-def _next_update(stage: Stage, make_opt: Callable[[nn.Module], Optimizer], *, fresh: bool) -> None:
+def _next_update(stage: Stage, make_opt: MakeOptimizer, *, fresh: bool) -> None:
     """Record the updates after the call, which show the optimizer's state.
 
     Weights and rates are put back first, so that they make no difference.

@@ -21,6 +21,7 @@ from torch.utils.data import DataLoader
 from grader.exercises.fixtures.checkpoints import flat_state, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import (
     Batch,
+    MakeOptimizer,
     adamw,
     batches,
     freeze_last,
@@ -101,7 +102,7 @@ def _record_ends(stage: Stage, whole: _Objects, resumed: _Objects) -> None:
     stage.recorder.fact("중단 없이 학습한 모델과 비트까지 같음", torch.equal(*ends))
 
 
-def _updates_go_on(stage: Stage, make_opt: Callable[[nn.Module], Optimizer], *, norm: bool) -> None:
+def _updates_go_on(stage: Stage, make_opt: MakeOptimizer, *, norm: bool) -> None:
     """Record whether updates go on as without an interruption, for a model and an optimizer alone.
 
     Batches come in a fixed order and nothing is random. The new model's last layer is in eval mode, which changes

@@ -22,9 +22,8 @@ from grader.exercises.fixtures.classifiers import (
     scale_rates,
     two_groups,
 )
-from grader.exercises.sam_accumulation._carried_state import carried
 from grader.exercises.sam_accumulation._climbing import record_climbs
-from grader.exercises.sam_accumulation._resuming import RHO, SETTINGS, begun, resumed, saved_state
+from grader.exercises.sam_accumulation._resuming import RHO, SETTINGS, begun, carried, resumed, saved_state
 from grader.exercises.sam_accumulation._watched_sam import GivenGradients, WatchedSAM, sam_batches
 from grader.observe.play import Driver, Env, Problem, Stage
 
