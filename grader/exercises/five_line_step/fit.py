@@ -24,11 +24,11 @@ from grader.exercises.fixtures.classifiers import (
     sgd,
 )
 from grader.exercises.fixtures.marks import ForwardMarks
-from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_sequence
+from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_kinds, record_sequence
 from grader.exercises.fixtures.usual import Case, add_usual, classifier_case
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
-from grader.observe.values import as_number, items_of, type_name
+from grader.observe.values import as_number, items_of
 from grader.observe.wording import left_by, yes_or_no
 
 driver = Driver("fit")
@@ -150,10 +150,7 @@ def _losses(stage: Stage) -> None:
 @driver.scenario("types", "반환 타입", check="losses")
 def _types(stage: Stage) -> None:
     """The types of the returned list and of the losses in it."""
-    history = _losses_without_updates(stage)
-    items = history if isinstance(history, list | tuple) else []
-    kinds = sorted({type_name(item) for item in items})
-    stage.recorder.fact("반환 타입", [type_name(history), *kinds])
+    record_kinds(stage.recorder, _losses_without_updates(stage))
 
 
 @driver.scenario("length", "길이가 없는 loader", check="losses")

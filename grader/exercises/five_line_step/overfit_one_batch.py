@@ -28,7 +28,7 @@ from grader.exercises.fixtures.marks import ForwardMarks
 from grader.exercises.fixtures.usual import Case, add_usual
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Stage
-from grader.observe.values import as_number, items_of, type_name
+from grader.observe.values import as_number, items_of
 from grader.observe.wording import left_by
 
 driver = Driver("overfit_one_batch")
@@ -122,16 +122,7 @@ def _no_steps(stage: Stage) -> None:
     _record_scripted(stage, target=NEVER, max_steps=0)
 
 
-@driver.scenario("types", "반환 타입", check="losses")
-def _types(stage: Stage) -> None:
-    """The types of the returned list and of the losses in it."""
-    case = _case(stage)
-    losses = _overfit(case, case.data)
-    items = losses if isinstance(losses, list | tuple) else []
-    stage.recorder.fact("반환 타입", [type_name(losses), *sorted({type_name(item) for item in items})])
-
-
-add_usual(driver, _case, _overfit, quiet="losses")
+add_usual(driver, _case, _overfit, types="losses", quiet="losses")
 
 
 @driver.scenario("train-mode", "학습 모드에서 재고 업데이트하기", check="modes")
