@@ -41,11 +41,8 @@ _SINGLE = (4,)
 
 def _sizes(env: Env, windows: Sequence[Sequence[int]]) -> list[int]:
     """Return the sizes of all micro-batches; the seed decides where each window's cycle of sizes begins."""
-    sizes: list[int] = []
-    for window in windows:
-        start = env.number("start") % len(window)
-        sizes += [*window[start:], *window[:start]]
-    return sizes
+    start = env.number("start")
+    return [window[(start + i) % len(window)] for window in windows for i in range(len(window))]
 
 
 def _case(

@@ -35,15 +35,12 @@ from grader.observe.values import type_name
 
 driver = Driver("sam_step")
 
-
 _SIZES = (4, 3, 5, 2)
+_case = partial(sam_case, name="sam_step")
 
 
 def _problem(env: Env) -> Problem:
     return Problem(mlp(env), batches(env, _SIZES), loss_function(env))
-
-
-_case = partial(sam_case, name="sam_step")
 
 
 def _sam_steps(stage: Stage, make_base: MakeOptimizer) -> None:
