@@ -14,6 +14,7 @@ from grader.exercises.fixtures.classifiers import (
     Net,
     add_gradients,
     batches,
+    distance_moved,
     flat_gradients,
     flat_weights,
     mlp,
@@ -55,7 +56,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
         before = flat_weights(model)
         for batch in batches(stage.env, (6, 4)):
             measure(stage, model, batch)
-        stage.recorder.array("가중치가 옮겨진 거리", (flat_weights(model) - before).norm().reshape(1))
+        stage.recorder.array("가중치가 옮겨진 거리", distance_moved(model, before))
         record_model_was_called(stage)
 
     @driver.scenario("gradients", "그레이디언트가 없던 모델", check=check)

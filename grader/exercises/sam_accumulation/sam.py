@@ -15,6 +15,7 @@ from torch.optim import Optimizer
 
 from grader.exercises.fixtures.classifiers import (
     FLOAT32_UPDATES_ATOL,
+    distance_moved,
     flat_gradients,
     flat_weights,
     mlp,
@@ -171,7 +172,7 @@ def _zero_gradients(stage: Stage, **extra: Any) -> None:
     before = flat_weights(watched.model)
     watched.put([torch.zeros_like(p) for p in watched.parameters])
     stage.recorder.call(watched.sam.first_step)
-    stage.recorder.array("움직인 거리", (flat_weights(watched.model) - before).norm().reshape(1))
+    stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
 
 
 @driver.scenario("zero", "그레이디언트가 모두 0일 때", check="none", atol=SAM_ATOL)
@@ -195,7 +196,7 @@ def _zero_later(stage: Stage) -> None:
     watched.given_update(given.next(), given.next())
     before = flat_weights(watched.model)
     watched.given_update([torch.zeros_like(p) for p in watched.parameters], given.next())
-    stage.recorder.array("움직인 거리", (flat_weights(watched.model) - before).norm().reshape(1))
+    stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
 
 
 # ---- promises of an Optimizer --------------------------------------------------------------------
@@ -310,7 +311,7 @@ def _zero_rho(stage: Stage) -> None:
         parameter.grad = gradient
     if made:
         recorder.call(made[0].first_step)
-    recorder.array("`rho=0.0`의 first_step이 옮긴 거리", (flat_weights(model) - before).norm().reshape(1))
+    recorder.array("`rho=0.0`의 first_step이 옮긴 거리", distance_moved(model, before))
 
 
 @driver.scenario("optimizer", "torch.optim.Optimizer", check="promises", atol=SAM_ATOL)

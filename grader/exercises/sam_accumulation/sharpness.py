@@ -17,6 +17,7 @@ from grader.exercises.fixtures.classifiers import (
     LossFn,
     Net,
     batches,
+    distance_moved,
     flat_weights,
     loss_function,
     mlp,
@@ -149,7 +150,7 @@ def _frozen(stage: Stage) -> None:
     stage.recorder.call(attempt, model, loss_function(stage.env), *batch, rho=0.3)
     names = [name for name, p in model.named_parameters() if not p.requires_grad]
     stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
-    stage.recorder.array("가중치가 옮겨진 거리", (flat_weights(model) - before).norm().reshape(1))
+    stage.recorder.array("가중치가 옮겨진 거리", distance_moved(model, before))
 
 
 add_state_scenarios(driver, "statistics", _measure_batch)
