@@ -125,8 +125,7 @@ def _eval_mode(stage: Stage) -> None:
 def _mixed(stage: Stage) -> None:
     """A model with a frozen BatchNorm; then one whose own flag says eval while all its submodules are in train mode."""
     for mode in ("frozen", "top"):
-        model = norm_dropout_mlp(stage.env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         _evaluate(stage, model)
     stage.recorder.fact("순전파할 때의 모드", [*stage.recorder.forwards.modes])
 
@@ -170,8 +169,7 @@ def _trains_on(stage: Stage) -> None:
 def _restores(stage: Stage) -> None:
     """A model in train mode, then one in eval mode, evaluated twice each."""
     for mode in ("train", "eval"):
-        model = norm_dropout_mlp(stage.env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         after, numbers = left_by(mode_words(model)), []
         for _ in range(2):
             marks = ForwardMarks(stage.env, model)
@@ -186,8 +184,7 @@ def _restores(stage: Stage) -> None:
 def _restores_submodules(stage: Stage) -> None:
     """A frozen BatchNorm must stay in eval mode, and a model's own flag that differs from the rest must be restored."""
     for mode in ("frozen", "top"):
-        model = norm_dropout_mlp(stage.env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         after, marks = left_by(mode_words(model)), ForwardMarks(stage.env, model)
         _evaluate(stage, model)
         stage.recorder.claim(after, mode_words(model), marks.modes_left(model))

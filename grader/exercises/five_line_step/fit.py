@@ -83,8 +83,7 @@ def _modes(stage: Stage) -> None:
     env, recorder = stage.env, stage.recorder
     numbers: list[float] = []
     for mode in ("eval", "frozen", "top"):
-        model = norm_dropout_mlp(env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(env, mode), mode)
         marks = ForwardMarks(env, model)
         recorder.watch(model, states=False)
         loader = SizedLoader(batches(env, (4, 3)), after=model.eval)

@@ -133,8 +133,7 @@ def _train_mode(stage: Stage) -> None:
     """
     recorder, numbers = stage.recorder, list[float]()
     for mode in ("eval", "frozen", "top"):
-        model = norm_dropout_mlp(stage.env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         marks = ForwardMarks(stage.env, model)
         case = _case(stage, model).watch_model()
         _overfit(case, case.data)
@@ -146,8 +145,7 @@ def _train_mode(stage: Stage) -> None:
 def _modes(stage: Stage) -> None:
     """Every module must be left in the mode in which it was handed over."""
     for mode in ("train", "eval", "frozen", "top"):
-        model = norm_dropout_mlp(stage.env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         after = left_by(mode_words(model))
         marks = ForwardMarks(stage.env, model)
         case = _case(stage, model).watch_model()
@@ -171,8 +169,7 @@ def _fails(stage: Stage) -> None:
         (KeyboardInterrupt, "Ctrl+C로 멈춘"),
     )
     for exception, when in broken:
-        model = norm_dropout_mlp(stage.env)
-        set_modes(model, "frozen")
+        model = set_modes(norm_dropout_mlp(stage.env), "frozen")
         given, results = mode_words(model), iter([True, False])
 
         def loss_fn(

@@ -68,8 +68,7 @@ def _norm_and_dropout(stage: Stage) -> None:
     loss_fn = loss_function(env)
     (batch,) = batches(env, (6,))
     for mode in ("train", "eval", "frozen"):
-        model = norm_dropout_mlp(env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(env, mode), mode)
         opt = sgd(model)
         recorder.watch(model, opt)
         env.set_random_state("dropout")

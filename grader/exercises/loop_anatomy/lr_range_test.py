@@ -133,8 +133,7 @@ def _wraps(stage: Stage) -> None:
 
 def _with_modes(stage: Stage, mode: str) -> None:
     """Record losses and modes with BatchNorm and dropout, so that losses depend on each module's mode."""
-    model = norm_dropout_mlp(stage.env)
-    set_modes(model, mode)
+    model = set_modes(norm_dropout_mlp(stage.env), mode)
     _record_losses(stage, _call(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 3)))
     stage.recorder.modes("끝난 뒤의 모드")
 

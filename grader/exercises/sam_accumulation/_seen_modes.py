@@ -104,8 +104,7 @@ def add_mode_scenarios(driver: Driver, check: str, use: Callable[[Stage, Net], N
     for mode, title in _HANDED_OVER.items():
 
         def scenario(stage: Stage, mode: str = mode) -> None:
-            model: Any = _observed_model(stage.env)
-            set_modes(model, mode)
+            model: Any = set_modes(_observed_model(stage.env), mode)
             norm, dropout = model.layers[1], model.layers[3]
             use(stage, model)
             recorder = stage.recorder

@@ -218,6 +218,5 @@ add_mode_scenarios(driver, "statistics", _measure_once)
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
     """The type of the returned value."""
-    model = mlp(stage.env)
-    set_modes(model, "eval")
+    model = set_modes(mlp(stage.env), "eval")
     record_type(stage, _measure_once, model)

@@ -85,8 +85,7 @@ def _with_batch_norm(env: Env, salt: str) -> Net:
 def _batch_norm(stage: Stage) -> None:
     """A model in train mode, one in eval mode, and one with a frozen BatchNorm; one call each."""
     for number, mode in enumerate(("train", "eval", "frozen")):
-        model = _with_batch_norm(stage.env, mode)
-        set_modes(model, mode)
+        model = set_modes(_with_batch_norm(stage.env, mode), mode)
         case = _case(stage, (6, 4, 5), model=model, watch=False)
         stage.recorder.watch(model, case.opt.base_optimizer, at_forwards=False)
         case.call(*case.data[number])

@@ -121,8 +121,7 @@ def _values_by_mode(stage: Stage) -> None:
     """
     values = []
     for mode, batch in zip(("eval", "frozen"), batches(stage.env, (6, 4)), strict=True):
-        model = norm_dropout_mlp(stage.env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         values.append(_measure(stage, model, batch, 0.3))
     record_numbers(stage.recorder, values)
 
