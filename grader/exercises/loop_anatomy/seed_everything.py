@@ -13,7 +13,6 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from grader.exercises.fixtures.stand_ins import untouched_backends
-from grader.exercises.loop_anatomy._drawing import drawn_number
 from grader.observe.play import Driver, Stage
 from grader.observe.trace import Fact
 from grader.observe.values import type_name
@@ -34,7 +33,7 @@ def _drawn_after_seeding(
     """
     recorder, env = stage.recorder, stage.env
     if first is None:
-        first = drawn_number(env, "seed", 1, 1000)
+        first = env.draw("seed").whole(1, 999)
     later = torch.randint(0, 3, (further,), generator=env.generator("order")).tolist()
     seeds = [first, first, first + 1, *(first + n for n in later)]
     drawn: list[dict[str, Fact]] = []
