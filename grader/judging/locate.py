@@ -195,10 +195,10 @@ class _Alignment:
         return (new - old) + (old - new)
 
     def missing(self) -> int | None:
-        """Return the number of the first missing statement; None if the program differs in any other way, too."""
+        """Return the number of the first missing statement; None if none is, or if statements differ in other ways, too."""
         if any(start != end for _, _, start, end in self._changes):
             return None
-        return min(first for first, *_ in self._changes)
+        return min((first for first, *_ in self._changes), default=None)
 
     def first_change(self) -> int:
         """Return the number of the solution's first statement that differs; 0 if none does."""

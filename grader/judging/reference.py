@@ -4,9 +4,12 @@ Each run is made when it is first needed and kept for the next submission of the
 in this process, not in the sandbox: they are programs of the course.
 """
 
+import itertools
 import re
 import types
+import weakref
 from collections import OrderedDict
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
 from grader.course.course import Exercise
@@ -26,6 +29,8 @@ _KEPT_REFERENCES = 32
 """Maximum number of references: more than the 27 exercises that count, which each submission goes through in order."""
 _KEPT_LESSONS = 8
 """Maximum number of lessons whose solutions stay loaded."""
+_program_numbers = itertools.count(1)
+"""Numbers of the loaded mistakes: each module needs a unique name, because classes are pickled by it."""
 
 
 class Reference:
@@ -40,8 +45,8 @@ class Reference:
         """Number of scenarios played so far."""
         self._solution_program = _solution(exercise.lesson)
         self._solution_runs: dict[str, Run] = {}
-        self._loaded = 0
         self._programs: OrderedDict[str, Program] = OrderedDict()
+        weakref.finalize(self, _unload, self._programs).atexit = False
         self._runs: OrderedDict[tuple[str, str], Run] = OrderedDict()
         self._new_behaviours: dict[tuple[str, str], int] = {}
 
@@ -138,9 +143,7 @@ class Reference:
         if not source:
             return self._solution_program
         if source not in self._programs:
-            # The module needs a unique name: classes are pickled by it, and two modules of one name would be mixed up.
-            self._loaded += 1
-            module = types.ModuleType(f"mistake_{self._loaded}_of_{self.exercise.name}")
+            module = types.ModuleType(f"mistake_{next(_program_numbers)}_of_{self.exercise.name}")
             # Copy only the names that the source mentions: all names of a lesson in each program would fill the memory.
             mentioned = set(re.findall(r"\w+", source)) - {"__name__"}
             module.__dict__.update({k: v for k, v in self._solution_program.names.items() if k in mentioned})
@@ -150,6 +153,12 @@ class Reference:
                 self._programs.popitem(last=False)[1].unload()
         self._programs.move_to_end(source)
         return self._programs[source]
+
+
+def _unload(programs: Mapping[str, Program]) -> None:
+    """Unload the programs of a reference that is no longer used."""
+    for program in programs.values():
+        program.unload()
 
 
 def _known_to_differ(run: Run, broken_off: Run, atol: float) -> bool:

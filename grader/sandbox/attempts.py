@@ -100,7 +100,7 @@ class Attempts:
             return None
         try:
             trace = from_bytes(blob)
-            refuse_oversized(trace, blob)
+            refuse_oversized(trace)
         except TraceError:
             return None
         return trace.runs.get(scenario)

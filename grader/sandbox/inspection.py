@@ -10,14 +10,13 @@ _MAX_PARAMETERS = 500
 _MAX_WARNING = 3000
 
 
-def refuse_oversized(trace: Trace, blob: bytes) -> None:
+def refuse_oversized(trace: Trace) -> None:
     """Refuse a trace with numbers out of range: judging loops over them, and must not loop a billion times.
 
     The bounds are the recorder's own, or far above what any exercise records.
 
     Args:
         trace: the trace to check.
-        blob: the bytes it was read from; not used.
 
     Raises:
         TraceError: no recorder can have written this trace.

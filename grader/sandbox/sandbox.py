@@ -259,7 +259,7 @@ def _observed(exercise: str, blob: bytes, seconds: float) -> Outcome:
     """Read the bytes of a trace into an outcome; `crashed` if they are not a trace that a recorder can have written."""
     try:
         trace = from_bytes(blob)
-        refuse_oversized(trace, blob)
+        refuse_oversized(trace)
     except TraceError:
         return Outcome(exercise, "crashed", None, seconds, "읽을 수 없는 기록")
     failures = [trace.load_failure, *(run.failure for run in trace.runs.values())]

@@ -43,6 +43,12 @@ def test_a_line_too_many_is_the_line_like_it() -> None:
     assert place_of(SOLUTION, wrong, LEARNER, "f") == Place(6)
 
 
+def test_a_mistake_outside_all_statements_is_at_the_line_it_names() -> None:
+    """Only the signature differs, so no statement is missing, added or replaced."""
+    wrong = SOLUTION.replace("def f(model, opt, x):", "def f(model, opt, x=None):")
+    assert place_of(SOLUTION, wrong, LEARNER, "f", near="loss.backward()") == Place(5)
+
+
 def test_other_functions_and_broken_programs_have_no_place() -> None:
     assert place_of(SOLUTION, without("    opt.zero_grad()\n"), LEARNER, "g") is None
     assert place_of(SOLUTION, without("    opt.zero_grad()\n"), "def f(:", "f") is None

@@ -1,5 +1,8 @@
 """Runs of mistakes, played only as far as it takes."""
 
+import gc
+import sys
+
 import numpy as np
 
 from grader.course.reading import load_course
@@ -25,3 +28,18 @@ def test_states_follow_where_both_are_not_finite() -> None:
     assert not follows(np.array([[0.0, 1.0], [np.inf, 1.0]]), expected, 1e-9)
     assert not follows(np.array([[0.0, 1.0], [np.nan, np.nan]]), expected, 1e-9)
     assert not follows(np.concatenate([expected, expected]), expected, 1e-9)
+
+
+def test_programs_of_two_references_are_different_modules() -> None:
+    """Both were called `mistake_1_of_…`, and the second replaced the first in `sys.modules`."""
+    exercise = load_course().exercise("lr_at")
+    scenario = exercise.driver.scenarios[0].name
+    before = {name for name in sys.modules if name.startswith("mistake_")}
+    references = [Reference(exercise, 1), Reference(exercise, 2)]
+    for its in references:
+        its.run(its.sources[its.ways[0].name], scenario)
+    assert len({name for name in sys.modules if name.startswith("mistake_")} - before) == 2
+    del its
+    references.clear()
+    gc.collect()
+    assert {name for name in sys.modules if name.startswith("mistake_")} <= before

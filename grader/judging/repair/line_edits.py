@@ -30,7 +30,7 @@ def line_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]:
             yield from _deletion(definition, donors, statement)
             yield from _unwrapping(definition, donors, statement)
             yield from _moves(definition, donors, statement)
-    yield from _decorators(definition, donors)
+    yield from _decorators(definition, donors.solution)
 
 
 # ---- insert ----------------------------------------------------------------------------------------
@@ -318,20 +318,18 @@ def _moved(definition: Definition, statement: Statement, place: Place, cost: flo
 # ---- decorators ------------------------------------------------------------------------------------
 
 
-def _decorators(definition: Definition, donors: Donors) -> Iterator[Draft]:
-    """Yield insertions of decorators that the solution's methods have, and deletions of those that they do not have.
+def _decorators(definition: Definition, solution: Definition) -> Iterator[Draft]:
+    """Yield insertions of decorators that the solution's functions have, and deletions of those that they do not have.
 
-    For the definition itself, there are only deletions.
+    A function that the solution does not have should have no decorator.
     """
-    right = {
-        d.theirs.node.name: d.theirs.node for d in donors.donors if isinstance(d.theirs.node, ast.FunctionDef)
+    wanted_by_name = {
+        node.name: [ast.unparse(d) for d in node.decorator_list] for node in _definitions_in(solution)
     }
-    functions = [s.node for s in definition.statements if isinstance(s.node, ast.FunctionDef)]
-    for node in (definition.node, *functions):
+    for node in _definitions_in(definition):
         indent = definition.lines[node.lineno - 1][: node.col_offset]
         own = {ast.unparse(d): d for d in node.decorator_list}
-        solution = right.get(node.name)
-        wanted = [ast.unparse(d) for d in solution.decorator_list] if solution is not None else []
+        wanted = wanted_by_name.get(node.name, [])
         for text in wanted:
             if text not in own:
                 first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
@@ -341,3 +339,11 @@ def _decorators(definition: Definition, donors: Donors) -> Iterator[Draft]:
             if text not in wanted:
                 line = decorator.lineno
                 yield Draft(4.0, "superfluous", line - 1, decorator.end_lineno or line, [], line, words=text)
+
+
+def _definitions_in(definition: Definition) -> list[ast.FunctionDef | ast.ClassDef]:
+    """Return the definition itself and the functions inside it."""
+    return [
+        definition.node,
+        *(s.node for s in definition.statements if isinstance(s.node, ast.FunctionDef)),
+    ]

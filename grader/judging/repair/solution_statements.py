@@ -57,6 +57,7 @@ class Donor:
 class Donors:
     """All statements of the solution that can be translated, paired with the learner's."""
 
+    solution: Definition
     donors: list[Donor]
     roles: Roles
     """Matches of the solution's names with the learner's."""
@@ -70,7 +71,7 @@ class Donors:
         values = _values(solution)
         donors = [Donor(s, _versions(s.node, names, values)) for s in solution.statements]
         donors = [d for d in donors if d.versions]
-        matched = cls(donors, names)
+        matched = cls(solution, donors, names)
         matched._pair(definition)
         return matched
 
