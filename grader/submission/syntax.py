@@ -218,8 +218,8 @@ def unrenamable_names(tree: ast.AST) -> Iterator[str]:
             yield from node.names
         elif isinstance(node, ast.ExceptHandler | ast.FunctionDef | ast.ClassDef):
             yield node.name or ""
-        elif isinstance(node, ast.alias):
-            yield (node.asname or node.name).partition(".")[0]
+        else:
+            yield from names_imported(node)
 
 
 class ScopeNames:

@@ -64,7 +64,7 @@ class Statement:
 class Gap:
     """A place where a statement can be inserted."""
 
-    at: int
+    lines_before: int
     """Number of lines of the text before it."""
     block: Block
     before: Statement | None

@@ -115,7 +115,7 @@ def _inserted(gap: Gap, text: Sequence[str], cost: float) -> Draft:
     """Return a draft that inserts these lines."""
     new = [gap.block.indent + line for line in text]
     line, where = _feedback_line(gap)
-    return Draft(cost, "missing", gap.at, gap.at, new, line, where, words="\n".join(text))
+    return Draft(cost, "missing", gap.lines_before, gap.lines_before, new, line, where, words="\n".join(text))
 
 
 def _feedback_line(gap: Gap) -> tuple[int, Where]:
@@ -269,7 +269,7 @@ def _moves(definition: DefinitionText, donors: Donors, statement: Statement) -> 
     for gap in definition.gaps:
         if statement in (gap.before, gap.after) or isinstance(gap.block.owner, ast.ClassDef):
             continue
-        if statement.first <= gap.at < statement.last:  # a place inside the statement itself
+        if statement.first <= gap.lines_before < statement.last:  # a place inside the statement itself
             continue
         same = gap.block is statement.block
         steps = abs(_position(gap) - statement.position) if same else 0
@@ -302,12 +302,12 @@ def _moved(definition: DefinitionText, statement: Statement, gap: Gap, cost: flo
     """Return a draft that moves a statement to a place."""
     source = definition.source(statement)
     moved = reindented(source, statement.block.indent, gap.block.indent)
-    if gap.at < statement.first:
-        first, last = gap.at, statement.last
-        new = [*moved, *definition.lines[gap.at : statement.first - 1]]
+    if gap.lines_before < statement.first:
+        first, last = gap.lines_before, statement.last
+        new = [*moved, *definition.lines[gap.lines_before : statement.first - 1]]
     else:
-        first, last = statement.first - 1, gap.at
-        new = [*definition.lines[statement.last : gap.at], *moved]
+        first, last = statement.first - 1, gap.lines_before
+        new = [*definition.lines[statement.last : gap.lines_before], *moved]
     # Feedback points at where the line stands now; the place where it belongs comes with the last hint.
     line, where = _feedback_line(gap)
     near = gap.block is statement.block
