@@ -41,7 +41,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         origin: the learner's code.
     """
     verdict = judge(exercise, trace, reference.solution)
-    if verdict.status != "passed" and _is_blank(exercise.name, trace, verdict, origin):
+    if verdict.status != "passed" and _has_not_begun(exercise.name, trace, verdict, origin):
         # A diagnosis shows the right order of events, a part of the answer: not for a learner who has not begun.
         empty = _feedback(exercise, trace, verdict, Diagnosis(), None, origin)
         return replace(empty, message=NOT_BEGUN, begun=False)
@@ -158,7 +158,7 @@ def _line_to_show(locations: Sequence[Location | None], evidence: Evidence) -> i
     return next((m.line for m in evidence.yours if m.differs and m.line is not None), None)
 
 
-def _is_blank(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
+def _has_not_begun(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
     """Return True if the learner has not begun the exercise.
 
     This holds if a function raised the starter's NotImplementedError before any event, or no method or function has a
