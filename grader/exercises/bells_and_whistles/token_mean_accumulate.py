@@ -15,6 +15,7 @@ from grader.exercises.fixtures.alike import record_alike
 from grader.exercises.fixtures.classifiers import Batch, Net, adamw, flat_weights, scale_rates, two_groups
 from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
 from grader.exercises.fixtures.language import TOKENS, gpt, token_ids, token_loss
+from grader.exercises.fixtures.memory import record_window_memory
 from grader.exercises.fixtures.precision import record_precision
 from grader.exercises.fixtures.tolerances import FLOAT32_ATOL
 from grader.observe.play import Driver, Env, Problem, Stage
@@ -198,3 +199,14 @@ def _quiet(stage: Stage) -> None:
     model, window = gpt(stage.env), _micro_batches(stage.env, "first")[:2]
     stage.recorder.call(stage.student("token_mean_accumulate"), model, _sgd(model), window)
     stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")
+
+
+@driver.scenario("memory", "함께 살아 있는 계산 그래프")
+def _memory(stage: Stage) -> None:
+    """One window. If it is joined, or run backward once at its end, all of it is alive together."""
+    model = gpt(stage.env)
+    stage.recorder.watch(model, states=False)
+    meter = stage.recorder.measure_memory(model)
+    data = _micro_batches(stage.env, "first")
+    stage.recorder.call(stage.student("token_mean_accumulate"), model, _sgd(model), data)
+    record_window_memory(stage.recorder, meter)

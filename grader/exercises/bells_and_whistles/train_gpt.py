@@ -5,6 +5,7 @@ graphs, the returned history, callbacks, or a second call. The loop's `lr_at` is
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from grader.exercises.bells_and_whistles._lent_schedule import lent_schedule
 from grader.exercises.fixtures.classifiers import Batch, two_groups
 from grader.exercises.fixtures.language import token_loss
 from grader.exercises.fixtures.marks import ForwardMarks, drawn
+from grader.exercises.fixtures.memory import record_loop_memory
 from grader.exercises.fixtures.precision import record_precision
 from grader.exercises.fixtures.tolerances import CLIP_ATOL, FLOAT32_ATOL
 from grader.observe.forward_notes import mode_words
@@ -318,3 +320,15 @@ def _train_types(stage: Stage) -> None:
         values = history.get(name)
         items = list(values)[:20] if isinstance(values, list | tuple) else [values]
         stage.recorder.fact(f'"{name}"에 든 것', [*sorted({type_name(item) for item in items})])
+
+
+@driver.scenario("memory", "살아 있는 계산 그래프")
+def _train_memory(stage: Stage) -> None:
+    """Losses that are kept with their graphs pile up step by step."""
+    case = make_case(stage.env)
+    case = replace(case, train=[*case.train, *case.train])
+    optimizer = _sgd(case.model)
+    _watched(stage, case, optimizer, states=False)
+    meter = stage.recorder.measure_memory(case.model)
+    _call(stage, case, optimizer, n_epochs=2, eval_freq=2, eval_iter=1, **_RATES)
+    record_loop_memory(stage.recorder, meter)

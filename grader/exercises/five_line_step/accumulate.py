@@ -28,6 +28,7 @@ from grader.exercises.fixtures.classifiers import (
     sgd,
 )
 from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
+from grader.exercises.fixtures.memory import record_window_memory
 from grader.exercises.fixtures.precision import record_precision
 from grader.exercises.fixtures.tolerances import CLIP_ATOL
 from grader.observe.play import Driver, Env, Problem, Stage
@@ -236,3 +237,12 @@ def _adamw(stage: Stage) -> None:
         case.recorder.returned(case.accumulate(part, accum_steps, max_norm=limit))
         case.recorder.append_fact("그레이디언트가 남음", case.recorder.gradients_left())
         scale_rates(case.opt, 0.8)
+
+
+@driver.scenario("memory", "함께 살아 있는 계산 그래프")
+def _memory(stage: Stage) -> None:
+    """Two whole windows of three. A window that is joined, or run backward once at its end, holds all of it."""
+    case = _Case(stage, 6, states=False)
+    meter = case.recorder.measure_memory(case.model)
+    case.accumulate(case.data, 3)
+    record_window_memory(case.recorder, meter, MICRO)

@@ -28,6 +28,7 @@ from grader.exercises.fixtures.classifiers import (
     sgd,
 )
 from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
+from grader.exercises.fixtures.memory import record_window_memory
 from grader.exercises.fixtures.precision import record_precision
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.wording import called_with
@@ -212,3 +213,12 @@ def _quiet(stage: Stage) -> None:
     case = _Case(stage, _WINDOWS[:1], states=False)
     case.accumulate(case.data)
     case.recorder.fact("print를 부름", "예" if case.recorder.prints else "아니요")
+
+
+@driver.scenario("memory", "함께 살아 있는 계산 그래프", check="pieces")
+def _memory(stage: Stage) -> None:
+    """Two whole windows. If one is run backward once at its end, all of it is alive together."""
+    case = _Case(stage, _WINDOWS[:2], states=False)
+    meter = stage.recorder.measure_memory(case.model)
+    case.accumulate(case.data)
+    record_window_memory(stage.recorder, meter)

@@ -24,6 +24,7 @@ from grader.exercises.fixtures.classifiers import (
     sgd,
 )
 from grader.exercises.fixtures.marks import ForwardMarks
+from grader.exercises.fixtures.memory import record_loop_memory
 from grader.exercises.fixtures.precision import record_precision
 from grader.exercises.fixtures.tolerances import FLOAT32_ATOL
 from grader.observe.forward_notes import mode_words
@@ -197,3 +198,13 @@ def _never_clears(stage: Stage) -> None:
     stage.recorder.fact(
         "끝난 뒤에 그레이디언트가 남음", "예" if stage.recorder.gradients_left() else "아니요"
     )
+
+
+@driver.scenario("memory", "살아 있는 계산 그래프")
+def _memory(stage: Stage) -> None:
+    """Losses that are kept with their graphs pile up batch by batch."""
+    model, loader = mlp(stage.env), SizedLoader(batches(stage.env, [2] * 7))
+    stage.recorder.watch(model, states=False)
+    meter = stage.recorder.measure_memory(model)
+    stage.recorder.call(stage.student("fit"), model, sgd(model), loss_function(stage.env), loader, 2)
+    record_loop_memory(stage.recorder, meter)

@@ -17,6 +17,7 @@ from grader.exercises.fixtures.classifiers import (
     scale_rates,
     sgd,
 )
+from grader.exercises.fixtures.memory import record_window_memory
 from grader.exercises.fixtures.tolerances import CLIP_ATOL, FLOAT32_ATOL, FLOAT32_UPDATES_ATOL
 from grader.exercises.sam_accumulation._base_optimizers import momentum
 from grader.exercises.sam_accumulation._returned import record_numbers
@@ -183,3 +184,13 @@ def _return_types(stage: Stage) -> None:
     value = _run_with_zero_rates(stage).call(_micro_batches(stage.env, 4), 2)
     stage.recorder.fact("반환 타입", type_name(value))
     stage.recorder.fact("리스트에 든 값의 타입", [type_name(item) for item in items_of(value)])
+
+
+@driver.scenario("memory", "함께 살아 있는 계산 그래프")
+def _memory(stage: Stage) -> None:
+    """Two windows of three. If one is joined, or run backward once a pass, all of it is alive together."""
+    data, model = _micro_batches(stage.env, 6), mlp(stage.env)
+    stage.recorder.watch(model, states=False)
+    meter = stage.recorder.measure_memory(model)
+    _run(stage, model, sgd(model)).call(data, 3)
+    record_window_memory(stage.recorder, meter, _MICRO)
