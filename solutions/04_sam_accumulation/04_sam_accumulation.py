@@ -1026,6 +1026,7 @@ def sam_accumulate(model, sam, loss_fn, micro_batches, accum_steps, *, max_norm=
         마이크로 배치의 크기(샘플 수)는 모두 같습니다.
     max_norm: 값이 있으면 구간마다 한 번, 업데이트에 쓸 그레이디언트를 줄입니다.
 
+    마이크로 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 계산 그래프 여럿을 함께 들고 있지 않습니다.
     두 패스 모두 구간의 마이크로 배치를 전부 봅니다. 마지막 구간이 짧으면 거기에 있는 것으로 평균을 냅니다.
     돌려주는 손실은 w에서 잰 것의 구간 평균입니다. 크기가 모두 같으므로, 구간을 이어 붙인 배치에 sam_step을 한 것과 같습니다.
     """
@@ -1088,6 +1089,7 @@ def sam_accumulate_weighted(model, sam, loss_fn, micro_batches, accum_steps, *, 
     loss_fn: 받은 배치의 샘플 평균을 돌려줍니다.
     max_norm: 값이 있으면 구간마다(짧은 마지막 구간도) 한 번, 업데이트에 쓸 그레이디언트를 줄입니다.
 
+    마이크로 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 계산 그래프 여럿을 함께 들고 있지 않습니다.
     들어올 때 남아 있던 .grad는 쓰지 않습니다. 마지막 구간이 짧으면 거기에 있는 샘플로 평균을 냅니다.
     돌려주는 리스트에는 구간마다 하나씩, w에서 잰 손실의 샘플 평균이 float로 들어 있습니다.
     """
@@ -2561,6 +2563,7 @@ def train_qa(
 
     배치는 input_ids, attention_mask, start_positions, end_positions를 담은 dict이고, 손실은 model(**batch).loss입니다.
     학습 배치의 크기(샘플 수)는 모두 같습니다. 다르면 구간을 이어 붙인 배치와 어긋납니다.
+    학습 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 지난 배치의 계산 그래프는 붙들고 있지 않습니다.
     scheduler: 있으면 업데이트마다 한 번 step()을 부릅니다.
     checkpoint_path: 검증 손실이 가장 낮은 에폭의 model.state_dict()를 저장합니다.
 
