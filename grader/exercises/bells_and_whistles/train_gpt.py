@@ -210,21 +210,16 @@ def _train_modes(stage: Stage) -> None:
 
 @driver.scenario("callback-modes", "on_epoch_end가 평가 모드로 바꿔 놓을 때", check="modes")
 def _train_modes_after_callback(stage: Stage) -> None:
-    """The callback leaves the model in eval mode after the first of two epochs, as one that writes a sample may."""
+    """The callback leaves the model in eval mode after each of two epochs, as one that writes a sample may."""
     case = make_case(stage.env, dropout=0.4)
     optimizer, marks = _sgd(case.model), ForwardMarks(stage.env, case.model)
     _watched(stage, case, optimizer, states=False)
-    epochs: list[None] = []
-
-    def on_epoch_end(model: nn.Module) -> None:
-        epochs.append(None)
-        if len(epochs) == 1:
-            model.eval()
-
     given = {**_QUIET, **_RATES, **_NEVER_CLIPS}
-    _train(stage, case, optimizer, n_epochs=2, on_epoch_end=on_epoch_end, **given)
+    _train(stage, case, optimizer, n_epochs=2, on_epoch_end=lambda model: model.eval(), **given)
     stage.recorder.fact("학습 모드로 한 순전파", sum(stage.recorder.forward_modes))
     stage.recorder.array("학습 모드로 한 순전파", [marks.in_train_mode])
+    stage.recorder.fact("끝난 뒤의 모드", mode_words(case.model))
+    stage.recorder.array("끝난 뒤의 모드", marks.modes_left(case.model))
 
 
 @driver.scenario("graphs", "평가의 계산 그래프")
