@@ -494,7 +494,7 @@ r"""
 def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None) -> float:
     """한 스텝에 두 가지를 끼웁니다. 업데이트하기 전의 손실을 float로 돌려줍니다.
 
-    max_norm: 값이 있으면 모든 그레이디언트를 합친 노름이 max_norm을 넘지 않게 줄입니다.
+    max_norm: None이 아니면 모든 그레이디언트를 합친 노름이 max_norm을 넘지 않게 줄입니다. 0.0도 값입니다.
     scheduler: 있으면 업데이트한 다음 학습률을 한 칸 옮깁니다.
     """
     # BEGIN SOLUTION
@@ -1670,7 +1670,7 @@ r"""
 def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True) -> list[float]:
     """loader를 epochs번 돌며 학습하고, 에폭마다 샘플 평균 학습 손실을 리스트로 돌려줍니다.
 
-    에폭을 시작할 때마다 학습 모드로 바꿉니다.
+    에폭을 시작할 때마다 학습 모드로 바꿉니다. loader에는 배치가 하나 이상 있습니다.
     평균은 샘플 수로 가중합니다. 작은 마지막 배치는 담은 샘플 수만큼만 셉니다.
     지난 배치의 계산 그래프는 붙들고 있지 않습니다.
     zero_grad: False이면 그레이디언트를 한 번도 지우지 않습니다(발산 실험용).
@@ -1732,7 +1732,7 @@ r"""
 def evaluate(model, loss_fn, loader) -> tuple[float, float]:
     """평가 모드로 loader 전체를 보고 (샘플 평균 손실, 정확도)를 돌려줍니다. 정확도는 0과 1 사이입니다.
 
-    계산 그래프를 만들지 않습니다. 배치 정규화의 이동 통계량을 바꾸지 않습니다.
+    계산 그래프를 만들지 않습니다. 배치 정규화의 이동 통계량을 바꾸지 않습니다. loader에는 배치가 하나 이상 있습니다.
     끝나면 모듈마다 원래 모드로 되돌립니다. loader가 오류를 내도 되돌립니다.
     """
     # BEGIN SOLUTION

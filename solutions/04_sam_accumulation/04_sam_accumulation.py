@@ -649,6 +649,7 @@ class SAM(torch.optim.Optimizer):
         e = ρ·g / ‖g‖. 노름은 모든 매개변수를 합친 하나입니다.
         adaptive이면 e = ρ·w²·g / ‖|w|·g‖ 입니다(w², |w|는 성분마다).
         그레이디언트가 None인 매개변수는 건드리지 않습니다. 그레이디언트가 모두 0이면 움직이지 않습니다.
+        zero_grad: True이면 다 움직인 다음에 모든 그레이디언트를 지웁니다.
         """
         # BEGIN SOLUTION
         squares = []
@@ -676,7 +677,10 @@ class SAM(torch.optim.Optimizer):
 
     @torch.no_grad()
     def second_step(self, zero_grad=False):
-        """적어 둔 w로 모두 되돌린 다음, w + e에서 구한 그레이디언트로 base_optimizer가 한 스텝을 합니다."""
+        """적어 둔 w로 모두 되돌린 다음, w + e에서 구한 그레이디언트로 base_optimizer가 한 스텝을 합니다.
+
+        zero_grad: True이면 그 스텝까지 마친 다음에 모든 그레이디언트를 지웁니다.
+        """
         # BEGIN SOLUTION
         # .grad가 None이 된 매개변수도 되돌립니다
         for p, before in self.before.items():
@@ -781,6 +785,7 @@ def sam_step(model, sam, loss_fn, xb, yb) -> float:
     """미니 배치 하나로 SAM 업데이트를 한 번 하고, 옮기기 전의 w에서 잰 손실을 float로 돌려줍니다.
 
     sam: 연습 SAM과 같은 인터페이스입니다(first_step, second_step, zero_grad, param_groups).
+    모드는 받은 그대로 둡니다.
     """
     # BEGIN SOLUTION
     sam.zero_grad()

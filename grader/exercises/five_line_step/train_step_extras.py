@@ -55,6 +55,15 @@ def _clip(stage: Stage) -> None:
         _step(stage, problem, problem.model, opt, number, max_norm=limit)
 
 
+@driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
+def _zero_norm(stage: Stage) -> None:
+    """A limit of zero is a limit: nothing moves. Code that asks `if max_norm:` does not clip at all."""
+    problem = step_problem(stage.env)
+    opt = sgd(problem.model)
+    stage.recorder.watch(problem.model, opt)
+    _step(stage, problem, problem.model, opt, max_norm=0.0)
+
+
 @driver.scenario("schedule", "스케줄러와 학습률")
 def _schedule(stage: Stage) -> None:
     """The rates that updates use, and those left afterwards; weights are
