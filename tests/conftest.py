@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from tests.browser import CHROMIUM
 from tests.places import ROOT
+from tests.sample_programs import Sample
 
 # Before torch is imported anywhere: two threads on a busy two-core machine were 14 times slower.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -40,6 +41,11 @@ LONGEST = (
 
 
 _NO_SEED = 1_000  # after those of one seed, whose results some of the others add up
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name a long text by its argument and length; pytest would repeat up to 200,000 characters in the id."""
+    return f"{argname} of {len(val):,}" if isinstance(val, str | bytes) and len(val) > 200 else None
 
 
 @pytest.fixture(autouse=True)
@@ -78,12 +84,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _group(item: pytest.Item) -> str:
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    exercise, lesson, path = (parameters.get(name) for name in ("exercise", "lesson", "path"))
+    exercise, lesson, sample = (parameters.get(name) for name in ("exercise", "lesson", "sample"))
     if exercise is not None:
         return str(getattr(exercise, "name", exercise))
     if lesson is not None:
         return f"notebook {getattr(lesson, 'name', lesson)}"
-    return path.parent.name if isinstance(path, Path) else item.path.name
+    return sample.exercise if isinstance(sample, Sample) else item.path.name
 
 
 def _place(item: pytest.Item) -> tuple[int, str, int]:

@@ -45,7 +45,7 @@ def results(checkout: Path, folder: Path, name: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
-        (("exercise", "scale_it", "--to", "01"), "scale_it"),
+        pytest.param(("exercise", "scale_it", "--to", "01"), "scale_it", marks=pytest.mark.full),
         (("lesson", "90_new_things"), "first_of_new_things"),
     ],
 )

@@ -20,7 +20,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,8 +34,8 @@ from grader.judging.edits import exercise_source, program_of, program_of_all, so
 from grader.judging.reference import reference
 from grader.notebook.check import check
 from grader.observe.program import load_program
-from grader.submission.submission import read_submission
-from tests.places import ROOT, TESTS
+from tests.places import ROOT
+from tests.sample_programs import samples
 
 KINDS = {"right": "맞음", "one": "실수 하나", "several": "실수 두셋", "unknown": "모르는 실수"}
 UNKNOWN = (
@@ -60,7 +59,8 @@ def programs(exercise: Exercise, kind: str, most: int) -> list[str]:
         return [program_of(exercise, way) for way in chance.sample(every, min(most, len(every)))]
     if kind == "several":
         return list(_several(exercise, most, chance))
-    return [*_rejected(exercise), *_synthetic(exercise)][:most]
+    unnamed = [sample.text for sample in samples("rejected", exercise.name) if not sample.header["expect"]]
+    return [*unnamed, *_synthetic(exercise)][:most]
 
 
 def _several(exercise: Exercise, most: int, chance: random.Random) -> Iterator[str]:
@@ -82,24 +82,6 @@ def _synthetic(exercise: Exercise) -> Iterator[str]:
     for old, new in UNKNOWN:
         for found in re.finditer(old, source):
             yield source[: found.start()] + found.expand(new) + source[found.end() :]
-
-
-def _rejected(exercise: Exercise) -> Iterator[str]:
-    """Of `tests/rejected`, what has no name."""
-    names = tuple(load_course().exercises)
-    for path in sorted((TESTS / "rejected").glob("*.toml")):
-        for row in tomllib.loads(path.read_text(encoding="utf-8")).get(exercise.name, ()):
-            if not row["expect"]:
-                base = TESTS / "accepted" / exercise.name / f"{row['base']}.py"
-                source = read_submission(base, names).source_for(exercise.name)
-                text = source.text if source is not None else ""
-                for old, new in row["edits"]:
-                    text = text.replace(old, new)
-                yield text
-    for path in sorted((TESTS / "rejected" / exercise.name).glob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if text.splitlines()[0].strip() == "# expect:":
-            yield text
 
 
 def checked(exercise: Exercise, source: str) -> tuple[Took, bool]:

@@ -9,7 +9,6 @@ away from a line that making the mistake had changed.
 
 import argparse
 import time
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,8 +22,7 @@ from grader.judging.repair.search import Repair, search
 from grader.observe.play import TimeLimit, play, play_scenario
 from grader.observe.program import load_program
 from grader.observe.trace import Run
-from grader.submission.submission import read_submission
-from tests.places import TESTS
+from tests.sample_programs import samples
 
 COURSE = load_course()
 SEED = 1
@@ -60,45 +58,26 @@ class InProcess:
             return None
 
 
-def accepted(name: str) -> Iterator[tuple[str, str]]:
-    for path in sorted((TESTS / "accepted" / name).glob("*.py")):
-        source = read_submission(path, tuple(COURSE.exercises)).source_for(name)
-        if source is not None:
-            yield path.stem, source.text
-
-
 def rejected(names: list[str]) -> Iterator[Wrong]:
-    for path in sorted((TESTS / "rejected").glob("*.toml")):
-        for name, rows in tomllib.loads(path.read_text(encoding="utf-8")).items():
-            if name not in names:
-                continue
-            bases = dict(accepted(name))
-            for number, row in enumerate(rows):
-                text = bases.get(row["base"])
-                if text is None:
-                    continue
-                base = text
-                for old, new in row["edits"]:
-                    text = text.replace(old, new)
-                yield Wrong(
-                    name, f"{row['base']}-{number}-{row['expect']}", text, base, len(row["edits"]) == 1
-                )
-    for path in sorted((TESTS / "rejected").glob("*/*.py")):
-        if path.parent.name in names:
-            source = read_submission(path, tuple(COURSE.exercises)).source_for(path.parent.name)
-            yield Wrong(path.parent.name, f"{path.stem}", source.text, None, False)
+    for name in names:
+        for sample in samples("rejected", name):
+            base = sample.base and sample.base.text
+            yield Wrong(
+                name, f"{sample.name}-{sample.header['expect']}", sample.text, base, sample.edits == 1
+            )
 
 
 def applied(names: list[str]) -> Iterator[Wrong]:
     for name in names:
-        for stem, base in accepted(name):
+        for right in samples("accepted", name):
+            base = right.text
             for mistake in COURSE.exercises[name].mistakes:
                 for number, edits in enumerate(mistake.programs):
                     text = base
                     for old, new in edits:
                         text = text.replace(old, new) if text.count(old) == 1 else ""
                     if text:
-                        yield Wrong(name, f"{stem}-{mistake.id}-{number}", text, base, len(edits) == 1)
+                        yield Wrong(name, f"{right.name}-{mistake.id}-{number}", text, base, len(edits) == 1)
 
 
 def changed_lines(base: str, text: str) -> set[int]:

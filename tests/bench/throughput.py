@@ -37,7 +37,7 @@ from grader.judging.edits import exercise_source
 from grader.observe.play import play
 from grader.observe.program import load_program
 from tests.bench.class_run import Took, run
-from tests.places import TESTS as TESTS_FOLDER
+from tests.sample_programs import samples
 
 EXERCISES = ("train_step", "accumulate")
 IMPORTS = "import torch\nfrom torch import nn"
@@ -108,12 +108,11 @@ def ours(folder: Path, count: int, jobs: int, *, alike: bool = False, wrong: boo
     for place in (submissions, out):
         shutil.rmtree(place, ignore_errors=True)
     submissions.mkdir()
-    tries = [
-        path for name in EXERCISES for path in sorted((TESTS_FOLDER / "first_tries" / name).glob("*.py"))
-    ]
+    tries = [sample.text for name in EXERCISES for sample in samples("first_tries", name)]
     for number in range(count):
         if wrong and number % 2:
-            shutil.copy(tries[number // 2 % len(tries)], submissions / f"s{number:05}.py")
+            wrong_text = tries[number // 2 % len(tries)]
+            submissions.joinpath(f"s{number:05}.py").write_text(wrong_text, encoding="utf-8")
         else:
             right = notebook(with_tests=False, number=None if alike else number)
             submissions.joinpath(f"s{number:05}.ipynb").write_text(nbformat.writes(right), encoding="utf-8")

@@ -79,6 +79,7 @@ def test_no_link_is_followed_and_nobody_elses_is_touched(
     assert foreign.exists()
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 def test_grading_leaves_nothing_even_after_it_was_killed(
     tmp_path: Path, request: pytest.FixtureRequest

@@ -120,6 +120,7 @@ def test_a_worker_that_dies_costs_only_what_it_had_in_hand(handed_in: Class) -> 
     assert tries == {"a": 1, "kills": 2, "b": 1, "once": 2, "hungry": 2, "c": 1}
 
 
+@pytest.mark.full
 def test_one_killed_from_outside_is_replaced(handed_in: Class) -> None:
     """With one worker the run goes on in another."""
     results = results_from_workers(replace(RUN, jobs=1), handed_in("a", "slow", "b"), work)
@@ -154,6 +155,7 @@ def test_workers_that_do_not_even_start_end_the_run(
         list(results_from_workers(RUN, handed_in("a", "b"), work))
 
 
+@pytest.mark.full
 def test_the_end_of_what_forks_them_costs_nobody_a_result(handed_in: Class) -> None:
     """Also when it is killed just as another worker is wanted: then there is nobody to answer."""
     results = results_from_workers(replace(RUN, jobs=1), handed_in("a", "kills", "b"), work)
@@ -170,6 +172,7 @@ def test_the_end_of_what_forks_them_costs_nobody_a_result(handed_in: Class) -> N
 # ---- a submission that the clock ended --------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_what_the_clock_ended_is_run_once_more_alone(handed_in: Class) -> None:
     """Others may have kept the machine busy. What it comes to then counts; nothing else is begun twice."""
     names = ("waits-once", "slow-1", "waits-always", "slow-2")
@@ -209,6 +212,7 @@ def test_a_sandbox_that_cannot_be_had_is_told(handed_in: Class, monkeypatch: pyt
 # ---- the end ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_ctrl_c_leaves_no_worker_behind_and_waits_for_none(handed_in: Class) -> None:
     """What is graded now may be an endless loop."""
     results = results_from_workers(RUN, handed_in("a", "slowest", "slowest"), work)
@@ -227,6 +231,7 @@ def test_nothing_to_grade_starts_nothing() -> None:
 # ---- who does what ----------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_as_many_workers_as_jobs_share_the_class(handed_in: Class) -> None:
     """Each with one thread, the run as it was asked for, and deaf to Ctrl-C, which the parent answers."""
     names = [f"slow-{number}" for number in range(6)]
@@ -235,6 +240,7 @@ def test_as_many_workers_as_jobs_share_the_class(handed_in: Class) -> None:
     assert {tuple(rest) for _, *rest in results.values()} == {(1, True, True)}
 
 
+@pytest.mark.full
 def test_a_worker_that_holds_too_much_is_replaced(handed_in: Class, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_MOST_MEMORY", 0)
     results = names_and(results_from_workers(replace(RUN, jobs=1), handed_in("a", "b", "c"), work))
@@ -249,6 +255,7 @@ def test_a_run_travels_without_its_course() -> None:
         assert len(text) < 1000
 
 
+@pytest.mark.full
 def test_results_do_not_depend_on_who_is_first(handed_in: Class) -> None:
     """One worker or two, this order or the other; in this process as in another."""
     submissions = [

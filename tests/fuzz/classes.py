@@ -13,6 +13,7 @@ from grader.submission.submission import Submission
 from tests.fuzz import mutations
 from tests.intake.hostile import deep_folder
 from tests.places import ROOT
+from tests.sample_programs import samples
 
 HONEST = b"def zero_gradients(model):\n    for p in model.parameters():\n        p.grad = None\n"
 NAMES = ("김하늘", "이서준")
@@ -56,7 +57,7 @@ class Made:
 def _contents() -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
     """Real notebooks and programs."""
     notebooks = tuple(path.read_bytes() for path in sorted(ROOT.glob("lessons/0[12]_*.ipynb")))
-    programs = [path.read_bytes() for path in sorted(ROOT.glob("tests/first_tries/*/*.py"))[::5]]
+    programs = [sample.text.encode() for sample in samples("first_tries")[::5]]
     return notebooks, (HONEST, *programs)
 
 

@@ -12,25 +12,22 @@ from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import sandbox_of
 from grader.submission.submission import Submission, read_submission
 from tests.gpu.processes import said
-from tests.places import TESTS
+from tests.sample_programs import sample, samples
 
 pytestmark = [pytest.mark.cuda, pytest.mark.usefixtures("gpu_in_servers")]
 
 COURSE = load_course()
 LESSON = COURSE.lesson("01")
 RUN = GradingRun(COURSE, (LESSON,), seed=7)
-FIRST_TRIES = TESTS / "first_tries"
-UNLISTED = TESTS / "unlisted" / "train_step"
 KINDS = ("none", pytest.param("bwrap", marks=pytest.mark.sandbox))
 
 
-def submissions() -> list[Submission]:
+@pytest.fixture
+def submissions(tmp_path: Path) -> list[Submission]:
     """A right one, a few with several mistakes each, and one that only a repair explains."""
-    wrong = [
-        sorted((FIRST_TRIES / exercise).glob("*.py"))[0]
-        for exercise in ("train_step", "accumulate", "evaluate")
-    ]
-    files = [LESSON.solution, *wrong, UNLISTED / "rounded.py"]
+    wrong = [samples("first_tries", exercise)[0] for exercise in ("train_step", "accumulate", "evaluate")]
+    wrong.append(sample("unlisted", "train_step", "rounded"))
+    files = [LESSON.solution, *(sample.write(tmp_path) for sample in wrong)]
     return [read_submission(file, tuple(COURSE.exercises)) for file in files]
 
 
@@ -42,14 +39,14 @@ def told(result: SubmissionResult) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_sandbox_gives_on_a_gpu_what_it_gives_on_the_cpu(kind: str) -> None:
+def test_the_sandbox_gives_on_a_gpu_what_it_gives_on_the_cpu(
+    kind: str, submissions: list[Submission]
+) -> None:
     results = {}
     for device in ("cpu", "cuda"):
         run = replace(RUN, device=device, sandbox=kind)
         with sandbox_of(run) as sandbox:
-            results[device] = [
-                told(grade_in_sandbox(run, submission, sandbox)) for submission in submissions()
-            ]
+            results[device] = [told(grade_in_sandbox(run, submission, sandbox)) for submission in submissions]
     assert results["cuda"] == results["cpu"]
     assert {status for _, status, *_ in results["cpu"][0]} == {"passed"}
     assert any(repair for *_, repair in results["cpu"][-1]), "a repair is among what is compared"

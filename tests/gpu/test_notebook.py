@@ -5,11 +5,11 @@ import json
 import pytest
 
 from tests.gpu.processes import said
-from tests.places import TESTS
+from tests.sample_programs import sample
 
 pytestmark = pytest.mark.cuda
 
-UNLISTED = TESTS / "unlisted" / "train_step" / "rounded.py"
+UNLISTED = sample("unlisted", "train_step", "rounded").text
 CHECK = """
 import json, linecache, torch
 from grader.course.reading import load_course
@@ -28,8 +28,7 @@ print(json.dumps([feedback.status, repair]))
 
 def checked(device: str, *, gpu: bool = True) -> tuple[str, list[list[object]]]:
     """Status and repair."""
-    source = UNLISTED.read_text(encoding="utf-8")
-    status, repair = json.loads(said(f"source, device = {source!r}, {device!r}\n{CHECK}", gpu=gpu))
+    status, repair = json.loads(said(f"source, device = {UNLISTED!r}, {device!r}\n{CHECK}", gpu=gpu))
     return status, repair
 
 

@@ -14,8 +14,8 @@ from grader.observe.play import play
 from grader.observe.program import Program, load_program
 from grader.observe.trace import Trace
 from grader.submission.submission import read_submission
-from tests.exercises.test_accepted import ACCEPTED
 from tests.gpu.processes import PRETENDED
+from tests.sample_programs import Sample, samples
 
 pytestmark = pytest.mark.cuda
 
@@ -23,15 +23,26 @@ COURSE = load_course()
 OF_THE_DEVICE = {"seed_everything", "Snapshot"}
 """They read the random state of every device there is: on a GPU there is more of it to see."""
 OF_THE_CPU_ALONE = {
-    "evaluate/set_grad_enabled.py": "adds losses to a total that it made without a device",
-    "resume/group_by_group.py": "puts what it loaded to the CPU into the optimizer's state itself",
+    "evaluate/set_grad_enabled": "adds losses to a total that it made without a device",
+    "resume/group_by_group": "puts what it loaded to the CPU into the optimizer's state itself",
 }
 """Accepted programs that are right on the CPU only, and why: the grader grades on the CPU unless told otherwise."""
 NOT_EMULATED = {
-    "train_gpt/lambda_lr.py": "an inference tensor",
-    "lambda_max/forward_over_reverse.py": "forward-mode AD",
+    "train_gpt/lambda_lr": "an inference tensor",
+    "lambda_max/forward_over_reverse": "forward-mode AD",
 }
 """Accepted programs that do what the pretended GPU cannot."""
+
+
+def slice_of_accepted() -> list[object]:
+    """Those that have a name above and the first of each exercise; the others in the full run (`-m cuda`)."""
+    every = samples("accepted")
+    firsts = {sample.exercise: sample for sample in reversed(every)}.values()
+    named = OF_THE_CPU_ALONE.keys() | NOT_EMULATED.keys()
+    return [
+        sample if sample in firsts or str(sample) in named else pytest.param(sample, marks=pytest.mark.full)
+        for sample in every
+    ]
 
 
 def traced(program: Program, exercise: Exercise, device: str) -> Trace:
@@ -59,15 +70,15 @@ def test_a_solution_does_on_the_pretended_gpu_what_it_does_on_the_cpu_to_the_bit
         assert found.events == run.events, scenario
 
 
-@pytest.mark.parametrize("path", ACCEPTED, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_a_right_program_is_right_on_a_gpu_unless_it_is_named(path: Path) -> None:
-    name = f"{path.parent.name}/{path.name}"
+@pytest.mark.parametrize("sample", slice_of_accepted(), ids=str)
+def test_a_right_program_is_right_on_a_gpu_unless_it_is_named(sample: Sample, tmp_path: Path) -> None:
+    name = str(sample)
     if PRETENDED and name in NOT_EMULATED:
         pytest.skip(f"the pretended GPU cannot: {NOT_EMULATED[name]}")
-    exercise = COURSE.exercise(path.parent.name)
-    source = read_submission(path, tuple(COURSE.exercises)).source_for(exercise.name)
+    exercise = COURSE.exercise(sample.exercise)
+    source = read_submission(sample.write(tmp_path), tuple(COURSE.exercises)).source_for(exercise.name)
     assert source is not None
-    program = load_program(source.text, name=f"style_{path.stem}_on_a_gpu")
+    program = load_program(source.text, name=f"style_{sample.name}_on_a_gpu")
     try:
         verdict = judge(
             exercise, traced(program, exercise, "cuda"), reference(exercise.name, 1, "cuda").solution

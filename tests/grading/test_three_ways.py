@@ -22,7 +22,7 @@ from grader.judging.edits import exercise_source
 from grader.notebook.check import judge_in_kernel
 from grader.sandbox.sandbox import Sandbox
 from grader.submission.submission import read_submission
-from tests.places import TESTS
+from tests.sample_programs import Sample, samples
 
 COURSE: Course = load_course()
 KINDS = ("first_tries", "unlisted")
@@ -30,12 +30,10 @@ MOST = 60
 QUICKLY = ("train_step", "BestCheckpoint")
 
 
-def programs() -> list[Path]:
+def programs() -> list[Sample]:
     """One of each kind for every exercise, as far as there are any, then a second one, up to sixty in all."""
-    of_each = [
-        sorted((TESTS / kind / exercise).glob("*.py")) for exercise in COURSE.exercises for kind in KINDS
-    ]
-    return [path for paths in zip_longest(*of_each) for path in paths if path is not None][:MOST]
+    of_each = [samples(kind, exercise) for exercise in COURSE.exercises for kind in KINDS]
+    return [sample for row in zip_longest(*of_each) for sample in row if sample is not None][:MOST]
 
 
 @pytest.fixture(scope="module")
@@ -95,15 +93,17 @@ def check_three_ways(path: Path, sandboxes: dict[tuple[str, str], Sandbox]) -> N
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize(
-    "path",
+    "sample",
     [
-        pytest.param(path, marks=() if path.parent.name in QUICKLY else pytest.mark.full)
-        for path in programs()
+        pytest.param(sample, marks=() if sample.exercise in QUICKLY else pytest.mark.full)
+        for sample in programs()
     ],
-    ids=lambda path: f"{path.parent.parent.name}/{path.parent.name}/{path.name}",
+    ids=lambda sample: f"{sample.kind}/{sample}",
 )
-def test_the_three_say_the_same(path: Path, sandboxes: dict[tuple[str, str], Sandbox]) -> None:
-    check_three_ways(path, sandboxes)
+def test_the_three_say_the_same(
+    sample: Sample, tmp_path: Path, sandboxes: dict[tuple[str, str], Sandbox]
+) -> None:
+    check_three_ways(sample.write(tmp_path), sandboxes)
 
 
 @pytest.mark.sandbox

@@ -127,10 +127,15 @@ def test_what_a_class_archive_cannot_give_is_said_of_whom_it_belongs_to(wrapper:
 @pytest.mark.parametrize(
     ("names", "content", "what"),
     [
-        ([f"{number}.py" for number in range(22)], b"#" * (19 * 2**20), "MB"),
-        ([f"{number}.txt" for number in range(21_000)], b"", "너무 많아요"),
+        pytest.param(
+            [f"{number}.py" for number in range(22)],
+            b"#" * (19 * 2**20),
+            "MB",
+            marks=pytest.mark.full,
+            id="bytes",
+        ),
+        pytest.param([f"{number}.txt" for number in range(21_000)], b"", "너무 많아요", id="entries"),
     ],
-    ids=["bytes", "entries"],
 )
 def test_one_student_does_not_use_up_the_whole_class(
     names: list[str], content: bytes, what: str, tmp_path: Path

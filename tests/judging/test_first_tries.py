@@ -1,6 +1,6 @@
 """Beginners' first tries with one to five mistakes each, written without a look at the mistakes' edits.
 
-Each file of `tests/first_tries/<exercise>/` says in its first lines which mistakes it makes, at which lines a tutor
+Each program of `tests/first_tries/<exercise>/` says in its first lines which mistakes it makes, at which lines a tutor
 would point, and which mistakes others hide. `a|b`: either id is right. `unlisted(…)`: no id was listed for it when it
 was written; a name for it is right where one exists now.
 """
@@ -12,7 +12,6 @@ import types
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -24,15 +23,15 @@ from grader.judging.edits import solution_text
 from grader.judging.reference import reference
 from grader.observe.play import play
 from grader.observe.program import Program, load_program
-from tests.places import TESTS
+from tests.sample_programs import Sample, samples
 
-FILES = sorted((TESTS / "first_tries").glob("*/*.py"))
+TRIES = samples("first_tries")
 QUICK = ("evaluate", "lr_at", "clip_global_norm", "TrainConfig")
 
 
 @dataclass(frozen=True)
 class FirstTry:
-    """What a file says of itself."""
+    """What a program says of itself."""
 
     mistakes: tuple[str, ...]
     lines: tuple[int, ...]
@@ -44,12 +43,11 @@ class FirstTry:
         return [m for m in self.mistakes if not m.startswith("unlisted") and not _same_as_any(m, self.hidden)]
 
 
-def read(text: str) -> FirstTry:
-    """The first lines of a file."""
+def read(sample: Sample) -> FirstTry:
+    """The first lines of a program."""
 
     def values(key: str) -> tuple[str, ...]:
-        found = re.search(rf"^# {key}:(.*)$", text, re.MULTILINE)
-        parts = re.split(r",(?![^(]*\))", found[1]) if found else []
+        parts = re.split(r",(?![^(]*\))", sample.header.get(key, ""))
         return tuple(part.strip() for part in parts if part.strip())
 
     return FirstTry(values("mistakes"), tuple(int(line) for line in values("lines")), values("hidden"))
@@ -70,19 +68,18 @@ def program_of(text: str, exercise: Exercise) -> Program:
 
 
 @cache
-def counted(only: tuple[str, ...], files: tuple[Path, ...] = tuple(FILES)) -> Counter[str]:
+def counted(only: tuple[str, ...], tries: tuple[Sample, ...] = TRIES) -> Counter[str]:
     """How many of the first tries of these exercises are named whole, how many mistakes, how many falsely …"""
     counts: Counter[str] = Counter()
-    for path in files:
-        name = path.parent.name
+    for sample in tries:
+        name, text = sample.exercise, sample.text
         if name not in only:
             continue
-        text = path.read_text(encoding="utf-8")
-        exercise, its, told = load_course().exercise(name), reference(name, SEED), read(text)
+        exercise, its, told = load_course().exercise(name), reference(name, SEED), read(sample)
         with contextlib.redirect_stdout(io.StringIO()):
             trace = play(exercise.driver, program_of(text, exercise), seed=SEED)
         feedback = assess(exercise, trace, its, Origin(None, text, 1))
-        assert feedback.status != "passed", path
+        assert feedback.status != "passed", sample
         got = tuple(feedback.mistake_ids)
         missed = [m for m in told.listed if not _same_as_any(m, got)]
         false = [g for g in got if not _same_as_any(g, told.mistakes)]
@@ -100,15 +97,15 @@ def counted(only: tuple[str, ...], files: tuple[Path, ...] = tuple(FILES)) -> Co
     return counts
 
 
-def test_each_file_says_what_it_is() -> None:
-    assert len(FILES) > 500
-    for path in FILES:
-        told = read(path.read_text(encoding="utf-8"))
-        known = {m.id for m in load_course().exercise(path.parent.name).mistakes}
-        assert told.mistakes, path
-        assert len(told.mistakes) == len(told.lines), path
+def test_each_program_says_what_it_is() -> None:
+    assert len(TRIES) > 490
+    for sample in TRIES:
+        told = read(sample)
+        known = {m.id for m in load_course().exercise(sample.exercise).mistakes}
+        assert told.mistakes, sample
+        assert len(told.mistakes) == len(told.lines), sample
         ids = {i for m in told.mistakes if not m.startswith("unlisted") for i in m.split("|")}
-        assert {i for i in ids if not i.startswith("unlisted")} <= known, path
+        assert {i for i in ids if not i.startswith("unlisted")} <= known, sample
 
 
 def test_first_tries_are_named_quickly() -> None:
@@ -126,7 +123,7 @@ def test_first_tries_are_named() -> None:
     when nobody here had looked at them: 60 whole, 240 of 255 mistakes, no name false, 192 of 237 lines.) All take three
     minutes; of the half that is examined here 224 of 236 are named whole, 749 of 766 mistakes, 658 of 765 lines.
     """
-    counts = counted(tuple(path.parent.name for path in FILES), tuple(FILES[::2]))
+    counts = counted(tuple(load_course().exercises), TRIES[::2])
     assert counts["whole"] >= 0.94 * counts["tries"], counts
     assert counts["named"] >= 0.97 * counts["mistakes"], counts
     assert counts["unknown"] <= 0.01 * counts["tries"], counts

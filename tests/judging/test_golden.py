@@ -3,14 +3,12 @@
 import pytest
 
 from grader.course.course import Exercise
-from grader.course.reading import load_course
 from tests.golden.transcripts import kept, transcript, wording
+from tests.judging.examined import COURSE, EXERCISES
 from tests.places import TESTS
 
-COURSE = load_course()
 
-
-@pytest.mark.parametrize("exercise", [pytest.param(e, id=e.name) for e in COURSE.exercises.values()])
+@pytest.mark.parametrize("exercise", EXERCISES)
 def test_feedback_reads_as_it_was_kept(exercise: Exercise) -> None:
     now = transcript(exercise)
     assert wording(now) == wording(kept(exercise.name)), (

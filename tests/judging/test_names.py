@@ -14,7 +14,7 @@ from grader.judging.reference import Reference, reference
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Run, Trace
-from tests.judging.examined import BUT_SLOW, EXERCISES, SEEDS, examined, joined, named, runs_of
+from tests.judging.examined import EXERCISES, SEEDS, examined, joined, named, runs_of
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -31,7 +31,7 @@ def test_solution_gets_everything_and_an_empty_one_nothing(exercise: Exercise, s
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("exercise", BUT_SLOW)
+@pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_mistake_fails_and_gets_its_own_name(exercise: Exercise, seed: int) -> None:
     """All with the first seed, and each with one of the two others: this takes a tenth of all tests' time."""
     its = reference(exercise.name, seed)
@@ -46,7 +46,7 @@ def test_every_mistake_fails_and_gets_its_own_name(exercise: Exercise, seed: int
     )
 
 
-@pytest.mark.parametrize("exercise", BUT_SLOW)
+@pytest.mark.parametrize("exercise", EXERCISES)
 def test_the_table_that_guides_the_search_is_what_is_measured(exercise: Exercise) -> None:
     """As `grader build --check` says, which plays everything anew: here it has been played."""
     measured = measured_behaviour.measure(exercise, reference(exercise.name, measured_behaviour.SEED))

@@ -1,15 +1,13 @@
 """Mistakes that strangers thought of as unusual: found, and pointed at, also where no name is known for them.
 
-Each file of `tests/unlisted/<exercise>/` makes one mistake; its first lines say which one, and at which line a tutor
+Each program of `tests/unlisted/<exercise>/` makes one mistake; its first lines say which one, and at which line a tutor
 would point.
 """
 
 import contextlib
 import io
-import re
 from collections import Counter
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -22,17 +20,16 @@ from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.play import play
 from grader.sandbox.sandbox import Sandbox
 from tests.judging.test_first_tries import program_of
-from tests.places import TESTS
+from tests.sample_programs import Sample, samples
 
-FILES = sorted((TESTS / "unlisted").glob("*/*.py"))
 QUICK = ("clip_global_norm", "evaluate", "sgd_update", "train_step", "zero_gradients")
 
 
 @cache
-def told(path: Path) -> Feedback:
+def told(sample: Sample) -> Feedback:
     """What a learner reads in a notebook."""
-    text = path.read_text(encoding="utf-8")
-    exercise, its = load_course().exercise(path.parent.name), reference(path.parent.name, SEED)
+    text = sample.text
+    exercise, its = load_course().exercise(sample.exercise), reference(sample.exercise, SEED)
     program, origin = program_of(text, exercise), Origin(None, text, 1)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(exercise.driver, program, seed=SEED)
@@ -58,11 +55,11 @@ def lines(feedback: Feedback) -> list[int | None]:
 def counted(only: tuple[str, ...]) -> Counter[str]:
     """How many of these exercises' programs are caught, named, and pointed at within one line of the tutor's."""
     counts: Counter[str] = Counter()
-    for path in FILES:
-        if path.parent.name not in only:
+    for sample in samples("unlisted"):
+        if sample.exercise not in only:
             continue
-        tutors = int(re.findall(r"^# lines: (\d+)$", path.read_text(encoding="utf-8"), re.MULTILINE)[0])
-        feedback = told(path)
+        tutors = int(sample.header["lines"])
+        feedback = told(sample)
         right = any(line is not None and abs(line - tutors) <= 1 for line in lines(feedback))
         kind = "named" if feedback.diagnosis.mistakes else "unnamed"
         counts.update(programs=1, caught=feedback.status != "passed")
@@ -82,6 +79,6 @@ def test_unusual_mistakes_are_caught_and_pointed_at() -> None:
 
     (Of the 30 that were kept from view while the search was mended: 16 of 20 without a name, 15 of 19 before.)
     """
-    counts = counted(tuple({path.parent.name for path in FILES}))
+    counts = counted(tuple(load_course().exercises))
     assert counts["caught"] == counts["programs"] == 107, counts
     assert counts["unnamed at the line"] >= 0.88 * counts["unnamed"], counts

@@ -20,7 +20,7 @@ from grader.microscopy.situations import (
     variants,
 )
 from tests.microscopy.programs import FORGETS, HEAD, RIGHT, looked, signature
-from tests.places import TESTS
+from tests.sample_programs import sample, samples
 
 COURSE = load_course()
 SHOWN = (
@@ -142,7 +142,7 @@ def test_what_a_wrong_program_does_otherwise(change: tuple[str, str], told: str)
 
 
 def test_accumulation_and_its_short_window() -> None:
-    right = view(looked((TESTS / "accepted/accumulate/look_ahead.py").read_text(), "accumulate")).yours
+    right = view(looked(sample("accepted", "accumulate", "look_ahead").text, "accumulate")).yours
     assert [mixture(right.contents(i).update or {}) for i in right.steps] == ["0.5·g₁ + 0.5·g₂", "g₃"]
 
 
@@ -184,13 +184,11 @@ def test_which_exercises_there_is_something_to_see_of() -> None:
 @pytest.mark.parametrize("name", SHOWN)
 def test_no_right_style_is_told_to_differ(name: str) -> None:
     """Closures, gradients by hand, clearing at the end, …"""
-    files = sorted((TESTS / "accepted" / name).glob("*.py"))
-    assert files
-    for path in files:
-        told = [
-            one.verdict.text for one in looked(path.read_text(encoding="utf-8"), name) if one.verdict.wrong
-        ]
-        assert not told, f"{path.name}: {told}"
+    right = [sample for sample in samples("accepted", name) if sample.suffix == ".py"]
+    assert right
+    for program in right:
+        told = [one.verdict.text for one in looked(program.text, name) if one.verdict.wrong]
+        assert not told, f"{program}: {told}"
 
 
 def test_the_process_stays_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:

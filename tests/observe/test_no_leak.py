@@ -30,6 +30,7 @@ def alive() -> int:
     return sum(type(thing) is Recorder for thing in gc.get_objects())
 
 
+@pytest.mark.full
 def test_two_hundred_checks_of_a_wrong_step() -> None:
     """Submissions, the solution and every mistake it is compared with: 800 scenarios and more."""
     before = alive()

@@ -21,6 +21,7 @@ from grader.learner.progress import Progress
 from grader.notebook import kept_answers
 from grader.practice import drill as drilling
 from grader.practice.best_times import BestTimes
+from tests.sample_programs import sample
 
 WITHOUT_CLEARING = """\
 loss = loss_fn(model(xb), yb)
@@ -67,11 +68,11 @@ def test_the_accumulation_window_in_a_file(
 ) -> None:
     """The blank is made where there is none; it is read when the learner says that it is saved."""
     file = tmp_path / "mine.py"
-    right = Path(__file__).parents[1] / "accepted" / "accumulate" / "look_ahead.py"
+    right = sample("accepted", "accumulate", "look_ahead").text
 
     def saves(_prompt: str) -> str:
         assert "raise NotImplementedError" in file.read_text(encoding="utf-8")
-        file.write_bytes(right.read_bytes())
+        file.write_text(right, encoding="utf-8")
         return ""
 
     monkeypatch.setattr("builtins.input", saves)

@@ -41,6 +41,7 @@ assert without()
 """)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "wanted",
     [

@@ -13,7 +13,7 @@ from grader.similarity.fingerprints import NotInstalled, Program, similar_pairs
 from grader.similarity.page import similar_page
 from grader.similarity.programs import known_texts, program
 from grader.submission.class_folder import read_class
-from tests.places import ROOT
+from tests.sample_programs import samples
 
 EXERCISES = ("train_step", "accumulate", "fit", "evaluate", "sgd_update", "autograd_nodes")
 
@@ -50,18 +50,16 @@ def written() -> dict[str, str]:
     """Forty students, each with right and wrong solutions that others wrote, and two copies."""
     rng = random.Random(1)
     pools = {
-        name: sorted(
-            p
+        name: [
+            sample.text
             for kind in ("accepted", "rejected", "first_tries")
-            for p in (ROOT / "tests" / kind / name).glob("*.py")
-        )
+            for sample in samples(kind, name)
+            if sample.base is None and sample.suffix == ".py"
+        ]
         for name in EXERCISES
     }
     made = {
-        f"s{number:02d}": "\n\n".join(
-            rng.choice(pools[name]).read_text(encoding="utf-8") for name in EXERCISES
-        )
-        for number in range(40)
+        f"s{number:02d}": "\n\n".join(rng.choice(pools[name]) for name in EXERCISES) for number in range(40)
     }
     made["copy_of_s03"] = disguised(made["s03"], rng)
     made["copy_of_s17"] = disguised(made["s17"], rng)

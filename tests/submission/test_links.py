@@ -123,6 +123,7 @@ def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(tmp_path, monkey
     assert "열 수 없어요" in unreadable.message
 
 
+@pytest.mark.full
 def test_a_link_that_leads_through_thousands_ends_nothing(tmp_path: Path) -> None:
     """Python 3.11 follows each within the other."""
     folder = tmp_path / "class" / "kim"

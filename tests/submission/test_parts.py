@@ -1,13 +1,11 @@
 """Programs of one form do the same, and a part is made only of what does the same wherever it stands."""
 
-from pathlib import Path
-
 import pytest
 
 from grader.course.reading import load_course
 from grader.judging.edits import exercise_source
 from grader.submission.exercise_parts import Part, parts
-from tests.places import TESTS
+from tests.sample_programs import samples
 
 STEP = """
 import torch
@@ -195,8 +193,8 @@ def test_what_a_local_variable_hides_is_not_needed():
     assert form(shadowed) != form(shadowed.replace("from math import prod as sum\n", ""))
 
 
-def programs(folder: str, exercise: str) -> list[str]:
-    return [path.read_text(encoding="utf-8") for path in sorted(Path(TESTS, folder, exercise).glob("*.py"))]
+def programs(kind: str, exercise: str) -> list[str]:
+    return [sample.text for sample in samples(kind, exercise) if sample.suffix == ".py"]
 
 
 @pytest.mark.parametrize("exercise", [*load_course().exercises])

@@ -1,39 +1,40 @@
 # mistakes: adam-not-adamw, saves-last, missing-zero-grad, missing-autocast, missing-scaler, clip-after-step
-# lines: 10, 35, 19, 20, 22, 23
+# lines: 11, 37, 19, 20, 23, 24
 import torch
-import torch.nn.functional as F
 
 
 def train(model, train_loader, val_loader, cfg, *, device="cpu", checkpoint_path) -> float:
     seed_everything(cfg.seed)
-    model = model.to(device)
-    opt = torch.optim.Adam(model.parameters(), lr=cfg.lr, weight_decay=cfg.weight_decay)
-    scheduler = warmup_cosine(opt, cfg.warmup_steps, cfg.total_steps)
-    best = 0.0
-    step = 0
-    for epoch in range(cfg.epochs):
-        model.train()
-        checkpoint = BestCheckpoint(checkpoint_path)
-        for xb, yb in train_loader:
-            xb, yb = xb.to(device), yb.to(device)
-            logits = model(xb)
-            loss = F.cross_entropy(logits, yb)
-            loss.backward()
-            opt.step()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), cfg.max_norm)
-            scheduler.step()
-            step += 1
+    device = torch.device(device)
+    model.to(device)
+    params = list(model.parameters())
+    opt = torch.optim.Adam(params, cfg.lr, weight_decay=cfg.weight_decay)
+    lr_plan = warmup_cosine(opt, cfg.warmup_steps, cfg.total_steps)
+    entropy = torch.nn.CrossEntropyLoss()
+    history = []  # 에폭마다 (정확도, 지금까지의 업데이트 수)
 
+    def one_pass():
+        model.train()
+        for count, (image, label) in enumerate(train_loader, start=1):
+            out = model(image.to(device))
+            error = entropy(out, label.to(device))
+            error.backward()
+            # 업데이트
+            opt.step()
+            torch.nn.utils.clip_grad_norm_(params, cfg.max_norm)
+            lr_plan.step()
+        return count
+
+    updates = 0
+    for epoch in range(cfg.epochs):
+        updates += one_pass()
         model.eval()
-        n_correct, n_total = 0, 0
-        with torch.no_grad():
-            for xb, yb in val_loader:
-                xb, yb = xb.to(device), yb.to(device)
-                n_correct += (model(xb).argmax(dim=1) == yb).sum().item()
-                n_total += len(yb)
-        acc = n_correct / n_total
-        checkpoint.update(acc, model=model, opt=opt, scheduler=scheduler, step=step, config=cfg)
-        if acc > best:
-            best = acc
+        right = []
+        for image, label in val_loader:
+            with torch.no_grad():
+                right.append(model(image.to(device)).argmax(1).cpu() == label.cpu())
+        history.append(torch.cat(right).double().mean().item())
+        best_file = BestCheckpoint(checkpoint_path)
+        best_file.update(history[-1], model=model, opt=opt, scheduler=lr_plan, step=updates, config=cfg)
     model.train()
-    return best
+    return max(history)

@@ -1,46 +1,45 @@
 # mistakes: missing-seed, ignores-weight-decay, scheduler-per-epoch, mean-of-batch-means, leaves-eval-mode
-# lines: 11, 12, 34, 43, 46
-# hidden:
+# lines: 9, 10, 39, 43, 40
 import torch
-import torch.nn.functional as F
-from torch.nn.utils import clip_grad_norm_
+from torch import nn
 
 
 def train(model, train_loader, val_loader, cfg, *, device="cpu", checkpoint_path) -> float:
-    device = torch.device(device)
-    model.to(device)
-    opt = torch.optim.AdamW(model.parameters(), lr=cfg.lr)
-    scheduler = warmup_cosine(opt, cfg.warmup_steps, cfg.total_steps)
-    ckpt = BestCheckpoint(checkpoint_path)
+    where = torch.device(device)
+    net = model.to(where)
+    adamw = torch.optim.AdamW(net.parameters(), cfg.lr)
+    schedule = warmup_cosine(adamw, cfg.warmup_steps, cfg.total_steps)
+    keeper = BestCheckpoint(checkpoint_path)
+    half = {"float16": torch.float16, "bfloat16": torch.bfloat16}.get(cfg.amp_dtype)
+    scaler = torch.amp.GradScaler(where.type, enabled=half == torch.float16)
+    loss_of = nn.CrossEntropyLoss()
+    scores = []
+    done = 0
 
-    amp = {None: None, "bfloat16": torch.bfloat16, "float16": torch.float16}[cfg.amp_dtype]
-    scaler = torch.amp.GradScaler(device.type, enabled=amp is torch.float16)
+    def learn(images, digits):
+        with torch.autocast(where.type, dtype=half, enabled=half is not None):
+            error = loss_of(net(images), digits)
+        adamw.zero_grad()
+        scaler.scale(error).backward()
+        scaler.unscale_(adamw)
+        nn.utils.clip_grad_norm_(net.parameters(), cfg.max_norm)
+        scaler.step(adamw)
+        scaler.update()
 
-    step = 0
-    best_acc = 0.0
-    for epoch in range(cfg.epochs):
-        model.train()
-        for xb, yb in train_loader:
-            xb, yb = xb.to(device), yb.to(device)
-            opt.zero_grad()
-            with torch.autocast(device.type, dtype=amp, enabled=amp is not None):
-                loss = F.cross_entropy(model(xb), yb)
-            scaler.scale(loss).backward()
-            scaler.unscale_(opt)
-            clip_grad_norm_(model.parameters(), cfg.max_norm)
-            scaler.step(opt)
-            scaler.update()
-            step += 1
-        scheduler.step()
+    @torch.no_grad()
+    def score(images, digits):
+        guess = net(images).max(1).indices
+        return guess.eq(digits).double().mean().item()
 
-        # 검증
-        model.eval()
-        accs = []
-        with torch.no_grad():
-            for xb, yb in val_loader:
-                xb, yb = xb.to(device), yb.to(device)
-                accs.append((model(xb).argmax(dim=1) == yb).float().mean().item())
-        acc = sum(accs) / len(accs)
-        best_acc = max(best_acc, acc)
-        ckpt.update(acc, model=model, opt=opt, scheduler=scheduler, step=step, config=cfg)
-    return best_acc
+    while len(scores) < cfg.epochs:
+        net.train()
+        for batch in train_loader:
+            learn(*(part.to(where) for part in batch))
+            done += 1
+        schedule.step()
+        net.eval()
+        # 배치마다 잰 점수를 평균
+        per_batch = [score(*(part.to(where) for part in batch)) for batch in val_loader]
+        scores.append(sum(per_batch) / len(per_batch))
+        keeper.update(scores[-1], model=net, opt=adamw, scheduler=schedule, step=done, config=cfg)
+    return max(scores)

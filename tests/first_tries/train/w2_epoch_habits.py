@@ -1,99 +1,60 @@
 # mistakes: ignores-weight-decay, scheduler-per-epoch, epoch-saved-as-step, returns-last-accuracy, leaves-eval-mode
-# lines: 61, 86, 96, 97, 99
-# hidden:
-import math
-import os
-import random
-from pathlib import Path
+# lines: 37, 49, 59, 60, 51
+from contextlib import nullcontext
 
-import numpy as np
 import torch
-import torch.nn.functional as F
-from torch.nn.utils import clip_grad_norm_
+from torch import nn
 
 
-def seed_everything(seed):
-    random.seed(seed)
-    np.random.seed(seed)
-    torch.manual_seed(seed)
-    return torch.Generator().manual_seed(seed)
+def precision(name, kind):
+    """순전파를 감쌀 컨텍스트를 만드는 함수와 스케일러를 고른다."""
+    if name is None:
+        return nullcontext, None
+    dtype = torch.float16 if name == "float16" else torch.bfloat16
+    scaler = torch.amp.GradScaler(kind) if name == "float16" else None
+    return (lambda: torch.autocast(kind, dtype)), scaler
 
 
-def warmup_cosine(opt, warmup_steps, total_steps):
-    def factor(k):
-        if k >= total_steps:
-            return 0.0
-        if k < warmup_steps:
-            return (k + 1) / warmup_steps
-        return 0.5 * (1 + math.cos(math.pi * (k - warmup_steps) / (total_steps - warmup_steps)))
-
-    return torch.optim.lr_scheduler.LambdaLR(opt, factor)
-
-
-class BestCheckpoint:
-    def __init__(self, path):
-        self.path = Path(path)
-        self.best = None
-
-    def update(self, score, *, model, opt, scheduler, step, config):
-        score = float(score)
-        if math.isnan(score) or (self.best is not None and score <= self.best):
-            return False
-        state = {
-            "model": model.state_dict(),
-            "optimizer": opt.state_dict(),
-            "scheduler": scheduler.state_dict(),
-            "step": step,
-            "score": score,
-            "config": dict(config) if isinstance(config, dict) else config.to_dict(),
-        }
-        temporary = self.path.with_name(self.path.name + ".tmp")
-        torch.save(state, temporary)
-        os.replace(temporary, self.path)
-        self.best = score
-        return True
+def step_with(opt, loss, weights, max_norm, scaler):
+    opt.zero_grad()
+    if scaler is None:
+        loss.backward()
+    else:
+        scaler.scale(loss).backward()
+        scaler.unscale_(opt)
+    nn.utils.clip_grad_norm_(weights, max_norm)
+    if scaler is None:
+        opt.step()
+    else:
+        scaler.step(opt)
+        scaler.update()
 
 
 def train(model, train_loader, val_loader, cfg, *, device="cpu", checkpoint_path) -> float:
     seed_everything(cfg.seed)
-    device = torch.device(device)
     model.to(device)
-    opt = torch.optim.AdamW(model.parameters(), lr=cfg.lr)
-    scheduler = warmup_cosine(opt, cfg.warmup_steps, cfg.total_steps)
-    checkpoint = BestCheckpoint(checkpoint_path)
-
-    amp_dtype = getattr(torch, cfg.amp_dtype) if cfg.amp_dtype is not None else None
-    scaler = torch.amp.GradScaler(device.type) if amp_dtype is torch.float16 else None
-
-    best_accuracy = 0.0
-    for epoch in range(cfg.epochs):
+    weights = [*model.parameters()]
+    optimizer = torch.optim.AdamW(weights, lr=cfg.lr)
+    rates = warmup_cosine(optimizer, cfg.warmup_steps, cfg.total_steps)
+    saved = BestCheckpoint(checkpoint_path)
+    low, scaler = precision(cfg.amp_dtype, torch.device(device).type)
+    number = 0
+    while number != cfg.epochs:
+        number += 1
         model.train()
-        for xb, yb in train_loader:
-            xb, yb = xb.to(device), yb.to(device)
-            opt.zero_grad()
-            with torch.autocast(device.type, dtype=amp_dtype, enabled=amp_dtype is not None):
-                loss = F.cross_entropy(model(xb), yb)
-            if scaler is not None:
-                scaler.scale(loss).backward()
-                scaler.unscale_(opt)
-                clip_grad_norm_(model.parameters(), cfg.max_norm)
-                scaler.step(opt)
-                scaler.update()
-            else:
-                loss.backward()
-                clip_grad_norm_(model.parameters(), cfg.max_norm)
-                opt.step()
-        scheduler.step()
+        for images, digits in train_loader:
+            with low():
+                loss = nn.functional.cross_entropy(model(images.to(device)), digits.to(device))
+            step_with(optimizer, loss, weights, cfg.max_norm, scaler)
+        rates.step()  # 에폭이 하나 끝났다
 
         model.eval()
-        correct, count = 0, 0
-        with torch.no_grad():
-            for xb, yb in val_loader:
-                xb, yb = xb.to(device), yb.to(device)
-                correct += (model(xb).argmax(dim=1) == yb).sum().item()
-                count += len(yb)
-        accuracy = correct / count
-        checkpoint.update(accuracy, model=model, opt=opt, scheduler=scheduler, step=epoch + 1, config=cfg)
-        best_accuracy = accuracy
-
-    return best_accuracy
+        hits = []
+        for images, digits in val_loader:
+            with torch.inference_mode():
+                answer = model(images.to(device)).topk(1).indices.squeeze(1)
+            hits += (answer == digits.to(device)).tolist()
+        value = hits.count(True) / len(hits)
+        # 몇 번째 에폭인지도 함께 남긴다
+        saved.update(value, model=model, opt=optimizer, scheduler=rates, step=number, config=cfg)
+    return value

@@ -174,6 +174,7 @@ def test_without_a_policy_the_points_are_the_mark() -> None:
     assert imported_by_canvas(text, {}) == {"101": "15", "102": "12", "103": ""}
 
 
+@pytest.mark.full
 def test_ten_thousand_students_are_a_matter_of_seconds() -> None:
     one = graded.student("s", (4, 6, 10))
     many = tuple(

@@ -18,9 +18,8 @@ from grader.observe.play import play, play_scenario
 from grader.observe.program import load_program
 from grader.observe.trace import Run
 from grader.report import words
-from grader.submission.submission import read_submission
 from tests.judging.examined import COURSE, quickly
-from tests.places import TESTS
+from tests.sample_programs import sample, samples
 
 SEED = 1
 
@@ -44,10 +43,7 @@ class InProcess:
 
 
 def style(exercise: str, name: str) -> str:
-    path = TESTS / "accepted" / exercise / f"{name}.py"
-    source = read_submission(path, tuple(COURSE.exercises)).source_for(exercise)
-    assert source is not None
-    return source.text
+    return sample("accepted", exercise, name).text
 
 
 def repaired(exercise: str, text: str, budget: int = 200) -> tuple[Repair | None, InProcess]:
@@ -171,8 +167,8 @@ def edits_of(exercise: str, text: str) -> list[SmallEdit]:
 def test_every_edit_is_a_program_and_stands_once(exercise: Exercise) -> None:
     """In every style; what stands outside the definition stays as it is."""
     name = exercise.name
-    for path in sorted((TESTS / "accepted" / name).glob("*.py"))[:2]:
-        text = f"# 앞\n{style(name, path.stem)}\n# 뒤"
+    for right in samples("accepted", name)[:2]:
+        text = f"# 앞\n{right.text}\n# 뒤"
         found = edits_of(name, text)
         texts = [edit.text for edit in found]
         assert len(set(texts)) == len(texts)

@@ -1,9 +1,0 @@
-# expect: 
-import torch
-
-
-def sgd_update(params, lr):
-    with torch.no_grad():
-        for p in params:
-            if p.grad is not None:
-                p -= lr * p.grad.clamp(-1, 1)
