@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from grader.notebook.microscope import microscope
     from grader.notebook.predictions import predict, reveal
     from grader.notebook.progress_page import progress
-    from grader.practice.cell import clinic
+    from grader.practice.clinic_cell import clinic
     from grader.practice.drill import drill
 
 __version__ = VERSION

@@ -181,9 +181,8 @@ def two_palettes(figure: Figure) -> str:
     """Return a figure as SVG with light and dark colours; the colour scheme of the surrounding element decides."""
     drawn = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with mpl.rc_context(
-        {"svg.fonttype": "path", "svg.hashsalt": "hanstep"}
-    ):  # the salt makes output reproducible
+    # The salt makes output reproducible
+    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "hanstep"}):
         figure.savefig(drawn, format="svg", metadata=nothing)
     names = {color.lower(): name for name, color in COLORS.items()} | {"#000000": "text"}
     colored = re.sub(

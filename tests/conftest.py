@@ -126,9 +126,9 @@ def _no_cuda() -> str:
 
 
 def _no_sandbox() -> str:
-    from grader.sandbox.bubblewrap import explain, probe
+    from grader.sandbox.bubblewrap import explain_probe, probe
 
-    return "" if probe().available else explain(probe())
+    return "" if probe().available else explain_probe(probe())
 
 
 def _no_browser() -> str:

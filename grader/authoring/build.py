@@ -15,8 +15,8 @@ from grader.authoring.execute import NotebookFailed, error_outputs, execute
 from grader.authoring.measured_behaviour import measured_table
 from grader.authoring.strip_solutions import PLACEHOLDER, BuildError, starter_text
 from grader.base.files import write_whole
-from grader.course.cell_tags import exercise_of
 from grader.course.course import Course, CourseError, Lesson
+from grader.course.exercise_cell import exercise_of
 from grader.judging.behaviour_table import text_of
 from grader.judging.edits import exercise_source, program_of, ways
 from grader.judging.locate import is_line_of
@@ -240,13 +240,13 @@ def _with_hints(notebook: Any, without: Collection[str]) -> Iterator[Any]:
 
     It is left out if the author wrote one, or if the exercise is in `without`.
     """
-    told = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     for cell in notebook.cells:
         yield cell
         if not cell["id"].startswith("check-"):
             continue
         name = cell["id"].removeprefix("check-")
-        if name not in without and f'hint("{name}")' not in told:
+        if name not in without and f'hint("{name}")' not in code:
             source = f'{HINT_COMMENT}\n# hint("{name}")'
             yield _nbformat().v4.new_code_cell(source, id=_cell_id("hint", name), metadata={"tags": ["hint"]})
 

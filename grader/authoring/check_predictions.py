@@ -25,8 +25,8 @@ def check_predictions(lesson: Lesson, notebook: Any) -> None:
         if cell.cell_type == "markdown":
             above = cell.source
             continue
-        for name, prediction, told in _calls(cell.source):
-            if told:
+        for name, prediction, gives_answer in _calls(cell.source):
+            if gives_answer:
                 raise _refused(
                     lesson, prediction, f"{name}에 답이 적혀 있어요. 답은 predictions.toml에만 적어 주세요"
                 )

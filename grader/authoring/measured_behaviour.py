@@ -10,8 +10,6 @@ from grader.course.course import Exercise, Lesson
 from grader.judging.behaviour_table import Behaviours, table_of
 from grader.judging.judge import difference, has_same_cause
 from grader.judging.reference import Reference
-from grader.observe.play import Scenario
-from grader.observe.trace import Run
 
 SEED = 1
 """Any seed would do: the table only guides a search (see `grader.judging.behaviour_table`)."""
@@ -28,16 +26,13 @@ def measure(exercise: Exercise, its: Reference | None = None) -> Behaviours:
         numbers = {}
         for name, source in its.sources.items():
             run = its.run(source, scenario.name)
-            number = next((n for n, other in enumerate(seen) if _same(run, other, scenario)), len(seen))
+            alike = (difference(run, other, scenario.atol, agree=has_same_cause) is None for other in seen)
+            number = next((n for n, same in enumerate(alike) if same), len(seen))
             if number == len(seen):
                 seen.append(run)
             numbers[name] = number
         table[scenario.name] = numbers
     return table
-
-
-def _same(run: Run, other: Run, scenario: Scenario) -> bool:
-    return difference(run, other, scenario.atol, agree=has_same_cause) is None
 
 
 def measured_table(lesson: Lesson, only: Collection[str] = ()) -> dict[str, Behaviours]:

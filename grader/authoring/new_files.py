@@ -24,12 +24,12 @@ def new_mistake(course: Course, exercise: str, mistake: str) -> list[Path]:
     """Append an entry for a mistake to the exercise's file, and return the file.
 
     Args:
-        course: whose exercise it is.
-        exercise: its name.
-        mistake: the id, lower-case words joined by hyphens.
+        course: the course that has the exercise.
+        exercise: the exercise's name.
+        mistake: id of the new mistake, lower-case words joined by hyphens.
 
     Raises:
-        CommandError: the id is none, or is taken.
+        CommandError: the id is malformed, or is taken.
         CourseError: there is no such exercise.
     """
     found = course.exercise(exercise)
@@ -48,12 +48,12 @@ def new_exercise(lesson: Lesson, name: str) -> list[Path]:
     """Write the files of a new exercise of the lesson, and return them.
 
     Raises:
-        CommandError: the name is none of Python's, or a file of it is there already.
+        CommandError: the name is no Python identifier, or a file of it is there already.
     """
-    _demand_free(name)
+    _require_identifier(name)
     source = lesson.solution
     files = dict(_exercise_files(lesson.name, lesson.module, name))
-    _demand_new(files)
+    _require_new(files)
     _append(source, _CELLS.format(name=name))
     return [source, *_written(files)]
 
@@ -62,11 +62,11 @@ def new_lesson(course: Course, name: str) -> list[Path]:
     """Write a lesson with one exercise, enter it in `course.toml`, and return the files.
 
     Args:
-        course: that it is added to.
+        course: the course that the lesson is added to.
         name: `05_several_processes`: two digits, then the name of its drivers' package.
 
     Raises:
-        CommandError: the name is none, or the lesson is there already.
+        CommandError: the name is malformed, or the lesson is there already.
     """
     found = _LESSON.fullmatch(name)
     if found is None:
@@ -79,7 +79,7 @@ def new_lesson(course: Course, name: str) -> list[Path]:
     if taken:
         raise CommandError(f"번호나 이름이 같은 레슨이 있어요: {taken[0]}. 다른 이름을 주세요.")
     exercise = f"first_of_{found['module']}"
-    _demand_free(exercise)
+    _require_identifier(exercise)
     folder = paths.solutions_path(name)
     files = {
         folder / f"{name}.py": _LESSON_SOURCE.format(id=found["id"], fill=_FILL)
@@ -88,18 +88,18 @@ def new_lesson(course: Course, name: str) -> list[Path]:
         folder / "predictions.toml": _PREDICTIONS.format(id=found["id"], fill=_FILL),
         **dict(_exercise_files(name, found["module"], exercise)),
     }
-    _demand_new(files)
+    _require_new(files)
     entry = paths.lessons_path("course.toml")
     _append(entry, _ENTRY.format(id=found["id"], name=name, module=found["module"], fill=_FILL))
     return [entry, *_written(files)]
 
 
-def _demand_free(name: str) -> None:
+def _require_identifier(name: str) -> None:
     if not name.isidentifier() or keyword.iskeyword(name):
         raise CommandError(f"연습의 이름은 Python 함수나 클래스의 이름이에요. 받은 값: {name}")
 
 
-def _demand_new(files: dict[Path, str]) -> None:
+def _require_new(files: dict[Path, str]) -> None:
     there = [path for path in files if path.exists()]
     if there:
         raise CommandError(f"이미 있는 파일이에요: {there[0]}. 다른 이름을 주세요.")
@@ -129,7 +129,7 @@ def _exercise_files(lesson: str, module: str, name: str) -> Iterator[tuple[Path,
 
 
 def _module_name(name: str) -> str:
-    """`TrainConfig` as a module is called: `train_config`."""
+    """Return the name of an exercise's module: `train_config` for `TrainConfig`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 

@@ -4,10 +4,10 @@ import codecs
 import os
 import re
 import shlex
-import unicodedata
 from pathlib import Path
 
 from grader.base.files import NotRegular, open_folder_below, open_regular
+from grader.base.names import ENCODINGS, display_name
 
 MAX_FILE_BYTES = 20 * 1024 * 1024
 """Maximum size of a file in bytes. A notebook with many plots stays below it; a larger file holds data, not code."""
@@ -25,17 +25,7 @@ _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _COOKIE_CODECS = frozenset(
     ("utf-8", "ascii", "iso8859-1", "cp1252", "cp949", "euc_kr", "johab", "iso2022_kr", "euc_jp", "gbk")
 )
-# Korean Windows saves files as cp949, which contains euc-kr.
-_GUESSES = ("utf-8", "cp949")
 _NOT_REGULAR = "보통 파일이 아니에요(링크, 파이프, 장치). 파일 자체를 내 주세요."
-# Letters, marks, symbols and unassigned characters that are invisible; Unicode calls most "default ignorable".
-_INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
-    "\U0001d159\U000e0000-\U000e0fff]"
-)
-_PLAIN = re.compile("[ -\\[\\]-~가-힣]")
-_LONGEST_SHOWN = 200
-"""Maximum characters of a student's name."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -69,47 +59,6 @@ def unix_lines(text: str) -> str:
     JSON can contain lone surrogates, but they cannot be encoded, so no file could be written with one in it.
     """
     return _SURROGATES.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-def display_name(name: str) -> str:
-    r"""Return a file name in a form that can be printed and written to any file.
-
-    Names that a Korean Windows packed as cp949 are decoded, decomposed Hangul from macOS is composed, and control
-    characters and undecodable bytes become escapes such as `\n` and `\xff`.
-    """
-    data = os.fsencode(name)
-    text = data.decode("utf-8", "backslashreplace")
-    for encoding in _GUESSES:
-        try:
-            text = data.decode(encoding)
-            break
-        except UnicodeDecodeError:
-            continue
-    return "".join(map(_printable, unicodedata.normalize("NFC", text)))
-
-
-def shown_name(name: str) -> str:
-    """Return `display_name` without invisible characters, and with each run of white space replaced by one space.
-
-    Empty if nothing would be visible; cut to 200 characters, because a longer name fits in no table.
-    """
-    visible = _INVISIBLE.sub("", display_name(name))
-    shown = " ".join(unicodedata.normalize("NFC", visible).split())
-    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
-
-
-def escaped(name: str) -> str:
-    """Return a file name with everything escaped but visible ASCII and Hangul syllables, so that nothing can hide."""
-    text = "".join(c if _PLAIN.match(c) else ascii(c)[1:-1] for c in name)
-    return text.replace(" ", r"\x20")
-
-
-def _printable(character: str) -> str:
-    """Return a character, or its escape if it is invisible or would change how the text around it is shown."""
-    # Categories: control, format (such as bidirectional overrides), surrogate, line separator, paragraph separator.
-    if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-        return character.encode("unicode_escape").decode("ascii")
-    return character
 
 
 def _bytes(path: Path, root: Path | None) -> bytes:
@@ -151,7 +100,7 @@ def _decoded(data: bytes, *, has_cookie: bool) -> str:
                 raise ReadError(
                     f"{encoding.upper()} 표시(BOM)로 시작하지만 내용이 달라요. UTF-8로 다시 저장해 주세요."
                 ) from error
-    for encoding in (*(_cookie(data) if has_cookie else ()), *_GUESSES):
+    for encoding in (*(_cookie(data) if has_cookie else ()), *ENCODINGS):
         try:
             return data.decode(encoding)
         except UnicodeDecodeError:

@@ -52,9 +52,8 @@ def open_regular(path: str | Path, flags: int = os.O_RDONLY, *, dir_fd: int | No
         OSError: the file cannot be opened.
     """
     if not stat.S_ISREG(os.stat(path, dir_fd=dir_fd, follow_symlinks=False).st_mode):
-        raise NotRegular(
-            f"no regular file: {path}"
-        )  # checked before opening, which can have an effect on a device
+        # Checked before opening, which can have an effect on a device
+        raise NotRegular(f"no regular file: {path}")
     for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):  # each exists on some systems only
         flags |= getattr(os, name, 0)
     fd = os.open(path, flags, dir_fd=dir_fd)

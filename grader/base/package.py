@@ -7,7 +7,7 @@ FOLDER = Path(__file__).resolve().parent.parent
 
 NOTEBOOK_FUNCTIONS = {
     "check": "notebook.check",
-    "clinic": "practice.cell",
+    "clinic": "practice.clinic_cell",
     "drill": "practice.drill",
     "hint": "notebook.check",
     "microscope": "notebook.microscope",

@@ -63,9 +63,8 @@ def _empty(top: str | Path) -> None:
         fresh = (f".{token_hex(8)}.{number}" for number in count())
         while names:
             name = names.popleft()
-            with suppress(
-                OSError
-            ):  # an entry that cannot be removed must not keep the others from being removed
+            # An entry that cannot be removed must not keep the others from being removed
+            with suppress(OSError):
                 if not _removed_if_flat(name, opened):
                     names.extend(_moved_up(name, opened, fresh))
                     os.rmdir(name, dir_fd=opened)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.base.decoding import ReadError, display_name, read_text
+from grader.base.decoding import ReadError, read_text
 from grader.base.errors import HanstepError
+from grader.base.names import display_name
 
 _DELIMITERS = ",;\t"
 _MOST_ROWS = 200_000

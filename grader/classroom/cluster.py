@@ -17,6 +17,7 @@ from grader.classroom.workers import Work
 from grader.course.feedback import SubmissionResult
 from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import sandbox_of
+from grader.grading.warm import warm_up
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.submission import Submission
 
@@ -33,13 +34,13 @@ class ClusterError(HanstepError):
     """Ray is missing, cannot be reached, or lost too many machines."""
 
 
-class _Worker:
+class _ClusterWorker:
     """Ray actor that owns one sandbox on a machine of the cluster."""
 
     def __init__(self, run: GradingRun, work: Work) -> None:
         self._grading, self._work = run, work
         self._sandbox = sandbox_of(run)
-        from grader.grading import warm  # noqa: F401  (the sandbox warms up at the same time)
+        warm_up()  # while the sandbox does too
 
     def run(self, submission: Submission) -> SubmissionResult:
         """Grade one submission."""
@@ -65,7 +66,7 @@ def results_from_cluster(
     """
     ray = _connected(run)
     try:
-        actor = ray.remote(num_cpus=1, num_gpus=_gpu_share(ray, run))(_Worker)
+        actor = ray.remote(num_cpus=1, num_gpus=_gpu_share(ray, run))(_ClusterWorker)
         count = max(1, min(run.jobs, len(submissions), int(ray.cluster_resources().get("CPU", 1))))
         idle = deque(actor.remote(run, work) for _ in range(count))
         again: deque[tuple[Submission, int]] = deque()

@@ -79,12 +79,8 @@ def _grade(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Submiss
 
     try:
         return grade_with_memory(run, submission, sandbox)
-    except (
-        HanstepError,
-        OSError,
-        EOFError,
-        MemoryError,
-    ):  # a fault of the course or the machine, not of the student
+    # A fault of the course or the machine, not of the student
+    except (HanstepError, OSError, EOFError, MemoryError):
         raise
     except Exception as error:
         logging.getLogger(__name__).exception("grading %s", submission.student)

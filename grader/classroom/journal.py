@@ -1,7 +1,7 @@
 """Write each student's result to a journal as soon as it is there, so that a killed run can be resumed.
 
 A complete run renames its journal from `unfinished.jsonl` to `graded.jsonl`, so that a later run can keep the results
-of submissions that have not changed. All lines are signed (`signature`), because report folders are shared.
+of submissions that have not changed. All lines are signed (`seal`), because report folders are shared.
 """
 
 import hashlib
@@ -9,18 +9,17 @@ import json
 import os
 import secrets
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from grader import exercises
 from grader.base.errors import HanstepError
 from grader.base.files import NotRegular, open_regular, write_whole
 from grader.base.package import VERSION
-from grader.classroom.shared_results import SharedParts
-from grader.classroom.signature import Seal
-from grader.course.feedback import ClassResult, SubmissionResult
+from grader.classroom.seal import Seal
+from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.grading.grading_run import GradingRun
 from grader.report.results import SCHEMA, ResultsError, submission_from_document, submission_to_document
 from grader.submission.submission import Submission
@@ -35,6 +34,10 @@ _MAX_LINE = 2**26
 _SETUP = "setup"
 """Context for the seal of the first line. The context of the other lines is the name of the run, which the first line
 states."""
+
+_SHARED = ("title", "checks", "message", "diagnosis", "because", "notes", "file", "error")
+"""Attributes of a feedback that are shared. Whole feedbacks are rarely equal, because their seconds differ."""
+_Part = TypeVar("_Part", bound=Hashable)
 
 
 class JournalError(HanstepError):
@@ -81,8 +84,8 @@ class Journal:
         self._path = path
         self._run = run
         self._sandbox = sandbox
-        self._alike = SharedParts()
-        self._done = {student: self._alike(result) for student, result in done.items()}
+        self._shared = SharedParts()
+        self._done = {student: self._shared(result) for student, result in done.items()}
         self._writer = writer
 
     @classmethod
@@ -116,17 +119,19 @@ class Journal:
         out.mkdir(parents=True, exist_ok=True)
         seal, path = Seal.of_this_user(), out / UNFINISHED
         if resume or changed_only:
-            before = _read(path, seal, run, sandbox, seed_given)
+            before = _read_earlier_run(path, seal, run, sandbox, seed_given)
             if before is not None:
                 run = replace(run, seed=before.seed)
                 return cls(path, run, sandbox, before.done, _Writer(path, seal, before.name)), run
-        kept = _read(out / COMPLETE, seal, run, sandbox, seed_given) if changed_only else None
+        kept = _read_earlier_run(out / COMPLETE, seal, run, sandbox, seed_given) if changed_only else None
         if kept is not None:
             run = replace(run, seed=kept.seed)
         done = {} if kept is None else kept.done
         name = secrets.token_hex(16)
         setup = seal.sealed(json.dumps({**_setup(run, sandbox), "run": name}), _SETUP)
-        write_whole(path, b"".join([setup, *(seal.sealed(_text(result), name) for result in done.values())]))
+        write_whole(
+            path, b"".join([setup, *(seal.sealed(_result_json(result), name) for result in done.values())])
+        )
         return cls(path, run, sandbox, done, _Writer(path, seal, name)), run
 
     def has(self, submission: Submission) -> bool:
@@ -141,7 +146,7 @@ class Journal:
             OSError: it cannot be written, e.g. because the disk is full; earlier results are still there.
         """
         self._writer.write(result)
-        self._done[result.student] = self._alike(result)
+        self._done[result.student] = self._shared(result)
 
     def result(self, students: Sequence[str]) -> ClassResult:
         """Return the results of the whole class, in the order of `students`, who must all have been graded."""
@@ -153,6 +158,32 @@ class Journal:
         self._writer.close()
         if self._path.exists():
             self._path.replace(self._path.with_name(COMPLETE))
+
+
+class SharedParts:
+    """Share equal parts of results in memory: most of ten thousand students get the same feedback."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Hashable] = {}
+
+    def __call__(self, result: SubmissionResult) -> SubmissionResult:
+        """Return an equal result made of shared parts."""
+        return replace(
+            result,
+            feedbacks=tuple(map(self._feedback, result.feedbacks)),
+            extras=tuple(map(self._feedback, result.extras)),
+        )
+
+    def _feedback(self, feedback: Feedback) -> Feedback:
+        """Return an equal feedback made of shared parts."""
+        shared = {name: self._one(getattr(feedback, name)) for name in _SHARED}
+        feedback = replace(feedback, **shared)
+        # With 0 seconds (not run), share it as a whole
+        return feedback if feedback.seconds else self._one(feedback)
+
+    def _one(self, part: _Part) -> _Part:
+        """Return the remembered object that equals `part`; remember `part` if there is none."""
+        return self._known.setdefault(part, part)  # type: ignore[return-value]
 
 
 class _Writer:
@@ -169,7 +200,7 @@ class _Writer:
 
     def write(self, result: SubmissionResult) -> None:
         """Append one result."""
-        line = self._seal.sealed(_text(result), self._name)
+        line = self._seal.sealed(_result_json(result), self._name)
         while line:
             line = line[self._file.write(line) :]
 
@@ -189,7 +220,7 @@ class _EarlierRun:
     """Student's name -> result."""
 
 
-def _text(result: SubmissionResult) -> str:
+def _result_json(result: SubmissionResult) -> str:
     return json.dumps(submission_to_document(result))
 
 
@@ -226,7 +257,9 @@ def _as_options(setup: Mapping[str, Any]) -> str:
     return f"--seed {setup['seed']} --device {setup['device']}{isolation}{added} {lessons}"
 
 
-def _read(path: Path, seal: Seal, run: GradingRun, sandbox: str, seed_given: bool) -> _EarlierRun | None:
+def _read_earlier_run(
+    path: Path, seal: Seal, run: GradingRun, sandbox: str, seed_given: bool
+) -> _EarlierRun | None:
     """Read the journal of an earlier run; None if there is none, or it was killed before its first line was complete.
 
     Raises:
@@ -252,11 +285,8 @@ def _read(path: Path, seal: Seal, run: GradingRun, sandbox: str, seed_given: boo
             body = seal.opened(line, setup["run"])
             try:
                 result = None if body is None else submission_from_document(json.loads(body))
-            except (
-                ValueError,
-                RecursionError,
-                ResultsError,
-            ):  # our seal is right, but other code wrote the result
+            # Our seal is right, but other code wrote the result
+            except (ValueError, RecursionError, ResultsError):
                 continue
             if result is not None:  # None: half a line, or somebody else's; that student is graded again
                 done[result.student] = result

@@ -24,7 +24,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from grader.base.errors import HanstepError
-from grader.base.importing import without_gc_for_good
+from grader.grading.warm import warm_up
 from grader.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:  # `start_fork_server` is called before anything else is imported
@@ -136,7 +136,7 @@ class _Worker:
     def __init__(self, run: "GradingRun", work: Work) -> None:
         self.connection, inside = multiprocessing.Pipe()
         self.usable, self._started = True, False
-        self.process = _begun((inside, run, work))
+        self.process = _start_process((inside, run, work))
         inside.close()  # only the worker holds its end of the pipe now, so that its death is noticed
 
     def take(self, turn: _Turn) -> None:
@@ -157,7 +157,7 @@ class _Worker:
             Exception: whatever the worker raised.
         """
         try:
-            said, content, memory, self.clock_ended = self.connection.recv()
+            kind, content, memory, self.clock_ended = self.connection.recv()
         except (EOFError, OSError):
             self.usable = False
             self.process.join(_END_SECONDS)
@@ -165,9 +165,9 @@ class _Worker:
             if not self._started:
                 raise WorkerDied(_DIED_AT_START.format(f"종료 코드 {self.process.exitcode}")) from None
             return True, None
-        if said == "error":
+        if kind == "error":
             raise content
-        if said == "started":
+        if kind == "started":
             self._started = True
             return False, None
         if memory > _MOST_MEMORY:
@@ -182,7 +182,7 @@ class _Worker:
         self.process.terminate()
 
 
-def _begun(arguments: tuple[Any, ...], tries: int = 20) -> Any:
+def _start_process(arguments: tuple[Any, ...], tries: int = 20) -> Any:
     """Start and return a worker process.
 
     Raises:
@@ -191,14 +191,12 @@ def _begun(arguments: tuple[Any, ...], tries: int = 20) -> Any:
     process = _context().Process(target=_serve, args=arguments, daemon=True)
     try:
         process.start()
-    except (
-        EOFError,
-        OSError,
-    ) as error:  # the fork server was just killed; a new one is started once it is gone
+    # The fork server was just killed; a new one is started once it is gone
+    except (EOFError, OSError) as error:
         if tries == 1:
             raise WorkerDied(_DIED_AT_START.format(error)) from error
         time.sleep(0.1)
-        return _begun(arguments, tries - 1)
+        return _start_process(arguments, tries - 1)
     return process
 
 
@@ -232,14 +230,12 @@ class _Stop(BaseException):
 
 def _serve(connection: Connection, run: "GradingRun", work: Work) -> None:
     """Run a worker process until the parent closes the connection or sends SIGTERM."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches workers too, but the parent decides what follows
-    signal.signal(signal.SIGTERM, _stop)
+    # Ctrl-C reaches workers too, but the parent decides what follows
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _stop_on_signal)
     try:
-        with suppress(
-            _Stop, EOFError, BrokenPipeError, ConnectionResetError
-        ):  # the parent does not wait any more
+        # The parent does not wait any more
+        with suppress(_Stop, EOFError, BrokenPipeError, ConnectionResetError):
             _answer(connection, run, work)
     finally:
         connection.close()
@@ -251,9 +247,7 @@ def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
         from grader.grading.run_submission import sandbox_of
 
         with sandbox_of(run) as sandbox:
-            with without_gc_for_good():  # while the sandbox warms up
-                from grader.grading import warm  # noqa: F401
-
+            warm_up()  # while the sandbox does too
             sandbox.wait_until_warm()
             connection.send(("started", None, 0, False))
             while True:
@@ -267,24 +261,23 @@ def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
         connection.send(("error", _picklable(error), 0, False))
 
 
-def _stop(number: int, frame: Any) -> NoReturn:
-    signal.signal(
-        signal.SIGTERM, signal.SIG_IGN
-    )  # a second signal must not interrupt the ending of the sandbox
+def _stop_on_signal(number: int, frame: Any) -> NoReturn:
+    # A second signal must not interrupt the ending of the sandbox
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise _Stop
 
 
 def _picklable(error: Exception) -> Exception:
     """Return the error with the worker's traceback as a note; if it cannot be pickled, a RuntimeError in its place."""
-    told = "".join(traceback.format_exception(error))
+    traceback_text = "".join(traceback.format_exception(error))
     try:
         copy = pickle.loads(pickle.dumps(error))
         if isinstance(copy, type(error)):
-            error.add_note(told)
+            error.add_note(traceback_text)
             return error
     except Exception:  # e.g. its class needs other arguments than pickle passes
         pass
-    return RuntimeError(told)
+    return RuntimeError(traceback_text)
 
 
 def _memory() -> int:

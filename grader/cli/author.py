@@ -1,5 +1,6 @@
-"""Define commands for people who change the course, and `doctor`."""
+"""Define commands for people who change or publish the course, and `doctor`."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -64,6 +65,28 @@ def new(
     for file in files:
         say(str(file))
     say("「채워 주세요」를 채운 다음 실행해 보세요: grader build, pytest -k 이름 (solutions/README.md)")
+
+
+def site(
+    out: Annotated[Path, typer.Option("--out", help="사이트를 만들 폴더")] = Path("site"),
+    repository: Annotated[
+        str,
+        typer.Option(
+            "--repository",
+            envvar="GITHUB_REPOSITORY",
+            show_envvar=False,
+            help="GitHub 저장소 (주인/이름). Colab과 오류 알리기 링크에 써요",
+        ),
+    ] = "",
+    url: Annotated[str, typer.Option("--url", help="사이트가 놓일 주소. 공유할 때 보이는 그림에 써요")] = "",
+) -> None:
+    """레슨과 용어집과 유명한 실수를 정적인 사이트로 만들어요."""
+    from grader.course.reading import load_course
+    from grader.site.build_site import build_site
+    from grader.site.settings import Addresses
+
+    build_site(load_course(), out, addresses=Addresses(repository, url.rstrip("/")), report=say)
+    say(f"다 만들었어요: {out / 'index.html'}")
 
 
 def doctor() -> None:

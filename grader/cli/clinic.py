@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.base.errors import CommandError
-from grader.cli.drill import text_of
+from grader.cli.drill import file_text
 from grader.cli.progress import DataDir
 from grader.cli.terminal import out, say
 
@@ -47,7 +47,7 @@ def clinic(
         if seen and not _wants_another(time.monotonic() - began):
             break
         seen += 1
-        if not _treated(visit, folder):
+        if not _go_through(visit, folder):
             break
     for line in closing(today) if name is None and not real else ():
         _tell(line)
@@ -59,7 +59,7 @@ def _tell(line: str) -> None:
     out.print(prose(line), soft_wrap=True)
 
 
-def _treated(visit: "Visit", folder: Path) -> bool:
+def _go_through(visit: "Visit", folder: Path) -> bool:
     """Go through one case.
 
     Returns:
@@ -75,14 +75,14 @@ def _treated(visit: "Visit", folder: Path) -> bool:
             say("여기까지 할게요. 이 코드는 기록하지 않았어요.")
             return False
         if answered == "a":
-            said = visit.given_up()
+            reply = visit.given_up()
         elif answered == "m" and visit.question is not None:
-            said = _marked(visit)
+            reply = _marked(visit)
         else:
-            said = _judged(visit, file)
-        for line in said.lines:
+            reply = _judged(visit, file)
+        for line in reply.lines:
             _tell(line)
-        if said.over:
+        if reply.over:
             return True
 
 
@@ -116,7 +116,7 @@ def _judged(visit: "Visit", file: Path) -> "Answer":
     from grader.submission.practice_files import unmarked
 
     try:
-        source = text_of(file)
+        source = file_text(file)
     except CommandError as error:
         return Answer((str(error),), over=False)
     if unmarked(source).rstrip() == visit.case.text.rstrip():
@@ -146,9 +146,9 @@ def _marked(visit: "Visit") -> "Answer":
 
 
 def _wants_another(seconds: float) -> bool:
-    from grader.practice.drill import in_words
+    from grader.practice.drill import time_in_words
 
-    answered = _ask(f"지금까지 {in_words(seconds)}. 다음으로 가려면 Enter, 그만두려면 q: ")
+    answered = _ask(f"지금까지 {time_in_words(seconds)}. 다음으로 가려면 Enter, 그만두려면 q: ")
     return answered is not None and answered != "q"
 
 

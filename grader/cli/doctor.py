@@ -127,11 +127,13 @@ def _device() -> Finding:
 
 
 def _sandbox() -> Finding:
-    from grader.sandbox.bubblewrap import explain, probe
+    from grader.sandbox.bubblewrap import explain_probe, probe
 
     found = probe()
     if not found.available:
-        lines = [line for line in explain(found).splitlines() if not found.remedy or found.remedy not in line]
+        lines = [
+            line for line in explain_probe(found).splitlines() if not found.remedy or found.remedy not in line
+        ]
         remedy = found.remedy or "grader grade … --sandbox none (믿을 수 있는 코드만)"
         return Finding("격리", False, "\n".join(lines), remedy)
     return Finding("격리", True, "bubblewrap으로 제출물을 가둬서 실행해요")
@@ -140,7 +142,7 @@ def _sandbox() -> Finding:
 def _cgroups() -> Finding:
     from grader.sandbox import cgroups
 
-    found = cgroups.divide(cgroups.own_group())
+    found = cgroups.prepare(cgroups.own_group())
     if not found.lack:
         return Finding("커널의 한도", True, "cgroup v2로 제출물마다 메모리, 프로세스, 프로세서의 한도를 둬요")
     why = {

@@ -38,7 +38,7 @@ def drill(
         return
     if file is not None and not file.exists():
         _write_blank(file, drilling.blank_file(exercise))
-    if file is not None and not drilling.is_blank_file(exercise, text_of(file)):
+    if file is not None and not drilling.is_blank_file(exercise, file_text(file)):
         raise CommandError(
             f"{file}은 {name}의 빈 틀이 아니에요. 빈 틀에서 시작해야 시간을 잴 수 있어요. "
             f"새 파일로 해 보세요: grader drill {name} --file drill_{name}.py"
@@ -66,7 +66,7 @@ def drill(
             if feedback.status == "passed":
                 break
         again = "처음부터 다시 써 보세요." if file is None else "고치고 저장해 보세요."
-        say(f"지금까지 {drilling.in_words(seconds)}. {again} 시계가 다시 가요.")
+        say(f"지금까지 {drilling.time_in_words(seconds)}. {again} 시계가 다시 가요.")
     say(drilling.result(seconds, times.record(name, seconds)))
     _table(times)
 
@@ -79,7 +79,7 @@ def _write_blank(path: Path, template: str) -> None:
     write_whole(path, template)
 
 
-def text_of(path: Path) -> str:
+def file_text(path: Path) -> str:
     """Return the file's text with Python's line ends.
 
     Raises:
@@ -99,12 +99,12 @@ def _introduce(name: str, template: str, times: BestTimes) -> None:
     from rich.panel import Panel
     from rich.syntax import Syntax
 
-    from grader.practice.drill import in_words, set_aside_note
+    from grader.practice.drill import set_aside_note, time_in_words
 
     if note := set_aside_note(times):
         say(note)
     best = times.of.get(name)
-    record = "아직 없어요" if best is None else f"{in_words(best.seconds)} ({best.on})"
+    record = "아직 없어요" if best is None else f"{time_in_words(best.seconds)} ({best.on})"
     out.print(f"드릴 [bold]{name}[/bold] · 가장 빠른 기록: {record}", highlight=False)
     if template:
         shown = template[: template.index("    # 여기에")].strip()
@@ -135,7 +135,7 @@ def _from_editor(file: Path) -> Callable[[], str | None]:
             answer = input("저장했으면 Enter, 그만두려면 q를 쓰고 Enter: ")
         except EOFError:
             return None
-        return None if answer.strip().lower() == "q" else text_of(file)
+        return None if answer.strip().lower() == "q" else file_text(file)
 
     return ask
 
@@ -143,11 +143,11 @@ def _from_editor(file: Path) -> Callable[[], str | None]:
 def _table(times: BestTimes) -> None:
     from rich.table import Table
 
-    from grader.practice.drill import in_words
+    from grader.practice.drill import time_in_words
 
     table = Table(title="드릴 기록", title_justify="left")
     for column in ("연습 문제", "가장 빠른 기록", "날짜", "바르게 쓴 횟수"):
         table.add_column(column)
     for name, best in times.of.items():
-        table.add_row(name, in_words(best.seconds), str(best.on), f"{best.tries}번")
+        table.add_row(name, time_in_words(best.seconds), str(best.on), f"{best.tries}번")
     out.print(table)

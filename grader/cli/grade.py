@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from grader.base.errors import CommandError
-from grader.base.importing import without_gc_for_good
 from grader.cli.terminal import complain, err, out, say
 from grader.cli.terminal import device as device_for
+from grader.grading.warm import without_gc_for_good
 
 if TYPE_CHECKING:
     from grader.classroom.journal import Journal
@@ -74,21 +74,20 @@ def grade(
 
     # Only here: with another address, Ray looks for its cluster in the usual temporary folder.
     if ray in (None, "local") and os.name == "posix":
-        from grader.classroom.temporary_folder import own_temporary_folder
+        from grader.classroom.own_temporary_folder import own_temporary_folder
 
         own_temporary_folder()
     if ray is None and sandbox != "none":
         from grader.sandbox import cgroups
 
-        cgroups.divide(cgroups.own_group())  # before starting anything that would occupy the group
+        cgroups.prepare(cgroups.own_group())  # before starting anything that would occupy the group
     if ray is None:
         workers.start_fork_server()  # they start while this process reads the submissions
     with without_gc_for_good():
         from grader.classroom.folder_lock import locked_folder
         from grader.classroom.journal import Journal, refuse_inside
-        from grader.cli.marking import receive_class, tell_marks
+        from grader.cli.class_inputs import OVERRIDES, POLICY, ROSTER, receive_class, tell_marks
         from grader.course.reading import load_course
-        from grader.gradebook.kept_files import OVERRIDES, POLICY, ROSTER
         from grader.gradebook.marking import marked
         from grader.grading.grading_run import GradingRun
         from grader.intake.receive import enrolled
@@ -124,7 +123,7 @@ def grade(
             todo = deque(submission for submission in received.submissions if not journal.has(submission))
             # Frees each submission's text as soon as it is graded.
             received = replace(received, submissions=())
-            _graded(run, todo, journal, len(students))
+            _grade_all(run, todo, journal, len(students))
             result = marked(enrolled(journal.result(students), received), rules, tuple(course.exercises))
             write_report(out_dir, result, course)
             journal.close()
@@ -183,7 +182,7 @@ def _explain_resuming(again: str) -> Iterator[None]:
         ) from error
 
 
-def _graded(run: "GradingRun", todo: "deque[Submission]", journal: "Journal", total: int) -> None:
+def _grade_all(run: "GradingRun", todo: "deque[Submission]", journal: "Journal", total: int) -> None:
     """Grade the submissions in `todo`, and show a progress bar up to `total`."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

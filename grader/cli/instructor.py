@@ -29,9 +29,16 @@ def mark(
 ) -> None:
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
     from grader.classroom.folder_lock import locked_folder
-    from grader.cli.marking import read_rules, tell_kept, tell_marks
+    from grader.cli.class_inputs import (
+        OVERRIDES,
+        POLICY,
+        given_or_kept,
+        keep_files,
+        read_rules,
+        tell_kept,
+        tell_marks,
+    )
     from grader.course.reading import load_course
-    from grader.gradebook.kept_files import OVERRIDES, POLICY, chosen, keep
     from grader.gradebook.marking import marked
     from grader.report.write_report import write_report
 
@@ -40,11 +47,11 @@ def mark(
     with locked_folder(report, "끝난 다음 다시 실행해 주세요."):
         result = _read_result(report)
         given = {POLICY: policy, OVERRIDES: override}
-        used = chosen(report, given)
+        used = given_or_kept(report, given)
         tell_kept(given, used)
         result = marked(result, read_rules(used[POLICY], used[OVERRIDES]), tuple(course.exercises))
         write_report(report, result, course)
-        keep(report, used)
+        keep_files(report, used)
     tell_marks(result)
     say(f"결과: {report / 'index.html'}")
 
@@ -88,7 +95,7 @@ def export(
         text, left_out = _table(result, to, template, column, title)
         write_whole(target, text.encode("utf-8", "replace"))
         if left_out:
-            from grader.base.listing import listed
+            from grader.base.names import listed
 
             complain(
                 f"{to.capitalize()}에서 찾을 수 있는 번호가 없어서 파일에 넣지 못한 학생: {listed(left_out)}. "
@@ -159,11 +166,11 @@ def similar(
     from grader.intake.roster import read_roster
     from grader.similarity.fingerprints import similar_pairs
     from grader.similarity.page import similar_page, where
-    from grader.similarity.programs import known_texts, program
+    from grader.similarity.student_code import known_texts, student_code
 
     course = load_course()
     received = receive(submissions, None if roster is None else read_roster(roster), tuple(course.exercises))
-    programs = {s.student: program(s) for s in received.submissions}
+    programs = {s.student: student_code(s) for s in received.submissions}
     pairs = similar_pairs(tuple(programs.values()), known_texts(course), least / 100)
     write_whole(file, similar_page(pairs[:most], programs, len(programs), len(pairs)))
     for pair in pairs[:most]:

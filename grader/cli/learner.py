@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from grader.base.errors import NothingToCheck
-from grader.base.importing import without_gc_for_good
 from grader.cli.progress import DataDir
 from grader.cli.terminal import device as device_for
 from grader.cli.terminal import out, say
 from grader.grading import SEED
+from grader.grading.warm import without_gc_for_good
 
 
 def start(
@@ -68,23 +68,23 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> boo
         found = ", ".join(one.name for one in own.exercises)
         where = " ".join((f"{file}에는 {exercise} 함수가 없어요.", *own.notes))
         raise NothingToCheck(f"{where} 들어 있는 연습 문제: {found}")
-    told = own.check(
+    feedbacks = own.check(
         own.exercises if wanted is None else (wanted,),
         seed=seed,
         device=device_for(device),
         meanwhile=lambda: out.status("확인하는 중이에요"),
     )
-    if not told:  # only warm-ups and bonus tasks that were not begun
+    if not feedbacks:  # only warm-ups and bonus tasks that were not begun
         empty = f"{file}의 연습 문제는 아직 비어 있어요. 채운 다음 다시 확인해 보세요."
         raise NothingToCheck(" ".join((*own.notes, empty)))
     learner = Progress.load()
-    for feedback in told:
+    for feedback in feedbacks:
         gain = recorded_check(learner, feedback, own.source(feedback.exercise))
         print_feedback(out, feedback)
         print_standing(out, gain.lines)
     for notice in (*own.notes, *learner.take_notices()):
         say(notice)
-    return all(feedback.status == "passed" for feedback in told)
+    return all(feedback.status == "passed" for feedback in feedbacks)
 
 
 def hint(name: Annotated[str, typer.Argument(help="연습 문제 이름")], data_dir: DataDir = None) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from grader.base.errors import HanstepError
-from grader.cli import author, clinic, drill, grade, instructor, learner, progress, site
+from grader.cli import author, clinic, drill, grade, instructor, learner, progress
 from grader.cli.help import KoreanCommand, KoreanGroup
 from grader.cli.terminal import complain
 
@@ -45,7 +45,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         instructor.similar,
         instructor.autograder,
     ),
-    "강의를 고치는 사람": (author.build, author.new, site.site),
+    "강의를 고치는 사람": (author.build, author.new, author.site),
 }
 """Commands by audience, in the order in which the help shows them."""
 for panel, commands in _COMMANDS.items():
@@ -112,8 +112,8 @@ def _misuse(error: Any, arguments: Sequence[str]) -> str:
         if error.possibilities:
             what += f" 혹시 {', '.join(error.possibilities)}인가요?"
     elif kind == "MissingParameter" and param is not None:
-        said = getattr(param, "help", None)
-        what = f"필요한 값이 빠졌어요: {param.name}" + (f" ({said})." if said else ".")
+        help_text = getattr(param, "help", None)
+        what = f"필요한 값이 빠졌어요: {param.name}" + (f" ({help_text})." if help_text else ".")
     elif param is not None:
         what = f"값이 맞지 않아요: {' '.join(param.opts)}."
     elif known is not None:

@@ -301,7 +301,7 @@ class SubmissionResult:
     """None if there is neither a policy nor a mark by hand; then the score is the mark."""
 
     @property
-    def told(self) -> tuple[Feedback, ...]:
+    def all_feedback(self) -> tuple[Feedback, ...]:
         """All feedback, lesson by lesson; within a lesson the exercises come before the extras."""
         return tuple(sorted((*self.feedbacks, *self.extras), key=lambda feedback: feedback.lesson))
 

@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Meta, Struct
 
 from grader import paths
-from grader.course.answer import answer_hint
 from grader.course.course import (
     Check,
     Copy,
@@ -29,6 +28,7 @@ from grader.course.course import (
     SharedTexts,
     Text,
 )
+from grader.course.exercise_cell import answer_hint
 from grader.exercises import NoDriver, driver_modules, load_driver
 from grader.observe.wording import ordinal
 
@@ -120,10 +120,10 @@ def _check_prerequisites(entries: Sequence[_LessonEntry], path: Path) -> None:
     """Raise `CourseError` if a lesson needs one that does not come before it."""
     for place, entry in enumerate(entries):
         earlier = [before.id for before in entries[:place]]
-        odd = [needed for needed in entry.needs if needed not in earlier]
-        if odd:
+        too_late = [needed for needed in entry.needs if needed not in earlier]
+        if too_late:
             raise CourseError(
-                f"{path}: 레슨 {entry.id}의 needs에 그보다 앞에 없는 레슨이 있어요: {odd[0]!r}. "
+                f"{path}: 레슨 {entry.id}의 needs에 그보다 앞에 없는 레슨이 있어요: {too_late[0]!r}. "
                 f"앞의 레슨 가운데에서 적어 주세요: {', '.join(earlier) or '없음'}"
             )
 
@@ -140,14 +140,14 @@ def _lesson(entry: _LessonEntry) -> Lesson:
         f"{folder}의 TOML 파일": described,
         f"grader/exercises/{entry.module}의 드라이버": drivers,
     }
-    odd = [
+    missing = [
         f"{name}: {place}에 없어요"
         for name in sorted({name for names in places.values() for name in names})
         for place, names in places.items()
         if name not in names
     ]
-    if odd:
-        raise CourseError(f"연습 문제 이름이 서로 달라요. {'. '.join(odd)}. 이름을 맞춰 주세요.")
+    if missing:
+        raise CourseError(f"연습 문제 이름이 서로 달라요. {'. '.join(missing)}. 이름을 맞춰 주세요.")
     exercises = tuple(_exercise(name, entry.id, source, described[name], drivers[name]) for name in tagged)
     predictions = _predictions(folder / _PREDICTIONS, entry.id)
     return Lesson(
@@ -169,16 +169,18 @@ def _predictions(path: Path, lesson: str) -> tuple[Prediction, ...]:
         return ()
     document = _decoded(_read_toml(path), _PredictionsFile, str(path))
     found = tuple(_entries(document.predictions, Prediction, f"{path}: 예측(predictions)"))
-    for one in found:
-        if not one.id.startswith(f"{lesson}-"):
-            raise CourseError(f"{path}: 예측의 id는 레슨의 번호로 시작해야 해요: {one.id}. 예: {lesson}-3")
-        if one.answer in one.wrong or len(one.choices) < 3:
+    for prediction in found:
+        if not prediction.id.startswith(f"{lesson}-"):
             raise CourseError(
-                f"{path}: 예측 {one.id}의 wrong에는 정답({one.answer})이 아닌 글자가 둘 이상 있어야 해요: "
-                f"{', '.join(sorted(one.wrong)) or '없음'}. 글자마다 까닭을 적어 주세요."
+                f"{path}: 예측의 id는 레슨의 번호로 시작해야 해요: {prediction.id}. 예: {lesson}-3"
             )
-    if _duplicates([one.id for one in found]):
-        raise CourseError(f"{path}: 예측의 id가 겹쳐요: {', '.join(_duplicates([one.id for one in found]))}")
+        if prediction.answer in prediction.wrong or len(prediction.choices) < 3:
+            raise CourseError(
+                f"{path}: 예측 {prediction.id}의 wrong에는 정답({prediction.answer})이 아닌 글자가 둘 이상 "
+                f"있어야 해요: {', '.join(sorted(prediction.wrong)) or '없음'}. 글자마다 까닭을 적어 주세요."
+            )
+    if doubled := _duplicates([prediction.id for prediction in found]):
+        raise CourseError(f"{path}: 예측의 id가 겹쳐요: {', '.join(doubled)}")
     return found
 
 
@@ -209,8 +211,8 @@ def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str) -> 
             f"{path}: {rule}. hints를 고치거나, kind를 고쳐 주세요. 지금 kind는 {document.kind}예요."
         )
     checks = tuple(_entries(document.checks, Check, f"{path}: 채점 항목(checks)"))
-    told = [_with_shared_texts(entry) for entry in document.mistakes]
-    mistakes = tuple(_entries(told, Mistake, f"{path}: 실수(mistakes)"))
+    mistake_entries = [_with_shared_texts(entry) for entry in document.mistakes]
+    mistakes = tuple(_entries(mistake_entries, Mistake, f"{path}: 실수(mistakes)"))
     copies = tuple(_entries(document.copies, Copy, f"{path}: 퍼진 코드(copies)"))
     for kind, ids in (
         ("채점 항목", [c.id for c in checks]),
@@ -276,17 +278,17 @@ def _shared_texts() -> Mapping[str, SharedTexts]:
 
 # ---- decoding ------------------------------------------------------------------------------------
 
-_Kind = TypeVar("_Kind", bound=Struct)
+_File = TypeVar("_File", bound=Struct)
 
 
-def _entries(documents: Sequence[Mapping[str, Any]], kind: type[_Kind], where: str) -> Iterator[_Kind]:
+def _entries(documents: Sequence[Mapping[str, Any]], kind: type[_File], where: str) -> Iterator[_File]:
     """Decode each entry separately, so that an error message can name the wrong one by its id."""
     for number, document in enumerate(documents, start=1):
         which = f"'{document['id']}'" if "id" in document else ordinal(number)
         yield _decoded(document, kind, f"{where} {which}")
 
 
-def read_typed(path: Path, kind: type[_Kind]) -> _Kind:
+def read_typed(path: Path, kind: type[_File]) -> _File:
     """Decode another TOML file of the course: rewards, real bugs, the gallery, the glossary.
 
     Raises:
@@ -300,7 +302,7 @@ def read_typed(path: Path, kind: type[_Kind]) -> _Kind:
         raise CourseError(f"{path}: 내용이 맞지 않아요 ({error}). 그 자리를 고쳐 주세요.") from error
 
 
-def _decoded(document: object, kind: type[_Kind], where: str) -> _Kind:
+def _decoded(document: object, kind: type[_File], where: str) -> _File:
     """Convert a document; raise `CourseError` with a Korean explanation if it does not fit `kind`."""
     try:
         return msgspec.convert(document, kind)
@@ -308,14 +310,14 @@ def _decoded(document: object, kind: type[_Kind], where: str) -> _Kind:
         raise CourseError(f"{where}: {_explain_error(str(error), document, kind)}") from error
 
 
-def _explain_error(said: str, document: object, kind: type[Struct]) -> str:
+def _explain_error(error: str, document: object, kind: type[Struct]) -> str:
     """Explain a validation error to the author of a course file, in Korean.
 
     Only the kind of error and the key are taken from msgspec's English message.
     """
     if not isinstance(document, Mapping):
         return f"표가 아니에요: {document!r}. 키와 값을 적어 주세요: {', '.join(kind.__struct_fields__)}"
-    what, _, place = said.partition(" - at ")
+    what, _, place = error.partition(" - at ")
     name = re.search("`([^`]+)`", what)
     if name is not None and what.startswith("Object contains unknown field"):
         return f"모르는 키예요: {name[1]}. 쓸 수 있는 키: {', '.join(kind.__struct_fields__)}"

@@ -5,18 +5,26 @@ exercises, sum (by weights of lessons if there are any), scale to `out_of`, subt
 hand replaces everything. Each step that changed something leaves a Korean reason.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from math import ceil
 
+from grader.base.errors import HanstepError
+from grader.base.names import listed
 from grader.course.feedback import ClassResult, ExerciseMark, Mark, SubmissionResult
 from grader.gradebook.overrides import Override, OverrideError, by_student
 from grader.gradebook.policy import Lateness, Policy, check_names
-from grader.gradebook.submission_times import read_time, refuse_unread
-from grader.report.plain_text import points
+from grader.report.plain_text import one_line, points
 
 _DAY = timedelta(days=1)
+_SHORT_TIME = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})[T ]+(\d{1,2}):(\d{2})(?::(\d{2}))?")
+"""Matches times as spreadsheets write them: `2026-3-28 0:30`."""
+
+
+class TimeError(HanstepError):
+    """A time cannot be read; the message is Korean and says whose, and what to write."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +54,19 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
     policy = rules.policy or Policy()
     check_names(policy, lesson_of, known, rules.policy_path)
     by_hand = by_student(rules.overrides, _known_as(result), list(lesson_of), rules.overrides_path)
-    told = rules.policy is not None or bool(rules.overrides)
+    has_rules = rules.policy is not None or bool(rules.overrides)
     refuse_unread(s for s in result.submissions if policy.lateness(_section(s)).deadline is not None)
     submissions = []
     for submission in result.submissions:
-        mark = _mark(submission, policy, by_hand.get(_key(submission), ()), rules) if told else None
+        mark = _mark(submission, policy, by_hand.get(_key(submission), ()), rules) if has_rules else None
         submissions.append(replace(submission, mark=mark))
     full = max((s.mark.max_score for s in submissions if s.mark is not None), default=0.0)
     absent = [
-        replace(one, mark=_absent_mark(policy, full, by_hand.get(f"absent {one.person.id}", ()), rules))
-        for one in result.absent
+        replace(
+            absent_person,
+            mark=_absent_mark(policy, full, by_hand.get(f"absent {absent_person.person.id}", ()), rules),
+        )
+        for absent_person in result.absent
     ]
     return replace(result, submissions=tuple(submissions), absent=tuple(absent))
 
@@ -84,14 +95,14 @@ def _known_as(result: ClassResult) -> dict[str, list[str]]:
 
 def _mark(submission: SubmissionResult, policy: Policy, by_hand: Sequence[Override], rules: Rules) -> Mark:
     """Compute one student's mark with its reasons, in the order that the module describes."""
-    given = {one.exercise: one for one in by_hand}
+    given = {override.exercise: override for override in by_hand}
     reasons: list[str] = []
     exercises = _exercises(submission, policy, given, rules)
-    for one in by_hand:
-        if one.exercise:
-            own = next(e for e in exercises if e.exercise == one.exercise)
+    for override in by_hand:
+        if override.exercise:
+            own = next(e for e in exercises if e.exercise == override.exercise)
             reasons.append(
-                f"{one.exercise}: {points(own.score)}/{points(own.max_score)}점을 직접 주었어요. {one.reason}"
+                f"{override.exercise}: {points(own.score)}/{points(own.max_score)}점을 직접 주었어요. {override.reason}"
             )
     exercises, dropped = _dropped(exercises, policy)
     reasons += [f"세지 않은 연습: {', '.join(dropped)}"] if dropped else []
@@ -121,20 +132,20 @@ def _exercises(
     for feedback in submission.feedbacks:
         full = policy.points.get(feedback.exercise, feedback.max_score)
         share = feedback.score / feedback.max_score if feedback.max_score else 0.0
-        one = given.get(feedback.exercise)
-        score = share * full if one is None else _checked_score(one, full, rules)
-        reason = "" if one is None else one.reason
+        override = given.get(feedback.exercise)
+        score = share * full if override is None else _checked_score(override, full, rules)
+        reason = "" if override is None else override.reason
         found.append(ExerciseMark(feedback.exercise, _rounded(score), _rounded(full), reason=reason))
     return found
 
 
-def _checked_score(one: Override, full: float, rules: Rules) -> float:
-    if one.score > full + 1e-9:
+def _checked_score(override: Override, full: float, rules: Rules) -> float:
+    if override.score > full + 1e-9:
         raise OverrideError(
-            f"{rules.overrides_path} {one.line}번째 줄: {points(one.score)}점은 만점 {points(full)}점보다 커요. "
-            "점수를 확인해 주세요."
+            f"{rules.overrides_path} {override.line}번째 줄: {points(override.score)}점은 만점 {points(full)}점보다 "
+            "커요. 점수를 확인해 주세요."
         )
-    return one.score
+    return override.score
 
 
 def _dropped(exercises: Sequence[ExerciseMark], policy: Policy) -> tuple[list[ExerciseMark], list[str]]:
@@ -220,3 +231,36 @@ def _absent_mark(policy: Policy, full: float, by_hand: Sequence[Override], rules
 
 def _rounded(value: float) -> float:
     return round(value, 4)
+
+
+# ---- times of handing in ------------------------------------------------------------------------------
+
+
+def read_time(text: str) -> datetime | None:
+    """Parse a time as rosters and systems write it; without a time zone if none is written. None: not parseable."""
+    try:
+        if short := _SHORT_TIME.fullmatch(text.strip()):
+            return datetime(*(int(number or 0) for number in short.groups()))  # type: ignore[arg-type]
+        return datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+
+
+def refuse_unread(submissions: Iterable[SubmissionResult]) -> None:
+    """Refuse times that cannot be read, so that none is taken for being in time; empty ones are accepted.
+
+    Raises:
+        TimeError: names each student with such a time.
+    """
+    wrong = [s for s in submissions if s.handed_in.strip() and read_time(s.handed_in) is None]
+    if wrong:
+        rows = listed([f"{_who(s)} '{one_line(s.handed_in, 60)}'" for s in wrong])
+        raise TimeError(
+            f"제출 시각을 읽을 수 없어서 지각인지 알 수 없어요: {rows}. "
+            "명단의 제출 시각을 이렇게 적고 다시 채점해 주세요: 2026-03-20 23:50"
+        )
+
+
+def _who(submission: SubmissionResult) -> str:
+    person = submission.person
+    return submission.student if person is None else " ".join(filter(None, (person.id, person.name)))

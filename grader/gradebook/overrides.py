@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.base.errors import HanstepError
-from grader.base.listing import listed
+from grader.base.names import listed
 from grader.base.tables import read_table
 from grader.report.plain_text import one_line
 
@@ -100,24 +100,24 @@ def by_student(
             twice.
     """
     found: dict[str, dict[str, Override]] = {}
-    for one in overrides:
-        where = f"{path} {one.line}번째 줄"
-        meant = known_as.get(one.student.casefold(), ())
+    for override in overrides:
+        where = f"{path} {override.line}번째 줄"
+        meant = known_as.get(override.student.casefold(), ())
         if len(meant) != 1:
             what = "이 학생을 찾지 못했어요" if not meant else "이 이름의 학생이 여럿이에요"
             raise OverrideError(
-                f"{where}: {what}: '{one_line(one.student, 80)}'. 명단의 학번으로 적어 주세요."
+                f"{where}: {what}: '{one_line(override.student, 80)}'. 명단의 학번으로 적어 주세요."
             )
-        if one.exercise and one.exercise not in exercises:
+        if override.exercise and override.exercise not in exercises:
             raise OverrideError(
-                f"{where}: 채점한 연습 문제가 아니에요: '{one_line(one.exercise, 80)}'. "
+                f"{where}: 채점한 연습 문제가 아니에요: '{one_line(override.exercise, 80)}'. "
                 f"채점한 것: {', '.join(exercises)}. 점수 전체를 정하려면 '전체'라고 적어 주세요."
             )
         (student,) = meant
-        before = found.setdefault(student, {}).get(one.exercise)
+        before = found.setdefault(student, {}).get(override.exercise)
         if before is not None:
             raise OverrideError(
                 f"{where}: {before.line}번째 줄에 같은 학생의 점수가 또 있어요. 한 줄만 남겨 주세요."
             )
-        found[student][one.exercise] = one
+        found[student][override.exercise] = override
     return {student: tuple(ones.values()) for student, ones in found.items()}

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from grader.base.decoding import ReadError, read_text
 from grader.base.errors import HanstepError
-from grader.base.listing import listed, short
+from grader.base.names import listed, short
 from grader.base.tables import why_unread
 from grader.report.plain_text import one_line
 
@@ -105,7 +105,11 @@ def read_policy(path: Path) -> Policy:
         document = _document(read_text(path), path)
     except ReadError as error:
         raise PolicyError(f"정책 파일을 읽을 수 없어요: {path}. {why_unread(error)}") from error
-    policy = _decoded(document, path)
+    try:
+        policy = msgspec.convert(document, Policy)
+    # OverflowError: an integer too large for a float.
+    except (msgspec.ValidationError, OverflowError) as error:
+        raise PolicyError(f"{path}: {_worded(error, document)}") from error
     for name, section in policy.late.sections.items():
         unknown = [key for key in section if key not in Lateness.__struct_fields__ or key == "sections"]
         if unknown:
@@ -141,14 +145,6 @@ def _document(text: str, path: Path) -> dict[str, Any]:
         raise PolicyError(
             f"{path}: 수가 너무 길어요: {found[:10]}… ({len(found):,}자리). 짧은 수로 고쳐 주세요."
         ) from error
-
-
-def _decoded(document: dict[str, Any], path: Path) -> Policy:
-    try:
-        return msgspec.convert(document, Policy)
-    # OverflowError: an integer too large for a float.
-    except (msgspec.ValidationError, OverflowError) as error:
-        raise PolicyError(f"{path}: {_worded(error, document)}") from error
 
 
 def _worded(error: Exception, document: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from grader.course.feedback import Feedback, SubmissionResult
 from grader.grading.grading_run import GradingRun
 from grader.grading.right_programs import RightPrograms, is_right
 from grader.grading.run_submission import Outcomes, run_submission, sandbox_of
+from grader.grading.warm import warm_up
 from grader.judging.assess import (
     MESSAGES,
     Origin,
@@ -24,7 +25,7 @@ from grader.judging.assess import (
 from grader.judging.reference import Reference, reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace
-from grader.sandbox.endings import WAITED
+from grader.sandbox.client import WAITED
 from grader.sandbox.sandbox import OVER, Job, Outcome, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.exercise_parts import Part
@@ -70,7 +71,7 @@ def _grade_part_alone(
     if outcome.trace is None or outcome.reached:
         return None
     exercise, known = run.course.exercise(name), reference(name, run.seed, run.device)
-    feedback = _assessed(exercise, outcome.trace, known, Origin(None, part.text, 1), None)
+    feedback = _assess_and_repair(exercise, outcome.trace, known, Origin(None, part.text, 1), None)
     return replace(feedback, seconds=outcome.seconds) if is_right(feedback) else None
 
 
@@ -86,14 +87,13 @@ def grade_one(
         submission: the submission.
         meanwhile: context manager entered after the sandbox has started. It may start a thread, e.g. to show progress.
     """
-    from grader.grading import warm  # noqa: F401  (imported before the sandbox, which may be a fork of this process)
-
+    warm_up()  # before the sandbox starts, which may be a fork of this process
     sandbox = sandbox_of(run, once=True)
     with sandbox, meanwhile():
         return grade_in_sandbox(run, submission, sandbox)
 
 
-def _out_of_time(run: GradingRun, outcome: Outcome) -> str:
+def _timeout_message(run: GradingRun, outcome: Outcome) -> str:
     """Return the Korean message for a timeout, by its kind."""
     if outcome.detail == WAITED:
         return kept_waiting(run.limits.seconds)
@@ -123,7 +123,7 @@ def assess_submission(
     for exercise in run.exercises:
         feedback = known.get(exercise.name)
         if feedback is None:
-            feedback = _feedback(run, submission, exercise, outcomes.get(exercise.name), sandbox)
+            feedback = _feedback_on(run, submission, exercise, outcomes.get(exercise.name), sandbox)
         others = submission.duplicates(exercise.name)
         if others:
             listed = ", ".join(others)
@@ -153,7 +153,7 @@ def _reached(submission: Submission, outcomes: Outcomes) -> dict[str, tuple[tupl
     return found
 
 
-def _assessed(
+def _assess_and_repair(
     exercise: Exercise, trace: Trace, known: Reference, origin: Origin, sandbox: Sandbox | None
 ) -> Feedback:
     """Assess a trace, and search for a repair if that is wanted.
@@ -179,7 +179,7 @@ def _assessed(
         return without_trace(exercise, "crashed", message=message, file=origin.file)
 
 
-def _feedback(
+def _feedback_on(
     run: GradingRun,
     submission: Submission,
     exercise: Exercise,
@@ -202,9 +202,9 @@ def _feedback(
         status = "crashed" if outcome.status == "ran" else outcome.status
         message = MESSAGES[status] if not outcome.detail else f"{MESSAGES[status]} ({outcome.detail})"
         if status == "timeout":
-            message = _out_of_time(run, outcome)
+            message = _timeout_message(run, outcome)
         feedback = without_trace(exercise, status, message=message, file=name)
     else:
         known = reference(exercise.name, run.seed, run.device)
-        feedback = _assessed(exercise, outcome.trace, known, Origin.of_file(source), sandbox)
+        feedback = _assess_and_repair(exercise, outcome.trace, known, Origin.of_file(source), sandbox)
     return replace(feedback, seconds=outcome.seconds)

@@ -65,7 +65,8 @@ def play_and_judge(
         # KeyboardInterrupt is the learner's own Ctrl-C and ends the check; everything else was raised by the code.
         if isinstance(error, KeyboardInterrupt):
             raise
-        return _crashed(exercise, error), None
+        message = f"{MESSAGES['crashed']} ({type(error).__name__})"
+        return without_trace(exercise, "crashed", message=message), None
     if any(known.solution(name).failure is not None for name in trace.runs):
         # A Ctrl-C during one of torch's lazy imports leaves half a module behind. Then neither the solution nor the
         # learner's function runs, and failing in the same way as the solution must not count as right.
@@ -92,13 +93,13 @@ def checked_here(
         KernelIsBroken: the solution does not run here either.
     """
     origin = Origin.of_file(source)
-    told = []
+    feedbacks = []
     for exercise in exercises:
         with _silence():
             feedback = _checked(source, exercise, origin, seed, device, seconds)
         if feedback.begun or exercise.kind == "exercise":
-            told.append(feedback)
-    return tuple(told)
+            feedbacks.append(feedback)
+    return tuple(feedbacks)
 
 
 def _checked(
@@ -118,10 +119,6 @@ def _checked(
     finally:
         if program is not None:
             program.unload()
-
-
-def _crashed(exercise: Exercise, error: BaseException) -> Feedback:
-    return without_trace(exercise, "crashed", message=f"{MESSAGES['crashed']} ({type(error).__name__})")
 
 
 @contextmanager

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.base.errors import CommandError, NothingToCheck
-from grader.base.importing import without_gc_for_good
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
 from grader.grading import SEED
 from grader.grading.in_process import checked_here
+from grader.grading.warm import without_gc_for_good
 from grader.submission.submission import Submission, read_submission
 
 
@@ -95,7 +95,7 @@ class OwnFile:
         run = GradingRun(
             self._course, tuple(lesson for lesson in lessons if lesson.exercises), seed, device, "none"
         )
-        return grade_submission.grade_one(run, self.submission, meanwhile).told
+        return grade_submission.grade_one(run, self.submission, meanwhile).all_feedback
 
     def _check_here(
         self,
@@ -105,10 +105,10 @@ class OwnFile:
         meanwhile: Callable[[], AbstractContextManager[object]],
     ) -> tuple[Feedback, ...]:
         """Check in this process, where processes cannot be forked (Windows)."""
-        told: list[Feedback] = []
+        feedbacks: list[Feedback] = []
         with meanwhile():
             for exercise in (e for e in self._course.exercises.values() if e in exercises):
                 source = self.submission.source_for(exercise.name)
                 if source is not None:
-                    told += checked_here(source, (exercise,), seed=seed, device=device)
-        return tuple(told)
+                    feedbacks += checked_here(source, (exercise,), seed=seed, device=device)
+        return tuple(feedbacks)

@@ -17,7 +17,7 @@ from grader.grading.grading_run import GradingRun
 from grader.submission.exercise_parts import Part, parts
 from grader.submission.submission import Submission
 
-_MOST = 20_000
+_MOST_FORMS = 20_000
 """Maximum number of forms that a process remembers; most occur once, and each takes 200 bytes."""
 _MOST_CHARS = 150_000
 """Maximum characters of a submission's programs to look through: 100,000 characters of hostile text take a second. The
@@ -25,7 +25,7 @@ programs of our four lessons together have about as many."""
 Key = tuple[str, int, str, bytes]
 """(exercise, seed, device, fingerprint of the form)."""
 _Value = TypeVar("_Value")
-Alone = Callable[[str, Part], Feedback | None]
+RunAlone = Callable[[str, Part], Feedback | None]
 """Function that runs one exercise's part alone; returns its feedback if it is right, else None."""
 
 
@@ -47,7 +47,7 @@ class RightPrograms:
         self._alone: dict[Key, Feedback | None] = {}
         """Feedback on the forms that were run alone; None for those that were not right."""
 
-    def recall(self, run: GradingRun, submission: Submission, alone: Alone) -> Recalled:
+    def recall(self, run: GradingRun, submission: Submission, alone: RunAlone) -> Recalled:
         """Return what is known about a submission's exercises.
 
         Args:
@@ -62,7 +62,7 @@ class RightPrograms:
             key = name, run.seed, run.device, form
             if key in self._passed_once:
                 del self._passed_once[key]
-                _keep(self._alone, key, alone(name, part))
+                _store(self._alone, key, alone(name, part))
             feedback = self._alone.get(key)
             if feedback is not None:
                 known[name] = replace(feedback, file=file)
@@ -77,9 +77,9 @@ class RightPrograms:
             recalled: the result of `recall` for this submission.
             result: the submission's result.
         """
-        for feedback in result.told:
+        for feedback in result.all_feedback:
             if feedback.exercise in recalled.unknown and is_right(feedback):
-                _keep(self._passed_once, recalled.unknown[feedback.exercise], None)
+                _store(self._passed_once, recalled.unknown[feedback.exercise], None)
 
 
 def is_right(feedback: Feedback) -> bool:
@@ -87,9 +87,9 @@ def is_right(feedback: Feedback) -> bool:
     return feedback.status == "passed" and not feedback.notes
 
 
-def _keep(memory: dict[Key, _Value], key: Key, value: _Value) -> None:
+def _store(memory: dict[Key, _Value], key: Key, value: _Value) -> None:
     """Store a value; drop the oldest one if the memory is full."""
-    if len(memory) >= _MOST:
+    if len(memory) >= _MOST_FORMS:
         del memory[next(iter(memory))]  # the oldest
     memory[key] = value
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from grader.base.decoding import MAX_FILE_BYTES, display_name
-from grader.base.listing import short
-from grader.intake.child_process import is_of_the_machine
+from grader.base.decoding import MAX_FILE_BYTES
+from grader.base.names import display_name, short
+from grader.intake.child_process import is_machine_fault
 from grader.intake.handover import is_made_by_programs
 from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
 from grader.submission.submission import MAX_STUDENT_BYTES
@@ -25,7 +25,7 @@ MAX_DIRECTORY_BYTES = 16 * 2**20
 """Largest directory of an archive; it is read into memory before its entries can be counted."""
 TOO_MANY = "압축 파일에 든 것이 너무 많아요. 낼 파일만 압축해 주세요."
 _METADATA_FILES = ("submission_metadata.yml",)
-"""Files in which a learning system describes the class; unpacked from the class' own archive only."""
+"""Files in which a learning system describes the class; unpacked from the class's own archive only."""
 _BLOCK = 2**20
 """Bytes read at a time."""
 _DIRECTORY_BYTES = 5  # index of the directory's size in the list that `zipfile._EndRecData` returns
@@ -34,7 +34,7 @@ _TOO_LARGE = "풀면 {:.0f} MB가 넘어서 읽지 않았어요. 출력을 지�
 
 
 @dataclass
-class Limits:
+class Quota:
     """What may still be written and listed for one student."""
 
     bytes_left: int = MAX_STUDENT_BYTES
@@ -66,13 +66,13 @@ class Item:
 
 
 @dataclass
-class Unpacked:
-    """Unpacks archives within limits, and collects what could not be unpacked and why.
+class Unpacker:
+    """Unpacks archives within a quota, and collects what could not be unpacked and why.
 
-    For one student it is used as a whole; `class_archive` makes one for each entry of a class' archive.
+    For one student it is used as a whole; `class_archive` makes one for each entry of a class's archive.
     """
 
-    limits: Limits = field(default_factory=Limits)
+    quota: Quota = field(default_factory=Quota)
     broken: dict[Path, str] = field(default_factory=dict)
     """Korean messages by path: for empty files in place of broken ones, and for folders that lack something."""
     _unreadable: dict[Unreadable, None] = field(default_factory=dict)
@@ -84,12 +84,12 @@ class Unpacked:
         return tuple(self._unreadable)
 
     @property
-    def said(self) -> int:
+    def refusals(self) -> int:
         """Number of things left out so far."""
         return len(self._unreadable)
 
     @property
-    def last(self) -> Unreadable:
+    def last_refusal(self) -> Unreadable:
         """The thing left out last."""
         return next(reversed(self._unreadable))
 
@@ -97,7 +97,7 @@ class Unpacked:
         """Record once that `name` could not be read, with a Korean message."""
         self._unreadable[Unreadable(short(name), message)] = None
 
-    def free(self, path: Path) -> Path:
+    def free_path(self, path: Path) -> Path:
         """Return `path`, with a number appended if something is there already.
 
         The numbers go on counting per path instead of starting again at 2, because there can be thousands.
@@ -126,16 +126,16 @@ class Unpacked:
         try:
             with opened_archive(archive, MAX_DIRECTORY_BYTES) as opened:
                 found = None if opened is None else items(opened, nested)
-                if opened is None or found is None or len(found) > self.limits.entries_left:
+                if opened is None or found is None or len(found) > self.quota.entries_left:
                     self.refuse(name, TOO_MANY)
                     return
-                self.limits.entries_left -= len(found)
+                self.quota.entries_left -= len(found)
                 for item in found:
-                    self.take(opened, item, into, name, nested)
+                    self.write_item(opened, item, into, name, nested)
         except Exception as error:  # each decoder raises exceptions of its own
             self.refuse(name, f"압축 파일을 열 수 없어요({why_not(error)}). 다시 압축해서 내 주세요.")
 
-    def take(self, opened: zipfile.ZipFile, item: Item, into: Path, archive: str, nested: int) -> None:
+    def write_item(self, opened: zipfile.ZipFile, item: Item, into: Path, archive: str, nested: int) -> None:
         """Write one entry of an archive, or record why not.
 
         Raises:
@@ -152,9 +152,9 @@ class Unpacked:
             if lower.endswith(".zip"):
                 self._nested(opened, item.info, target, name, nested)
             elif lower.endswith(SUFFIXES) or (nested < 0 and lower in _METADATA_FILES):
-                self._write(opened, item.info, self.free(target), name, MAX_FILE_BYTES)
+                self._write(opened, item.info, self.free_path(target), name, MAX_FILE_BYTES)
             else:
-                self.free(target).touch(exist_ok=False)
+                self.free_path(target).touch(exist_ok=False)
         except Exception as error:
             self.refuse(name, f"풀 수 없어요({why_not(error)}). 이름을 짧게 바꿔 주세요.")
 
@@ -165,9 +165,9 @@ class Unpacked:
         if nested >= MAX_NESTED:
             self.refuse(name, f"압축 파일이 {MAX_NESTED}겹보다 깊어요. 한 번만 압축해 주세요.")
             return
-        inner = self.free(target)
+        inner = self.free_path(target)
         if self._write(opened, info, inner, name, MAX_ARCHIVE_BYTES) and nested >= 0:
-            folder = self.free(target.with_suffix(""))
+            folder = self.free_path(target.with_suffix(""))
             folder.mkdir()
             self.unpack(inner, folder, name, nested=nested + 1)
             inner.unlink()
@@ -179,7 +179,7 @@ class Unpacked:
 
         Return True if the whole entry was written. A broken or too large one is replaced by an empty file and recorded.
         """
-        allowed = min(most, self.limits.bytes_left)
+        allowed = min(most, self.quota.bytes_left)
         written = 0
         try:
             with target.open("xb") as file:
@@ -191,15 +191,15 @@ class Unpacked:
         except _Broken as error:
             locked = isinstance(error.__cause__, RuntimeError) and "password" in str(error.__cause__)
             what = "암호가 걸려 있어요. 암호 없이" if locked else "내용이 깨졌어요."
-            self._stands_broken(target, name, f"{what} 다시 압축해서 내 주세요.")
+            self._leave_empty(target, name, f"{what} 다시 압축해서 내 주세요.")
             return False
         finally:
-            self.limits.bytes_left -= min(written, allowed)
+            self.quota.bytes_left -= min(written, allowed)
         if written > allowed:
-            self._stands_broken(target, name, _TOO_LARGE.format(allowed / 2**20))
+            self._leave_empty(target, name, _TOO_LARGE.format(allowed / 2**20))
         return written <= allowed
 
-    def _stands_broken(self, target: Path, name: str, message: str) -> None:
+    def _leave_empty(self, target: Path, name: str, message: str) -> None:
         """Leave an empty file, so that the file is listed, and record why it could not be read."""
         target.write_bytes(b"")
         self.broken[target] = message
@@ -267,6 +267,6 @@ def why_not(error: Exception) -> str:
     Raises:
         OSError: the error itself, if the machine is at fault.
     """
-    if is_of_the_machine(error):
+    if is_machine_fault(error):
         raise error
     return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from grader.intake.handover import Entry, Handover, mostly
+from grader.intake.handover import Entry, Handover, most_match
 
 _NAME = re.compile(
     r"(?:(?P<name>.+?)_)??(?P<late>LATE_)?(?P<user>\d+|anon_[0-9A-Za-z]{5})_(?P<file_id>\d+)_(?P<file>.+)",
@@ -22,7 +22,7 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
     named = [
         (entry, match) for entry in found if not entry.is_folder and (match := _NAME.fullmatch(entry.name))
     ]
-    if not mostly(len(named), found):
+    if not most_match(len(named), found):
         return []
     students: dict[str, list[tuple[Entry, re.Match[str]]]] = defaultdict(list)
     for entry, match in named:

@@ -35,7 +35,8 @@ MEMORY_BYTES = 2 * 2**30
 _FILE_BYTES = 2**29
 """Largest file that the child may write, in bytes."""
 _START_SECONDS, _END_SECONDS = 120.0, 10.0
-_OF_THE_MACHINE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE))
+"""Seconds to wait for the child's start (Python may come from a slow network drive) and for its end."""
+_MACHINE_ERRORS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE))
 """Errors that no upload causes and that would meet the next upload too: a full disk, too many open files."""
 _START = (
     "import sys; sys.path.insert(0, sys.argv[2]); "
@@ -44,7 +45,7 @@ _START = (
 
 
 @dataclass(frozen=True)
-class Bounds:
+class TimeLimits:
     """Time limits of one call."""
 
     cpu_seconds: int = 25
@@ -56,7 +57,7 @@ class CannotRead(HanstepError):
     """The child process does not start."""
 
 
-class Ended(Exception):
+class CallFailed(Exception):
     """A call did not finish; the message is Korean and written for the student too."""
 
     def __init__(self, what: str) -> None:
@@ -68,8 +69,8 @@ class Ended(Exception):
 class LimitedChild:
     """Calls functions in the child process, which starts at the first call."""
 
-    def __init__(self, bounds: Bounds | None = None) -> None:
-        self._bounds = bounds or Bounds()
+    def __init__(self, time_limits: TimeLimits | None = None) -> None:
+        self._time_limits = time_limits or TimeLimits()
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection[Any, Any] | None = None
         self._calls = 0
@@ -94,7 +95,7 @@ class LimitedChild:
         new child.
 
         Raises:
-            Ended: the function raised, died, or took more time or memory than it may.
+            CallFailed: the function raised, died, or took more time or memory than it may.
             HanstepError: the function raised it, or the child does not start.
             OSError: the machine is at fault, for example with a full disk.
         """
@@ -109,7 +110,7 @@ class LimitedChild:
         if answer[0] == "raised":
             raise answer[1]
         self.end()
-        raise Ended(_message(answer[0], answer[1]))
+        raise CallFailed(_message(answer[0], answer[1]))
 
     def _answer(self, function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[str, Any]:
         """Call the function once; return the kind of outcome and its value.
@@ -124,17 +125,14 @@ class LimitedChild:
         assert self._connection is not None
         self._calls += 1
         try:
-            self._connection.send((function, args, kwargs, self._bounds.cpu_seconds))
-            if not self._connection.poll(self._bounds.seconds):
+            self._connection.send((function, args, kwargs, self._time_limits.cpu_seconds))
+            if not self._connection.poll(self._time_limits.seconds):
                 return "time", None
             answer: tuple[str, Any] = self._connection.recv()
         except (OSError, EOFError, pickle.UnpicklingError):
-            return self._how_it_died()
+            code = self._exit_code()
+            return ("time", None) if code == -signal.SIGXCPU else ("died", code)
         return answer
-
-    def _how_it_died(self) -> tuple[str, Any]:
-        code = self._exit_code()
-        return ("time", None) if code == -signal.SIGXCPU else ("died", code)
 
     def _exit_code(self) -> int | None:
         """Return the exit code of a child that has closed its end; the system may report its death a moment later."""
@@ -196,9 +194,9 @@ def _message(what: str, detail: Any) -> str:
     return f"읽다가 오류가 났어요({detail})."
 
 
-def is_of_the_machine(error: BaseException) -> bool:
+def is_machine_fault(error: BaseException) -> bool:
     """Return True if the machine is to blame and no upload: a full disk, too many open files."""
-    return isinstance(error, OSError) and error.errno in _OF_THE_MACHINE
+    return isinstance(error, OSError) and error.errno in _MACHINE_ERRORS
 
 
 def _called(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[str, Any]:
@@ -209,7 +207,7 @@ def _called(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[str, 
     except HanstepError as error:
         return "raised", error
     except Exception as error:
-        return ("raised", error) if is_of_the_machine(error) else ("failed", type(error).__name__)
+        return ("raised", error) if is_machine_fault(error) else ("failed", type(error).__name__)
 
 
 # ---- inside the child ------------------------------------------------------------------------------

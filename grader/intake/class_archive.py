@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.base.removal import remove_tree
-from grader.intake.archives import TOO_MANY, Item, Limits, Unpacked, items, opened_archive, why_not
+from grader.intake.archives import TOO_MANY, Item, Quota, Unpacker, items, opened_archive, why_not
 from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, Unreadable, is_skipped
 from grader.submission.submission import MAX_STUDENT_BYTES
 
@@ -15,7 +15,7 @@ MAX_CLASS_ENTRIES = 400_000
 MAX_CLASS_BYTES = 16 * 2**30
 """Maximum unpacked bytes of all students together."""
 _MAX_DIRECTORY_BYTES = 2**28
-"""Largest directory of the class' archive, in bytes."""
+"""Largest directory of the class's archive, in bytes."""
 _OF_A_CLASS = -1
 """Value of `nested` for the archive of a whole class: it lies one level outside the students' own archives."""
 
@@ -30,7 +30,7 @@ class ClassArchive:
     """Everything that was left out."""
 
 
-def unpack_class(archive: Path, into: Path, limits: Limits | None = None) -> ClassArchive:
+def unpack_class(archive: Path, into: Path, quota: Quota | None = None) -> ClassArchive:
     """Unpack an archive below `into`, which is emptied first.
 
     Each folder or file of the class has its own share of bytes and entries, as a student has, so that none uses up
@@ -43,13 +43,13 @@ def unpack_class(archive: Path, into: Path, limits: Limits | None = None) -> Cla
     remove_tree(into)
     into.mkdir(parents=True)
     done = ClassArchive()
-    limits = limits or Limits(MAX_CLASS_BYTES, MAX_CLASS_ENTRIES)
+    quota = quota or Quota(MAX_CLASS_BYTES, MAX_CLASS_ENTRIES)
     try:
         with opened_archive(archive, _MAX_DIRECTORY_BYTES) as opened:
             if opened is None:
                 done.refused.append(Unreadable(archive.name, TOO_MANY))
             else:
-                _unpack(opened, items(opened, _OF_A_CLASS), into, archive.name, limits, done)
+                _unpack(opened, items(opened, _OF_A_CLASS), into, archive.name, quota, done)
     except Exception as error:
         message = f"압축 파일을 열 수 없어요({why_not(error)}). 다시 압축해서 내 주세요."
         done.refused.append(Unreadable(archive.name, message))
@@ -57,7 +57,7 @@ def unpack_class(archive: Path, into: Path, limits: Limits | None = None) -> Cla
 
 
 def _unpack(
-    opened: zipfile.ZipFile, found: list[Item], into: Path, name: str, limits: Limits, done: ClassArchive
+    opened: zipfile.ZipFile, found: list[Item], into: Path, name: str, quota: Quota, done: ClassArchive
 ) -> None:
     """Write each item with the share of its student's folder or file.
 
@@ -66,26 +66,26 @@ def _unpack(
     """
     levels = _levels_above_the_class(found)
     entries = Counter(item.parts[: levels + 1] for item in found)
-    shares: dict[tuple[str, ...], Unpacked] = {}
+    shares: dict[tuple[str, ...], Unpacker] = {}
     for item in found:
         key = item.parts[: levels + 1]
-        share = shares.setdefault(key, Unpacked(Limits(MAX_STUDENT_BYTES)))
-        told, broken = share.said, len(share.broken)
-        if entries[key] > MAX_ENTRIES or limits.entries_left <= 0:
+        share = shares.setdefault(key, Unpacker(Quota(MAX_STUDENT_BYTES)))
+        refusals, broken = share.refusals, len(share.broken)
+        if entries[key] > MAX_ENTRIES or quota.entries_left <= 0:
             share.refuse("/".join((name, *key)), TOO_MANY)
         else:
-            limits.entries_left -= 1
-            before = share.limits.bytes_left = min(share.limits.bytes_left, limits.bytes_left)
-            share.take(opened, item, into, name, _OF_A_CLASS)
-            limits.bytes_left -= before - share.limits.bytes_left
-        if share.said > told and len(share.broken) == broken and len(item.parts) > len(key):
-            _mark(into.joinpath(*key), share.last.message, done.broken)
+            quota.entries_left -= 1
+            before = share.quota.bytes_left = min(share.quota.bytes_left, quota.bytes_left)
+            share.write_item(opened, item, into, name, _OF_A_CLASS)
+            quota.bytes_left -= before - share.quota.bytes_left
+        if share.refusals > refusals and len(share.broken) == broken and len(item.parts) > len(key):
+            _record_loss(into.joinpath(*key), share.last_refusal.message, done.broken)
     for share in shares.values():
         done.broken.update(share.broken)
         done.refused.extend(share.unreadable)
 
 
-def _mark(folder: Path, message: str, broken: dict[Path, str]) -> None:
+def _record_loss(folder: Path, message: str, broken: dict[Path, str]) -> None:
     """Create the folder, and record that something in it is missing."""
     if ".." in folder.parts:
         return
@@ -102,9 +102,9 @@ def _mark(folder: Path, message: str, broken: dict[Path, str]) -> None:
 
 def _levels_above_the_class(found: list[Item]) -> int:
     """Return the number of outer folders that contain only the next one; the students are below the last."""
-    ways = [item.parts for item in found if not item.refused]
+    paths = [item.parts for item in found if not item.refused]
     for level in range(MAX_DEPTH):
-        below = {way[level] for way in ways if len(way) > level and not is_skipped(way[level])}
-        if len(below) != 1 or any(len(way) == level + 1 for way in ways):
+        below = {path[level] for path in paths if len(path) > level and not is_skipped(path[level])}
+        if len(below) != 1 or any(len(path) == level + 1 for path in paths):
             return level
     return 0

@@ -7,7 +7,7 @@ import os
 from itertools import takewhile
 from pathlib import Path
 
-from grader.intake.handover import Entry, Handover, mostly
+from grader.intake.handover import Entry, Handover, most_match
 
 _PARENT = "-submissions"
 
@@ -20,7 +20,7 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
         for entry in found
         if entry.is_folder and (entry.name.startswith(homework) or os.path.exists(entry.path / ".git"))
     ]
-    if not mostly(len(clones), found):
+    if not most_match(len(clones), found):
         return []
     prefix = _prefix(folder, [entry.name for entry in clones])
     return [
@@ -28,7 +28,7 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
             key=entry.name,
             name=entry.name.removeprefix(prefix),
             parts=(("", entry.path),),
-            ids=(entry.name.removeprefix(prefix), *_endings(entry.name)),
+            ids=(entry.name.removeprefix(prefix), *_possible_logins(entry.name)),
         )
         for entry in clones
     ]
@@ -45,7 +45,7 @@ def _prefix(folder: Path, names: list[str]) -> str:
     return "".join(letters[0] for letters in same).rpartition("-")[0] + "-"
 
 
-def _endings(name: str) -> list[str]:
+def _possible_logins(name: str) -> list[str]:
     """Return the possible logins, the longest first; both the login and the homework's name may contain hyphens."""
     parts = name.split("-")
     return ["-".join(parts[start:]) for start in range(1, len(parts))]

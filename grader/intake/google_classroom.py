@@ -4,8 +4,8 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from grader.base.listing import natural
-from grader.intake.handover import Entry, Handover, mostly
+from grader.base.names import natural
+from grader.intake.handover import Entry, Handover, most_match
 
 _NAME = re.compile(r"(?P<name>\S(?:.*?\S)?) - (?P<file>.+)", re.DOTALL)
 _AGAIN = re.compile(r"(?P<stem>.+?) ?\((?P<number>\d+)\)(?P<suffix>\.\w+)", re.DOTALL)
@@ -18,7 +18,7 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
         for entry in found
         if not entry.is_folder and entry.holds_code and (match := _NAME.fullmatch(entry.name))
     ]
-    if not mostly(len(named), found):
+    if not most_match(len(named), found):
         return []
     students: dict[str, dict[str, list[tuple[int, str, Path]]]] = defaultdict(lambda: defaultdict(list))
     for entry, match in named:

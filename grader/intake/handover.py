@@ -5,9 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.base.decoding import display_name
 from grader.base.errors import HanstepError
-from grader.base.listing import listed
+from grader.base.names import display_name, listed
 from grader.submission.find_files import SUFFIXES, is_skipped
 
 
@@ -95,7 +94,7 @@ def entries(folder: Path) -> list[Entry]:
     return sorted(found, key=lambda entry: entry.name)
 
 
-def mostly(matched: int, all_entries: list[Entry]) -> bool:
+def most_match(matched: int, all_entries: list[Entry]) -> bool:
     """Return True if more than half of the entries that may be work match a system's naming.
 
     Not all need to match: an instructor may have added a file or two.

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grader.base.listing import listed, natural
+from grader.base.names import listed, natural
 from grader.course.feedback import Person
 from grader.intake.agreement import agree, is_group, is_placeholder_name
 from grader.intake.handover import Handover
@@ -56,13 +56,13 @@ class _Found:
 def match(handovers: Sequence[Handover], roster: Roster | None) -> Matched:
     """Match each handover with a person; someone who is not in the roster is described by the system's data."""
     found = {h.key: _find_person(h, roster) for h in handovers}
-    told = {h.key: _person_from_system(h, found[h.key]) for h in handovers}
+    from_system = {h.key: _person_from_system(h, found[h.key]) for h in handovers}
     shown = {h.key: f"{h.name} ({h.number})" if h.number else h.name for h in handovers}
     if roster is None:
         ids = {h.key: next((value for value in h.ids if value.isdigit()), "") for h in handovers}
-        people = {key: replace(person, id=ids[key]) for key, person in told.items()}
+        people = {key: replace(person, id=ids[key]) for key, person in from_system.items()}
         return Matched(people, (), tuple(_group_notes(found, shown)))
-    return _resolve(found, told, shown, roster)
+    return _resolve(found, from_system, shown, roster)
 
 
 def match_labels(labels: Sequence[str], roster: Roster | None) -> Matched:
@@ -138,8 +138,8 @@ def _name_agrees(person: Person, name: str, roster: Roster) -> bool:
 
 def _has_another_number(person: Person, handover: Handover) -> bool:
     return any(
-        own and own != told
-        for own, told in (
+        own and own != number
+        for own, number in (
             (person.canvas_id, handover.canvas_id or person.canvas_id),
             (person.moodle_id, handover.moodle_id or person.moodle_id),
         )
@@ -173,7 +173,7 @@ def _by_name(label: str, roster: Roster) -> list[Person]:
 
 
 def _resolve(
-    found: Mapping[str, _Found], told: Mapping[str, Person], shown: Mapping[str, str], roster: Roster
+    found: Mapping[str, _Found], from_system: Mapping[str, Person], shown: Mapping[str, str], roster: Roster
 ) -> Matched:
     """Keep the certain matches, and word a note on each kind of doubt.
 
@@ -183,7 +183,7 @@ def _resolve(
     sure = {key: one.people[0] for key, one in found.items() if len(one.people) == 1}
     times = Counter(person.id for person in sure.values())
     people = {key: person for key, person in sure.items() if times[person.id] == 1}
-    people = {key: _with_numbers(person, told.get(key, Person())) for key, person in people.items()}
+    people = {key: _with_numbers(person, from_system.get(key, Person())) for key, person in people.items()}
     several = [key for key, one in found.items() if len(one.people) > 1]
     doubled = [key for key in sure if key not in people]
     nobody = [key for key, one in found.items() if one == _Found()]
@@ -200,18 +200,18 @@ def _resolve(
     ):
         if keys:
             notes.append(line.format(_names(keys, shown), "canvas id나 moodle id 열을 더해 주세요."))
-    notes += _contradictions(found, shown, told)
+    notes += _contradictions(found, shown, from_system)
     notes += _group_notes(found, shown)
     if absent:
         names = listed([f"{p.id} {p.name}" for p in absent])
         groups = any(one.is_group for one in found.values())
         notes.append(_ABSENT_OR_IN_A_GROUP.format(names) if groups else f"제출물이 없는 학생: {names}")
-    known = {key: person for key, person in told.items() if key not in people}
+    known = {key: person for key, person in from_system.items() if key not in people}
     return Matched({**known, **people}, absent, tuple(notes))
 
 
 def _contradictions(
-    found: Mapping[str, _Found], shown: Mapping[str, str], told: Mapping[str, Person]
+    found: Mapping[str, _Found], shown: Mapping[str, str], from_system: Mapping[str, Person]
 ) -> Iterable[str]:
     """Yield one line on all handovers whose number and name mean different people, with both."""
     doubtful = {key: one.contradicted for key, one in found.items() if one.contradicted}
@@ -221,7 +221,7 @@ def _contradictions(
         )
         way_out = (
             f"같은 사람이면 명단에 '시스템 이름' 열을 더해 왼쪽 이름을 적어 주세요. 모둠이면 {_HOW_TO_MARK_A_GROUP}"
-            if told
+            if from_system
             else "맞는 학번과 이름만 남겨 주세요."
         )
         yield f"번호와 이름이 서로 달라서 누구와도 짝짓지 않은 제출물: {listed(both)}. {way_out}"
@@ -241,12 +241,12 @@ def _group_notes(found: Mapping[str, _Found], shown: Mapping[str, str]) -> Itera
         yield f"모둠이 낸 것이라 누구와도 짝짓지 않은 제출물: {_names(groups, shown)}. {_HOW_TO_MARK_A_GROUP}"
 
 
-def _with_numbers(person: Person, told: Person) -> Person:
+def _with_numbers(person: Person, from_system: Person) -> Person:
     """Return the roster's person, with missing Canvas and Moodle numbers filled in from the system's data."""
     return replace(
         person,
-        canvas_id=person.canvas_id or told.canvas_id,
-        moodle_id=person.moodle_id or told.moodle_id,
+        canvas_id=person.canvas_id or from_system.canvas_id,
+        moodle_id=person.moodle_id or from_system.moodle_id,
     )
 
 

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from grader.intake.handover import Entry, Handover, mostly
+from grader.intake.handover import Entry, Handover, most_match
 
 _REST = r"_assignsubmission_(?P<kind>file|onlinetext)(?:_(?P<file>.+)|_)?"
 _NAME = re.compile(rf"(?P<name>.+)_(?P<user>\d+){_REST}", re.DOTALL)
@@ -23,7 +23,7 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
         for entry in found
         if (match := _NAME.fullmatch(entry.name) or _DEFAULT_GROUP.fullmatch(entry.name))
     ]
-    if not mostly(len(named), found):
+    if not most_match(len(named), found):
         return []
     # An assignment is either for groups or for single students.
     by_groups = any(not match["user"] for _, match in named)

@@ -1,4 +1,4 @@
-"""Put the files that one student handed in into a folder of that student: copied or unpacked, within limits."""
+"""Put the files that one student handed in into a folder of that student: copied or unpacker, within limits."""
 
 import os
 import shutil
@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from grader.base.decoding import display_name
+from grader.base.names import display_name
 from grader.base.removal import remove_tree
-from grader.intake.archives import Unpacked, why_not
+from grader.intake.archives import Unpacker, why_not
 from grader.submission.find_files import ARCHIVES, MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
 
 _TOO_DEEP = f"폴더가 {MAX_DEPTH}겹보다 깊어요. 나머지는 읽지 않았어요. 낼 파일만 남겨 주세요."
@@ -23,17 +23,17 @@ def placed(
     Args:
         parts: for each file or folder, its name within `folder` (empty: the folder's content itself) and its place.
         folder: the student's folder; emptied first.
-        broken: Korean messages by path, for files and folders of a class' archive that are not complete.
+        broken: Korean messages by path, for files and folders of a class's archive that are not complete.
 
     Raises:
         OSError: the machine is at fault.
     """
     remove_tree(folder)
     folder.mkdir(parents=True)
-    unpacked = Unpacked(broken=dict(broken))
+    unpacker = Unpacker(broken=dict(broken))
     for name, path in parts:
-        _place(path, folder / name, unpacked, name, 0)
-    return unpacked.unreadable
+        _place(path, folder / name, unpacker, name, 0)
+    return unpacker.unreadable
 
 
 def placed_if_packed(path: Path, folder: Path, broken: Mapping[Path, str]) -> tuple[Unreadable, ...] | None:
@@ -68,7 +68,7 @@ def _holds_an_archive(path: Path) -> bool:
     return False
 
 
-def _place(source: Path, target: Path, unpacked: Unpacked, name: str, depth: int) -> None:
+def _place(source: Path, target: Path, unpacker: Unpacker, name: str, depth: int) -> None:
     """Put a file, a folder's content or an archive's content at `target`.
 
     Links stay links: whether they lead outside is judged when they are read. Files that are not graded are created
@@ -77,55 +77,55 @@ def _place(source: Path, target: Path, unpacked: Unpacked, name: str, depth: int
     lower = name.lower()
     try:
         kind = source.lstat().st_mode
-        if source in unpacked.broken:
-            unpacked.refuse(name or "./", unpacked.broken[source])
+        if source in unpacker.broken:
+            unpacker.refuse(name or "./", unpacker.broken[source])
         if stat.S_ISDIR(kind):
             target.mkdir(parents=True, exist_ok=True)
-            _place_folder(source, target, unpacked, name, depth)
+            _place_folder(source, target, unpacker, name, depth)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        target = unpacked.free(target)
+        target = unpacker.free_path(target)
         if stat.S_ISLNK(kind):
             os.symlink(os.readlink(source), target)
-        elif source in unpacked.broken:
+        elif source in unpacker.broken:
             return
         elif lower.endswith(".zip") and stat.S_ISREG(kind):
-            folder = unpacked.free(target.with_suffix(""))
+            folder = unpacker.free_path(target.with_suffix(""))
             folder.mkdir()
-            unpacked.unpack(source, folder, name)
+            unpacker.unpack(source, folder, name)
         elif lower.endswith(SUFFIXES) and stat.S_ISREG(kind):
-            _copy(source, target, unpacked, name)
+            _copy(source, target, unpacker, name)
         elif lower.endswith(SUFFIXES):
-            unpacked.refuse(name, "보통 파일이 아니에요(파이프, 장치). 파일 자체를 내 주세요.")
+            unpacker.refuse(name, "보통 파일이 아니에요(파이프, 장치). 파일 자체를 내 주세요.")
         else:
             target.touch(exist_ok=False)
     except Exception as error:
-        unpacked.refuse(name, f"열 수 없어요({why_not(error)}). 파일을 다시 받아 주세요.")
+        unpacker.refuse(name, f"열 수 없어요({why_not(error)}). 파일을 다시 받아 주세요.")
 
 
-def _place_folder(source: Path, target: Path, unpacked: Unpacked, name: str, depth: int) -> None:
+def _place_folder(source: Path, target: Path, unpacker: Unpacker, name: str, depth: int) -> None:
     """Place a folder's entries in the order of their names, until the limit of entries is reached."""
     with os.scandir(source) as listing:
-        found = sorted(islice(listing, unpacked.limits.entries_left + 1), key=lambda e: e.name)
+        found = sorted(islice(listing, unpacker.quota.entries_left + 1), key=lambda e: e.name)
     for entry in found:
-        unpacked.limits.entries_left -= 1
-        if unpacked.limits.entries_left < 0:
+        unpacker.quota.entries_left -= 1
+        if unpacker.quota.entries_left < 0:
             message = f"파일과 폴더가 {MAX_ENTRIES:,}개 넘게 있어요. 낼 파일만 남겨 주세요."
-            unpacked.refuse(name or "./", message)
+            unpacker.refuse(name or "./", message)
             return
         if is_skipped(entry.name) and not entry.name.lower().endswith(SUFFIXES):
             continue
         inner = f"{name}/{display_name(entry.name)}".removeprefix("/")
         if depth >= MAX_DEPTH and entry.is_dir(follow_symlinks=False):
-            unpacked.refuse(f"{inner}/", _TOO_DEEP)
+            unpacker.refuse(f"{inner}/", _TOO_DEEP)
             continue
-        _place(Path(entry.path), target / entry.name, unpacked, inner, depth + 1)
+        _place(Path(entry.path), target / entry.name, unpacker, inner, depth + 1)
 
 
-def _copy(source: Path, target: Path, unpacked: Unpacked, name: str) -> None:
+def _copy(source: Path, target: Path, unpacker: Unpacker, name: str) -> None:
     size = source.lstat().st_size
-    if size > unpacked.limits.bytes_left:
-        unpacked.refuse(name, "앞의 파일들이 너무 커서 읽지 않았어요. 출력을 지우고 낼 파일만 내 주세요.")
+    if size > unpacker.quota.bytes_left:
+        unpacker.refuse(name, "앞의 파일들이 너무 커서 읽지 않았어요. 출력을 지우고 낼 파일만 내 주세요.")
         return
-    unpacked.limits.bytes_left -= size
+    unpacker.quota.bytes_left -= size
     shutil.copyfile(source, target, follow_symlinks=False)

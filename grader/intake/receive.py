@@ -1,19 +1,18 @@
 """Turn a download or a plain class folder, with a roster, into the students' submissions and who handed them in."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.base.decoding import shown_name
 from grader.base.file_names import safe_filename
-from grader.base.listing import listed
+from grader.base.names import listed, shown_name
 from grader.base.removal import temporary_folder
 from grader.course.feedback import Absent, ClassResult, Person
 from grader.intake.handover import Handover, entries
 from grader.intake.match import match, match_labels
-from grader.intake.receiving import UploadReceiver
 from grader.intake.roster import Roster
 from grader.intake.systems import recognise
+from grader.intake.upload_receiver import UploadReceiver
 from grader.submission.class_folder import read_class
 from grader.submission.find_files import MAX_DEPTH, OTHER_ARCHIVES, Unreadable, is_skipped
 from grader.submission.submission import Submission
@@ -41,7 +40,7 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
 
     Args:
         source: a learning system's download, packed or not, or a folder with one entry per student.
-        roster: the class' roster; None if there is none.
+        roster: the class's roster; None if there is none.
         exercise_names: exercises of the course.
 
     Raises:
@@ -49,14 +48,14 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
         ClassFolderError: the folder is missing, or contains no student.
         OSError: the temporary folder cannot be written.
     """
-    with temporary_folder() as workplace, UploadReceiver(workplace / "unpacked") as desk:
+    with temporary_folder() as workplace, UploadReceiver(workplace / "unpacked") as uploads:
         packed = source.suffix.lower() == ".zip" and source.is_file()
         folder = workplace / "download" if packed else source
-        refused = desk.unpack(source, folder) if packed else ()
+        refused = uploads.unpack(source, folder) if packed else ()
         download = recognise(folder) if folder.is_dir() else None
         if download is None:
             plain = _receive_plain_folder(
-                _only_folder(folder) if packed else folder, roster, exercise_names, desk
+                _only_folder(folder) if packed else folder, roster, exercise_names, uploads
             )
             return replace(plain, notes=(*refused, *plain.notes))
         found = [
@@ -76,10 +75,17 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
                 label = safe_filename(label, by_label)
             taken.add(label.casefold())
             by_label[label] = handover
-            problems[label] = desk.place(handover.parts, workplace / "class" / label)
-        read = read_class(workplace / "class", exercise_names, desk.read)
+            problems[label] = uploads.place(handover.parts, workplace / "class" / label)
+        read = read_class(workplace / "class", exercise_names, uploads.read)
         return Received(
-            tuple(_with_notes(s, by_label[s.student].notes, problems[s.student]) for s in read),
+            tuple(
+                replace(
+                    submission,
+                    notes=(*by_label[submission.student].notes, *submission.notes),
+                    unreadable=(*submission.unreadable, *problems[submission.student]),
+                )
+                for submission in read
+            ),
             {label: matched.people[handover.key] for label, handover in by_label.items()},
             frozenset(label for label, handover in by_label.items() if handover.late),
             _times(roster, {label: (matched.people[h.key], h.handed_in) for label, h in by_label.items()}),
@@ -112,19 +118,11 @@ def _label(person: Person) -> str:
     return f"_{label}" if is_skipped(label) else label
 
 
-def _with_notes(submission: Submission, notes: Iterable[str], problems: Iterable[Unreadable]) -> Submission:
-    return replace(
-        submission,
-        notes=(*notes, *submission.notes),
-        unreadable=(*submission.unreadable, *problems),
-    )
-
-
 def _receive_plain_folder(
-    folder: Path, roster: Roster | None, exercise_names: Collection[str], desk: UploadReceiver
+    folder: Path, roster: Roster | None, exercise_names: Collection[str], uploads: UploadReceiver
 ) -> Received:
     """Read a plain class folder, in which each entry is named after its student."""
-    submissions = tuple(read_class(folder, exercise_names, desk.read_unplaced))
+    submissions = tuple(read_class(folder, exercise_names, uploads.read_unplaced))
     matched = match_labels([submission.student for submission in submissions], roster)
     closed = [entry.name for entry in entries(folder) if entry.name.lower().endswith(OTHER_ARCHIVES)]
     line = (
@@ -138,8 +136,8 @@ def _receive_plain_folder(
 def _times(roster: Roster | None, of: Mapping[str, tuple[Person, str]]) -> dict[str, str]:
     """Return when each student handed in; the roster's time wins over the system's."""
     known = {} if roster is None else roster.handed_in
-    told = {label: known.get(person.id, "") or told for label, (person, told) in of.items()}
-    return {label: time for label, time in told.items() if time}
+    times = {label: known.get(person.id, "") or time for label, (person, time) in of.items()}
+    return {label: time for label, time in times.items() if time}
 
 
 def _only_folder(folder: Path) -> Path:

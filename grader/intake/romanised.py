@@ -8,7 +8,6 @@ finds anybody.
 
 import re
 from functools import lru_cache
-from itertools import product
 
 _INITIALS = (
     *("[kg]", "k{1,2}|gg", "n", "[dt]", "t{1,2}|dd", "[rln]|", "m", "[bpv]", "p{1,2}|bb", "sh?", "s{1,2}"),
@@ -50,6 +49,8 @@ _FAMILIES = {
 }
 """Common spellings of family names that follow no rule."""
 _HANGUL = re.compile("[가-힣]{2,5}")
+_MOST_WORDS = 4
+"""Maximum Latin words of a name: `Ha Neul` beside `Kim`, or a syllable each."""
 
 
 def may_spell(latin: tuple[str, ...], hangul: str) -> bool:
@@ -61,7 +62,10 @@ def may_spell(latin: tuple[str, ...], hangul: str) -> bool:
     """
     if not _HANGUL.fullmatch(hangul):
         return False
-    runs = {"".join(latin[start:end]) for start, end in _spans(len(latin))}
+    starts = range(len(latin))
+    runs = {
+        "".join(latin[start : start + length]) for start in starts for length in range(1, _MOST_WORDS + 1)
+    }
     glued = any(any(map(_pattern(hangul, at).fullmatch, runs)) for at in (1, 2) if at < len(hangul))
     return glued or _stand_apart(latin, hangul, runs)
 
@@ -70,10 +74,6 @@ def _stand_apart(latin: tuple[str, ...], hangul: str, runs: set[str]) -> bool:
     """Return True if both parts occur with a word between them: `Haneul Grace Kim`."""
     families = {word for word in latin if re.fullmatch(_family(hangul[0]), word)}
     return bool(families) and any(re.fullmatch(_spelt(hangul[1:]), run) for run in runs - families)
-
-
-def _spans(count: int) -> list[tuple[int, int]]:
-    return [(start, end) for start, end in product(range(count), range(1, count + 1)) if 0 < end - start <= 4]
 
 
 @lru_cache(maxsize=1_000)

@@ -3,12 +3,12 @@
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from grader.base.listing import listed
+from grader.base.names import listed
 from grader.base.tables import Table, TableError, read_table
 from grader.course.feedback import Person
 from grader.report.plain_text import one_line
@@ -162,9 +162,6 @@ def read_roster(path: Path) -> Roster:
 def _is_worksheet(table: Table) -> bool:
     """Return True for Moodle's grading worksheet, whose identifiers read `Participant 12345`."""
     at = table.column("identifier", "식별자")
-    return at is not None and table.column("github username") is None and _all_end_in_digits(table, at)
-
-
-def _all_end_in_digits(table: Table, at: int) -> bool:
-    cells: Iterable[str] = (row[at] for row in table.rows)
-    return all(re.fullmatch(r"\D+ \d+", cell) for cell in cells)
+    if at is None or table.column("github username") is not None:
+        return False
+    return all(re.fullmatch(r"\D+ \d+", row[at]) for row in table.rows)

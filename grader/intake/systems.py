@@ -50,7 +50,7 @@ def recognise(folder: Path) -> Download | None:
         for system in SYSTEMS:
             handovers = system.read(folder, found)
             if handovers:
-                return Download(system.name, tuple(handovers), _others(found, handovers))
+                return Download(system.name, tuple(handovers), _names_of_others(found, handovers))
         seen = [entry for entry in found if not is_skipped(entry.name)]
         if len(seen) != 1 or not seen[0].is_folder:
             return None
@@ -58,6 +58,6 @@ def recognise(folder: Path) -> Download | None:
     return None
 
 
-def _others(found: list[Entry], handovers: list[Handover]) -> tuple[str, ...]:
+def _names_of_others(found: list[Entry], handovers: list[Handover]) -> tuple[str, ...]:
     taken = {path for h in handovers for path in (*h.earlier, *(path for _, path in h.parts))}
     return tuple(entry.name for entry in found if entry.path not in taken and entry.could_be_handed_in)

@@ -1,10 +1,11 @@
 """Work out what a check or prediction earned the learner: XP, level, achievements, time taken, and where to go on."""
 
+import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
-from grader.learner.call_orders import order_of_calls
 from grader.learner.next_section import next_exercise
 from grader.learner.overview import NextExercise, duration, locate_exercise
 from grader.learner.progress import Progress
@@ -28,7 +29,7 @@ class Gain:
         found = [f"+{self.xp} XP"] if self.xp else []
         if self.level is not None:
             found.append(f"레벨 {self.level.number} 「{self.level.level.name}」에 올랐어요.")
-        found += [f"새 업적 「{one.title}」: {one.text}" for one in self.achievements]
+        found += [f"새 업적 「{achievement.title}」: {achievement.text}" for achievement in self.achievements]
         return tuple(found)
 
 
@@ -49,11 +50,11 @@ def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
     learner.record_check(name, passed, feedback.mistake_ids, order)
     if not passed:
         return Gain(False)
-    return brought(learner, before, first=not earlier)
+    return gain_since(learner, before, first=not earlier)
 
 
-def brought(learner: Progress, before: Standing, *, first: bool) -> Gain:
-    """Compare the learner's standing with `before`, and record new achievements as shown."""
+def gain_since(learner: Progress, before: Standing, *, first: bool) -> Gain:
+    """Return what the learner has gained since `before`, and record new achievements as shown."""
     after = standing(learner.history)
     # Includes those won by predictions since the last pass.
     untold = after.won - learner.history.achievements.keys()
@@ -78,10 +79,10 @@ class PassNotes:
     def lines(self) -> tuple[str, ...]:
         """The notes as plain text."""
         onward = "" if self.following is None else f"다음: {describe(self.following)}"
-        return tuple(filter(None, (self.lesson, *self.brought, onward)))
+        return tuple(filter(None, (self.lesson, *self.gains, onward)))
 
     @property
-    def brought(self) -> tuple[str, ...]:
+    def gains(self) -> tuple[str, ...]:
         """XP and time in one line, then a new level and achievements."""
         first = " · ".join(filter(None, (*self.gain[:1], self.time)))
         return tuple(filter(None, (first, *self.gain[1:])))
@@ -98,13 +99,13 @@ def pass_notes(course: Course, exercise: Exercise, learner: Progress, gain: Gain
         standing_ = f"레슨 {lesson.id}의 연습 함수 {every}개 가운데 {done}개를 통과했어요."
     else:
         standing_ = f"레슨 {lesson.id}의 연습 함수 {every}개를 모두 통과했어요."
-    told = learner.history.exercise(exercise.name)
+    so_far = learner.history.exercise(exercise.name)
     time = ""
     if gain.first:
         time = (
             "첫 확인에서 바로 통과"
-            if told.tries == 1
-            else f"첫 확인부터 {duration(told.minutes)}, 확인 {told.tries}번 만에 통과"
+            if so_far.tries == 1
+            else f"첫 확인부터 {duration(so_far.minutes)}, 확인 {so_far.tries}번 만에 통과"
         )
     return PassNotes(standing_, time, gain.lines, onward)
 
@@ -113,3 +114,43 @@ def describe(following: NextExercise) -> str:
     """Return where an exercise is, as in `연습 2. train_step_extras (레슨 01 한 train step, 약 15분)`."""
     minutes = "" if following.section.minutes is None else f", 약 {following.section.minutes}분"
     return f"{following.section.heading} (레슨 {following.lesson.id} {following.lesson.title}{minutes})"
+
+
+def order_of_calls(source: str, function: str, calls: Sequence[str]) -> str:
+    """Return the named calls of a function in the order of their evaluation, joined by spaces.
+
+    If several orders are right, learners may collect them.
+
+    Args:
+        source: a whole file or cell.
+        function: name of the function; of several definitions the last one counts.
+        calls: names of functions and methods (`zero_grad` also matches `opt.zero_grad`).
+
+    Returns:
+        Empty unless each of them is called exactly once, in statements directly in the function's body.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    found = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == function]
+    if not found:
+        return ""
+    made: list[tuple[int, int, str]] = []
+    for statement in found[-1].body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return):
+            made += [
+                (node.end_lineno or 0, node.end_col_offset or 0, name)
+                for node in ast.walk(statement)
+                if isinstance(node, ast.Call) and (name := _called_name(node.func)) in calls
+            ]
+    # Inner calls end, and are evaluated, before the call around them.
+    names = [name for _, _, name in sorted(made)]
+    return " ".join(names) if sorted(names) == sorted(calls) else ""
+
+
+def _called_name(function: ast.expr) -> str:
+    """Return the name of a called function or method; empty for any other expression."""
+    if isinstance(function, ast.Name):
+        return function.id
+    return function.attr if isinstance(function, ast.Attribute) else ""

@@ -1,4 +1,4 @@
-"""Define `Event`, one thing that a learner did. Progress is a set of events; everything shown is computed from them.
+"""Define `LearnerEvent`, one thing that a learner did. Progress is a set of them; all that is shown comes from these.
 
 | kind          | what             | detail                                                                            |
 |---------------|------------------|-----------------------------------------------------------------------------------|
@@ -22,7 +22,7 @@ from msgspec import Meta, Struct
 _Name = Annotated[str, Meta(min_length=1, max_length=2_000)]
 
 
-class Event(Struct, frozen=True, forbid_unknown_fields=True):
+class LearnerEvent(Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that happened, and when. Events with the same id are the same event; merging needs nothing else."""
 
     id: _Name
@@ -33,21 +33,21 @@ class Event(Struct, frozen=True, forbid_unknown_fields=True):
     detail: dict[str, Any] = {}
 
 
-def happened(kind: str, what: str, **detail: Any) -> Event:
+def happened(kind: str, what: str, **detail: Any) -> LearnerEvent:
     """Return an event that happens now."""
-    return Event(uuid.uuid4().hex, time.time(), kind, what, detail)
+    return LearnerEvent(uuid.uuid4().hex, time.time(), kind, what, detail)
 
 
-def in_order(events: "dict[str, Event]") -> list[Event]:
+def in_order(events: "dict[str, LearnerEvent]") -> list[LearnerEvent]:
     """Sort events by time; the order is the same on every machine that has these events."""
     return sorted(events.values(), key=lambda event: (event.at, event.id))
 
 
-_MOST = 1_000
+_MOST_EVENTS = 1_000
 """Maximum checks or hints taken over per exercise: the file could have been edited by hand."""
 
 
-class _Exercise(Struct):
+class _OldExercise(Struct):
     """The entry of one exercise in `progress.json`."""
 
     passed: bool = False
@@ -55,14 +55,14 @@ class _Exercise(Struct):
     hints: int = 0
 
 
-class _Document(Struct):
+class _OldFile(Struct):
     """The content of `progress.json`."""
 
-    exercises: dict[_Name, _Exercise]
+    exercises: dict[_Name, _OldExercise]
     predictions: dict[_Name, str] = {}
 
 
-def events_of_json(text: bytes, at: float) -> list[Event]:
+def events_of_json(text: bytes, at: float) -> list[LearnerEvent]:
     """Convert `progress.json`, the progress file up to version 0.2, to events.
 
     Args:
@@ -73,19 +73,19 @@ def events_of_json(text: bytes, at: float) -> list[Event]:
         Events with the same ids for the same content; empty if the file is not readable.
     """
     try:
-        document = msgspec.json.decode(text, type=_Document)
+        document = msgspec.json.decode(text, type=_OldFile)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
-    told: list[tuple[str, str, dict[str, Any]]] = []
+    occurrences: list[tuple[str, str, dict[str, Any]]] = []
     for name, entry in document.exercises.items():
-        told += [("hint", name, {"number": n + 1}) for n in range(min(entry.hints, _MOST))]
-        checks = max(min(entry.checks, _MOST), int(entry.passed))
-        told += [("check", name, {"passed": entry.passed and n == checks - 1}) for n in range(checks)]
-    told += [("prediction", name, {"letter": letter}) for name, letter in document.predictions.items()]
+        occurrences += [("hint", name, {"number": n + 1}) for n in range(min(entry.hints, _MOST_EVENTS))]
+        checks = max(min(entry.checks, _MOST_EVENTS), int(entry.passed))
+        occurrences += [("check", name, {"passed": entry.passed and n == checks - 1}) for n in range(checks)]
+    occurrences += [("prediction", name, {"letter": letter}) for name, letter in document.predictions.items()]
     found, seen = [], dict[tuple[str, str], int]()
-    for place, (kind, what, detail) in enumerate(told):
+    for place, (kind, what, detail) in enumerate(occurrences):
         number = seen[kind, what] = seen.get((kind, what), 0) + 1
         name = hashlib.sha256(f"progress.json\0{kind}\0{what}\0{number}".encode()).hexdigest()[:32]
-        moment = max(0.0, at - 1e-3 * (len(told) - place))  # a millisecond apart, to keep this order
-        found.append(Event(name, moment, kind, what, detail))
+        moment = max(0.0, at - 1e-3 * (len(occurrences) - place))  # a millisecond apart, to keep this order
+        found.append(LearnerEvent(name, moment, kind, what, detail))
     return found

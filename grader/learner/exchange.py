@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from grader.base.errors import HanstepError
 from grader.base.files import open_regular, write_whole
-from grader.learner.event import Event, events_of_json
+from grader.learner.event import LearnerEvent, events_of_json
 from grader.learner.progress import Progress
 
 SCHEMA = "hanstep.progress/1"
@@ -23,11 +23,11 @@ class ExchangeError(HanstepError):
     """The file cannot be read as progress, or the imported events cannot be saved."""
 
 
-class _Document(Struct, forbid_unknown_fields=True):
+class _ExportedFile(Struct, forbid_unknown_fields=True):
     """An exported file."""
 
     schema: str
-    events: list[Event]
+    events: list[LearnerEvent]
 
 
 def export_progress(file: Path) -> int:
@@ -63,7 +63,7 @@ def import_progress(file: Path) -> int:
     return len(learner.events) - before
 
 
-def _read(file: Path) -> list[Event]:
+def _read(file: Path) -> list[LearnerEvent]:
     """Read an exported file, or a `progress.json` of an old version."""
     try:
         with open(open_regular(file.resolve()), "rb") as opened:
@@ -81,7 +81,7 @@ def _read(file: Path) -> list[Event]:
     if legacy := events_of_json(text, written):
         return legacy
     try:
-        document = msgspec.json.decode(text, type=_Document)
+        document = msgspec.json.decode(text, type=_ExportedFile)
         msgspec.json.encode(document)  # raises for lone surrogates, which no file could hold
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ExchangeError(

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
-from grader.learner.event import Event
+from grader.learner.event import LearnerEvent
 
 AWAY_SECONDS = 20 * 60
 """Between two events farther apart than this the learner was doing something else; the gap is not counted as time."""
 _WORK = ("check", "hint", "prediction", "clinic")
-"""Event kinds initiated by the learner; only they count as days and time."""
+"""Kinds of events initiated by the learner; only they count as days and time."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class ExerciseHistory:
     minutes: float = 0.0
     """Minutes from the first check to the first pass, without time away."""
     orders: set[str] = field(default_factory=set)
-    """Orders of calls with which it has passed; see `grader.learner.call_orders`."""
+    """Orders of calls with which it has passed; see `grader.learner.earned.order_of_calls`."""
     last_mistakes: tuple[str, ...] = ()
     """Ids of the mistakes that the last check named, as in results.json; empty after a pass or a reset."""
 
@@ -100,12 +100,12 @@ class History:
         return length
 
 
-def history(events: Iterable[Event]) -> History:
+def history(events: Iterable[LearnerEvent]) -> History:
     """Compute the history from events in order; unknown kinds are ignored."""
-    return [History(), *growing(events)][-1]
+    return [History(), *history_after_each(events)][-1]
 
 
-def growing(events: Iterable[Event]) -> Iterator[History]:
+def history_after_each(events: Iterable[LearnerEvent]) -> Iterator[History]:
     """Yield the history after each event. It is the same object every time, and grows."""
     found = History()
     begun: dict[str, float] = {}
@@ -118,7 +118,7 @@ def growing(events: Iterable[Event]) -> Iterator[History]:
             found.days.add(datetime.fromtimestamp(event.at).date())
         match event.kind:
             case "check":
-                _checked(found, event, begun)
+                _add_check(found, event, begun)
             case "hint":
                 entry = found.exercises.setdefault(event.what, ExerciseHistory())
                 number = event.detail.get("number")
@@ -139,7 +139,7 @@ def growing(events: Iterable[Event]) -> Iterator[History]:
         yield found
 
 
-def _add_clinic(found: History, event: Event) -> None:
+def _add_clinic(found: History, event: LearnerEvent) -> None:
     rating, real = event.detail.get("rating"), event.detail.get("real")
     if isinstance(rating, int) and rating > 1:  # 1: the learner asked for the answer
         found.mended.add(event.what)
@@ -147,7 +147,7 @@ def _add_clinic(found: History, event: Event) -> None:
             found.real_bugs.add(real)
 
 
-def _checked(found: History, event: Event, begun: dict[str, float]) -> None:
+def _add_check(found: History, event: LearnerEvent, begun: dict[str, float]) -> None:
     """Count a check; a pass masters all mistakes of the exercise, a failure opens those that it names.
 
     `begun` holds, by exercise, the learner's working seconds at its first check.

@@ -51,8 +51,8 @@ def _sections(source: Path, notebook: str) -> dict[str, Section]:
     for line in source.read_text(encoding="utf-8").splitlines():
         if title := _HEADING.match(line):
             heading, minutes, stars = title[1].replace("`", ""), None, ""
-        elif (told := _MINUTES.match(line)) and minutes is None:
-            minutes, stars = int(told[1]), told[2] or ""
+        elif (effort := _MINUTES.match(line)) and minutes is None:
+            minutes, stars = int(effort[1]), effort[2] or ""
         elif cell := _CELL.match(line):
             # Link to the cell's id, which `grader build` sets: JupyterLab cannot find headings whose names are in
             # Hangul.

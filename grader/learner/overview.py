@@ -34,7 +34,7 @@ class LessonRow:
     @property
     def begun(self) -> bool:
         """True if any of its exercises was checked or a hint of it shown."""
-        return any(told.checks or told.hints for _, told in self.exercises)
+        return any(history.checks or history.hints for _, history in self.exercises)
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class AchievementRow:
     won: bool
     on: str
     """Day on which it was won, `2026-11-23`; empty if not known."""
-    way: float
+    share_done: float
     """How far the learner has come towards it, 0 to 1."""
     count: str
     """`3/10` or `62%`; empty if the rule is about several facts."""
@@ -88,8 +88,8 @@ def overview(learner: Progress) -> Overview:
     Raises:
         CourseError: a file of the course has invalid content.
     """
-    course, told = load_course(), learner.history
-    reached = standing(told)
+    course, history = load_course(), learner.history
+    reached = standing(history)
     exercise = next_exercise(course, learner.passed)
     return Overview(
         course,
@@ -97,12 +97,12 @@ def overview(learner: Progress) -> Overview:
         None if exercise is None else locate_exercise(course, exercise),
         tuple(_lesson_row(lesson, learner) for lesson in course.lessons),
         tuple(sorted(_mistake_rows(course, learner), key=lambda row: row.mastered)),
-        tuple(sorted(_achievement_rows(learner, reached), key=lambda row: (not row.won, -row.way))),
+        tuple(sorted(_achievement_rows(learner, reached), key=lambda row: (not row.won, -row.share_done))),
         learner.streak(),
-        len(told.days),
-        round(told.seconds / 60),
-        len(told.verdicts),
-        sum(told.verdicts.values()),
+        len(history.days),
+        round(history.seconds / 60),
+        len(history.verdicts),
+        sum(history.verdicts.values()),
         learner.take_notices(),
     )
 
@@ -139,11 +139,13 @@ def _mistake_rows(course: Course, learner: Progress) -> Iterator[MistakeRow]:
 def _achievement_rows(learner: Progress, reached: Standing) -> Iterator[AchievementRow]:
     at = won_at(learner.events) if reached.won - learner.history.achievements.keys() else {}
     at |= learner.history.achievements
-    for one in load_rewards().achievements:
-        day = datetime.fromtimestamp(at[one.id]).date().isoformat() if one.id in at else ""
+    for achievement in load_rewards().achievements:
+        day = datetime.fromtimestamp(at[achievement.id]).date().isoformat() if achievement.id in at else ""
         count = ""
-        if len(one.when) == 1:
-            ((fact, number),) = one.when.items()
+        if len(achievement.when) == 1:
+            ((fact, number),) = achievement.when.items()
             so_far = min(reached.known[fact], number)
             count = f"{so_far:g}%" if in_percent(fact) else f"{so_far:g}/{number:g}"
-        yield AchievementRow(one, one.id in reached.won, day, one.way(reached.known), count)
+        yield AchievementRow(
+            achievement, achievement.id in reached.won, day, achievement.share_done(reached.known), count
+        )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
 
-from grader.learner.event import Event, happened
+from grader.learner.event import LearnerEvent, happened
 from grader.learner.history import ExerciseHistory, History, history
 from grader.learner.store import Store
 from grader.paths import user_folder
@@ -33,7 +33,7 @@ class Progress:
         return cls(Store(user_folder()))
 
     @property
-    def events(self) -> Sequence[Event]:
+    def events(self) -> Sequence[LearnerEvent]:
         """All known events, in order."""
         return self._events
 
@@ -98,14 +98,14 @@ class Progress:
 
     def record_achievements(self, ids: Iterable[str]) -> None:
         """Record achievements as won now."""
-        self.record([happened("achievement", one) for one in ids])
+        self.record([happened("achievement", id_) for id_ in ids])
 
     def forget(self, exercise: str) -> None:
         """Start over with this exercise; rewards for it stay."""
         if exercise in self.history.exercises:
             self.record([happened("reset", exercise)])
 
-    def record(self, events: Sequence[Event]) -> None:
+    def record(self, events: Sequence[LearnerEvent]) -> None:
         """Record events; those with an id that is stored already change nothing."""
         if not events:
             return

@@ -7,7 +7,7 @@ from grader.course.course import Course, Exercise
 from grader.learner.history import History
 
 
-def facts(told: History, course: Course) -> dict[str, float]:
+def facts(history: History, course: Course) -> dict[str, float]:
     """Compute every fact.
 
     Returns:
@@ -20,35 +20,35 @@ def facts(told: History, course: Course) -> dict[str, float]:
             calls with which the exercise has passed.
     """
     every = list(course.exercises.values())
-    passed = [e for e in every if told.exercise(e.name).ever_passed]
+    passed = [e for e in every if history.exercise(e.name).ever_passed]
     counted = [e for lesson in course.lessons for e in lesson.counted]
     kinds = {kind: [e for e in passed if e.kind == kind] for kind in ("exercise", "warmup", "bonus")}
-    alone = [e for e in passed if e.hints and not told.exercise(e.name).hints_used]
+    alone = [e for e in passed if e.hints and not history.exercise(e.name).hints_used]
     found: dict[str, float] = {
         "passed": len(kinds["exercise"]),
         "passed_warmup": len(kinds["warmup"]),
         "passed_bonus": len(kinds["bonus"]),
-        "passed_first_try": sum(told.exercise(e.name).tries == 1 for e in passed),
+        "passed_first_try": sum(history.exercise(e.name).tries == 1 for e in passed),
         "passed_without_hints": len(alone),
-        "most_tries": max((told.exercise(e.name).tries for e in passed), default=0),
+        "most_tries": max((history.exercise(e.name).tries for e in passed), default=0),
         "course": percent(counted, passed),
         "bonus": percent([e for e in every if e.kind == "bonus"], passed),
         "lessons_without_hints": sum(percent(lesson.counted, alone) == 100 for lesson in course.lessons),
-        "predictions": len(told.verdicts),
-        "predictions_right": sum(told.verdicts.values()),
+        "predictions": len(history.verdicts),
+        "predictions_right": sum(history.verdicts.values()),
         "predictions_in_a_row": max(
-            (len(list(run)) for right, run in groupby(told.verdicts.values()) if right), default=0
+            (len(list(run)) for right, run in groupby(history.verdicts.values()) if right), default=0
         ),
-        "mistakes_met": len(told.mistakes),
-        "mistakes_mastered": sum(mistake.once_mastered for mistake in told.mistakes.values()),
-        "clinic_mended": len(told.mended),
-        "clinic_real": len(told.real_bugs),
-        "days": len(told.days),
-        "longest_streak": told.longest_streak,
-        "minutes": told.seconds / 60,
+        "mistakes_met": len(history.mistakes),
+        "mistakes_mastered": sum(mistake.once_mastered for mistake in history.mistakes.values()),
+        "clinic_mended": len(history.mended),
+        "clinic_real": len(history.real_bugs),
+        "days": len(history.days),
+        "longest_streak": history.longest_streak,
+        "minutes": history.seconds / 60,
     }
     found |= {f"lesson.{lesson.id}": percent(lesson.counted, passed) for lesson in course.lessons}
-    found |= {f"orders.{e.name}": len(told.exercise(e.name).orders) for e in every}
+    found |= {f"orders.{e.name}": len(history.exercise(e.name).orders) for e in every}
     return found
 
 
@@ -58,6 +58,6 @@ def in_percent(fact: str) -> bool:
 
 
 def percent(exercises: Iterable[Exercise], passed: Iterable[Exercise]) -> int:
-    """Percentage of `exercises` among those that passed, rounded down; 0 if `exercises` is empty."""
+    """Return the percentage of `exercises` that are in `passed`, rounded down; 0 if `exercises` is empty."""
     names, done = {e.name for e in exercises}, {e.name for e in passed}
     return 100 * len(names & done) // len(names) if names else 0

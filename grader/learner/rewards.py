@@ -1,6 +1,6 @@
 """Read XP, levels and achievements from `lessons/rewards.toml`, and evaluate their rules."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -11,8 +11,8 @@ from msgspec import Meta, Struct
 from grader import paths
 from grader.course.course import CourseError, Text
 from grader.course.reading import load_course, read_typed
-from grader.learner.event import Event
-from grader.learner.history import History, growing
+from grader.learner.event import LearnerEvent
+from grader.learner.history import History, history_after_each
 from grader.learner.reward_facts import facts
 
 _Positive = Annotated[float, Meta(gt=0)]
@@ -33,7 +33,7 @@ class Achievement(Struct, frozen=True, forbid_unknown_fields=True):
         """Return True if the facts reach all numbers."""
         return all(known[fact] >= number for fact, number in self.when.items())
 
-    def way(self, known: Mapping[str, float]) -> float:
+    def share_done(self, known: Mapping[str, float]) -> float:
         """Return how far the learner has come, 0 to 1; the fact that is farthest from its number decides."""
         return min(min(1.0, known[fact] / number) for fact, number in self.when.items())
 
@@ -93,12 +93,12 @@ def load_rewards() -> Rewards:
     read = read_typed(path, Rewards)
     course = load_course()
     known = facts(History(), course)
-    strange = {fact for one in read.achievements for fact in one.when} | read.xp.keys()
-    for fact in sorted(strange - known.keys()):
+    unknown = {fact for achievement in read.achievements for fact in achievement.when} | read.xp.keys()
+    for fact in sorted(unknown - known.keys()):
         raise CourseError(f"{path}: 모르는 사실이에요: {fact}. 쓸 수 있는 이름: {', '.join(known)}")
     for name in read.orders:
         course.exercise(name)
-    ids = [one.id for one in read.achievements]
+    ids = [achievement.id for achievement in read.achievements]
     if len(set(ids)) < len(ids):
         raise CourseError(f"{path}: 업적의 id가 겹쳐요. 하나를 바꿔 주세요: {', '.join(sorted(ids))}")
     starts = [level.xp for level in read.levels]
@@ -107,21 +107,22 @@ def load_rewards() -> Rewards:
     return read
 
 
-def standing(told: History) -> Standing:
+def standing(history: History) -> Standing:
     """Evaluate every rule for a history.
 
     Raises:
         CourseError: see `load_rewards`.
     """
-    rewards, known = load_rewards(), facts(told, load_course())
-    won = {a.id for a in rewards.achievements if a.id in told.achievements or a.is_won(known)}
-    xp = _points(rewards, known, won)
+    rewards, known = load_rewards(), facts(history, load_course())
+    won = {a.id for a in rewards.achievements if a.id in history.achievements or a.is_won(known)}
+    xp = sum(int(number * known[fact]) for fact, number in rewards.xp.items())
+    xp += sum(achievement.xp for achievement in rewards.achievements if achievement.id in won)
     number = sum(level.xp <= xp for level in rewards.levels)
     following = rewards.levels[number] if number < len(rewards.levels) else None
     return Standing(known, frozenset(won), xp, number, rewards.levels[number - 1], following)
 
 
-def won_at(events: Sequence[Event]) -> dict[str, float]:
+def won_at(events: Sequence[LearnerEvent]) -> dict[str, float]:
     """Return when each achievement's rule first held, by id, in seconds since 1970; checked at the end of each day.
 
     It is for achievements without an event of their own, for example in progress imported from another computer.
@@ -129,17 +130,12 @@ def won_at(events: Sequence[Event]) -> dict[str, float]:
     found: dict[str, float] = {}
     days = [datetime.fromtimestamp(event.at).date() for event in events]
     for event, day, following, until_then in zip(
-        events, days, [*days[1:], None], growing(events), strict=True
+        events, days, [*days[1:], None], history_after_each(events), strict=True
     ):
         if following == day:
             continue
         known = facts(until_then, load_course())
-        for one in load_rewards().achievements:
-            if one.is_won(known):
-                found.setdefault(one.id, event.at)
+        for achievement in load_rewards().achievements:
+            if achievement.is_won(known):
+                found.setdefault(achievement.id, event.at)
     return found
-
-
-def _points(rewards: Rewards, known: Mapping[str, float], won: Set[str]) -> int:
-    each = sum(int(number * known[fact]) for fact, number in rewards.xp.items())
-    return each + sum(one.xp for one in rewards.achievements if one.id in won)

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from grader.learner.event import Event, events_of_json, in_order
+from grader.learner.event import LearnerEvent, events_of_json, in_order
 
 FILE = "progress.sqlite3"
 _LEGACY = "progress.json"
@@ -24,16 +24,15 @@ _BUSY_SECONDS = 5.0
 
 # The n-th entry (from 0) upgrades a file from version n (SQLite's `user_version`) to n + 1. A released entry is never
 # changed; append a new one.
-# never changed: a new one is put behind it.
 MIGRATIONS: tuple[str, ...] = (
     """CREATE TABLE events (
         id TEXT PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL, detail TEXT NOT NULL
     )""",
 )
-_ALL = "SELECT id, at, kind, what, detail FROM events"
-_ONE_MORE = "INSERT OR IGNORE INTO events (id, at, kind, what, detail) VALUES (?, ?, ?, ?, ?)"
+_SELECT = "SELECT id, at, kind, what, detail FROM events"
+_INSERT = "INSERT OR IGNORE INTO events (id, at, kind, what, detail) VALUES (?, ?, ?, ?, ?)"
 
-_UNSAVED: dict[Path, dict[str, Event]] = {}
+_UNSAVED: dict[Path, dict[str, LearnerEvent]] = {}
 """Events that the disk refused, by file; kept as long as this process lives."""
 
 _NOTICES: dict[Path, list[str]] = {}
@@ -73,12 +72,12 @@ class Store:
         """Return the messages and forget them; the caller shows them."""
         return _NOTICES.pop(self.path, [])
 
-    def read(self) -> list[Event]:
+    def read(self) -> list[LearnerEvent]:
         """Return all events in order, including those that could not be written."""
-        found = self._on_disk(_read_all) or {}
+        found = self._on_disk(lambda connection: dict(_events(connection.execute(_SELECT)))) or {}
         return in_order(found | _UNSAVED.get(self.path, {}))
 
-    def add(self, events: Iterable[Event]) -> None:
+    def add(self, events: Iterable[LearnerEvent]) -> None:
         """Keep events; those with an id that is stored already change nothing."""
         waiting = _UNSAVED.pop(self.path, {}) | {event.id: event for event in events}
 
@@ -132,10 +131,10 @@ class Store:
             for number in range(version, len(MIGRATIONS)):
                 connection.execute(MIGRATIONS[number])
             if version == 0:
-                _insert(connection, self._legacy())
+                _insert(connection, self._events_of_old_file())
             connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
-    def _legacy(self) -> list[Event]:
+    def _events_of_old_file(self) -> list[LearnerEvent]:
         path = self.path.with_name(_LEGACY)
         try:
             return events_of_json(path.read_bytes(), path.stat().st_mtime)
@@ -187,37 +186,33 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _insert(connection: sqlite3.Connection, events: Iterable[Event]) -> None:
+def _insert(connection: sqlite3.Connection, events: Iterable[LearnerEvent]) -> None:
     rows = ((e.id, e.at, e.kind, e.what, msgspec.json.encode(e.detail).decode()) for e in events)
-    connection.executemany(_ONE_MORE, rows)
+    connection.executemany(_INSERT, rows)
 
 
-def _read_all(connection: sqlite3.Connection) -> dict[str, Event]:
-    return dict(_events(connection.execute(_ALL)))
-
-
-def _events(rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[str, Event]]:
+def _events(rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[str, LearnerEvent]]:
     """Yield the rows that are valid events; skip others, such as rows written by hand."""
     for id_, at, kind, what, detail in rows:
         try:
-            told = msgspec.json.decode(str(detail))
+            details = msgspec.json.decode(str(detail))
             event = msgspec.convert(
-                {"id": id_, "at": at, "kind": kind, "what": what, "detail": told}, type=Event
+                {"id": id_, "at": at, "kind": kind, "what": what, "detail": details}, type=LearnerEvent
             )
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             continue
         yield event.id, event
 
 
-def _salvaged(path: Path) -> dict[str, Event]:
+def _salvaged(path: Path) -> dict[str, LearnerEvent]:
     """Return the readable events of a broken file.
 
     It is read from the start to the broken place, and from the end back to it.
     """
-    found: dict[str, Event] = {}
+    found: dict[str, LearnerEvent] = {}
     for direction in ("ASC", "DESC"):
         with suppress(sqlite3.Error, OSError), closing(sqlite3.connect(path)) as connection:
-            for id_, event in _events(connection.execute(f"{_ALL} ORDER BY rowid {direction}")):
+            for id_, event in _events(connection.execute(f"{_SELECT} ORDER BY rowid {direction}")):
                 found[id_] = event
     return found
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from grader.judging.alignment import aligned
 from grader.microscopy.gradient_shares import Amounts, Contents, Flow, Key
-from grader.microscopy.recording import Moment, Numbers, Recording, Slots, Snapshot
+from grader.microscopy.recording import Numbers, RecordedMoment, Recording, Slots, Snapshot
 from grader.observe.wording import ordinal
 from grader.report.formulas import coefficient, subscript
 from grader.report.plain_text import one_line
@@ -63,7 +63,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Comparison:
     """The result of the comparison in one Korean text, and the position that shows it."""
 
     text: str
@@ -96,26 +96,26 @@ def columns(yours: Side, right: Side) -> list[Column]:
     return found
 
 
-def _match_score(one: Moment, other: Moment) -> float:
+def _match_score(one: RecordedMoment, other: RecordedMoment) -> float:
     """Return how well two moments match: 0 for different kinds or calls, 1 for the same batches, else 0.6."""
     if one.kind != other.kind or not one.kind or one.call != other.call:
         return 0.0
     return 1.0 if one.batches == other.batches else 0.6
 
 
-def verdict(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
+def compare(yours: Side, right: Side, table: Sequence[Column]) -> Comparison:
     """Return whether the two programs update alike, and if not, where they part first."""
     recording = yours.recording
     stopped = _stopped(recording)
     if stopped:
-        return Verdict(stopped, True, max(0, _column_of(table, len(recording.moments) - 1)))
+        return Comparison(stopped, True, max(0, _column_of(table, len(recording.moments) - 1)))
     for number, (mine, theirs) in enumerate(zip(yours.steps, right.steps, strict=False), start=1):
         if not same(yours.snapshot(mine).values, right.snapshot(theirs).values):
-            return _verdict_on_update(yours, right, table, number, mine, theirs)
+            return _differing_update(yours, right, table, number, mine, theirs)
     last = (len(recording.moments) - 1, len(right.recording.moments) - 1)
     ended, expected = yours.snapshot(last[0]), right.snapshot(last[1])
     if not same(ended.values, expected.values):
-        return _verdict_on_count(yours, right, table)
+        return _differing_count(yours, right, table)
     rest = (
         (
             ended.mode != expected.mode,
@@ -129,10 +129,10 @@ def verdict(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
     )
     for differs, text in rest:
         if differs:
-            return Verdict(text, True, len(table) - 1)
+            return Comparison(text, True, len(table) - 1)
     left = _any_gradient(ended.grads) and not _any_gradient(expected.grads)
     more = "정답과 달리 끝난 뒤에 `.grad`가 남아요." if left else "반환값 같은 나머지는 `check`로 확인하세요."
-    return Verdict(f"이 상황에서는 업데이트마다 정답과 똑같이 움직였어요. {more}", False)
+    return Comparison(f"이 상황에서는 업데이트마다 정답과 똑같이 움직였어요. {more}", False)
 
 
 def same(one: Slots, other: Slots) -> bool:
@@ -162,17 +162,17 @@ def _stopped(recording: Recording) -> str:
     }.get(recording.stopped, "")
 
 
-def _verdict_on_update(
+def _differing_update(
     yours: Side, right: Side, table: Sequence[Column], number: int, mine: int, theirs: int
-) -> Verdict:
-    """Return the verdict for the first update that differs from the solution's update of the same number."""
+) -> Comparison:
+    """Return the result for the first update that differs from the solution's update of the same number."""
     got, expected = yours.contents(mine).update, right.contents(theirs).update
     if got is None:  # the update is no mix of batch gradients: what `.grad` held comes nearest to a reason
         got, expected = yours.contents(mine - 1).grad, right.contents(theirs - 1).grad
     filled = [i for i in range(mine) if yours.recording.moments[i].kind == "backward"]
     focus = _column_of(table, filled[-1] if filled else mine)
     if got is None or expected is None or mixture(got) == mixture(expected):
-        return Verdict(f"{ordinal(number)} 업데이트가 정답과 달라요.", True, focus)
+        return Comparison(f"{ordinal(number)} 업데이트가 정답과 달라요.", True, focus)
     compared = f"내 코드: {mixture(got)}, 정답: {mixture(expected)}"
     text = f"{ordinal(number)} 업데이트의 재료가 달라요. {compared}"
     before = yours.contents(filled[-1] - 1).grad if filled else {}
@@ -181,18 +181,20 @@ def _verdict_on_update(
     if stale:
         old = " + ".join(stale)
         text = f"{ordinal(number)} 업데이트: 새 그레이디언트가 지우지 않은 {old}에 더해졌어요. {compared}"
-    return Verdict(text, True, focus)
+    return Comparison(text, True, focus)
 
 
-def _verdict_on_count(yours: Side, right: Side, table: Sequence[Column]) -> Verdict:
-    """Return the verdict for a different number of updates; all common updates agree."""
+def _differing_count(yours: Side, right: Side, table: Sequence[Column]) -> Comparison:
+    """Return the result for a different number of updates; all common updates agree."""
     made, needed = len(yours.steps), len(right.steps)
     focus = next(
         (i for i, c in enumerate(table) if c.name == "step" and c.acts[0] != c.acts[1]), len(table) - 1
     )
     if made == 0:
-        return Verdict("내 코드는 매개변수를 한 번도 옮기지 않았어요. 정답은 `step`에서 옮겨요.", True, focus)
-    return Verdict(f"업데이트를 {made}번 했어요. 정답은 {needed}번이에요.", True, focus)
+        return Comparison(
+            "내 코드는 매개변수를 한 번도 옮기지 않았어요. 정답은 `step`에서 옮겨요.", True, focus
+        )
+    return Comparison(f"업데이트를 {made}번 했어요. 정답은 {needed}번이에요.", True, focus)
 
 
 def _column_of(table: Sequence[Column], mine: int) -> int:
@@ -224,32 +226,32 @@ def mixture(amounts: Amounts) -> str:
     """Return a mix of gradients as text: `g₁ + g₂`, `0.5·g₁ + 0.5·g₂`; `0` for an empty one."""
     text = ""
     for key, amount in sorted(amounts.items(), key=lambda one: (one[0].update, one[0])):
-        told = term(key, abs(amount))
-        text += (" − " if amount < 0 else " + ") + told if text else term(key, amount)
+        next_term = term(key, abs(amount))
+        text += (" − " if amount < 0 else " + ") + next_term if text else term(key, amount)
     return text or "0"
 
 
-def _caption(moment: Moment, before: Snapshot, held: Amounts | None, now: Contents) -> str:
+def _caption(moment: RecordedMoment, before: Snapshot, held: Amounts | None, now: Contents) -> str:
     """Return Korean sentences on a moment: its kind, then what it changed."""
     after = moment.after
-    said = [_about_the_kind(moment)]
+    sentences = [_about_the_kind(moment)]
     if after.grads != before.grads:
-        said.append(_about_gradients(before.grads, after.grads, held, now.grad))
+        sentences.append(_about_gradients(before.grads, after.grads, held, now.grad))
     elif moment.kind in _NOTHING_CHANGED:
         empty = not _any_gradient(before.grads) and moment.kind == "zero_grad"
-        said.append("`.grad`는 이미 비어 있었어요." if empty else _NOTHING_CHANGED[moment.kind])
+        sentences.append("`.grad`는 이미 비어 있었어요." if empty else _NOTHING_CHANGED[moment.kind])
     if after.values != before.values:
-        said.append(_about_values(moment.kind, before.rate, now))
+        sentences.append(_about_values(moment.kind, before.rate, now))
     elif moment.kind == "step":
-        said.append("매개변수가 움직이지 않았어요.")
+        sentences.append("매개변수가 움직이지 않았어요.")
     for what, was, is_now in (
         ("학습률", f"{before.rate:.4g}", f"{after.rate:.4g}"),
         ("모드", before.mode, after.mode),
         ("배율", before.scale, after.scale),
     ):
         if was != is_now:
-            said.append(f"{what}: {was} → {is_now}")
-    return " ".join(filter(None, said)) or "바뀐 것이 없어요."
+            sentences.append(f"{what}: {was} → {is_now}")
+    return " ".join(filter(None, sentences)) or "바뀐 것이 없어요."
 
 
 _NOTHING_CHANGED: Mapping[str, str] = {
@@ -259,7 +261,7 @@ _NOTHING_CHANGED: Mapping[str, str] = {
 }
 
 
-def _about_the_kind(moment: Moment) -> str:
+def _about_the_kind(moment: RecordedMoment) -> str:
     """Tell in Korean what a forward pass read or which loss was computed; empty for other kinds."""
     if moment.kind == "forward":
         listed = ", ".join(str(batch + 1) for batch in moment.batches)

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ Code = Sequence[tuple[int, str]]
 
 def telling(views: Sequence[View]) -> View:
     """Return the first situation in which the programs part, or the plainest one if they never do."""
-    return next((view for view in views if view.verdict.wrong), views[0])
+    return next((view for view in views if view.comparison.wrong), views[0])
 
 
 def html_picture(name: str, views: list[View], code: Code) -> str:
@@ -49,7 +50,7 @@ def html_picture(name: str, views: list[View], code: Code) -> str:
         "view": view,
         "rows": _static_rows(view),
         "moments": [_static_moment(view, column) for column in view.columns],
-        "focus": view.columns[view.verdict.focus] if view.columns else None,
+        "focus": view.columns[view.comparison.focus] if view.columns else None,
         "holds": _holds,
         "payload": text,
         "css": _read("microscope.css"),
@@ -62,7 +63,7 @@ def html_picture(name: str, views: list[View], code: Code) -> str:
 def text_picture(name: str, views: Sequence[View]) -> str:
     """Return a text that tells, moment by moment, what happened in the situation that `telling` picks."""
     view = telling(views)
-    lines = [f"현미경: {name} ({view.name})", view.verdict.text.replace("`", ""), ""]
+    lines = [f"현미경: {name} ({view.name})", view.comparison.text.replace("`", ""), ""]
     for number, column in enumerate(view.columns, start=1):
         yours, right = _static_moment(view, column)[2:]
         lines += [
@@ -80,9 +81,9 @@ def _view(view: View) -> dict[str, Any]:
     """Return one situation as the script needs it."""
     return {
         "name": view.name,
-        "text": view.verdict.text,
-        "wrong": view.verdict.wrong,
-        "focus": view.verdict.focus,
+        "text": view.comparison.text,
+        "wrong": view.comparison.wrong,
+        "focus": view.comparison.focus,
         "columns": [
             {"name": c.name, "call": c.call, "when": f"{ordinal(c.call + 1)} 호출", "acts": c.acts}
             for c in view.columns
@@ -93,17 +94,9 @@ def _view(view: View) -> dict[str, Any]:
 
 
 def _frames(side: Side, indices: Sequence[int], acts: Sequence[bool]) -> list[dict[str, Any]]:
-    updates = _updates(side)
+    # For each moment, the number of updates made up to and including it.
+    updates = list(accumulate(int(contents.updated) for contents in side.flow.contents))
     return [_frame(side, index, acting, updates) for index, acting in zip(indices, acts, strict=True)]
-
-
-def _updates(side: Side) -> list[int]:
-    """For each moment, count the updates made up to and including it."""
-    made, counts = 0, []
-    for contents in side.flow.contents:
-        made += contents.updated
-        counts.append(made)
-    return counts
 
 
 def _frame(side: Side, index: int, acting: bool, updates: Sequence[int]) -> dict[str, Any]:
@@ -149,10 +142,10 @@ def _parts(side: Side, amounts: Amounts | None) -> list[dict[str, Any]] | None:
 
 
 def _static_rows(view: View) -> list[tuple[str, list[str]]]:
-    """Return the state at the column that shows the verdict: for each parameter, value and gradient of both sides."""
+    """Return the state at the telling column: for each parameter, the value and gradient of both sides."""
     if not view.columns:
         return []
-    column = view.columns[view.verdict.focus]
+    column = view.columns[view.comparison.focus]
     mine, theirs = view.yours.snapshot(column.yours), view.right.snapshot(column.right)
     return [
         (name, [_number(row[i]) for row in (mine.values, theirs.values, mine.grads, theirs.grads)])

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from grader.microscopy.recording import Moment, Numbers, Recording, Slots, Snapshot
+from grader.microscopy.recording import Numbers, RecordedMoment, Recording, Slots, Snapshot
 from grader.microscopy.situations import Batch, FourNumbers, mean_square
 
 _RTOL = 1e-9
@@ -166,7 +166,7 @@ class _Follower:
         """Return the numbers of these gradients, one vector each."""
         return [np.array(self._flow.gradients[key]) for key in keys]
 
-    def _updated(self, moment: Moment, before: Snapshot) -> Contents | None:
+    def _updated(self, moment: RecordedMoment, before: Snapshot) -> Contents | None:
         """Return the contents for a moment that changed the parameters for good; None for any other moment."""
         after = moment.after
         if after.values == before.values:

@@ -11,10 +11,10 @@ import torch
 
 from grader.course.course import Exercise
 from grader.judging.edits import program_text
-from grader.microscopy.compare import Column, Side, Verdict, columns, verdict
+from grader.microscopy.compare import Column, Comparison, Side, columns, compare
 from grader.microscopy.gradient_shares import flow
 from grader.microscopy.recording import ProgramRecorder
-from grader.microscopy.situations import build, variants
+from grader.microscopy.situations import build_bench, situation_names
 from grader.observe.play import TimeLimit
 from grader.observe.program import Program, load_program
 
@@ -27,7 +27,7 @@ class View:
     yours: Side
     right: Side
     columns: Sequence[Column]
-    verdict: Verdict
+    comparison: Comparison
 
 
 def views(
@@ -51,13 +51,14 @@ def views(
         NothingToSee: the function makes no update that these situations could show.
     """
     solution = _solution(exercise.lesson)
-    signature = _signature(solution.names[exercise.name])
+    answer = solution.names[exercise.name]
+    signature = inspect.signature(answer.__init__ if inspect.isclass(answer) else answer)
     found: list[View] = []
-    for variant in variants(signature):
-        right = _side(solution.names[exercise.name], solution, signature, variant, exercise.lesson)
-        yours = _side(function, program, signature, variant, exercise.lesson, limited)
+    for situation in situation_names(signature):
+        right = _side(answer, solution, signature, situation, exercise.lesson)
+        yours = _side(function, program, signature, situation, exercise.lesson, limited)
         table = columns(yours, right)
-        found.append(View(variant, yours, right, table, verdict(yours, right, table)))
+        found.append(View(situation, yours, right, table, compare(yours, right, table)))
         if yours.recording.stopped:
             break
     return found
@@ -67,30 +68,26 @@ def _side(
     function: Callable[..., Any],
     program: Program,
     signature: inspect.Signature,
-    variant: str,
+    situation: str,
     lesson: str,
     limited: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Side:
     """Run one program in one situation, and follow the gradients through its recording."""
     sam = _sam(lesson) if "sam" in signature.parameters else None
-    # a layer draws its first weights from the global generator; `build` replaces them
+    # A layer draws its first weights from the global generator; `build_bench` replaces them.
     with torch.random.fork_rng(devices=[]):
-        bench = build(signature, variant, sam)
-    lens = ProgramRecorder(function, program, bench)
+        bench = build_bench(signature, situation, sam)
+    recorder = ProgramRecorder(function, program, bench)
     try:
         with limited():
-            lens.record()
+            recorder.record()
     except TimeLimit:
-        lens.recording.stopped = lens.recording.stopped or "seconds"
+        recorder.recording.stopped = recorder.recording.stopped or "seconds"
     except KeyboardInterrupt:  # the learner's own Ctrl-C
         raise
     except BaseException:
-        lens.recording.stopped = "crashed"
-    return Side(lens.recording, flow(lens.recording, bench.batches))
-
-
-def _signature(function: Any) -> inspect.Signature:
-    return inspect.signature(function.__init__ if inspect.isclass(function) else function)
+        recorder.recording.stopped = "crashed"
+    return Side(recorder.recording, flow(recorder.recording, bench.batches))
 
 
 @lru_cache
@@ -100,5 +97,5 @@ def _solution(lesson: str) -> Program:
 
 @lru_cache
 def _sam(lesson: str) -> Any:
-    """The lesson's SAM, loaded as a program of its own, so that its lines do not count as the function's."""
+    """Return the lesson's SAM class, loaded as another program, so that its lines do not count as the function's."""
     return load_program(program_text(lesson), name=f"microscope_sam_{lesson}").names["SAM"]

@@ -54,7 +54,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class Moment:
+class RecordedMoment:
     """One thing that the program did, and the state after it."""
 
     kind: str
@@ -73,7 +73,7 @@ class Recording:
     """Everything that one program did."""
 
     start: Snapshot
-    moments: list[Moment] = field(default_factory=list)
+    moments: list[RecordedMoment] = field(default_factory=list)
     failure: Failure | None = None
     stopped: str = ""
     """Why the run was cut short: `lines`, `seconds` or `moments` for a limit reached, `crashed` for an exception that
@@ -121,7 +121,7 @@ class ProgramRecorder:
         """
         try:
             with restored_process_state(), redirect_stdout(_NullOutput()), self._tracing():
-                _begin_from_a_known_state()
+                _set_known_state()
                 for number, (positional, keywords) in enumerate(self._bench.calls):
                     self._call = number
                     with noted_calls(self._function, self._noted):
@@ -152,7 +152,7 @@ class ProgramRecorder:
             sys.settrace(before)
 
     def _enter(self, frame: types.FrameType, _event: str, _arg: Any) -> Any:
-        return self._step if self._owns(frame) else None
+        return self._step if self._belongs_to_program(frame) else None
 
     def _step(self, frame: types.FrameType, event: str, _arg: Any) -> Any:
         """Open a moment for each line; stop a program that runs too many lines."""
@@ -200,18 +200,18 @@ class ProgramRecorder:
         if len(self.recording.moments) >= MOST_MOMENTS:
             self.recording.stopped = self.recording.stopped or "moments"
             return
-        self.recording.moments.append(Moment(kind, line, self._call, batches, after))
+        self.recording.moments.append(RecordedMoment(kind, line, self._call, batches, after))
 
     def _line(self) -> int | None:
         """Return the innermost line of the program on the call stack; None if it is not running."""
         frame: types.FrameType | None = sys._getframe(2)
         while frame is not None:
-            if self._owns(frame):
+            if self._belongs_to_program(frame):
                 return frame.f_lineno
             frame = frame.f_back
         return None
 
-    def _owns(self, frame: types.FrameType) -> bool:
+    def _belongs_to_program(self, frame: types.FrameType) -> bool:
         """Decide by the file's name and by the globals, because several files may be called `<string>`."""
         return frame.f_globals is self._globals and self._program.owns(frame.f_code.co_filename)
 
@@ -271,7 +271,7 @@ def _flat(tensor: Tensor | None, size: int) -> list[float | None]:
     return [float(v) for v in tensor.detach().double().flatten().tolist()]
 
 
-def _begin_from_a_known_state() -> None:
+def _set_known_state() -> None:
     torch.manual_seed(SEED)
     random.seed(SEED)
     np.random.seed(SEED)

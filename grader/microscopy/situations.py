@@ -79,7 +79,7 @@ class NothingToSee(Exception):
     """The function makes no update that these situations could show."""
 
 
-def variants(signature: inspect.Signature) -> list[str]:
+def situation_names(signature: inspect.Signature) -> list[str]:
     """Return the situations for a function of this signature, the plainest first.
 
     Raises:
@@ -99,18 +99,18 @@ _KNOWN = {
 }
 
 
-def build(signature: inspect.Signature, variant: str, sam: Callable[..., Any] | None = None) -> Bench:
+def build_bench(signature: inspect.Signature, situation: str, sam: Callable[..., Any] | None = None) -> Bench:
     """Build one situation.
 
     Args:
         signature: signature of the exercise's function, as the solution defines it.
-        variant: one of `variants`.
+        situation: one of `situation_names`.
         sam: the course's SAM class, if the function takes a SAM.
     """
     generator = torch.Generator().manual_seed(SEED)
     model = FourNumbers(generator)
     batches = [_batch(generator) for _ in range(3)]
-    of = "SGD" if variant == CLIPPED else variant
+    of = "SGD" if situation == CLIPPED else situation
     settings = {"lr": RATE, **_EXTRA_SETTINGS.get(of, {})}
     noted: list[tuple[Any, str, str]] = [(model, "zero_grad", "zero_grad")]
     given: dict[str, Any] = {"model": model, "accum_steps": 2, "epochs": 2, "target": 0.0, "max_steps": 3}
@@ -129,7 +129,7 @@ def build(signature: inspect.Signature, variant: str, sam: Callable[..., Any] | 
         scaler = torch.amp.GradScaler("cpu", init_scale=SCALE)
         given.update(scaler=scaler, dtype=torch.float16)
         noted += [(scaler, "unscale_", "unscale"), (scaler, "update", "update")]
-    if variant == CLIPPED:
+    if situation == CLIPPED:
         given["max_norm"] = MAX_NORM
     bench = Bench(model, optimizer, batches, (), tuple(noted), given.get("scaler"))
 

@@ -5,7 +5,7 @@ import inspect
 import linecache
 import re
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -21,11 +21,10 @@ from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.learner.earned import describe, pass_notes, recorded_check
 from grader.learner.progress import Progress
 from grader.notebook.hints import next_hints
-from grader.notebook.kept_answers import protect_answers
 from grader.notebook.missing_names import explain_missing_names
-from grader.notebook.own_cell import code_of, is_practice, own_cell
+from grader.notebook.own_answers import code_of, is_practice, own_cell, protect_answers
 from grader.notebook.shown import Shown, message
-from grader.notebook.variants import variants, warm_up
+from grader.notebook.variants import start_server, variants
 from grader.observe.program import Program
 from grader.observe.wording import with_particle
 from grader.report.html import feedback_html
@@ -72,12 +71,12 @@ def check(
     left = len(exercise.hints) - learner.history.exercise(exercise.name).hints
     if feedback.status != "passed":
         return Shown(feedback_html(feedback, total_hints=left), feedback_text(feedback), feedback)
-    told = pass_notes(load_course(), exercise, learner, gain)
-    following = told.following
+    on_pass = pass_notes(load_course(), exercise, learner, gain)
+    following = on_pass.following
     onward = None if following is None else (describe(following), following.section.link)
     return Shown(
-        feedback_html(feedback, standing=(told.lesson, *told.brought), onward=onward),
-        feedback_text(feedback, standing=told.lines),
+        feedback_html(feedback, standing=(on_pass.lesson, *on_pass.gains), onward=onward),
+        feedback_text(feedback, standing=on_pass.lines),
         feedback,
     )
 
@@ -125,7 +124,7 @@ def judge_in_kernel(
     Raises:
         KernelIsBroken: the solution fails in this kernel as well.
     """
-    warm_up(exercise, device)  # the server starts while the function runs here
+    start_server(exercise, device)  # in the background, while the function runs here
     program, origin = _program(exercise, function)
     feedback, trace = play_and_judge(exercise, program, origin, device=device, seconds=seconds)
     _freeze_loaded_objects()
@@ -220,19 +219,16 @@ def _global_reads(function: Any, visited: set[int]) -> Iterator[str]:
         if inspect.isclass(function)
         else [function]
     )
-    for one in functions:
-        namespace, code = getattr(one, "__globals__", {}), getattr(one, "__code__", None)
+    for each in functions:
+        namespace, code = getattr(each, "__globals__", {}), getattr(each, "__code__", None)
         for name in _global_names(code) if code is not None else ():
             if name not in namespace:  # a builtin, or a name that will raise NameError anyway
                 continue
             yield name
             value = namespace[name]
-            if isinstance(value, types.FunctionType | type) and _is_notebooks_own(value, namespace):
+            is_definition = isinstance(value, types.FunctionType | type)
+            if is_definition and getattr(value, "__module__", None) == namespace.get("__name__"):
                 yield from _global_reads(value, visited)
-
-
-def _is_notebooks_own(value: Any, namespace: Mapping[str, Any]) -> bool:
-    return getattr(value, "__module__", None) == namespace.get("__name__")
 
 
 def _global_names(code: types.CodeType) -> Iterator[str]:

@@ -42,8 +42,8 @@ def hide_results_until_predicted() -> None:
     """Hide results from now on if this is a notebook whose cells somebody runs by hand; otherwise do nothing."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is not None:
-        shell.events.register("pre_run_cell", _before)
-        shell.events.register("post_run_cell", _after)
+        shell.events.register("pre_run_cell", _veil_before_cell)
+        shell.events.register("post_run_cell", _unveil_after_error)
 
 
 def lift(prediction: str) -> None:
@@ -54,7 +54,7 @@ def lift(prediction: str) -> None:
             _take_down(name)
 
 
-def _before(info: Any) -> None:
+def _veil_before_cell(info: Any) -> None:
     """Put up the veil before a cell runs, if its results would answer an open prediction."""
     _of_this_cell.clear()
     # Without a front end that can be asked for input, nobody is there to predict: a build, a server, a test.
@@ -71,7 +71,7 @@ def _before(info: Any) -> None:
         publish({"text/html": _VEIL, "text/plain": _FIRST}, {}, name=name)
 
 
-def _after(result: Any) -> None:
+def _unveil_after_error(result: Any) -> None:
     """Take the veil away after a cell that raised."""
     if not result.success:
         for name in _of_this_cell:

@@ -44,7 +44,7 @@ def _lead(exercise: Exercise, learner: Progress) -> str:
     """Return the title and hint of the first mistake that the last check named. No mistake's hint tells the answer."""
     for joined in learner.history.exercise(exercise.name).last_mistakes[:1]:
         ids = joined.split("|")
-        told = [mistake for mistake in exercise.mistakes if mistake.id in ids]
-        if told and told[0].hint:
-            return f"지난 확인: {one_of([m.title for m in told])}. {told[0].hint}"
+        named = [mistake for mistake in exercise.mistakes if mistake.id in ids]
+        if named and named[0].hint:
+            return f"지난 확인: {one_of([m.title for m in named])}. {named[0].hint}"
     return ""

@@ -32,7 +32,7 @@ def microscope(function: Callable[..., Any] | None = None, *, seconds: float = _
         )
     try:
         exercise = load_course().exercise(str(getattr(function, "__name__", type(function).__name__)))
-        found, code = _looked(exercise, function, seconds)
+        found, code = _views_and_code(exercise, function, seconds)
     except CourseError as error:
         return message(str(error))
     except NothingToSee:
@@ -43,14 +43,17 @@ def microscope(function: Callable[..., Any] | None = None, *, seconds: float = _
     return Shown(html_picture(exercise.name, found, code), text_picture(exercise.name, found))
 
 
-def _looked(exercise: Exercise, function: Callable[..., Any], seconds: float) -> tuple[list[View], Code]:
+def _views_and_code(
+    exercise: Exercise, function: Callable[..., Any], seconds: float
+) -> tuple[list[View], Code]:
+    """Return what the microscope sees, and the function's numbered lines."""
     own = inspect.unwrap(function)
     code = getattr(own, "__code__", None)
     program = Program({exercise.name: function}, code.co_filename if code is not None else "<?>")
-    return views(exercise, function, program, lambda: time_limit(seconds)), _source(own)
+    return views(exercise, function, program, lambda: time_limit(seconds)), _numbered_lines(own)
 
 
-def _source(function: Callable[..., Any]) -> Code:
+def _numbered_lines(function: Callable[..., Any]) -> Code:
     """Return the function's numbered lines; empty if its source is not known."""
     try:
         lines, first = inspect.getsourcelines(function)

@@ -56,9 +56,9 @@ def _show(
 ) -> None:
     inmost = list(walk_tb(traceback))[-1:]
     in_cell = any(frame.f_code.co_name == "<module>" for frame, _ in inmost)
-    said = why_missing(error.name) if in_cell and isinstance(error.name, str) else None
-    if said is not None:
-        lines = [f"NameError: {error}", said]
+    explanation = why_missing(error.name) if in_cell and isinstance(error.name, str) else None
+    if explanation is not None:
+        lines = [f"NameError: {error}", explanation]
         error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]  # IPython calls it to show the error
     shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
 
@@ -66,14 +66,9 @@ def _show(
 @cache
 def _made_in_lessons() -> frozenset[str]:
     """Return the names that the lessons' cells import, assign or define at top level."""
-    return frozenset(name for code in _code_cells() for name in _bound(code))
-
-
-def _code_cells() -> Iterator[str]:
-    for path in sorted(lessons_path().glob("*.ipynb")):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            if cell["cell_type"] == "code":
-                yield "".join(cell["source"])
+    notebooks = (json.loads(path.read_text(encoding="utf-8")) for path in lessons_path().glob("*.ipynb"))
+    cells = (cell for notebook in notebooks for cell in notebook["cells"] if cell["cell_type"] == "code")
+    return frozenset(name for cell in cells for name in _bound("".join(cell["source"])))
 
 
 def _bound(code: str) -> Iterator[str]:

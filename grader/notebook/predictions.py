@@ -9,7 +9,7 @@ import re
 
 from grader.course.course import CourseError, Prediction
 from grader.course.reading import load_course
-from grader.learner.earned import brought
+from grader.learner.earned import gain_since
 from grader.learner.progress import Progress
 from grader.learner.rewards import standing
 from grader.notebook.hidden_results import hide_results_until_predicted, lift
@@ -92,14 +92,14 @@ def _verdict(asked: Prediction, measured: str | None) -> str:
     learner = Progress.load()
     before = standing(learner.history)
     learner.record_verdict(asked.id, chosen, answer)
-    gain = " · ".join(brought(learner, before, first=False).lines)
+    gain = " · ".join(gain_since(learner, before, first=False).lines)
     other = f" 강의를 만든 컴퓨터에서는 {asked.answer}였습니다." if answer != asked.answer else ""
     if chosen == answer:
-        told = f"**예측 {chosen}, 결과 {answer}. 맞았습니다.**{other} {asked.because}"
+        outcome = f"**예측 {chosen}, 결과 {answer}. 맞았습니다.**{other} {asked.because}"
     else:
         reason = asked.wrong.get(chosen, "")
-        told = f"**예측 {chosen}, 결과 {answer}.**{other} {reason}".rstrip() + f"\n\n{asked.because}"
-    return f"{told}\n\n{gain}".rstrip()
+        outcome = f"**예측 {chosen}, 결과 {answer}.**{other} {reason}".rstrip() + f"\n\n{asked.because}"
+    return f"{outcome}\n\n{gain}".rstrip()
 
 
 def _earlier(asked: Prediction) -> str | None:
@@ -139,15 +139,15 @@ def _show_buttons(asked: Prediction, earlier: str | None) -> bool:
         if earlier is None
         else f"지난번에 **{earlier}**를 골랐습니다."
     )
-    said = ipywidgets.HTML(_html(before))
+    reply = ipywidgets.HTML(_html(before))
     buttons = ipywidgets.ToggleButtons(
         options=asked.choices, value=earlier, tooltips=[f"예측 {letter}" for letter in asked.choices]
     )
     buttons.observe(
-        lambda change: setattr(said, "value", _html(_chosen(asked, change["new"]))), names="value"
+        lambda change: setattr(reply, "value", _html(_chosen(asked, change["new"]))), names="value"
     )
     # Not the box's own `_repr_mimebundle_`: ipywidgets 7, which Colab has, displays itself and has no such method.
-    view = {"version_major": 2, "version_minor": 0, "model_id": ipywidgets.VBox([buttons, said]).model_id}
+    view = {"version_major": 2, "version_minor": 0, "model_id": ipywidgets.VBox([buttons, reply]).model_id}
     standing = _plain(_standing(asked, earlier))
     return publish({"application/vnd.jupyter.widget-view+json": view, "text/plain": standing}, {})
 

@@ -24,56 +24,56 @@ _WIDEST = 90
 
 def progress() -> Shown:
     """Show how far the learner has come: level, lessons, next exercise, mistakes, achievements."""
-    told = overview(Progress.load())
-    return Shown(progress_html(told), progress_text(told))
+    content = overview(Progress.load())
+    return Shown(progress_html(content), progress_text(content))
 
 
-def progress_html(told: Overview, *, links: bool = True) -> str:
+def progress_html(content: Overview, *, links: bool = True) -> str:
     """Return the page as HTML; with `links` it links to the lesson notebooks, which lie beside the current one."""
     return page(
         "progress.html.j2",
-        o=told,
+        o=content,
         links=links,
         kinds=KIND_NAMES,
         most=_MOST_MISTAKES,
-        time=duration(told.minutes) if told.minutes else "",
-        won=sum(row.won for row in told.achievements),
+        time=duration(content.minutes) if content.minutes else "",
+        won=sum(row.won for row in content.achievements),
     )
 
 
-def progress_text(told: Overview, width: int = 80) -> str:
+def progress_text(content: Overview, width: int = 80) -> str:
     """Return the page as plain text, `width` columns wide."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_jupyter=False)
     with console.capture() as captured:
-        print_progress(console, told)
+        print_progress(console, content)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def print_progress(console: Console, told: Overview) -> None:
+def print_progress(console: Console, content: Overview) -> None:
     """Print the page on a terminal."""
     width = min(console.width, _WIDEST)
-    console.print(Group(*_blocks(told, width)), width=width, highlight=False)
+    console.print(Group(*_blocks(content, width)), width=width, highlight=False)
 
 
-def _blocks(told: Overview, width: int) -> Iterator[RenderableType]:
-    for notice in told.notices:
+def _blocks(content: Overview, width: int) -> Iterator[RenderableType]:
+    for notice in content.notices:
         yield Text(f"! {notice}", "yellow")
-    yield from _level(told, width)
+    yield from _level(content, width)
     yield Text()
-    if told.following is None:
+    if content.following is None:
         yield Text("모든 연습 문제를 통과했어요. 여기까지 온 것을 축하해요!", "bold green")
     else:
-        yield Text.assemble(("다음 ", "dim"), (without_code_marks(told.following.exercise.title), "bold"))
-        yield Padding(Text(describe(told.following)), (0, 0, 0, 5))
+        yield Text.assemble(("다음 ", "dim"), (without_code_marks(content.following.exercise.title), "bold"))
+        yield Padding(Text(describe(content.following)), (0, 0, 0, 5))
         yield Padding(Text("여는 명령: grader next", "dim"), (0, 0, 0, 5))
     yield Text()
-    yield _lessons(told, width)
-    yield from _mistakes(told)
-    yield from _achievements(told)
+    yield _lessons(content, width)
+    yield from _mistakes(content)
+    yield from _achievements(content)
 
 
-def _level(told: Overview, width: int) -> Iterator[RenderableType]:
-    reached = told.standing
+def _level(content: Overview, width: int) -> Iterator[RenderableType]:
+    reached = content.standing
     head = Table.grid(expand=True)
     head.add_column()
     head.add_column(justify="right")
@@ -88,9 +88,9 @@ def _level(told: Overview, width: int) -> Iterator[RenderableType]:
         else f"다음 레벨 「{onward.name}」까지 {onward.xp - reached.xp:,} XP",
         "dim",
     )
-    facts = [f"{told.streak}일 이어서 공부 (모두 {told.days}일)"] if told.days else []
-    facts += [f"확인하고 예측하며 {duration(told.minutes)}"] if told.minutes else []
-    facts += [f"예측 {told.predictions}개 가운데 {told.right}개 맞음"] if told.predictions else []
+    facts = [f"{content.streak}일 이어서 공부 (모두 {content.days}일)"] if content.days else []
+    facts += [f"확인하고 예측하며 {duration(content.minutes)}"] if content.minutes else []
+    facts += [f"예측 {content.predictions}개 가운데 {content.right}개 맞음"] if content.predictions else []
     if facts:
         yield Text(" · ".join(facts))
 
@@ -100,14 +100,15 @@ def _bar(share: float, width: int, style: str) -> Text:
     return Text.assemble(("━" * full, style), ("─" * (width - full), "dim"))
 
 
-def _lessons(told: Overview, width: int) -> RenderableType:
+def _lessons(content: Overview, width: int) -> RenderableType:
     table = Table.grid(padding=(0, 1), expand=True)
     for ratio in (None, 1, None, None):
         table.add_column(ratio=ratio, no_wrap=ratio is None)
-    for row in told.lessons:
+    passed = {e.name for row in content.lessons for e, done in row.exercises if done.passed}
+    for row in content.lessons:
         bar = _bar(row.percent / 100, max(6, width // 5), "green")
         table.add_row(row.lesson.id, Text(row.lesson.title, "bold"), bar, f"{row.percent:>3}%")
-        finished = all(e.name in _passed(told) for e in row.lesson.counted)
+        finished = all(e.name in passed for e in row.lesson.counted)
         if not row.begun or finished:
             continue
         for exercise, done in row.exercises:
@@ -124,29 +125,25 @@ def _lessons(told: Overview, width: int) -> RenderableType:
     return table
 
 
-def _passed(told: Overview) -> set[str]:
-    return {e.name for row in told.lessons for e, done in row.exercises if done.passed}
-
-
-def _mistakes(told: Overview) -> Iterator[RenderableType]:
-    if not told.mistakes:
+def _mistakes(content: Overview) -> Iterator[RenderableType]:
+    if not content.mistakes:
         return
-    mastered = sum(row.mastered for row in told.mistakes)
+    mastered = sum(row.mastered for row in content.mistakes)
     yield Text()
-    yield Text(f"만난 실수 {len(told.mistakes)}개 · 넘어선 실수 {mastered}개", "bold")
-    for row in told.mistakes[:_MOST_MISTAKES]:
+    yield Text(f"만난 실수 {len(content.mistakes)}개 · 넘어선 실수 {mastered}개", "bold")
+    for row in content.mistakes[:_MOST_MISTAKES]:
         mark = ("✓ ", "green") if row.mastered else ("· ", "dim")
         where = f" {without_code_marks(row.exercise)}" + (f" · {row.times}번" if row.times > 1 else "")
         yield Padding(Text.assemble(mark, without_code_marks(row.title), (where, "dim")), (0, 0, 0, 2))
-    if len(told.mistakes) > _MOST_MISTAKES:
-        yield Padding(Text(f"그 밖에 {len(told.mistakes) - _MOST_MISTAKES}개", "dim"), (0, 0, 0, 4))
+    if len(content.mistakes) > _MOST_MISTAKES:
+        yield Padding(Text(f"그 밖에 {len(content.mistakes) - _MOST_MISTAKES}개", "dim"), (0, 0, 0, 4))
 
 
-def _achievements(told: Overview) -> Iterator[RenderableType]:
-    won = [row for row in told.achievements if row.won]
-    locked = [row for row in told.achievements if not row.won]
+def _achievements(content: Overview) -> Iterator[RenderableType]:
+    won = [row for row in content.achievements if row.won]
+    locked = [row for row in content.achievements if not row.won]
     yield Text()
-    yield Text(f"업적 {len(won)}/{len(told.achievements)}", "bold")
+    yield Text(f"업적 {len(won)}/{len(content.achievements)}", "bold")
     for row in (*won, *locked[:_MOST_LOCKED]):
         mark, style = ("★", "yellow") if row.won else ("☆", "dim")
         beside = row.on if row.won else row.count

@@ -31,7 +31,7 @@ _warm: dict[tuple[str, str], "Sandbox"] = {}
 """The running server by lesson and device; at most one."""
 
 
-def warm_up(exercise: Exercise, device: str) -> "Sandbox | None":
+def start_server(exercise: Exercise, device: str) -> "Sandbox | None":
     """Start the server for the exercise's lesson in the background, unless it is running; return it.
 
     None if this platform cannot have one.
@@ -42,20 +42,20 @@ def warm_up(exercise: Exercise, device: str) -> "Sandbox | None":
     if key not in _warm:
         from grader.sandbox.sandbox import Sandbox
 
-        close()
+        end_server()
         lesson = load_course().lesson(exercise.lesson)
         _warm[key] = Sandbox("none", device, lessons=(lesson.module,))
     return _warm[key]
 
 
-def close() -> None:
+def end_server() -> None:
     """End the warm server."""
     while _warm:
         _, sandbox = _warm.popitem()
         sandbox.close()
 
 
-atexit.register(close)
+atexit.register(end_server)
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def variants(exercise: Exercise, surroundings: str | None, device: str) -> Itera
             whole module.
         device: `cpu` or `cuda`.
     """
-    sandbox = warm_up(exercise, device)
+    sandbox = start_server(exercise, device)
     if sandbox is None:
         yield None
         return
@@ -99,9 +99,9 @@ class _VariantRunner:
         except SandboxUnavailable:  # the server cannot start here: give up
             self._until = 0.0
             return None
-        return run and self._told_in_lines_of_the_text(run)
+        return run and self._in_lines_of_the_text(run)
 
-    def _told_in_lines_of_the_text(self, run: Run) -> Run:
+    def _in_lines_of_the_text(self, run: Run) -> Run:
         failure = run.failure
         if failure is not None:
             failure = replace(failure, line=self._line(failure.line))

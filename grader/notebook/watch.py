@@ -128,7 +128,8 @@ class Watch:
             self._just_passed, self._messages = [], []
             self._skip()
         elif key == "h" and self._current is not None:
-            self._messages = [self._hint(self._current)]
+            has_hints = bool(self._current.hints)
+            self._messages = [next_hints(self._current).text if has_hints else "보너스 문제라 힌트가 없어요."]
             self._draw()
 
     def _read(self) -> bool:
@@ -179,10 +180,10 @@ class Watch:
     def _passes(self, exercise: Exercise) -> bool:
         """Check one exercise; return True to go on to the next one. One that does not pass becomes the current one."""
         assert self._own is not None
-        told = self._own.check((exercise,), meanwhile=lambda: self._console.status("확인하는 중이에요"))
-        if not told:  # a warm-up or bonus task that was not begun
+        feedbacks = self._own.check((exercise,), meanwhile=lambda: self._console.status("확인하는 중이에요"))
+        if not feedbacks:  # a warm-up or bonus task that was not begun
             return True
-        (feedback,) = told
+        (feedback,) = feedbacks
         learner = Progress.load()
         gain = recorded_check(learner, feedback, self._own.source(exercise.name))
         self._messages += learner.take_notices()
@@ -193,9 +194,6 @@ class Watch:
             self._just_passed.append((feedback, pass_notes(self._course, exercise, learner, gain)))
         self._passed[exercise.name] = None
         return True
-
-    def _hint(self, exercise: Exercise) -> str:
-        return next_hints(exercise).text if exercise.hints else "보너스 문제라 힌트가 없어요."
 
     # ---- what is seen ----------------------------------------------------------------------------
 
@@ -209,7 +207,7 @@ class Watch:
         self._draw_head()
         for feedback, notes in self._just_passed:
             console.print(Text(f"✓ {without_code_marks(feedback.title)} 통과", "bold green"))
-            print_standing(console, (feedback.because, *notes.brought))
+            print_standing(console, (feedback.because, *notes.gains))
             console.print()
         if self._feedback is not None:
             print_feedback(console, self._feedback)

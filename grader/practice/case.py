@@ -81,12 +81,12 @@ def _definition(source: str) -> ast.FunctionDef | ast.ClassDef:
 
 def _length(definition: ast.FunctionDef | ast.ClassDef) -> int:
     """Return the number of lines without docstrings."""
-    told = [
+    docstrings = [
         ast.get_docstring(node, clean=False) or ""
         for node in ast.walk(definition)
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
     ]
-    return len(ast.unparse(definition).splitlines()) - sum(len(text.splitlines()) for text in told)
+    return len(ast.unparse(definition).splitlines()) - sum(len(text.splitlines()) for text in docstrings)
 
 
 def draw(exercise: Exercise, ids: Sequence[str], chance: random.Random) -> Case | None:

@@ -63,6 +63,8 @@ _OTHER_NAMES = {
     "scale": ("factor", "ratio"),
 }
 """Other names that people give these variables. A variable that is not listed keeps its name."""
+_RENAMED = 0.7
+"""Share of the listed variables that get another name: nobody renames all of them."""
 
 
 def other_names(sources: tuple[str, ...], chance: random.Random) -> dict[str, str]:
@@ -74,11 +76,11 @@ def other_names(sources: tuple[str, ...], chance: random.Random) -> dict[str, st
     """
     trees = [ast.parse(source) for source in sources]
     taken = {name for tree in trees for name in _every_name(tree)} | set(dir(builtins)) | set(keyword.kwlist)
-    fixed = {name for tree in trees for name in _fixed(tree)}
+    fixed = {name for tree in trees for name in _unrenamable(tree)}
     found: dict[str, str] = {}
     for name in sorted({name for tree in trees for name in own_names(tree)} - fixed):
         free = [other for other in _OTHER_NAMES.get(name, ()) if other not in taken]
-        if free and chance.random() < 0.7:
+        if free and chance.random() < _RENAMED:
             found[name] = chance.choice(free)
             taken.add(found[name])
     return found
@@ -134,7 +136,7 @@ def _every_name(tree: ast.AST) -> Iterator[str]:
             yield (node.asname or node.name).partition(".")[0]
 
 
-def _fixed(tree: ast.AST) -> Iterator[str]:
+def _unrenamable(tree: ast.AST) -> Iterator[str]:
     """Yield names that must not be replaced, the fields of a class included: those are passed by keyword."""
     yield from unrenamable_names(tree)
     for node in ast.walk(tree):

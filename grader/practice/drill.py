@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.base.errors import CommandError, HanstepError, NothingToCheck
-from grader.course.cell_tags import exercise_of
 from grader.course.course import Course, Exercise
+from grader.course.exercise_cell import exercise_of
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.learner.progress import Progress
@@ -35,7 +35,7 @@ _IMPORTS = "import torch\n\n\n"
 _TO_DO = "# 여기에 코드를 쓰세요\nraise NotImplementedError\n"
 
 
-def head(exercise: Exercise) -> str:
+def signature_and_docstring(exercise: Exercise) -> str:
     """Return the function's first lines as the lesson hands them out: signature and docstring.
 
     Raises:
@@ -52,8 +52,8 @@ def head(exercise: Exercise) -> str:
             f"{with_particle(f'`{exercise.name}`', '은/는')} 클래스라 드릴로 쓰기에는 길어요. "
             '함수를 하나 골라 주세요. 예: 노트북에서는 `drill("accumulate")`, 터미널에서는 `grader drill accumulate`'
         )
-    told = ast.get_docstring(definition) is not None
-    last = definition.body[0].end_lineno if told else definition.body[0].lineno - 1
+    has_docstring = ast.get_docstring(definition) is not None
+    last = definition.body[0].end_lineno if has_docstring else definition.body[0].lineno - 1
     return "\n".join(starter.splitlines()[definition.lineno - 1 : last]) + "\n"
 
 
@@ -75,7 +75,7 @@ def is_blank_file(exercise: Exercise, text: str) -> bool:
 def with_body(exercise: Exercise, body: str) -> str:
     """Return a file in which the function has this body; the body may be indented or not."""
     dedented = textwrap.dedent(body.expandtabs(4))
-    return _IMPORTS + head(exercise) + textwrap.indent(dedented, "    ")
+    return _IMPORTS + signature_and_docstring(exercise) + textwrap.indent(dedented, "    ")
 
 
 def judged(exercise: Exercise, source: str) -> Feedback | None:
@@ -93,11 +93,11 @@ def judged(exercise: Exercise, source: str) -> Feedback | None:
             own = OwnFile(file, load_course())
         except NothingToCheck:
             return None
-        told = own.check((exercise,)) if own.source(exercise.name) else ()
-    return next(iter(told), None)
+        feedbacks = own.check((exercise,)) if own.source(exercise.name) else ()
+    return next(iter(feedbacks), None)
 
 
-def in_words(seconds: float) -> str:
+def time_in_words(seconds: float) -> str:
     """Return a duration in Korean: `42.3초`, `1분 5.0초`."""
     tenths = round(10 * seconds)
     minutes, rest = divmod(tenths, 600)
@@ -107,11 +107,11 @@ def in_words(seconds: float) -> str:
 def result(seconds: float, before: Best | None) -> str:
     """Return the Korean sentence for a right answer that took this long, compared with the best before."""
     if before is None:
-        return f"{in_words(seconds)} 걸렸어요. 첫 기록이에요."
+        return f"{time_in_words(seconds)} 걸렸어요. 첫 기록이에요."
     if seconds < before.seconds:
-        faster = in_words(before.seconds - seconds)
-        return f"{in_words(seconds)} 걸렸어요. 가장 빠른 기록보다 {faster} 더 빨라요. 새 기록이에요!"
-    return f"{in_words(seconds)} 걸렸어요. 가장 빠른 기록은 {in_words(before.seconds)}예요."
+        faster = time_in_words(before.seconds - seconds)
+        return f"{time_in_words(seconds)} 걸렸어요. 가장 빠른 기록보다 {faster} 더 빨라요. 새 기록이에요!"
+    return f"{time_in_words(seconds)} 걸렸어요. 가장 빠른 기록은 {time_in_words(before.seconds)}예요."
 
 
 def set_aside_note(times: BestTimes) -> str:
@@ -162,19 +162,15 @@ def _begin(exercise: Exercise, now: float) -> Shown:
     template = re.sub(rf"(?m)^def {exercise.name}\b", f"def {name}", blank(exercise))
     _started[exercise.name] = now
     new_cell(f"{template.rstrip()}\n\n\ndrill({name})")
-    told = (
+    best = BestTimes().of.get(exercise.name)
+    notes = (
         f"아래에 생긴 셀에 `{name}` 함수를 기억만으로 쓰고 그 셀을 실행하세요. "
         f"이름이 달라서 내 답 `{exercise.name}`은 그대로 남아요. "
         f"셀이 생기지 않았으면 새 셀에 쓰고 `drill({name})`을 실행하세요.",
-        _best_line(exercise.name),
+        "" if best is None else f"가장 빠른 기록: {time_in_words(best.seconds)} ({best.on})",
     )
-    title, lines = "시계가 가고 있어요", [*filter(None, told)]
+    title, lines = "시계가 가고 있어요", [*filter(None, notes)]
     return Shown(note_html(lines, title=title, code=template), "\n".join([f"{title}.", *lines, "", template]))
-
-
-def _best_line(name: str) -> str:
-    best = BestTimes().of.get(name)
-    return "" if best is None else f"가장 빠른 기록: {in_words(best.seconds)} ({best.on})"
 
 
 def _under(line: str, shown: Shown) -> Shown:

@@ -46,9 +46,9 @@ def load_real_bugs() -> tuple[RealBug, ...]:
     course = load_course()
     for bug in found:
         known = {mistake.id for mistake in course.exercise(bug.exercise).mistakes}
-        if strange := set(bug.mistakes) - known:
+        if unknown := set(bug.mistakes) - known:
             raise CourseError(
-                f"{path}: '{bug.id}'의 실수가 {bug.exercise}에 없어요: {', '.join(sorted(strange))}. id를 고쳐 주세요."
+                f"{path}: '{bug.id}'의 실수가 {bug.exercise}에 없어요: {', '.join(sorted(unknown))}. id를 고쳐 주세요."
             )
     ids = [bug.id for bug in found]
     if len(set(ids)) < len(ids):

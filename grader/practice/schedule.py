@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from fsrs import Card, Rating, Scheduler
 
 from grader.course.course import Course
-from grader.learner.event import Event
+from grader.learner.event import LearnerEvent
 
 _LONGEST_DAYS = 365
 # Whole days without steps of minutes, and no random fuzz: every machine with the same events must come to the same day.
@@ -34,7 +34,7 @@ class Appointment:
     last: date
 
 
-def appointments(events: Iterable[Event], course: Course) -> list[Appointment]:
+def appointments(events: Iterable[LearnerEvent], course: Course) -> list[Appointment]:
     """Return the next meeting with every mistake the learner has met, the earliest first.
 
     Args:
@@ -57,7 +57,7 @@ def appointments(events: Iterable[Event], course: Course) -> list[Appointment]:
     return sorted(found, key=lambda one: (one.due, one.exercise, one.mistake))
 
 
-def _reviews(event: Event) -> Iterable[tuple[Key, Rating]]:
+def _reviews(event: LearnerEvent) -> Iterable[tuple[Key, Rating]]:
     """Yield the FSRS reviews that an event amounts to: (key, rating)."""
     if event.kind == "clinic":
         exercise, _, mistake = event.what.partition("/")

@@ -86,10 +86,12 @@ def _symptom(known: Reference, program: str, name: str) -> str | None:
     scenario, solution = known.exercise.driver[name], known.solution(name)
     run = known.run(program, name)
     found = difference(run, solution, scenario.atol)
-    return None if found is None else in_words(describe_first_difference(scenario, found, run, solution))
+    return (
+        None if found is None else symptom_in_words(describe_first_difference(scenario, found, run, solution))
+    )
 
 
-def in_words(first: FirstDifference) -> str:
+def symptom_in_words(first: FirstDifference) -> str:
     """Return a difference as one Korean sentence.
 
     Numbers are quoted only if both are whole. Of others, nobody could tell the value or the larger one in the head, so

@@ -49,28 +49,31 @@ def today(learner: Progress, course: Course, on: date, *, more: bool = False) ->
     """
     every = appointments(learner.events, course)
     open_ = {exercise.name for exercise in candidates(learner, course)}
-    mine = [one for one in every if one.exercise in open_]
-    due = [one for one in mine if one.due <= on]
-    later = [one.due for one in mine if one.due > on]
-    seen = 0 if more else sum(one.last == on for one in mine)
+    mine = [appointment for appointment in every if appointment.exercise in open_]
+    due = [appointment for appointment in mine if appointment.due <= on]
+    later = [appointment.due for appointment in mine if appointment.due > on]
+    seen = 0 if more else sum(appointment.last == on for appointment in mine)
     return Today(
         tuple(due[:_MOST_DUE]),
         max(0, _PER_DAY - len(due) - seen) if open_ else 0,
         min(later, default=None),
         later.count(min(later, default=on)),
-        sum(one.exercise not in open_ and is_short(course.exercise(one.exercise)) for one in every),
+        sum(
+            appointment.exercise not in open_ and is_short(course.exercise(appointment.exercise))
+            for appointment in every
+        ),
     )
 
 
 def candidates(learner: Progress, course: Course) -> list[Exercise]:
     """Return the exercises from which cases may be drawn: those that have passed and are short."""
-    passed = {name for name, told in learner.history.exercises.items() if told.ever_passed}
+    passed = {name for name, history in learner.history.exercises.items() if history.ever_passed}
     return [e for e in course.exercises.values() if e.name in passed and is_short(e)]
 
 
-def returning(one: Appointment, course: Course, chance: random.Random) -> Case | None:
+def returning(appointment: Appointment, course: Course, chance: random.Random) -> Case | None:
     """Draw a case anew for a mistake that is due; None if nothing can be drawn."""
-    return draw(course.exercise(one.exercise), [one.mistake], chance)
+    return draw(course.exercise(appointment.exercise), [appointment.mistake], chance)
 
 
 def new_case(

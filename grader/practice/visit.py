@@ -9,7 +9,7 @@ from grader.base.errors import CommandError
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
-from grader.learner.earned import brought
+from grader.learner.earned import gain_since
 from grader.learner.event import happened
 from grader.learner.progress import Progress
 from grader.learner.rewards import standing
@@ -100,7 +100,7 @@ class Visit:
         lines = [first, *(f"{m.title}. {m.explain}" for m in self.case.mistakes)]
         if self.bug is not None:
             lines += [f"실제로는: {self.bug.cost}", self.bug.link]
-        lines += brought(learner, before, first=False).lines
+        lines += gain_since(learner, before, first=False).lines
         ids = {(name, mistake.id) for mistake in self.case.mistakes}
         due = [a.due for a in appointments(learner.events, load_course()) if (a.exercise, a.mistake) in ids]
         if due:
@@ -159,16 +159,16 @@ def visits(
     """
     course = load_course()
     if real:
-        return _public_bugs(_open_bugs(course, exercise), course, chance)
+        return (Visit(case_of(bug, course), chance, bug=bug) for bug in _open_bugs(course, exercise))
     if exercise is not None:
-        return _of_exercise(course.exercise(exercise), course, chance)
-    return _todays(today(Progress.load(), course, on, more=more), course, chance)
+        return _exercise_visits(course.exercise(exercise), course, chance)
+    return _todays_visits(today(Progress.load(), course, on, more=more), course, chance)
 
 
-def _todays(plan: Today, course: Course, chance: random.Random) -> Iterator[Visit]:
+def _todays_visits(plan: Today, course: Course, chance: random.Random) -> Iterator[Visit]:
     """Yield the cases that are due, then new ones."""
-    for one in plan.due:
-        if (case := returning(one, course, chance)) is not None:
+    for appointment in plan.due:
+        if (case := returning(appointment, course, chance)) is not None:
             yield Visit(case, chance, met=True)
     for _ in range(plan.fresh):
         if (case := new_case(candidates(Progress.load(), course), _met(course), chance)) is not None:
@@ -180,7 +180,7 @@ def _met(course: Course) -> set[tuple[str, str]]:
     return {(one.exercise, one.mistake) for one in appointments(Progress.load().events, course)}
 
 
-def _of_exercise(exercise: Exercise, course: Course, chance: random.Random) -> Iterator[Visit]:
+def _exercise_visits(exercise: Exercise, course: Course, chance: random.Random) -> Iterator[Visit]:
     """Return new cases of one exercise; raise `CommandError` if it is too long to be handed out."""
     if not is_short(exercise):
         raise CommandError(
@@ -206,10 +206,6 @@ def _open_bugs(course: Course, exercise: str | None) -> list[RealBug]:
             "실제로 있었던 버그는 그 연습 문제를 통과한 다음에 나와요. 먼저 하나를 통과해 보세요: `grader next`"
         )
     return sorted(bugs, key=lambda bug: bug.id in learner.history.real_bugs)
-
-
-def _public_bugs(bugs: list[RealBug], course: Course, chance: random.Random) -> Iterator[Visit]:
-    return (Visit(case_of(bug, course), chance, bug=bug) for bug in bugs)
 
 
 def opening(on: date) -> str:

@@ -87,6 +87,7 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
     scores = sorted(s.score for s in submissions)
     whole = all(score == int(score) for score in scores)
     statuses = Counter(f.status for s in submissions for f in s.feedbacks)
+    numbers = Counter(key for student in students for key in student.kinds.split())
     script = _script()
     return page(
         "index.html.j2",
@@ -103,15 +104,15 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
         names_shown=_NAMES_SHOWN,
         students_shown=_STUDENTS_SHOWN,
         rows_shown=_ROWS_SHOWN,
-        bins=[(_range(b, whole=whole), b) for b in score_bins(scores, possible)],
+        bins=[(_bin_label(b, whole=whole), b) for b in score_bins(scores, possible)],
         possible=possible,
         hardest=hardest_first(exercises),
         worst=_most_frequent(maps),
-        kinds=[(key, label, number) for key, label, number in _counted(students) if number],
+        kinds=[(key, label, numbers[key]) for key, (label, _) in _KINDS.items() if numbers[key]],
         look_first=[(_KINDS[key][0], [s for s in students if key in s.kinds.split()]) for key in _LOOK_FIRST],
         stopped=[(status, statuses[status]) for status in words.STATUS_NAMES if status in statuses],
         script=script,
-        script_hash=_hash(script),
+        script_hash=_script_hash(script),
     )
 
 
@@ -157,16 +158,10 @@ def _marks(statuses: tuple[Status, ...]) -> Markup:
     boxes = Markup().join(
         Markup('<i class="{}">{}</i>').format(status, words.MARKS[status]) for status in statuses
     )
-    told = ", ".join(f"{words.STATUS_NAMES[status]} {n}" for status, n in Counter(statuses).items())
+    in_words = ", ".join(f"{words.STATUS_NAMES[status]} {n}" for status, n in Counter(statuses).items())
     return Markup('<span class="marks" aria-hidden="true">{}</span><span class="unseen">{}</span>').format(
-        boxes, told
+        boxes, in_words
     )
-
-
-def _counted(students: Sequence[_Student]) -> Iterator[tuple[str, str, int]]:
-    numbers = Counter(key for student in students for key in student.kinds.split())
-    for key, (label, _) in _KINDS.items():
-        yield key, label, numbers[key]
 
 
 def _most_frequent(maps: Sequence[LessonMap]) -> dict[str, tuple[str, int]]:
@@ -179,13 +174,14 @@ def _most_frequent(maps: Sequence[LessonMap]) -> dict[str, tuple[str, int]]:
     return found
 
 
-def _range(one: ScoreBin, *, whole: bool) -> str:
+def _bin_label(score_bin: ScoreBin, *, whole: bool) -> str:
     """Return the label of a bin, as in `10–19점`; `whole` means that every score is a whole number."""
-    if one.last:
-        return f"{points(one.low)}–{points(one.high)}점"
-    if not whole or one.high != int(one.high):
-        return f"{points(one.low)}–{points(one.high)}점 미만"
-    return f"{points(one.low)}–{points(one.high - 1)}점" if one.high - one.low > 1 else f"{points(one.low)}점"
+    low, high = score_bin.low, score_bin.high
+    if score_bin.last:
+        return f"{points(low)}–{points(high)}점"
+    if not whole or high != int(high):
+        return f"{points(low)}–{points(high)}점 미만"
+    return f"{points(low)}–{points(high - 1)}점" if high - low > 1 else f"{points(low)}점"
 
 
 @cache
@@ -194,6 +190,6 @@ def _script() -> Markup:
     return Markup((TEMPLATES / "index.js").read_text(encoding="utf-8"))
 
 
-def _hash(script: str) -> str:
+def _script_hash(script: str) -> str:
     """Return the hash with which the page's content security policy allows this script and no other."""
     return f"sha256-{b64encode(sha256(script.encode('utf-8')).digest()).decode('ascii')}"

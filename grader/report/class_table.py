@@ -1,4 +1,4 @@
-"""Draw the table that ends `grader grade`: one row per student, then the class' most frequent mistakes."""
+"""Draw the table that ends `grader grade`: one row per student, then the class's most frequent mistakes."""
 
 from collections.abc import Sequence
 from statistics import fmean, median
@@ -14,14 +14,14 @@ from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.report import plain_text, words
 from grader.report.class_facts import count_mistakes, feedback_to_read_first, tried
 
-# Numbers of entries shown: students, mistakes, and exercises whose status signs are shown one by one. `_GAP` is the
-# space between two columns, in terminal cells.
+# Numbers of entries shown: students, mistakes, and exercises whose status signs are shown one by one.
 _ROWS_SHOWN = 40
 _MISTAKES_SHOWN = 8
 _MARKS_SHOWN = 12
 _GAP = 3
-_ROOM = 40
-"""Columns a sentence needs to stand beside a student's status signs; with fewer it goes below the row."""
+"""Space between two columns, in terminal cells."""
+_SENTENCE_CELLS = 40
+"""Terminal cells a sentence needs to stand beside a student's status signs; with fewer it goes below the row."""
 
 
 def class_table(result: ClassResult, width: int = 80) -> RenderableType:
@@ -64,8 +64,8 @@ def _students(submissions: Sequence[SubmissionResult], lessons: Sequence[str], w
     heads = ["학생", *(f"레슨 {key}" if len(lessons) == 1 else key for key in lessons), "상태"]
     widths = [max(cell_len(head), *(row[i].cell_len for row in rows)) for i, head in enumerate(heads)]
     widths[0] = min(widths[0], max(8, width // 4))
-    firsts = [_first(submission) for submission in submissions]
-    if width - sum(widths) - _GAP * len(widths) < _ROOM:
+    firsts = [_to_read_first(submission) for submission in submissions]
+    if width - sum(widths) - _GAP * len(widths) < _SENTENCE_CELLS:
         return _rows_with_details_below(heads, widths, rows, firsts)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, width=width)
     _add_columns(table, heads, widths)
@@ -115,7 +115,7 @@ def _cells(submission: SubmissionResult, lessons: Sequence[str]) -> list[Text]:
     return [*cells, _marks(submission.feedbacks)]
 
 
-def _first(submission: SubmissionResult) -> Text:
+def _to_read_first(submission: SubmissionResult) -> Text:
     telling = feedback_to_read_first(submission)
     if telling is None:
         return Text()

@@ -12,13 +12,16 @@ from grader.observe.wording import ordinal
 
 RESIDUAL_WORTH_SAYING = 0.01
 """Fraction of an update that the gradients do not explain, from which on it is mentioned."""
-# Fraction of the largest coefficient; below it a bar is a hair wide and the number says nothing.
-_COEFFICIENT_IS_ZERO = 0.005
+_NEGLIGIBLE = 0.005
+"""Fraction of the largest coefficient; below it a bar is a hair wide and the number says nothing."""
 _TERMS_SHOWN = 8
 """Maximum terms written in a formula; the rest is counted."""
-_ROUNDING = 1e-9  # absolute rounding error of the least squares
-_SHARE_RTOL = 0.005  # coefficients are fitted, and shown with three digits
-_RESIDUAL_THAT_HIDES = 0.2  # fraction of the update; beyond it the coefficients of the rest mean nothing
+_ROUNDING = 1e-9
+"""Absolute rounding error of the least squares."""
+_SHARE_RTOL = 0.005
+"""Relative difference up to which two coefficients count as equal: they are fitted, and shown with three digits."""
+_RESIDUAL_THAT_HIDES = 0.2
+"""Fraction of the update; beyond it the coefficients of the rest mean nothing."""
 
 
 def subscript(number: int) -> str:
@@ -36,7 +39,7 @@ def coefficient(value: float, largest: float = 0.0) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     text = f"{value:.3g}"
-    if float(text) == 0 or abs(value) <= _COEFFICIENT_IS_ZERO * largest:
+    if float(text) == 0 or abs(value) <= _NEGLIGIBLE * largest:
         return "0"
     if "." not in text and "e" not in text:
         text += ".0"
@@ -76,7 +79,7 @@ def formulas(recipe: Recipe) -> tuple[str, str]:
     return formula(names, recipe.got, largest), formula(names, recipe.expected, largest)
 
 
-def tells(recipe: Recipe) -> bool:
+def explains_mistake(recipe: Recipe) -> bool:
     """Return True if the two formulas explain the mistake: they differ, and cover nearly all of the update."""
     got, expected = formulas(recipe)
     return got != expected and not recipe.residual > _RESIDUAL_THAT_HIDES
@@ -101,25 +104,29 @@ def recipe_sentence(recipe: Recipe) -> str:
         return ""
     largest = largest_coefficient(recipe)
     pairs = list(zip(gradient_names(recipe), recipe.got, recipe.expected, strict=True))
-    there = [(n, g, e) for n, g, e in pairs if not _is_nothing(g, largest) and not _is_nothing(e, largest)]
+    there = [
+        (n, g, e) for n, g, e in pairs if not _is_negligible(g, largest) and not _is_negligible(e, largest)
+    ]
     sentences = []
-    lacking = [n for n, g, e in pairs if _is_nothing(g, largest) and not _is_nothing(e, largest)]
-    extra = [n for n, g, e in pairs if not _is_nothing(g, largest) and _is_nothing(e, largest)]
+    lacking = [n for n, g, e in pairs if _is_negligible(g, largest) and not _is_negligible(e, largest)]
+    extra = [n for n, g, e in pairs if not _is_negligible(g, largest) and _is_negligible(e, largest)]
     if not there and lacking and not extra:
         if any(abs(got) > _ROUNDING for got in recipe.got):
             return "그레이디언트가 정답보다 훨씬 작게 들어갔어요."
         return "업데이트에 그레이디언트가 하나도 들어가지 않았어요."
     if extra and lacking and not there:
-        return f"{_listed(lacking)}의 업데이트가 빠졌고, 그 자리에 {_listed(extra)}의 업데이트가 왔어요."
+        return f"{_first_names(lacking)}의 업데이트가 빠졌고, 그 자리에 {_first_names(extra)}의 업데이트가 왔어요."
     if extra:
-        sentences.append(f"들어가지 말아야 할 그레이디언트({_listed(extra)})가 섞였어요.")
+        sentences.append(f"들어가지 말아야 할 그레이디언트({_first_names(extra)})가 섞였어요.")
     if lacking:
-        sentences.append(f"그레이디언트({_listed(lacking)})가 빠졌어요.")
+        sentences.append(f"그레이디언트({_first_names(lacking)})가 빠졌어요.")
     ratios = [g / e for _, g, e in there]
-    if ratios and not _alike([1.0, *ratios]):
-        if _alike(ratios):
-            sentences.append(_scaled(ratios[0], "남은 재료의" if extra or lacking else "재료는 맞는데"))
-        elif _alike([g for _, g, _ in there]):
+    if ratios and not _nearly_equal([1.0, *ratios]):
+        if _nearly_equal(ratios):
+            sentences.append(
+                _scale_sentence(ratios[0], "남은 재료의" if extra or lacking else "재료는 맞는데")
+            )
+        elif _nearly_equal([g for _, g, _ in there]):
             weight = coefficient(there[0][1], largest)
             sentences.append(f"모든 배치를 {weight}씩 반영했는데, 정답은 배치마다 반영하는 비율이 달라요.")
         else:
@@ -127,15 +134,15 @@ def recipe_sentence(recipe: Recipe) -> str:
     return " ".join(sentences)
 
 
-def _is_nothing(value: float, largest: float) -> bool:
-    return abs(value) <= _COEFFICIENT_IS_ZERO * largest
+def _is_negligible(value: float, largest: float) -> bool:
+    return abs(value) <= _NEGLIGIBLE * largest
 
 
-def _alike(values: Sequence[float]) -> bool:
-    return max(values) - min(values) <= 0.005 * max(abs(v) for v in values)
+def _nearly_equal(values: Sequence[float]) -> bool:
+    return max(values) - min(values) <= _SHARE_RTOL * max(abs(v) for v in values)
 
 
-def _scaled(ratio: float, which: str) -> str:
+def _scale_sentence(ratio: float, which: str) -> str:
     """Say by which factor the gradients are off: as a fraction if it is one (`1/4`), else as `0.8배`."""
     if ratio < 0:
         return "그레이디언트의 부호가 거꾸로예요."
@@ -145,7 +152,7 @@ def _scaled(ratio: float, which: str) -> str:
     return f"{which} 크기가 정답의 {ratio:.3g}배예요."
 
 
-def _listed(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f" 등 {len(names)}개" if len(names) > 4 else "")
 
 

@@ -28,8 +28,8 @@ _ACCENTS = {"passed": GREEN, "failed": RED, "error": RED, "missing": GREY}
 
 
 @cache
-def environment() -> Any:
-    """Return the jinja2 environment of all report templates; cached. It escapes everything by default."""
+def template_environment() -> Any:
+    """Return the jinja2 template_environment of all report templates; cached. It escapes everything by default."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
@@ -58,7 +58,7 @@ def environment() -> Any:
 
 def page(template: str, **values: Any) -> str:
     """Render the named template as a whole page."""
-    made: str = environment().get_template(template).render(**values)
+    made: str = template_environment().get_template(template).render(**values)
     # A lone surrogate in a student's text cannot be encoded as UTF-8; "replace" turns it into `?`.
     return made.encode("utf-8", "replace").decode("utf-8")
 
@@ -83,7 +83,7 @@ def feedback_html(
     diagnosis = feedback.diagnosis
     pairs = timeline.align(diagnosis.yours, diagnosis.right)
     card: str = (
-        environment()
+        template_environment()
         .get_template("card.html.j2")
         .render(
             f=feedback,
@@ -113,7 +113,7 @@ def hint_html(title: str, seen: Sequence[str], total: int, *, lead: str = "") ->
         total: number of hints the exercise has.
         lead: text to show before the hint.
     """
-    template = environment().get_template("hint.html.j2")
+    template = template_environment().get_template("hint.html.j2")
     blocks = [hint_blocks(text) for text in seen]
     card: str = template.render(title=title, hints=blocks, total=total, lead=lead)
     return card
@@ -137,7 +137,7 @@ def note_html(
         numbered: number the lines.
     """
     card: str = (
-        environment()
+        template_environment()
         .get_template("note.html.j2")
         .render(lines=lines, title=title, choices=choices, code=code.rstrip(), numbered=numbered)
     )
@@ -214,7 +214,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Bars:
-    """A recipe as drawn; `zero` is the position of the axis' zero, in percent of the width."""
+    """A recipe as drawn; `zero` is the position of the axis's zero, in percent of the width."""
 
     title: str
     update: int
@@ -222,7 +222,7 @@ class _Bars:
     expected: str
     sentence: str
     residual: str
-    tells: bool
+    explains_mistake: bool
     zero: float
     rows: tuple[_Row, ...]
 
@@ -249,7 +249,7 @@ def _bars(recipe: Recipe | None) -> _Bars | None:
         expected=expected,
         sentence=formulas.recipe_sentence(recipe),
         residual=formulas.residual_line(recipe),
-        tells=formulas.tells(recipe),
+        explains_mistake=formulas.explains_mistake(recipe),
         zero=round(-low / span * 100, 1),
         rows=tuple(_Row(name, bar(mine), bar(right)) for name, mine, right in rows),
     )

@@ -1,4 +1,4 @@
-"""Build the map of a class' mistakes: per lesson, how many students made which mistake in which exercise, and where."""
+"""Map a class's mistakes: per lesson, how many students made which mistake in which exercise, and on which line."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ class Sighting:
 
 
 @dataclass(frozen=True)
-class Cell:
+class MapCell:
     """One mistake in one exercise."""
 
     key: int
@@ -50,13 +50,13 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class MapRow:
     """One mistake in all exercises of a lesson."""
 
     title: str
     students: int
     """Number of students who made it in any of the exercises."""
-    cells: dict[str, Cell]
+    cells: dict[str, MapCell]
     """Cells by exercise name."""
 
 
@@ -67,8 +67,8 @@ class LessonMap:
     lesson: LessonFacts
     students: int
     """Number of students who tried any exercise of the lesson."""
-    named: tuple[Row, ...]
-    others: tuple[Row, ...]
+    named: tuple[MapRow, ...]
+    others: tuple[MapRow, ...]
     """Rows without a mistake's name: unknown behaviour, exceptions, programs that did not run to their end."""
 
     @property
@@ -80,8 +80,8 @@ class LessonMap:
 
 
 @dataclass(frozen=True)
-class _Entry:
-    """One entry that one feedback adds to the map: a named mistake, or an outcome without a name."""
+class _Contribution:
+    """What one feedback adds to the map: a named mistake, or an outcome without a name."""
 
     id: str
     title: str
@@ -101,27 +101,29 @@ def _lesson_map(
     submissions: Sequence[SubmissionResult], lesson: LessonFacts, keys: Iterator[int]
 ) -> LessonMap:
     """Collect the rows of one lesson; cells take their numbers from `keys`."""
-    found: dict[tuple[str, str], dict[str, list[tuple[int, _Entry]]]] = {}
+    found: dict[tuple[str, str], dict[str, list[tuple[int, _Contribution]]]] = {}
     began = set()
     for index, submission in enumerate(submissions):
         for feedback in submission.feedbacks:
             if feedback.lesson != lesson.id or not tried(feedback):
                 continue
             began.add(index)
-            for seen in _seen(feedback):
+            for seen in _contributions(feedback):
                 row = found.setdefault((seen.id, "" if seen.id else seen.title), {})
                 row.setdefault(feedback.exercise, []).append((index, seen))
     order = [e.name for e in lesson.exercises]
     rows = {
-        key: Row(
+        key: MapRow(
             title=next(iter(by_exercise.values()))[0][1].title,
             students=len({index for seen in by_exercise.values() for index, _ in seen}),
-            cells={name: _cell(next(keys), name, by_exercise[name]) for name in order if name in by_exercise},
+            cells={
+                name: _map_cell(next(keys), name, by_exercise[name]) for name in order if name in by_exercise
+            },
         )
         for key, by_exercise in found.items()
     }
 
-    def place(row: Row) -> tuple[int, int]:
+    def place(row: MapRow) -> tuple[int, int]:
         return -row.students, order.index(next(iter(row.cells)))
 
     named, others = (
@@ -131,9 +133,9 @@ def _lesson_map(
     return LessonMap(lesson, len(began), named, others)
 
 
-def _cell(key: int, exercise: str, found: Sequence[tuple[int, _Entry]]) -> Cell:
+def _map_cell(key: int, exercise: str, found: Sequence[tuple[int, _Contribution]]) -> MapCell:
     first = found[0][1]
-    return Cell(
+    return MapCell(
         key,
         first.id,
         exercise,
@@ -143,11 +145,11 @@ def _cell(key: int, exercise: str, found: Sequence[tuple[int, _Entry]]) -> Cell:
     )
 
 
-def _seen(feedback: Feedback) -> Iterator[_Entry]:
+def _contributions(feedback: Feedback) -> Iterator[_Contribution]:
     """Yield the mistakes that a feedback names; if it names none and did not pass, its outcome instead."""
     for named in feedback.diagnosis.mistakes:
         line = one_line(named.source_line or "", 200)
-        yield _Entry(
+        yield _Contribution(
             named.id, words.either(named), named.explain, words.mistake_place(named), line, named.before
         )
     if feedback.diagnosis.mistakes or feedback.status == "passed":
@@ -155,9 +157,9 @@ def _seen(feedback: Feedback) -> Iterator[_Entry]:
     place, line = words.place(feedback), one_line(feedback.source_line or "", 200)
     if feedback.status == "failed":
         title = words.headline(feedback).text
-        yield _Entry("", title, "", place, line)
+        yield _Contribution("", title, "", place, line)
     elif feedback.status == "error":
         error = one_line(feedback.error or feedback.message, 200)
-        yield _Entry("", RAISED, "", place, f"{line}  → {error}" if line else error)
+        yield _Contribution("", RAISED, "", place, f"{line}  → {error}" if line else error)
     else:
-        yield _Entry("", STOPPED, "", words.STATUS_NAMES[feedback.status], "")
+        yield _Contribution("", STOPPED, "", words.STATUS_NAMES[feedback.status], "")

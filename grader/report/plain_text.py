@@ -1,9 +1,9 @@
-"""Make text that others wrote, and numbers, fit to show on a page or a terminal."""
+"""Make text that others wrote, and numbers, fit to show on a page, on a terminal or in a spreadsheet."""
 
 import re
 import unicodedata
 
-_PARTS = re.compile(r"(?<=_)|(?<=[a-z])(?=[A-Z])")
+_WORD_STARTS = re.compile(r"(?<=_)|(?<=[a-z])(?=[A-Z])")
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -16,11 +16,12 @@ def clean(text: str, limit: int = 2000) -> str:
     """
     text = _COLORS.sub("", text)
     cut = text[:limit]
-    shown = "".join(_shown(char) for char in cut.replace("\r\n", "\n").expandtabs(4))
+    shown = "".join(_visible(char) for char in cut.replace("\r\n", "\n").expandtabs(4))
     return shown if len(text) <= limit else f"{shown} … ({len(text):,}자 중 {limit:,}자)"
 
 
-def _shown(char: str) -> str:
+def _visible(char: str) -> str:
+    """Return a character, or its escape if it would steer a terminal or a page."""
     if char == "\n" or unicodedata.category(char) not in ("Cc", "Cf", "Cs"):
         return char
     # Joiners inside emoji and Indic scripts are Cf too, but no error message needs them intact.
@@ -38,9 +39,19 @@ def without_code_marks(text: str) -> str:
     return one_line(text).replace("`", "")
 
 
+# The apostrophe is listed, and so doubled, so that `=a` and `'=a` stay two names.
+_FORMULA_STARTS = ("'", "=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def spreadsheet_cell(text: str) -> str:
+    """Return `text` in one line, with an apostrophe in front if a spreadsheet would take it for a formula."""
+    shown = one_line(text)
+    return f"'{shown}" if text.startswith(_FORMULA_STARTS) or shown.startswith(_FORMULA_STARTS) else shown
+
+
 def name_parts(name: str) -> list[str]:
     """Split an identifier where a narrow column may break it: `train_`, `step`."""
-    return _PARTS.split(name)
+    return _WORD_STARTS.split(name)
 
 
 def points(value: float) -> str:
@@ -48,10 +59,11 @@ def points(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-_JOINED = re.compile(
+_UNBREAKABLE = re.compile(
     r"(?<=[)\]」』”’])(?=[가-힣])"  # a particle after a bracket or a quotation mark
     r"|(?<=\d[eE]-)(?=\d)"  # 1.5e-16
 )
+"""Matches places within a word at which a browser would break the line."""
 JOINER = "\u2060"
 """Word joiner: invisible, and no line breaks at it."""
 
@@ -66,7 +78,7 @@ def whole_words(text: str, after_code: bool = False) -> str:
         after_code: True if code stands right before it; a particle after code is kept with it as after a bracket.
     """
     text = re.sub(r"(?<=[\dα-ω]) ([±~×=]) (?=\d)", "\u00a0\\1\u00a0", text)
-    text = _JOINED.sub(JOINER, text)
+    text = _UNBREAKABLE.sub(JOINER, text)
     return JOINER + text if after_code and re.match("[가-힣]", text) else text
 
 

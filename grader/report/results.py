@@ -25,7 +25,7 @@ is the final one after the policy and marks given by hand.
 """
 
 _UNCOMMON = re.compile("[^\n -~가-힣]")
-_Kind = TypeVar("_Kind")
+_Type = TypeVar("_Type")
 
 
 class ResultsError(HanstepError):
@@ -57,8 +57,8 @@ def _pieces(result: ClassResult) -> Iterator[str]:
     yield before + empty.removesuffix("]")
     for number, submission in enumerate(result.submissions):
         yield ",\n  " if number else "\n  "
-        told = dump(submission_to_document(submission))
-        yield told.replace("\n", "\n  ")  # safe: JSON escapes line ends inside strings
+        entry = dump(submission_to_document(submission))
+        yield entry.replace("\n", "\n  ")  # safe: JSON escapes line ends inside strings
     yield ("\n " if result.submissions else "") + f"]{after}\n"
 
 
@@ -102,6 +102,7 @@ def _shown_or_escaped(found: re.Match[str]) -> str:
 
 
 def _feedback_to_document(feedback: Feedback) -> dict[str, Any]:
+    diagnosis = feedback.diagnosis
     return {
         "lesson": feedback.lesson,
         "exercise": feedback.exercise,
@@ -122,14 +123,10 @@ def _feedback_to_document(feedback: Feedback) -> dict[str, Any]:
         "because": feedback.because,
         "checks": [{**asdict(check), "points": _number(check.points)} for check in feedback.checks],
         "notes": list(feedback.notes),
-        "diagnosis": _diagnosis_to_document(feedback.diagnosis),
+        "diagnosis": None
+        if diagnosis == Diagnosis()
+        else {**asdict(diagnosis), "recipe": _recipe_to_document(diagnosis.recipe)},
     }
-
-
-def _diagnosis_to_document(diagnosis: Diagnosis) -> dict[str, Any] | None:
-    if diagnosis == Diagnosis():
-        return None
-    return {**asdict(diagnosis), "recipe": _recipe_to_document(diagnosis.recipe)}
 
 
 def _recipe_to_document(recipe: Recipe | None) -> dict[str, Any] | None:
@@ -197,7 +194,7 @@ def submission_from_document(document: Any) -> SubmissionResult:
     """
     try:
         entries = [*document["exercises"], *document.get("extras", ())]
-        named = [_with_our_names(entry) for entry in entries]
+        named = [_as_read_expects(entry) for entry in entries]
         counted = len(document["exercises"])
         ours = {"feedbacks": named[:counted], "extras": named[counted:]}
         read = _read({**document, **ours}, SubmissionResult)
@@ -213,8 +210,8 @@ def submission_from_document(document: Any) -> SubmissionResult:
     return read
 
 
-def _with_our_names(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a feedback's document as `_read` expects it: no entry for a missing diagnosis, coefficients as numbers."""
+def _as_read_expects(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Prepare a feedback's document for `_read`: no entry for a missing diagnosis, coefficients as numbers."""
     named = dict(entry)
     diagnosis = named.pop("diagnosis")
     if diagnosis is not None:
@@ -226,7 +223,7 @@ def _with_our_names(entry: Mapping[str, Any]) -> dict[str, Any]:
     return named
 
 
-def _read(document: object, kind: type[_Kind]) -> _Kind:
+def _read(document: object, kind: type[_Type]) -> _Type:
     try:
         return msgspec.convert(document, kind)
     # ValueError: a lone surrogate where a number should be.

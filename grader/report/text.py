@@ -21,9 +21,10 @@ __all__ = ["class_table", "feedback_text", "hint_text", "print_feedback", "print
 
 _STYLES = {"passed": "bold green", "failed": "bold red", "error": "bold red", "missing": "bold"}
 _LABEL = "dim"
-# In terminal cells: one level of indentation, and the longest bar of a recipe.
+# In terminal cells: one level of indentation, the longest bar of a recipe, and what stands beside a bar.
 _INDENT = 2
 _BAR_CELLS = 30
+_BESIDE_BARS = 34
 
 
 def feedback_text(feedback: Feedback, width: int = 80, *, standing: Sequence[str] = ()) -> str:
@@ -69,8 +70,8 @@ def hint_text(title: str, seen: Sequence[str], total: int, *, lead: str = "") ->
     for number, text in enumerate(seen, start=1):
         answer = " (정답)" if number == total else ""
         lines.append(f"{plain_text.without_code_marks(title)} · 힌트 {number}/{total}{answer}")
-        told = [line for line in dedent(text).strip().splitlines() if not line.startswith("```")]
-        lines += [f"  {line}".rstrip() for line in told]
+        body = [line for line in dedent(text).strip().splitlines() if not line.startswith("```")]
+        lines += [f"  {line}".rstrip() for line in body]
     return "\n".join(lines)
 
 
@@ -237,9 +238,9 @@ def _timeline(pairs: Sequence[timeline.Pair], width: int) -> Iterable[str]:
 
 def _recipe(recipe: Recipe, width: int) -> Iterable[RenderableType]:
     residual = formulas.residual_line(recipe)
-    if formulas.tells(recipe) or residual:
+    if formulas.explains_mistake(recipe) or residual:
         yield _label(plain_text.without_code_marks(formulas.recipe_title(recipe)))
-    if formulas.tells(recipe):
+    if formulas.explains_mistake(recipe):
         yield from _bars(recipe, width)
     if residual:
         yield _indented(prose(residual), 2)
@@ -248,7 +249,7 @@ def _recipe(recipe: Recipe, width: int) -> Iterable[RenderableType]:
 def _bars(recipe: Recipe, width: int) -> Iterable[RenderableType]:
     yield _indented(Text(formulas.recipe_line(recipe), "bold"), 2)
     size = formulas.largest_coefficient(recipe) or 1.0
-    room = max(4, min(_BAR_CELLS, width - 34))
+    room = max(4, min(_BAR_CELLS, width - _BESIDE_BARS))
     names = formulas.gradient_names(recipe)
     start = max(4, *(cell_len(name) + 1 for name in names))
     for name, got, expected in zip(names, recipe.got, recipe.expected, strict=True):

@@ -71,6 +71,7 @@ _AFTER_EXCEPTION = {
     "AttributeError": "점(.) 뒤의 이름을 확인하고, 그 값의 타입을 출력해 보세요.",
 }
 
+_NUMERALS = {2: "둘", 3: "셋", 4: "넷", 5: "다섯", 6: "여섯"}
 _AFTER_A_RAISE = "내 코드의 `raise`가 낸 예외예요. 그 조건이 받아야 할 값까지 거절하지 않는지 보세요."
 
 
@@ -89,7 +90,7 @@ def headline(feedback: Feedback) -> Headline:
     """Return the headline of a feedback; its `body` is the part of the message that the headline leaves out."""
     mark, mistakes = MARKS[feedback.status], feedback.diagnosis.mistakes
     if feedback.status == "passed":
-        return Headline(mark, "통과했어요", _checked(feedback))
+        return Headline(mark, "통과했어요", _what_was_checked(feedback))
     if mistakes:
         return _named_headline(mark, mistakes)
     if not feedback.begun:
@@ -97,10 +98,10 @@ def headline(feedback: Feedback) -> Headline:
     if feedback.diagnosis.pasted is not None or feedback.diagnosis.remembered is not None:
         return Headline(mark, PASTED if feedback.diagnosis.pasted is not None else REMEMBERS)
     if feedback.status == "failed":
-        told = feedback.diagnosis.first_difference is not None
-        return Headline(mark, UNNAMED, "" if told else one_line(feedback.message, 600))
+        is_shown_below = feedback.diagnosis.first_difference is not None
+        return Headline(mark, UNNAMED, "" if is_shown_below else one_line(feedback.message, 600))
     # `error_text` shows the exception below the headline, so it is cut out of the message here.
-    first, rest = _sentence(one_line(feedback.message.removesuffix(feedback.error or "").rstrip(), 600))
+    first, rest = _first_sentence(one_line(feedback.message.removesuffix(feedback.error or "").rstrip(), 600))
     shown = one_line(feedback.error or "", 600)
     rest = "" if shown.startswith(rest) else rest.removesuffix(shown).rstrip()
     return Headline(mark, first or STATUS_NAMES[feedback.status], rest)
@@ -121,14 +122,16 @@ def mark_in_points(feedback: Feedback, unit: str = "") -> str:
 
 
 def _named_headline(mark: str, mistakes: Sequence[Named]) -> Headline:
-    if len(mistakes) > 1:
-        return Headline(
-            mark, f"실수가 {_COUNTS.get(len(mistakes), f'{len(mistakes)}개')}{_copula(len(mistakes))}"
-        )
+    number = len(mistakes)
+    if number > 1:
+        # The native numerals end in a consonant, `개` in a vowel.
+        counted = f"{_NUMERALS[number]}이에요" if number in _NUMERALS else f"{number}개예요"
+        return Headline(mark, f"실수가 {counted}")
     titles = mistakes[0].titles
     if len(titles) == 1:
         return Headline(mark, titles[0])
-    return Headline(mark, f"다음 {_count(len(titles))} 가운데 하나예요", INSEPARABLE, titles)
+    counted = _NUMERALS.get(len(titles), f"모두 {len(titles)}건")
+    return Headline(mark, f"다음 {counted} 가운데 하나예요", INSEPARABLE, titles)
 
 
 def error_text(feedback: Feedback) -> str:
@@ -191,8 +194,8 @@ def looks(feedback: Feedback) -> list[str]:
     """
     diagnosis = feedback.diagnosis
     known = diagnosis.mistakes or diagnosis.pasted or diagnosis.repair or diagnosis.remembered
-    told = known or feedback.error is not None
-    if told or not feedback.begun or feedback.status != "failed":
+    has_more_specific = known or feedback.error is not None
+    if has_more_specific or not feedback.begun or feedback.status != "failed":
         return []
     return [f"{check.title}: {check.look}" for check in feedback.checks if check.look and not check.passed]
 
@@ -228,12 +231,12 @@ def rest(feedback: Feedback) -> str:
         return ""
     these = "이 실수" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들"
     return (
-        f"{these}만으로는 {_some(titles)}에서 달라진 까닭이 다 설명되지 않아요. "
+        f"{these}만으로는 {_quoted_titles(titles)}에서 달라진 까닭이 다 설명되지 않아요. "
         "먼저 여기까지 고치고 다시 확인해 보세요."
     )
 
 
-def _some(titles: Sequence[str]) -> str:
+def _quoted_titles(titles: Sequence[str]) -> str:
     shown = ", ".join(f"‘{one_line(title, 60)}’" for title in titles[:3])
     return shown + (f" 등 {len(titles)}곳" if len(titles) > 3 else "")
 
@@ -243,8 +246,8 @@ def repair(feedback: Feedback) -> list[str]:
     steps = feedback.diagnosis.repair
     if not steps:
         return []
-    told = [f"{repair_place(step)}: {repair_kind(step)}" for step in steps]
-    return [f"내 코드에서 고칠 곳을 찾았어요. {told[0]}", *told[1:]]
+    sentences = [f"{repair_place(step)}: {repair_kind(step)}" for step in steps]
+    return [f"내 코드에서 고칠 곳을 찾았어요. {sentences[0]}", *sentences[1:]]
 
 
 def remembered(feedback: Feedback) -> str:
@@ -254,7 +257,7 @@ def remembered(feedback: Feedback) -> str:
         return ""
     first = "" if found.line is None else f" {_line(found.line, found.cell)}부터 보고,"
     return (
-        f"코드를 새로 불러와 하나씩 따로 실행하면 {_some(found.scenarios)}의 결과가 달라져요. "
+        f"코드를 새로 불러와 하나씩 따로 실행하면 {_quoted_titles(found.scenarios)}의 결과가 달라져요. "
         "함수가 끝나도 사라지지 않는 것이 있어요: 기본값으로 쓴 리스트나 집합, "
         f"`self` 없이 클래스에 바로 쓴 변수, 함수 밖의 변수.{first} 고친 다음 다시 확인해 보세요."
     )
@@ -265,7 +268,9 @@ def repair_leaves(feedback: Feedback) -> str:
     titles = feedback.diagnosis.repair_leaves
     if not titles:
         return ""
-    return f"여기를 고쳐도 {_some(titles)}에서는 아직 달라요. 먼저 여기까지 고치고 다시 확인해 보세요."
+    return (
+        f"여기를 고쳐도 {_quoted_titles(titles)}에서는 아직 달라요. 먼저 여기까지 고치고 다시 확인해 보세요."
+    )
 
 
 def repair_place(step: RepairStep) -> str:
@@ -314,27 +319,16 @@ def either(named: Named) -> str:
     return one_of(named.titles)
 
 
-def _checked(feedback: Feedback) -> str:
+def _what_was_checked(feedback: Feedback) -> str:
     titles = [check.title for check in feedback.checks]
     # Titles contain commas, so ` / ` separates them.
     return f"확인한 것: {' / '.join(titles)}." if titles else ""
 
 
-def _sentence(text: str) -> tuple[str, str]:
+def _first_sentence(text: str) -> tuple[str, str]:
+    """Split a text into its first sentence, without the full stop, and the rest."""
     first, _, rest = text.partition(". ")
     return first.rstrip("."), rest.strip()
-
-
-_COUNTS = {2: "둘", 3: "셋", 4: "넷", 5: "다섯", 6: "여섯"}
-
-
-def _count(number: int) -> str:
-    return _COUNTS.get(number, f"모두 {number}건")
-
-
-def _copula(number: int) -> str:
-    """Return the copula: `이에요` after the native numerals, which end in a consonant, `예요` after `…건` and `…개`."""
-    return "예요" if number not in _COUNTS else "이에요"
 
 
 def _looks_before(feedback: Feedback) -> bool:

@@ -19,8 +19,8 @@ from grader.report import plain_text, words
 from grader.report.class_facts import exercises_of
 from grader.report.class_page import class_page
 from grader.report.html import feedback_html, page
+from grader.report.plain_text import spreadsheet_cell
 from grader.report.results import dump, write_results
-from grader.report.spreadsheet import cell
 from grader.report.text import feedback_text
 
 
@@ -87,29 +87,30 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
         mistakes = "; ".join(f"{f.exercise}: {', '.join(f.mistake_ids)}" for f in own if f and f.mistake_ids)
         writer.writerow(
             [
-                cell(submission.student),
+                spreadsheet_cell(submission.student),
                 plain_text.points(submission.score),
                 plain_text.points(submission.max_score),
                 *("" if f is None else plain_text.points(f.score) for f in own),
                 *("" if f is None else words.STATUS_NAMES[f.status] for f in own),
-                cell(mistakes),
-                *_marked(submission.person, submission.mark)[:more],
+                spreadsheet_cell(mistakes),
+                *_mark_cells(submission.person, submission.mark)[:more],
             ]
         )
     for absent in result.absent:
         blank = [""] * (2 + 2 * len(keys) + 1)
-        writer.writerow([cell(absent.person.name), *blank, *_marked(absent.person, absent.mark)])
+        name = spreadsheet_cell(absent.person.name)
+        writer.writerow([name, *blank, *_mark_cells(absent.person, absent.mark)])
     return file.getvalue()
 
 
 _MARK_COLUMNS = ("학번", "이름", "분반", "최종 점수", "최종 만점", "최종 점수의 까닭")
 
 
-def _marked(person: Person | None, mark: Mark | None) -> list[str]:
+def _mark_cells(person: Person | None, mark: Mark | None) -> list[str]:
     who = person or Person()
     numbers = ["", ""] if mark is None else [plain_text.points(mark.score), plain_text.points(mark.max_score)]
     why = "" if mark is None else " / ".join(mark.reasons)
-    return [cell(who.id), cell(who.name), cell(who.section), *numbers, cell(why)]
+    return [*map(spreadsheet_cell, (who.id, who.name, who.section)), *numbers, spreadsheet_cell(why)]
 
 
 def gradescope(submission: SubmissionResult) -> dict[str, Any]:
@@ -153,12 +154,12 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
     titles = {lesson.id: lesson.title for lesson in course.lessons}
     lessons: dict[str, list[tuple[Feedback, str]]] = {}
     common = _common_notes(submission)
-    told: set[tuple[str, str]] = set()
-    for feedback in submission.told:
+    shown: set[tuple[str, str]] = set()
+    for feedback in submission.all_feedback:
         # A broken file gives every exercise the same message: show it once, and only a line for each other exercise.
         story = (feedback.status, feedback.message)
-        again = feedback.status in ("missing", "unreadable") and story in told
-        told.add(story)
+        again = feedback.status in ("missing", "unreadable") and story in shown
+        shown.add(story)
         own = replace(feedback, notes=tuple(note for note in feedback.notes if note not in common))
         card = "" if again else _rendered_safely(feedback_html, own)
         lessons.setdefault(feedback.lesson, []).append((feedback, card))
@@ -173,7 +174,7 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
 
 def _common_notes(submission: SubmissionResult) -> list[str]:
     """Return the notes that would stand in several cards, such as one about the whole file or a missing `pandas`."""
-    times = Counter(note for feedback in submission.told for note in dict.fromkeys(feedback.notes))
+    times = Counter(note for feedback in submission.all_feedback for note in dict.fromkeys(feedback.notes))
     return [note for note, number in times.items() if number > 1]
 
 

@@ -11,8 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from grader.observe.trace import Run, TraceError, from_bytes
-from grader.sandbox.client import Child, Limits
-from grader.sandbox.endings import Ended, ServerGone, UnexpectedFrame
+from grader.sandbox.client import Child, Ended, Limits, ServerGone, UnexpectedFrame
 from grader.sandbox.inspection import refuse_oversized
 
 
@@ -87,7 +86,7 @@ class Attempts:
             if self._ends >= self._limits.ends:
                 return None
             try:
-                blob = self._asked(exercise, text, scenario)
+                blob = self._play(exercise, text, scenario)
                 break
             except Ended as end:
                 self._ends += not isinstance(end, ServerGone)
@@ -100,12 +99,12 @@ class Attempts:
             return None
         try:
             trace = from_bytes(blob)
-            refuse_oversized(trace, blob)
+            refuse_oversized(trace)
         except TraceError:
             return None
         return trace.runs.get(scenario)
 
-    def _asked(self, exercise: str, text: str, scenario: str) -> bytes:
+    def _play(self, exercise: str, text: str, scenario: str) -> bytes:
         """Have the current child play a variant; send its text only if it differs from the last one's."""
         child = self._child or self._fork()
         source = None if text == self._text else text

@@ -57,8 +57,8 @@ def probe() -> Probe:
     code = "from grader.sandbox.inside import isolation; isolation.self_test()"
     try:
         test = subprocess.run(
-            [*bwrap_command(), *python(search_path(isolate=True)[:1], code)],
-            env=environment("cpu"),
+            [*bwrap_command(), *python_command(search_path(isolate=True)[:1], code)],
+            env=server_environment("cpu"),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -108,7 +108,7 @@ def bound_folders_in_tmp() -> tuple[str, ...]:
     return tuple(str(path) for path in sorted(folders) if path.is_relative_to("/tmp"))
 
 
-def python(search_path: list[str], code: str) -> list[str]:
+def python_command(search_path: list[str], code: str) -> list[str]:
     """Return the command for a Python that imports only from the standard library and `search_path`.
 
     Like `-I`, but PYTHONHASHSEED is respected: the order of a set of names must not change between two runs.
@@ -123,7 +123,7 @@ def search_path(*, isolate: bool) -> list[str]:
     return [str(grader), *(str(path) for path in _site_directories())]
 
 
-def environment(device: str, home: str = "/tmp") -> dict[str, str]:
+def server_environment(device: str, home: str = "/tmp") -> dict[str, str]:
     """Return all environment variables of the server. The caller's are not passed on, because they may hold tokens.
 
     (Except CUDA_VISIBLE_DEVICES, for a GPU.)
@@ -198,7 +198,7 @@ def _site_directories() -> tuple[Path, ...]:
     return tuple(dict.fromkeys(path.resolve() for path in paths if path.is_dir()))
 
 
-def _answers() -> set[Path]:
+def _folders_with_answers() -> set[Path]:
     """Return the folders that hold answers, or parts of the grader that know them."""
     data = sysconfig.get_path("data")  # Debian's own Python installs to /usr/local, not to its prefix
     shares = [Path(prefix) for prefix in (sys.prefix, sys.base_prefix, data, site.getuserbase()) if prefix]
@@ -213,25 +213,22 @@ def _binds_and_masks(bound: list[Path]) -> list[str]:
     Shallow paths come first, so that an environment inside the checkout is bound again on top of the checkout's mask.
     """
     visible = [Path("/usr"), *bound]
-    masked = {folder for folder in _answers() if any(folder.is_relative_to(path) for path in visible)}
+    masked = {
+        folder for folder in _folders_with_answers() if any(folder.is_relative_to(path) for path in visible)
+    }
     arguments: list[str] = []
     for path in sorted({*bound, *masked}, key=lambda path: (len(path.parts), path)):
         if path in masked:
-            arguments += _mask(path)
+            arguments += ["--tmpfs", str(path), "--remount-ro", str(path)]  # an empty folder, read-only
         else:
             arguments += ["--ro-bind", str(path), str(path)]
     return arguments
 
 
-def _mask(folder: Path) -> list[str]:
-    """Return arguments that mask a folder with an empty, read-only one."""
-    return ["--tmpfs", str(folder), "--remount-ro", str(folder)]
-
-
 # ---- why bubblewrap does not work ------------------------------------------------------------------
 
 
-def explain(found: Probe) -> str:
+def explain_probe(found: Probe) -> str:
     """Return Korean lines that say what is missing for the sandbox and which command fixes it."""
     why = {
         "ok": "샌드박스를 쓸 수 있어요.",

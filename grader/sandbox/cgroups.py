@@ -36,7 +36,7 @@ Lack = Literal["", "none", "controllers", "not-lent"]
 
 
 @dataclass(frozen=True)
-class Found:
+class Delegation:
     """The answer to whether sandboxes can get cgroups of their own."""
 
     lack: Lack
@@ -59,37 +59,36 @@ def own_group(
     return None
 
 
-def divide(own: Path | None) -> Found:
+def prepare(own: Path | None) -> Delegation:
     """Prepare this process's cgroup `own` for sandboxes below it, and move this process into a child of it.
 
     Processes started from now on find the prepared cgroup with `place_for_sandboxes`.
     """
     if own is None or not (own / "cgroup.procs").exists():
-        return Found("none")
+        return Delegation("none")
     if own.name == _MAIN:
-        return Found("", own.parent)
+        return Delegation("", own.parent)
     offered = (own / "cgroup.controllers").read_text().split()
     missing = [name for name in _CONTROLLERS if name not in offered]
     if missing:
-        return Found("controllers", detail=", ".join(missing))
+        return Delegation("controllers", detail=", ".join(missing))
     main = own / _MAIN
     try:
         main.mkdir(exist_ok=True)
         (main / "cgroup.procs").write_text("0")
         (own / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in _CONTROLLERS))
-    except (
-        OSError
-    ) as error:  # it is not delegated to us, or another process (the shell that started us) is in it
+    # It is not delegated to us, or another process (the shell that started us) is in it
+    except OSError as error:
         with suppress(OSError):
             (own / "cgroup.procs").write_text("0")
             main.rmdir()
-        return Found("not-lent", detail=error.strerror or str(error))
+        return Delegation("not-lent", detail=error.strerror or str(error))
     _remove_left_behind(own)
-    return Found("", own)
+    return Delegation("", own)
 
 
 def place_for_sandboxes(own: Path | None) -> Path | None:
-    """Return the cgroup that `divide` prepared, in this process or the one that started it; None if it did not."""
+    """Return the cgroup that `prepare` prepared, in this process or the one that started it; None if it did not."""
     return own.parent if own is not None and own.name == _MAIN else None
 
 
@@ -130,6 +129,7 @@ class Group:
         """
         self.path = place / f"hanstep-{os.getpid()}-{secrets.token_hex(4)}"
         self.path.mkdir()
+        # One core: microseconds of processor time, and the period in which they may be used.
         limits = {"memory.max": memory_bytes, "pids.max": processes, "cpu.max": "100000 100000"}
         for name, value in limits.items():
             (self.path / name).write_text(str(value))

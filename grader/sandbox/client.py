@@ -11,24 +11,49 @@ import socket
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from grader.observe.trace import MAX_TRACE_BYTES
-from grader.sandbox.endings import WAITED, Ended, ServerGone, Status, UnexpectedFrame
 from grader.sandbox.inside import frames
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.parcels import Parcels, packed
 from grader.sandbox.server_process import SandboxUnavailable, Server
 
-_FORK_SECONDS = (
-    60.0  # to wait until a child is ready; it takes milliseconds, or as long as CUDA takes to start
-)
-_END_SECONDS = 10.0  # to wait until a killed child is gone
+Status = Literal["ran", "timeout", "memory", "crashed", "output"]
+"""Status of one exercise's run: `crashed` means that the process died, `output` that it printed too much."""
+WAITED = "기다리기만 함"
+"""Detail of a timeout by wall time: the code waited rather than computed."""
+_FORK_SECONDS = 60.0
+"""Time to wait until a child is ready; it takes milliseconds, or as long as CUDA takes to start."""
+_END_SECONDS = 10.0
+"""Time to wait until a killed child is gone."""
 _CHUNK = 2**16
 _MAX_ACT_CHARS = 40
 """Maximum characters kept of the name of a suspicious act."""
 _TOOK_TOO_MUCH: dict[str, Status] = {"memory": "memory", "time": "timeout"}
 _TOO_MANY = {"threads": "너무 많은 스레드", "processes": "너무 많은 프로세스"}
+
+
+class Ended(Exception):
+    """The child ended, or was ended, before it had answered. `detail` is Korean."""
+
+    def __init__(self, status: Status, detail: str = "") -> None:
+        super().__init__(status, detail)
+        self.status, self.detail = status, detail
+
+
+class UnexpectedFrame(Ended):
+    """The child sent a frame that nobody had asked for: a forged one, perhaps from a program it executed earlier."""
+
+    def __init__(self) -> None:
+        super().__init__("crashed", "요청하지 않은 응답")
+
+
+class ServerGone(Ended):
+    """Something outside killed the server or the keeper that watches the child; nothing that a child does can."""
+
+    def __init__(self) -> None:
+        super().__init__("crashed")
 
 
 @dataclass(frozen=True)

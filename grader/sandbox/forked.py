@@ -89,11 +89,10 @@ def _become_server(control: socket.socket, errors: IO[bytes], home: str, device:
         os.dup2(control.fileno(), server.CONTROL_FD)
         os.dup2(nowhere, 1)
         os.dup2(errors.fileno(), 2)
-        os.closerange(
-            3, os.sysconf("SC_OPEN_MAX")
-        )  # including the parent's end of the socket: otherwise its closing would never be noticed
+        # Including the parent's end of the socket: otherwise its closing would never be noticed
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         os.environ.clear()
-        os.environ.update(bubblewrap.environment(device, home))
+        os.environ.update(bubblewrap.server_environment(device, home))
         server.main()
     except BaseException:
         traceback.print_exc()

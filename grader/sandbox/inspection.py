@@ -4,20 +4,18 @@ import numpy as np
 
 from grader.observe.trace import MAX_EVENTS, Fact, Failure, Run, Trace, TraceError
 
-_MAX_NAMES = 200  # limit for arrays, facts, warnings and base classes each; an exercise records a dozen
+_MAX_NAMES = 200
+"""Maximum number of arrays, facts, warnings and base classes each; an exercise records a dozen."""
+# In characters, and in parameters of a model: far above what our small models and the recorder's own cuts give.
 _MAX_NAME = 500
 _MAX_PARAMETERS = 500
 _MAX_WARNING = 3000
 
 
-def refuse_oversized(trace: Trace, blob: bytes) -> None:
+def refuse_oversized(trace: Trace) -> None:
     """Refuse a trace with numbers out of range: judging loops over them, and must not loop a billion times.
 
     The bounds are the recorder's own, or far above what any exercise records.
-
-    Args:
-        trace: the trace to check.
-        blob: the bytes it was read from; not used.
 
     Raises:
         TraceError: no recorder can have written this trace.

@@ -10,7 +10,7 @@ import ast
 import functools
 import importlib.util
 import marshal
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
 
@@ -41,12 +41,13 @@ class Parcels:
 
     def parcel(self, exercise: str) -> Parcel:
         """Return the modules needed to play the exercise."""
-        return _with_what_it_imports(self._drivers[exercise])
+        return _parcel_ending_in(self._drivers[exercise])
 
     def imported(self) -> tuple[str, ...]:
         """Return the foreign modules that any parcel imports at its top; the server imports them in advance."""
         names = {name for exercise in self._drivers for name in self.parcel(exercise)}
-        return tuple(sorted({found for name in names for found in _imports(name) if not _is_ours(found)}))
+        found = {module for name in names for module in _imports(name)}
+        return tuple(sorted(module for module in found if module.split(".", maxsplit=1)[0] != _OURS))
 
 
 def packed(parcel: Parcel, without: Collection[str] = ()) -> bytes:
@@ -55,19 +56,15 @@ def packed(parcel: Parcel, without: Collection[str] = ()) -> bytes:
 
 
 @functools.cache
-def _with_what_it_imports(name: str) -> Parcel:
+def _parcel_ending_in(name: str) -> Parcel:
     """Return the module `name` after all modules of `grader.exercises` that it needs, directly or not."""
-    before = [module for found in needed_by(name) for module in _with_what_it_imports(found)]
+    before = [module for found in imported_exercise_modules(name) for module in _parcel_ending_in(found)]
     return (*dict.fromkeys(before), name)
 
 
-def needed_by(name: str) -> tuple[str, ...]:
+def imported_exercise_modules(name: str) -> tuple[str, ...]:
     """Return the modules of `grader.exercises` that the module `name` imports."""
     return tuple(found for found in _imports(name) if found.startswith(_SENT))
-
-
-def _is_ours(name: str) -> bool:
-    return name.split(".", maxsplit=1)[0] == _OURS
 
 
 @functools.cache
@@ -87,14 +84,14 @@ def _code(name: str) -> CodeType:
 
 @functools.cache
 def _imports(name: str) -> tuple[str, ...]:
-    """Return the modules that a module's top level imports."""
-    return tuple(dict.fromkeys(_found(_tree(name), name.rpartition(".")[0])))
-
-
-def _found(tree: ast.Module, package: str) -> Iterator[str]:
-    """Yield the full names of the modules that top-level statements import."""
-    for statement in tree.body:
+    """Return the full names of the modules that a module's top-level statements import."""
+    package = name.rpartition(".")[0]
+    found: list[str] = []
+    for statement in _tree(name).body:
         if isinstance(statement, ast.Import):
-            yield from (alias.name for alias in statement.names)
+            found += [alias.name for alias in statement.names]
         elif isinstance(statement, ast.ImportFrom):
-            yield importlib.util.resolve_name("." * statement.level + (statement.module or ""), package)
+            found.append(
+                importlib.util.resolve_name("." * statement.level + (statement.module or ""), package)
+            )
+    return tuple(dict.fromkeys(found))

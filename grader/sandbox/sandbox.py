@@ -16,11 +16,10 @@ from typing import Self
 from grader.observe.trace import Trace, TraceError, from_bytes
 from grader.sandbox import bubblewrap
 from grader.sandbox.attempts import AttemptLimits, Attempts
-from grader.sandbox.bubblewrap import explain, probe
-from grader.sandbox.client import Child, Limits
-from grader.sandbox.endings import WAITED, Ended, ServerGone, Status
+from grader.sandbox.bubblewrap import explain_probe, probe
+from grader.sandbox.client import WAITED, Child, Ended, Limits, ServerGone, Status
 from grader.sandbox.forked import can_fork
-from grader.sandbox.inside.setting import Setting
+from grader.sandbox.inside.frames import Setting
 from grader.sandbox.inspection import refuse_oversized
 from grader.sandbox.parcels import Parcels
 from grader.sandbox.server_process import SandboxUnavailable, Server
@@ -89,7 +88,7 @@ class Sandbox:
             raise ValueError(f'kind must be "auto", "bwrap" or "none": {kind!r}')
         self._isolate = kind != "none"
         if self._isolate and not probe().available:
-            raise SandboxUnavailable(explain(probe()))
+            raise SandboxUnavailable(explain_probe(probe()))
         self._limits = limits or Limits()
         self._device = device
         self._added = added
@@ -161,15 +160,16 @@ class Sandbox:
 
     def attempts(self, seed: int, limits: AttemptLimits | None = None) -> "Attempts":
         """Return a context manager that plays variants of submissions by scenario; leave it before the next `run`."""
-        return Attempts(self._child_for_attempts, self._close_if_lost, seed, limits or AttemptLimits())
 
-    def _child_for_attempts(self, limits: Limits) -> Child:
-        return Child(self._ready_server(), limits, 1, self._parcels)
+        def fork(limits: Limits) -> Child:
+            return Child(self._ready_server(), limits, 1, self._parcels)
+
+        return Attempts(fork, self._close_if_lost, seed, limits or AttemptLimits())
 
     def _close_if_lost(self, lost: bool) -> None:
-        """Close the server if it was lost."""
+        """Close a server that is gone or does not answer; the next run starts a new one."""
         if lost:
-            self.close()  # the server is gone too, or does not answer; the next run starts a new one
+            self.close()
 
     def _start_server(self) -> Server:
         """Start a server, as a fork of this process if that was asked for and is safe now."""
@@ -204,16 +204,15 @@ class Sandbox:
                 if source != child.source:
                     child.load(source)
                 blob = child.play(exercise, seed)
-                outcomes.append(_observed(exercise, blob, time.perf_counter() - started))
+                outcomes.append(_outcome_of(exercise, blob, time.perf_counter() - started))
         except ServerGone:
             return _with_reached(outcomes, tasks, child), True
         except Ended as end:
             seconds = time.perf_counter() - started
             source, exercise = tasks[len(outcomes)]
             ended = [exercise]
-            if (
-                child.source != source
-            ):  # it ended while loading the file, and would again for each of its exercises
+            # It ended while loading the file, and would again for each of its exercises
+            if child.source != source:
                 ended = [
                     name for _, name in takewhile(lambda task: task[0] == source, tasks[len(outcomes) :])
                 ]
@@ -247,19 +246,19 @@ def _with_reached(
     outcomes: Sequence[Outcome], tasks: Sequence[tuple[str, str]], child: Child
 ) -> list[Outcome]:
     """Add the file's suspicious acts (`Outcome.reached`) to the last outcome of each file."""
-    told = list(outcomes)
+    completed = list(outcomes)
     if child.reached:
-        last = {source: number for number, (source, _) in enumerate(tasks[: len(told)])}
+        last = {source: number for number, (source, _) in enumerate(tasks[: len(completed)])}
         for source, number in last.items():
-            told[number] = replace(told[number], reached=tuple(child.reached.get(source, ())))
-    return told
+            completed[number] = replace(completed[number], reached=tuple(child.reached.get(source, ())))
+    return completed
 
 
-def _observed(exercise: str, blob: bytes, seconds: float) -> Outcome:
+def _outcome_of(exercise: str, blob: bytes, seconds: float) -> Outcome:
     """Read the bytes of a trace into an outcome; `crashed` if they are not a trace that a recorder can have written."""
     try:
         trace = from_bytes(blob)
-        refuse_oversized(trace, blob)
+        refuse_oversized(trace)
     except TraceError:
         return Outcome(exercise, "crashed", None, seconds, "읽을 수 없는 기록")
     failures = [trace.load_failure, *(run.failure for run in trace.runs.values())]

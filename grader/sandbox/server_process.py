@@ -13,12 +13,12 @@ from grader.base.removal import temporary_folder
 from grader.sandbox import bubblewrap, cgroups
 from grader.sandbox.forked import ForkedServer
 from grader.sandbox.inside import frames
-from grader.sandbox.inside.setting import Setting
+from grader.sandbox.inside.frames import Setting
 
 _START_SECONDS = 300.0  # to wait for a start: several servers at once may import torch from a slow disk
 _END_SECONDS = 10.0  # to wait for its end before it is killed
 _MAIN = (
-    "from grader.sandbox.inside import hangup; hangup.exit_on_hangup(0); "
+    "from grader.sandbox.inside import isolation; isolation.exit_on_hangup(0); "
     "from grader.sandbox.inside.server import main; main()"
 )
 
@@ -55,7 +55,7 @@ class Server:
             self._errors = stack.enter_context(tempfile.TemporaryFile())
             self.control, inside = socket.socketpair()
             stack.callback(self.control.close)
-            command = bubblewrap.python(bubblewrap.search_path(isolate=isolate), _MAIN)
+            command = bubblewrap.python_command(bubblewrap.search_path(isolate=isolate), _MAIN)
             if isolate:
                 command = [*bubblewrap.bwrap_command(device, added), *command]
                 command = cgroups.limited(command, memory_bytes, stack)
@@ -69,7 +69,7 @@ class Server:
                         stdout=subprocess.DEVNULL,
                         stderr=self._errors,
                         cwd=home,
-                        env=bubblewrap.environment(device, home),
+                        env=bubblewrap.server_environment(device, home),
                         start_new_session=True,  # Ctrl-C in the terminal must not reach the server
                     )
                 )

@@ -37,7 +37,7 @@ class NotInstalled(HanstepError):
 
 
 @dataclass(frozen=True)
-class Program:
+class StudentCode:
     """All code that one student wrote."""
 
     student: str
@@ -47,7 +47,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Pair:
+class SimilarPair:
     """Two programs that share text which few others have."""
 
     first: str
@@ -61,7 +61,7 @@ class Pair:
     other_lines: tuple[tuple[int, int], ...]
 
 
-def similar_pairs(programs: Sequence[Program], known: Iterable[str], least: float) -> list[Pair]:
+def similar_pairs(programs: Sequence[StudentCode], known: Iterable[str], least: float) -> list[SimilarPair]:
     """Return the pairs that share at least `least` of their rare text, the most alike first.
 
     Args:
@@ -113,13 +113,15 @@ def _candidates(rare: Mapping[str, Hashes], shared: Hashes, least: float) -> lis
     )
 
 
-def _compared(one: str, other: str, first: Any, second: Any) -> Pair | None:
+def _compared(one: str, other: str, first: Any, second: Any) -> SimilarPair | None:
     detector, _ = _copydetect()
     size, shares, (mine, theirs) = detector.compare_files(first, second)
     if not size:
         return None
     share = min(1.0, float(max(shares)))
-    return Pair(one, other, share, int(size), _lines(first.raw_code, mine), _lines(second.raw_code, theirs))
+    return SimilarPair(
+        one, other, share, int(size), _lines(first.raw_code, mine), _lines(second.raw_code, theirs)
+    )
 
 
 def _lines(text: str, slices: Any) -> tuple[tuple[int, int], ...]:

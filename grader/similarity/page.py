@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.report.html import environment
+from grader.report.html import template_environment
 from grader.report.plain_text import clean
-from grader.similarity.fingerprints import Pair, Program
+from grader.similarity.fingerprints import SimilarPair, StudentCode
 
 _MOST_LINES = 200
 """Maximum lines shown of each program in a pair."""
@@ -30,7 +30,9 @@ class _Shown:
     theirs: tuple[_Line, ...]
 
 
-def similar_page(pairs: Sequence[Pair], programs: Mapping[str, Program], students: int, found: int) -> str:
+def similar_page(
+    pairs: Sequence[SimilarPair], programs: Mapping[str, StudentCode], students: int, found: int
+) -> str:
     """Return the page.
 
     Args:
@@ -50,17 +52,19 @@ def similar_page(pairs: Sequence[Pair], programs: Mapping[str, Program], student
         for pair in pairs
     ]
     page: str = (
-        environment().get_template("similar.html.j2").render(pairs=shown, students=students, found=found)
+        template_environment()
+        .get_template("similar.html.j2")
+        .render(pairs=shown, students=students, found=found)
     )
     return page.encode("utf-8", "replace").decode("utf-8")
 
 
-def where(program: Program, spans: Sequence[tuple[int, int]]) -> str:
+def where(program: StudentCode, spans: Sequence[tuple[int, int]]) -> str:
     """Return the first place in a few words: `hw1.ipynb [12] 3`; empty if there is none."""
     return program.places[spans[0][0] - 1] if spans and len(program.places) >= spans[0][0] else ""
 
 
-def _lines(program: Program, spans: Sequence[tuple[int, int]]) -> tuple[_Line, ...]:
+def _lines(program: StudentCode, spans: Sequence[tuple[int, int]]) -> tuple[_Line, ...]:
     texts = program.text.splitlines()
     found: list[_Line] = []
     for first, last in spans:

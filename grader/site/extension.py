@@ -7,9 +7,9 @@ from typing import Any
 
 from docutils import nodes
 
-from grader.site.formulas import mathml
+from grader.site.mathml import mathml
 from grader.site.search_index import FILE, index_script
-from grader.site.settings import PageFacts, Place
+from grader.site.settings import Addresses, PageFacts
 from grader.site.terms import PAGE as GLOSSARY
 from grader.site.terms import glossary, note_first_uses
 
@@ -24,7 +24,7 @@ _LONG_CELLS = {24: "long", 60: "longest"}
 def setup(app: Any) -> dict[str, bool]:
     """Register the extension; called by Sphinx."""
     app.add_config_value("hanstep_facts", {}, "", types=[dict])
-    app.add_config_value("hanstep_place", Place(), "", types=[Place])
+    app.add_config_value("hanstep_addresses", Addresses(), "", types=[Addresses])
     app.add_html_math_renderer("mathml", (_inline_formula, None), (_block_formula, None))
     # Before tables of contents are made from the sections.
     app.connect("doctree-read", _name_sections, priority=100)
@@ -72,7 +72,7 @@ def _with_notes(app: Any, document: nodes.document, name: str) -> None:
 
 def _fill_context(app: Any, name: str, template: str, context: dict[str, Any], document: Any) -> None:
     """Fill in what the templates show besides the page's body."""
-    place: Place = app.config.hanstep_place
+    addresses: Addresses = app.config.hanstep_addresses
     facts: PageFacts = app.config.hanstep_facts.get(name) or PageFacts(context.get("title", name), "")
     context["language"] = facts.language
     context["in_english"] = facts.language == "en"
@@ -80,16 +80,16 @@ def _fill_context(app: Any, name: str, template: str, context: dict[str, Any], d
         if link and link["link"] == "en.html":
             # As in the sidebar: the page's own title is long, and the surrounding page is in Korean.
             link["title"] = "In English"
-    context["report_link"] = place.report(f"{name}.html")
+    context["report_link"] = addresses.report(f"{name}.html")
     context["metatags"] = context.get("metatags", "") + "".join(
         f'\n<meta {kind}="{key}" content="{html.escape(value)}">'
-        for kind, key, value in _cards(name, facts, place, app.config.project)
+        for kind, key, value in _cards(name, facts, addresses, app.config.project)
         if value
     )
 
 
-def _cards(name: str, facts: PageFacts, place: Place, project: str) -> list[tuple[str, str, str]]:
-    picture = place.page(f"{PICTURES}/{name}.png")
+def _cards(name: str, facts: PageFacts, addresses: Addresses, project: str) -> list[tuple[str, str, str]]:
+    picture = addresses.page(f"{PICTURES}/{name}.png")
     return [
         ("name", "description", facts.description),
         ("property", "og:type", "article" if facts.lines else "website"),
@@ -97,7 +97,7 @@ def _cards(name: str, facts: PageFacts, place: Place, project: str) -> list[tupl
         ("property", "og:title", facts.title),
         ("property", "og:description", facts.description),
         ("property", "og:locale", "ko_KR" if facts.language == "ko" else "en_US"),
-        ("property", "og:url", place.page(f"{name}.html")),
+        ("property", "og:url", addresses.page(f"{name}.html")),
         ("property", "og:image", picture),
         ("property", "og:image:width", "1200" if picture else ""),
         ("property", "og:image:height", "630" if picture else ""),

@@ -15,7 +15,7 @@ from grader.site.lesson_page import raw_block
 PAGE = "gallery"
 
 
-class Shown(Struct, frozen=True, forbid_unknown_fields=True):
+class GalleryEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """An entry of `assets/site/gallery.toml`, which describes each field."""
 
     exercise: str
@@ -26,11 +26,11 @@ class Shown(Struct, frozen=True, forbid_unknown_fields=True):
 class _Gallery(Struct, frozen=True, forbid_unknown_fields=True):
     """The content of `gallery.toml`."""
 
-    shown: tuple[Shown, ...]
+    shown: tuple[GalleryEntry, ...]
 
 
-def entries() -> tuple[Shown, ...]:
-    """Return the gallery's entries in order.
+def gallery_entries() -> tuple[GalleryEntry, ...]:
+    """Return the gallery's gallery_entries in order.
 
     Raises:
         CourseError: the file has invalid content.
@@ -38,7 +38,7 @@ def entries() -> tuple[Shown, ...]:
     return read_typed(asset_path("site", "gallery.toml"), _Gallery).shown
 
 
-def gallery_page(course: Course, shown: tuple[Shown, ...]) -> str:
+def gallery_page(course: Course, shown: tuple[GalleryEntry, ...]) -> str:
     """Return the page as Markdown. Every mistake is run, so the cards are exactly what the grader says.
 
     Raises:

@@ -118,9 +118,9 @@ def _cells(
             if waiting and not behind:
                 yield _markdown(raw_block(_curtain(waiting)))
                 behind = True
-            told = _REVEAL_CALL.findall(cell.source)
+            revealed = _REVEAL_CALL.findall(cell.source)
             yield _experiment(page, cell, executed, lesson)
-            waiting = [name for name in waiting if name not in told]
+            waiting = [name for name in waiting if name not in revealed]
         else:
             yield cell
     if behind:
@@ -193,8 +193,8 @@ def _markdown(text: str) -> Any:
 
 def _question(asked: Prediction) -> str:
     """Return the buttons for a choice. They contain answer and reasons in Base64, for the page's script alone."""
-    told = {"answer": asked.answer, "because": asked.because, "wrong": asked.wrong}
-    secret = base64.b64encode(json.dumps(told, ensure_ascii=False).encode()).decode()
+    content = {"answer": asked.answer, "because": asked.because, "wrong": asked.wrong}
+    secret = base64.b64encode(json.dumps(content, ensure_ascii=False).encode()).decode()
     buttons = "".join(
         f'<button type="button" aria-pressed="false" value="{letter}">{letter}</button>'
         for letter in asked.choices

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from grader.course.reading import read_typed
 from grader.paths import asset_path
-from grader.site.formulas import readable
+from grader.site.mathml import readable
 from grader.site.terms import Term
 
 FILE = "search-index.js"
@@ -42,8 +42,8 @@ def index_script(pages: Iterable[tuple[str, nodes.document]], terms: Sequence[Te
     """
     sections = [entry for name, document in pages for entry in _sections(name, document)]
     content = {"sections": sections, "same": _synonym_groups(terms)}
-    told = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return f"window.SEARCH_INDEX={told};\n"
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return f"window.SEARCH_INDEX={text};\n"
 
 
 def _synonym_groups(terms: Sequence[Term]) -> list[list[str]]:

@@ -10,7 +10,7 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True)
-class Place:
+class Addresses:
     """Addresses of the course's source and of the finished site; links that need an empty one are left out."""
 
     repository: str = ""

@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.base.decoding import display_name, escaped, shown_name
 from grader.base.errors import HanstepError
-from grader.base.listing import listed, natural, unique
+from grader.base.names import display_name, escaped, listed, natural, shown_name, unique
 from grader.submission.find_files import ARCHIVES, LINK_MESSAGE, SUFFIXES, Unreadable, is_skipped, link_target
 from grader.submission.submission import Submission, read_files
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from grader.base.decoding import display_name
 from grader.base.files import open_folder_below
-from grader.base.listing import listed, natural
+from grader.base.names import display_name, listed, natural
 
 MAX_FILES = 200
 """Maximum number of files read for one student; a whole course has a few dozen."""

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.base.decoding import MAX_FILE_BYTES, ReadError, display_name, escaped, shown_name
-from grader.base.listing import LISTED, listed, natural, short, unique
+from grader.base.decoding import MAX_FILE_BYTES, ReadError
+from grader.base.names import LISTED, display_name, escaped, listed, natural, short, shown_name, unique
 from grader.observe.wording import with_particle
 from grader.submission.cells import MAX_CODE_CHARS
 from grader.submission.find_files import SUFFIXES, Found, Unreadable

@@ -29,7 +29,7 @@ class StartError(HanstepError):
     """The folder cannot be used as asked."""
 
 
-class Copied:
+class CopyRecord:
     """Record of the editions that were copied into a folder, stored in that folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -51,7 +51,7 @@ class Copied:
         """Record that this edition was copied or offered."""
         self._files[name] = digest
 
-    def begins(self, source: Path) -> None:
+    def note_start(self, source: Path) -> None:
         """Record that the learner's notebook now begins from this edition."""
         if source.suffix == ".ipynb":
             self._cells[source.name] = digests(load(source))

@@ -54,8 +54,8 @@ def in_korean(translate: Callable[[str], str]) -> Callable[[str], str]:
 
 def is_worth_telling(record: logging.LogRecord) -> bool:
     """Return True if a log line is worth showing to a learner."""
-    told = record.getMessage()
-    return not any(text in told for text in _NOTHING_TO_DO)
+    message = record.getMessage()
+    return not any(text in message for text in _NOTHING_TO_DO)
 
 
 def _encrypted() -> list[str]:

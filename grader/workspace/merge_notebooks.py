@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from grader.course.cell_tags import exercise_of
+from grader.course.exercise_cell import exercise_of
 from grader.submission.practice_cells import practised
 
 Digests = dict[str, str]
@@ -68,22 +68,22 @@ def merge(mine: Any, new: Any, began_as: Mapping[str, str] | None) -> Merged:
                 cells.append(cell)
             continue  # otherwise the learner has deleted it
         if own.source == cell.source:
-            cells.append(_with(cell, own))
-        elif _changed(own, began_as):
+            cells.append(_with_new_tags(cell, own))
+        elif _is_changed(own, began_as):
             kept += 1
             if began_as is None or began_as.get(cell.id) != _digest(cell):
                 behind.append(cell.id)
-            cells.append(_with(cell, own))
+            cells.append(_with_new_tags(cell, own))
         else:
             renewed += 1
             cells.append(cell)
     notebook = new.copy()
     notebook.metadata = {**new.metadata, **mine.metadata}
-    notebook.cells = _with_their_own(cells, mine.cells, {cell.id for cell in new.cells}, began_as)
+    notebook.cells = _with_added_cells(cells, mine.cells, {cell.id for cell in new.cells}, began_as)
     return Merged(notebook, kept, renewed, tuple(behind))
 
 
-def _with_their_own(
+def _with_added_cells(
     cells: list[Any], mine: Iterable[Any], known: set[str], began_as: Mapping[str, str] | None
 ) -> list[Any]:
     """Insert the cells that the learner added, each after the cell that it followed."""
@@ -97,13 +97,14 @@ def _with_their_own(
     return cells
 
 
-def _changed(own: Any, began_as: Mapping[str, str] | None) -> bool:
+def _is_changed(own: Any, began_as: Mapping[str, str] | None) -> bool:
+    """Return True if the learner has changed a cell; with the base unknown, True for every code cell."""
     if began_as is None:
         return bool(own.cell_type == "code")
     return began_as.get(own.id) != _digest(own)
 
 
-def _with(cell: Any, own: Any) -> Any:
+def _with_new_tags(cell: Any, own: Any) -> Any:
     """Return the learner's cell, text and outputs included, with the new edition's tags."""
     own.metadata = {**own.metadata, **cell.metadata}
     return own

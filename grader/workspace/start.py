@@ -17,15 +17,15 @@ from typing import Any
 from urllib.parse import quote
 
 from grader.base.files import write_whole
-from grader.course.cell_tags import exercise_of
 from grader.course.course import Course, Exercise, Lesson
+from grader.course.exercise_cell import exercise_of
 from grader.course.reading import load_course
 from grader.learner.next_section import next_exercise
 from grader.learner.progress import Progress
 from grader.observe.wording import with_particle
 from grader.paths import asset_path, lessons_path
 from grader.workspace import update
-from grader.workspace.folder import Copied, Report, StartError, back_up, digest, free_name, load
+from grader.workspace.folder import CopyRecord, Report, StartError, back_up, digest, free_name, load
 
 
 def prepare(folder: Path, report: Report = print) -> list[Path]:
@@ -129,7 +129,6 @@ def lab_command(folder: Path, course: Course) -> list[str]:
         f"--LabApp.app_settings_dir={asset_path('jupyterlab')}",
         # A style sheet for this server alone. Not `custom/custom.css`: JupyterLab reads that only in a learner's own
         # configuration folder, and replacing that folder would lose their settings.
-        # configuration folder, and another folder in its place would lose their settings.
         f"--LabApp.extra_labextensions_path={asset_path('jupyterlab', 'labextensions')}",
         "--LabApp.news_url=None",  # no question about Jupyter's news before the first lesson
         "--Application.log_level=WARN",  # shows its address and errors, but no line per kernel
@@ -169,12 +168,12 @@ def reset(place: Path, name: str, report: Report = print) -> Path:
             f"{error.filename or notebook}에 쓸 권한이 없어요. 파일과 폴더의 권한을 확인해 주세요."
         ) from error
     if exercise is None:
-        copied = Copied(notebook.parent)
-        copied.begins(lesson.notebook)
+        copied = CopyRecord(notebook.parent)
+        copied.note_start(lesson.notebook)
         copied.save()
     progress = Progress.load()
-    for one in [exercise] if exercise else lesson.exercises:
-        progress.forget(one.name)
+    for forgotten in [exercise] if exercise else lesson.exercises:
+        progress.forget(forgotten.name)
     report(f"처음 상태로 되돌렸어요: {exercise.title if exercise else lesson.title} ({notebook})")
     report(f"쓰던 것은 여기 있어요: {backup}")
     report("JupyterLab에 열려 있으면 디스크에서 다시 불러오세요 (File → Reload Notebook from Disk).")
@@ -182,7 +181,7 @@ def reset(place: Path, name: str, report: Report = print) -> Path:
 
 
 def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:
-    copied = Copied(folder)
+    copied = CopyRecord(folder)
     notebooks = {lesson.name: lesson.notebook for lesson in course.lessons}
     templates = {path.name: path for path in sorted(lessons_path().glob("*.py"))}
     for name, source in {**notebooks, **templates}.items():
@@ -191,13 +190,13 @@ def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:
     return [folder / notebook.name for notebook in notebooks.values()]
 
 
-def _copy(source: Path, target: Path, name: str, copied: Copied, report: Report) -> None:
+def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Report) -> None:
     """Copy one file, unless the learner has changed it since the last copy."""
     newest, last = digest(source), copied.last(name)
     there = digest(target) if target.exists() else None
     copied.note(name, newest)
     if there in (None, newest, last):
-        copied.begins(source)
+        copied.note_start(source)
     if there is None:
         write_whole(target, source.read_bytes())
         report(f"복사했어요: {target}")

@@ -7,10 +7,10 @@ from typing import Any
 
 from grader.base.errors import HanstepError
 from grader.base.files import write_whole
-from grader.course.cell_tags import exercise_of
 from grader.course.course import Lesson
+from grader.course.exercise_cell import exercise_of
 from grader.course.reading import load_course
-from grader.workspace.folder import Copied, Report, StartError, back_up, digest, free_name, load
+from grader.workspace.folder import CopyRecord, Report, StartError, back_up, digest, free_name, load
 from grader.workspace.merge_notebooks import Merged, can_merge, merge
 
 _MOST_NAMED = 5
@@ -33,7 +33,7 @@ def update(folder: Path, report: Report = print) -> None:
         raise StartError(
             f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {shlex.quote(str(folder))}"
         )
-    copied = Copied(folder)
+    copied = CopyRecord(folder)
     for lesson in lessons:
         try:
             _update_one(folder / lesson.notebook.name, lesson, copied, report)
@@ -42,7 +42,7 @@ def update(folder: Path, report: Report = print) -> None:
     copied.save()
 
 
-def _update_one(mine: Path, lesson: Lesson, copied: Copied, report: Report) -> None:
+def _update_one(mine: Path, lesson: Lesson, copied: CopyRecord, report: Report) -> None:
     """Update one notebook: leave it, replace it if it was never changed, or merge it."""
     newest, there = digest(lesson.notebook), digest(mine)
     if there == newest or copied.last(lesson.name) == newest:
@@ -54,10 +54,10 @@ def _update_one(mine: Path, lesson: Lesson, copied: Copied, report: Report) -> N
         _merge_one(mine, lesson, newest, copied, report)
         return
     copied.note(lesson.name, newest)
-    copied.begins(lesson.notebook)
+    copied.note_start(lesson.notebook)
 
 
-def _merge_one(mine: Path, lesson: Lesson, newest: str, copied: Copied, report: Report) -> None:
+def _merge_one(mine: Path, lesson: Lesson, newest: str, copied: CopyRecord, report: Report) -> None:
     """Merge one notebook; one that cannot be merged stays, with the new edition put beside it."""
     own, new = load(mine), load(lesson.notebook)
     copied.note(lesson.name, newest)
@@ -70,18 +70,18 @@ def _merge_one(mine: Path, lesson: Lesson, newest: str, copied: Copied, report: 
         )
         return
     nbformat: Any = importlib.import_module("nbformat")  # nbformat is only partly typed
-    titles = {cell.id: _title(cell) for cell in new.cells}
+    titles = {cell.id: _cell_title(cell) for cell in new.cells}
     merged = merge(own, new, copied.began_as(mine.name))
     backup = back_up(mine)
     write_whole(mine, f"{nbformat.writes(merged.notebook)}\n".encode())
-    copied.begins(lesson.notebook)
+    copied.note_start(lesson.notebook)
     report(f"합쳤어요: {mine.name}. 새로 온 셀 {merged.renewed}개, 그대로 둔 내 셀 {merged.kept}개.")
-    _tell_behind(merged, titles, report)
+    _report_behind(merged, titles, report)
     report(f"합치기 전의 노트북은 여기 있어요: {backup}")
     report("JupyterLab에 열려 있으면 디스크에서 다시 불러오세요 (File → Reload Notebook from Disk).")
 
 
-def _tell_behind(merged: Merged, titles: dict[str, str], report: Report) -> None:
+def _report_behind(merged: Merged, titles: dict[str, str], report: Report) -> None:
     if merged.behind:
         named = [titles[i] for i in merged.behind][:_MOST_NAMED]
         more = len(merged.behind) - len(named)
@@ -89,7 +89,7 @@ def _tell_behind(merged: Merged, titles: dict[str, str], report: Report) -> None
         report(f"강의의 글이 달라졌지만 내가 고친 셀이라 그대로 둔 것: {', '.join(named)}{rest}")
 
 
-def _title(cell: Any) -> str:
+def _cell_title(cell: Any) -> str:
     """Return the exercise's name, or the beginning of the cell's first line."""
     if (exercise := exercise_of(cell)) is not None:
         return exercise

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from grader.classroom.journal import Journal, JournalError, refuse_inside
-from grader.classroom.signature import Seal
+from grader.classroom.seal import Seal
 from grader.course.feedback import SubmissionResult
 from grader.grading.grading_run import GradingRun
 from grader.report.results import SCHEMA, submission_to_document, to_json

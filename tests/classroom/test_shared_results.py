@@ -3,7 +3,7 @@
 import pickle
 from dataclasses import replace
 
-from grader.classroom.shared_results import SharedParts
+from grader.classroom.journal import SharedParts
 from tests.report import samples
 
 

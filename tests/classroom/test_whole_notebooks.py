@@ -25,6 +25,6 @@ def test_a_solved_notebook_passes_without_a_remark(lesson: Lesson) -> None:
     """What a lesson imports from the grader has a stand-in where it is graded: `check`, `predict`, plots."""
     submission = read_submission(lesson.solution.with_suffix(".ipynb"), tuple(COURSE.exercises))
     result = grade_one(GradingRun(COURSE, (lesson,), seed=7, sandbox="none", jobs=1), submission)
-    assert {f.exercise: (f.status, f.notes) for f in result.told} == {
+    assert {f.exercise: (f.status, f.notes) for f in result.all_feedback} == {
         exercise.name: ("passed", ()) for exercise in lesson.exercises
     }

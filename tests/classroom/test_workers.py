@@ -68,7 +68,7 @@ def names_and(results: Any) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def _warm_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What each worker imports while its sandbox warms up: a dozen of workers would take half a minute for it."""
-    monkeypatch.setattr(workers, "_PRELOADED", ("grader.grading.warm", *workers._PRELOADED))
+    monkeypatch.setattr(workers, "_PRELOADED", ("tests.classroom.warmed", *workers._PRELOADED))
 
 
 # ---- what workers do here: by the student's name, which is also the path of a file that remembers -------

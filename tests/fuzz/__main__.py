@@ -20,7 +20,7 @@ from random import Random
 
 from grader.base.errors import HanstepError
 from grader.base.removal import remove_tree
-from grader.cli.marking import read_rules
+from grader.cli.class_inputs import read_rules
 from grader.course.feedback import CheckResult, ClassResult, Feedback, SubmissionResult
 from grader.course.reading import load_course
 from grader.gradebook.marking import marked

@@ -54,13 +54,14 @@ def test_the_sandbox_gives_on_a_gpu_what_it_gives_on_the_cpu(
 
 AGAIN = """
 from grader.grading.grade_submission import grade_in_sandbox
-from grader.grading import warm
+from grader.grading.warm import warm_up
 from grader.grading.run_submission import sandbox_of
 from grader.grading.grading_run import GradingRun
 from grader.course.reading import load_course
 from grader.submission.submission import read_submission
 from pathlib import Path
 
+warm_up()
 course = load_course()
 lesson = course.lesson("01")
 run = GradingRun(course, (lesson,), seed=7, sandbox="none")

@@ -104,7 +104,7 @@ def test_another_seed_or_device_is_another_question(submission):
 
 def test_no_more_than_so_many_are_remembered(submission, monkeypatch):
     """Of a class of hundreds of thousands the oldest are forgotten."""
-    monkeypatch.setattr(right_programs, "_MOST", 3)
+    monkeypatch.setattr(right_programs, "_MOST_FORMS", 3)
     memory, alone = RightPrograms(), Asked(PASSED)
     for number in range(5):
         came(memory, submission(RIGHT.replace("model(xb)", f"model(xb) * {number}")), alone, PASSED)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.intake.archives import Limits
+from grader.intake.archives import Quota
 from grader.intake.class_archive import MAX_CLASS_BYTES, unpack_class
 from grader.intake.handover import IntakeError
 from grader.intake.receive import receive
@@ -157,6 +157,6 @@ def test_an_archive_without_anything_is_refused(tmp_path: Path) -> None:
 def test_a_full_class_budget_stops(tmp_path: Path) -> None:
     archive = tmp_path / "a.zip"
     archive.write_bytes(downloads.packed({f"{n}.py": b"#" * 1000 for n in range(10)}))
-    unpack_class(archive, tmp_path / "out", Limits(5_500, 100))
+    unpack_class(archive, tmp_path / "out", Quota(5_500, 100))
     assert sum(path.stat().st_size for path in (tmp_path / "out").iterdir()) == 5_000
     assert MAX_CLASS_BYTES > 2**30

@@ -9,7 +9,7 @@ import pytest
 
 from grader.base.errors import CommandError
 from grader.intake import child_process
-from grader.intake.child_process import Bounds, CannotRead, Ended, LimitedChild
+from grader.intake.child_process import CallFailed, CannotRead, LimitedChild, TimeLimits
 from tests.intake import apart_calls
 from tests.places import ROOT
 
@@ -38,9 +38,9 @@ def test_what_comes_to_no_end_is_said_and_the_next_call_is_served(
     function: Callable[[], object], said: str
 ) -> None:
     begun = time.monotonic()
-    bounds = Bounds(1, 3.0) if function is not apart_calls.computes_on else Bounds(1, 60.0)
+    bounds = TimeLimits(1, 3.0) if function is not apart_calls.computes_on else TimeLimits(1, 60.0)
     with LimitedChild(bounds) as child:
-        with pytest.raises(Ended, match=rf"{said}.*다시 내 주세요\.$"):
+        with pytest.raises(CallFailed, match=rf"{said}.*다시 내 주세요\.$"):
             child.call(function)
         assert child.call(apart_calls.pid) != os.getpid()
     assert time.monotonic() - begun < 30
@@ -67,7 +67,7 @@ def test_nobody_is_blamed_for_what_those_before_left(
 
 
 def test_time_is_counted_for_each_call_alone() -> None:
-    with LimitedChild(Bounds(1, 60.0)) as child:
+    with LimitedChild(TimeLimits(1, 60.0)) as child:
         first = child.call(apart_calls.pid)
         for _ in range(4):
             assert child.call(sum, range(20_000_000))
@@ -88,7 +88,7 @@ def test_without_limits_the_function_runs_here(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(child_process, "_LIMITS", False)
     with LimitedChild() as child:
         assert child.call(apart_calls.pid) == os.getpid()
-        with pytest.raises(Ended, match="RecursionError"):
+        with pytest.raises(CallFailed, match="RecursionError"):
             child.call(apart_calls.recurses)
         with pytest.raises(CommandError, match="고칠 수"):
             child.call(apart_calls.complains)

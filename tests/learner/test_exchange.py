@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from grader.cli.main import run
-from grader.learner.event import Event
+from grader.learner.event import LearnerEvent
 from grader.learner.progress import Progress
 
 
@@ -88,7 +88,7 @@ def test_what_cannot_be_opened_or_kept_is_told(machine, tmp_path: Path, capsys) 
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe.json")
         assert run(["progress", "--import", str(tmp_path / "pipe.json")]) == 2
-    event = Event("1", 1.0, "check", "fit", {"passed": True})
+    event = LearnerEvent("1", 1.0, "check", "fit", {"passed": True})
     document = {"schema": "hanstep.progress/1", "events": [event]}
     (tmp_path / "good.json").write_bytes(msgspec.json.encode(document))
     (tmp_path / "taken").write_text("")

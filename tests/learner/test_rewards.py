@@ -11,9 +11,8 @@ from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.judging.edits import exercise_source
 from grader.learner import rewards as rewarding
-from grader.learner.call_orders import order_of_calls
-from grader.learner.earned import pass_notes, recorded_check
-from grader.learner.event import Event
+from grader.learner.earned import order_of_calls, pass_notes, recorded_check
+from grader.learner.event import LearnerEvent
 from grader.learner.history import AWAY_SECONDS, history
 from grader.learner.progress import Progress
 from grader.learner.reward_facts import facts
@@ -36,15 +35,15 @@ class Life:
     """Events one after another, a minute apart."""
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
+        self.events: list[LearnerEvent] = []
         self.now = START
 
     def do(self, kind: str, what: str, **detail: object) -> None:
         self.now += 60
-        self.events.append(Event(f"{len(self.events):06}", self.now, kind, what, detail))
+        self.events.append(LearnerEvent(f"{len(self.events):06}", self.now, kind, what, detail))
 
 
-def exemplary() -> list[Event]:
+def exemplary() -> list[LearnerEvent]:
     """Somebody who does everything there is to do, over ten days in a row."""
     life = Life()
     for one in (p for lesson in COURSE.lessons for p in lesson.predictions):
@@ -91,7 +90,7 @@ def test_none_is_given_just_below_its_number(id_: str) -> None:
     assert one.is_won(known)
     for fact, number in one.when.items():
         assert not one.is_won({**known, fact: number - 1})
-        assert one.way({**known, fact: number - 1}) < 1
+        assert one.share_done({**known, fact: number - 1}) < 1
 
 
 def test_each_achievement_has_a_day_even_if_no_event_tells_of_it() -> None:

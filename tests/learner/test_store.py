@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from grader.learner import store as storing
-from grader.learner.event import Event, events_of_json, happened
+from grader.learner.event import LearnerEvent, events_of_json, happened
 from grader.learner.progress import Progress
 from grader.learner.store import FILE, MIGRATIONS, Store
 from tests.places import ROOT
@@ -181,7 +181,7 @@ def test_a_file_of_an_earlier_schema_is_brought_up_to_date(
     Store(tmp_path).add([first])
     monkeypatch.setattr(storing, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE more (x)", "no SQL"))
     broken = Store(tmp_path)
-    assert broken._legacy() == []
+    assert broken._events_of_old_file() == []
     connection = sqlite3.connect(tmp_path / FILE, isolation_level=None)
     with pytest.raises(sqlite3.OperationalError):
         broken._migrate(connection)
@@ -314,7 +314,7 @@ def test_a_lock_that_somebody_holds_is_waited_for_but_not_for_ever(
 
 
 def test_events_have_one_order_everywhere(tmp_path: Path) -> None:
-    events = [Event(f"{n:02}", 5.0, "hint", "fit", {"number": n}) for n in range(20)]
+    events = [LearnerEvent(f"{n:02}", 5.0, "hint", "fit", {"number": n}) for n in range(20)]
     shuffled = random.Random(0).sample(events, len(events))
     Store(tmp_path).add(shuffled)
     assert Store(tmp_path).read() == events

@@ -15,9 +15,9 @@ from grader.microscopy.situations import (
     NAMES,
     OPTIMIZERS,
     NothingToSee,
-    build,
+    build_bench,
     mean_square,
-    variants,
+    situation_names,
 )
 from tests.microscopy.programs import FORGETS, HEAD, RIGHT, looked, signature
 from tests.sample_programs import sample, samples
@@ -44,7 +44,7 @@ def kinds(side: Side) -> list[str]:
 def test_every_number_is_torchs(name: str) -> None:
     """The same arithmetic done here, without the microscope: not a bit differs."""
     seen = view(looked(HEAD + RIGHT), name).yours
-    bench = build(signature(HEAD + RIGHT), name)
+    bench = build_bench(signature(HEAD + RIGHT), name)
     bench.wrap_loss(mean_square)
     parameters = list(bench.model.parameters())
     snapshots = iter(moment for moment in seen.recording.moments)
@@ -81,9 +81,9 @@ def test_the_shares_add_up_to_the_gradient() -> None:
 
 def test_the_gradient_was_added_to_the_old_one() -> None:
     seen = view(looked(FORGETS))
-    assert seen.verdict.wrong
-    assert "지우지 않은 g₁에 더해졌어요" in seen.verdict.text
-    column = seen.columns[seen.verdict.focus]
+    assert seen.comparison.wrong
+    assert "지우지 않은 g₁에 더해졌어요" in seen.comparison.text
+    column = seen.columns[seen.comparison.focus]
     assert (column.name, column.call) == ("backward", 1)
     assert mixture(seen.yours.contents(column.yours).grad or {}) == "g₁ + g₂"
     assert mixture(seen.right.contents(column.right).grad or {}) == "g₂"
@@ -136,8 +136,8 @@ def test_the_gradient_was_added_to_the_old_one() -> None:
 )
 def test_what_a_wrong_program_does_otherwise(change: tuple[str, str], told: str) -> None:
     seen = looked(HEAD + RIGHT.replace(*change))[0]
-    assert seen.verdict.wrong
-    assert told in seen.verdict.text
+    assert seen.comparison.wrong
+    assert told in seen.comparison.text
     assert seen.yours.recording.moments, "what was seen until then"
 
 
@@ -176,7 +176,7 @@ def test_which_exercises_there_is_something_to_see_of() -> None:
         except NothingToSee:
             continue
         found.append(name)
-        assert not any(one.verdict.wrong for one in seen)
+        assert not any(one.comparison.wrong for one in seen)
         assert all(one.right.steps for one in seen)
     assert tuple(found) == tuple(name for name in COURSE.exercises if name in SHOWN)
 
@@ -187,7 +187,7 @@ def test_no_right_style_is_told_to_differ(name: str) -> None:
     right = [sample for sample in samples("accepted", name) if sample.suffix == ".py"]
     assert right
     for program in right:
-        told = [one.verdict.text for one in looked(program.text, name) if one.verdict.wrong]
+        told = [one.comparison.text for one in looked(program.text, name) if one.comparison.wrong]
         assert not told, f"{program}: {told}"
 
 
@@ -218,9 +218,9 @@ def test_a_program_that_replaces_what_it_was_given() -> None:
 
 
 def test_the_bench_is_the_same_every_time() -> None:
-    first, second = (build(signature(HEAD + RIGHT), "SGD") for _ in range(2))
+    first, second = (build_bench(signature(HEAD + RIGHT), "SGD") for _ in range(2))
     assert all(
         torch.equal(a, b) for a, b in zip(first.model.parameters(), second.model.parameters(), strict=True)
     )
     with pytest.raises(NothingToSee):
-        variants(signature("def train_step(weights, rate): ..."))
+        situation_names(signature("def train_step(weights, rate): ..."))

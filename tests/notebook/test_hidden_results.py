@@ -31,8 +31,8 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
 
 def run(source: str, *, success: bool = True) -> None:
     """What IPython calls around a cell."""
-    hidden_results._before(SimpleNamespace(raw_cell=source))
-    hidden_results._after(SimpleNamespace(success=success))
+    hidden_results._veil_before_cell(SimpleNamespace(raw_cell=source))
+    hidden_results._unveil_after_error(SimpleNamespace(success=success))
 
 
 def test_results_wait_for_the_prediction(shown: list[tuple[str, dict[str, Any]]]) -> None:

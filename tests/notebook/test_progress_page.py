@@ -8,7 +8,7 @@ import pytest
 
 from grader import progress
 from grader.course.reading import load_course
-from grader.learner.event import Event
+from grader.learner.event import LearnerEvent
 from grader.learner.next_section import next_exercise, section
 from grader.learner.overview import duration, overview
 from grader.learner.progress import Progress
@@ -20,7 +20,7 @@ COURSE = load_course()
 
 def record(*told: tuple[str, str, dict[str, object]]) -> None:
     """Things that happened a minute apart."""
-    Progress.load().record([Event(str(n), 1e9 + 60 * n, *one) for n, one in enumerate(told)])
+    Progress.load().record([LearnerEvent(str(n), 1e9 + 60 * n, *one) for n, one in enumerate(told)])
 
 
 def plain(page: str) -> str:

@@ -17,7 +17,7 @@ from grader.judging.reference import reference
 from grader.judging.repair.search import Runner
 from grader.notebook import variants as module
 from grader.notebook.check import judge_in_kernel
-from grader.notebook.variants import close, variants, warm_up
+from grader.notebook.variants import end_server, start_server, variants
 from grader.sandbox.server_process import SandboxUnavailable, Server
 from tests.notebook.test_notebook import cell
 
@@ -41,7 +41,7 @@ def runner() -> Iterator[Runner]:
 @pytest.fixture(scope="module", autouse=True)
 def _no_server_stays() -> Iterator[None]:
     yield
-    close()
+    end_server()
 
 
 def plays_right(runner: Runner, text: str = RIGHT) -> bool:
@@ -84,13 +84,13 @@ def test_of_a_module_only_what_is_graded_is_run() -> None:
 
 def test_the_server_stays_warm_from_check_to_check() -> None:
     """It takes two seconds to start; of another lesson there is another, and no two at once."""
-    first = warm_up(EXERCISE, "cpu")
+    first = start_server(EXERCISE, "cpu")
     for _ in range(2):
         with variants(EXERCISE, IMPORTS, "cpu") as runner:
             assert runner is not None
             assert plays_right(runner)
-        assert warm_up(EXERCISE, "cpu") is first
-    assert warm_up(load_course().exercise("lr_at"), "cpu") is not first
+        assert start_server(EXERCISE, "cpu") is first
+    assert start_server(load_course().exercise("lr_at"), "cpu") is not first
     assert len(module._warm) == 1
 
 
@@ -112,7 +112,7 @@ def test_a_check_says_what_it_knows_where_no_server_starts(monkeypatch: pytest.M
 
     function = cell(ROUNDS)["train_step"]
     assert judge_in_kernel(EXERCISE, function).diagnosis.repair  # type: ignore[arg-type]
-    close()
+    end_server()
     monkeypatch.setattr(Server, "ready", refused)
     feedback = judge_in_kernel(EXERCISE, function)  # type: ignore[arg-type]
     assert feedback.status == "failed"

@@ -16,14 +16,14 @@ from grader.judging.edits import exercise_source
 from grader.learner.event import happened
 from grader.learner.progress import Progress
 from grader.notebook.check import judge_in_kernel
-from grader.practice import cell
+from grader.practice import clinic_cell
 
 RIGHT = exercise_source(load_course().exercise("train_step"))
 
 
 @pytest.fixture(autouse=True)
 def _fresh_desk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell, "_desk", cell._ClinicState())
+    monkeypatch.setattr(clinic_cell, "_state", clinic_cell._ClinicState())
 
 
 def function(source: str, name: str = "train_step_clinic") -> Callable[..., object]:
@@ -62,7 +62,7 @@ def test_a_class_is_handed_out_and_mended(name: str) -> None:
     shown = clinic(name)
     assert f"class {name}_clinic" in shown.text
     assert "이 클래스에는 실수가" in shown.text
-    visit = cell._desk.open
+    visit = clinic_cell._state.open
     assert visit is not None
     imports = visit.case.text.removesuffix(visit.case.program)
     broken = clinic(function(imports + visit.case.program, f"{name}_clinic"))  # type: ignore[arg-type]
@@ -73,19 +73,19 @@ def test_a_class_is_handed_out_and_mended(name: str) -> None:
 
 def test_the_code_comes_as_a_cell_that_hands_itself_in(monkeypatch: pytest.MonkeyPatch) -> None:
     cells: list[str] = []
-    monkeypatch.setattr(cell, "new_cell", cells.append)
+    monkeypatch.setattr(clinic_cell, "new_cell", cells.append)
     clinic("train_step")
     clinic()
     (text,) = cells
-    assert cell._desk.open is not None
-    assert text.startswith(cell._desk.open.case.named("train_step_clinic").rstrip())
+    assert clinic_cell._state.open is not None
+    assert text.startswith(clinic_cell._state.open.case.named("train_step_clinic").rstrip())
     assert text.endswith("\n\n\nclinic(train_step_clinic)")
 
 
 def test_a_line_and_a_symptom() -> None:
     for _ in range(20):
         clinic("train_step")
-        visit = cell._desk.open
+        visit = clinic_cell._state.open
         assert visit is not None
         if visit.question is not None:
             break
@@ -100,7 +100,7 @@ def test_a_line_and_a_symptom() -> None:
 
 def test_the_answer_is_shown_when_asked_for() -> None:
     clinic("train_step")
-    visit = cell._desk.open
+    visit = clinic_cell._state.open
     assert visit is not None
     assert visit.case.mistakes[0].title in clinic(answer=True).text
     assert {rating for _, rating in kept()} == {1}
@@ -117,11 +117,11 @@ def test_the_answer_is_shown_when_asked_for() -> None:
 def test_whatever_comes_back_the_case_stays_open(
     body: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cell, "judge_in_kernel", partial(judge_in_kernel, seconds=0.3))
+    monkeypatch.setattr(clinic_cell, "judge_in_kernel", partial(judge_in_kernel, seconds=0.3))
     clinic("train_step")
-    visit = cell._desk.open
+    visit = clinic_cell._state.open
     assert told in clinic(function(f"def train_step(model, opt, loss_fn, xb, yb):\n{body}")).text
-    assert cell._desk.open is visit
+    assert clinic_cell._state.open is visit
     assert kept() == []
 
 

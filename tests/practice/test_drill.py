@@ -18,7 +18,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from grader.cli.main import run
 from grader.course.reading import load_course
 from grader.learner.progress import Progress
-from grader.notebook import kept_answers
+from grader.notebook import own_answers
 from grader.practice import drill as drilling
 from grader.practice.best_times import BestTimes
 from tests.sample_programs import sample
@@ -123,7 +123,7 @@ def test_the_best_time_is_kept() -> None:
     assert (kept.seconds, kept.tries) == (20.0, 4)
     assert "새 기록" in drilling.result(20.0, BestTimes().of["train_step"].__class__(30.0, kept.on))
     assert "새 기록" not in drilling.result(40.0, kept)
-    assert drilling.in_words(59.96) == "1분 0.0초"
+    assert drilling.time_in_words(59.96) == "1분 0.0초"
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def shell() -> Iterator[InteractiveShell]:
     InteractiveShell.clear_instance()
     kernel = InteractiveShell.instance()
     kernel.history_manager.enabled = False
-    kept_answers.protect_answers()
+    own_answers.protect_answers()
     ran(kernel, "from grader import check, clinic, drill")
     yield kernel
     InteractiveShell.clear_instance()

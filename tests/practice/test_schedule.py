@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from grader.course.reading import load_course
-from grader.learner.event import Event, in_order
+from grader.learner.event import LearnerEvent, in_order
 from grader.learner.progress import Progress
 from grader.practice.schedule import Appointment, appointments
 from grader.practice.today import today
@@ -18,19 +18,19 @@ START = datetime(2026, 3, 2, 12).timestamp()
 FIRST = date(2026, 3, 2)
 
 
-def event(days: float, kind: str, what: str, **detail: object) -> Event:
-    return Event(f"{days}-{kind}-{what}", START + days * DAY, kind, what, detail)
+def event(days: float, kind: str, what: str, **detail: object) -> LearnerEvent:
+    return LearnerEvent(f"{days}-{kind}-{what}", START + days * DAY, kind, what, detail)
 
 
-def made(days: float, *ids: str) -> Event:
+def made(days: float, *ids: str) -> LearnerEvent:
     return event(days, "check", "train_step", passed=False, mistakes=list(ids))
 
 
-def mended(days: float, id_: str, rating: object = 3) -> Event:
+def mended(days: float, id_: str, rating: object = 3) -> LearnerEvent:
     return event(days, "clinic", f"train_step/{id_}", rating=rating, how="mend")
 
 
-def only(*events: Event) -> Appointment:
+def only(*events: LearnerEvent) -> Appointment:
     (found,) = appointments(events, COURSE)
     return found
 
@@ -81,7 +81,7 @@ def test_two_machines_agree_after_a_merge() -> None:
     ],
     ids=lambda e: f"{e.kind} {e.what} {e.detail}",
 )
-def test_strange_events_are_left_out(strange: Event) -> None:
+def test_strange_events_are_left_out(strange: LearnerEvent) -> None:
     base = made(0, "missing-step")
     found = only(base, strange)
     assert (found.exercise, found.mistake) == ("train_step", "missing-step")
@@ -89,7 +89,7 @@ def test_strange_events_are_left_out(strange: Event) -> None:
 
 def test_a_clock_far_off_breaks_nothing() -> None:
     events = [
-        Event("a", 0.0, "check", "train_step", {"mistakes": ["missing-step"]}),
+        LearnerEvent("a", 0.0, "check", "train_step", {"mistakes": ["missing-step"]}),
         mended(1e6, "missing-step"),
     ]
     assert only(*events).due > date(2100, 1, 1)

@@ -7,7 +7,7 @@ import pytest
 
 from grader.course.feedback import SubmissionResult
 from grader.report import write_report
-from grader.report.html import TEMPLATES, environment, feedback_html, hint_html, note_html, prose
+from grader.report.html import TEMPLATES, feedback_html, hint_html, note_html, prose, template_environment
 from grader.report.plain_text import JOINER
 from grader.report.text import feedback_text, hint_text
 from tests.report import samples
@@ -84,7 +84,7 @@ def test_nothing_a_student_wrote_is_markup(kind: str) -> None:
 
 def test_templates_escape_by_default() -> None:
     """Forgetting a filter in a template must not open a hole; only finished cards are passed through."""
-    assert environment().autoescape is True
+    assert template_environment().autoescape is True
     passed_through = re.findall(
         r"\{\{[^}]*\|\s*safe[^}]*\}\}", "".join(p.read_text() for p in TEMPLATES.glob("*.j2"))
     )

@@ -40,11 +40,11 @@ def test_columns_come_in_rows_that_fit_a_phone() -> None:
     """Each row has the names of both programs beside it: what the browser wrapped had none."""
     short = timeline.Pair(Moment("step", 1), Moment("step", None))
     wide = timeline.Pair(Moment("scheduler", 1), Moment("scheduler", None))
-    assert [len(row) for row in timeline.rows([short] * 7)] == [3, 3, 1]
-    assert [len(row) for row in timeline.rows([wide, wide, short, wide])] == [2, 2]
-    assert timeline.rows([]) == []
+    assert [len(row) for row in timeline.phone_rows([short] * 7)] == [3, 3, 1]
+    assert [len(row) for row in timeline.phone_rows([wide, wide, short, wide])] == [2, 2]
+    assert timeline.phone_rows([]) == []
     diagnosis = samples.unknown().diagnosis
-    drawn = timeline.rows(timeline.align(diagnosis.yours, diagnosis.right))
+    drawn = timeline.phone_rows(timeline.align(diagnosis.yours, diagnosis.right))
     assert len(drawn) == 2
     assert feedback_html(samples.unknown()).count('line-height:1.4">내 코드</div>') == len(drawn)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.sandbox import bubblewrap
-from grader.sandbox.bubblewrap import Probe, explain
+from grader.sandbox.bubblewrap import Probe, explain_probe
 from grader.sandbox.sandbox import Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
 
@@ -22,7 +22,7 @@ def test_an_environment_inside_the_checkout(tmp_path: Path, monkeypatch: pytest.
     """The checkout beneath a bound folder is masked, and its environment bound again on top."""
     site = tmp_path / "lib" / "hanstep" / ".venv" / "site-packages"
     site.mkdir(parents=True)
-    monkeypatch.setattr(bubblewrap, "_answers", lambda: {tmp_path / "lib" / "hanstep"})
+    monkeypatch.setattr(bubblewrap, "_folders_with_answers", lambda: {tmp_path / "lib" / "hanstep"})
     arguments = bubblewrap._binds_and_masks([site, tmp_path / "lib"])
     order = [arguments[i + 1] for i, word in enumerate(arguments) if word in ("--ro-bind", "--tmpfs")]
     assert order == [str(tmp_path / "lib"), str(tmp_path / "lib" / "hanstep"), str(site)]
@@ -42,8 +42,8 @@ def test_an_installed_grader_is_masked(tmp_path: Path, monkeypatch: pytest.Monke
     walk = f"sorted(name for *_, names in os.walk({str(site)!r}) for name in names)"
     code = f"import os; print({walk}, os.listdir('/hanstep/grader'))"
     shown = subprocess.run(
-        [*bubblewrap.bwrap_command(), *bubblewrap.python([], code)],
-        env=bubblewrap.environment("cpu"),
+        [*bubblewrap.bwrap_command(), *bubblewrap.python_command([], code)],
+        env=bubblewrap.server_environment("cpu"),
         capture_output=True,
         text=True,
         check=True,
@@ -70,6 +70,6 @@ def test_no_bubblewrap_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch)
     "reason", ["not-linux", "no-bwrap", "apparmor", "userns-off", "container", "refused"]
 )
 def test_every_reason_is_explained_in_korean(reason: str) -> None:
-    text = explain(Probe(False, reason, "sudo mend-it", "bwrap: no"))  # type: ignore[arg-type]
+    text = explain_probe(Probe(False, reason, "sudo mend-it", "bwrap: no"))  # type: ignore[arg-type]
     assert re.search("[가-힣]", text)
     assert "sudo mend-it" in text

@@ -9,7 +9,7 @@ import pytest
 
 from grader.cli import doctor
 from grader.sandbox import cgroups
-from grader.sandbox.cgroups import Found, Group, divide, own_group, place_for_sandboxes
+from grader.sandbox.cgroups import Delegation, Group, own_group, place_for_sandboxes, prepare
 from grader.sandbox.sandbox import Sandbox
 from tests.places import ROOT
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, run
@@ -19,7 +19,7 @@ pytestmark = ONE_PROCESS
 
 @pytest.fixture
 def lent(tmp_path: Path) -> Path:
-    """A folder that looks like a cgroup that is ours to divide."""
+    """A folder that looks like a cgroup that is ours to prepare."""
     own = tmp_path / "fs" / "user.slice" / "run-1.scope"
     own.mkdir(parents=True)
     (own / "cgroup.procs").write_text(f"{os.getpid()}\n")
@@ -43,12 +43,12 @@ def test_the_own_group_is_found_where_the_kernel_says(tmp_path: Path) -> None:
 
 
 def test_what_is_lent_is_divided(lent: Path) -> None:
-    """We move into a part of it first: who has processes cannot divide."""
-    assert divide(lent) == Found("", lent)
+    """We move into a part of it first: who has processes cannot prepare."""
+    assert prepare(lent) == Delegation("", lent)
     main = lent / "hanstep-main"
     assert (main / "cgroup.procs").read_text() == "0"
     assert (lent / "cgroup.subtree_control").read_text() == "+memory +pids +cpu"
-    assert divide(main) == Found("", lent)
+    assert prepare(main) == Delegation("", lent)
     assert place_for_sandboxes(main) == lent
     assert place_for_sandboxes(lent) is None
     assert place_for_sandboxes(None) is None
@@ -68,7 +68,7 @@ def test_what_is_lent_is_divided(lent: Path) -> None:
 )
 def test_what_cannot_be_had_is_said_and_left_as_it_was(lent: Path, spoil, lack: str) -> None:
     spoil(lent)
-    found = divide(lent)
+    found = prepare(lent)
     assert (found.lack, found.base) == (lack, None)
     assert bool(found.detail) is (lack != "none")
 
@@ -84,7 +84,7 @@ def test_a_sandbox_gets_its_limits_and_what_was_killed_is_removed(lent: Path) ->
     left, used = lent / "hanstep-999999999-0123abcd", lent / f"hanstep-{os.getpid()}-0123abcd"
     for other in (left, used, lent / "hanstep-notours"):
         other.mkdir()
-    divide(lent)
+    prepare(lent)
     assert (left / "cgroup.kill").read_text() == "1"  # a real one could be removed then
     assert not (used / "cgroup.kill").exists()
 
@@ -92,17 +92,21 @@ def test_a_sandbox_gets_its_limits_and_what_was_killed_is_removed(lent: Path) ->
 @pytest.mark.parametrize(
     ("found", "says", "remedy"),
     [
-        (Found("", Path("/x")), "cgroup v2로 제출물마다", ""),
-        (Found("none"), "cgroup v2가 없어요", ""),
-        (Found("controllers", detail="memory"), "제어기: memory", ""),
-        (Found("not-lent", detail="Permission denied"), "Permission denied", "systemd-run --user --scope"),
+        (Delegation("", Path("/x")), "cgroup v2로 제출물마다", ""),
+        (Delegation("none"), "cgroup v2가 없어요", ""),
+        (Delegation("controllers", detail="memory"), "제어기: memory", ""),
+        (
+            Delegation("not-lent", detail="Permission denied"),
+            "Permission denied",
+            "systemd-run --user --scope",
+        ),
     ],
 )
 def test_doctor_says_which_it_is(
-    monkeypatch: pytest.MonkeyPatch, found: Found, says: str, remedy: str
+    monkeypatch: pytest.MonkeyPatch, found: Delegation, says: str, remedy: str
 ) -> None:
     """It is no failure: grading goes on with the limits of each process."""
-    monkeypatch.setattr(cgroups, "divide", lambda own: found)
+    monkeypatch.setattr(cgroups, "prepare", lambda own: found)
     finding = doctor._cgroups()
     assert finding.ok
     assert says in finding.detail
@@ -123,7 +127,7 @@ REAL = """
 import sys
 from grader.sandbox import cgroups
 from tests.sandbox.neighbour import *
-found = cgroups.divide(cgroups.own_group())
+found = cgroups.prepare(cgroups.own_group())
 if found.lack:
     sys.exit(f"lack: {found}")
 with Sandbox("bwrap", limits=LIMITS, lessons=["probe"]) as sandbox:

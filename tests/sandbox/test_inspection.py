@@ -27,7 +27,7 @@ def test_text_beyond_all_bounds_is_not_even_parsed(monkeypatch: pytest.MonkeyPat
 def test_names_are_names(run: Run) -> None:
     blob = to_bytes(Trace(runs={"sgd": run}))
     with pytest.raises(TraceError, match="a name"):
-        refuse_oversized(from_bytes(blob), blob)
+        refuse_oversized(from_bytes(blob))
 
 
 def test_a_forged_fact_does_not_fill_the_report() -> None:

@@ -5,8 +5,7 @@ import time
 
 import pytest
 
-from grader.sandbox.client import Limits
-from grader.sandbox.endings import WAITED
+from grader.sandbox.client import WAITED, Limits
 from grader.sandbox.sandbox import OVER, Job, Sandbox
 from tests.sandbox.attacks import ATTACKS
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, RIGHT, SEED, content, run

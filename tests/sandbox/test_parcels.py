@@ -15,7 +15,7 @@ from grader.judging.judge import difference
 from grader.judging.reference import reference
 from grader.observe.play import play_scenario
 from grader.observe.program import Program, load_program
-from grader.sandbox.parcels import Parcels, needed_by
+from grader.sandbox.parcels import Parcels, imported_exercise_modules
 
 COURSE = load_course()
 SEED = 3
@@ -28,7 +28,7 @@ def test_each_module_comes_after_those_that_it_imports(lesson: Any) -> None:
         parcel = parcels.parcel(exercise.name)
         assert all(name.startswith("grader.exercises.") for name in parcel)
         for place, name in enumerate(parcel):
-            needed = set(needed_by(name))
+            needed = set(imported_exercise_modules(name))
             assert needed <= set(parcel[:place]), name
         assert exercise.driver is sys.modules[parcel[-1]].driver
 

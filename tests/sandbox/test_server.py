@@ -10,8 +10,7 @@ import time
 import pytest
 
 from grader.sandbox import bubblewrap, server_process
-from grader.sandbox.client import Child
-from grader.sandbox.endings import ServerGone
+from grader.sandbox.client import Child, ServerGone
 from grader.sandbox.sandbox import Sandbox
 from grader.sandbox.server_process import SandboxUnavailable, Server
 from tests.places import ROOT

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from grader.course.reading import load_course
-from grader.similarity.fingerprints import NotInstalled, Program, similar_pairs
+from grader.similarity.fingerprints import NotInstalled, StudentCode, similar_pairs
 from grader.similarity.page import similar_page
-from grader.similarity.programs import known_texts, program
+from grader.similarity.student_code import known_texts, student_code
 from grader.submission.class_folder import read_class
 from tests.sample_programs import samples
 
@@ -67,7 +67,7 @@ def written() -> dict[str, str]:
 
 
 def pairs_of(texts: dict[str, str], known: Sequence[str] = (), least: float = 0.5) -> list[tuple[str, str]]:
-    programs = [Program(student, text) for student, text in texts.items()]
+    programs = [StudentCode(student, text) for student, text in texts.items()]
     return [tuple(sorted((p.first, p.second))) for p in similar_pairs(programs, known, least)]  # type: ignore[misc]
 
 
@@ -81,7 +81,7 @@ def test_renaming_and_reordering_are_no_escape(written: dict[str, str]) -> None:
 
 def test_copies_stand_out_from_chance(written: dict[str, str]) -> None:
     """Also from pairs that drew most of their programs from one pool: those are the same programs, here."""
-    programs = [Program(student, text) for student, text in written.items()]
+    programs = [StudentCode(student, text) for student, text in written.items()]
     found = similar_pairs(programs, tuple(known_texts(load_course())), 0.1)
     copied = [p.share for p in found if p.first.startswith("copy") or p.second.startswith("copy")]
     others = [p.share for p in found if not p.first.startswith("copy") and not p.second.startswith("copy")]
@@ -95,7 +95,7 @@ def test_starter_code_is_left_out(tmp_path: Path) -> None:
     for name in ("kim", "lee"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "lesson.ipynb").write_bytes(lesson)
-    read = [program(s) for s in read_class(tmp_path, tuple(load_course().exercises))]
+    read = [student_code(s) for s in read_class(tmp_path, tuple(load_course().exercises))]
     assert all(p.text.count("\n") > 100 for p in read)
     known = tuple(known_texts(load_course()))
     assert similar_pairs(read, known, 0.01) == []
@@ -138,7 +138,7 @@ def test_hostile_texts_end() -> None:
 def test_places_lead_to_the_lines(written: dict[str, str], tmp_path: Path) -> None:
     for student in ("s03", "copy_of_s03", "s05", "s06", "s08"):
         (tmp_path / f"{student}.py").write_text(written[student], encoding="utf-8")
-    read = {s.student: program(s) for s in read_class(tmp_path, EXERCISES)}
+    read = {s.student: student_code(s) for s in read_class(tmp_path, EXERCISES)}
     (pair, *_) = similar_pairs(tuple(read.values()), (), 0.5)
     for student, spans in ((pair.first, pair.lines), (pair.second, pair.other_lines)):
         lines = read[student].text.splitlines()
@@ -151,7 +151,7 @@ def test_places_lead_to_the_lines(written: dict[str, str], tmp_path: Path) -> No
 
 def test_names_and_code_are_no_markup() -> None:
     text = "def f(a):\n    return '<img src=x onerror=alert(1)>' + a + a + a + a * a - a\n" * 3
-    programs = {name: Program(name, text, tuple("x.py 1" for _ in range(6))) for name in ("<b>x", "y")}
+    programs = {name: StudentCode(name, text, tuple("x.py 1" for _ in range(6))) for name in ("<b>x", "y")}
     (pair,) = similar_pairs(tuple(programs.values()), (), 0.1)
     page = similar_page([pair], programs, 2, 1)
     assert "<img" not in page
@@ -161,4 +161,4 @@ def test_names_and_code_are_no_markup() -> None:
 def test_without_the_library_the_command_that_installs_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "copydetect", None)
     with pytest.raises(NotInstalled, match=r"pip install 'hanstep\[similar\]'"):
-        similar_pairs([Program("a", "x"), Program("b", "x")], (), 0.5)
+        similar_pairs([StudentCode("a", "x"), StudentCode("b", "x")], (), 0.5)

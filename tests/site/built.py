@@ -9,11 +9,11 @@ from pathlib import Path
 from grader.course.course import Course
 from grader.course.reading import load_course
 from grader.report.plain_text import JOINER
-from grader.site.gallery import Shown, entries
-from grader.site.settings import Place
+from grader.site.gallery import GalleryEntry, gallery_entries
+from grader.site.settings import Addresses
 
-PLACE = Place(repository="someone/hanstep", url="https://someone.example/hanstep")
-SHOWN: tuple[Shown, ...] = entries()[:2]
+ADDRESSES = Addresses(repository="someone/hanstep", url="https://someone.example/hanstep")
+SHOWN: tuple[GalleryEntry, ...] = gallery_entries()[:2]
 
 
 def the_course() -> Course:

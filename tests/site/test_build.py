@@ -10,10 +10,10 @@ import pytest
 
 from grader.cli.main import run
 from grader.course.course import Lesson
-from grader.site import build, lesson_page
+from grader.site import build_site, lesson_page
 from grader.site.lesson_page import SiteError, levels
-from grader.site.settings import Place
-from tests.site.built import PLACE, Page, the_course
+from grader.site.settings import Addresses
+from tests.site.built import ADDRESSES, Page, the_course
 
 pytestmark = pytest.mark.xdist_group("site")
 
@@ -35,15 +35,15 @@ def test_without_the_extra_it_says_what_to_install(
 def test_a_folder_with_other_files_is_left_alone(site: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("keep me")
     with pytest.raises(SiteError, match="다른 파일이 있어"):
-        build.build_site(the_course(), tmp_path)
+        build_site.build_site(the_course(), tmp_path)
     assert (tmp_path / "mine.txt").read_text() == "keep me"
     with pytest.raises(SiteError, match="폴더가 아니에요"):
-        build.build_site(the_course(), tmp_path / "mine.txt")
+        build_site.build_site(the_course(), tmp_path / "mine.txt")
 
 
 def test_an_earlier_site_may_be_replaced(site: Path) -> None:
     """The finished folder says that it is one."""
-    build._check_output_folder(site)
+    build_site._check_output_folder(site)
 
 
 @pytest.mark.parametrize(
@@ -51,17 +51,17 @@ def test_an_earlier_site_may_be_replaced(site: Path) -> None:
 )
 def test_a_repository_is_an_owner_and_a_name(repository: str) -> None:
     with pytest.raises(SiteError, match="주인/이름"):
-        Place(repository=repository)
+        Addresses(repository=repository)
 
 
 @pytest.mark.parametrize("url", ["example.org", "javascript:alert(1)", 'https://a.example/"><script>'])
 def test_an_address_is_one(url: str) -> None:
     with pytest.raises(SiteError, match="--url"):
-        Place(url=url)
+        Addresses(url=url)
 
 
 def test_without_a_place_links_that_need_one_are_left_out() -> None:
-    nowhere = Place()
+    nowhere = Addresses()
     assert (nowhere.colab("a.ipynb"), nowhere.report("a.html"), nowhere.page("a.html")) == ("", "", "")
 
 
@@ -105,15 +105,15 @@ def test_levels_run_from_easy_to_hard() -> None:
 
 def test_a_mistake_that_the_course_does_not_know_is_named() -> None:
     from grader.course.course import CourseError
-    from grader.site.gallery import Shown, gallery_page
+    from grader.site.gallery import GalleryEntry, gallery_page
 
     with pytest.raises(CourseError, match="no-such-mistake"):
-        gallery_page(the_course(), (Shown("train_step", "no-such-mistake", "x"),))
+        gallery_page(the_course(), (GalleryEntry("train_step", "no-such-mistake", "x"),))
 
 
 def test_the_first_page_says_where_the_course_comes_from(site: Path) -> None:
     """Nobody has put it on PyPI: what is to be typed clones the repository, where one was given."""
     told = Page(site / "index.html").code
-    assert f"git clone https://github.com/{PLACE.repository}\ncd hanstep\n" in told
+    assert f"git clone https://github.com/{ADDRESSES.repository}\ncd hanstep\n" in told
     assert ".venv/bin/grader start" in told
-    assert "git clone" not in build._text("index", the_course(), (), Place())
+    assert "git clone" not in build_site._text("index", the_course(), (), Addresses())

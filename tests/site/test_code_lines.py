@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from grader.site.code_lines import with_whole_code
+from grader.site.finished_html import with_whole_code
 
 
 def block(code: str) -> str:

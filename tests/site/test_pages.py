@@ -9,7 +9,7 @@ import pytest
 
 from grader.course.course import Lesson
 from grader.course.reading import load_course
-from tests.site.built import PLACE, SHOWN, Page, the_course
+from tests.site.built import ADDRESSES, SHOWN, Page, the_course
 
 pytestmark = pytest.mark.xdist_group("site")
 
@@ -96,10 +96,10 @@ def test_a_lesson_says_how_long_how_hard_and_what_comes_first(site: Path) -> Non
     assert f'class="prev-page" href="{first.name}.html"' in page.source
     assert f'href="notebooks/{second.name}.ipynb" download' in page.source
     assert (
-        f"https://colab.research.google.com/github/{PLACE.repository}/blob/main/lessons/{second.name}.ipynb"
+        f"https://colab.research.google.com/github/{ADDRESSES.repository}/blob/main/lessons/{second.name}.ipynb"
         in page.source
     )
-    assert f"https://github.com/{PLACE.repository}/issues/new?title=" in page.source
+    assert f"https://github.com/{ADDRESSES.repository}/issues/new?title=" in page.source
 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
@@ -188,10 +188,10 @@ def test_the_gallery_shows_what_the_grader_says(site: Path) -> None:
 
 
 def test_the_gallery_has_twelve_that_the_course_knows() -> None:
-    from grader.site.gallery import entries
+    from grader.site.gallery import gallery_entries
 
     course = load_course()
-    shown = entries()
+    shown = gallery_entries()
     assert len(shown) == len({(one.exercise, one.mistake) for one in shown}) == 12
     for entry in shown:
         assert entry.mistake in {one.id for one in course.exercise(entry.exercise).mistakes}, entry
@@ -205,7 +205,7 @@ def test_a_shared_link_has_its_picture_and_words(site: Path) -> None:
             continue
         text = path.read_text(encoding="utf-8")
         (picture,) = re.findall(r'property="og:image" content="([^"]+)"', text)
-        assert picture == f"{PLACE.url}/_static/pictures/{path.stem}.png"
+        assert picture == f"{ADDRESSES.url}/_static/pictures/{path.stem}.png"
         assert imread(site / "_static" / "pictures" / f"{path.stem}.png").shape[:2] == (630, 1200)
         for kind in ("og:title", "og:description", "og:url", "og:locale"):
             assert len(re.findall(rf'property="{kind}" content="[^"]+"', text)) == 1, (path.name, kind)

@@ -3,7 +3,7 @@
 import pytest
 
 from grader.report.plain_text import JOINER
-from grader.site.whole_words import with_whole_words
+from grader.site.finished_html import with_whole_words
 
 CODE = '<code class="docutils"><span class="pre">step()</span></code>'
 FORMULA = '<span class="formula"><math><mi>w</mi></math></span>'

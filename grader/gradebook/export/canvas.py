@@ -7,11 +7,10 @@ names of the downloaded files identify the students.
 
 from pathlib import Path
 
-from grader.base.listing import listed
+from grader.base.names import listed
 from grader.base.tables import csv_text, plain_header, read_table
-from grader.gradebook.export.rows import ExportError, Row, column_asked_for, filled, may_be
-from grader.report.plain_text import points
-from grader.report.spreadsheet import cell
+from grader.gradebook.export.rows import ExportError, Row, column_asked_for, filled, may_belong_to
+from grader.report.plain_text import points, spreadsheet_cell
 
 _STUDENT_COLUMNS = (
     "student",
@@ -43,7 +42,7 @@ def canvas_csv(rows: list[Row], assignment: str) -> tuple[str, tuple[str, ...]]:
     for row in known:
         person = row.person
         who = (person.name, person.canvas_id, person.id, person.login, person.section)
-        lines.append([*map(cell, who), row.shown_score])
+        lines.append([*map(spreadsheet_cell, who), row.shown_score])
     return csv_text(lines), tuple(row.student or row.person.name for row in rows if row not in known)
 
 
@@ -75,13 +74,13 @@ def fill_canvas_export(rows: list[Row], path: Path, column: str | None) -> tuple
             or (by_sis.get(line[sis_at]) if sis_at is not None else None)
             or (by_login.get(line[login_at]) if login_at is not None else None)
         )
-        if row is None or not may_be(row, line[name_at]):
+        if row is None or not may_belong_to(row, line[name_at]):
             continue
         found.add(id(row))
         if row.score is not None:
             grades[index] = {at: row.shown_score}
             if notes_at is not None and row.reasons:
-                grades[index][notes_at] = cell(" / ".join(row.reasons))
+                grades[index][notes_at] = spreadsheet_cell(" / ".join(row.reasons))
     text = csv_text(filled(table, grades), delimiter=table.delimiter)
     return text, tuple(row.student or row.person.name for row in rows if id(row) not in found)
 

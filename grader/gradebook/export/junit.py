@@ -25,11 +25,11 @@ def _suite(submission: SubmissionResult) -> ElementTree.Element:
     _count(suite, submission.feedbacks)
     properties = ElementTree.SubElement(suite, "properties")
     mark = submission.mark
-    told = {"score": points(submission.score), "max_score": points(submission.max_score)}
+    values = {"score": points(submission.score), "max_score": points(submission.max_score)}
     if mark is not None:
-        told |= {"mark": points(mark.score), "max_mark": points(mark.max_score)}
-        told |= {f"reason.{number}": reason for number, reason in enumerate(mark.reasons, start=1)}
-    for name, value in told.items():
+        values |= {"mark": points(mark.score), "max_mark": points(mark.max_score)}
+        values |= {f"reason.{number}": reason for number, reason in enumerate(mark.reasons, start=1)}
+    for name, value in values.items():
         ElementTree.SubElement(properties, "property", name=name, value=_xml(value))
     for feedback in submission.feedbacks:
         suite.append(_case(feedback))

@@ -9,9 +9,8 @@ from html import escape
 from pathlib import Path
 
 from grader.base.tables import csv_text, read_table
-from grader.gradebook.export.rows import ExportError, Row, column_asked_for, filled, may_be
-from grader.report.plain_text import points
-from grader.report.spreadsheet import cell
+from grader.gradebook.export.rows import ExportError, Row, column_asked_for, filled, may_belong_to
+from grader.report.plain_text import points, spreadsheet_cell
 
 HEADER = (
     "Identifier",
@@ -45,7 +44,12 @@ def moodle_csv(rows: list[Row]) -> tuple[str, tuple[str, ...]]:
     for row in known:
         person = row.person
         status = "Submitted for grading" if row.student else "No submission"
-        who = (f"Participant {person.moodle_id}", cell(person.name), cell(person.email), status)
+        who = (
+            f"Participant {person.moodle_id}",
+            spreadsheet_cell(person.name),
+            spreadsheet_cell(person.email),
+            status,
+        )
         lines.append([*who, row.shown_score, points(row.max_score), "Yes", "-", "-", _comment(row)])
     return csv_text(lines), tuple(row.student or row.person.name for row in rows if row not in known)
 
@@ -75,7 +79,7 @@ def fill_moodle_worksheet(rows: list[Row], path: Path, column: str | None) -> tu
     for index, line in enumerate(table.rows):
         number = _NUMBER.search(line[id_at])
         row = by_number.get(number.group()) if number else None
-        if row is not None and name_at is not None and not may_be(row, line[name_at]):
+        if row is not None and name_at is not None and not may_belong_to(row, line[name_at]):
             row = None
         if row is None and email_at is not None:
             row = by_email.get(line[email_at].casefold())
@@ -107,4 +111,4 @@ def _refuse_larger(row: Row, most: str) -> None:
 
 def _comment(row: Row) -> str:
     """Return the reasons as HTML, in which Moodle reads feedback."""
-    return cell(escape(" / ".join(row.reasons))) if row.reasons else ""
+    return spreadsheet_cell(escape(" / ".join(row.reasons))) if row.reasons else ""

@@ -33,7 +33,7 @@ class Row:
         return "" if self.score is None else points(self.score)
 
 
-def may_be(row: Row, name: str) -> bool:
+def may_belong_to(row: Row, name: str) -> bool:
     """Return True if a row found by number may be the student with this name in a system's file.
 
     The roster's numbers have been compared with names before. Other numbers may be a group's.

@@ -13,14 +13,16 @@ from grader.observe.program import Program, describe_failure, load_program
 from grader.observe.trace import Failure, Trace, to_bytes
 from grader.observe.wording import LEAVE_ORIGINALS
 from grader.sandbox.inside import frames, isolation
+from grader.sandbox.inside.frames import Setting
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
 from grader.sandbox.inside.reaching import watch_for
-from grader.sandbox.inside.setting import Setting
 from grader.sandbox.inside.unpack import Modules
 
 _CHANNEL_FD = 3
+"""Descriptor of the socket to the grader: the first one after the standard ones."""
 _MOST_NAMES = 5
+"""Maximum number of replaced attributes named in a message."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,11 @@ def become_child(setting: Setting, prepared: Prepared, bounds: Bounds, channel: 
         if setting.device != "cpu":
             import torch
 
-            torch.zeros(
-                1, device=setting.device
-            )  # start CUDA now: its driver reads /proc, which is about to be hidden
+            # Start CUDA now: its driver reads /proc, which is about to be hidden
+            torch.zeros(1, device=setting.device)
         isolation.set_limits(bounds, address_space=setting.device == "cpu")
         if setting.isolate:
-            isolation.own_files(bounds, setting.keep)
+            isolation.mount_own_files(bounds, setting.keep)
             isolation.drop_rights(drives_devices=setting.device != "cpu")
         _serve_requests(socket.socket(fileno=_CHANNEL_FD), prepared, setting.device)
         exit_code = 0
@@ -158,8 +159,10 @@ def _limit_processor_time(seconds: float) -> None:
 def _replaced(names: list[str]) -> Failure:
     """Return the failure of a submission that replaced `names`, attributes of the libraries or the grader."""
     ours = _grader_names()
-    told = dict.fromkeys("채점기의 코드" if name.split(".")[0] in ours else f"`{name}`" for name in names)
-    shown = ", ".join([*told][:_MOST_NAMES])
+    described = dict.fromkeys(
+        "채점기의 코드" if name.split(".")[0] in ours else f"`{name}`" for name in names
+    )
+    shown = ", ".join([*described][:_MOST_NAMES])
     message = f"{LEAVE_ORIGINALS} 실행하는 동안 바뀐 것: {shown}"
     return Failure("RuntimeError", ("RuntimeError", "Exception", "BaseException"), message)
 

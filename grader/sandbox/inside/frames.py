@@ -1,4 +1,4 @@
-"""Exchange frames between the grader, the sandbox's server and its children.
+"""Exchange frames between the grader, the sandbox's server and its children; the first one is the server's setting.
 
 A frame is a JSON header and a body of bytes. Nothing is pickled, so that reading a frame can execute nothing.
 """
@@ -7,6 +7,7 @@ import json
 import socket
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 _PREFIX = struct.Struct(">II")  # length of the header, length of the body
@@ -16,6 +17,20 @@ MOST_REACHED = 20
 """Maximum number of suspicious acts (`reaching`) that a child reports."""
 
 Header = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the server prepares, and how its children are isolated."""
+
+    imports: Sequence[str]
+    """Modules that drivers and submissions import; the server imports them once for all."""
+    device: str
+    """`cpu` or `cuda`."""
+    isolate: bool
+    """True inside bubblewrap: each child gets namespaces and a filter of system calls."""
+    keep: Sequence[str]
+    """Folders below /tmp that must stay visible when a child gets a /tmp of its own."""
 
 
 class FrameError(ValueError):

@@ -1,17 +1,21 @@
-"""Isolate one submission from the machine and from other submissions; called by the server's children.
+"""Isolate one submission from the machine and from other submissions, and leave no process behind.
 
-Bubblewrap isolates the server as a whole. These functions isolate each child in addition: namespaces, a /tmp of its
-own, resource limits, no capabilities, and a filter of system calls.
+Bubblewrap isolates the server as a whole. These functions isolate each of its children in addition: namespaces, a /tmp
+of its own, resource limits, no capabilities, and a filter of system calls. Nothing here imports torch.
 """
 
 import ctypes
+import fcntl
 import os
 import resource
+import select
+import signal
 import struct
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from grader.sandbox.inside import seccomp
 
@@ -52,7 +56,7 @@ def new_namespaces() -> None:
     _check("unshare", _libc().unshare(_NEW_MOUNTS | _NEW_IPC | _NEW_PIDS))
 
 
-def own_files(bounds: Bounds, keep: Sequence[str] = ()) -> None:
+def mount_own_files(bounds: Bounds, keep: Sequence[str] = ()) -> None:
     """Mount a fresh, small /tmp as working directory, and an empty /proc.
 
     Args:
@@ -130,6 +134,40 @@ def die_with_parent(parent: int | None = None) -> None:
             os._exit(1)
 
 
+def exit_on_hangup(fd: int) -> None:
+    """End this process as soon as the other end of the socket `fd` is closed, or at once if it is closed already.
+
+    A running server notices the closed control socket by itself. A starting one imports torch and reads nothing for
+    seconds: if the grader were killed meanwhile, the server would be left behind for that long.
+    """
+    # Not Linux: once it is warm, the server notices the closed socket itself
+    if not hasattr(select, "POLLRDHUP"):
+        return
+
+    def look(_number: int, _frame: Any) -> None:
+        poll = select.poll()
+        poll.register(fd, select.POLLRDHUP)
+        if poll.poll(0):
+            os._exit(0)
+
+    signal.signal(signal.SIGIO, look)
+    # Data that arrives raises the signal too: system calls that it interrupts are begun again.
+    signal.siginterrupt(signal.SIGIO, False)
+    fcntl.fcntl(fd, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_ASYNC)
+    look(signal.SIGIO, None)
+
+
+def stop_watching_hangup(fd: int) -> None:
+    """Undo `exit_on_hangup`: from now on the server reads the socket and notices its end by itself.
+
+    The socket is silenced first, because the default action of SIGIO ends a process.
+    """
+    if hasattr(select, "POLLRDHUP"):
+        fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_ASYNC)
+        signal.signal(signal.SIGIO, signal.SIG_DFL)
+
+
 def max_threads() -> int:
     """Return how many threads a child may have.
 
@@ -179,7 +217,7 @@ def self_test() -> None:
         problem = ""
         try:
             set_limits(bounds, address_space=True)
-            own_files(bounds)
+            mount_own_files(bounds)
             drop_rights()
             Path("/tmp/test").write_text("")
         except Exception as error:

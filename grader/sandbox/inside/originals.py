@@ -14,10 +14,10 @@ from contextlib import suppress
 from operator import is_
 from typing import Any
 
-from grader.sandbox.inside import uncompiled
+from grader.sandbox.inside import compiler_stand_in
+from grader.sandbox.inside.compiler_stand_in import StandIn
 from grader.sandbox.inside.dict_versions import DictVersions
-from grader.sandbox.inside.functions import Functions
-from grader.sandbox.inside.uncompiled import StandIn
+from grader.sandbox.inside.protected_functions import ProtectedFunctions
 
 _OURS = "grader"
 _TORCH = (
@@ -40,7 +40,7 @@ _CALLED = (
     *("torch.autograd.function", "torch.autograd.graph", "torch.autograd.profiler", "torch.compiler"),
     *("torch.overrides", "torch.utils._contextlib", "torch.utils._foreach_utils"),
     *("torch.utils.data._utils.collate", "torch.utils.data._utils.fetch", "contextlib"),
-    "grader.sandbox.inside.uncompiled",
+    "grader.sandbox.inside.compiler_stand_in",
 )
 """Modules that the ones above call. Only their functions and classes are kept, because the modules themselves change
 their other values."""
@@ -59,6 +59,10 @@ _GLOBAL_HOOKS = (
 )
 """Names of the dicts in which torch keeps the hooks called in every module or optimizer."""
 
+_HEAP_TYPE = 1 << 9
+"""Py_TPFLAGS_HEAPTYPE, the flag of a class made by a `class` statement, not in C: its attributes can be set."""
+_CALLABLE = (types.FunctionType, types.BuiltinFunctionType, type)
+
 Owner = types.ModuleType | type
 
 
@@ -69,7 +73,7 @@ class Originals:
         self._kept: list[tuple[Owner, dict[str, Any]]] = []
         self._versions = DictVersions()
         self._named: list[tuple[types.ModuleType, str]] = []
-        self._functions = Functions()
+        self._functions = ProtectedFunctions()
         sys.addaudithook(self._functions.notice)
         self._hooks: dict[str, Any] = {}
 
@@ -95,15 +99,14 @@ class Originals:
             only_what_is_called: of a module's own attributes, keep only functions and classes.
         """
         for owner in _owners(modules):
-            _let_it_hook_its_step(owner)
+            _hook_step(owner)
             kept = {name: value for name, value in vars(owner).items() if not isinstance(value, StandIn)}
             if only_what_is_called and isinstance(owner, types.ModuleType):
                 kept = {name: value for name, value in kept.items() if isinstance(value, _CALLABLE)}
             self._kept.append((owner, kept))
             self._versions.follow(vars(owner))
-            if isinstance(owner, types.ModuleType) and not _is_ours(
-                owner
-            ):  # ours are hidden from `sys.modules`
+            # Ours are hidden from `sys.modules`.
+            if isinstance(owner, types.ModuleType) and not owner.__name__.startswith(f"{_OURS}."):
                 self._named.append((owner, owner.__name__))
             for value in kept.values():
                 self._functions.keep(value)
@@ -113,9 +116,8 @@ class Originals:
         changed: list[str] = []
         for place in self._versions.written():
             changed += _put_back(*self._kept[place])
-            self._versions.settle(
-                place
-            )  # only now: if restoring was interrupted, the next call must try again
+            # Only now: if restoring was interrupted, the next call must try again
+            self._versions.settle(place)
         for module, name in self._named:
             if sys.modules.get(name) is not module:
                 changed.append(name)
@@ -123,7 +125,7 @@ class Originals:
         changed += [name for name in self._hooks if self._hooks[name]]
         for hooks in self._hooks.values():
             hooks.clear()
-        changed += [*_leave_modes(), *uncompiled.put_back(), *self._functions.put_back()]
+        changed += [*_leave_torch_modes(), *compiler_stand_in.put_back(), *self._functions.put_back()]
         return changed
 
 
@@ -148,27 +150,15 @@ def _owners(modules: Iterable[types.ModuleType]) -> Iterator[Owner]:
     for module in modules:
         yield module
         for value in list(vars(module).values()):
-            if isinstance(value, type) and value.__module__ == module.__name__ and _can_change(value):
+            if (
+                isinstance(value, type)
+                and value.__module__ == module.__name__
+                and value.__flags__ & _HEAP_TYPE
+            ):
                 yield value
 
 
-def _can_change(cls: type) -> bool:
-    """True if the attributes of a class can be set: it was made by a `class` statement, not in C."""
-    return bool(cls.__flags__ & _HEAP_TYPE)
-
-
-_CALLABLE = (types.FunctionType, types.BuiltinFunctionType, type)
-
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made by a `class` statement
-
-
-def _is_ours(owner: Owner) -> bool:
-    """True if a module, or a class's module, belongs to the grader."""
-    name = owner.__module__ if isinstance(owner, type) else owner.__name__
-    return name.startswith(f"{_OURS}.")
-
-
-def _let_it_hook_its_step(owner: Owner) -> None:
+def _hook_step(owner: Owner) -> None:
     """Wrap an optimizer class's `step` as creating its first instance would.
 
     Otherwise that instance would look like a change made by the submission.
@@ -182,7 +172,7 @@ def _let_it_hook_its_step(owner: Owner) -> None:
             cls.step.hooked = True
 
 
-def _leave_modes() -> list[str]:
+def _leave_torch_modes() -> list[str]:
     """Leave all torch function and dispatch modes that were entered and not left; return their class names.
 
     Such a mode sees, and could change, every call of a torch function.

@@ -29,12 +29,12 @@ _ASKS_FOR_ITS_CALLER = os.path.join(_STANDARD, "collections", "__init__.py")
 
 def watch_for(filename: str, tell: Tell, *, most: int) -> None:
     """Report what the code with this file name reaches for: each act once for each line, at most `most` in all."""
-    told: set[tuple[str, int]] = set()
+    reported: set[tuple[str, int]] = set()
     looking: list[None] = []  # not empty while the hook itself looks at a frame, which is such an act too
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         # The cheapest test comes first, because nearly all events fail it: one play raises thousands, for `id()` alone.
-        if event not in _WATCHED or looking or len(told) >= most:
+        if event not in _WATCHED or looking or len(reported) >= most:
             return
         act = arguments[1] if event in _TOUCHES else event
         if event in _TOUCHES and act not in _ATTRIBUTES:
@@ -44,8 +44,8 @@ def watch_for(filename: str, tell: Tell, *, most: int) -> None:
             line = _line_of(sys._getframe(1), filename)
         finally:
             looking.pop()
-        if line is not None and (act, line) not in told:
-            told.add((act, line))
+        if line is not None and (act, line) not in reported:
+            reported.add((act, line))
             tell(act, line)
 
     sys.addaudithook(hook)

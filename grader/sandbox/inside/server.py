@@ -25,11 +25,11 @@ import types
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from grader.sandbox.inside import frames, hangup, isolation
+from grader.sandbox.inside import frames, isolation
 from grader.sandbox.inside.child import Prepared, become_child
+from grader.sandbox.inside.frames import Setting
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
-from grader.sandbox.inside.setting import Setting
 from grader.sandbox.inside.unpack import Modules
 
 CONTROL_FD = 0
@@ -49,7 +49,7 @@ def main() -> None:
     header, _, _ = frames.receive(control)
     setting = Setting(**header)
     prepared = _warm(setting)
-    hangup.stop_watching_hangup(CONTROL_FD)
+    isolation.stop_watching_hangup(CONTROL_FD)
     os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL_FD)  # becomes the children's standard input
     frames.send(control, {"event": "ready"})
     while True:
@@ -73,7 +73,7 @@ def _warm(setting: Setting) -> Prepared:
     gc.disable()  # imported objects are never garbage, and searching them again and again takes a fifth of the time
     import torch
 
-    from grader.sandbox.inside.uncompiled import leave_the_compiler_out
+    from grader.sandbox.inside.compiler_stand_in import leave_the_compiler_out
 
     torch.set_num_threads(1)  # a forked child would wait for ever for worker threads that only its parent has
     leave_the_compiler_out()
@@ -100,7 +100,7 @@ def _warm(setting: Setting) -> Prepared:
     modules = Modules()
     gc.freeze()  # a child's collector must not touch, and so copy, every page of torch
     gc.enable()
-    gc.set_threshold(20_000)  # same as in `grader.base.importing`, which is not in the sandbox
+    gc.set_threshold(20_000)  # same as in `grader.grading.warm`, which is not in the sandbox
     return Prepared(modules, originals)
 
 
@@ -143,11 +143,11 @@ def _supervise(
     if keeper == 0:
         control.close()  # otherwise the grader would not notice the server's end while a keeper lives
         os.close(reading)
-        _keep(setting, prepared, bounds, server=server, channel=fds[0], output=fds[1], report=writing)
+        _run_keeper(setting, prepared, bounds, server=server, channel=fds[0], output=fds[1], report=writing)
     os.close(writing)
     for fd in fds:
         os.close(fd)
-    child = _read(reading, _PID)
+    child = _read_record(reading, _PID)
     reason = None
     try:
         if child is not None:
@@ -155,7 +155,7 @@ def _supervise(
     finally:
         if child is not None:
             _kill(child[0])
-        end = _read(reading, _END)
+        end = _read_record(reading, _END)
         os.close(reading)
         os.waitpid(keeper, 0)
     status, cpu = (None, 0.0) if end is None else end
@@ -204,7 +204,7 @@ def _kill(child: int) -> None:
             continue
 
 
-def _read(pipe: int, what: struct.Struct) -> tuple[Any, ...] | None:
+def _read_record(pipe: int, what: struct.Struct) -> tuple[Any, ...] | None:
     """Read one record from a pipe; None if the writer has ended without writing it."""
     data = os.read(pipe, what.size)
     return what.unpack(data) if len(data) == what.size else None
@@ -215,7 +215,7 @@ def _read(pipe: int, what: struct.Struct) -> tuple[Any, ...] | None:
 # PID namespace can do so again only after a `setns` back to the former one, which `--disable-userns` denies the server.
 
 
-def _keep(
+def _run_keeper(
     setting: Setting,
     prepared: Prepared,
     bounds: Bounds,

@@ -7,31 +7,31 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from grader.base.decoding import display_name
 from grader.base.file_names import safe_filename
+from grader.base.names import display_name
 from grader.base.removal import remove_tree
-from grader.intake.child_process import Bounds, Ended, LimitedChild
+from grader.intake.child_process import CallFailed, LimitedChild, TimeLimits
 from grader.intake.class_archive import unpack_class
 from grader.intake.handover import IntakeError
 from grader.intake.placing import placed, placed_if_packed
 from grader.submission.find_files import Unreadable
 from grader.submission.submission import Submission, read_files
 
-_OF_A_CLASS = Bounds(cpu_seconds=1_800, seconds=7_200)
+_CLASS_LIMITS = TimeLimits(cpu_seconds=1_800, seconds=7_200)
 """Limits for the archive of a whole class: 16 GiB take minutes."""
 _MOST_LINES = 10
-"""Lines on what was left out of a class' archive; the rest is counted."""
+"""Lines on what was left out of a class's archive; the rest is counted."""
 
 
 class UploadReceiver:
-    """Receives the files of one class: unpacks the class' archive, then places and reads each student's files."""
+    """Receives the files of one class: unpacks the class's archive, then places and reads each student's files."""
 
     def __init__(self, workplace: Path) -> None:
         """`workplace`: the folder below which the content of archives in a plain class folder is put."""
         self._workplace = workplace
-        self._apart = LimitedChild()
+        self._child = LimitedChild()
         self._broken: dict[Path, dict[Path, str]] = {}
-        """Problems by path: for each file or folder of a class' archive, messages about itself and all below it."""
+        """Problems by path: for each file or folder of a class's archive, messages about itself and all below it."""
 
     def __enter__(self) -> Self:
         return self
@@ -39,7 +39,7 @@ class UploadReceiver:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._apart.end()
+        self._child.end()
 
     def unpack(self, archive: Path, into: Path) -> tuple[str, ...]:
         """Unpack the archive of a whole class, and return Korean lines on what was left out.
@@ -48,12 +48,12 @@ class UploadReceiver:
             IntakeError: it is empty or cannot be unpacked.
         """
         try:
-            with LimitedChild(_OF_A_CLASS) as apart:
-                found = apart.call(unpack_class, archive, into)
-        except Ended as ended:
+            with LimitedChild(_CLASS_LIMITS) as child:
+                found = child.call(unpack_class, archive, into)
+        except CallFailed as failed:
             raise IntakeError(
-                f"압축 파일을 풀지 못했어요: {archive}. {ended.what} 풀어서 폴더를 알려 주세요."
-            ) from ended
+                f"압축 파일을 풀지 못했어요: {archive}. {failed.what} 풀어서 폴더를 알려 주세요."
+            ) from failed
         for at, message in found.broken.items():
             for above in (at, *at.parents):
                 if above == into:
@@ -74,11 +74,11 @@ class UploadReceiver:
     def place(self, parts: Sequence[tuple[str, Path]], folder: Path) -> tuple[Unreadable, ...]:
         """Put one student's files into a folder of their own, and return what could not be read."""
         try:
-            return self._apart.call(placed, parts, folder, self._broken_in([path for _, path in parts]))
-        except Ended as ended:
+            return self._child.call(placed, parts, folder, self._broken_in([path for _, path in parts]))
+        except CallFailed as failed:
             remove_tree(folder)
             folder.mkdir(parents=True, exist_ok=True)
-            return (Unreadable(parts[0][0] or "./", str(ended)),)
+            return (Unreadable(parts[0][0] or "./", str(failed)),)
 
     def read_unplaced(
         self, path: Path, student: str, exercise_names: Collection[str], root: Path | None = None
@@ -86,9 +86,9 @@ class UploadReceiver:
         """Do as `read` with an entry of a plain class folder, whose archives have not been opened yet."""
         into = self._workplace / safe_filename(student)
         try:
-            problems = self._apart.call(placed_if_packed, path, into, self._broken_in([path]))
-        except Ended as ended:
-            return Submission(student, (), (Unreadable(display_name(path.name), str(ended)),))
+            problems = self._child.call(placed_if_packed, path, into, self._broken_in([path]))
+        except CallFailed as failed:
+            return Submission(student, (), (Unreadable(display_name(path.name), str(failed)),))
         if problems is None:
             return self.read(path, student, exercise_names, root)
         read = self.read(into, student, exercise_names, into)
@@ -99,9 +99,9 @@ class UploadReceiver:
     ) -> Submission:
         """Call `read_files` in the child; a failure becomes the submission's `unreadable`."""
         try:
-            read = self._apart.call(read_files, path, student, exercise_names, root)
-        except Ended as ended:
-            return Submission(student, (), (Unreadable(display_name(path.name), str(ended)),))
+            read = self._child.call(read_files, path, student, exercise_names, root)
+        except CallFailed as failed:
+            return Submission(student, (), (Unreadable(display_name(path.name), str(failed)),))
         lacking = tuple(
             Unreadable(display_name(os.path.relpath(at, path) if at != path else path.name), message)
             for at, message in self._broken_in([path]).items()

@@ -32,7 +32,7 @@ class Seal:
         open what it sealed.
         """
         path = user_folder() / "journal.key"
-        return cls(_kept(path) or _made(path))
+        return cls(_stored_key(path) or _new_key(path))
 
     def sealed(self, text: str, context: str) -> bytes:
         """Return a JSON object as one line, with its seal as the last entry.
@@ -42,20 +42,20 @@ class Seal:
             context: identifies what the line belongs to; `opened` accepts it with the same context only.
         """
         body = text.encode().removesuffix(b"}")
-        return body + b', "seal": "' + self._mark(body, context) + b'"}\n'
+        return body + b', "seal": "' + self._hmac(body, context) + b'"}\n'
 
     def opened(self, line: bytes, context: str) -> bytes | None:
         """Return the JSON object of a line that `sealed` made with the same key and context; None for other lines."""
         found = _SEALED.fullmatch(line.removesuffix(b"\n"))
-        if found is None or not hmac.compare_digest(self._mark(found[1], context), found[2]):
+        if found is None or not hmac.compare_digest(self._hmac(found[1], context), found[2]):
             return None
         return found[1] + b"}"
 
-    def _mark(self, body: bytes, context: str) -> bytes:
+    def _hmac(self, body: bytes, context: str) -> bytes:
         return hmac.digest(self._key, context.encode() + b"\n" + body, "sha256").hex().encode()
 
 
-def _kept(path: Path) -> bytes | None:
+def _stored_key(path: Path) -> bytes | None:
     """Return the stored key; None if there is none of the right length."""
     with suppress(OSError), os.fdopen(open_regular(path), "rb") as file:
         key = file.read(_KEY_BYTES + 1)
@@ -63,7 +63,7 @@ def _kept(path: Path) -> bytes | None:
     return None
 
 
-def _made(path: Path) -> bytes:
+def _new_key(path: Path) -> bytes:
     """Create a key, store it if possible, and return it; if another process was faster, return that one's key."""
     key = secrets.token_bytes(_KEY_BYTES)
     temporary = path.with_name(f".{secrets.token_hex(6)}.tmp")
@@ -74,7 +74,7 @@ def _made(path: Path) -> bytes:
                 file.write(key)
             with suppress(FileExistsError):
                 os.link(temporary, path)  # atomic, and does not replace a key that is there
-            return _kept(path) or key
+            return _stored_key(path) or key
         finally:
             temporary.unlink(missing_ok=True)
     return key

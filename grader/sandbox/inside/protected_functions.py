@@ -10,15 +10,15 @@ from typing import Any
 
 from torch import _compile
 
-from grader.sandbox.inside.uncompiled import StandIn
+from grader.sandbox.inside.compiler_stand_in import StandIn
 
 _PARTS = ("__code__", "__defaults__", "__kwdefaults__")
 _DYNAMO_CACHE = "__dynamo_disable"
 """Attribute in which `torch._compile` caches the function to call instead of a decorated one."""
 
 
-class Functions:
-    """Functions that must not be changed."""
+class ProtectedFunctions:
+    """ProtectedFunctions that must not be changed."""
 
     def __init__(self) -> None:
         self._functions: set[FunctionType] = set()

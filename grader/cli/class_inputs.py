@@ -1,12 +1,14 @@
 """Read and check what `grade` and `mark` both need: policy, marks by hand, roster, submissions.
 
-Rules are tried before anything is run.
+Rules are tried before anything is run. Roster, policy and marks by hand are kept beside the results, so that the next
+run finds them there.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.base.files import write_whole
 from grader.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
     from grader.course.feedback import ClassResult
     from grader.gradebook.marking import Rules
     from grader.intake.receive import Received
+
+
+ROSTER, POLICY, OVERRIDES = "roster.csv", "policy.toml", "overrides.csv"
+"""Names under which the instructor's files are kept in the report's folder."""
 
 
 def read_rules(policy: Path | None, overrides: Path | None) -> "Rules":
@@ -53,11 +59,10 @@ def receive_class(
     Raises:
         HanstepError: a file cannot be read, or the rules do not fit the class.
     """
-    from grader.gradebook.kept_files import OVERRIDES, POLICY, ROSTER, chosen, keep
     from grader.intake.receive import receive
     from grader.intake.roster import read_roster
 
-    used = chosen(out, given)
+    used = given_or_kept(out, given)
     tell_kept(given, used)
     rules = read_rules(used[POLICY], used[OVERRIDES])
     listed = used[ROSTER]
@@ -65,8 +70,29 @@ def receive_class(
     for line in received.notes:
         say(line)
     _try_rules(rules, received, lessons or course.lessons, course)
-    keep(out, used)
+    keep_files(out, used)
     return received, rules
+
+
+def given_or_kept(out: Path, given: Mapping[str, Path | None]) -> dict[str, Path | None]:
+    """Return for each file name the given path, else the copy kept by an earlier run, else None."""
+    found: dict[str, Path | None] = {}
+    for name, path in given.items():
+        kept = out / name
+        found[name] = path if path is not None else kept if kept.is_file() else None
+    return found
+
+
+def keep_files(out: Path, files: Mapping[str, Path | None]) -> None:
+    """Copy these files into `out`. Call it after they have been read without an error.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    for name, path in files.items():
+        kept = out / name
+        if path is not None and not (kept.exists() and kept.samefile(path)):
+            write_whole(kept, path.read_bytes())
 
 
 def tell_kept(given: "dict[str, Path | None]", used: "dict[str, Path | None]") -> None:

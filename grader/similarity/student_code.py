@@ -6,12 +6,12 @@ from grader import paths
 from grader.base.decoding import ReadError
 from grader.course.course import Course
 from grader.report.html import hint_blocks
-from grader.similarity.fingerprints import Program
+from grader.similarity.fingerprints import StudentCode
 from grader.submission.source_file import SourceFile, read_source
 from grader.submission.submission import Submission
 
 
-def program(submission: Submission) -> Program:
+def student_code(submission: Submission) -> StudentCode:
     """Return all code of a student, file after file, including cells that Python cannot parse."""
     lines: list[str] = []
     places: list[str] = []
@@ -23,7 +23,7 @@ def program(submission: Submission) -> Program:
             broken = problem.text.splitlines()
             lines += broken
             places += [_place(file, problem.line + offset) for offset in range(len(broken))]
-    return Program(submission.student, "".join(f"{line}\n" for line in lines), tuple(places))
+    return StudentCode(submission.student, "".join(f"{line}\n" for line in lines), tuple(places))
 
 
 def _place(file: SourceFile, line: int) -> str:

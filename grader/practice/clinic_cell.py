@@ -22,7 +22,7 @@ class _ClinicState:
     open: Visit | None = None
 
 
-_desk = _ClinicState()
+_state = _ClinicState()
 
 
 def clinic(
@@ -48,11 +48,15 @@ def clinic(
         if callable(mended):
             return _handed_back(mended)
         if answer or line is not None:
-            visit = _desk.open
+            visit = _state.open
             if visit is None:
                 return _said(_NOTHING_OPEN)
-            said = visit.given_up() if answer else visit.marked(_whole(line), str(symptom))
-            return _after(said.lines, said.over)
+            reply = (
+                visit.given_up()
+                if answer
+                else visit.marked(line if isinstance(line, int) else -1, str(symptom))
+            )
+            return _after(reply.lines, reply.over)
         if mended is not None and not isinstance(mended, str):
             return _said("clinic에는 고친 함수를 그대로 넘겨 주세요. 예: clinic(train_step_clinic)")
         return _handed_out(mended, real, more)
@@ -63,10 +67,6 @@ def clinic(
 _NOTHING_OPEN = "지금 받아 둔 코드가 없어요. 새 셀에서 clinic()을 실행해 주세요."
 
 
-def _whole(line: object) -> int:
-    return line if isinstance(line, int) else -1
-
-
 def _name(visit: Visit) -> str:
     return own_name(visit.case.exercise.name, "clinic")
 
@@ -74,36 +74,36 @@ def _name(visit: Visit) -> str:
 def _handed_out(exercise: str | None, real: bool, more: bool) -> Shown:
     """Show the open case, or draw the next one and put it into a new cell."""
     head: list[str] = []
-    if exercise is not None or real or more or _desk.coming is None:
-        _desk.open = None
-        _desk.coming = visits(date.today(), random.Random(), exercise=exercise, real=real, more=more)
+    if exercise is not None or real or more or _state.coming is None:
+        _state.open = None
+        _state.coming = visits(date.today(), random.Random(), exercise=exercise, real=real, more=more)
         head = [] if real or exercise else [opening(date.today())]
-    if _desk.open is None:
-        _desk.open = next(_desk.coming, None)
-        if _desk.open is None:
-            _desk.coming = None
+    if _state.open is None:
+        _state.open = next(_state.coming, None)
+        if _state.open is None:
+            _state.coming = None
             return _said(*closing(date.today(), "clinic()", "clinic(more=True)"))
-        name = _name(_desk.open)
-        new_cell(f"{_desk.open.case.named(name).rstrip()}\n\n\nclinic({name})")
-    return _page(_desk.open, head)
+        name = _name(_state.open)
+        new_cell(f"{_state.open.case.named(name).rstrip()}\n\n\nclinic({name})")
+    return _page(_state.open, head)
 
 
 def _handed_back(function: Callable[..., Any]) -> Shown:
     """Judge a mended function as the answer to the open case."""
-    visit = _desk.open
+    visit = _state.open
     if visit is None:
         return _said(_NOTHING_OPEN)
     names = (_name(visit), visit.case.exercise.name)
     if getattr(function, "__name__", "") not in names:
         return _said(f"지금 받아 둔 코드는 {names[0]}예요. clinic({names[0]})을 실행해 주세요.")
-    said = visit.mended(judge_in_kernel(visit.case.exercise, function))
-    return _after(said.lines, said.over)
+    reply = visit.mended(judge_in_kernel(visit.case.exercise, function))
+    return _after(reply.lines, reply.over)
 
 
 def _after(lines: tuple[str, ...], over: bool) -> Shown:
     """Show the reply; if the case is closed, say how to get the next one."""
     if over:
-        _desk.open = None
+        _state.open = None
         lines = (*lines, "다음 코드를 받으려면 `clinic()`을 실행하세요.")
     return Shown(note_html(lines[1:], title=lines[0]), "\n".join(lines))
 

@@ -10,13 +10,11 @@ from typing import Any
 
 from grader import paths
 from grader.course.course import Course, Lesson
-from grader.site.code_lines import with_whole_code
+from grader.site.finished_html import finished
 from grader.site.gallery import PAGE as GALLERY
-from grader.site.gallery import Shown, card_of, entries, gallery_page
-from grader.site.labels import relabelled
-from grader.site.lesson_page import LessonPage, SiteError, lesson_page, levels, raw_block
-from grader.site.settings import PageFacts, Place
-from grader.site.whole_words import with_whole_words
+from grader.site.gallery import GalleryEntry, card_of, gallery_entries, gallery_page
+from grader.site.lesson_page import SiteError, lesson_page, levels, raw_block
+from grader.site.settings import Addresses, PageFacts
 
 _HERE = Path(__file__).parent
 _GENERATED = "generated"
@@ -31,8 +29,8 @@ def build_site(
     course: Course,
     out: Path,
     *,
-    place: Place | None = None,
-    shown: Sequence[Shown] | None = None,
+    addresses: Addresses | None = None,
+    shown: Sequence[GalleryEntry] | None = None,
     report: Callable[[str], None] = print,
 ) -> None:
     """Build the whole site without a network.
@@ -40,19 +38,19 @@ def build_site(
     Args:
         course: the course; its notebooks must be up to date.
         out: the folder of the site; one from an earlier build is replaced.
-        place: where the source and the finished site are published.
-        shown: entries of the gallery; None for all.
+        addresses: where the source and the finished site are published.
+        shown: gallery_entries of the gallery; None for all.
         report: gets Korean lines on what is done.
 
     Raises:
         SiteError: the extra is not installed, the folder holds something else, or a page cannot be built.
         CourseError: a file of the course has invalid content.
     """
-    _demand_sphinx()
+    _require_sphinx()
     from grader.site.terms import PAGE as GLOSSARY
     from grader.site.terms import glossary, glossary_page, notes_script
 
-    place = place or Place()
+    addresses = addresses or Addresses()
     _check_output_folder(out)
     with tempfile.TemporaryDirectory(prefix="hanstep-site-") as folder:
         source, built = Path(folder, "source"), Path(folder, "built")
@@ -60,14 +58,15 @@ def build_site(
         facts = _facts(course)
         drawings: dict[str, bytes] = {}
         for lesson in course.lessons:
-            page = lesson_page(lesson, _head(course, lesson, place))
-            _write_notebook(source / f"{lesson.name}.ipynb", page)
+            page = lesson_page(lesson, _head(course, lesson, addresses))
+            notebook = importlib.import_module("nbformat").writes(page.notebook)
+            (source / f"{lesson.name}.ipynb").write_text(notebook, encoding="utf-8")
             drawings |= page.pictures
         # The lessons link to the templates; Sphinx makes downloads of them.
         for template in paths.lessons_path().glob("*.py"):
             shutil.copyfile(template, source / template.name)
         report("유명한 실수를 실행해요 …")
-        chosen = tuple(entries() if shown is None else shown)
+        chosen = tuple(gallery_entries() if shown is None else shown)
         (source / f"{GALLERY}.md").write_text(gallery_page(course, chosen), encoding="utf-8")
         (source / f"{GLOSSARY}.md").write_text(glossary_page(glossary()), encoding="utf-8")
         generated = source / _GENERATED
@@ -76,9 +75,9 @@ def build_site(
         for name in _FONT:
             shutil.copyfile(paths.asset_path("fonts", name), generated / name)
         for name in ("index", "en"):
-            (source / f"{name}.md").write_text(_text(name, course, chosen, place), encoding="utf-8")
+            (source / f"{name}.md").write_text(_text(name, course, chosen, addresses), encoding="utf-8")
         report("페이지를 만들어요 …")
-        _run_sphinx(source, built, Path(folder, "doctrees"), facts, place, course.title)
+        _run_sphinx(source, built, Path(folder, "doctrees"), facts, addresses, course.title)
         _add_files(course, built, facts, drawings)
         if out.exists():
             shutil.rmtree(out)
@@ -86,7 +85,7 @@ def build_site(
         shutil.copytree(built, out)
 
 
-def _demand_sphinx() -> None:
+def _require_sphinx() -> None:
     try:
         import furo  # noqa: F401
         import latex2mathml  # noqa: F401
@@ -138,7 +137,7 @@ def _hours(minutes: int) -> str:
     return " ".join(filter(None, (f"{hours}시간" if hours else "", f"{rest}분" if rest else "")))
 
 
-def _head(course: Course, lesson: Lesson, place: Place) -> str:
+def _head(course: Course, lesson: Lesson, addresses: Addresses) -> str:
     """Return the HTML below a lesson's title: duration, level, required lessons, and a link to work on it."""
     needed = [course.lesson(key) for key in lesson.needs if key in {one.id for one in course.lessons}]
     return str(
@@ -149,12 +148,12 @@ def _head(course: Course, lesson: Lesson, place: Place) -> str:
             hours=_hours(lesson.minutes),
             levels=levels(lesson),
             needed=needed,
-            colab=place.colab(lesson.notebook.name),
+            colab=addresses.colab(lesson.notebook.name),
         )
     ).strip()
 
 
-def _text(name: str, course: Course, chosen: Sequence[Shown], place: Place) -> str:
+def _text(name: str, course: Course, chosen: Sequence[GalleryEntry], addresses: Addresses) -> str:
     """Return the landing page of that name as Markdown; it shows the gallery's first card."""
     card = raw_block(card_of(course.exercise(chosen[0].exercise), chosen[0].mistake)) if chosen else ""
     template = _templates().get_template(f"{name}.md.j2")
@@ -165,8 +164,8 @@ def _text(name: str, course: Course, chosen: Sequence[Shown], place: Place) -> s
             shown=chosen,
             hours=_hours,
             levels=levels,
-            repository=place.repository,
-            cloned=place.repository.rpartition("/")[2],
+            repository=addresses.repository,
+            cloned=addresses.repository.rpartition("/")[2],
         )
     )
 
@@ -183,24 +182,20 @@ def _templates() -> Any:
     )
 
 
-def _write_notebook(path: Path, page: LessonPage) -> None:
-    path.write_text(importlib.import_module("nbformat").writes(page.notebook), encoding="utf-8")
-
-
 def _run_sphinx(
-    source: Path, built: Path, doctrees: Path, facts: dict[str, PageFacts], place: Place, title: str
+    source: Path, built: Path, doctrees: Path, facts: dict[str, PageFacts], addresses: Addresses, title: str
 ) -> None:
     """Run Sphinx on `source`; warnings are errors."""
     from sphinx.application import Sphinx
     from sphinx.errors import SphinxError
 
-    said = io.StringIO()
+    warnings = io.StringIO()
     settings: dict[str, Any] = {
         "project": title,
         "language": "ko",
         "extensions": ["myst_nb", "grader.site.extension"],
         "hanstep_facts": facts,
-        "hanstep_place": place,
+        "hanstep_addresses": addresses,
         "myst_enable_extensions": ["dollarmath"],
         "nb_execution_mode": "off",
         "nb_render_markdown_format": "myst",
@@ -226,15 +221,15 @@ def _run_sphinx(
     }
     try:
         app = Sphinx(
-            source, None, built, doctrees, "html", settings, status=None, warning=said, freshenv=True
+            source, None, built, doctrees, "html", settings, status=None, warning=warnings, freshenv=True
         )
         app.build(force_all=True)
     except SphinxError as error:
         raise SiteError(f"Sphinx가 멈췄어요: {error}. 다시 만들어 보세요: grader build") from error
-    if said.getvalue().strip():
+    if warnings.getvalue().strip():
         raise SiteError(
             "페이지에 고칠 곳이 있어요. 그 레슨의 원본을 고치고 grader build를 실행해 주세요.\n"
-            + said.getvalue().replace(str(source), "").strip()[:2000]
+            + warnings.getvalue().replace(str(source), "").strip()[:2000]
         )
 
 
@@ -257,7 +252,7 @@ def _add_files(course: Course, built: Path, facts: dict[str, PageFacts], drawing
     for page in built.glob("*.html"):
         text = page.read_text(encoding="utf-8")
         language = facts[page.stem].language if page.stem in facts else "ko"
-        page.write_text(with_whole_code(with_whole_words(relabelled(text, language))), encoding="utf-8")
+        page.write_text(finished(text, language), encoding="utf-8")
     shutil.rmtree(built / "_sources", ignore_errors=True)
     for leftover in (".buildinfo", "objects.inv"):
         (built / leftover).unlink(missing_ok=True)

@@ -1,20 +1,36 @@
-"""An exercise's answer, cut out of its lesson's source: the last of its hints.
+"""Find an exercise's cell: in a notebook by its tag (`exercise:train_step`), and in a lesson's source for the answer.
 
-The exercise's cell holds the answer already, so it is written down nowhere else. Comments, the docstring that stands in
-the learner's notebook too, and the marks of solution regions are left out.
+The exercise's cell holds the answer, which is the last hint, so it is written down nowhere else. Comments, the
+docstring that stands in the learner's notebook too, and the marks of solution regions are left out of it.
 """
 
 import ast
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from grader.base.errors import HanstepError
 
+_TAG = "exercise:"
 _BLANKED = re.compile(r"[ \t]*# SOLUTION$")
+"""Matches the mark of a line whose value learners fill in."""
 
 
 class NoAnswer(HanstepError):
     """The lesson's source has no cell of the exercise that can be read."""
+
+
+def exercise_of(cell: Mapping[str, Any]) -> str | None:
+    """Return the name of the exercise whose answer is in the cell, or None for any other cell.
+
+    Args:
+        cell: a cell as nbformat or JSON gives it. Its tags are untrusted: whoever wrote the notebook may have put
+            anything there.
+    """
+    tags = cell["metadata"].get("tags")
+    texts = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+    return next((tag.removeprefix(_TAG) for tag in texts if tag.startswith(_TAG)), None)
 
 
 def answer_hint(source: Path, name: str, note: str) -> str:
@@ -22,8 +38,8 @@ def answer_hint(source: Path, name: str, note: str) -> str:
 
     Args:
         source: the lesson's source in percent format.
-        name: of the exercise.
-        note: what is said above the code; may be empty.
+        name: the exercise's name.
+        note: Korean text above the code; may be empty.
 
     Raises:
         NoAnswer: no cell is tagged for the exercise, or it does not define it.
@@ -39,7 +55,7 @@ def answer_hint(source: Path, name: str, note: str) -> str:
 
 def answer(text: str, name: str) -> str | None:
     """Return the definition of `name` in the cell of `text` tagged for it; None if there is none."""
-    cell = re.search(rf'^# %% tags=\[[^\]\n]*"exercise:{name}"[^\n]*\n(.*?)(?=^# %%|\Z)', text, re.M | re.S)
+    cell = re.search(rf'^# %% tags=\[[^\]\n]*"{_TAG}{name}"[^\n]*\n(.*?)(?=^# %%|\Z)', text, re.M | re.S)
     if cell is None:
         return None
     try:
@@ -61,7 +77,7 @@ def answer(text: str, name: str) -> str | None:
 
 
 def _lines_of_docstring(definition: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> set[int]:
-    """Numbers of the docstring's lines, and of the blank ones below it."""
+    """Return the numbers of the docstring's lines, and of the blank ones below it."""
     if ast.get_docstring(definition) is None:
         return set()
     first = definition.body[0]

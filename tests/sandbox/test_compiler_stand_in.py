@@ -8,7 +8,7 @@ import pytest
 BEGIN = """
 import sys
 import torch
-from grader.sandbox.inside.uncompiled import leave_the_compiler_out
+from grader.sandbox.inside.compiler_stand_in import leave_the_compiler_out
 leave_the_compiler_out()
 weight = torch.nn.Parameter(torch.ones(3))
 def trained():
@@ -68,7 +68,7 @@ assert trained() and not without()
 def test_one_that_is_there_already_stays() -> None:
     code = """
 import torch._dynamo as real
-from grader.sandbox.inside.uncompiled import leave_the_compiler_out
+from grader.sandbox.inside.compiler_stand_in import leave_the_compiler_out
 leave_the_compiler_out()
 assert real is sys.modules["torch._dynamo"] and real.__file__
 """

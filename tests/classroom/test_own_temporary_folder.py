@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.classroom.temporary_folder import remove_left_behind
+from grader.classroom.own_temporary_folder import remove_left_behind
 from tests.intake.hostile import deep_folder
 from tests.places import ROOT
 

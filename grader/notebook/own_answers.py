@@ -1,19 +1,46 @@
-"""Protect a learner's answer from a drill or clinic cell that defines a function under the exercise's own name.
+"""Tell a learner's answers from practice, and protect an answer from a practice cell that defines the same name.
 
-Notebooks written by version 0.2.0 have such cells. While the cell runs, the drill or clinic judges its function;
-afterwards the name gets its earlier value back, so that no later `check` takes the drill for the answer.
+Notebooks written by version 0.2.0 have drill and clinic cells that define a function under the exercise's own name.
+While such a cell runs, the drill or clinic judges its function; afterwards the name gets its earlier value back, so
+that no later `check` takes the drill for the answer.
 """
 
+import inspect
+import linecache
 import sys
+import types
 from typing import Any
 
 from grader.course.reading import load_course
-from grader.notebook.own_cell import is_practice
 from grader.submission.cells import as_python
-from grader.submission.practice_cells import practised
+from grader.submission.practice_cells import exercise_meant, practised
 
 _EXERCISE_CELL = "exercise-"
 """Prefix of the ids of the lessons' exercise cells, in front ends that tell cell ids; such a cell holds an answer."""
+
+
+def code_of(function: Any) -> types.CodeType | None:
+    """Return the code of a function, through decorators; for a class, of its first method; None if there is none."""
+    function = inspect.unwrap(function)
+    if inspect.isclass(function):
+        methods = [m for m in vars(function).values() if isinstance(m, types.FunctionType)]
+        return methods[0].__code__ if methods else None
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, types.CodeType) else None
+
+
+def own_cell(function: Any) -> str:
+    """Return the source of the cell in which the function was written; empty if not known."""
+    code = code_of(function)
+    return "" if code is None else "".join(linecache.getlines(code.co_filename))
+
+
+def is_practice(function: Any) -> bool:
+    """Return True if the function was written for the drill or the clinic, by its name or its cell."""
+    name = str(getattr(function, "__name__", ""))
+    exercises = tuple(load_course().exercises)
+    meant = exercise_meant(name, exercises)
+    return meant is not None and (meant != name or meant in practised(own_cell(function), exercises))
 
 
 def protect_answers() -> None:
