@@ -17,6 +17,12 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 
+_HELD_BY_NAMES = 3
+"""Earlier graphs that are left alone without a look for cycles, which takes tens of milliseconds: names such as `loss`
+and `logits` hold them until they are bound anew.
+"""
+
+
 class _GraphToken:
     """A hook that does nothing; it lives as long as the graph it is registered on."""
 
@@ -72,10 +78,10 @@ class GraphMeter:
             return
         token, samples = _GraphToken(), len(outputs)
         outputs.grad_fn.register_hook(token)
-        self._passes = [p for p in self._passes if p.has_graph() or p.has_activations()]
-        if len(self._passes) > 1:
+        self._drop_freed()
+        if len(self._passes) > _HELD_BY_NAMES or any(p.has_activations() for p in self._passes):
             gc.collect()  # what only a cycle of the student's own objects keeps is as good as freed
-            self._passes = [p for p in self._passes if p.has_graph() or p.has_activations()]
+            self._drop_freed()
         earlier = sum(p.samples for p in self._passes if p.has_activations())
         self.samples = max(self.samples, earlier + samples)
         self.largest = max(self.largest, samples)
@@ -86,6 +92,9 @@ class GraphMeter:
         """Return the number of passes whose graph or activations are alive now."""
         gc.collect()
         return sum(p.has_graph() or p.has_activations() for p in self._passes)
+
+    def _drop_freed(self) -> None:
+        self._passes = [p for p in self._passes if p.has_graph() or p.has_activations()]
 
     def _note_input(self, _: nn.Module, args: tuple[Any, ...]) -> None:
         """Follow an input that was computed by a layer before; data and parameters are alive anyway."""
