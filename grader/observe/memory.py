@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 
-_HELD_BY_NAMES = 3
+HELD_BY_NAMES = 3
 """Earlier graphs that are left alone without a look for cycles, which takes tens of milliseconds: names such as `loss`
 and `logits` hold them until they are bound anew.
 """
@@ -79,7 +79,7 @@ class GraphMeter:
         token, samples = _GraphToken(), len(outputs)
         outputs.grad_fn.register_hook(token)
         self._drop_freed()
-        if len(self._passes) > _HELD_BY_NAMES or any(p.has_activations() for p in self._passes):
+        if len(self._passes) > HELD_BY_NAMES or any(p.has_activations() for p in self._passes):
             gc.collect()  # what only a cycle of the student's own objects keeps is as good as freed
             self._drop_freed()
         earlier = sum(p.samples for p in self._passes if p.has_activations())

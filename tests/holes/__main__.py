@@ -103,8 +103,11 @@ def main() -> int:
         passed, count = found(course.exercise(name))
         unknown = [one for one in passed if not reasons.get(one)]
         holes += len(unknown)
-        print(f"{name}: {count} edits, {len(passed)} pass, {len(unknown)} without a reason, "
-              f"{time.monotonic() - begun:.0f} s", flush=True)
+        print(
+            f"{name}: {count} edits, {len(passed)} pass, {len(unknown)} without a reason, "
+            f"{time.monotonic() - begun:.0f} s",
+            flush=True,
+        )
         for one in unknown:
             print(f"    - {one.old!r}\n    + {one.new!r} {one.where}", flush=True)
         if arguments.write:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad
 from torch.nn.functional import cross_entropy
 
-from grader.observe.memory import GraphMeter
+from grader.observe.memory import HELD_BY_NAMES, GraphMeter
 
 SAMPLES, PASSES = 4, 5
 Batch = tuple[Tensor, Tensor]
@@ -37,7 +37,10 @@ def one_at_a_time(watched: Watched) -> object:
 
 
 def by_autograd_grad(watched: Watched) -> object:
-    return [torch.autograd.grad(watched.loss(batch), list(watched.model.parameters())) for batch in watched.batches]
+    return [
+        torch.autograd.grad(watched.loss(batch), list(watched.model.parameters()))
+        for batch in watched.batches
+    ]
 
 
 def by_torch_func(watched: Watched) -> object:
@@ -109,7 +112,7 @@ def test_one_at_a_time_is_seen_as_one(program: Callable[[Watched], object]) -> N
     watched = Watched(torch.float32 if program is under_autocast else torch.float64)
     program(watched)
     assert watched.meter.samples == SAMPLES
-    assert watched.meter.graphs <= 1
+    assert watched.meter.graphs <= HELD_BY_NAMES  # a cycle is looked for only beyond that
 
 
 @pytest.mark.parametrize("program", [one_backward, one_torch_func, joined, retained])

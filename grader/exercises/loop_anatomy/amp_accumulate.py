@@ -149,7 +149,5 @@ def _memory(stage: Stage) -> None:
     stage.recorder.watch(problem.model, opt, states=False)
     meter = stage.recorder.measure_memory(problem.model)
     inputs, off = [(window,)], [None]
-    update_with_limits(
-        stage, "amp_accumulate", problem, opt, inputs, off, dtype=torch.bfloat16, scaler=None
-    )
+    update_with_limits(stage, "amp_accumulate", problem, opt, inputs, off, dtype=torch.bfloat16, scaler=None)
     record_window_memory(stage.recorder, meter, _MICRO)

@@ -107,7 +107,9 @@ def _loader(stage: Stage) -> None:
 def _own_generator(stage: Stage) -> None:
     """A draw from torch's global generator must not move the returned one, else a dropout would change the order."""
     with untouched_backends():
-        generator = stage.recorder.call(stage.student("seed_everything"), drawn_number(stage.env, "seed", 1, 1000))
+        generator = stage.recorder.call(
+            stage.student("seed_everything"), drawn_number(stage.env, "seed", 1, 1000)
+        )
         before = generator.get_state() if isinstance(generator, torch.Generator) else None
         torch.rand(3)
         moved = before is not None and not torch.equal(before, generator.get_state())
