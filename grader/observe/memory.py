@@ -16,7 +16,6 @@ from typing import Any
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-
 HELD_BY_NAMES = 3
 """Earlier graphs that are left alone without a look for cycles, which takes tens of milliseconds: names such as `loss`
 and `logits` hold them until they are bound anew.
@@ -90,8 +89,11 @@ class GraphMeter:
 
     def alive(self) -> int:
         """Return the number of passes whose graph or activations are alive now."""
-        gc.collect()
-        return sum(p.has_graph() or p.has_activations() for p in self._passes)
+        self._drop_freed()
+        if self._passes:
+            gc.collect()
+            self._drop_freed()
+        return len(self._passes)
 
     def _drop_freed(self) -> None:
         self._passes = [p for p in self._passes if p.has_graph() or p.has_activations()]

@@ -33,7 +33,7 @@ _SECONDS = 20
 
 
 _COPIES = ("missing", "guard")
-"""Kinds of edits that put in a line which the solution has already: most pass because doing it twice changes nothing."""
+"""Kinds of edits that put in a line which the solution has already; twice mostly changes nothing, so they pass."""
 
 
 def edits_of(exercise: Exercise) -> Iterator[SmallEdit]:
