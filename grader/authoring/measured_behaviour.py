@@ -1,6 +1,6 @@
 """Measure in which scenarios known mistakes behave alike, for `solutions/<lesson>/behaviours.json`.
 
-In each scenario, behaviour 0 is the solution's; every way to make a mistake gets the number of the first earlier
+In each scenario, behaviour 0 is the solution's; every variant of a mistake gets the number of the first earlier
 program that behaves the same, or a new number.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from grader.course.course import Exercise, Lesson
 from grader.judging.behaviour_table import Behaviours, table_of
-from grader.judging.judge import difference, has_same_cause
+from grader.judging.compare_runs import difference, has_same_cause
 from grader.judging.reference import Reference
 
 SEED = 1
@@ -16,7 +16,7 @@ SEED = 1
 
 
 def measure(exercise: Exercise, its: Reference | None = None) -> Behaviours:
-    """Play every way to make a mistake in every scenario, and number the behaviours in the order of the ways."""
+    """Play every variant of a mistake in every scenario, and number the behaviours in the order of the variants."""
     table: Behaviours = {}
     if not exercise.mistakes:
         return table

@@ -1,7 +1,8 @@
 """`grader new`: write the files of a new mistake, exercise or lesson, for an author to fill in.
 
-What is written is a course that loads: the new exercise asks for its argument back, its driver plays two scenarios, and
-three accepted programs pass. An author replaces one piece after the other and always has something that runs.
+What is written is a course that loads: the new exercise asks for one training step, its driver has a scenario of its
+own and the usual ones, and three accepted programs pass. An author replaces one piece after the other and always has
+something that runs.
 """
 
 import keyword
@@ -40,7 +41,7 @@ def new_mistake(course: Course, exercise: str, mistake: str) -> list[Path]:
     if mistake in {one.id for one in found.mistakes} | {one.id for one in found.copies}:
         raise CommandError(f"{exercise}에 실수 '{mistake}'가 이미 있어요. 다른 id를 주세요.")
     path = course.lesson(found.lesson).solution.with_name(f"{exercise}.toml")
-    _append(path, _mistake(mistake))
+    _append(path, _mistake(mistake, "return value", "return 0 * value"))
     return [path]
 
 
@@ -119,13 +120,13 @@ def _append(path: Path, text: str) -> None:
 def _exercise_files(lesson: str, module: str, name: str) -> Iterator[tuple[Path, str]]:
     yield (
         paths.solutions_path(lesson, f"{name}.toml"),
-        _EXERCISE.format(fill=_FILL) + _mistake("returns-zero"),
+        _EXERCISE.format(fill=_FILL) + _mistake("never-clears", "    opt.zero_grad()\\n", ""),
     )
     driver = FOLDER / "exercises" / module / f"{_module_name(name)}.py"
     yield driver, _DRIVER.format(name=name)
     for style, body in _STYLES.items():
         path = FOLDER.parent / "tests" / "accepted" / name / f"{style}.py"
-        yield path, f"def {name}(value):\n{body}"
+        yield path, f"def {name}(model, opt, loss_fn, xb, yb):\n{body}"
 
 
 def _module_name(name: str) -> str:
@@ -133,8 +134,9 @@ def _module_name(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-def _mistake(mistake: str) -> str:
-    return _MISTAKE.format(id=mistake, fill=_FILL)
+def _mistake(mistake: str, right: str, wrong: str) -> str:
+    """Return the entry of a mistake that replaces `right` in the solution by `wrong`."""
+    return _MISTAKE.format(id=mistake, fill=_FILL, right=right, wrong=wrong)
 
 
 _MISTAKE = """
@@ -143,7 +145,7 @@ id = "{id}"
 title = "{fill}: 한 줄로 말하는 이름이에요"
 explain = "{fill}: 증상을 먼저 말해 주세요."
 hint = "{fill}: 답을 말하지 않고 어디를 볼지 알려 주세요."
-edits = [["return value", "return 0 * value"]]
+edits = [["{right}", "{wrong}"]]
 """
 
 _EXERCISE = """title = "{fill}: 무엇을 하는 연습인지"
@@ -154,8 +156,13 @@ hints = [
 ]
 
 [[checks]]
-id = "value"
+id = "updates"
 title = "{fill}: 채점 항목의 이름"
+points = 2
+
+[[checks]]
+id = "leaves"
+title = "{fill}: 둘째 채점 항목의 이름"
 points = 1
 """
 
@@ -169,10 +176,12 @@ r"""
 
 
 # %% tags=["exercise:{name}"]
-def {name}(value) -> float:
-    """받은 값을 그대로 돌려줍니다."""
+def {name}(model, opt, loss_fn, xb, yb) -> None:
+    """미니 배치 하나로 모델을 한 번 업데이트합니다."""
     # BEGIN SOLUTION
-    return value
+    opt.zero_grad()
+    loss_fn(model(xb), yb).backward()
+    opt.step()
     # END SOLUTION
 
 
@@ -180,33 +189,50 @@ def {name}(value) -> float:
 check({name})
 '''
 
-_DRIVER = '''"""Driver of `{name}`: the value that is returned, twice."""
+_DRIVER = '''"""Driver of `{name}`: one update for each batch, and the usual scenarios."""
 
+from collections.abc import Sequence
+from typing import Any
+
+from grader.exercises.fixtures.classifiers import Batch, scale_rates
+from grader.exercises.fixtures.usual import Case, add_usual, classifier_case
 from grader.observe.play import Driver, Stage
 
 driver = Driver("{name}")
 
 
-@driver.scenario("once", "한 번", check="value")
-def _once(stage: Stage) -> None:
-    _play(stage, 1)
+def _case(stage: Stage) -> Case:
+    return classifier_case(stage, "{name}", (4, 3, 5, 2))
 
 
-@driver.scenario("twice", "두 번", check="value")
-def _twice(stage: Stage) -> None:
-    _play(stage, 2)
+def _step(case: Case, data: Sequence[Batch]) -> Any:
+    return case.call(*data[0])
 
 
-def _play(stage: Stage, calls: int) -> None:
-    for call in range(calls):
-        value = 1.0 + stage.env.number(f"value {{call}}") % 1000
-        stage.recorder.returned(stage.recorder.call(stage.student("{name}"), value))
+@driver.scenario("updates", "배치마다 한 번씩")
+def _updates(stage: Stage) -> None:
+    """The rates fall between calls, which shows an update that comes a call late."""
+    case = _case(stage).watch()
+    for batch in case.data:
+        case.call(*batch)
+        scale_rates(case.opt, 0.8)
+
+
+add_usual(driver, _case, _step, float32="updates", modes="leaves", quiet="leaves")
 '''
 
 _STYLES = {
-    "plainly": "    return value\n",
-    "by_name": "    result = value\n    return result\n",
-    "with_zero": "    return value + 0.0\n",
+    "plainly": "    opt.zero_grad()\n    loss = loss_fn(model(xb), yb)\n    loss.backward()\n    opt.step()\n",
+    "through_model": "    model.zero_grad()\n    loss_fn(model(xb), yb).backward()\n    opt.step()\n",
+    "with_closure": """
+    def closure():
+        opt.zero_grad()
+        loss = loss_fn(model(xb), yb)
+        loss.backward()
+        return loss
+
+    opt.step(closure)
+""",
 }
 
 _LESSON_SOURCE = '''# %% tags=["folded"]

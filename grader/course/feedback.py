@@ -3,10 +3,11 @@
 `judging` and `classroom` fill them and `report` draws them; apart from sums of points, nothing here computes.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from grader.course.course import Kind
+from grader.course.course import Kind, Mistake
 
 Status = Literal[
     "passed", "failed", "error", "timeout", "memory", "crashed", "output", "missing", "unreadable"
@@ -90,7 +91,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedMistake:
     """One mistake that a diagnosis names."""
 
     ids: tuple[str, ...]
@@ -107,6 +108,17 @@ class Named:
     """True if something is missing that belongs before that line."""
     source_line: str | None = None
     """Text of that line as written; only the beginning if it is very long."""
+
+    @classmethod
+    def of(cls, mistakes: Sequence[Mistake], scenarios: tuple[str, ...] = ()) -> "NamedMistake":
+        """Name mistakes that behave alike, without a line; the first one's explanation and hint stand for all."""
+        return cls(
+            ids=tuple(m.id for m in mistakes),
+            titles=tuple(m.title for m in mistakes),
+            explain=mistakes[0].explain,
+            hint=mistakes[0].hint,
+            scenarios=scenarios,
+        )
 
     @property
     def id(self) -> str:
@@ -156,7 +168,7 @@ class Remembered:
 class Diagnosis:
     """Why a submission is wrong, as far as its behaviour tells."""
 
-    mistakes: tuple[Named, ...] = ()
+    mistakes: tuple[NamedMistake, ...] = ()
     """The named mistakes; empty if no known mistake behaves like this."""
     first_difference: FirstDifference | None = None
     yours: tuple[Moment, ...] = ()
@@ -164,7 +176,7 @@ class Diagnosis:
     recipe: Recipe | None = None
     unexplained: tuple[str, ...] = ()
     """Titles of the failing scenarios that the named mistakes do not explain."""
-    near: Named | None = None
+    near: NamedMistake | None = None
     """The nearest known mistake, if none is named. Its behaviour is similar, not the same."""
     repair: tuple[RepairStep, ...] = ()
     """Small edits that make the learner's own program pass; given where known mistakes do not explain everything."""

@@ -1,8 +1,8 @@
 """Drivers: how each graded function is tested. A package for each lesson, a module for each exercise.
 
 A function's contract is its docstring and the text of its exercise in the lesson's notebook. A driver puts the function
-into situations (scenarios) that the contract covers, and records what the contract promises. `fixtures` holds models
-and data that all lessons share.
+into situations (scenarios) that the contract covers, and records what the contract promises. `fixtures` holds models,
+data and scenarios that all lessons share.
 
 The exercises are found in the modules' text without importing them, so that nobody who only needs their names waits for
 torch.

@@ -13,15 +13,9 @@ from grader.grading.grading_run import GradingRun
 from grader.grading.right_programs import RightPrograms, is_right
 from grader.grading.run_submission import Outcomes, run_submission, sandbox_of
 from grader.grading.warm import warm_up
-from grader.judging.assess import (
-    MESSAGES,
-    Origin,
-    assess,
-    kept_waiting,
-    not_begun_in_time,
-    out_of_time,
-    without_trace,
-)
+from grader.judging.assess import assess, without_trace
+from grader.judging.messages import MESSAGES, kept_waiting, not_begun_in_time, out_of_time
+from grader.judging.origin import Origin
 from grader.judging.reference import Reference, reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace

@@ -9,7 +9,9 @@ from grader.course.course import Exercise
 from grader.course.feedback import Feedback
 from grader.grading import SEED
 from grader.grading.time_limit import time_limit
-from grader.judging.assess import MESSAGES, Origin, assess, out_of_time, without_trace
+from grader.judging.assess import assess, without_trace
+from grader.judging.messages import MESSAGES, out_of_time
+from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.observe.play import TimeLimit, play
 from grader.observe.program import Program, load_program

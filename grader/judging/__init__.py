@@ -1,6 +1,6 @@
-"""Compare what was observed with the solution and the known mistakes: trace -> verdict, explanation, place.
+"""Compare what was observed with the solution and the known mistakes: trace -> verdict, explanation, lines, feedback.
 
-This room knows the answers, so it runs outside the sandbox only. `judge` decides which checks pass, `explain` finds
-the known mistakes that behave as the submission does, `locate` finds the learner's line, `diagnose` puts these
-together, and `assess` turns the result into feedback. `repair` searches for an edit where no known mistake fits.
+This room knows the answers, so it runs outside the sandbox only. `assess` is the whole in one function: `judge` decides
+which checks pass, `explain` finds the known mistakes that behave as the submission does, `locate` finds the learner's
+lines, and `gather_evidence` what else there is to show. `repair` searches for an edit where no known mistake fits.
 """

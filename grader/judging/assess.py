@@ -1,90 +1,34 @@
-"""Turn a trace into feedback: judge it, diagnose it, and find the learner's lines. `check` and `grade` both use it."""
+"""Judge a trace and turn it into feedback, step by step: verdict -> explanation -> lines -> evidence -> feedback.
+
+`judge` says which checks pass and where each scenario first differs. `explain` finds the known mistakes that behave as
+the submission does, `locate` the learner's line for each of them, and `gather_evidence` what else shows that something
+is wrong. Each step takes what the earlier ones found; lines are those of the program until the feedback is made, in
+which they are those that the learner sees. `check` and `grade` both use this.
+
+Example: the explanation of a first try at `accumulate` is {no-division, drops-leftover, no-accum-check} and leaves
+nothing open, so the feedback names three mistakes, each with its line and the titles of the scenarios in which it
+shows.
+"""
 
 import ast
-import re
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from grader.course.course import Exercise
-from grader.course.feedback import CheckResult, Diagnosis, Feedback, FirstDifference, Moment, Named, Status
-from grader.judging.diagnose import diagnose
+from grader.course.feedback import CheckResult, Diagnosis, Feedback, Moment, NamedMistake, Status
+from grader.judging.evidence import Evidence, gather_evidence
+from grader.judging.explain import ExplainedMistake, Explanation, explain
 from grader.judging.judge import Verdict, judge
-from grader.judging.parsing import parsed
+from grader.judging.locate import locate
+from grader.judging.messages import MESSAGES, NOT_BEGUN, message_for
+from grader.judging.origin import Origin
 from grader.judging.reference import Reference
+from grader.judging.text_location import Location
 from grader.observe.trace import Trace
-from grader.observe.wording import one_of
-from grader.submission.source_file import Place, SourceFile
-
-
-@dataclass(frozen=True)
-class Origin:
-    """The learner's code that was judged; it turns a line of the program into one that the learner can find."""
-
-    file: str | None
-    """Name of the file; None for code without a file."""
-    source: str
-    """The learner's code as it was judged."""
-    first_line: int
-    """Line of the program at which `source` begins, from 1."""
-    places: tuple[Place, ...] = ()
-    """Place of each line of the program, from its first; empty if the program's lines are the learner's."""
-
-    @classmethod
-    def of_file(cls, source: SourceFile) -> "Origin":
-        """Return the origin of code that was read from a file of a submission."""
-        return cls(source.name, source.text, 1, source.places)
-
-    def place(self, line: int | None) -> Place | None:
-        """Return where the learner finds this line of the program; None if there is no such place."""
-        if line is None:
-            return None
-        if not self.places:
-            return Place(None, line)
-        return self.places[line - 1] if 0 < line <= len(self.places) else None
-
-    def text(self, line: int | None) -> str | None:
-        """Return the line as written, without the spaces around it; None if it is not in the source."""
-        lines = self.source.split("\n")  # as Python counts: splitlines() also breaks at form feeds
-        index = -1 if line is None else line - self.first_line
-        return lines[index].strip() if 0 <= index < len(lines) else None
-
-
-MESSAGES: dict[Status, str] = {
-    "passed": "통과했어요.",
-    "failed": "처음 보는 실수예요.",
-    "error": "코드가 예외를 냈어요.",
-    "timeout": "제한 시간 안에 끝나지 않았어요.",
-    "memory": "메모리를 너무 많이 썼어요. 텐서를 쌓아 두는 곳이 있는지 확인해 보세요.",
-    "crashed": "실행하던 프로세스가 죽었어요. 프로세스를 끝내는 코드가 있는지 확인해 보세요.",
-    "output": "출력이 너무 많아요. 반복문 안의 print를 지워 주세요.",
-    "missing": "제출물에 이 함수가 없어요.",
-    "unreadable": "파일을 읽을 수 없어요.",
-}
-"""Message for each status, where nothing more specific can be said."""
-
+from grader.submission.syntax import Definition, definition_of, is_constant, methods
 
 _LINE_SHOWN = 400
 """Maximum number of characters of a learner's line shown beside a mistake."""
-_LINE_OF_NOTE = re.compile(r"(\d{1,6})번째 줄(?=: )")
-"""Line number at the start of a warning from the trace."""
-_NOT_BEGUN = "아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요."
-
-
-def out_of_time(seconds: float) -> str:
-    """Return the message for code that did not end within its limit."""
-    return f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
-
-
-def kept_waiting(seconds: float) -> str:
-    """Return the message for code that did not end although it hardly computed: it waits for something."""
-    return (
-        f"{seconds:g}초를 기다려도 끝나지 않아 멈췄어요. "
-        "`sleep`이나 입력처럼 기다리기만 하는 곳이 있는지 확인해 보세요."
-    )
-
-
-def not_begun_in_time(seconds: float) -> str:
-    """Return the message for an exercise that was not run because its submission had used up its time."""
-    return f"앞의 연습 문제들이 제출물 하나의 제한 시간 {seconds:g}초를 다 써서 실행하지 못했어요."
 
 
 def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origin) -> Feedback:
@@ -97,43 +41,16 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         origin: the learner's code.
     """
     verdict = judge(exercise, trace, reference.solution)
-    empty = verdict.status != "passed" and _is_blank(exercise.name, trace, verdict, origin)
-    # A diagnosis shows the right order of events, a part of the answer: not for a learner who has not begun.
-    diagnosis = Diagnosis() if empty else diagnose(exercise, trace, verdict, reference, origin.source)
-    diagnosis = _with_lines(exercise, diagnosis, origin)
-    line = _line_to_show(verdict, diagnosis)
-    place = origin.place(line)
-    failure = verdict.failure
-    return Feedback(
-        lesson=exercise.lesson,
-        exercise=exercise.name,
-        title=exercise.title,
-        status=verdict.status,
-        checks=verdict.checks,
-        message=_NOT_BEGUN if empty else _message(verdict, diagnosis),
-        begun=not empty,
-        diagnosis=_with_places(diagnosis, origin),
-        line=place.line if place else None,
-        cell=place.cell if place else None,
-        source_line=origin.text(line),
-        file=origin.file,
-        error=f"{failure.type}: {failure.message}" if failure else None,
-        raised=failure is not None and failure.own,
-        notes=tuple(_note_with_place(warning, origin) for warning in trace.warnings),
-        seconds=trace.seconds,
-        kind=exercise.kind,
-        because=exercise.because if verdict.status == "passed" else "",
-    )
-
-
-def _note_with_place(warning: str, origin: Origin) -> str:
-    """Turn `7번째 줄: …` of the program into `코드 셀 2의 3번째 줄: …` of the learner's notebook."""
-    found = _LINE_OF_NOTE.match(warning)
-    place = origin.place(int(found[1])) if found else None
-    if found is None or place is None:
-        return warning
-    cell = "" if place.cell is None else f"코드 셀 {place.cell}의 "
-    return f"{cell}{place.line}번째 줄{warning[found.end() :]}"
+    if verdict.status != "passed" and _has_not_begun(exercise.name, trace, verdict, origin):
+        # A diagnosis shows the right order of events, a part of the answer: not for a learner who has not begun.
+        empty = _feedback(exercise, trace, verdict, Diagnosis(), None, origin)
+        return replace(empty, message=NOT_BEGUN, begun=False)
+    explanation = explain(trace, verdict, reference)
+    locations = locate(explanation, trace, reference, origin)
+    evidence = gather_evidence(explanation, trace, verdict, reference)
+    diagnosis = _diagnosis(exercise, explanation, locations, evidence, origin)
+    line = _line_to_show(locations, evidence)
+    return _feedback(exercise, trace, verdict, diagnosis, line, origin)
 
 
 def without_trace(
@@ -160,135 +77,109 @@ def without_trace(
     )
 
 
-def _message(verdict: Verdict, diagnosis: Diagnosis) -> str:
-    """Return the feedback's one line: the named mistakes, else the exception, else the first difference."""
-    if diagnosis.mistakes:
-        each = [named.titles for named in diagnosis.mistakes]
-        named = one_of(each[0]) if len(each) == 1 else " 그리고 ".join(map(_quoted, each))
-        return f"{named} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else named
+def _feedback(
+    exercise: Exercise,
+    trace: Trace,
+    verdict: Verdict,
+    diagnosis: Diagnosis,
+    line: int | None,
+    origin: Origin,
+) -> Feedback:
+    """Return the feedback that points at this line of the program; at the line that raised, if there is one."""
     failure = verdict.failure
-    if failure is not None and failure.own and failure.type == "NotImplementedError":
-        return "`raise NotImplementedError` 줄이 남아 있어요. 다 썼으면 그 줄을 지우고 다시 확인해 보세요."
-    if failure is not None:
-        return f"{MESSAGES[verdict.status]} {failure.type}: {failure.message}"
-    first = diagnosis.first_difference
-    return MESSAGES[verdict.status] if first is None else _in_one_line(first)
-
-
-def _quoted(titles: tuple[str, ...]) -> str:
-    return f"「{titles[0]}」" if len(titles) == 1 else one_of(titles)
-
-
-def unnamed_message(feedback: Feedback) -> str:
-    """Return the message without mistakes: the exception, else the first difference, else that of the status."""
-    first = feedback.diagnosis.first_difference
-    if feedback.error is not None:
-        return f"{MESSAGES[feedback.status]} {feedback.error}"
-    return MESSAGES[feedback.status] if first is None else _in_one_line(first)
-
-
-def _in_one_line(first: FirstDifference) -> str:
-    what = first.what if first.tensor is None else f"{first.what} · {first.tensor}"
-    return f"{first.scenario} · {what} · 내 코드: {first.got} · 정답: {first.expected}"
-
-
-def _line_to_show(verdict: Verdict, diagnosis: Diagnosis) -> int | None:
-    """Return the line that raised, else that of the first mistake, else that of the learner's first event that differs.
-
-    None if nothing points anywhere: no line is better than the first line of the function.
-    """
-    if verdict.failure is not None and verdict.failure.line is not None:
-        return verdict.failure.line
-    if verdict.status == "passed":
-        return None
-    if diagnosis.mistakes:
-        return diagnosis.mistakes[0].line
-    return next((m.line for m in diagnosis.yours if m.differs and m.line is not None), None)
-
-
-def _with_lines(exercise: Exercise, diagnosis: Diagnosis, origin: Origin) -> Diagnosis:
-    """Give each mistake without a line the line of the return, the method or the definition that it is about."""
-    start, returns, methods = _definition(exercise.name, origin)
-    wanted = {m.id: m.at for m in exercise.mistakes}
-
-    def line_for(at: str) -> int | None:
-        if at == "return":
-            return returns or start
-        return methods.get(at.removeprefix("def "), start)
-
-    mistakes = tuple(
-        named if named.line is not None else replace(named, line=line_for(wanted[named.ids[0]]))
-        for named in diagnosis.mistakes
-    )
-    return replace(diagnosis, mistakes=mistakes)
-
-
-def _is_blank(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
-    """Return True if the learner has not begun the exercise.
-
-    This holds if a function raised the starter's NotImplementedError before any event, or no method or function has a
-    statement of its own.
-    """
-    tree = parsed(origin.source)
-    if tree is None:
-        return False
-    found = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == name]
-    failure = verdict.failure
-    if failure is not None and failure.own and failure.type == "NotImplementedError":
-        whole_class = bool(found) and isinstance(found[-1], ast.ClassDef)
-        if not whole_class:
-            return not any(run.events for run in trace.runs.values())
-    return bool(found) and _is_empty_body(found[-1])
-
-
-def _is_empty_body(node: ast.FunctionDef | ast.ClassDef) -> bool:
-    """Return True if a function, or every method of a class, is empty or only raises `NotImplementedError`."""
-    if isinstance(node, ast.ClassDef):
-        methods = [n for n in node.body if isinstance(n, ast.FunctionDef)]
-        return bool(methods) and all(_is_empty_body(method) for method in methods)
-    return all(
-        isinstance(statement, ast.Pass)
-        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
-        or (isinstance(statement, ast.Raise) and "NotImplementedError" in ast.unparse(statement))
-        for statement in node.body
+    if failure is not None and failure.line is not None:
+        line = failure.line
+    place = origin.place(line)
+    return Feedback(
+        lesson=exercise.lesson,
+        exercise=exercise.name,
+        title=exercise.title,
+        status=verdict.status,
+        checks=verdict.checks,
+        message=message_for(verdict, diagnosis),
+        diagnosis=diagnosis,
+        line=place.line if place else None,
+        cell=place.cell if place else None,
+        source_line=origin.text(line),
+        file=origin.file,
+        error=f"{failure.type}: {failure.message}" if failure else None,
+        raised=failure is not None and failure.own,
+        notes=tuple(map(origin.note, trace.warnings)),
+        seconds=trace.seconds,
+        kind=exercise.kind,
+        because=exercise.because if verdict.status == "passed" else "",
     )
 
 
-def _definition(name: str, origin: Origin) -> tuple[int | None, int | None, dict[str, int]]:
-    """Return the lines of the last definition of `name`, of its last return, and of the methods of a class by name.
-
-    Lines are those of the program; None for one that does not exist.
-    """
-    tree = parsed(origin.source)
-    if tree is None:
-        return None, None, {}
-    offset = origin.first_line - 1
-    for node in reversed(tree.body):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
-            returns = [n.lineno + offset for n in ast.walk(node) if isinstance(n, ast.Return)]
-            methods = {n.name: n.lineno + offset for n in node.body if isinstance(n, ast.FunctionDef)}
-            return node.lineno + offset, max(returns, default=None), methods
-    return None, None, {}
-
-
-def _with_places(diagnosis: Diagnosis, origin: Origin) -> Diagnosis:
-    """Return the diagnosis with lines and cells as the learner counts them."""
+def _diagnosis(
+    exercise: Exercise,
+    explanation: Explanation,
+    locations: Sequence[Location | None],
+    evidence: Evidence,
+    origin: Origin,
+) -> Diagnosis:
+    """Return what was found as the learner reads it, with lines and cells as the learner counts them."""
+    titles = {scenario.name: scenario.title for scenario in exercise.driver.scenarios}
 
     def placed(moment: Moment) -> Moment:
         place = origin.place(moment.line)
         return replace(moment, line=place.line if place else None)
 
-    def pointed(named: Named) -> Named:
-        place, text = origin.place(named.line), origin.text(named.line)
+    def named(mistake: ExplainedMistake, location: Location | None) -> NamedMistake:
+        line = location.line if location else None
+        place, text = origin.place(line), origin.text(line)
         return replace(
-            named,
+            NamedMistake.of(mistake.names, tuple(titles[name] for name in mistake.scenarios)),
             line=place.line if place else None,
             cell=place.cell if place else None,
+            before=location is not None and location.before,
             source_line=None if text is None else text[:_LINE_SHOWN],
         )
 
-    return replace(
-        diagnosis,
-        yours=tuple(placed(m) for m in diagnosis.yours),
-        mistakes=tuple(pointed(m) for m in diagnosis.mistakes),
+    return Diagnosis(
+        mistakes=tuple(map(named, explanation.mistakes, locations)),
+        first_difference=evidence.first_difference,
+        yours=tuple(map(placed, evidence.yours)),
+        right=evidence.right,
+        recipe=evidence.recipe,
+        unexplained=tuple(titles[name] for name in explanation.unexplained),
+        near=None if explanation.near is None else NamedMistake.of((explanation.near,)),
+        pasted=explanation.pasted,
+    )
+
+
+def _line_to_show(locations: Sequence[Location | None], evidence: Evidence) -> int | None:
+    """Return the line of the first mistake, else that of the learner's first event that differs.
+
+    None if nothing points anywhere: no line is better than the first line of the function.
+    """
+    if locations:
+        return locations[0].line if locations[0] else None
+    return next((m.line for m in evidence.yours if m.differs and m.line is not None), None)
+
+
+def _has_not_begun(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
+    """Return True if the learner has not begun the exercise.
+
+    This holds if a function raised the starter's NotImplementedError before any event, or no method or function has a
+    statement of its own.
+    """
+    definition = definition_of(origin.source, name)
+    failure = verdict.failure
+    left_as_handed_out = failure is not None and failure.own and failure.type == "NotImplementedError"
+    if left_as_handed_out and not isinstance(definition, ast.ClassDef):
+        return not any(run.events for run in trace.runs.values())
+    return definition is not None and _is_empty_body(definition)
+
+
+def _is_empty_body(node: Definition) -> bool:
+    """Return True if a function, or every method of a class, is empty or only raises `NotImplementedError`."""
+    if isinstance(node, ast.ClassDef):
+        inside = methods(node)
+        return bool(inside) and all(map(_is_empty_body, inside.values()))
+    return all(
+        isinstance(statement, ast.Pass)
+        or is_constant(statement)
+        or (isinstance(statement, ast.Raise) and "NotImplementedError" in ast.unparse(statement))
+        for statement in node.body
     )

@@ -11,9 +11,17 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from grader.judging.inlined_helpers import head, inlined
-from grader.judging.parsing import parsed
-from grader.judging.variable_roles import Definition, renamed
+from grader.judging.inlined_helpers import inlined
+from grader.judging.variable_roles import renamed
+from grader.submission.syntax import (
+    Definition,
+    assignments_of_names,
+    blocks,
+    definitions,
+    head,
+    is_constant,
+    last_line,
+)
 
 Words = Counter[str]
 """Words of a statement, with the number of times each occurs."""
@@ -68,22 +76,15 @@ class Statement:
         return self.kind in ("Raise", "Assert")
 
 
-def definition_of(text: str, name: str | None) -> Definition | None:
+def inlined_definition(text: str, name: str | None) -> Definition | None:
     """Return the last top-level definition of `name` (of any name if None), with its helpers inlined.
 
     None if the text does not parse or has no such definition.
     """
-    tree = parsed(text)
-    if tree is None:
-        return None
-    found = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and name in (None, node.name)
-    ]
-    if not found:
-        return None
-    return inlined(found[-1], tree) if isinstance(found[-1], ast.FunctionDef) else found[-1]
+    program = definitions(text)
+    last = next(reversed(program), None) if name is None else name
+    found = program.get(last) if last is not None else None
+    return inlined(found, program) if isinstance(found, ast.FunctionDef) else found
 
 
 def statements_of(
@@ -98,21 +99,21 @@ def statements_of(
     """
     found: list[Statement] = []
 
-    def visit(body: Sequence[ast.stmt], blocks: tuple[str, ...], method: str) -> None:
+    def visit(body: Sequence[ast.stmt], around: tuple[str, ...], method: str) -> None:
         for node in body:
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            if is_constant(node):
                 continue
             if isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and node.test.value is True:
-                visit(node.body, blocks, method)  # `if True:` is how a mistake removes a `with`
+                visit(node.body, around, method)  # `if True:` is how a mistake removes a `with`
                 continue
             kind = type(node).__name__
             text = " ".join(ast.unparse(renamed(part, names)) for part in head(node))
-            words = _words(text) + Words([f"<{kind}>", *(f"in {block}" for block in blocks)])
+            words = _words(text) + Words([f"<{kind}>", *(f"in {block}" for block in around)])
             lines = _lines(node, written)
-            found.append(Statement(node, words, " ".join(blocks), f"{kind} {text}", kind, lines, method))
-            opens = isinstance(definition, ast.ClassDef) and isinstance(node, ast.FunctionDef) and not blocks
+            found.append(Statement(node, words, " ".join(around), f"{kind} {text}", kind, lines, method))
+            opens = isinstance(definition, ast.ClassDef) and isinstance(node, ast.FunctionDef) and not around
             for block, inner in _blocks(node):
-                visit(inner, (*blocks, block), getattr(node, "name", "") if opens else method)
+                visit(inner, (*around, block), getattr(node, "name", "") if opens else method)
 
     visit(definition.body, (), "")
     return found
@@ -132,16 +133,18 @@ def is_written(statement: Statement, line: str) -> bool:
 
 def _blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
     """Return the statement's non-empty blocks with their kinds: `For`, `orelse`, `finalbody`, `except`."""
-    found = [(key, getattr(node, key, [])) for key in ("body", "orelse", "finalbody")]
-    found += [("except", handler.body) for handler in getattr(node, "handlers", [])]
-    return [(type(node).__name__ if key == "body" else key, inner) for key, inner in found if inner]
+    found = []
+    for owner, field, inner in blocks(node):
+        kind = "except" if isinstance(owner, ast.ExceptHandler) else type(node).__name__
+        found.append((kind if field == "body" else field, inner))
+    return found
 
 
 def _bound(node: ast.stmt) -> set[str]:
     """Return the names that a simple statement assigns or puts something into; empty for a compound one."""
     if _blocks(node):
         return set()
-    found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    found = {*assignments_of_names(node)}
     targets = [*getattr(node, "targets", []), getattr(node, "target", None)]
     targets += [n.func for n in ast.walk(node) if isinstance(node, ast.Expr) and isinstance(n, ast.Call)]
     return found | {name for target in targets if (name := _owner(target)) is not None}
@@ -168,7 +171,7 @@ def _passed_on(node: ast.stmt) -> set[str]:
 
 
 def _lines(node: ast.stmt, written: Sequence[str]) -> tuple[tuple[int, Words], ...]:
-    last = node.end_lineno or node.lineno
+    last = last_line(node)
     if _blocks(node) or last == node.lineno:
         return ()
     return tuple(

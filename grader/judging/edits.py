@@ -2,37 +2,58 @@
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise, permutations
 
 from grader.course.course import CourseError, Edits, Exercise, Mistake
 from grader.course.reading import load_course
 from grader.observe.wording import ordinal
 from grader.submission.submission import read_submission
+from grader.submission.syntax import (
+    DEFINITIONS,
+    Definition,
+    ParseError,
+    assignments_of_names,
+    definitions,
+    first_line,
+    last_line,
+    names_imported,
+    names_in,
+    parse,
+)
 
 _MAX_PERMUTED = 3
 """Maximum number of mistakes whose edits are tried in every order (3! = 6); for more, two orders are tried."""
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way to make one known mistake."""
+class MistakeVariant:
+    """One way to make a known mistake."""
 
     mistake: Mistake
     number: int
-    """Index in `Mistake.programs`: 0 is the usual way, the others are its variants."""
+    """Index in `Mistake.programs`; 0 is the usual variant."""
 
-    @property
+    @cached_property
     def name(self) -> str:
-        """Name as in `behaviours.json`: `no-division` for the usual way, `no-division/2` for variant 2."""
+        """Name as in `behaviours.json`: `no-division` for the usual variant, `no-division/2` for variant 2."""
         return f"{self.mistake.id}/{self.number}" if self.number else self.mistake.id
 
     @property
     def edits(self) -> Edits:
         """Text edits of the solution that make the mistake."""
         return self.mistake.programs[self.number]
+
+
+Combination = tuple[MistakeVariant, ...]
+"""Variants of different mistakes that are made together, in the order of the course file."""
+
+
+def ids_of(combination: Iterable[MistakeVariant]) -> frozenset[str]:
+    """Return the ids of the mistakes."""
+    return frozenset(variant.mistake.id for variant in combination)
 
 
 @cache
@@ -57,21 +78,20 @@ def program_text(lesson: str) -> str:
     A lesson's imports for its plots and data take a second, and no exercise needs them.
     """
     text = solution_text(lesson)
-    body = _statements(lesson)
+    body = parse(text)
     reached = _names_reached(body, load_course().lesson(lesson).exercises)
     lines = text.split("\n")
     for node in body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            bound = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-            if not bound & reached and "*" not in bound:
-                lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or 0) - node.lineno + 1)
+        bound = names_imported(node)
+        if bound and "*" not in bound and reached.isdisjoint(bound):
+            lines[node.lineno - 1 : last_line(node)] = [""] * (last_line(node) - node.lineno + 1)
     return "\n".join(lines)
 
 
 def _names_reached(body: Sequence[ast.stmt], exercises: Sequence[Exercise]) -> set[str]:
     """Return the names in the exercises, in their mistakes' edits and, repeatedly, in what these names stand for."""
-    uses = {name: _names_in(node) for node in body for name in _names_defined(node)}
-    edits = (new for exercise in exercises for way in ways(exercise) for _, new in way.edits)
+    uses = {name: names_in(node) for node in body for name in _names_defined(node)}
+    edits = (new for exercise in exercises for variant in variants(exercise) for _, new in variant.edits)
     fresh = {exercise.name for exercise in exercises}.union(*(re.findall(r"\w+", new) for new in edits))
     reached: set[str] = set()
     while fresh:
@@ -82,14 +102,7 @@ def _names_reached(body: Sequence[ast.stmt], exercises: Sequence[Exercise]) -> s
 
 def _names_defined(node: ast.stmt) -> list[str]:
     """Return the names that a top-level statement defines or assigns."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return [node.name]
-    return [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-
-
-def _names_in(node: ast.stmt) -> set[str]:
-    """Return all names that occur in a statement."""
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return [node.name] if isinstance(node, DEFINITIONS) else assignments_of_names(node)
 
 
 def exercise_source(exercise: Exercise) -> str:
@@ -104,18 +117,17 @@ def exercise_source(exercise: Exercise) -> str:
 @cache
 def _definition(lesson: str, name: str) -> str:
     """Return the source of the last definition of `name` in the lesson's solution. Cached."""
-    for node in reversed(_statements(lesson)):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            lines = solution_text(lesson).split("\n")[first - 1 : node.end_lineno]
-            return "".join(f"{line}\n" for line in lines)
-    raise CourseError(f"해답에 `{name}` 정의가 없어요")
+    node = _definitions(lesson).get(name)
+    if node is None:
+        raise CourseError(f"해답에 `{name}` 정의가 없어요")
+    lines = solution_text(lesson).split("\n")[first_line(node) - 1 : last_line(node)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 @cache
-def _statements(lesson: str) -> Sequence[ast.stmt]:
-    """Return the top-level statements of the lesson's solution. Cached: do not modify."""
-    return ast.parse(solution_text(lesson)).body
+def _definitions(lesson: str) -> dict[str, Definition]:
+    """Return the definitions of the lesson's solution by name. Cached: do not modify."""
+    return definitions(solution_text(lesson))
 
 
 def apply_edits(source: str, edits: Edits, owner: str) -> str | None:
@@ -145,34 +157,36 @@ def apply_edits(source: str, edits: Edits, owner: str) -> str | None:
     return source
 
 
-def ways(exercise: Exercise) -> list[Way]:
-    """Return every way to make every known mistake, in the order of the course file."""
-    return [Way(m, number) for m in exercise.mistakes for number in range(len(m.programs))]
+def variants(exercise: Exercise) -> list[MistakeVariant]:
+    """Return every variant of every known mistake, in the order of the course file."""
+    return [MistakeVariant(m, number) for m in exercise.mistakes for number in range(len(m.programs))]
 
 
-def program_of(exercise: Exercise, way: Way) -> str:
-    """Return the exercise's source with one mistake made in one way.
+def program_of(exercise: Exercise, variant: MistakeVariant) -> str:
+    """Return the exercise's source with one mistake made in one variant.
 
     Raises:
         CourseError: an edit does not fit the solution, or its edits overlap.
     """
-    which = f"variants의 {ordinal(way.number)}" if way.number else "edits"
-    owner = f"{exercise.name}.toml: 실수 '{way.mistake.id}'의 {which}"
-    edited = apply_edits(exercise_source(exercise), way.edits, owner)
+    which = f"variants의 {ordinal(variant.number)}" if variant.number else "edits"
+    owner = f"{exercise.name}.toml: 실수 '{variant.mistake.id}'의 {which}"
+    edited = apply_edits(exercise_source(exercise), variant.edits, owner)
     if edited is None:
         raise CourseError(f"{owner}: 고치는 곳이 서로 겹쳐요. 하나로 합쳐 주세요.")
     return edited
 
 
-def program_of_all(exercise: Exercise, together: Sequence[Way]) -> str | None:
+def program_of_all(exercise: Exercise, combination: Sequence[MistakeVariant]) -> str | None:
     """Return the exercise's source with all these mistakes made at once; None if that is not possible.
 
     Edits that touch the same text are made one after the other, in the first order in which each finds its text.
     """
     source = exercise_source(exercise)
-    edits = tuple(dict.fromkeys(edit for way in together for edit in way.edits))
+    edits = tuple(dict.fromkeys(edit for variant in combination for edit in variant.edits))
     edited = apply_edits(source, edits, exercise.name)
-    orders = permutations(together) if len(together) <= _MAX_PERMUTED else [together, together[::-1]]
+    orders = (
+        permutations(combination) if len(combination) <= _MAX_PERMUTED else [combination, combination[::-1]]
+    )
     for order in orders:
         if edited is not None:
             break
@@ -180,12 +194,12 @@ def program_of_all(exercise: Exercise, together: Sequence[Way]) -> str | None:
     return edited if edited is not None and _parses(edited) else None
 
 
-def _apply_in_order(source: str, order: Sequence[Way]) -> str | None:
+def _apply_in_order(source: str, order: Sequence[MistakeVariant]) -> str | None:
     """Return the source with the mistakes made in this order; None if an edit does not find its text."""
-    for way in order:
-        if any(source.count(old) != 1 for old, _ in way.edits):
+    for variant in order:
+        if any(source.count(old) != 1 for old, _ in variant.edits):
             return None
-        edited = apply_edits(source, way.edits, way.name)
+        edited = apply_edits(source, variant.edits, variant.name)
         if edited is None:
             return None
         source = edited
@@ -194,7 +208,7 @@ def _apply_in_order(source: str, order: Sequence[Way]) -> str | None:
 
 def _parses(source: str) -> bool:
     try:
-        ast.parse(source)
-    except SyntaxError:
+        parse(source)
+    except ParseError:
         return False
     return True

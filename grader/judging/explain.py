@@ -1,397 +1,148 @@
-"""Find the smallest sets of known mistakes that behave as a wrong program does, scenario by scenario.
+"""Explain a wrong submission by what is known: mistakes, a copied program, or else the nearest mistake.
 
-A wrong program usually makes several mistakes, and each scenario shows only some of them. The scenarios that went
-wrong are therefore taken in order, first those with the fewest different behaviours of known mistakes, and candidate
-sets grow along the way (a beam search). In each scenario a set is kept if the solution with its mistakes behaves as
-the learner's program does; otherwise it grows by one mistake, or by two if one is not enough. A scenario that no set
-explains stays unexplained, and what is explained is reported all the same. A mistake that is hidden by others changes
-nothing observable and is not guessed.
-
-Example (`test_the_plain_first_try_is_named_whole`): a first try at `accumulate` checks no arguments, does not divide
-the loss, and drops the leftover batches. The scenario `refuses-empty` has six behaviours, one of which fits:
-{no-accum-check}. `sgd` differs from that set, and fits once `no-division` joins it. `edges` fits once
-`drops-leftover` or `leaks-leftover` joins; `short` and `adamw` then leave only sets with `drops-leftover`.
+`mistake_search` finds combinations of known mistakes that behave as the submission does. Among equally good ones,
+those that also work in the same way (`tie_break`) are kept. One combination is reported; a mistake that another one
+has in its place behaves alike, and the two are named together (`a|b`). Where scenarios stay unexplained, a mistake is
+named only if the explained ones are evidence enough (`_evidence_suffices`).
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
 
-from grader.judging.edits import Way
+import numpy as np
+
+from grader.course.course import Mistake
+from grader.course.feedback import Pasted
+from grader.judging.compare_runs import differing_fields
+from grader.judging.edits import Combination, MistakeVariant, ids_of
+from grader.judging.judge import Verdict
+from grader.judging.mistake_search import FoundMistakes, find_mistakes
+from grader.judging.nearest_mistake import nearest
 from grader.judging.reference import Reference
-from grader.judging.trials import Plays, Ways
-from grader.observe.trace import Run
+from grader.judging.tie_break import most_alike
+from grader.observe.trace import Run, Trace
 
-_MAX_SETS = 32
-"""Maximum number of candidate sets kept after each scenario."""
-_MAX_EXTENDED = 8
-"""How many of the best sets that change the scenario at hand are extended by one mistake."""
-_MAX_EXTENDED_COSTLY = 2
-"""The same limit if other sets have been extended with success already, or if two mistakes have to be added."""
-_MAX_PAIRS = 112
-"""Maximum number of pairs of mistakes tried for one set in one scenario; the most promising pairs come first."""
-_MAX_FAILED_PAIR_SCENARIOS = 3
-"""Scenarios without a fitting pair after which the empty set is no longer extended by pairs."""
-_MAX_PLAYS_WITHOUT_SUCCESS = 64
-"""Plays after which no further scenario is tried while none has been explained; the most ever needed was 27."""
-_MAX_VARIANTS = 3
-"""Maximum number of kept sets that make the same two or more mistakes and differ only in the ways they are made."""
-_MAX_MISTAKES = 6
-"""Maximum number of mistakes in a set."""
+_TOO_FEW_STATES = 2
+"""Parameter states (the start and one update) that are too few evidence: two mistakes may share those numbers."""
+
+
+@dataclass(frozen=True)
+class ExplainedMistake:
+    """A known mistake that the submission makes."""
+
+    variant: MistakeVariant
+    """The way in which it is made."""
+    names: tuple[Mistake, ...]
+    """The mistake and all that behave alike in its place, in the order of the course file."""
+    scenarios: tuple[str, ...]
+    """Names of the explained scenarios that it changes."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The smallest sets of known mistakes that behave as the learner's program does, and what they explain."""
+    """What explains a wrong submission; empty for one that passed, or of which nothing could be compared."""
 
-    sets: tuple[Ways, ...] = ()
-    """Equally good sets, each in the order of the course file; empty if no scenario could be explained."""
-    explained: tuple[str, ...] = ()
-    """Names of scenarios in which the learner's run differs from the solution's and agrees with the sets."""
+    mistakes: tuple[ExplainedMistake, ...] = ()
+    """The mistakes that can be named."""
+    combination: Combination = ()
+    """All mistakes that together behave as the submission does, also those without evidence enough to name them."""
     unexplained: tuple[str, ...] = ()
-    """Names of scenarios in which the learner's run differs from the solution's and from the sets."""
+    """Names of the wrong scenarios that the mistakes do not explain; empty if no mistake can be named."""
+    pasted: Pasted | None = None
+    """The well-known wrong program that behaves the same in every scenario."""
+    near: Mistake | None = None
+    """The nearest known mistake, if nothing else is known."""
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    """A candidate set of mistakes with the names of the scenarios that it explains so far."""
-
-    together: frozenset[Way]
-    explained: tuple[str, ...] = ()
-
-
-def explain(reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> Explanation:
-    """Return the sets of known mistakes that explain most of the scenarios that went wrong.
+def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation:
+    """Return what explains a submission that did not pass.
 
     Args:
-        reference: the reference of the exercise and seed that was played.
-        runs: the learner's runs by scenario name; a scenario without a run stays unexplained.
-        wrong: names of the scenarios in which the learner's run differs from the solution's.
+        trace: the submission's trace.
+        verdict: its verdict.
+        reference: what it was judged by.
     """
-    return _Search(reference, runs, wrong).explanation()
+    if not verdict.differences:
+        return Explanation()
+    found = find_mistakes(reference, trace.runs, list(verdict.differences))
+    combinations = most_alike(found, trace, reference)
+    mistakes = _explained_mistakes(combinations, found, trace, reference)
+    pasted = _pasted(trace, verdict, reference)
+    near = None if mistakes or pasted else nearest(reference, trace.runs, verdict.differences)
+    combination = combinations[0] if combinations else ()
+    return Explanation(mistakes, combination, found.unexplained if mistakes else (), pasted, near)
 
 
-class _Search:
-    """One search for the sets that explain one learner's runs; it holds the budget of plays."""
+def _explained_mistakes(
+    combinations: Sequence[Combination], found: FoundMistakes, trace: Trace, reference: Reference
+) -> tuple[ExplainedMistake, ...]:
+    """Return the mistakes of the first combination, each together with its twins.
 
-    def __init__(self, reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> None:
-        self._reference, self._runs = reference, runs
-        self._order = {way: number for number, way in enumerate(reference.ways)}
-        self._wrong = [name for name in wrong if name in runs]
-        self._missing = tuple(name for name in wrong if name not in runs)
-        self._right = [s.name for s in reference.exercise.driver.scenarios if s.name not in wrong]
-        self._plays = Plays(reference, runs, self._wrong)
-        self._any_explained = False  # True as soon as one scenario has been explained
-        # A mistake that alone changes a scenario in which the learner is right mostly changes it in combination, too.
-        self._likely = [
-            way for way in reference.ways if not any(self._plays.changes(way, s) for s in self._right)
-        ]
+    A twin is a mistake that stands in its place in another combination with otherwise the same mistakes. Mistakes
+    without enough evidence are left out.
+    """
+    if not combinations:
+        return ()
+    mistakes = []
+    for variant in combinations[0]:
+        partners = ids_of(combinations[0]) - {variant.mistake.id}
+        twins = {v.mistake.id for c in combinations for v in c if partners == ids_of(c) - {v.mistake.id}}
+        names = tuple(m for m in reference.exercise.mistakes if m.id in twins or m.id == variant.mistake.id)
+        if found.unexplained and len(names) > 1:  # only what stays unexplained would tell them apart
+            continue
+        shows = tuple(s for s in found.explained if reference.behaviour(variant, s) != 0)
+        if _evidence_suffices(variant, shows, found, trace, reference):
+            mistakes.append(ExplainedMistake(variant, names, shows))
+    return tuple(mistakes)
 
-    def explanation(self) -> Explanation:
-        """Return the best sets of up to three attempts, each allowing more than the one before.
 
-        The first attempt uses likely mistakes (one way for each behaviour) and must explain every scenario; the
-        second may leave scenarios out; the third also uses mistakes that change scenarios in which the learner is
-        right.
-        """
-        found = Explanation()
-        tries = ((self._representative_ways, False), (self._likely, True), (self._reference.ways, True))
-        for plausible, leave_out in tries:
-            if len(found.explained) == len(self._wrong):
-                break
-            grown = self._beam_search(plausible, leave_out=leave_out)
-            self._plays.reserve_plays(False)
-            more = self._best(grown)
-            self._plays.reserve_plays(True)
-            if len(more.explained) > len(found.explained):
-                found = more
-        self._plays.reserve_plays(False)
-        if len(found.explained) < len(self._wrong):
-            found = self._single_way() or self._with_hidden_mistakes(found)
-        unexplained = tuple(s for s in (*self._wrong, *self._missing) if s not in found.explained)
-        return Explanation(found.sets, found.explained, unexplained)
+def _evidence_suffices(
+    variant: MistakeVariant, shows: Sequence[str], found: FoundMistakes, trace: Trace, reference: Reference
+) -> bool:
+    """Return True if the explained scenarios are enough to name this mistake although others stay unexplained.
 
-    def _single_way(self) -> Explanation | None:
-        """Return the first single way that explains everything, playing each candidate itself; None if there is none.
+    They are if one of them is a trajectory of several updates that differs from the solution's: numbers that fit to
+    nine digits do not fit by chance. A fit in a single number or fact may come from whatever stays unexplained,
+    unless that spoils other fields only and the mistake shows in more explained scenarios than unexplained ones.
 
-        Elsewhere one way stands for all that behave alike in the table. With a seed other than the table's, two such
-        ways may behave differently.
-        """
-        for way in self._reference.ways:
-            alone = frozenset([way])
-            if not all(self._plays.changes(way, s) for s in self._wrong):  # the table answers without a play
-                continue
-            if all(self._plays.exact_program_agrees(alone, s) for s in (*self._wrong, *self._right)):
-                return Explanation(((way,),), tuple(self._wrong))
-        return None
+    Args:
+        variant: the mistake.
+        shows: names of the explained scenarios that it changes.
+        found: which scenarios are explained.
+        trace: the submission's trace.
+        reference: what it was judged by.
+    """
+    elsewhere = [s for s in found.unexplained if s in trace.runs]
+    spoiled = {field for s in elsewhere for field in _fields(s, trace, reference)}
+    acting = [s for s in elsewhere if reference.behaviour(variant, s) != 0]
+    # The mistake shows mostly where it is explained, and somewhere in fields that what is unexplained leaves alone.
+    if len(shows) > len(acting) and any(_fields(s, trace, reference).isdisjoint(spoiled) for s in shows):
+        return True
+    for scenario in shows:
+        theta, right = (
+            run.arrays.get("theta") for run in (trace.runs[scenario], reference.solution(scenario))
+        )
+        if theta is None or right is None or len(theta) <= _TOO_FEW_STATES:
+            continue
+        if theta.shape != right.shape or not np.allclose(theta, right, rtol=0.0, atol=1e-6, equal_nan=True):
+            return True
+    return False
 
-    def _with_hidden_mistakes(self, found: Explanation) -> Explanation:
-        """Add one more mistake for each scenario left over, for mistakes that show only in combination with the others.
 
-        A count returned in the wrong place shows as a wrong loss, which neither of the two mistakes changes alone.
-        """
-        sets = [frozenset(together) for together in found.sets]
-        explained = list(found.explained)
-        for scenario in (s for s in self._wrong if s not in found.explained):
-            if any(self._plays.whole_program_agrees(together, scenario) for together in sets):
-                sets = [together for together in sets if self._plays.whole_program_agrees(together, scenario)]
-                explained.append(scenario)
-                continue
-            changing = [way for way in self._reference.ways if self._plays.changes(way, scenario)]
-            others = [w for w in self._likely if w not in changing]
-            for way in (*changing, *others):
-                grown = [together | {way} for together in sets if self._may_join(way, together)]
-                fitting = [s for s in grown if self._all_agree(s, (scenario, *explained, *self._right))]
-                if fitting:
-                    sets = fitting
-                    explained.append(scenario)
-                    break
-        return Explanation(tuple(map(self._plays.sorted, sets)), tuple(explained))
+def _fields(scenario: str, trace: Trace, reference: Reference) -> set[str]:
+    """Return the names of the arrays and facts in which the learner's run of a scenario differs from the solution's."""
+    atol = reference.exercise.driver[scenario].atol
+    return differing_fields(trace.runs[scenario], reference.solution(scenario), atol)
 
-    def _may_join(self, way: Way, together: frozenset[Way]) -> bool:
-        """Return True if the set stays within its limit and does not make this mistake in another way already."""
-        return len(together) < _MAX_MISTAKES and way.mistake.id not in {w.mistake.id for w in together}
 
-    def _all_agree(self, together: frozenset[Way], scenarios: Iterable[str]) -> bool:
-        """Return True if the program with all these mistakes agrees with the learner's in every given scenario."""
-        return all(self._plays.whole_program_agrees(together, scenario) for scenario in scenarios)
+def _pasted(trace: Trace, verdict: Verdict, reference: Reference) -> Pasted | None:
+    """Return the well-known wrong program (`Copy`) that behaves as the submission in every scenario; None if none."""
 
-    @cached_property
-    def _representative_ways(self) -> list[Way]:
-        """Likely ways, but only the first of several ways to make one mistake that behave alike everywhere."""
-        names = [s.name for s in self._reference.exercise.driver.scenarios]
-        first: dict[tuple[object, ...], Way] = {}
-        for way in self._likely:
-            first.setdefault((way.mistake.id, *(self._reference.behaviour(way, name) for name in names)), way)
-        return list(first.values())
+    def target(name: str) -> Run:
+        return trace.runs[name] if name in verdict.differences else reference.solution(name)
 
-    # ---- growing sets --------------------------------------------------------------------------------
-
-    def _beam_search(self, plausible: Sequence[Way], *, leave_out: bool) -> list[_Candidate]:
-        """Return candidate sets of plausible mistakes with what they explain, those that explain most first.
-
-        With `leave_out`, a set survives a scenario that it does not explain; without, a scenario that nothing explains
-        ends the attempt with no sets.
-        """
-        changing = {s: [way for way in plausible if self._plays.changes(way, s)] for s in self._wrong}
-        order = sorted(self._wrong, key=lambda s: len(self._plays.behaviours(changing[s], s)))
-        beam, later = [_Candidate(frozenset())], []
-        for scenario in order:
-            if not self._any_explained and self._plays.made >= _MAX_PLAYS_WITHOUT_SUCCESS:
-                break
-            grown = self._extend_for(beam, scenario, changing[scenario], leave_out=leave_out)
-            if grown:
-                beam = grown
-                self._any_explained = self._any_explained or bool(beam[0].explained)
-            else:
-                # Once other scenarios have enlarged the sets, one more mistake may be enough.
-                later.append(scenario)
-        in_vain = 0
-        for scenario in later:
-            grown = self._extend_for(beam, scenario, changing[scenario], leave_out=leave_out)
-            if not grown:
-                begun = [
-                    s
-                    for s in beam[:_MAX_EXTENDED_COSTLY]
-                    if s.together or in_vain < _MAX_FAILED_PAIR_SCENARIOS
-                ]
-                pairs = [n for s in begun for n in self._with_two(s, scenario, changing[scenario])]
-                in_vain += not pairs
-                grown = self._best_candidates([*pairs, *(beam if leave_out else ())])
-            beam = grown
-        return beam
-
-    def _extend_for(
-        self, beam: Sequence[_Candidate], scenario: str, changing: Sequence[Way], *, leave_out: bool
-    ) -> list[_Candidate]:
-        """Return the sets that agree in this scenario as well, unchanged or with one more mistake.
-
-        Empty if no set agrees; otherwise, with `leave_out`, sets that disagree are kept behind those that agree.
-        """
-        kept = [
-            self._with_explained(state, scenario)
-            for state in beam
-            if self._plays.agrees(state.together, scenario)
-        ]
-        others = [state for state in beam if not self._plays.agrees(state.together, scenario)]
-        # An idle set has no mistake that changes this scenario, so an added mistake acts alone and one play answers for
-        # all idle sets. An acting set needs a play of its own for each added mistake: few are tried if idle ones fit.
-        acting = [state for state in others if self._plays.acting(state.together, scenario)]
-        idle = [state for state in others if state not in acting]
-        grown = [new for state in idle for new in self._with_one(state, scenario, changing)]
-        for state in acting[: _MAX_EXTENDED_COSTLY if grown else _MAX_EXTENDED]:
-            grown += self._with_one(state, scenario, changing)
-        return self._best_candidates([*kept, *grown, *(others if leave_out else ())]) if kept or grown else []
-
-    def _best_candidates(self, states: Iterable[_Candidate]) -> list[_Candidate]:
-        """Return the best states, with a limit on those that differ only in the way their mistakes are made."""
-        alike: Counter[frozenset[str]] = Counter()
-        seen: set[frozenset[Way]] = set()
-        best = []
-        for state in sorted(states, key=lambda s: (-len(s.explained), *self._rank(s.together))):
-            if state.together in seen:  # the same set can be reached by adding its mistakes in another order
-                continue
-            seen.add(state.together)
-            ids = frozenset(way.mistake.id for way in state.together)
-            alike[ids] += 1
-            if len(ids) == 1 or alike[ids] <= _MAX_VARIANTS:
-                best.append(state)
-        return best[:_MAX_SETS]
-
-    def _rank(self, together: frozenset[Way]) -> tuple[int, list[int]]:
-        """Return a sort key: fewer mistakes first, then mistakes that come first in the course file."""
-        return len(together), sorted(self._order[way] for way in together)
-
-    def _with_explained(self, state: _Candidate, scenario: str) -> _Candidate:
-        """Return the state with one more explained scenario."""
-        return _Candidate(state.together, (*state.explained, scenario))
-
-    def _with_one(self, state: _Candidate, scenario: str, changing: Sequence[Way]) -> Iterator[_Candidate]:
-        """Yield the set with one more mistake, for each mistake that makes it agree in this scenario."""
-        fails: set[int] = set()  # numbers of behaviours (see Reference.behaviour) that did not fit
-        alone = not self._plays.acting(state.together, scenario)
-        for way in changing:
-            number = self._reference.behaviour(way, scenario)
-            if number in fails:
-                continue
-            grown = self._extended_by(state, (way,), scenario)
-            if grown is None:
-                # Ways that behave alike alone may differ in combination, because their edits may overlap with others.
-                if alone and not self._plays.agrees(state.together | {way}, scenario):
-                    fails.add(number)
-                continue
-            yield grown
-
-    def _with_two(self, state: _Candidate, scenario: str, changing: Sequence[Way]) -> Iterator[_Candidate]:
-        """Yield the set with two more mistakes, for each pair that makes it agree in this scenario.
-
-        Pairs are tried in the order of how much their mistakes explain singly (see `Plays.reach`).
-        """
-        behaviours = self._plays.behaviours(changing, scenario)
-        reach = {n: self._plays.reach(state.together | {ways[0]}, scenario) for n, ways in behaviours.items()}
-        pairs = sorted(combinations(behaviours, 2), key=lambda p: -(reach[p[0]] + reach[p[1]]))
-        for one, other in pairs[:_MAX_PAIRS]:
-            grown = self._extended_by(state, (behaviours[one][0], behaviours[other][0]), scenario)
-            if grown is not None:
-                yield grown
-
-    def _extended_by(self, state: _Candidate, more: Ways, scenario: str) -> _Candidate | None:
-        """Return the set with these mistakes added; None unless it agrees here and wherever it agreed before.
-
-        Only earlier scenarios that an added mistake changes are played again.
-        """
-        ids = [way.mistake.id for way in (*state.together, *more)]
-        if len(set(ids)) < len(ids) or len(ids) > _MAX_MISTAKES:
-            return None
-        together = state.together.union(more)
-        if not self._plays.agrees(together, scenario):
-            return None
-        touched = [s for s in state.explained if any(self._plays.changes(way, s) for way in more)]
-        kept = all(self._plays.agrees(together, s) for s in touched)
-        return _Candidate(together, (*state.explained, scenario)) if kept else None
-
-    # ---- choosing ------------------------------------------------------------------------------------
-
-    def _best(self, states: Sequence[_Candidate]) -> Explanation:
-        """Return the smallest of the best sets, with their twins.
-
-        The first set is played whole, with all its edits in one program: in the scenarios that went wrong, which it
-        must explain, and in the others, which it must leave right.
-        """
-        found: list[tuple[frozenset[Way], tuple[str, ...]]] = []
-        for state in states:
-            together = self._without_idle(state)
-            if not together or (found and len(state.explained) < len(found[0][1])):
-                continue
-            # Only the first set is played with all its edits; a set that explains as much is taken for its twin.
-            agrees = self._plays.agrees if found else self._plays.whole_program_agrees
-            explained = tuple(s for s in self._wrong if agrees(together, s))
-            apart = (
-                not found and len(explained) < len(self._wrong) and self._explains_despite_conflicts(together)
-            )
-            if apart:
-                explained = tuple(self._wrong)
-            elif not explained or not all(agrees(together, s) for s in self._right):
-                continue
-            if not found:
-                together = self._minimal(together, explained)
-                # A removed mistake may have hidden the others in some scenario, so count again.
-                explained = explained if apart else tuple(s for s in self._wrong if agrees(together, s))
-            if not found or len(explained) > len(found[0][1]):
-                found = [(together, explained)]
-            elif explained == found[0][1] and together not in [t for t, _ in found]:
-                found.append((together, explained))
-        if not found:
-            return Explanation()
-        size = min(len(together) for together, _ in found)
-        smallest = [together for together, _ in found if len(together) == size]
-        sets = dict.fromkeys((*smallest, *self._equivalents(smallest[0], found[0][1])))
-        return Explanation(tuple(map(self._plays.sorted, sets)), found[0][1])
-
-    def _explains_despite_conflicts(self, together: frozenset[Way]) -> bool:
-        """Return True if the set agrees in every scenario when conflicting edits may be played without each other.
-
-        In each scenario it is enough that the mistakes that change it agree, if the program with all of them does not.
-        """
-        return all(self._plays.agrees_whole_or_acting(together, s) for s in (*self._wrong, *self._right))
-
-    def _minimal(self, together: frozenset[Way], explained: Sequence[str]) -> frozenset[Way]:
-        """Remove mistakes from the set that the program, played whole, does not need to agree.
-
-        This does not rely on the behaviour table, which says only what a mistake changes alone.
-        """
-        for way in sorted(together, key=self._order.__getitem__):
-            less = together - {way}
-            if less and self._all_agree(less, (*explained, *self._right)):
-                together = less
-        return self._merged(together, explained)
-
-    def _merged(self, together: frozenset[Way], explained: Sequence[str]) -> frozenset[Way]:
-        """Replace two mistakes by one that shows in exactly the same scenarios, if the result agrees everywhere."""
-        scenarios = (*explained, *self._right)
-        for pair in combinations(sorted(together, key=self._order.__getitem__), 2):
-            acting = [any(self._plays.changes(way, s) for way in pair) for s in scenarios]
-            for way in self._representative_ways:
-                rest = together.difference(pair)
-                if not self._may_join(way, rest) or way in pair:
-                    continue
-                if acting == [self._plays.changes(way, s) for s in scenarios]:
-                    merged = rest | {way}
-                    if self._all_agree(merged, scenarios):
-                        return merged
-        return together
-
-    def _equivalents(self, together: frozenset[Way], explained: Sequence[str]) -> Iterator[frozenset[Way]]:
-        """Yield the set with one mistake replaced by another that behaves alike in combination with the rest.
-
-        Candidates that are alike in most scenarios in which the replaced one shows come first. Where neither shows
-        alone, the rest may bring it out: a sum instead of a mean shows under AdamW as soon as clipping is left out.
-        """
-        for way in sorted(together, key=self._order.__getitem__):
-            acting = [s for s in explained if self._plays.changes(way, s)]
-            rest = together - {way}
-            likeness = {
-                other: sum(
-                    self._reference.behaviour(other, s) == self._reference.behaviour(way, s) for s in acting
-                )
-                for other in self._representative_ways
-                if other.mistake.id not in {w.mistake.id for w in together}
-            }
-            for other in sorted(likeness, key=lambda o: -likeness[o]):
-                grown = rest | {other}
-                if likeness[other] and all(
-                    self._plays.agrees(grown, s) or self._plays.whole_program_agrees(grown, s)
-                    for s in explained
-                ):
-                    yield grown
-
-    def _without_idle(self, state: _Candidate) -> frozenset[Way]:
-        """Return the set without mistakes that the scenarios explained so far do not need."""
-        together = state.together
-        for way in sorted(together, key=self._order.__getitem__, reverse=True):
-            less = together - {way}
-            if all(self._plays.agrees(less, s) for s in state.explained if self._plays.changes(way, s)):
-                together = less
-        return together
+    scenarios = [s.name for s in reference.exercise.driver.scenarios if s.name in trace.runs]
+    for copy in reference.exercise.copies:
+        if all(reference.agrees(copy.program, name, target(name)) for name in scenarios):
+            return Pasted(copy.id, copy.title, copy.explain, copy.hint)
+    return None

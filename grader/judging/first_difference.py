@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from grader.course.feedback import FirstDifference
-from grader.judging.judge import Difference
+from grader.judging.compare_runs import Difference
 from grader.observe.play import Scenario
 from grader.observe.trace import Fact, Parameter, Run
 from grader.observe.wording import ordinal, with_ordinals

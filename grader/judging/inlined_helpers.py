@@ -11,44 +11,29 @@ Example: `average = mean(losses)`, where `mean(values)` does `return sum(values)
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from grader.judging.variable_roles import renamed
+from grader.submission.syntax import Definition, blocks, head, is_compound
 
 _Helpers = dict[str, ast.FunctionDef]
 """Functions of the learner's, by name."""
 
 
-def inlined(function: ast.FunctionDef, module: ast.Module) -> ast.FunctionDef:
+def inlined(function: ast.FunctionDef, program: Mapping[str, Definition]) -> ast.FunctionDef:
     """Return a copy of the function with the body of each helper beside the statement that calls it first.
 
     The copy is for comparison only: it need not run.
 
     Args:
         function: the learner's function.
-        module: the program around it, whose top-level functions may be helpers.
+        program: the program's top-level definitions; its functions may be helpers.
     """
-    helpers = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+    helpers = {name: node for name, node in program.items() if isinstance(node, ast.FunctionDef)}
     helpers.pop(function.name, None)
     result = copy.deepcopy(function)
     result.body = _Inliner(helpers | _nested(function)).body(result.body)
     return result
-
-
-def head(node: ast.stmt) -> list[ast.AST]:
-    """Return the parts of a statement without the statements inside it: of a `for`, its target and iterable."""
-    match node:
-        case ast.For() | ast.AsyncFor():
-            return [node.target, node.iter]
-        case ast.If() | ast.While():
-            return [node.test]
-        case ast.With() | ast.AsyncWith():
-            return list(node.items)
-        case ast.FunctionDef() | ast.AsyncFunctionDef():
-            return [node.args]
-        case ast.Try() | ast.ClassDef() | ast.Match():
-            return []
-    return [node]
 
 
 def _nested(function: ast.FunctionDef) -> _Helpers:
@@ -74,15 +59,12 @@ class _Inliner:
             for call, helper in self._calls(statement):
                 self._used.add(helper.name)
                 written_out += self.body(_body_for_call(call, helper, statement))
-            simple = not hasattr(statement, "body")
+            simple = not is_compound(statement)
             if simple:  # something missing before the call is then located in the caller, not in the helper
                 found.append(statement)
             found += written_out
-            for block in ("body", "orelse", "finalbody"):
-                if isinstance(getattr(statement, block, None), list):
-                    setattr(statement, block, self.body(getattr(statement, block)))
-            for handler in getattr(statement, "handlers", []):
-                handler.body = self.body(handler.body)
+            for owner, field, block in blocks(statement):
+                setattr(owner, field, self.body(block))
             if not simple:
                 found.append(statement)
         return [s for s in found if not (isinstance(s, ast.FunctionDef) and s.name in self._used)]

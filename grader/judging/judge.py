@@ -1,41 +1,15 @@
 """Compare a trace with the solution's and decide which checks pass.
 
-This is the first step of judging: trace -> Verdict, with the first difference in each scenario. Diagnoses use the
-same comparison for the runs of known mistakes.
+This is the first step of judging: trace -> Verdict, with the first difference in each scenario.
 """
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-
-import numpy as np
 
 from grader.course.course import Exercise
 from grader.course.feedback import CheckResult, Status
-from grader.observe.rounding import rounding_of_states, rounding_of_values
-from grader.observe.trace import Array, Failure, Run, Trace
-
-_CAUSES = (
-    "NoneType",
-    "division by zero",
-    "inplace operation",
-    "does not require grad",
-    "backward through the graph a second time",
-    "leaf Variable that requires grad",
-)
-"""Parts of error messages that name the cause, however the line that raised is written."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The first place where one run differs from another; `kind` says which of the other fields count."""
-
-    kind: str
-    """`failure`, `fact`, `array` (values differ) or `shape` (an array is missing or has another shape)."""
-    name: str = ""
-    """Name of the fact or array; empty for `failure`."""
-    index: tuple[int, ...] = ()
-    """For `array`: position of the largest difference within the first row that differs."""
+from grader.judging.compare_runs import Difference, difference
+from grader.observe.trace import Failure, Run, Trace
 
 
 @dataclass(frozen=True)
@@ -88,138 +62,3 @@ def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> V
 def failure_status(failure: Failure) -> Status:
     """Return `memory` if the code asked for more memory than there is, `error` otherwise."""
     return "memory" if failure.out_of_memory else "error"
-
-
-def is_instance(failure: Failure, expected: Failure) -> bool:
-    """Return True if the exception is of the expected class or a subclass: this is what a contract asks for."""
-    return expected.type in failure.bases
-
-
-def has_same_cause(failure: Failure, expected: Failure) -> bool:
-    """Return True if two exceptions have the same cause: this is what a diagnosis asks for.
-
-    The type alone says too little (a NotImplementedError is a RuntimeError), and the whole message says too much
-    (shapes and names differ from one style to the next). Exceptions raised by the programs' own `raise` or `assert`
-    are compared by type, because everyone words these messages differently.
-    """
-    if failure.own and expected.own:
-        return failure.type == expected.type
-    return _cause(failure) == _cause(expected)
-
-
-def _cause(failure: Failure) -> tuple[str, ...]:
-    """Return what to compare: a known part of the message, or the type and first words without names and numbers."""
-    for sign in _CAUSES:
-        if sign in failure.message:
-            return (sign,)
-    if failure.type == "KeyError":  # its message is nothing but the key, which is a name
-        return (failure.type,)
-    words = re.sub(r"'[^']*'|[0-9]+", "", failure.message).split()
-    return (failure.type, *words[:4])
-
-
-def difference(
-    run: Run, reference: Run, atol: float, *, agree: Callable[[Failure, Failure], bool] = is_instance
-) -> Difference | None:
-    """Return the first difference between two runs of one scenario; None if they behave the same.
-
-    An array with the name of a fact is that fact in numbers; it is compared last, so that the fact, which has words,
-    is reported first. Numbers may differ by `atol` and, beyond that, by what float32 rounding changes.
-
-    Args:
-        run: the run that is judged.
-        reference: the run that it should be like.
-        atol: absolute tolerance of arrays.
-        agree: decides whether two exceptions count as the same; their lines are never compared.
-    """
-    failed, should_fail = run.failure, reference.failure
-    if (failed is None) != (should_fail is None):
-        return Difference("failure")
-    if failed is not None and should_fail is not None and not agree(failed, should_fail):
-        return Difference("failure")
-    facts = {*run.facts, *reference.facts}
-    arrays = sorted({*run.arrays, *reference.arrays}, key=lambda n: (n != "theta", n))
-    found = _first_array(run, reference, atol, (name for name in arrays if name not in facts))
-    if found is not None:
-        return found
-    for name in (*reference.facts, *run.facts):
-        if run.facts.get(name, "") != reference.facts.get(name, ""):
-            return Difference("fact", name)
-    return _first_array(run, reference, atol, (name for name in arrays if name in facts))
-
-
-def _first_array(run: Run, reference: Run, atol: float, names: Iterable[str]) -> Difference | None:
-    """Return the first difference among these arrays, in the given order; None if they agree."""
-    for name in names:
-        if name not in run.arrays or name not in reference.arrays:
-            return Difference("shape", name)
-        expected = reference.arrays[name]
-        found = _array_difference(name, run.arrays[name], expected, tolerances(name, expected, atol))
-        if found is not None:
-            return found
-    return None
-
-
-def differing_fields(run: Run, reference: Run, atol: float) -> set[str]:
-    """Return the names of all arrays and facts that differ, and `failure` if only one of the runs failed."""
-    fields = {
-        name
-        for name in {*run.facts, *reference.facts}
-        if run.facts.get(name, "") != reference.facts.get(name, "")
-    }
-    if (run.failure is None) != (reference.failure is None):
-        fields.add("failure")
-    for name in {*run.arrays, *reference.arrays}:
-        if name not in run.arrays or name not in reference.arrays:
-            fields.add(name)
-            continue
-        expected = reference.arrays[name]
-        if _array_difference(name, run.arrays[name], expected, tolerances(name, expected, atol)) is not None:
-            fields.add(name)
-    return fields
-
-
-def follows(states: Array, expected: Array, atol: float) -> bool:
-    """Return True if the parameter states (rows x elements) equal the first rows of `expected`, which may have more."""
-    if states.shape[1:] != expected.shape[1:] or len(states) > len(expected):
-        return False
-    room = tolerances("theta", expected, atol)[: len(states), None]
-    return bool((_absolute_difference(states, expected[: len(states)]) <= room).all())
-
-
-def tolerances(name: str, expected: Array, atol: float) -> Array:
-    """Return the largest accepted difference for each row of an array, shape (rows,)."""
-    rows = len(np.atleast_1d(expected))
-    if expected.dtype.kind != "f":
-        return np.full(rows, atol)
-    if name == "theta":
-        return atol + rounding_of_states(expected)
-    return np.full(rows, max(atol, rounding_of_values(expected)))
-
-
-def _array_difference(name: str, got: Array, expected: Array, tolerance: Array) -> Difference | None:
-    """Return the first difference of two arrays, row by row; None if they agree.
-
-    Rows are compared before their number, so that the first wrong update is found even when one array has more rows.
-    """
-    if got.dtype.kind not in "fiub" or got.ndim != expected.ndim or got.shape[1:] != expected.shape[1:]:
-        return Difference("shape", name)
-    if got.ndim == 0:
-        got, expected = got.reshape(1), expected.reshape(1)
-    rows = min(len(got), len(expected))
-    gap = _absolute_difference(got[:rows], expected[:rows])
-    largest = gap.reshape(rows, -1).max(axis=1, initial=0.0) if gap.size else np.zeros(0)
-    wrong = np.argwhere(largest > tolerance[: len(largest)])
-    if wrong.size:
-        row = int(wrong[0, 0])
-        inner = np.unravel_index(int(gap[row].argmax()), gap[row].shape) if gap[row].ndim else ()
-        return Difference("array", name, (row, *(int(i) for i in inner)))
-    return Difference("shape", name) if len(got) != len(expected) else None
-
-
-def _absolute_difference(got: Array, expected: Array) -> Array:
-    """Return the absolute difference; NaN equals only NaN, and an infinity equals only itself."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        gap = np.abs(got.astype(np.float64) - expected.astype(np.float64))
-    same = (got == expected) | (np.isnan(got) & np.isnan(expected))
-    return np.where(same, 0.0, np.where(np.isnan(gap), np.inf, gap))

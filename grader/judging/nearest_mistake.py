@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from grader.course.course import Mistake
-from grader.judging.judge import Difference, difference
+from grader.judging.compare_runs import Difference, difference
 from grader.judging.reference import Reference
 from grader.observe.trace import Array, Run
 
@@ -29,12 +29,12 @@ def nearest(reference: Reference, runs: Mapping[str, Run], wrong: Mapping[str, D
     """
     names = [s.name for s in reference.exercise.driver.scenarios]
     best: tuple[float, Mistake] | None = None
-    for way in reference.ways:
-        if any((reference.behaviour(way, name) != 0) != (name in wrong) for name in names):
+    for variant in reference.variants:
+        if any((reference.behaviour(variant, name) != 0) != (name in wrong) for name in names):
             continue
-        distance = _distance(reference, reference.sources[way.name], runs, wrong)
+        distance = _distance(reference, reference.sources[variant.name], runs, wrong)
         if distance < (_MAX_DISTANCE if best is None else best[0]):
-            best = (distance, way.mistake)
+            best = (distance, variant.mistake)
     return best[1] if best else None
 
 

@@ -4,16 +4,26 @@ Each run is made when it is first needed and kept for the next submission of the
 in this process, not in the sandbox: they are programs of the course.
 """
 
+import itertools
 import re
 import types
+import weakref
 from collections import OrderedDict
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 
 from grader.course.course import Exercise
 from grader.course.reading import load_course
 from grader.judging.behaviour_table import behaviours_of
-from grader.judging.edits import Way, program_of, program_of_all, program_text, ways
-from grader.judging.judge import difference, follows, has_same_cause
+from grader.judging.compare_runs import difference, follows, has_same_cause
+from grader.judging.edits import (
+    Combination,
+    MistakeVariant,
+    program_of,
+    program_of_all,
+    program_text,
+    variants,
+)
 from grader.observe.play import Scenario, play_scenario
 from grader.observe.program import Program, load_program
 from grader.observe.trace import Run
@@ -26,6 +36,8 @@ _KEPT_REFERENCES = 32
 """Maximum number of references: more than the 27 exercises that count, which each submission goes through in order."""
 _KEPT_LESSONS = 8
 """Maximum number of lessons whose solutions stay loaded."""
+_program_numbers = itertools.count(1)
+"""Numbers of the loaded mistakes: each module needs a unique name, because classes are pickled by it."""
 
 
 class Reference:
@@ -40,20 +52,20 @@ class Reference:
         """Number of scenarios played so far."""
         self._solution_program = _solution(exercise.lesson)
         self._solution_runs: dict[str, Run] = {}
-        self._loaded = 0
         self._programs: OrderedDict[str, Program] = OrderedDict()
+        weakref.finalize(self, _unload, self._programs).atexit = False
         self._runs: OrderedDict[tuple[str, str], Run] = OrderedDict()
         self._new_behaviours: dict[tuple[str, str], int] = {}
 
     @cached_property
-    def ways(self) -> list[Way]:
-        """Every way to make every known mistake, in the order of the course file."""
-        return ways(self.exercise)
+    def variants(self) -> list[MistakeVariant]:
+        """Every variant of every known mistake, in the order of the course file."""
+        return variants(self.exercise)
 
     @cached_property
     def sources(self) -> dict[str, str]:
-        """Source of the exercise with the mistake made, by the name of the way."""
-        return {way.name: program_of(self.exercise, way) for way in self.ways}
+        """Source of the exercise with the mistake made, by the name of the variant."""
+        return {variant.name: program_of(self.exercise, variant) for variant in self.variants}
 
     @cached_property
     def _table(self) -> dict[str, dict[str, int]]:
@@ -73,25 +85,37 @@ class Reference:
             known = self._keep(source, scenario, self._play(source, self.exercise.driver[scenario]))
         return known
 
-    def program_of_all(self, together: tuple[Way, ...]) -> str | None:
+    def program_of_all(self, combination: Combination) -> str | None:
         """Return the source that makes these mistakes at once; None if their edits cannot be combined."""
-        if len(together) == 1:
-            return self.sources[together[0].name]
-        return program_of_all(self.exercise, together)
+        if len(combination) == 1:
+            return self.sources[combination[0].name]
+        return program_of_all(self.exercise, combination)
 
-    def behaviour(self, way: Way, scenario: str) -> int:
-        """Return the number of the way's behaviour in a scenario; 0 is the solution's, and equal numbers behave alike.
+    def run_of_all(self, combination: Combination, scenario: str) -> Run:
+        """Return the run of the program that makes these mistakes; the solution's if their edits cannot be combined."""
+        return self.run(self.program_of_all(combination) or "", scenario)
+
+    def equivalent_variants(self, variant: MistakeVariant) -> Iterator[MistakeVariant]:
+        """Yield the other variants of the same mistake that behave alike in every scenario."""
+        names = [scenario.name for scenario in self.exercise.driver.scenarios]
+        for other in self.variants:
+            same = other != variant and other.mistake.id == variant.mistake.id
+            if same and all(self.behaviour(other, n) == self.behaviour(variant, n) for n in names):
+                yield other
+
+    def behaviour(self, variant: MistakeVariant, scenario: str) -> int:
+        """Return the number of the variant's behaviour in a scenario; 0 is the solution's, equal numbers behave alike.
 
         The number comes from the course's table. A mistake that is newer than the table is played; if it changes the
         scenario, it gets a negative number of its own.
         """
         known = self._table.get(scenario, {})
-        if way.name in known:
-            return known[way.name]
-        key = (way.name, scenario)
+        if variant.name in known:
+            return known[variant.name]
+        key = (variant.name, scenario)
         if key not in self._new_behaviours:
-            right = self.agrees(self.sources[way.name], scenario, self.solution(scenario))
-            self._new_behaviours[key] = 0 if right else -1 - self.ways.index(way)
+            right = self.agrees(self.sources[variant.name], scenario, self.solution(scenario))
+            self._new_behaviours[key] = 0 if right else -1 - self.variants.index(variant)
         return self._new_behaviours[key]
 
     def agrees(self, source: str, scenario: str, run: Run) -> bool:
@@ -138,9 +162,7 @@ class Reference:
         if not source:
             return self._solution_program
         if source not in self._programs:
-            # The module needs a unique name: classes are pickled by it, and two modules of one name would be mixed up.
-            self._loaded += 1
-            module = types.ModuleType(f"mistake_{self._loaded}_of_{self.exercise.name}")
+            module = types.ModuleType(f"mistake_{next(_program_numbers)}_of_{self.exercise.name}")
             # Copy only the names that the source mentions: all names of a lesson in each program would fill the memory.
             mentioned = set(re.findall(r"\w+", source)) - {"__name__"}
             module.__dict__.update({k: v for k, v in self._solution_program.names.items() if k in mentioned})
@@ -150,6 +172,12 @@ class Reference:
                 self._programs.popitem(last=False)[1].unload()
         self._programs.move_to_end(source)
         return self._programs[source]
+
+
+def _unload(programs: Mapping[str, Program]) -> None:
+    """Unload the programs of a reference that is no longer used."""
+    for program in programs.values():
+        program.unload()
 
 
 def _known_to_differ(run: Run, broken_off: Run, atol: float) -> bool:

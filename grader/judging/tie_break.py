@@ -1,15 +1,12 @@
-"""Tell apart programs with the same results by how they work: which events occur, and in which order.
+"""Choose among combinations of mistakes with the same results by how they work: which events occur, in which order."""
 
-Diagnoses use it for sets of mistakes that behave alike.
-"""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
-from grader.observe.trace import Run
-
-_T = TypeVar("_T")
+from grader.judging.edits import Combination, ids_of
+from grader.judging.mistake_search import FoundMistakes
+from grader.judging.reference import Reference
+from grader.observe.trace import Run, Trace
 
 _BEFORE_CLIP_KINDS = frozenset({"backward", "first_step", "step"})
 """Kinds of events that clipping depends on."""
@@ -41,11 +38,49 @@ class _WorkStyle:
     """
 
 
-def closest(candidates: Sequence[_T], run: Run, run_of: Callable[[_T], Run]) -> list[_T]:
-    """Return the candidates that work most like `run`; all of them are expected to behave the same."""
-    manner = _manner(run)
-    scores = [_agreement(manner, _manner(run_of(c))) for c in candidates]
-    return [c for c, score in zip(candidates, scores, strict=True) if score == max(scores)]
+def most_alike(found: FoundMistakes, trace: Trace, reference: Reference) -> list[Combination]:
+    """Return the combinations that work most like the submission, by the order and kind of their events.
+
+    A program that ran nothing at all has not made the mistakes of one that ran something.
+
+    Args:
+        found: combinations that explain the submission equally well.
+        trace: the submission's trace.
+        reference: what it was judged by.
+    """
+    kept = list(found.combinations)
+    if not any(run.events for run in trace.runs.values()):
+        kept = [c for c in kept if not any(reference.run_of_all(c, name).events for name in trace.runs)]
+    if _are_different_mistakes(kept):
+        kept = list(dict.fromkeys(other for c in kept for other in (c, *_same_behaviour(c, reference))))
+    first = reference.exercise.driver.scenarios[0].name
+    for name in trace.runs:
+        if not _are_different_mistakes(kept):
+            break
+        if name == first or name in found.explained:
+            kept = _of_the_same_style(kept, trace.runs[name], [reference.run_of_all(c, name) for c in kept])
+    return kept
+
+
+def _are_different_mistakes(combinations: Sequence[Combination]) -> bool:
+    """Return True if there are at least two combinations of different mistakes, not only of different variants."""
+    return len({ids_of(combination) for combination in combinations}) > 1
+
+
+def _same_behaviour(combination: Combination, reference: Reference) -> Iterator[Combination]:
+    """Yield the combination with one of its mistakes in another variant that behaves alike in every scenario."""
+    for number, variant in enumerate(combination):
+        for other in reference.equivalent_variants(variant):
+            yield (*combination[:number], other, *combination[number + 1 :])
+
+
+def _of_the_same_style(
+    combinations: Sequence[Combination], run: Run, theirs: Sequence[Run]
+) -> list[Combination]:
+    """Return the combinations whose runs (`theirs`) work most like `run`; all are expected to behave the same."""
+    style = _work_style(run)
+    scores = [_agreement(style, _work_style(other)) for other in theirs]
+    return [c for c, score in zip(combinations, scores, strict=True) if score == max(scores)]
 
 
 def _agreement(one: _WorkStyle, other: _WorkStyle) -> tuple[bool, ...]:
@@ -53,7 +88,7 @@ def _agreement(one: _WorkStyle, other: _WorkStyle) -> tuple[bool, ...]:
     return tuple(getattr(one, f) == getattr(other, f) for f in _WorkStyle.__dataclass_fields__)
 
 
-def _manner(run: Run) -> _WorkStyle:
+def _work_style(run: Run) -> _WorkStyle:
     """Describe how a program works by the events of its first call; `gradients_at_step` uses every call."""
     kinds = [e.kind for e in run.events if e.call == 0]
     step, backward = _first(kinds, "step"), _first(kinds, "backward")

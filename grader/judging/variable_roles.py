@@ -14,13 +14,13 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
+from grader.submission.syntax import Definition, methods
+
 _SAME_NAME_BONUS = 0.35
 """Bonus for the same spelling, on a scale on which 1 is the same use throughout."""
 _MIN_SCORE = 0.2
 """Minimum score of two names that can be matched."""
 
-Definition = ast.FunctionDef | ast.ClassDef
-"""An exercise's function or class."""
 Roles = dict[str, list[str]]
 """At most two of the learner's names for each of the solution's, the likeliest first."""
 
@@ -132,7 +132,7 @@ def _functions(node: Definition) -> Iterator[ast.FunctionDef]:
     if isinstance(node, ast.FunctionDef):
         yield node
     else:
-        yield from (n for n in node.body if isinstance(n, ast.FunctionDef))
+        yield from methods(node).values()
 
 
 def _arguments(function: ast.FunctionDef) -> list[str]:

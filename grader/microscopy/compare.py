@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.judging.alignment import aligned
+from grader.judging.statement_alignment import aligned
 from grader.microscopy.gradient_shares import Amounts, Contents, Flow, Key
 from grader.microscopy.recording import Numbers, RecordedMoment, Recording, Slots, Snapshot
 from grader.observe.wording import ordinal

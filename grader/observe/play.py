@@ -41,6 +41,10 @@ class Env:
         """Return an integer in [0, 2**31) that depends on seed, scenario and salt."""
         return (zlib.crc32(f"{self.scenario}/{salt}".encode()) ^ (self.seed * 0x9E3779B1)) & 0x7FFFFFFF
 
+    def draw(self, salt: str) -> "Draw":
+        """Return a new source of numbers within limits, which depend on seed, scenario and salt."""
+        return Draw(self.generator(salt))
+
     def set_random_state(self, salt: str) -> None:
         """Seed torch's random numbers from this salt, on the CPU and on every GPU in use.
 
@@ -52,6 +56,21 @@ class Env:
             torch.manual_seed(seed)
         else:  # `manual_seed` takes a stack trace for each absent kind of device: a tenth of a short play's time
             torch.default_generator.manual_seed(seed)
+
+
+class Draw:
+    """A source of random numbers within limits; each call gives the next one."""
+
+    def __init__(self, generator: torch.Generator) -> None:
+        self._generator = generator
+
+    def whole(self, low: int, high: int) -> int:
+        """Return a whole number from `low` to `high`, both included."""
+        return int(torch.randint(low, high + 1, (), generator=self._generator))
+
+    def real(self, low: float, high: float) -> float:
+        """Return a fraction between `low` and `high`."""
+        return low + (high - low) * float(torch.rand((), generator=self._generator, dtype=torch.float64))
 
 
 @dataclass(frozen=True)

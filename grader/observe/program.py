@@ -113,6 +113,7 @@ def _execute(statement: ast.stmt, program: Program, module: types.ModuleType, fl
 
 def defined_names(statement: ast.stmt) -> list[str]:
     """Return the names that a top-level statement binds."""
+    # `submission/syntax.py` reads names too, but nothing of that folder enters the sandbox.
     names: list[str] = []
     for node in ast.walk(statement):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

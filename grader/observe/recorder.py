@@ -1,8 +1,8 @@
 """Watch a model and its optimizer while a student's function runs, and record the states and events as a run.
 
 A driver's scenario calls `watch`, then `call` with the student's function, then records results with `returned`,
-`array` and `fact`. A *state* is the vector of all parameters after an update; states are compared with the solution's.
-Events (forward, backward, step …) only serve to word feedback.
+`array`, `fact` and `claim`. A *state* is the vector of all parameters after an update; states are compared with the
+solution's. Events (forward, backward, step …) only serve to word feedback.
 """
 
 import sys
@@ -208,6 +208,15 @@ class Recorder:
     def fact(self, name: str, value: Fact) -> None:
         """Record a fact, which is compared exactly."""
         self.run.facts[name] = settled(value)
+
+    def claim(self, name: str, fact: Fact, witness: Tensor | Array | Sequence[float]) -> None:
+        """Record a fact, and under its name an array as its witness.
+
+        A fact is often the same for every seed, so code that writes it into the record need not have done anything. The
+        witness holds numbers that follow from the seed and depend on what the fact says, and on nothing else.
+        """
+        self.fact(name, fact)
+        self.array(name, witness)
 
     def append_fact(self, name: str, value: Fact) -> None:
         """Append a value to a fact that is a list."""

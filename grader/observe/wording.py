@@ -45,6 +45,11 @@ def one_of(titles: Sequence[str]) -> str:
     return titles[0] if len(titles) == 1 else " 또는 ".join(f"「{title}」" for title in titles)
 
 
+def yes_or_no(answer: bool) -> str:
+    """Return the answer as a fact says it: `예` or `아니요`."""
+    return "예" if answer else "아니요"
+
+
 def called_with(argument: str, value: float) -> str:
     """Return the Korean phrase for "when called with": `` `accum_steps=0`으로 불렀을 때``."""
     return f"{with_particle(f'`{argument}={value}`', '으로/로')} 불렀을 때"

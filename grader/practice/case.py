@@ -14,7 +14,7 @@ from functools import cache
 
 from grader.course.course import Exercise, Mistake
 from grader.grading import SEED
-from grader.judging.edits import Way, exercise_source, program_text, ways
+from grader.judging.edits import Combination, MistakeVariant, exercise_source, program_text, variants
 from grader.judging.reference import Reference, reference
 from grader.practice.disguise import disguised, free_names, other_names, with_name
 
@@ -95,7 +95,7 @@ def draw(exercise: Exercise, ids: Sequence[str], chance: random.Random) -> Case 
     Args:
         exercise: the exercise to break.
         ids: ids of its mistakes: one, or two to be made at once.
-        chance: draws the way in which each mistake is made, and the names.
+        chance: draws the variant of each mistake, and the names.
 
     Returns:
         None if the function is too long, or if no such program could be proved wrong: the edits exclude or hide each
@@ -106,9 +106,9 @@ def draw(exercise: Exercise, ids: Sequence[str], chance: random.Random) -> Case 
     known = reference(exercise.name, SEED)
     every = {
         id_: [
-            way
-            for way in ways(exercise)
-            if way.mistake.id == id_ and not _contains_another_mistake(exercise, way)
+            variant
+            for variant in variants(exercise)
+            if variant.mistake.id == id_ and not _contains_another_mistake(exercise, variant)
         ]
         for id_ in ids
     }
@@ -128,18 +128,18 @@ def draw_pair(exercise: Exercise, chance: random.Random) -> Case | None:
     return draw(exercise, chance.sample(ids, 2), chance) if len(ids) > 1 else None
 
 
-def _contains_another_mistake(exercise: Exercise, way: Way) -> bool:
-    """Return True if this way contains another mistake of the exercise, which the learner would not be told.
+def _contains_another_mistake(exercise: Exercise, variant: MistakeVariant) -> bool:
+    """Return True if this variant contains another mistake of the exercise, which the learner would not be told.
 
-    The usual way (number 0) never counts: moving a line contains leaving it out.
+    The usual variant (number 0) never counts: moving a line contains leaving it out.
     """
-    edits = set(way.edits)
-    others = (other for other in exercise.mistakes if other.id != way.mistake.id)
-    return way.number > 0 and any(set(other.edits) < edits for other in others)
+    edits = set(variant.edits)
+    others = (other for other in exercise.mistakes if other.id != variant.mistake.id)
+    return variant.number > 0 and any(set(other.edits) < edits for other in others)
 
 
-def _drawn(known: Reference, chosen: tuple[Way, ...], chance: random.Random) -> Case | None:
-    """Return a case that makes the mistakes in these ways, or None if it cannot be proved wrong."""
+def _drawn(known: Reference, chosen: Combination, chance: random.Random) -> Case | None:
+    """Return a case that makes the mistakes in these variants, or None if it cannot be proved wrong."""
     exercise = known.exercise
     raw = known.program_of_all(chosen)
     if raw is None:
@@ -155,10 +155,12 @@ def _drawn(known: Reference, chosen: tuple[Way, ...], chance: random.Random) -> 
         return None
     offset = imports.count("\n")
     lines = frozenset(line + offset for line in _changed(right, broken))
-    return Case(exercise, tuple(way.mistake for way in chosen), imports + broken, lines, scenario, broken)
+    return Case(
+        exercise, tuple(variant.mistake for variant in chosen), imports + broken, lines, scenario, broken
+    )
 
 
-def _first_failing_scenario(known: Reference, chosen: tuple[Way, ...], raw: str, broken: str) -> str | None:
+def _first_failing_scenario(known: Reference, chosen: Combination, raw: str, broken: str) -> str | None:
     """Return the first scenario in which the disguised program goes wrong.
 
     None if there is none, if the program behaves differently than before it was renamed, or if one mistake of a pair
@@ -166,7 +168,7 @@ def _first_failing_scenario(known: Reference, chosen: tuple[Way, ...], raw: str,
     """
     found = None
     for scenario in (s.name for s in known.exercise.driver.scenarios):
-        if all(known.behaviour(way, scenario) == 0 for way in chosen):
+        if all(known.behaviour(variant, scenario) == 0 for variant in chosen):
             continue
         if not known.agrees(broken, scenario, known.run(raw, scenario)):
             return None
@@ -175,16 +177,16 @@ def _first_failing_scenario(known: Reference, chosen: tuple[Way, ...], raw: str,
             break
     if found is None or len(chosen) == 1:
         return found
-    return found if all(_changes_pair(known, way, chosen, raw) for way in chosen) else None
+    return found if all(_changes_pair(known, variant, chosen, raw) for variant in chosen) else None
 
 
-def _changes_pair(known: Reference, way: Way, chosen: tuple[Way, ...], raw: str) -> bool:
+def _changes_pair(known: Reference, variant: MistakeVariant, chosen: Combination, raw: str) -> bool:
     """Return True if the pair behaves differently, in some scenario, than without this mistake."""
-    others = tuple(other for other in chosen if other != way)
+    others = tuple(other for other in chosen if other != variant)
     rest = known.program_of_all(others)
     if rest is None:
         return False
-    acting = (s.name for s in known.exercise.driver.scenarios if known.behaviour(way, s.name) != 0)
+    acting = (s.name for s in known.exercise.driver.scenarios if known.behaviour(variant, s.name) != 0)
     return any(not known.agrees(raw, name, known.run(rest, name)) for name in acting)
 
 

@@ -10,7 +10,7 @@ import tokenize
 from collections.abc import Iterator
 
 from grader.judging.variable_roles import own_names, renamed
-from grader.submission.statements import unrenamable_names
+from grader.submission.syntax import unrenamable_names
 
 _OTHER_NAMES = {
     "logits": ("out", "output", "scores", "preds"),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from grader.course.feedback import FirstDifference
 from grader.grading import SEED
+from grader.judging.compare_runs import difference
 from grader.judging.first_difference import UPDATES, describe_first_difference
-from grader.judging.judge import difference
 from grader.judging.reference import Reference, reference
 from grader.practice.case import Case
 
@@ -71,12 +71,18 @@ def _without_exception_type(symptom: str) -> str:
 def _others(known: Reference, case: Case, chance: random.Random) -> Iterator[str]:
     """Yield symptoms of other mistakes in the case's scenario, from one program for each distinct behaviour."""
     found = {
-        known.behaviour(way, case.scenario): way for way in known.ways if way.mistake not in case.mistakes
+        known.behaviour(variant, case.scenario): variant
+        for variant in known.variants
+        if variant.mistake not in case.mistakes
     }
-    mine = {known.behaviour(way, case.scenario) for way in known.ways if way.mistake in case.mistakes}
-    programs = [way for number, way in sorted(found.items()) if number != 0 and number not in mine]
-    for way in chance.sample(programs, min(len(programs), _MOST_PLAYS)):
-        symptom = _symptom(known, known.sources[way.name], case.scenario)
+    mine = {
+        known.behaviour(variant, case.scenario)
+        for variant in known.variants
+        if variant.mistake in case.mistakes
+    }
+    programs = [variant for number, variant in sorted(found.items()) if number != 0 and number not in mine]
+    for variant in chance.sample(programs, min(len(programs), _MOST_PLAYS)):
+        symptom = _symptom(known, known.sources[variant.name], case.scenario)
         if symptom is not None:
             yield symptom
 

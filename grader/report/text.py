@@ -13,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from grader.course.feedback import Feedback, Named, Recipe
+from grader.course.feedback import Feedback, NamedMistake, Recipe
 from grader.report import formulas, plain_text, timeline, words
 from grader.report.class_table import class_table
 
@@ -160,7 +160,7 @@ def _place(feedback: Feedback) -> Iterable[RenderableType]:
         yield _indented(Text(error), 2)
 
 
-def _mistake(named: Named, number: int | None) -> Iterable[RenderableType]:
+def _mistake(named: NamedMistake, number: int | None) -> Iterable[RenderableType]:
     yield Text()
     if number is not None:
         place = words.mistake_place(named)

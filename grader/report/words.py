@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.course.feedback import CheckResult, Feedback, FirstDifference, Named, RepairStep, Status
+from grader.course.feedback import CheckResult, Feedback, FirstDifference, NamedMistake, RepairStep, Status
 from grader.observe.wording import LEAVE_ORIGINALS, one_of, with_particle
 from grader.report.plain_text import clean, one_line, points
 
@@ -121,7 +121,7 @@ def mark_in_points(feedback: Feedback, unit: str = "") -> str:
     return f"{points(feedback.score)}/{points(feedback.max_score)}{unit}"
 
 
-def _named_headline(mark: str, mistakes: Sequence[Named]) -> Headline:
+def _named_headline(mark: str, mistakes: Sequence[NamedMistake]) -> Headline:
     number = len(mistakes)
     if number > 1:
         # The native numerals end in a consonant, `개` in a vowel.
@@ -298,7 +298,7 @@ def near(feedback: Feedback) -> str:
     return f"똑같지는 않지만, 가장 비슷한 실수는 이것이에요. {named.titles[0]}. {named.hint}"
 
 
-def mistake_place(named: Named) -> str:
+def mistake_place(named: NamedMistake) -> str:
     """Return the place of a mistake: `12번째 줄`, `12번째 줄보다 앞`, or empty if no line is known."""
     if named.line is None:
         return ""
@@ -314,7 +314,7 @@ def summary(feedback: Feedback) -> str:
     return " + ".join(either(named) for named in mistakes)
 
 
-def either(named: Named) -> str:
+def either(named: NamedMistake) -> str:
     """Return all titles of one mistake in one line: alternatives that behave identically."""
     return one_of(named.titles)
 

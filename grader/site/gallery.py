@@ -5,7 +5,8 @@ from msgspec import Struct
 from grader.course.course import Course, CourseError, Exercise, Mistake
 from grader.course.reading import read_typed
 from grader.grading import SEED
-from grader.judging.assess import Origin, assess
+from grader.judging.assess import assess
+from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.observe.trace import Trace
 from grader.paths import asset_path
@@ -67,8 +68,8 @@ def card_of(exercise: Exercise, mistake: str) -> str:
     The program itself is not shown: it is one line away from the answer.
     """
     its = reference(exercise.name, SEED)
-    way = next(way for way in its.ways if way.mistake.id == mistake)
-    program = its.sources[way.name]
+    variant = next(v for v in its.variants if v.mistake.id == mistake)
+    program = its.sources[variant.name]
     runs = {scenario.name: its.run(program, scenario.name) for scenario in exercise.driver.scenarios}
     return feedback_html(assess(exercise, Trace(runs=runs), its, Origin(None, program, 1)))
 

@@ -27,7 +27,8 @@ from dataclasses import dataclass
 
 from grader.base.package import NOTEBOOK_FUNCTIONS
 from grader.submission.plain_programs import bindings, imported, is_plain
-from grader.submission.statements import Block, arguments_of, keep_only, parse, unrenamable_names
+from grader.submission.statements import Block, keep_only
+from grader.submission.syntax import arguments_of, is_constant, names_changed, parse, unrenamable_names
 
 _PURE_PACKAGES = {
     *("torch", "numpy", "math", "random", "copy", "itertools", "functools", "collections"),
@@ -178,7 +179,7 @@ class _Program:
         # A name may be local to a nested function and need nothing from the top level. It is counted all the same:
         # a part with too much in it is still right, a part with too little is not.
         named = _names(inner for statement in function.body for inner in ast.walk(statement)) - own
-        if at_load is None or named - self._bound - _BUILT_IN - _assigned(nodes) - {
+        if at_load is None or named - self._bound - _BUILT_IN - names_changed(nodes) - {
             *unrenamable_names(function)
         }:
             return None
@@ -274,11 +275,6 @@ def _names(nodes: Iterable[ast.AST]) -> set[str]:
     return {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
-def _assigned(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that these nodes assign to or delete."""
-    return {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-
-
 def _own_variables(body: Iterable[ast.stmt]) -> set[str]:
     """Return the function's own local variables, which shadow top-level names; not those of nested scopes."""
     found: list[ast.AST] = []
@@ -288,7 +284,7 @@ def _own_variables(body: Iterable[ast.stmt]) -> set[str]:
         found.append(node)
         if not isinstance(node, _SCOPES):
             waiting += ast.iter_child_nodes(node)
-    return _assigned(found)
+    return names_changed(found)
 
 
 def _renamable_variables(function: ast.FunctionDef) -> set[str]:
@@ -299,7 +295,7 @@ def _renamable_variables(function: ast.FunctionDef) -> set[str]:
     nodes = [*ast.walk(function)]
     if any(isinstance(node, ast.ExceptHandler) and node.name for node in nodes):
         return set()  # the text of a caught error may contain a variable's name
-    return _assigned(nodes) - {*unrenamable_names(function)} - _BUILT_IN
+    return names_changed(nodes) - {*unrenamable_names(function)} - _BUILT_IN
 
 
 class _Canonicalize(ast.NodeTransformer):
@@ -328,6 +324,4 @@ class _Canonicalize(ast.NodeTransformer):
 
 def _does_nothing(statement: ast.stmt) -> bool:
     """True for `pass`, a docstring or another bare constant."""
-    return isinstance(statement, ast.Pass) or (
-        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    )
+    return isinstance(statement, ast.Pass) or is_constant(statement)

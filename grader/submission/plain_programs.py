@@ -8,7 +8,7 @@ harmless makes a program not plain, which costs only time.
 import ast
 from collections.abc import Collection, Iterable, Iterator
 
-from grader.submission.statements import arguments_of
+from grader.submission.syntax import arguments_of, names_changed
 
 _DECORATORS = {
     *("torch.no_grad", "torch.inference_mode", "torch.enable_grad", "no_grad"),
@@ -73,7 +73,7 @@ def bindings(statement: ast.stmt) -> set[str]:
     """Return the names that a statement of a plain program binds, except by importing."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return {statement.name}
-    return {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return names_changed(ast.walk(statement))
 
 
 def _is_plain(statement: ast.stmt, course: Collection[str], own: Collection[str]) -> bool:

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from grader.submission.cells import Cell, without_magics
-from grader.submission.statements import ParseError, parse
+from grader.submission.syntax import DEFINITIONS, ParseError, first_line, parse
 
 _TOOLS = ("drill", "clinic")
 _MENTION = re.compile(rf"\b(?:{'|'.join(_TOOLS)})[ \t]*+\(")
@@ -123,7 +123,7 @@ def is_unwritten(text: str, name: str) -> bool:
     Raises:
         ParseError: the text does not parse.
     """
-    definitions = [s for s in parse(text) if isinstance(s, _Definition) and s.name == name]
+    definitions = [s for s in parse(text) if isinstance(s, DEFINITIONS) and s.name == name]
     return bool(definitions) and is_blank(definitions[-1])
 
 
@@ -189,7 +189,7 @@ class _CellContents:
             for name in _bound(statement):
                 if exercise := self._meant(name):
                     self.defined.append((exercise, statement.lineno))
-                    blank = isinstance(statement, _Definition) and is_blank(statement)
+                    blank = isinstance(statement, DEFINITIONS) and is_blank(statement)
                     if blank or name == own_name(exercise, "clinic"):
                         self.no_answers.add(statement.lineno)
         self._find_practice_spans(body, called)
@@ -203,7 +203,7 @@ class _CellContents:
                 pairs.append((exercise, at))
                 bound.subtract(_bound(body[at - 1]))
         for exercise, at in pairs:
-            first, last = _first_line(body[at - 1]), body[at].end_lineno or body[at].lineno
+            first, last = first_line(body[at - 1]), body[at].end_lineno or body[at].lineno
             before = body[at - 2].end_lineno if at > 1 else 0
             after = body[at + 1].lineno if at + 1 < len(body) else last + 1
             has_answer = exercise not in _bound(body[at - 1]) or bound[exercise] > 0
@@ -271,7 +271,7 @@ def _marks(text: str, lines: Sequence[str]) -> list[int]:
             body = parse(source)
         except ParseError:
             continue
-        firsts = [_first_line(statement) for statement in body]
+        firsts = [first_line(statement) for statement in body]
 
         def is_inside(line: int, firsts: Sequence[int] = firsts, body: Sequence[ast.stmt] = body) -> bool:
             at = bisect_right(firsts, line) - 1
@@ -288,17 +288,11 @@ def _tags(line: str) -> tuple[str, ...]:
 
 def _bound(statement: ast.stmt) -> list[str]:
     """Return the names that a definition or assignment binds; empty for other statements."""
-    if isinstance(statement, _Definition):
+    if isinstance(statement, DEFINITIONS):
         return [statement.name]
     if isinstance(statement, ast.Assign):
         return [target.id for target in statement.targets if isinstance(target, ast.Name)]
     return []
-
-
-def _first_line(statement: ast.stmt) -> int:
-    """Return the first line of a statement, its decorators included."""
-    decorators = statement.decorator_list if isinstance(statement, _Definition) else []
-    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _raised(statement: ast.Raise) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection
 
 from grader.submission.practice_cells import Practice, is_blank
-from grader.submission.statements import ParseError, parse
+from grader.submission.syntax import ParseError, parse
 
 _MARK = "# grader {}: 이 파일은 답으로 세지 않아요"
 _MARKED = re.compile(_MARK.format("(?P<tool>drill|clinic)"))

@@ -17,14 +17,13 @@ from grader.submission.practice_cells import Practice, script_without_practice, 
 from grader.submission.practice_files import practices, tool_of
 from grader.submission.statements import (
     Block,
-    ParseError,
     bound_names,
     defined_names,
     keep_only,
     needed_names,
-    parse,
     select,
 )
+from grader.submission.syntax import ParseError, parse
 
 _DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|^(\w++)[ \t]*+=", re.MULTILINE)
 _WORD = re.compile(r"\w++")

@@ -13,38 +13,23 @@ Example, outside tagged cells of a notebook:
     losses = run()                # dropped: runs code
     BEST = losses[0]              # dropped: reads a dropped name
     TWICE = BASE * 2              # kept: reads only kept names
-
-No student's code is handed to the compiler here: CPython 3.11's compiler overflows the stack at a comprehension of
-60,000 `for` clauses (25,000 in a thread of 2 MB), and the grading process would die. `ast.parse` refuses such depth or
-survives it.
 """
 
 import ast
 import builtins
 import re
-import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+from grader.submission.syntax import DEFINITIONS, Scope, ScopeNames, arguments_of
+
 _ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _BLOCKS = (ast.If, ast.Try, ast.TryStar)
-_RUNS_CODE = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)
-_Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 _STAR = "*"
 """Placeholder for the unknown names that a star import binds."""
-
-
-class ParseError(ValueError):
-    """Source that does not parse; the message is Korean. `line` counts from 1."""
-
-    def __init__(self, message: str, line: int) -> None:
-        super().__init__(message)
-        self.line = line
 
 
 @dataclass(frozen=True)
@@ -58,28 +43,9 @@ class Block:
     """Indices in `body` of the statements that stand in a cell tagged for an exercise."""
 
     @cached_property
-    def uses(self) -> tuple["_ScopeNames", ...]:
+    def uses(self) -> tuple[ScopeNames, ...]:
         """The names that each statement of `body` binds and reads; cached, because there can be 100,000 statements."""
-        return tuple(_ScopeNames([statement]) for statement in self.body)
-
-
-def parse(text: str) -> list[ast.stmt]:
-    """Parse the text and return its top-level statements.
-
-    Raises:
-        ParseError: the text does not parse; its line is between 1 and the number of lines.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # e.g. about "\d" in a student's string
-            return ast.parse(text).body
-    except SyntaxError as error:
-        line = min(max(error.lineno or 1, 1), text.count("\n") + 1)
-        raise ParseError(f"문법 오류예요({type(error).__name__}: {error.msg}).", line) from error
-    except (RecursionError, MemoryError) as error:
-        raise ParseError("너무 깊이 겹쳐 있어서 읽을 수 없어요.", 1) from error
-    except ValueError as error:  # NUL characters, before Python 3.11.4
-        raise ParseError(f"Python 코드로 읽을 수 없는 글자가 있어요({error}).", 1) from error
+        return tuple(ScopeNames([statement]) for statement in self.body)
 
 
 def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bool) -> list[list[int]]:
@@ -152,7 +118,7 @@ def _pad_to_column(result: bytearray, source: bytes, column: int) -> None:
 
 def _start(statement: ast.stmt, source: Sequence[bytes]) -> tuple[int, int]:
     """Return (line, column) where a statement begins, both from 0, its first decorator included; columns in bytes."""
-    if isinstance(statement, _DEFINITIONS) and statement.decorator_list:
+    if isinstance(statement, DEFINITIONS) and statement.decorator_list:
         line = statement.decorator_list[0].lineno - 1
         while line and not source[line].lstrip().startswith(b"@"):  # `@` and its expression on two lines
             line -= 1
@@ -169,7 +135,7 @@ def _end_with_comment(line: bytes, end: int) -> int:
 
 
 def _is_kept(
-    statement: ast.stmt, uses: "_ScopeNames", exercises: Collection[str], wanted: Set[str], known: Set[str]
+    statement: ast.stmt, uses: ScopeNames, exercises: Collection[str], wanted: Set[str], known: Set[str]
 ) -> bool:
     """True if a statement outside tagged cells is graded.
 
@@ -180,7 +146,7 @@ def _is_kept(
         wanted: names that exercises need, for which an assignment may run code; empty for a notebook.
         known: built-in names, and names bound by the statements kept so far.
     """
-    if isinstance(statement, (*_IMPORTS, *_DEFINITIONS)):
+    if isinstance(statement, (*_IMPORTS, *DEFINITIONS)):
         return True
     if not _only_binds(statement):
         return False
@@ -211,7 +177,7 @@ def _only_binds(statement: ast.stmt) -> bool:
         elif isinstance(inner, ast.Expr):
             if not isinstance(inner.value, ast.Constant):
                 return False
-        elif not isinstance(inner, (*_ASSIGNMENTS, *_IMPORTS, *_DEFINITIONS, ast.Pass)):
+        elif not isinstance(inner, (*_ASSIGNMENTS, *_IMPORTS, *DEFINITIONS, ast.Pass)):
             return False
     return True
 
@@ -227,13 +193,13 @@ def needed_names(blocks: Sequence[Block], exercises: Iterable[str]) -> frozenset
     Names needed only by other definitions are left out, although those definitions are kept. A definition that then
     lacks its decorator or default fails to load, but nothing else does.
     """
-    binding: dict[str, list[_ScopeNames]] = {}
+    binding: dict[str, list[ScopeNames]] = {}
     for block in blocks:
         for uses in block.uses:
             for name in uses.bound:
                 binding.setdefault(name, []).append(uses)
     names, reached = list(exercises), set(exercises)
-    seen: set[_ScopeNames] = set()
+    seen: set[ScopeNames] = set()
     while names:
         for uses in binding.pop(names.pop(), ()):
             if uses not in seen:  # a statement can bind as many names as it reads
@@ -244,17 +210,17 @@ def needed_names(blocks: Sequence[Block], exercises: Iterable[str]) -> frozenset
     return frozenset(reached)
 
 
-def _free_names(scopes: Iterable["_Scope"]) -> set[str]:
+def _free_names(scopes: Iterable[Scope]) -> set[str]:
     """Return the module-level names that functions, classes and lambdas read when they run."""
     free: set[str] = set()
     outer: Counter[str] = Counter()  # how many of the enclosing functions bind a name
-    pending: list[_Scope | set[str]] = list(scopes)
+    pending: list[Scope | set[str]] = list(scopes)
     while pending:
         scope = pending.pop()
         if isinstance(scope, set):  # marks the end of a function that binds these names
             outer.subtract(scope)
             continue
-        uses = _ScopeNames([scope.body] if isinstance(scope, ast.Lambda) else scope.body)
+        uses = ScopeNames([scope.body] if isinstance(scope, ast.Lambda) else scope.body)
         own = uses.bound
         if not isinstance(scope, ast.ClassDef):
             own |= {argument.arg for argument in arguments_of(scope.args)}
@@ -267,102 +233,3 @@ def _free_names(scopes: Iterable["_Scope"]) -> set[str]:
             pending.append(own)
         pending += uses.scopes
     return free
-
-
-def arguments_of(arguments: ast.arguments) -> Iterator[ast.arg]:
-    """Yield all arguments of a function or lambda, `*args` and `**kwargs` included."""
-    yield from arguments.posonlyargs + arguments.args + arguments.kwonlyargs
-    yield from filter(None, (arguments.vararg, arguments.kwarg))
-
-
-def unrenamable_names(tree: ast.AST) -> Iterator[str]:
-    """Yield the names in a tree that cannot be renamed by changing `ast.Name` nodes alone.
-
-    They are stored as plain text in the tree (parameters, imports, functions, classes, caught exceptions), or refer to
-    a variable of an outer scope (`global`, `nonlocal`).
-    """
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.Global | ast.Nonlocal):
-            yield from node.names
-        elif isinstance(node, ast.ExceptHandler | ast.FunctionDef | ast.ClassDef):
-            yield node.name or ""
-        elif isinstance(node, ast.alias):
-            yield (node.asname or node.name).partition(".")[0]
-
-
-class _ScopeNames:
-    """The names that nodes bind and read in their own scope, without the bodies of inner functions and classes.
-
-    Attributes:
-        defined: bound name -> last line that binds it; imports are not included.
-        imported: names bound by imports.
-        read: names read.
-        declared_global: names declared `global`.
-        scopes: inner functions, classes and lambdas, whose bodies were not looked into.
-        runs_code: whether there is a call, `await` or `yield`.
-    """
-
-    __slots__ = ("declared_global", "defined", "imported", "read", "runs_code", "scopes")
-
-    def __init__(self, nodes: Iterable[ast.AST]) -> None:
-        self.defined: dict[str, int] = {}
-        self.imported: set[str] = set()
-        self.read: set[str] = set()
-        self.declared_global: set[str] = set()
-        self.scopes: list[_Scope] = []
-        self.runs_code = False
-        loops: set[str] = set()  # names that exist only inside a comprehension or an `except`
-        pending = list(nodes)
-        while pending:  # not by recursion: a sum of 900 terms is 900 nodes deep
-            node = pending.pop()
-            if isinstance(node, ast.comprehension):
-                loops |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
-            elif isinstance(node, ast.ExceptHandler) and node.name:
-                loops.add(node.name)
-            self._note(node)
-            pending += self._children(node)
-        self.read -= loops
-        for name in loops:
-            self.defined.pop(name, None)
-
-    @property
-    def bound(self) -> set[str]:
-        """All names bound, by imports too."""
-        return self.imported | self.defined.keys()
-
-    def _note(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Load):
-                self.read.add(node.id)
-            else:
-                self._define(node.id, node.lineno)
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            self.read.add(node.target.id)
-        elif isinstance(node, _DEFINITIONS):
-            self._define(node.name, node.lineno)
-        elif isinstance(node, ast.alias):
-            self.imported.add(node.asname or node.name.partition(".")[0])
-        elif isinstance(node, ast.Global):
-            self.declared_global.update(node.names)
-        elif isinstance(node, _RUNS_CODE):
-            self.runs_code = True
-
-    def _define(self, name: str, line: int) -> None:
-        self.defined[name] = max(line, self.defined.get(name, 0))
-
-    def _children(self, node: ast.AST) -> Iterable[ast.AST]:
-        """Return the nodes that run in the same scope; note inner functions, classes and lambdas in `scopes`."""
-        if isinstance(node, ast.ClassDef):
-            self.scopes.append(node)
-            return [*node.decorator_list, *node.bases, *node.keywords]
-        if isinstance(node, _FUNCTIONS):
-            self.scopes.append(node)
-            return [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
-        if isinstance(node, ast.Lambda):
-            self.scopes.append(node)
-            return [node.args]
-        if isinstance(node, ast.AnnAssign) and node.value is None:
-            return [node.annotation]
-        return ast.iter_child_nodes(node)

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from grader.course.course import Exercise
 from grader.course.reading import load_course
-from grader.judging.edits import exercise_source, program_of, program_of_all, solution_text, ways
+from grader.judging.edits import exercise_source, program_of, program_of_all, solution_text, variants
 from grader.judging.reference import reference
 from grader.notebook.check import check
 from grader.observe.program import load_program
@@ -50,13 +50,13 @@ Took = tuple[float, float]
 
 
 def programs(exercise: Exercise, kind: str, most: int) -> list[str]:
-    """At most so many sources of the exercise that are right, or wrong in this way."""
+    """At most so many sources of the exercise that are right, or wrong in this variant."""
     chance = random.Random(f"{exercise.name} {kind}")
     if kind == "right":
         return [exercise_source(exercise)] * most
     if kind == "one":
-        every = ways(exercise)
-        return [program_of(exercise, way) for way in chance.sample(every, min(most, len(every)))]
+        every = variants(exercise)
+        return [program_of(exercise, variant) for variant in chance.sample(every, min(most, len(every)))]
     if kind == "several":
         return list(_several(exercise, most, chance))
     unnamed = [sample.text for sample in samples("rejected", exercise.name) if not sample.header["expect"]]
@@ -65,14 +65,14 @@ def programs(exercise: Exercise, kind: str, most: int) -> list[str]:
 
 def _several(exercise: Exercise, most: int, chance: random.Random) -> Iterator[str]:
     """Two mistakes, three, two …, where there is a program that makes them at once."""
-    every, made = ways(exercise), 0
+    every, made = variants(exercise), 0
     for _ in range(200 * most):
         count = 2 + made % 2
         if made == most or count > len(exercise.mistakes):
             return
-        together = chance.sample(every, count)
-        source = program_of_all(exercise, together)
-        if source is not None and len({way.mistake.id for way in together}) == count:
+        combination = chance.sample(every, count)
+        source = program_of_all(exercise, combination)
+        if source is not None and len({variant.mistake.id for variant in combination}) == count:
             made += 1
             yield source
 

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from grader.exercises import driver_modules, load_driver
-from grader.judging.judge import difference
+from grader.judging.compare_runs import difference
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.submission.submission import read_submission

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from grader.course.course import Exercise
 from grader.grading import SEED
-from grader.judging.assess import Origin, assess
+from grader.judging.assess import assess
+from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.observe.trace import Trace
 from grader.report.text import feedback_text
@@ -47,8 +48,8 @@ def wording(text: str) -> str:
 def _entries(exercise: Exercise) -> Iterator[str]:
     its = reference(exercise.name, SEED)
     seen: set[str] = set()
-    for way in its.ways:
-        mistake, program = way.mistake.id, its.sources[way.name]
+    for variant in its.variants:
+        mistake, program = variant.mistake.id, its.sources[variant.name]
         if mistake in seen:
             continue
         seen.add(mistake)

@@ -1,11 +1,12 @@
-"""Plays a program as a mistake is played, and asks judge and diagnosis about it."""
+"""Plays a program as a mistake is played, and asks for its verdict and diagnosis."""
 
 import pytest
 
 from grader.course.feedback import Diagnosis
 from grader.course.reading import load_course
-from grader.judging.diagnose import diagnose
+from grader.judging.assess import assess
 from grader.judging.judge import Verdict, judge
+from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.observe.trace import Run, Trace
 
@@ -46,8 +47,8 @@ def runs_of(program: str, its: Reference) -> dict[str, Run]:
 
 
 def examined(trace: Trace, its: Reference) -> tuple[Verdict, Diagnosis]:
-    verdict = judge(its.exercise, trace, its.solution)
-    return verdict, diagnose(its.exercise, trace, verdict, its)
+    feedback = assess(its.exercise, trace, its, Origin(None, "", 1))
+    return judge(its.exercise, trace, its.solution), feedback.diagnosis
 
 
 def named(diagnosis: Diagnosis) -> list[str]:

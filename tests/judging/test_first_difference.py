@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.judging.judge import difference
+from grader.judging.compare_runs import difference
 from grader.observe.trace import Fact, Run
 
 

@@ -18,8 +18,9 @@ import pytest
 from grader.course.course import Exercise
 from grader.course.reading import load_course
 from grader.grading import SEED
-from grader.judging.assess import Origin, assess
+from grader.judging.assess import assess
 from grader.judging.edits import solution_text
+from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.observe.play import play
 from grader.observe.program import Program, load_program

@@ -8,8 +8,9 @@ import pytest
 from grader.authoring import measured_behaviour
 from grader.course.course import Exercise
 from grader.judging.behaviour_table import behaviours_of
+from grader.judging.compare_runs import has_same_cause, tolerances
 from grader.judging.edits import exercise_source
-from grader.judging.judge import has_same_cause, judge, tolerances
+from grader.judging.judge import judge
 from grader.judging.reference import Reference, reference
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -36,8 +37,8 @@ def test_every_mistake_fails_and_gets_its_own_name(exercise: Exercise, seed: int
     """All with the first seed, and each with one of the two others: this takes a tenth of all tests' time."""
     its = reference(exercise.name, seed)
     wrong = []
-    for way in its.ways if seed == 1 else its.ways[seed // 2 :: 2]:
-        program, mistake = its.sources[way.name], way.mistake.id
+    for variant in its.variants if seed == 1 else its.variants[seed // 2 :: 2]:
+        program, mistake = its.sources[variant.name], variant.mistake.id
         verdict, diagnosis = examined(Trace(runs=runs_of(program, its)), its)
         if verdict.status == "passed" or named(diagnosis) != [joined(exercise.name, mistake)]:
             wrong.append(f"{mistake} ({verdict.status}) named {named(diagnosis)}:\n{program}")
@@ -80,7 +81,7 @@ def test_behaviours_lie_far_apart_or_are_one(exercise: Exercise, seed: int) -> N
     """Nothing near the tolerance: rounding is well below it, and the nearest two mistakes well above."""
     its = reference(exercise.name, seed)
     programs = [("solution", runs_of("", its))]
-    programs += [(way.mistake.id, runs_of(its.sources[way.name], its)) for way in its.ways]
+    programs += [(variant.mistake.id, runs_of(its.sources[variant.name], its)) for variant in its.variants]
     for (name, runs), (other, others) in itertools.combinations(programs, 2):
         if name == other:
             continue

@@ -1,8 +1,9 @@
 """A note that names a line of the program names the learner's cell and line in the feedback."""
 
 from grader.course.reading import load_course
-from grader.judging.assess import Origin, assess
+from grader.judging.assess import assess
 from grader.judging.edits import exercise_source
+from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.observe.trace import Trace
 from grader.submission.source_file import Place

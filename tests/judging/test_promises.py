@@ -7,8 +7,8 @@ import pytest
 
 from grader.course.course import Exercise
 from grader.judging.edits import exercise_source
-from grader.judging.locate import is_line_of
 from grader.judging.reference import reference
+from grader.judging.text_location import is_line_of
 from tests.judging.examined import COURSE, EXERCISES
 
 # The ids that results, feedback and other people's tests rely on, by exercise.

@@ -1,20 +1,25 @@
 """Runs of mistakes, played only as far as it takes."""
 
+import gc
+import sys
+
 import numpy as np
 
 from grader.course.reading import load_course
-from grader.judging.judge import follows
+from grader.judging.compare_runs import follows
 from grader.judging.reference import Reference
 
 
 def test_a_run_that_was_broken_off_is_played_on_where_its_parameters_overflow() -> None:
     """Whether a program agrees must not depend on what it was compared with before."""
     its = Reference(load_course().exercise("amp_accumulate"), 1)
-    way = next(way for way in its.ways if way.mistake.id == "step-without-scaler")
-    source = its.sources[way.name]
+    variant = next(variant for variant in its.variants if variant.mistake.id == "step-without-scaler")
+    source = its.sources[variant.name]
     whole = Reference(its.exercise, 1).run(source, "overflow")
     assert not np.isfinite(whole.arrays["theta"]).all()
-    others = [its.run(its.sources[w.name], "overflow") for w in its.ways if w.mistake.id != way.mistake.id]
+    others = [
+        its.run(its.sources[w.name], "overflow") for w in its.variants if w.mistake.id != variant.mistake.id
+    ]
     assert not any(its.agrees(source, "overflow", other) for other in others if other.facts != whole.facts)
     assert its.agrees(source, "overflow", whole)
 
@@ -25,3 +30,18 @@ def test_states_follow_where_both_are_not_finite() -> None:
     assert not follows(np.array([[0.0, 1.0], [np.inf, 1.0]]), expected, 1e-9)
     assert not follows(np.array([[0.0, 1.0], [np.nan, np.nan]]), expected, 1e-9)
     assert not follows(np.concatenate([expected, expected]), expected, 1e-9)
+
+
+def test_programs_of_two_references_are_different_modules() -> None:
+    """Both were called `mistake_1_of_…`, and the second replaced the first in `sys.modules`."""
+    exercise = load_course().exercise("lr_at")
+    scenario = exercise.driver.scenarios[0].name
+    before = {name for name in sys.modules if name.startswith("mistake_")}
+    references = [Reference(exercise, 1), Reference(exercise, 2)]
+    for its in references:
+        its.run(its.sources[its.variants[0].name], scenario)
+    assert len({name for name in sys.modules if name.startswith("mistake_")} - before) == 2
+    del its
+    references.clear()
+    gc.collect()
+    assert {name for name in sys.modules if name.startswith("mistake_")} <= before

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from grader.course.course import Exercise
-from grader.judging.edits import Way
+from grader.judging.edits import Combination
 from grader.judging.reference import Reference, reference
 from grader.observe.trace import Trace
 from tests.judging.examined import examined, quickly, runs_of
@@ -17,31 +17,31 @@ SETS_PER_EXERCISE = 3
 EXERCISES = quickly("train_step", "sgd_update", "lr_at")
 
 
-def sets_of(its: Reference, size: int, seed: int) -> list[tuple[tuple[Way, ...], str]]:
-    """A sample of sets of mistakes, made in their usual way, whose edits go together to a program.
+def sets_of(its: Reference, size: int, seed: int) -> list[tuple[Combination, str]]:
+    """A sample of sets of mistakes, made in their usual variant, whose edits go together to a program.
 
     No set is drawn for two seeds: one that the grader cannot name would count twice.
     """
-    usual = [way for way in its.ways if way.number == 0]
+    usual = [variant for variant in its.variants if variant.number == 0]
     every = list(combinations(usual, size))
-    drawn = [together for other in range(seed) for together, _ in sets_of(its, size, other)]
+    drawn = [combination for other in range(seed) for combination, _ in sets_of(its, size, other)]
     found = []
-    for together in random.Random(seed).sample(every, min(len(every), 20 * SETS_PER_EXERCISE)):
-        program = its.program_of_all(together) if together not in drawn else None
+    for combination in random.Random(seed).sample(every, min(len(every), 20 * SETS_PER_EXERCISE)):
+        program = its.program_of_all(combination) if combination not in drawn else None
         if program is not None:
-            found.append((together, program))
+            found.append((combination, program))
         if len(found) == SETS_PER_EXERCISE:
             break
     return found
 
 
-def is_what_some_are_together(its: Reference, mistake: str, together: tuple[Way, ...]) -> bool:
+def is_what_some_are_together(its: Reference, mistake: str, combination: Combination) -> bool:
     """Whether some of the mistakes are this one when made together: leaving out both states saves the model only."""
-    meant = next(way for way in its.ways if way.mistake.id == mistake)
+    meant = next(variant for variant in its.variants if variant.mistake.id == mistake)
     programs = [
         its.program_of_all(some)
-        for size in range(2, len(together) + 1)
-        for some in combinations(together, size)
+        for size in range(2, len(combination) + 1)
+        for some in combinations(combination, size)
     ]
     return any(
         all(its.agrees(its.sources[meant.name], name, run) for name, run in runs_of(program, its).items())
@@ -56,16 +56,16 @@ def counted(exercise: str, size: int, seed: int) -> tuple[int, int, int]:
     its = reference(exercise, seed)
     named = right = other = 0
     undone: list[list[str]] = []
-    for together, program in sets_of(its, size, seed):
+    for combination, program in sets_of(its, size, seed):
         verdict, diagnosis = examined(Trace(runs=runs_of(program, its)), its)
         if verdict.status == "passed":
-            undone.append([way.name for way in together])
+            undone.append([variant.name for variant in combination])
             continue
-        made = {way.mistake.id for way in together}
+        made = {variant.mistake.id for variant in combination}
         found = [set(mistake.ids) for mistake in diagnosis.mistakes]
         named += bool(found)
         true = [
-            bool(made & ids) or any(is_what_some_are_together(its, mistake, together) for mistake in ids)
+            bool(made & ids) or any(is_what_some_are_together(its, mistake, combination) for mistake in ids)
             for ids in found
         ]
         right += sum(true)

@@ -14,7 +14,8 @@ import pytest
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.grading import SEED
-from grader.judging.assess import Origin, assess
+from grader.judging.assess import assess
+from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.play import play

@@ -7,7 +7,8 @@ import pytest
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
-from grader.judging.assess import Origin, assess
+from grader.judging.assess import assess
+from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.observe.play import play
 from grader.observe.program import load_program

@@ -11,8 +11,8 @@ import torch
 
 from grader.course.reading import load_course
 from grader.grading import SEED
+from grader.judging.compare_runs import difference
 from grader.judging.edits import exercise_source
-from grader.judging.judge import difference
 from grader.judging.reference import reference
 from grader.judging.repair.search import Runner
 from grader.notebook import variants as module

@@ -6,8 +6,9 @@ import gc
 import pytest
 
 from grader.course.reading import load_course
-from grader.judging.assess import Origin, assess
+from grader.judging.assess import assess
 from grader.judging.edits import solution_text
+from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.notebook.check import check
 from grader.observe.play import play

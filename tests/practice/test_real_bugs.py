@@ -8,7 +8,8 @@ import pytest
 from grader.course.course import CourseError
 from grader.course.reading import load_course
 from grader.grading import SEED
-from grader.judging.assess import Origin, assess
+from grader.judging.assess import assess
+from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.observe.play import play
 from grader.observe.program import load_program

@@ -11,7 +11,7 @@ from grader.course.feedback import (
     Feedback,
     FirstDifference,
     Moment,
-    Named,
+    NamedMistake,
     Recipe,
     SubmissionResult,
 )
@@ -19,7 +19,7 @@ from grader.observe.play import Driver
 
 NASTY = '<script>alert("x")</script>&\x1b[31m\x1b[2J\u202e\ud800'
 
-MISSING_ZERO_GRAD = Named(
+MISSING_ZERO_GRAD = NamedMistake(
     ids=("missing-zero-grad",),
     titles=("`opt.zero_grad()`가 없어요",),
     explain="두 번째 스텝부터 업데이트가 커져요. `backward()`는 `.grad`에 더하기만 해서, "
@@ -29,25 +29,25 @@ MISSING_ZERO_GRAD = Named(
     cell=3,
     source_line="opt.step()  # 한 걸음",
 )
-NO_DIVISION = Named(
+NO_DIVISION = NamedMistake(
     ids=("no-division",),
     titles=("손실을 마이크로 배치 수로 나누지 않았어요",),
     explain="업데이트가 구간 길이만큼 커져요. 그레이디언트를 네 번 더했는데 평균을 내지 않았어요.",
     hint="네 번 더한 그레이디언트는 큰 배치 하나의 그레이디언트의 몇 배일까요?",
 )
-DROPS_LEFTOVER = Named(
+DROPS_LEFTOVER = NamedMistake(
     ids=("drops-leftover",),
     titles=("짧은 마지막 구간을 버려요",),
     explain="마이크로 배치가 남아도 업데이트하지 않고 끝나요.",
     hint="반복문이 끝난 다음 무엇이 남아 있나요?",
 )
-CLIP = Named(
+CLIP = NamedMistake(
     ids=("clip-before-backward", "no-clip", "clip-after-step"),
     titles=("`backward()` 전에 잘라요", "자르지 않아요", "`step()` 다음에 잘라요"),
     explain="업데이트가 잘리지 않은 그레이디언트로 일어나요.",
     hint="`step()`이 `.grad`를 읽는 순간, 그 값은 이미 잘려 있나요?",
 )
-STEP_EARLY = Named(
+STEP_EARLY = NamedMistake(
     ids=("step-before-backward",),
     titles=("`opt.step()`이 `loss.backward()`보다 먼저 나와요",),
     explain="매개변수가 움직이지 않아요.",

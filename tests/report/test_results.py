@@ -17,7 +17,7 @@ from grader.course.feedback import (
     Feedback,
     FirstDifference,
     Moment,
-    Named,
+    NamedMistake,
     Recipe,
     Status,
     SubmissionResult,
@@ -180,7 +180,7 @@ FEEDBACKS = st.builds(
     begun=st.booleans(),
     diagnosis=st.builds(
         Diagnosis,
-        mistakes=st.lists(st.builds(Named), max_size=2).map(tuple),
+        mistakes=st.lists(st.builds(NamedMistake), max_size=2).map(tuple),
         first_difference=st.none() | st.builds(FirstDifference),
         yours=st.lists(st.builds(Moment), max_size=3).map(tuple),
         right=st.lists(st.builds(Moment), max_size=3).map(tuple),

@@ -10,8 +10,8 @@ import pytest
 
 from grader.course.course import Exercise
 from grader.course.reading import load_course
+from grader.judging.compare_runs import difference
 from grader.judging.edits import program_text
-from grader.judging.judge import difference
 from grader.judging.reference import reference
 from grader.observe.play import play_scenario
 from grader.observe.program import Program, load_program

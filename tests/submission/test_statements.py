@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.submission.statements import Block, keep_only, parse
+from grader.submission.statements import Block, keep_only
+from grader.submission.syntax import parse
 from tests.submission.samples import code, kept
 from tests.submission.sources import DROPPED, KEPT, SOURCE
 

@@ -11,9 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.fixtures.alike import record_alike
-from grader.exercises.fixtures.tolerances import CLIP_ATOL
+from grader.exercises.fixtures.classifiers import CLIP_ATOL
+from grader.exercises.fixtures.usual import record_alike
 from grader.observe.play import Driver, Env, Stage
+from grader.observe.wording import yes_or_no
 
 driver = Driver("clip_global_norm")
 
@@ -154,7 +155,7 @@ def _in_place(stage: Stage) -> None:
     seen = torch.cat([grad.detach().double().ravel() for grad in held])
     record_alike(stage.recorder, "들고 있던 텐서와 `.grad`", _gradients(parameters), seen, before)
     same = all(parameter.grad is grad for parameter, grad in zip(parameters, held, strict=True))
-    stage.recorder.fact("부르기 전과 같은 텐서", "예" if same else "아니요")
+    stage.recorder.fact("부르기 전과 같은 텐서", yes_or_no(same))
 
 
 @driver.scenario("returns", "반환값", atol=CLIP_ATOL)

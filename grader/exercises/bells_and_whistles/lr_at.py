@@ -7,9 +7,7 @@ the warm-up, each decay, the end, schedules without or with nothing but a warm-u
 from collections.abc import Sequence
 from typing import Any
 
-from grader.exercises.bells_and_whistles._draw import Draw
-from grader.exercises.fixtures.returned import type_witness
-from grader.exercises.fixtures.tolerances import FLOAT32_ATOL
+from grader.exercises.fixtures.returned import FLOAT32_ATOL, type_witness
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
 
@@ -18,7 +16,7 @@ driver = Driver("lr_at")
 
 def _rates(env: Env) -> dict[str, float]:
     """Return three rates far from each other, as keyword arguments."""
-    draw = Draw(env, "rates")
+    draw = env.draw("rates")
     return {
         "initial_lr": draw.real(0.03, 0.06),
         "peak_lr": draw.real(0.5, 0.9),
@@ -28,7 +26,7 @@ def _rates(env: Env) -> dict[str, float]:
 
 def _lengths(env: Env) -> tuple[int, int]:
     """Return the numbers of warm-up steps and of all steps."""
-    draw = Draw(env, "lengths")
+    draw = env.draw("lengths")
     return draw.whole(4, 7), draw.whole(18, 26)
 
 

@@ -7,9 +7,8 @@ allowed ratios, and types. They ask for plans of many sizes, because rounding mi
 import math
 from typing import Any
 
-from grader.exercises.bells_and_whistles._draw import Draw
 from grader.exercises.fixtures.returned import type_witness
-from grader.observe.play import Driver, Stage
+from grader.observe.play import Draw, Driver, Stage
 from grader.observe.trace import Fact
 from grader.observe.values import as_number, items_of, type_name
 from grader.observe.wording import called_with
@@ -88,7 +87,7 @@ def _number(value: Any) -> Fact:
 @driver.scenario("plain", "누적하지 않는 학습")
 def _plain_plans(stage: Stage) -> None:
     """Trainings with one update for each batch."""
-    draw = Draw(stage.env, "plans")
+    draw = stage.env.draw("plans")
     for rest in (_ROUNDS_UP, _ROUNDS_DOWN):
         _record_plan(stage, _plan(draw, 1, 0, rest=rest), _TOTAL)
 
@@ -96,7 +95,7 @@ def _plain_plans(stage: Stage) -> None:
 @driver.scenario("accum", "그레이디언트 누적")
 def _accumulated_plans(stage: Stage) -> None:
     """Whole windows only; then a last window less than half full, and one more than half full."""
-    draw = Draw(stage.env, "plans")
+    draw = stage.env.draw("plans")
     for accum_steps, short, rest in ((4, 0, _ROUNDS_UP), (5, 1, _ROUNDS_DOWN), (8, 6, _ROUNDS_UP)):
         _record_plan(stage, _plan(draw, accum_steps, short, rest=rest), _TOTAL)
 
@@ -104,7 +103,7 @@ def _accumulated_plans(stage: Stage) -> None:
 @driver.scenario("rounding", "워밍업의 반올림", check="short")
 def _rounded_plans(stage: Stage) -> None:
     """Trainings without accumulation, of which only the warm-up is recorded."""
-    draw = Draw(stage.env, "plans")
+    draw = stage.env.draw("plans")
     for rest in (_ROUNDS_UP, _ROUNDS_DOWN, _ROUNDS_UP):
         _record_plan(stage, _plan(draw, 1, 0, rest=rest), _WARMUP)
 
@@ -112,7 +111,7 @@ def _rounded_plans(stage: Stage) -> None:
 @driver.scenario("accumulated-warmup", "누적할 때의 워밍업", check="short")
 def _accumulated_warmup(stage: Stage) -> None:
     """The warm-up is a share of the updates, not of the micro-batches: a short window counts as a whole update."""
-    draw = Draw(stage.env, "plans")
+    draw = stage.env.draw("plans")
     recorded = 0
     while recorded < 2:
         plan = _plan(draw, 8, 1, rest=_ROUNDS_UP)
@@ -128,26 +127,26 @@ def _accumulated_warmup(stage: Stage) -> None:
 @driver.scenario("short", "아주 짧은 학습")
 def _short_plans(stage: Stage) -> None:
     """A training so short that the ratio gives less than one step of warm-up."""
-    draw = Draw(stage.env, "plans")
+    draw = stage.env.draw("plans")
     _record_plan(stage, (draw.whole(20, 40), 2, 0.004, 1), _WARMUP)
 
 
 @driver.scenario("one-window", "모자란 구간 하나뿐인 에폭", check="accum")
 def _one_window(stage: Stage) -> None:
     """Epochs that consist of one short window: it counts as a whole update."""
-    draw = Draw(stage.env, "plans")
+    draw = stage.env.draw("plans")
     _record_plan(stage, (draw.whole(2, 3), draw.whole(2, 4), 0.02, 8), _TOTAL)
 
 
 @driver.scenario("ratio", "비율의 범위")
 def _ratios(stage: Stage) -> None:
     """Both ends of the allowed range are accepted; values beyond them are refused."""
-    draw = Draw(stage.env, "plans")
+    draw = stage.env.draw("plans")
     for ratio in (0.001, 0.2):
         name = called_with("warmup_ratio", ratio)
         value = _planned(stage, (_batches_for_whole_warmup(draw, ratio), 1, ratio, 1))
-        stage.recorder.fact(name, "None" if value is None else "받아들임")
-        stage.recorder.array(name, [min((as_number(item) for item in items_of(value)), default=math.nan)])
+        smaller = min((as_number(item) for item in items_of(value)), default=math.nan)
+        stage.recorder.claim(name, "None" if value is None else "받아들임", [smaller])
     for ratio in (0.0, 0.0004, 0.25, 10.0, -0.1):
         student = stage.student("plan_steps")
         stage.recorder.expect(
@@ -158,7 +157,7 @@ def _ratios(stage: Stage) -> None:
 @driver.scenario("types", "반환 타입")
 def _plan_types(stage: Stage) -> None:
     """The type of the pair and of its numbers, and their order: the total comes first."""
-    draw = Draw(stage.env, "plans")
+    draw = stage.env.draw("plans")
     value = _planned(stage, _plan(draw, 4, 1, rest=_ROUNDS_UP))
     items = list(value)[:10] if isinstance(value, tuple | list) else []
     kind = "tuple" if isinstance(value, tuple) else type_name(value)  # a named tuple is a tuple too

@@ -5,21 +5,27 @@ Scenarios isolate the update under SGD and AdamW, `ignore_index`, generators, mi
 tokens, the returned loss and modes.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
-from torch import nn
-from torch.optim import Optimizer
 
-from grader.exercises.fixtures.alike import record_alike
-from grader.exercises.fixtures.classifiers import Batch, Net, adamw, flat_weights, scale_rates, two_groups
-from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
+from grader.exercises.fixtures.classifiers import (
+    Batch,
+    MakeOptimizer,
+    adamw,
+    flat_weights,
+    momentum_sgd,
+    scale_rates,
+    sgd,
+)
 from grader.exercises.fixtures.language import TOKENS, gpt, token_ids, token_loss
-from grader.exercises.fixtures.memory import record_window_memory
-from grader.exercises.fixtures.precision import record_precision
-from grader.exercises.fixtures.tolerances import FLOAT32_ATOL
+from grader.exercises.fixtures.returned import FLOAT32_ATOL
+from grader.exercises.fixtures.usual import Case, add_usual, record_same_update
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number
+from grader.observe.wording import yes_or_no
 
 driver = Driver("token_mean_accumulate", cost=2)
 
@@ -53,28 +59,36 @@ def _problem(env: Env) -> Problem:
     return Problem(gpt(env), [*_micro_batches(env, "first"), *_micro_batches(env, "second")], token_loss)
 
 
-def _sgd(model: nn.Module, *, momentum: float = 0.0) -> Optimizer:
-    return torch.optim.SGD(two_groups(model, (0.3, 0.2)), lr=0.3, momentum=momentum)
+def _case(stage: Stage, data: list[Batch] | None = None, make_optimizer: MakeOptimizer = sgd) -> Case:
+    """Return a case, by default with the first window."""
+    model = gpt(stage.env)
+    data = _micro_batches(stage.env, "first") if data is None else data
+    return Case(stage, "token_mean_accumulate", model, make_optimizer(model), None, data)
+
+
+def _short_case(stage: Stage) -> Case:
+    return _case(stage, _micro_batches(stage.env, "first")[:2])
+
+
+def _use(case: Case, data: Iterable[Batch]) -> Any:
+    return case.call(data)
 
 
 def _windows(env: Env) -> _Windows:
     return _micro_batches(env, "first"), _micro_batches(env, "second")
 
 
-def _accumulate(stage: Stage, windows: _Windows, make_optimizer: Callable[[nn.Module], Optimizer]) -> None:
+def _accumulate(stage: Stage, windows: _Windows, make_optimizer: MakeOptimizer) -> None:
     """One call for each window; the learning rates change in between."""
-    recorder = stage.recorder
-    model = gpt(stage.env)
-    optimizer = make_optimizer(model)
-    recorder.watch(model, optimizer, batches=[inputs for window in windows for inputs, _ in window])
+    case = _case(stage, [batch for window in windows for batch in window], make_optimizer).watch()
     for window in windows:
-        recorder.call(stage.student("token_mean_accumulate"), model, optimizer, list(window))
-        scale_rates(optimizer, 0.8)
+        case.call(list(window))
+        scale_rates(case.opt, 0.8)
 
 
 @driver.scenario("sgd", "SGD", problem=_problem)
 def _with_sgd(stage: Stage) -> None:
-    _accumulate(stage, _windows(stage.env), _sgd)
+    _accumulate(stage, _windows(stage.env), sgd)
 
 
 @driver.scenario("adamw", "AdamW")
@@ -85,48 +99,31 @@ def _with_adamw(stage: Stage) -> None:
 @driver.scenario("padding", "다른 ignore_index")
 def _with_padding(stage: Stage) -> None:
     """The ignored index is an ordinary token, not -100."""
-    env, recorder = stage.env, stage.recorder
-    model = gpt(env)
-    optimizer = _sgd(model)
-    data = _micro_batches(env, "padded", _PADDING)
-    recorder.watch(model, optimizer, batches=[inputs for inputs, _ in data])
-    recorder.call(stage.student("token_mean_accumulate"), model, optimizer, data, ignore_index=_PADDING)
+    case = _case(stage, _micro_batches(stage.env, "padded", _PADDING)).watch()
+    case.call(case.data, ignore_index=_PADDING)
 
 
-@driver.scenario("float32", "float32 모델", check="sgd")
-def _float32(stage: Stage) -> None:
-    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
-    recorder, model = stage.recorder, gpt(stage.env).float()
-    optimizer = _sgd(model)
-    recorder.watch(model, states=False)
-    window = _micro_batches(stage.env, "first")[:2]
-    recorder.call(stage.student("token_mean_accumulate"), model, optimizer, window)
-    record_precision(recorder, model)
+add_usual(driver, _short_case, _use, float32="sgd")
 
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치")
 def _from_generator(stage: Stage) -> None:
     """The update is compared with that of the same function on a list, so a wrong update costs nothing here."""
-    moved, before = [], flat_weights(gpt(stage.env))
-    for lazily in (False, True):
-        model = gpt(stage.env)
-        window = _micro_batches(stage.env, "first")
-        stage.recorder.watch(model, states=False)
-        given = (batch for batch in window) if lazily else window
-        stage.recorder.call(stage.student("token_mean_accumulate"), model, _sgd(model), given)
-        moved.append(flat_weights(model))
+
+    def make(stage: Stage) -> Case:
+        return _case(stage).watch_model()
+
     what = "제너레이터와 리스트로 받았을 때의 가중치"
-    record_alike(stage.recorder, what, moved[1], moved[0], before)
+    record_same_update(stage, make, _use, what, lambda case: (batch for batch in case.data))
 
 
 @driver.scenario("untouched", "제너레이터로 받은 마이크로 배치의 내용", check="generator")
 def _untouched(stage: Stage) -> None:
     """Inputs and targets must stay as they are, also if they reach the function only through a generator."""
-    model, window = gpt(stage.env), _micro_batches(stage.env, "first")
-    before = [(x.clone(), y.clone()) for x, y in window]
-    given = (batch for batch in window)
-    stage.recorder.call(stage.student("token_mean_accumulate"), model, _sgd(model), given)
-    pairs = zip(window, before, strict=True)
+    case = _case(stage)
+    before = [(x.clone(), y.clone()) for x, y in case.data]
+    case.call(batch for batch in case.data)
+    pairs = zip(case.data, before, strict=True)
     same = all(torch.equal(now, then) for one, other in pairs for now, then in zip(one, other, strict=True))
     stage.recorder.fact("입력과 정답", "그대로" if same else "바뀜")
 
@@ -134,7 +131,7 @@ def _untouched(stage: Stage) -> None:
 @driver.scenario("one-empty", "패딩뿐인 마이크로 배치")
 def _with_an_empty_one(stage: Stage) -> None:
     """One micro-batch holds nothing but padding; the update must be as if it were not there."""
-    _accumulate(stage, (_micro_batches(stage.env, "first", empty=(2,)),), _sgd)
+    _accumulate(stage, (_micro_batches(stage.env, "first", empty=(2,)),), sgd)
 
 
 @driver.scenario("empty-value", "패딩뿐인 마이크로 배치가 있을 때의 반환값", check="one-empty")
@@ -143,11 +140,10 @@ def _value_with_an_empty_one(stage: Stage) -> None:
 
     Its value is judged elsewhere.
     """
-    model, window = gpt(stage.env), _micro_batches(stage.env, "first", empty=(2,))
-    value = stage.recorder.call(stage.student("token_mean_accumulate"), model, _sgd(model), window)
-    stage.recorder.fact(
-        "반환값", "nan" if as_number(value) != as_number(value) and value is not None else "숫자"
-    )
+    case = _case(stage, _micro_batches(stage.env, "first", empty=(2,)))
+    value = case.call(case.data)
+    nan = value is not None and math.isnan(as_number(value))
+    stage.recorder.fact("반환값", "nan" if nan else "숫자")
 
 
 @driver.scenario("nothing-valid", "유효한 토큰이 없는 구간", check="one-empty")
@@ -155,58 +151,28 @@ def _nothing_valid(stage: Stage) -> None:
     """A window without valid tokens follows a good one: with momentum, even
     a step on zero gradients would move parameters.
     """
-    env, recorder = stage.env, stage.recorder
-    student = stage.student("token_mean_accumulate")
-    model = gpt(env)
-    optimizer = _sgd(model, momentum=0.9)
-    recorder.watch(model, optimizer, states=False)
-    first, _ = _windows(env)
-    recorder.call(student, model, optimizer, first)
-    nothing = _micro_batches(env, "nothing", empty=range(len(_SHAPES)))
-    before = [p.detach().clone() for p in model.parameters()]
-    recorder.expect(ValueError, "유효한 토큰이 하나도 없을 때", student, model, optimizer, nothing)
-    moved = any(not torch.equal(p, q) for p, q in zip(before, model.parameters(), strict=True))
-    recorder.fact("유효한 토큰이 없는데 매개변수가 움직임", "예" if moved else "아니요")
+    case = _case(stage, make_optimizer=momentum_sgd)
+    stage.recorder.watch(case.model, case.opt, states=False)
+    case.call(case.data)
+    nothing = _micro_batches(stage.env, "nothing", empty=range(len(_SHAPES)))
+    before = flat_weights(case.model)
+    case.expect(ValueError, "유효한 토큰이 하나도 없을 때", nothing)
+    moved = not torch.equal(before, flat_weights(case.model))
+    stage.recorder.fact("유효한 토큰이 없는데 매개변수가 움직임", yes_or_no(moved))
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returned(stage: Stage) -> None:
     """The window's loss before the update, on fresh models, so that no wrong update can change it."""
     for window in _windows(stage.env):
-        model = gpt(stage.env)
-        stage.recorder.returned(
-            stage.recorder.call(stage.student("token_mean_accumulate"), model, _sgd(model), window)
-        )
+        stage.recorder.returned(_case(stage).call(window))
 
 
-@driver.scenario("modes", "받은 모드", check="returns")
-def _modes(stage: Stage) -> None:
-    """A model in each mode; two calls of one micro-batch each."""
-    windows = [window[:1] for window in _windows(stage.env)]
-
-    def use(model: Net) -> None:
-        optimizer = _sgd(model, momentum=0.9)
-        stage.recorder.watch(model, optimizer, states=False)
-        for window in windows:
-            stage.recorder.call(stage.student("token_mean_accumulate"), model, optimizer, window)
-
-    record_modes(stage, lambda: gpt(stage.env), use, EVERY_MODE)
+def _one_of_each(stage: Stage) -> Case:
+    data = [window[0] for window in _windows(stage.env)]
+    return _case(stage, data, momentum_sgd)
 
 
-@driver.scenario("quiet", "화면 출력", check="returns")
-def _quiet(stage: Stage) -> None:
-    """Nothing may be printed."""
-    model, window = gpt(stage.env), _micro_batches(stage.env, "first")[:2]
-    stage.recorder.call(stage.student("token_mean_accumulate"), model, _sgd(model), window)
-    stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")
-
-
-@driver.scenario("memory", "함께 살아 있는 계산 그래프")
-def _memory(stage: Stage) -> None:
-    """One window. If it is joined, or run backward once at its end, all of it is alive together."""
-    model = gpt(stage.env)
-    stage.recorder.watch(model, states=False)
-    meter = stage.recorder.measure_memory(model)
-    data = _micro_batches(stage.env, "first")
-    stage.recorder.call(stage.student("token_mean_accumulate"), model, _sgd(model), data)
-    record_window_memory(stage.recorder, meter)
+add_usual(driver, _one_of_each, _use, modes="returns")
+add_usual(driver, _short_case, _use, quiet="returns")
+add_usual(driver, _case, _use, memory="memory")

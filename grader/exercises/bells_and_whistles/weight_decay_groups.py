@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.bells_and_whistles._draw import Draw
 from grader.exercises.fixtures.marks import drawn
 from grader.observe.play import Driver, Stage
 from grader.observe.trace import Fact
@@ -73,7 +72,7 @@ class _Nested(nn.Module):
 
 def _strength(stage: Stage) -> float:
     """Return a weight decay that is no optimizer's default."""
-    return round(Draw(stage.env, "decay").real(0.05, 0.5), 3)
+    return round(stage.env.draw("decay").real(0.05, 0.5), 3)
 
 
 def _groups(stage: Stage, model: nn.Module, strength: float | None = None) -> list[dict[str, Any]]:
@@ -110,8 +109,8 @@ def _record_decays(stage: Stage, model: nn.Module, names: Sequence[str] = ()) ->
                 for tensor in group["params"]
                 if tensor is parameter
             ]
-            stage.recorder.fact(name, found or "어느 그룹에도 없음")
-            stage.recorder.array(name, [_strength(stage) * (one == "감쇠함") for one in found])
+            decays = [_strength(stage) * (one == "감쇠함") for one in found]
+            stage.recorder.claim(name, found or "어느 그룹에도 없음", decays)
     strange = sum(_name(model, tensor) == _STRANGE for group in groups for tensor in group["params"])
     stage.recorder.fact("모델의 매개변수가 아닌 텐서", strange)
 
@@ -128,8 +127,7 @@ def _record_memberships(stage: Stage, model: nn.Module) -> None:
     held = [tensor for group in _groups(stage, model) for tensor in group["params"]]
     for name, parameter in model.named_parameters():
         found = [float(tensor.detach().sum()) for tensor in held if tensor is parameter]
-        stage.recorder.fact(f"{name}: 그룹에 든 횟수", len(found))
-        stage.recorder.array(f"{name}: 그룹에 든 횟수", found)
+        stage.recorder.claim(f"{name}: 그룹에 든 횟수", len(found), found)
 
 
 @driver.scenario("kinds", "가중치와 나머지")
@@ -183,8 +181,8 @@ def _empty(stage: Stage) -> None:
         _fill(stage, model)
         groups, name = _groups(stage, model), f"{what} 모델에서 그룹마다 든 매개변수의 수"
         sizes: list[Fact] = [len(group["params"]) for group in groups]
-        stage.recorder.fact(name, sorted(sizes, key=str))
-        stage.recorder.array(name, sorted(float(sum(t.detach().sum() for t in g["params"])) for g in groups))
+        sums = sorted(float(sum(t.detach().sum() for t in group["params"])) for group in groups)
+        stage.recorder.claim(name, sorted(sizes, key=str), sums)
     for what, model in models.items():
         sizes = [len(group["params"]) for group in _groups(stage, model, 0.0)]
         name = f"weight_decay=0일 때 {what} 모델에서 그룹마다 든 매개변수의 수"
@@ -221,6 +219,5 @@ def _order(stage: Stage) -> None:
         early += [b for a, b in pairwise(names) if places[a] > places[b]][:1]
     stage.recorder.fact("그룹 안에서 앞으로 옮겨진 매개변수", early or "없음")
     first = groups[0].get("weight_decay") == _strength(stage) if groups else None
-    stage.recorder.fact("첫 그룹이 감쇠하는 그룹", first)
     decays = [as_number(group.get("weight_decay", 0.0)) for group in groups[:1]]
-    stage.recorder.array("첫 그룹이 감쇠하는 그룹", decays)
+    stage.recorder.claim("첫 그룹이 감쇠하는 그룹", first, decays)

@@ -7,9 +7,7 @@ be refused.
 from collections.abc import Sequence
 from typing import Any
 
-from grader.exercises.bells_and_whistles._draw import Draw
-from grader.exercises.fixtures.returned import type_witness
-from grader.exercises.fixtures.tolerances import FLOAT32_ATOL
+from grader.exercises.fixtures.returned import FLOAT32_ATOL, type_witness
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
 
@@ -21,13 +19,13 @@ _Lengths = tuple[int, int, int]
 
 def _rates(env: Env) -> dict[str, float]:
     """Return two rates far from each other, as keyword arguments."""
-    draw = Draw(env, "rates")
+    draw = env.draw("rates")
     return {"max_lr": draw.real(0.5, 0.9), "min_lr": draw.real(0.03, 0.06)}
 
 
 def _lengths(env: Env) -> _Lengths:
     """Return three lengths of which none equals another or the sum of others."""
-    draw = Draw(env, "lengths")
+    draw = env.draw("lengths")
     return draw.whole(4, 5), draw.whole(12, 14), draw.whole(7, 8)
 
 
@@ -178,6 +176,6 @@ def _types(stage: Stage) -> None:
     warmup, stable, _ = lengths = _lengths(stage.env)
     steps = (1, warmup + 1, warmup + stable + 1, sum(lengths))
     values = [_rate(stage, step, lengths) for step in steps]
-    stage.recorder.fact("반환 타입", [type_name(value) for value in values])
-    stage.recorder.array("반환 타입", type_witness(float, values, as_number(values[1])))
+    witness = type_witness(float, values, as_number(values[1]))
+    stage.recorder.claim("반환 타입", [type_name(value) for value in values], witness)
     stage.recorder.fact("오르막과 정점의 학습률이 다름", as_number(values[0]) != as_number(values[1]))

@@ -13,25 +13,22 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.fixtures.alike import record_alike
 from grader.exercises.fixtures.classifiers import (
     FEATURES,
     Batch,
-    LossFn,
-    Net,
+    MakeOptimizer,
     add_gradients,
     batches,
     flat_weights,
     loss_function,
     mlp,
+    momentum_sgd,
     scale_rates,
     sgd,
 )
-from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
-from grader.exercises.fixtures.memory import record_window_memory
-from grader.exercises.fixtures.precision import record_precision
+from grader.exercises.fixtures.usual import Case, add_usual, classifier_case
 from grader.observe.play import Driver, Env, Problem, Stage
-from grader.observe.wording import called_with
+from grader.observe.wording import called_with, yes_or_no
 
 driver = Driver("accumulate_weighted")
 
@@ -44,30 +41,18 @@ _SINGLE = (4,)
 
 def _sizes(env: Env, windows: Sequence[Sequence[int]]) -> list[int]:
     """Return the sizes of all micro-batches; the seed decides where each window's cycle of sizes begins."""
-    sizes: list[int] = []
-    for window in windows:
-        start = env.number("start") % len(window)
-        sizes += [*window[start:], *window[:start]]
-    return sizes
+    start = env.number("start")
+    return [window[(start + i) % len(window)] for window in windows for i in range(len(window))]
 
 
-class _Case:
-    """A model, its optimizer and its data, with a method that calls the student's function on them."""
+def _case(
+    stage: Stage, windows: Sequence[Sequence[int]] = _WINDOWS[:1], make_optimizer: MakeOptimizer = sgd
+) -> Case:
+    return classifier_case(stage, "accumulate_weighted", _sizes(stage.env, windows), make_optimizer)
 
-    def __init__(
-        self, stage: Stage, windows: Sequence[Sequence[int]], *, momentum: float = 0.0, states: bool = True
-    ) -> None:
-        self._stage, self.recorder = stage, stage.recorder
-        self.model: Net = mlp(stage.env)
-        self.loss_fn: LossFn = loss_function(stage.env)
-        self.data: list[Batch] = batches(stage.env, _sizes(stage.env, windows))
-        self.opt = sgd(self.model, momentum=momentum)
-        self.recorder.watch(self.model, self.opt, batches=[xb for xb, _ in self.data], states=states)
 
-    def accumulate(self, micro_batches: Iterable[Batch], accum_steps: int = 3) -> Any:
-        """Call the student's function once with the model and optimizer of this case."""
-        student = self._stage.student("accumulate_weighted")
-        return self.recorder.call(student, self.model, self.opt, self.loss_fn, micro_batches, accum_steps)
+def _in_threes(case: Case, data: Iterable[Batch]) -> Any:
+    return case.call(data, 3)
 
 
 def _problem(env: Env) -> Problem:
@@ -77,19 +62,17 @@ def _problem(env: Env) -> Problem:
 @driver.scenario("sgd", "크기가 다른 마이크로 배치 (SGD)", problem=_problem)
 def _sgd(stage: Stage) -> None:
     """Two windows in one call, then a third in a call of its own."""
-    case = _Case(stage, _WINDOWS)
-    case.accumulate(case.data[:6])
+    case = _case(stage, _WINDOWS).watch()
+    case.call(case.data[:6], 3)
     scale_rates(case.opt, 0.8)
-    case.accumulate(case.data[6:])
+    case.call(case.data[6:], 3)
 
 
-@driver.scenario("float32", "float32 모델", check="sgd")
-def _float32(stage: Stage) -> None:
-    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
-    case = _Case(stage, _WINDOWS[:1], states=False)
-    case.model.float()
-    case.accumulate([(xb.float(), yb) for xb, yb in case.data])
-    record_precision(case.recorder, case.model)
+def _watched(stage: Stage) -> Case:
+    return _case(stage).watch(states=False)
+
+
+add_usual(driver, _watched, _in_threes, float32="sgd")
 
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges")
@@ -98,80 +81,40 @@ def _short(stage: Stage) -> None:
 
     With momentum, even an update on a gradient of zero would show.
     """
-    case = _Case(stage, (_WINDOWS[0], _WINDOWS[2], _SINGLE, _SHORT), momentum=0.9)
+    case = _case(stage, (_WINDOWS[0], _WINDOWS[2], _SINGLE, _SHORT), momentum_sgd).watch()
     for part, accum_steps in ((case.data[:3], 3), (case.data[3:7], 3), (case.data[7:], 4), ([], 2)):
-        case.accumulate(part, accum_steps)
+        case.call(part, accum_steps)
         scale_rates(case.opt, 0.8)
 
 
-@driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
-def _generator(stage: Stage) -> None:
-    """The update is compared with that of the same function on a list, so a wrong update costs nothing here."""
-    moved, before = [], torch.zeros(0)
-    for lazily in (False, True):
-        case = _Case(stage, _WINDOWS[:2], states=False)
-        before = flat_weights(case.model)
-        case.accumulate((batch for batch in case.data) if lazily else case.data)
-        moved.append(flat_weights(case.model))
-    record_alike(stage.recorder, "제너레이터와 리스트로 받았을 때의 가중치 값", moved[1], moved[0], before)
+add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2]).watch(states=False), _in_threes, generator="edges")
 
 
 @driver.scenario("refuses", "잘못된 accum_steps", check="edges")
 def _refuses(stage: Stage) -> None:
     """Also with empty input, where a check inside the loop never runs."""
-    case = _Case(stage, _WINDOWS[:1], states=False)
+    case = _watched(stage)
     for data, accum_steps, when in ((case.data, 0, ""), (case.data, -2, ""), ([], 0, "빈 입력을 ")):
-        given = (case.model, case.opt, case.loss_fn, data, accum_steps)
-        fact = f"{when}{called_with('accum_steps', accum_steps)}"
-        case.recorder.expect(ValueError, fact, stage.student("accumulate_weighted"), *given)
+        case.expect(ValueError, f"{when}{called_with('accum_steps', accum_steps)}", data, accum_steps)
 
 
-@driver.scenario("before", "부르기 전에 남아 있던 그레이디언트", check="leftover")
-def _before(stage: Stage) -> None:
-    """A gradient that is there before the call must change nothing.
-
-    The update is compared with that of the same function on a clean model, so a wrong one costs nothing here.
-    """
-    moved, before = [], torch.zeros(0)
-    for given in (False, True):
-        case = _Case(stage, _WINDOWS[:1], states=False)
-        before = flat_weights(case.model)
-        if given:
-            add_gradients(stage.env, case.model)
-        case.accumulate(case.data)
-        moved.append(flat_weights(case.model))
-    record_alike(
-        stage.recorder, "그레이디언트가 있던 모델과 없던 모델의 가중치 값", moved[1], moved[0], before
-    )
+add_usual(driver, _watched, _in_threes, before="leftover")
 
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
     """The gradients left after whole windows, after a short one, and after an empty input that found a gradient."""
-    case = _Case(stage, (_WINDOWS[0], _SHORT), states=False)
+    case, recorder = _case(stage, (_WINDOWS[0], _SHORT)).watch(states=False), stage.recorder
     before = flat_weights(case.model)
     for part in (case.data[:3], case.data, []):
         if not part:
             add_gradients(stage.env, case.model)
-        case.accumulate(part)
-        case.recorder.append_fact("그레이디언트가 남음", "예" if case.recorder.gradients_left() else "아니요")
-    case.recorder.fact(
-        "매개변수가 움직임", "예" if not torch.equal(before, flat_weights(case.model)) else "아니요"
-    )
+        case.call(part, 3)
+        recorder.append_fact("그레이디언트가 남음", yes_or_no(recorder.gradients_left()))
+    recorder.fact("매개변수가 움직임", yes_or_no(not torch.equal(before, flat_weights(case.model))))
 
 
-@driver.scenario("modes", "받은 모드", check="leftover")
-def _modes(stage: Stage) -> None:
-    """A model in each mode; two calls of one window each."""
-    loss_fn, data = loss_function(stage.env), batches(stage.env, _sizes(stage.env, _WINDOWS[:2]))
-
-    def use(model: Net) -> None:
-        opt = sgd(model, momentum=0.9)
-        stage.recorder.watch(model, opt, states=False)
-        for part in (data[:3], data[3:]):
-            stage.recorder.call(stage.student("accumulate_weighted"), model, opt, loss_fn, part, 3)
-
-    record_modes(stage, lambda: mlp(stage.env), use, EVERY_MODE)
+add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2], momentum_sgd), _in_threes, modes="leftover")
 
 
 @driver.scenario("pieces", "한 번에 순전파한 샘플의 수")
@@ -180,7 +123,7 @@ def _pieces(stage: Stage) -> None:
 
     The hook sits on the layers: one on the model itself would be missed by `model.forward(x)`.
     """
-    case = _Case(stage, _WINDOWS[:2], states=False)
+    case = _case(stage, _WINDOWS[:2]).watch(states=False)
     largest = max(len(xb) for xb, _ in case.data)
     rows: list[int] = []
     weights = torch.rand(FEATURES, generator=stage.env.generator("columns"), dtype=torch.float64)
@@ -192,33 +135,19 @@ def _pieces(stage: Stage) -> None:
         apart.append(float((samples @ weights).sum()) * (len(samples) <= largest))
 
     case.model.layers.register_forward_pre_hook(note)
-    case.accumulate(case.data)
+    case.call(case.data, 3)
     outcome = "순전파하지 않음" if not rows else "커짐" if max(rows) > largest else "커지지 않음"
-    case.recorder.fact("가장 큰 마이크로 배치보다", outcome)
-    case.recorder.array("가장 큰 마이크로 배치보다", [sum(apart)])
+    stage.recorder.claim("가장 큰 마이크로 배치보다", outcome, [sum(apart)])
 
 
 @driver.scenario("returns", "반환값")
 def _returns(stage: Stage) -> None:
     """Whole windows, whose number follows from the seed; a whole and a short one; an empty input."""
     whole = 2 + stage.env.number("whole") % 7
-    case = _Case(stage, (*_WINDOWS[:1] * whole, _WINDOWS[2], _SHORT), states=False)
+    case = _case(stage, (*_WINDOWS[:1] * whole, _WINDOWS[2], _SHORT)).watch(states=False)
     for part, accum_steps in ((case.data[: 3 * whole], 3), (case.data[3 * whole :], 3), ([], 2)):
-        case.recorder.returned(case.accumulate(part, accum_steps))
+        stage.recorder.returned(case.call(part, accum_steps))
 
 
-@driver.scenario("quiet", "화면 출력", check="returns")
-def _quiet(stage: Stage) -> None:
-    """Nothing may be printed."""
-    case = _Case(stage, _WINDOWS[:1], states=False)
-    case.accumulate(case.data)
-    case.recorder.fact("print를 부름", "예" if case.recorder.prints else "아니요")
-
-
-@driver.scenario("memory", "함께 살아 있는 계산 그래프", check="pieces")
-def _memory(stage: Stage) -> None:
-    """Two whole windows. If one is run backward once at its end, all of it is alive together."""
-    case = _Case(stage, _WINDOWS[:2], states=False)
-    meter = stage.recorder.measure_memory(case.model)
-    case.accumulate(case.data)
-    record_window_memory(stage.recorder, meter)
+add_usual(driver, _watched, _in_threes, quiet="returns")
+add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2]), _in_threes, memory="pieces")

@@ -5,63 +5,55 @@ and the returned loss. Weights are eighths, which float32 holds exactly: a weigh
 is right too.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from grader.exercises.fixtures.classifiers import (
     Net,
     add_gradients,
     batches,
     buffers,
+    flat_gradients,
     loss_function,
     mlp,
     norm_dropout_mlp,
 )
-from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
-from grader.exercises.fixtures.precision import record_precision
-from grader.exercises.fixtures.tolerances import FLOAT32_ATOL
-from grader.observe.play import Driver, Env, Stage
+from grader.exercises.fixtures.returned import FLOAT32_ATOL
+from grader.exercises.fixtures.usual import Case, add_usual
+from grader.observe.play import Driver, Stage
+from grader.observe.wording import yes_or_no
 
 driver = Driver("add_gradient")
 
 SIZES = (4, 3, 9)
 
 
-def _weights(env: Env) -> list[float]:
-    """Return three different weights below 1."""
-    return [(1 + (env.number("weight") + 2 * place) % 7) / 8 for place in range(len(SIZES))]
+def _case(stage: Stage, model: Net | None = None) -> Case:
+    """Return a case whose batches have a weight each: three different ones below 1."""
+    number = stage.env.number("weight")
+    weights = [(1 + (number + 2 * place) % 7) / 8 for place in range(len(SIZES))]
+    data = [(*batch, weight) for batch, weight in zip(batches(stage.env, SIZES), weights, strict=True)]
+    return Case(stage, "add_gradient", model or mlp(stage.env), None, loss_function(stage.env), data)
 
 
-def _gradients(model: nn.Module) -> Tensor:
-    """Return all gradients in one vector; zeros for a parameter without one."""
-    grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
-    return torch.cat([grad.detach().ravel() for grad in grads])
-
-
-def _added(stage: Stage, model: Net, number: int = 0) -> object:
-    """Call the student's function once, with the batch and the weight of this number."""
-    env = stage.env
-    batch, weight = batches(env, SIZES)[number], _weights(env)[number]
-    return stage.recorder.call(stage.student("add_gradient"), model, loss_function(env), *batch, weight)
+def _add(case: Case, data: Sequence[tuple[Any, ...]]) -> Any:
+    return case.call(*data[0])
 
 
 @driver.scenario("weight", "그레이디언트가 없던 모델에 한 번")
 def _weight(stage: Stage) -> None:
     """One call on each of several fresh models."""
     for number in range(len(SIZES)):
-        model = mlp(stage.env, f"model {number}")
-        stage.recorder.watch(model)
-        _added(stage, model, number)
-        stage.recorder.array(f"{number + 1}번째 모델의 그레이디언트", _gradients(model))
+        case = _case(stage, mlp(stage.env, f"model {number}"))
+        stage.recorder.watch(case.model)
+        case.call(*case.data[number])
+        stage.recorder.array(f"{number + 1}번째 모델의 그레이디언트", flat_gradients(case.model))
 
 
-@driver.scenario("float32", "float32 모델", check="weight")
-def _float32(stage: Stage) -> None:
-    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
-    model, (xb, yb) = mlp(stage.env).float(), batches(stage.env, SIZES)[0]
-    stage.recorder.watch(model, states=False)
-    stage.recorder.call(stage.student("add_gradient"), model, loss_function(stage.env), xb.float(), yb, 0.25)
-    record_precision(stage.recorder, model)
+add_usual(driver, _case, _add, float32="weight")
 
 
 @driver.scenario("none", "그레이디언트를 받지 않는 매개변수", check="weight")
@@ -71,8 +63,8 @@ def _none(stage: Stage) -> None:
     frozen = next(model.parameters()).requires_grad_(False)
     unused = nn.Parameter(torch.ones_like(frozen))
     model.register_parameter("unused", unused)
-    stage.recorder.watch(model, states=False)
-    _added(stage, model)
+    case = _case(stage, model).watch_model()
+    case.call(*case.data[0])
     for name, parameter in (("고정한", frozen), ("손실이 닿지 않는", unused)):
         stage.recorder.fact(f"{name} 매개변수의 .grad", "None" if parameter.grad is None else "텐서")
 
@@ -80,49 +72,34 @@ def _none(stage: Stage) -> None:
 @driver.scenario("keeps", "이미 그레이디언트가 있는 모델")
 def _keeps(stage: Stage) -> None:
     """The gradient that a fresh model gets is subtracted again, so a wrong weight costs nothing here."""
-    fresh, model = mlp(stage.env), mlp(stage.env)
-    stage.recorder.watch(fresh, states=False)
-    _added(stage, fresh)
-    add_gradients(stage.env, model)
-    stage.recorder.watch(model, states=False)
-    _added(stage, model)
-    stage.recorder.array("이미 있던 그레이디언트", _gradients(model) - _gradients(fresh))
-    stage.recorder.fact("그레이디언트를 더함", "예" if bool(_gradients(fresh).ne(0).any()) else "아니요")
+    found = []
+    for held in (False, True):
+        case = _case(stage).watch_model()
+        if held:
+            add_gradients(stage.env, case.model)
+        case.call(*case.data[0])
+        found.append(flat_gradients(case.model))
+    stage.recorder.array("이미 있던 그레이디언트", found[1] - found[0])
+    stage.recorder.fact("그레이디언트를 더함", yes_or_no(bool(found[0].ne(0).any())))
 
 
-@driver.scenario("modes", "받은 모드")
-def _modes(stage: Stage) -> None:
-    """A model in each mode; two calls each."""
-
-    def use(model: Net) -> None:
-        stage.recorder.watch(model, states=False)
-        for number, batch in enumerate(batches(stage.env, SIZES)[:2]):
-            weight = _weights(stage.env)[number]
-            given = (model, loss_function(stage.env), *batch, weight)
-            stage.recorder.call(stage.student("add_gradient"), *given)
-
-    record_modes(stage, lambda: mlp(stage.env), use, EVERY_MODE)
+add_usual(driver, _case, _add, modes="modes")
 
 
 @driver.scenario("once", "배치 정규화가 있는 모델", check="modes")
 def _once(stage: Stage) -> None:
     """BatchNorm's running statistics tell how many forward passes there were: only one is allowed."""
-    model = norm_dropout_mlp(stage.env)
-    stage.recorder.watch(model, states=False)
-    _added(stage, model)
-    stage.recorder.array("이동 통계량", buffers(model))
+    case = _case(stage, norm_dropout_mlp(stage.env)).watch_model()
+    case.call(*case.data[0])
+    stage.recorder.array("이동 통계량", buffers(case.model))
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
     """The losses of fresh models, before the weight is applied."""
     for number in range(len(SIZES)):
-        model = mlp(stage.env, f"model {number}")
-        stage.recorder.returned(_added(stage, model, number))
+        case = _case(stage, mlp(stage.env, f"model {number}"))
+        stage.recorder.returned(case.call(*case.data[number]))
 
 
-@driver.scenario("quiet", "화면 출력", check="returns")
-def _quiet(stage: Stage) -> None:
-    """Nothing may be printed."""
-    _added(stage, mlp(stage.env))
-    stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")
+add_usual(driver, _case, _add, quiet="returns")

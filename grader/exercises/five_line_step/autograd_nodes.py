@@ -15,6 +15,7 @@ from grader.exercises.five_line_step._diamonds import MANY, diamonds
 from grader.exercises.fixtures.classifiers import Net, batches, loss_function, mlp
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import type_name
+from grader.observe.wording import yes_or_no
 
 driver = Driver("autograd_nodes")
 
@@ -101,7 +102,7 @@ def _chain(stage: Stage) -> None:
     stage.recorder.fact("노드", [*_names(_walk(stage, loss))])
     stage.recorder.fact("같은 손실로 다시 부르면", [*_names(_walk(stage, loss))])
     touched = any(p.grad is not None for p in model.parameters())
-    stage.recorder.fact("그레이디언트가 생김", "예" if touched else "아니요")
+    stage.recorder.fact("그레이디언트가 생김", yes_or_no(touched))
 
 
 @driver.scenario("types", "반환값의 모양", check="chain")
@@ -118,8 +119,8 @@ def _types(stage: Stage) -> None:
     listed = [str(name)[:200] for name in names][:600] if isinstance(names, list) else []
     stage.recorder.fact("반환 타입", [type_name(names), *sorted({type_name(name) for name in listed})])
     if isinstance(names, list):
-        stage.recorder.fact("정렬됨", "예" if listed == sorted(listed) else "아니요")
-        stage.recorder.fact("같은 이름이 두 번 나옴", "예" if len(listed) > len(set(listed)) else "아니요")
+        stage.recorder.fact("정렬됨", yes_or_no(listed == sorted(listed)))
+        stage.recorder.fact("같은 이름이 두 번 나옴", yes_or_no(len(listed) > len(set(listed))))
 
 
 @driver.scenario("branches", "갈라졌다 만나는 그래프")

@@ -7,7 +7,7 @@ each mistake costs its own check.
 """
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 
@@ -23,15 +23,13 @@ from grader.exercises.fixtures.classifiers import (
     norm_dropout_mlp,
     set_modes,
 )
-from grader.exercises.fixtures.marks import ForwardMarks
-from grader.exercises.fixtures.next_backward import gradients_of_next_backward
-from grader.exercises.fixtures.precision import record_precision
-from grader.exercises.fixtures.returned import type_witness
-from grader.exercises.fixtures.tolerances import FLOAT32_ATOL
+from grader.exercises.fixtures.marks import ForwardMarks, gradients_of_next_backward
+from grader.exercises.fixtures.returned import FLOAT32_ATOL, type_witness
+from grader.exercises.fixtures.usual import Case, add_usual
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
-from grader.observe.wording import left_by
+from grader.observe.wording import left_by, yes_or_no
 
 driver = Driver("evaluate")
 
@@ -61,7 +59,7 @@ def _evaluate(stage: Stage, model: Net, loader: Iterable[Batch] | None = None) -
     given = batches(stage.env, (4, 2)) if loader is None else loader
     value = recorder.call(stage.student("evaluate"), model, loss_function(stage.env), given)
     # A function that does nothing also restores everything, so a forward pass is required.
-    recorder.fact("순전파를 함", "예" if recorder.forwards.modes else "아니요")
+    recorder.fact("순전파를 함", yes_or_no(bool(recorder.forwards.modes)))
     return value
 
 
@@ -99,14 +97,16 @@ def _once(stage: Stage) -> None:
     _record_numbers(stage, 1, "정확도", once=True)
 
 
-@driver.scenario("float32", "float32 모델", check="values")
-def _float32(stage: Stage) -> None:
-    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
-    model = mlp(stage.env)
-    data = [(xb.float(), yb) for xb, yb in _partly_right(stage.env, model, (3, 2))]
-    model.float().eval()
-    _evaluate(stage, model, data)
-    record_precision(stage.recorder, model)
+def _case(stage: Stage, sizes: Sequence[int] = (4, 2)) -> Case:
+    model, data = mlp(stage.env).eval(), batches(stage.env, sizes)
+    return Case(stage, "evaluate", model, None, loss_function(stage.env), data)
+
+
+def _use(case: Case, data: Iterable[Batch]) -> object:
+    return _evaluate(case.stage, case.model, data)
+
+
+add_usual(driver, lambda stage: _case(stage, (3, 2)), _use, float32="values")
 
 
 @driver.scenario("eval-mode", "학습 모드로 받은 모델")
@@ -117,8 +117,7 @@ def _eval_mode(stage: Stage) -> None:
     for _ in range(2):
         model.train()
         _evaluate(stage, model)
-    stage.recorder.fact("순전파할 때의 모드", [*stage.recorder.forwards.modes])
-    stage.recorder.array("순전파할 때의 모드", marks.modes())
+    stage.recorder.claim("순전파할 때의 모드", [*stage.recorder.forwards.modes], marks.modes())
     stage.recorder.array("buffers", buffers(model))
 
 
@@ -126,8 +125,7 @@ def _eval_mode(stage: Stage) -> None:
 def _mixed(stage: Stage) -> None:
     """A model with a frozen BatchNorm; then one whose own flag says eval while all its submodules are in train mode."""
     for mode in ("frozen", "top"):
-        model = norm_dropout_mlp(stage.env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         _evaluate(stage, model)
     stage.recorder.fact("순전파할 때의 모드", [*stage.recorder.forwards.modes])
 
@@ -139,8 +137,7 @@ def _no_graph(stage: Stage) -> None:
     model.eval()
     marks = ForwardMarks(stage.env, model)
     _evaluate(stage, model)
-    stage.recorder.fact("순전파", [*stage.recorder.forwards.graphs])
-    stage.recorder.array("순전파", marks.graphs())
+    stage.recorder.claim("순전파", [*stage.recorder.forwards.graphs], marks.graphs())
 
 
 def _record_gradients(stage: Stage, model: Net, when: str) -> None:
@@ -149,8 +146,8 @@ def _record_gradients(stage: Stage, model: Net, when: str) -> None:
     recorder.fact(f"{when} 그레이디언트 계산", "켜짐" if torch.is_grad_enabled() else "꺼짐")
     wanted = all(p.requires_grad for p in model.parameters())
     recorder.fact(f"{when} 매개변수의 requires_grad", "True" if wanted else "False")
-    recorder.fact(f"{when} 그레이디언트", "남음" if recorder.gradients_left() else "없음")
-    recorder.array(f"{when} 그레이디언트", gradients_of_next_backward(stage.env, model.parameters()))
+    left = "남음" if recorder.gradients_left() else "없음"
+    recorder.claim(f"{when} 그레이디언트", left, gradients_of_next_backward(stage.env, model.parameters()))
     torch.set_grad_enabled(True)
 
 
@@ -172,8 +169,7 @@ def _trains_on(stage: Stage) -> None:
 def _restores(stage: Stage) -> None:
     """A model in train mode, then one in eval mode, evaluated twice each."""
     for mode in ("train", "eval"):
-        model = norm_dropout_mlp(stage.env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         after, numbers = left_by(mode_words(model)), []
         for _ in range(2):
             marks = ForwardMarks(stage.env, model)
@@ -188,12 +184,10 @@ def _restores(stage: Stage) -> None:
 def _restores_submodules(stage: Stage) -> None:
     """A frozen BatchNorm must stay in eval mode, and a model's own flag that differs from the rest must be restored."""
     for mode in ("frozen", "top"):
-        model = norm_dropout_mlp(stage.env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         after, marks = left_by(mode_words(model)), ForwardMarks(stage.env, model)
         _evaluate(stage, model)
-        stage.recorder.fact(after, mode_words(model))
-        stage.recorder.array(after, marks.modes_left(model))
+        stage.recorder.claim(after, mode_words(model), marks.modes_left(model))
         torch.set_grad_enabled(True)
 
 
@@ -207,8 +201,7 @@ def _fails(stage: Stage, model: Net, broken: type[Exception], loader: Iterable[B
     marks = ForwardMarks(stage.env, model)
     given = (model, loss_function(stage.env), loader)
     stage.recorder.expect(broken, f"{when} 예외", stage.student("evaluate"), *given)
-    stage.recorder.fact(f"{when} 모드", mode_words(model))
-    stage.recorder.array(f"{when} 모드", marks.modes_left(model))
+    stage.recorder.claim(f"{when} 모드", mode_words(model), marks.modes_left(model))
     _record_gradients(stage, model, when)
 
 
@@ -248,12 +241,8 @@ def _types(stage: Stage) -> None:
     marks = ForwardMarks(stage.env, model)
     value = _evaluate(stage, model)
     items = list(value)[:10] if isinstance(value, list | tuple) else []
-    stage.recorder.fact("반환 타입", [type_name(value), *(type_name(item) for item in items)])
-    stage.recorder.array("반환 타입", type_witness(float, items, marks.first))
+    types = [type_name(value), *(type_name(item) for item in items)]
+    stage.recorder.claim("반환 타입", [*types], type_witness(float, items, marks.first))
 
 
-@driver.scenario("quiet", "화면 출력", check="types")
-def _quiet(stage: Stage) -> None:
-    """Nothing may be printed."""
-    _evaluate(stage, mlp(stage.env).eval())
-    stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")
+add_usual(driver, _case, _use, quiet="types")

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from grader.exercises.five_line_step._returned import record_sequence
 from grader.exercises.fixtures.classifiers import (
     Batch,
     Loader,
+    MakeOptimizer,
     SizedLoader,
     adamw,
     batches,
@@ -25,12 +25,12 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.marks import ForwardMarks
 from grader.exercises.fixtures.memory import record_loop_memory
-from grader.exercises.fixtures.precision import record_precision
-from grader.exercises.fixtures.tolerances import FLOAT32_ATOL
+from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_kinds, record_sequence
+from grader.exercises.fixtures.usual import Case, add_usual, classifier_case
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
-from grader.observe.values import as_number, items_of, type_name
-from grader.observe.wording import left_by
+from grader.observe.values import as_number, items_of
+from grader.observe.wording import left_by, yes_or_no
 
 driver = Driver("fit")
 
@@ -46,29 +46,22 @@ def _epochs(env: Env) -> int:
     return 3 + env.number("epochs") % 2
 
 
-def _fit(stage: Stage, *, epochs: int, **extra: Any) -> None:
-    """Call the student's function once with SGD and record the updates."""
-    problem = _problem(stage.env)
-    opt = sgd(problem.model)
-    stage.recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
-    loader = SizedLoader(problem.batches)
-    stage.recorder.call(stage.student("fit"), problem.model, opt, problem.loss_fn, loader, epochs, **extra)
+def _case(stage: Stage, sizes: Sequence[int] = FIT_SIZES, make_optimizer: MakeOptimizer = sgd) -> Case:
+    return classifier_case(stage, "fit", sizes, make_optimizer)
 
 
 @driver.scenario("sgd", "SGD", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    _fit(stage, epochs=_epochs(stage.env))
+    case = _case(stage).watch()
+    case.call(SizedLoader(case.data), _epochs(stage.env))
 
 
-@driver.scenario("float32", "float32 모델", check="sgd")
-def _float32(stage: Stage) -> None:
-    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
-    problem, recorder = _problem(stage.env), stage.recorder
-    model = problem.model.float()
-    recorder.watch(model, states=False)
-    loader = SizedLoader([(xb.float(), yb) for xb, yb in problem.batches[:2]])
-    recorder.call(stage.student("fit"), model, sgd(model), problem.loss_fn, loader, 1)
-    record_precision(recorder, model)
+add_usual(
+    driver,
+    lambda stage: _case(stage, FIT_SIZES[:2]),
+    lambda case, data: case.call(SizedLoader(data), 1),
+    float32="sgd",
+)
 
 
 @driver.scenario("adamw", "AdamW와 에폭마다 다른 순서", atol=FLOAT32_ATOL)
@@ -78,14 +71,11 @@ def _adamw(stage: Stage) -> None:
     The order follows from the number of updates so far: a function that reads the loader once more, only to count its
     samples, does not change it.
     """
-    problem, recorder = _problem(stage.env), stage.recorder
-    opt = adamw(problem.model)
-    recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
+    case = _case(stage, make_optimizer=adamw).watch()
     taken: list[None] = []
-    opt.register_step_post_hook(lambda *_: taken.append(None))
-    loader = SizedLoader(problem.batches, turn=lambda: len(taken) // len(FIT_SIZES))
-    given = (problem.model, opt, problem.loss_fn, loader, _epochs(stage.env))
-    record_sequence(recorder, recorder.call(stage.student("fit"), *given))
+    case.opt.register_step_post_hook(lambda *_: taken.append(None))
+    loader = SizedLoader(case.data, turn=lambda: len(taken) // len(FIT_SIZES))
+    record_sequence(stage.recorder, case.call(loader, _epochs(stage.env)))
 
 
 @driver.scenario("modes", "에폭마다 학습 모드")
@@ -94,29 +84,23 @@ def _modes(stage: Stage) -> None:
     env, recorder = stage.env, stage.recorder
     numbers: list[float] = []
     for mode in ("eval", "frozen", "top"):
-        model = norm_dropout_mlp(env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(env, mode), mode)
         marks = ForwardMarks(env, model)
         recorder.watch(model, states=False)
         loader = SizedLoader(batches(env, (4, 3)), after=model.eval)
         recorder.call(stage.student("fit"), model, sgd(model), loss_function(env), loader, 2)
         numbers += marks.modes()
-    recorder.fact("순전파할 때의 모드", [*recorder.forwards.modes])
-    recorder.array("순전파할 때의 모드", numbers)
+    recorder.claim("순전파할 때의 모드", [*recorder.forwards.modes], numbers)
 
 
 @driver.scenario("modes-after", "끝난 뒤의 모드", check="modes")
 def _modes_after(stage: Stage) -> None:
     """The model must be left in train mode."""
-    recorder, model = stage.recorder, mlp(stage.env)
-    marks = ForwardMarks(stage.env, model)
-    recorder.watch(model, states=False)
-    ((xb, yb),) = batches(stage.env, (4,))
-    loader = SizedLoader([(xb, yb)])
-    recorder.call(stage.student("fit"), model, sgd(model), loss_function(stage.env), loader, 1)
-    after = left_by("학습 모드")
-    recorder.fact(after, mode_words(model))
-    recorder.array(after, marks.modes_left(model, xb))
+    case = _case(stage, (4,)).watch_model()
+    marks = ForwardMarks(stage.env, case.model)
+    case.call(SizedLoader(case.data), 1)
+    left = marks.modes_left(case.model, case.data[0][0])
+    stage.recorder.claim(left_by("학습 모드"), mode_words(case.model), left)
 
 
 class _EpochLoader(Loader):
@@ -166,45 +150,38 @@ def _losses(stage: Stage) -> None:
 @driver.scenario("types", "반환 타입", check="losses")
 def _types(stage: Stage) -> None:
     """The types of the returned list and of the losses in it."""
-    history = _losses_without_updates(stage)
-    items = history if isinstance(history, list | tuple) else []
-    kinds = sorted({type_name(item) for item in items})
-    stage.recorder.fact("반환 타입", [type_name(history), *kinds])
+    record_kinds(stage.recorder, _losses_without_updates(stage))
 
 
 @driver.scenario("length", "길이가 없는 loader", check="losses")
 def _length(stage: Stage) -> None:
     """A loader without a length must be enough."""
-    model = mlp(stage.env)
-    given = (model, sgd(model), loss_function(stage.env), Loader(batches(stage.env, (4, 1))), 1)
+    case = _case(stage, (4, 1))
     # Recorded as a fact, not as a failure: feedback then names the mistake behind it (a mean over `len(loader)`), not
     # the TypeError.
-    stage.recorder.expect(TypeError, "길이가 없는 loader", stage.student("fit"), *given)
+    case.expect(TypeError, "길이가 없는 loader", Loader(case.data), 1)
 
 
-@driver.scenario("quiet", "화면 출력", check="losses")
-def _quiet(stage: Stage) -> None:
-    """Nothing may be printed."""
-    model = mlp(stage.env)
-    given = (model, sgd(model), loss_function(stage.env), SizedLoader(batches(stage.env, (4, 1))), 2)
-    stage.recorder.call(stage.student("fit"), *given)
-    stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")
+add_usual(
+    driver,
+    lambda stage: _case(stage, (4, 1)),
+    lambda case, data: case.call(SizedLoader(data), 2),
+    quiet="losses",
+)
 
 
 @driver.scenario("never-clears", "zero_grad=False", problem=_problem)
 def _never_clears(stage: Stage) -> None:
     """No gradients are cleared, not even after the last update, so some must be left."""
-    _fit(stage, epochs=2, zero_grad=False)
-    stage.recorder.fact(
-        "끝난 뒤에 그레이디언트가 남음", "예" if stage.recorder.gradients_left() else "아니요"
-    )
+    case = _case(stage).watch()
+    case.call(SizedLoader(case.data), 2, zero_grad=False)
+    stage.recorder.fact("끝난 뒤에 그레이디언트가 남음", yes_or_no(stage.recorder.gradients_left()))
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프")
 def _memory(stage: Stage) -> None:
     """Losses that are kept with their graphs pile up batch by batch."""
-    model, loader = mlp(stage.env), SizedLoader(batches(stage.env, [2] * 7))
-    stage.recorder.watch(model, states=False)
-    meter = stage.recorder.measure_memory(model)
-    stage.recorder.call(stage.student("fit"), model, sgd(model), loss_function(stage.env), loader, 2)
+    case = _case(stage, [2] * 7).watch_model()
+    meter = stage.recorder.measure_memory(case.model)
+    case.call(SizedLoader(case.data), 2)
     record_loop_memory(stage.recorder, meter)

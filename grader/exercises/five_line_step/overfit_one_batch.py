@@ -6,19 +6,17 @@ model computes: a wrong update changes no loss, and every measurement shows. The
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
-from torch.optim import Optimizer
 
-from grader.exercises.fixtures.alike import record_alike
 from grader.exercises.fixtures.classifiers import (
     Batch,
     LossFn,
     Net,
     add_gradients,
     batches,
-    flat_weights,
     loss_function,
     mlp,
     norm_dropout_mlp,
@@ -27,10 +25,10 @@ from grader.exercises.fixtures.classifiers import (
     sgd,
 )
 from grader.exercises.fixtures.marks import ForwardMarks
-from grader.exercises.fixtures.precision import record_precision
+from grader.exercises.fixtures.usual import Case, add_usual
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Stage
-from grader.observe.values import as_number, items_of, type_name
+from grader.observe.values import as_number, items_of
 from grader.observe.wording import left_by
 
 driver = Driver("overfit_one_batch")
@@ -54,41 +52,26 @@ class _ScriptedLoss:
         return true - true.detach() + number
 
 
-def _overfit(
-    stage: Stage,
-    model: Net,
-    *,
-    target: float = NEVER,
-    max_steps: int = 3,
-    opt: Optimizer | None = None,
-    batch: Batch | None = None,
-    loss_fn: LossFn | None = None,
-) -> object:
-    """Call the student's function once; batch, loss and optimizer are made here unless given."""
-    xb, yb = batch or batches(stage.env, (6,))[0]
-    given = (model, opt or sgd(model), loss_fn or loss_function(stage.env), xb, yb)
-    student = stage.student("overfit_one_batch")
-    return stage.recorder.call(student, *given, target=target, max_steps=max_steps)
+def _case(stage: Stage, model: Net | None = None, sizes: Sequence[int] = (6,)) -> Case:
+    model = model or mlp(stage.env)
+    data = batches(stage.env, sizes)
+    return Case(stage, "overfit_one_batch", model, sgd(model), loss_function(stage.env), data)
+
+
+def _overfit(case: Case, data: Sequence[Batch], *, target: float = NEVER, max_steps: int = 3) -> object:
+    return case.call(*data[0], target=target, max_steps=max_steps)
 
 
 @driver.scenario("sgd", "같은 배치로 여러 번 업데이트")
 def _sgd(stage: Stage) -> None:
     """Two calls, each with a batch of its own."""
-    model, data = mlp(stage.env), batches(stage.env, (6, 9))
-    opt = sgd(model)
-    stage.recorder.watch(model, opt, batches=[xb for xb, _ in data])
-    for batch, max_steps in zip(data, (4, 2 + stage.env.number("steps") % 2), strict=True):
-        _overfit(stage, model, opt=opt, batch=batch, max_steps=max_steps)
-        scale_rates(opt, 0.8)
+    case = _case(stage, sizes=(6, 9)).watch()
+    for number, max_steps in enumerate((4, 2 + stage.env.number("steps") % 2)):
+        _overfit(case, case.data[number:], max_steps=max_steps)
+        scale_rates(case.opt, 0.8)
 
 
-@driver.scenario("float32", "float32 모델", check="sgd")
-def _float32(stage: Stage) -> None:
-    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
-    model, (xb, yb) = mlp(stage.env).float(), batches(stage.env, (6,))[0]
-    stage.recorder.watch(model, states=False)
-    _overfit(stage, model, batch=(xb.float(), yb), max_steps=2)
-    record_precision(stage.recorder, model)
+add_usual(driver, _case, partial(_overfit, max_steps=2), float32="sgd")
 
 
 def _record_scripted(
@@ -99,13 +82,12 @@ def _record_scripted(
     Numbers and target are scaled by a power of two that follows from the seed.
     """
     scale = 2.0 ** -(stage.env.number("scale") % 7)
-    recorder, model = stage.recorder, mlp(stage.env)
-    opt = sgd(model)
-    recorder.watch(model, opt, states=False)
+    case, recorder = _case(stage), stage.recorder
+    recorder.watch(case.model, case.opt, states=False)
     updates: list[None] = []
-    opt.register_step_post_hook(lambda *_: updates.append(None))
-    loss_fn = _ScriptedLoss(loss_function(stage.env), [scale * number for number in numbers])
-    losses = _overfit(stage, model, target=scale * target, max_steps=max_steps, opt=opt, loss_fn=loss_fn)
+    case.opt.register_step_post_hook(lambda *_: updates.append(None))
+    case.loss_fn = _ScriptedLoss(case.loss_fn, [scale * number for number in numbers])
+    losses = _overfit(case, case.data, target=scale * target, max_steps=max_steps)
     measured = [as_number(item) for item in items_of(losses)[:50]]
     recorder.array("잰 손실", torch.tensor(measured, dtype=torch.float64))
     recorder.fact("업데이트 횟수", len(updates))
@@ -140,19 +122,7 @@ def _no_steps(stage: Stage) -> None:
     _record_scripted(stage, target=NEVER, max_steps=0)
 
 
-@driver.scenario("types", "반환 타입", check="losses")
-def _types(stage: Stage) -> None:
-    """The types of the returned list and of the losses in it."""
-    losses = _overfit(stage, mlp(stage.env))
-    items = losses if isinstance(losses, list | tuple) else []
-    stage.recorder.fact("반환 타입", [type_name(losses), *sorted({type_name(item) for item in items})])
-
-
-@driver.scenario("quiet", "화면 출력", check="losses")
-def _quiet(stage: Stage) -> None:
-    """Nothing may be printed."""
-    _overfit(stage, mlp(stage.env))
-    stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")
+add_usual(driver, _case, _overfit, types="losses", quiet="losses")
 
 
 @driver.scenario("train-mode", "학습 모드에서 재고 업데이트하기", check="modes")
@@ -163,28 +133,24 @@ def _train_mode(stage: Stage) -> None:
     """
     recorder, numbers = stage.recorder, list[float]()
     for mode in ("eval", "frozen", "top"):
-        model = norm_dropout_mlp(stage.env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         marks = ForwardMarks(stage.env, model)
-        recorder.watch(model, states=False)
-        _overfit(stage, model)
+        case = _case(stage, model).watch_model()
+        _overfit(case, case.data)
         numbers += marks.modes()
-    recorder.fact("순전파할 때의 모드", [*recorder.forwards.modes])
-    recorder.array("순전파할 때의 모드", numbers)
+    recorder.claim("순전파할 때의 모드", [*recorder.forwards.modes], numbers)
 
 
 @driver.scenario("modes", "끝난 뒤의 모드")
 def _modes(stage: Stage) -> None:
     """Every module must be left in the mode in which it was handed over."""
     for mode in ("train", "eval", "frozen", "top"):
-        model = norm_dropout_mlp(stage.env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         after = left_by(mode_words(model))
         marks = ForwardMarks(stage.env, model)
-        stage.recorder.watch(model, states=False)
-        _overfit(stage, model, max_steps=2)
-        stage.recorder.fact(after, mode_words(model))
-        stage.recorder.array(after, marks.modes_left(model))
+        case = _case(stage, model).watch_model()
+        _overfit(case, case.data, max_steps=2)
+        stage.recorder.claim(after, mode_words(model), marks.modes_left(model))
 
 
 class BrokenLoss(Exception):
@@ -203,8 +169,7 @@ def _fails(stage: Stage) -> None:
         (KeyboardInterrupt, "Ctrl+C로 멈춘"),
     )
     for exception, when in broken:
-        model = norm_dropout_mlp(stage.env)
-        set_modes(model, "frozen")
+        model = set_modes(norm_dropout_mlp(stage.env), "frozen")
         given, results = mode_words(model), iter([True, False])
 
         def loss_fn(
@@ -217,11 +182,9 @@ def _fails(stage: Stage) -> None:
                 return true(output, target)
             raise exception("손실을 계산하지 못했습니다")
 
-        stage.recorder.watch(model, states=False)
-        given_to_it = (model, sgd(model), loss_fn, *batches(stage.env, (6,))[0])
-        student = stage.student("overfit_one_batch")
-        fact = f"{when} 함수에서 나온 예외"
-        stage.recorder.expect(exception, fact, student, *given_to_it, target=NEVER, max_steps=4)
+        case = _case(stage, model).watch_model()
+        case.loss_fn = loss_fn
+        case.expect(exception, f"{when} 함수에서 나온 예외", *case.data[0], target=NEVER, max_steps=4)
         stage.recorder.fact(f"{given}인 모델을 주었을 때, {when} 뒤의 모드", mode_words(model))
 
 
@@ -235,29 +198,11 @@ def _leftover(stage: Stage) -> None:
         (3.0, 4, "업데이트 없이 끝난"),
         (NEVER, 0, "max_steps가 0으로 끝난"),
     ):
-        model = mlp(stage.env)
-        add_gradients(stage.env, model)
-        recorder.watch(model, states=False)
-        loss_fn = _ScriptedLoss(loss_function(stage.env))
-        _overfit(stage, model, target=target, max_steps=max_steps, loss_fn=loss_fn)
+        case = _case(stage).watch_model()
+        add_gradients(stage.env, case.model)
+        case.loss_fn = _ScriptedLoss(case.loss_fn)
+        _overfit(case, case.data, target=target, max_steps=max_steps)
         recorder.fact(f"{when} 뒤의 그레이디언트", "남음" if recorder.gradients_left() else "없음")
 
 
-@driver.scenario("before", "부르기 전에 남아 있던 그레이디언트", check="leftover")
-def _before(stage: Stage) -> None:
-    """A gradient that is there before the call must change nothing.
-
-    The update is compared with that of the same function on a clean model, so a wrong one costs nothing here.
-    """
-    moved, before = [], torch.zeros(0)
-    for given in (False, True):
-        model = mlp(stage.env)
-        before = flat_weights(model)
-        if given:
-            add_gradients(stage.env, model)
-        stage.recorder.watch(model, states=False)
-        _overfit(stage, model, max_steps=1)
-        moved.append(flat_weights(model))
-    record_alike(
-        stage.recorder, "그레이디언트가 있던 모델과 없던 모델의 가중치 값", moved[1], moved[0], before
-    )
+add_usual(driver, lambda stage: _case(stage).watch_model(), partial(_overfit, max_steps=1), before="leftover")

@@ -10,8 +10,9 @@ import torch
 from torch import nn
 
 from grader.exercises.fixtures.classifiers import add_gradients, batches, flat_gradients, loss_function, mlp
-from grader.exercises.fixtures.next_backward import gradients_of_next_backward
+from grader.exercises.fixtures.marks import gradients_of_next_backward
 from grader.observe.play import Driver, Stage
+from grader.observe.wording import yes_or_no
 
 driver = Driver("sgd_update")
 
@@ -46,7 +47,7 @@ def _updates(
         recorder.call(stage.student("sgd_update"), given(parameters), lr)
         if not states:  # doing nothing leaves everything as it was too, so a movement is required
             moved = any(not torch.equal(p, q) for p, q in zip(parameters, start, strict=True))
-            recorder.append_fact("매개변수가 움직임", "예" if moved else "아니요")
+            recorder.append_fact("매개변수가 움직임", yes_or_no(moved))
             kept = (_same(p.grad, grad) for p, grad in zip(parameters, before, strict=True))
             recorder.append_fact("그레이디언트", "그대로" if all(kept) else "바뀜")
             wanted = all(p.requires_grad for p in parameters)
@@ -99,7 +100,7 @@ def _leaves(stage: Stage) -> None:
     """
     parameters = _updates(stage, states=False)
     recorder = stage.recorder
-    recorder.fact("잎(leaf) 텐서", "예" if all(p.is_leaf for p in parameters) else "아니요")
+    recorder.fact("잎(leaf) 텐서", yes_or_no(all(p.is_leaf for p in parameters)))
     model = mlp(stage.env, "given")
     add_gradients(stage.env, model)
     recorder.call(stage.student("sgd_update"), model.parameters(), 0.2)

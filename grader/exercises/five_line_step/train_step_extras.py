@@ -5,19 +5,26 @@ scheduler's factor follows from the seed. So a clip or scheduler that always or 
 gives other numbers.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import nn
-from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ExponentialLR
 
-from grader.exercises.five_line_step._step_problem import step_problem
-from grader.exercises.fixtures.classifiers import Net, adamw, gradient_norm, mlp, scale_rates, sgd
-from grader.exercises.fixtures.given_modes import EVERY_MODE, record_modes
-from grader.exercises.fixtures.precision import record_precision
-from grader.exercises.fixtures.tolerances import CLIP_ATOL, FLOAT32_ATOL
-from grader.observe.play import Driver, Env, Problem, Stage
+from grader.exercises.five_line_step._steps import step_case, step_problem
+from grader.exercises.fixtures.classifiers import (
+    CLIP_ATOL,
+    Batch,
+    MakeOptimizer,
+    adamw,
+    gradient_norm,
+    momentum_sgd,
+    scale_rates,
+    sgd,
+)
+from grader.exercises.fixtures.returned import FLOAT32_ATOL
+from grader.exercises.fixtures.usual import Case, add_usual
+from grader.observe.play import Driver, Env, Stage
 
 driver = Driver("train_step_extras")
 
@@ -27,57 +34,56 @@ component is at least 1/√66 = 0.12 of the norm. At such a limit, clipping by v
 """
 
 
-def _limits(problem: Problem) -> tuple[float | None, ...]:
+def _case(
+    stage: Stage, make_optimizer: MakeOptimizer = sgd, gamma: float | None = None, *, salt: str = "model"
+) -> Case:
+    """Return a case; with `gamma`, it has a scheduler that multiplies the rates by it."""
+    case = step_case(stage, "train_step_extras", make_optimizer, salt=salt)
+    case.scheduler = None if gamma is None else ExponentialLR(case.opt, gamma)
+    return case
+
+
+def _step(case: Case, data: Sequence[Batch]) -> Any:
+    return case.call(*data[0], max_norm=0.1, scheduler=case.scheduler)
+
+
+def _limits(case: Case) -> tuple[float | None, ...]:
     """Return five limits: active, idle, active, None, active. A clip that always or never acts would hide mistakes."""
-    norm = gradient_norm(problem.model, problem.loss_fn, problem.batches[0])
+    norm = gradient_norm(case.model, case.loss_fn, case.data[0])
     return BELOW_LARGEST * norm, 50.0 * norm, 0.3 * norm, None, 0.4 * norm
 
 
-def _scheduler(env: Env, opt: Optimizer) -> ExponentialLR:
-    return ExponentialLR(opt, 0.5 + 0.4 * float(torch.rand(1, generator=env.generator("gamma"))))
-
-
-def _step(
-    stage: Stage, problem: Problem, model: nn.Module, opt: Optimizer, number: int = 0, **extra: Any
-) -> Any:
-    """Call the student's function once, with the problem's batch of this number."""
-    student = stage.student("train_step_extras")
-    return stage.recorder.call(student, model, opt, problem.loss_fn, *problem.batches[number], **extra)
+def _gamma(env: Env) -> float:
+    return 0.5 + 0.4 * float(torch.rand(1, generator=env.generator("gamma")))
 
 
 @driver.scenario("clip", "SGD와 클리핑", atol=CLIP_ATOL, problem=step_problem)
 def _clip(stage: Stage) -> None:
     """One call for each limit, without a scheduler."""
-    problem = step_problem(stage.env)
-    opt = sgd(problem.model)
-    stage.recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
-    for number, limit in enumerate(_limits(problem)):
-        _step(stage, problem, problem.model, opt, number, max_norm=limit)
+    case = _case(stage).watch()
+    for batch, limit in zip(case.data, _limits(case), strict=True):
+        case.call(*batch, max_norm=limit)
 
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
     """A limit of zero is a limit: nothing moves. Code that asks `if max_norm:` does not clip at all."""
-    problem = step_problem(stage.env)
-    opt = sgd(problem.model)
-    stage.recorder.watch(problem.model, opt)
-    _step(stage, problem, problem.model, opt, max_norm=0.0)
+    case = _case(stage).watch()
+    case.call(*case.data[0], max_norm=0.0)
 
 
 @driver.scenario("schedule", "스케줄러와 학습률")
 def _schedule(stage: Stage) -> None:
-    """The rates that updates use, and those left afterwards; weights are
-    not compared, so a wrong update costs nothing here.
+    """The rates that updates use, and those left afterwards; weights are not compared, so a wrong update costs nothing
+    here.
     """
-    problem, recorder = step_problem(stage.env), stage.recorder
-    opt = sgd(problem.model)
-    scheduler = _scheduler(stage.env, opt)
-    recorder.watch(problem.model, opt, scheduler, batches=[xb for xb, _ in problem.batches], states=False)
+    case = _case(stage, gamma=_gamma(stage.env)).watch(states=False)
+    opt, scheduler, recorder = case.opt, case.scheduler, stage.recorder
     used: list[list[float]] = []
     opt.register_step_pre_hook(lambda *_: used.append([group["lr"] for group in opt.param_groups]))
     left = []
-    for number in range(4):
-        _step(stage, problem, problem.model, opt, number, scheduler=scheduler)
+    for batch in case.data[:4]:
+        case.call(*batch, scheduler=scheduler)
         left.append([group["lr"] for group in opt.param_groups])
         recorder.append_fact("scheduler.step()의 횟수", scheduler.last_epoch)
     recorder.array("업데이트에 쓴 학습률", torch.tensor(used[:100], dtype=torch.float64).reshape(-1, 2))
@@ -87,72 +93,33 @@ def _schedule(stage: Stage) -> None:
 @driver.scenario("both", "모멘텀에 클리핑과 스케줄러를 함께", atol=CLIP_ATOL)
 def _both(stage: Stage) -> None:
     """Momentum, clipping and a scheduler combined, and the returned loss."""
-    problem, recorder = step_problem(stage.env), stage.recorder
-    opt = sgd(problem.model, momentum=0.9)
-    scheduler = _scheduler(stage.env, opt)
-    recorder.watch(problem.model, opt, scheduler, batches=[xb for xb, _ in problem.batches])
-    for number, limit in enumerate(_limits(problem)):
-        recorder.returned(
-            _step(stage, problem, problem.model, opt, number, max_norm=limit, scheduler=scheduler)
-        )
-    recorder.fact("scheduler.step()의 횟수", scheduler.last_epoch)
+    case = _case(stage, momentum_sgd, _gamma(stage.env)).watch()
+    for batch, limit in zip(case.data, _limits(case), strict=True):
+        stage.recorder.returned(case.call(*batch, max_norm=limit, scheduler=case.scheduler))
+    stage.recorder.fact("scheduler.step()의 횟수", case.scheduler.last_epoch)
 
 
 @driver.scenario("plain", "AdamW만 (max_norm과 scheduler 없이)")
 def _plain(stage: Stage) -> None:
     """Neither clipping nor a scheduler."""
-    problem, recorder = step_problem(stage.env), stage.recorder
-    opt = adamw(problem.model)
-    recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
-    for number in range(4):
-        _step(stage, problem, problem.model, opt, number)
-        scale_rates(opt, 0.8)
+    case = _case(stage, adamw).watch()
+    for batch in case.data[:4]:
+        case.call(*batch)
+        scale_rates(case.opt, 0.8)
 
 
-@driver.scenario("float32", "float32 모델", check="plain")
-def _float32(stage: Stage) -> None:
-    """The dtypes of a float32 model after a call, because autocast leaves float64 alone."""
-    problem, recorder = step_problem(stage.env), stage.recorder
-    model, (xb, yb) = problem.model.float(), problem.batches[0]
-    recorder.watch(model, states=False)
-    student = stage.student("train_step_extras")
-    recorder.call(student, model, sgd(model), problem.loss_fn, xb.float(), yb, max_norm=1.0)
-    record_precision(recorder, model)
-
-
-@driver.scenario("modes", "받은 모드", check="plain")
-def _modes(stage: Stage) -> None:
-    """A model in each mode; two calls with a scheduler, which shows a scheduler that is not stepped in some mode."""
-
-    problem = step_problem(stage.env)
-
-    def use(model: Net) -> None:
-        opt = sgd(model, momentum=0.9)
-        scheduler = ExponentialLR(opt, 0.5)
-        stage.recorder.watch(model, opt, scheduler, states=False)
-        for number in (0, 2):
-            _step(stage, problem, model, opt, number, max_norm=0.1, scheduler=scheduler)
-
-    record_modes(stage, lambda: mlp(stage.env), use, EVERY_MODE)
+add_usual(driver, _case, _step, float32="plain")
+# The scheduler shows one that is not stepped in some mode.
+add_usual(driver, lambda stage: _case(stage, momentum_sgd, 0.5), _step, modes="plain")
 
 
 @driver.scenario("returns", "반환값", check="plain", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
     """The loss is returned with and without the extras. One call on each fresh model, so no update can change it."""
-    problem = step_problem(stage.env)
     for number in range(3):
-        model = mlp(stage.env, f"model {number}")
-        opt = sgd(model)
+        case = _case(stage, gamma=0.5 if number == 2 else None, salt=f"model {number}")
         limit = 0.1 if number == 1 else None
-        scheduler = ExponentialLR(opt, 0.5) if number == 2 else None
-        value = _step(stage, problem, model, opt, max_norm=limit, scheduler=scheduler)
-        stage.recorder.returned(value)
+        stage.recorder.returned(case.call(*case.data[0], max_norm=limit, scheduler=case.scheduler))
 
 
-@driver.scenario("quiet", "화면 출력", check="plain")
-def _quiet(stage: Stage) -> None:
-    """Nothing may be printed."""
-    problem = step_problem(stage.env)
-    opt = sgd(problem.model)
-    _step(stage, problem, problem.model, opt, max_norm=0.1, scheduler=ExponentialLR(opt, 0.5))
-    stage.recorder.fact("print를 부름", "예" if stage.recorder.prints else "아니요")
+add_usual(driver, lambda stage: _case(stage, gamma=0.5), _step, quiet="plain")

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 
 from torch import nn
 
-from grader.exercises.five_line_step._gradients import next_gradients
-from grader.exercises.fixtures.classifiers import Net, batches, loss_function, mlp
-from grader.exercises.fixtures.next_backward import gradients_of_next_backward
+from grader.exercises.fixtures.classifiers import Net, batches, flat_gradients, loss_function, mlp
+from grader.exercises.fixtures.marks import gradients_of_next_backward
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
 
@@ -38,9 +37,10 @@ def _clears(stage: Stage) -> None:
     recorder.watch(model)
     recorder.call(stage.student("zero_gradients"), model.parameters())
     recorder.fact("매개변수마다의 그레이디언트", _gradients_left(model.parameters()))
-    (batch,) = batches(stage.env, (4,), "next")
     recorder.fact("requires_grad", "True" if all(p.requires_grad for p in model.parameters()) else "False")
-    recorder.array("gradients", next_gradients(model, loss_function(stage.env), batch))
+    ((xb, yb),) = batches(stage.env, (4,), "next")
+    loss_function(stage.env)(model(xb), yb).backward()
+    recorder.array("gradients", flat_gradients(model))
 
 
 @driver.scenario("not-finite", "무한대와 NaN이 든 그레이디언트", check="clears")
@@ -76,6 +76,7 @@ def _none(stage: Stage) -> None:
     without.grad = None
     stage.recorder.watch(model, states=False)
     stage.recorder.call(stage.student("zero_gradients"), parameters)
-    stage.recorder.fact("매개변수마다의 그레이디언트", _gradients_left(parameters))
-    stage.recorder.fact("None이던 .grad", "None" if without.grad is None else "텐서")
-    stage.recorder.array("매개변수마다의 그레이디언트", gradients_of_next_backward(stage.env, parameters))
+    left, still_none = _gradients_left(parameters), without.grad is None
+    witness = gradients_of_next_backward(stage.env, parameters)
+    stage.recorder.claim("매개변수마다의 그레이디언트", left, witness)
+    stage.recorder.fact("None이던 .grad", "None" if still_none else "텐서")

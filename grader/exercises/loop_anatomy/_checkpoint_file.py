@@ -14,7 +14,7 @@ from grader.exercises.loop_anatomy._failing_disk import renaming, second_name
 from grader.exercises.loop_anatomy._training_case import TrainedNet
 from grader.observe.recorder import Recorder
 from grader.observe.trace import Fact
-from grader.observe.wording import ordinal
+from grader.observe.wording import ordinal, yes_or_no
 
 _KEYS = ("config", "model", "optimizer", "scheduler", "score", "step")
 """Keys that every checkpoint must hold."""
@@ -35,7 +35,7 @@ def watched_replacement(recorder: Recorder, student: Any, path: Path) -> Iterato
     with renaming(student, path) as seen:
         yield
     # `shutil.move` does not fail where it cannot rename: it copies.
-    recorder.fact("다른 폴더에 쓴 파일을 옮기려 함", "예" if seen.elsewhere else "아니요")
+    recorder.fact("다른 폴더에 쓴 파일을 옮기려 함", yes_or_no(seen.elsewhere))
     # If a program removes the old file before it renames the new one, a crash in between leaves no file.
     recorder.fact("이름을 바꿀 때 예전 파일", "없음" if any(seen.gaps) else "있음")
     # A file that was written in place also shows its new content under its second name.

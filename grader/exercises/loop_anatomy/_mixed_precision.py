@@ -112,8 +112,7 @@ def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtyp
         for what in ("순전파", "손실", "역전파"):
             name = f"{str(dtype).removeprefix('torch.')}{beside}"
             asked = f"{with_particle(name, '을/를')} 청한 {what}의 autocast"
-            recorder.fact(asked, model.notes.fact(what))
-            recorder.array(asked, model.notes.numbers(what))
+            recorder.claim(asked, model.notes.fact(what), model.notes.numbers(what))
 
 
 _OVERFLOWING = 100

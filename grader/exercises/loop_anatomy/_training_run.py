@@ -22,7 +22,6 @@ from grader.exercises.loop_anatomy._checkpoint_file import (
     recorded_content,
     watched_replacement,
 )
-from grader.exercises.loop_anatomy._drawing import drawn_number
 from grader.exercises.loop_anatomy._training_case import (
     STEADY,
     Case,
@@ -101,9 +100,9 @@ def first_norm(case: Case) -> float:
 
 def record_autocast(stage: Stage, case: Case) -> None:
     """Record the precision that autocast asked for in each part."""
+    notes = case.model.notes
     for name in ("학습 순전파", "검증 순전파", "역전파"):
-        stage.recorder.fact(f"{name}의 autocast", case.model.notes.fact(name))
-        stage.recorder.array(f"{name}의 autocast", case.model.notes.numbers(name))
+        stage.recorder.claim(f"{name}의 autocast", notes.fact(name), notes.numbers(name))
 
 
 def _falling(count: int) -> tuple[int, ...]:
@@ -115,7 +114,7 @@ def _falling(count: int) -> tuple[int, ...]:
 
 
 def _epochs(stage: Stage, call: Call) -> None:
-    count = drawn_number(stage.env, "epochs", 6, 9)
+    count = stage.env.draw("epochs").whole(6, 8)
     played(stage, call, training_case(stage.env, STEADY, _falling(count)))
 
 
@@ -128,7 +127,7 @@ def _clipping(stage: Stage, call: Call) -> None:
 
 def _ended(stage: Stage, call: Call) -> None:
     """A schedule that ends before the run does."""
-    settings = replace(STEADY, warmup_steps=2, total_steps=drawn_number(stage.env, "total_steps", 4, 6))
+    settings = replace(STEADY, warmup_steps=2, total_steps=stage.env.draw("total_steps").whole(4, 5))
     played(stage, call, training_case(stage.env, settings, (2, 4), samples=9))
 
 
@@ -157,20 +156,20 @@ def _best_in_the_middle(env: Env) -> tuple[int, int, int]:
     From five right answers on, the mean of the batches' accuracies is not the accuracy.
     """
     return (
-        drawn_number(env, "first", 2, 4),
-        drawn_number(env, "best", 5, 8),
-        drawn_number(env, "last", 1, 5),
+        env.draw("first").whole(2, 3),
+        env.draw("best").whole(5, 7),
+        env.draw("last").whole(1, 4),
     )
 
 
 def _returns(stage: Stage, call: Call) -> None:
     """The last validation batch has four samples; in the last two epochs, at most three of all answers are wrong."""
-    count = 4 + 5 * drawn_number(stage.env, "validation", 2, 7)
-    best = drawn_number(stage.env, "best", 1, 3)
+    count = 4 + 5 * stage.env.draw("validation").whole(2, 6)
+    best = stage.env.draw("best").whole(1, 2)
     right = (
-        drawn_number(stage.env, "first", 2, 8),
+        stage.env.draw("first").whole(2, 7),
         count - best,
-        count - drawn_number(stage.env, "last", best + 1, 4),
+        count - stage.env.draw("last").whole(best + 1, 3),
     )
     case = training_case(stage.env, STEADY, right, validation=(count, 5))
     stage.recorder.returned(unwatched(stage, call, case))
@@ -212,7 +211,7 @@ def _saved(stage: Stage, call: Call, right: Sequence[int], *, samples: int = 3) 
 
 
 def _ties(stage: Stage, call: Call) -> None:
-    right = drawn_number(stage.env, "right", 1, 8)
+    right = stage.env.draw("right").whole(1, 7)
     _saved(stage, call, (right, right))
 
 
@@ -239,7 +238,7 @@ def _checkpoint(stage: Stage, call: Call) -> None:
 
 def _old_file(stage: Stage, call: Call, *, name: str) -> None:
     """A file of an earlier and better run exists: the first score is saved all the same, and never half of a file."""
-    case = training_case(stage.env, STEADY, (drawn_number(stage.env, "right", 1, 8),))
+    case = training_case(stage.env, STEADY, (stage.env.draw("right").whole(1, 7),))
     old = {
         "model": {},
         "optimizer": {},

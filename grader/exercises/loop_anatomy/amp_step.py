@@ -183,5 +183,4 @@ def _deprecated(stage: Stage) -> None:
         )
     warned = recorder.warned.count("FutureWarning")
     recorder.fact("순전파", "하지 않음" if math.isnan(marks.first) else "했음")
-    recorder.fact("FutureWarning", "있음" if warned else "없음")
-    recorder.array("FutureWarning", [marks.first * (1 + warned)])
+    recorder.claim("FutureWarning", "있음" if warned else "없음", [marks.first * (1 + warned)])

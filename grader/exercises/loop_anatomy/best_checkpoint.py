@@ -96,8 +96,7 @@ def _record_file(
     recorder.fact(f"{name}의 파일", how)
     if content:
         whose = f"update()를 {ordinal(found[-1])}로 부를 때의 것" if found else "어느 때의 것도 아님"
-        recorder.fact(f"{name}의 파일에 든 가중치", whose)
-        recorder.array(f"{name}의 파일에 든 가중치", weights)
+        recorder.claim(f"{name}의 파일에 든 가중치", whose, weights)
         if beside:
             recorder.fact(f"{name}의 파일에 든 score", plain(content.get("score")))
             recorder.fact(f"{name}의 파일에 든 step", plain(content.get("step")))

@@ -16,6 +16,7 @@ from grader.exercises.fixtures.checkpoints import flat_state
 from grader.exercises.fixtures.classifiers import (
     Batch,
     LossFn,
+    MakeOptimizer,
     Net,
     adamw,
     add_gradients,
@@ -132,8 +133,7 @@ def _wraps(stage: Stage) -> None:
 
 def _with_modes(stage: Stage, mode: str) -> None:
     """Record losses and modes with BatchNorm and dropout, so that losses depend on each module's mode."""
-    model = norm_dropout_mlp(stage.env)
-    set_modes(model, mode)
+    model = set_modes(norm_dropout_mlp(stage.env), mode)
     _record_losses(stage, _call(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 3)))
     stage.recorder.modes("끝난 뒤의 모드")
 
@@ -230,7 +230,7 @@ def _learning_rates(stage: Stage) -> None:
     _record_that_it_looked(stage, 4)
 
 
-def _next_update(stage: Stage, make_opt: Callable[[nn.Module], Optimizer], *, fresh: bool) -> None:
+def _next_update(stage: Stage, make_opt: MakeOptimizer, *, fresh: bool) -> None:
     """Record the updates after the call, which show the optimizer's state.
 
     Weights and rates are put back first, so that they make no difference.

@@ -13,7 +13,6 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from grader.exercises.fixtures.stand_ins import untouched_backends
-from grader.exercises.loop_anatomy._drawing import drawn_number
 from grader.observe.play import Driver, Stage
 from grader.observe.trace import Fact
 from grader.observe.values import type_name
@@ -34,7 +33,7 @@ def _drawn_after_seeding(
     """
     recorder, env = stage.recorder, stage.env
     if first is None:
-        first = drawn_number(env, "seed", 1, 1000)
+        first = env.draw("seed").whole(1, 999)
     later = torch.randint(0, 3, (further,), generator=env.generator("order")).tolist()
     seeds = [first, first, first + 1, *(first + n for n in later)]
     drawn: list[dict[str, Fact]] = []
@@ -108,7 +107,7 @@ def _own_generator(stage: Stage) -> None:
     """A draw from torch's global generator must not move the returned one, else a dropout would change the order."""
     with untouched_backends():
         generator = stage.recorder.call(
-            stage.student("seed_everything"), drawn_number(stage.env, "seed", 1, 1000)
+            stage.student("seed_everything"), stage.env.draw("seed").whole(1, 999)
         )
         before = generator.get_state() if isinstance(generator, torch.Generator) else None
         torch.rand(3)

@@ -21,6 +21,7 @@ from torch.utils.data import DataLoader
 from grader.exercises.fixtures.checkpoints import flat_state, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import (
     Batch,
+    MakeOptimizer,
     adamw,
     batches,
     freeze_last,
@@ -31,6 +32,7 @@ from grader.exercises.fixtures.classifiers import (
     sgd,
 )
 from grader.observe.play import Driver, Env, Stage
+from grader.observe.trace import Fact
 
 driver = Driver("Snapshot")
 
@@ -100,7 +102,7 @@ def _record_ends(stage: Stage, whole: _Objects, resumed: _Objects) -> None:
     stage.recorder.fact("중단 없이 학습한 모델과 비트까지 같음", torch.equal(*ends))
 
 
-def _updates_go_on(stage: Stage, make_opt: Callable[[nn.Module], Optimizer], *, norm: bool) -> None:
+def _updates_go_on(stage: Stage, make_opt: MakeOptimizer, *, norm: bool) -> None:
     """Record whether updates go on as without an interruption, for a model and an optimizer alone.
 
     Batches come in a fixed order and nothing is random. The new model's last layer is in eval mode, which changes
@@ -192,8 +194,8 @@ def _numbers_go_on(stage: Stage, draw: Callable[[], list[float]]) -> None:
         expected = draw()
         _load(stage, _Objects(new, sgd(new)), folder / "run.pt")
     found = draw()
-    stage.recorder.fact("이어서 뽑은 난수가 같음", [a == b for a, b in zip(found, expected, strict=True)])
-    stage.recorder.array("이어서 뽑은 난수가 같음", found)
+    same: list[Fact] = [a == b for a, b in zip(found, expected, strict=True)]
+    stage.recorder.claim("이어서 뽑은 난수가 같음", same, found)
 
 
 @driver.scenario("python", "`random`의 난수", check="streams")
@@ -236,8 +238,8 @@ def _loader(stage: Stage) -> None:
         expected = [_order(loaders[0]) for _ in range(2)]
         _load(stage, resumed, folder / "run.pt")
     found = [_order(loaders[1]) for _ in range(2)]
-    stage.recorder.fact("다음 두 에폭의 순서가 같음", [a == b for a, b in zip(found, expected, strict=True)])
-    stage.recorder.array("다음 두 에폭의 순서가 같음", torch.tensor(found))
+    same: list[Fact] = [a == b for a, b in zip(found, expected, strict=True)]
+    stage.recorder.claim("다음 두 에폭의 순서가 같음", same, torch.tensor(found))
 
 
 def _whole_run(env: Env, salt: str) -> _Objects:
@@ -312,8 +314,8 @@ def _untouched(stage: Stage, held: _Objects) -> Iterator[None]:
     before = states()
     yield
     after = states()
-    stage.recorder.fact("save가 바꾼 것", [name for name in before if before[name] != after[name]])
-    stage.recorder.array("save가 바꾼 것", after["모델"])
+    changed: list[Fact] = [name for name in before if before[name] != after[name]]
+    stage.recorder.claim("save가 바꾼 것", changed, after["모델"])
 
 
 @driver.scenario("file", "파일 하나")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from grader.exercises.fixtures.training import settings_for
-from grader.exercises.loop_anatomy._drawing import drawn_number
 from grader.exercises.loop_anatomy._training_case import STEADY, Case, training_case
 from grader.exercises.loop_anatomy._training_run import (
     TRAIN_ATOL,
@@ -52,7 +51,7 @@ def _calls(stage: Stage) -> None:
 
     The config asks for float32; an Accelerator with a precision of its own would train in another one.
     """
-    updates = drawn_number(stage.env, "updates", 2, 10)
+    updates = stage.env.draw("updates").whole(2, 9)
     case = training_case(stage.env, STEADY, (3,), samples=updates * STEADY.batch_size)
 
     def call(stage: Stage, case: Case, path: str | Path, **_: Any) -> Any:

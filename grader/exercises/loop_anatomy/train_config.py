@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from grader.exercises.fixtures.checkpoints import plain, read_checkpoint, scratch_folder
-from grader.exercises.loop_anatomy._drawing import drawn_number
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.recorder import Recorder
 from grader.observe.values import type_name
@@ -28,17 +27,17 @@ _NO_FIELDS = ("to_dict", "from_toml", "__doc__")
 
 def _values(env: Env) -> dict[str, Any]:
     """Return a value for each field, different from its default."""
-    warmup_steps = drawn_number(env, "warmup_steps", 1, 9)
+    warmup_steps = env.draw("warmup_steps").whole(1, 8)
     return {
-        "lr": drawn_number(env, "lr", 1, 500) / 1000,
-        "weight_decay": drawn_number(env, "weight_decay", 20, 300) / 1000,
-        "epochs": drawn_number(env, "epochs", 4, 30),
-        "batch_size": drawn_number(env, "batch_size", 33, 200),
+        "lr": env.draw("lr").whole(1, 499) / 1000,
+        "weight_decay": env.draw("weight_decay").whole(20, 299) / 1000,
+        "epochs": env.draw("epochs").whole(4, 29),
+        "batch_size": env.draw("batch_size").whole(33, 199),
         "warmup_steps": warmup_steps,
-        "total_steps": warmup_steps + drawn_number(env, "total_steps", 100, 200),
-        "max_norm": drawn_number(env, "max_norm", 9, 60) / 8,
-        "amp_dtype": ("bfloat16", "float16")[drawn_number(env, "amp_dtype", 0, 2)],
-        "seed": drawn_number(env, "seed", 1, 10_000),
+        "total_steps": warmup_steps + env.draw("total_steps").whole(100, 199),
+        "max_norm": env.draw("max_norm").whole(9, 59) / 8,
+        "amp_dtype": ("bfloat16", "float16")[env.draw("amp_dtype").whole(0, 1)],
+        "seed": env.draw("seed").whole(1, 9999),
     }
 
 
@@ -184,20 +183,20 @@ def _write_toml(path: Path, values: dict[str, Any]) -> Path:
 
 def _typo(env: Env) -> str:
     """Return a field's name with two letters exchanged."""
-    name = ("weight_decay", "batch_size", "warmup_steps", "total_steps")[drawn_number(env, "field", 0, 4)]
-    at = drawn_number(env, "letter", 0, len(name) - 1)
+    name = ("weight_decay", "batch_size", "warmup_steps", "total_steps")[env.draw("field").whole(0, 3)]
+    at = env.draw("letter").whole(0, len(name) - 2)
     return name[:at] + name[at + 1] + name[at] + name[at + 2 :]
 
 
 def _possible(env: Env) -> tuple[dict[str, Any], ...]:
     """Return settings just inside the limits, which must be accepted."""
-    steps = drawn_number(env, "steps", 11, 90)
+    steps = env.draw("steps").whole(11, 89)
     return {"epochs": 1, "batch_size": 1}, {"warmup_steps": 0}, {"warmup_steps": steps, "total_steps": steps}
 
 
 def _impossible(env: Env) -> tuple[dict[str, Any], ...]:
     """Return settings that must be refused, one violation each."""
-    number = drawn_number(env, "number", 11, 90)
+    number = env.draw("number").whole(11, 89)
     return (
         {"lr": 0.0},
         {"lr": -number / 100},
@@ -206,5 +205,5 @@ def _impossible(env: Env) -> tuple[dict[str, Any], ...]:
         {"batch_size": 0},
         {"batch_size": -number},
         {"warmup_steps": number + 1, "total_steps": number},
-        {"total_steps": drawn_number(env, "total_steps", 1, 10)},
+        {"total_steps": env.draw("total_steps").whole(1, 9)},
     )

@@ -7,7 +7,6 @@ steps past the end, no warm-up, and very short or nothing but warm-up.
 import torch
 
 from grader.exercises.fixtures.classifiers import mlp, two_groups
-from grader.exercises.loop_anatomy._drawing import drawn_number
 from grader.observe.play import Driver, Stage
 
 driver = Driver("warmup_cosine", cost=2)
@@ -45,14 +44,14 @@ def _rates(
 @driver.scenario("shape", "워밍업과 코사인 감쇠")
 def _shape(stage: Stage) -> None:
     """Every step of one schedule."""
-    total = drawn_number(stage.env, "total_steps", 13, 20)
-    _rates(stage, drawn_number(stage.env, "warmup_steps", 3, 7), total, range(total), "학습률")
+    total = stage.env.draw("total_steps").whole(13, 19)
+    _rates(stage, stage.env.draw("warmup_steps").whole(3, 6), total, range(total), "학습률")
 
 
 @driver.scenario("groups", "두 매개변수 그룹", check="shape")
 def _groups(stage: Stage) -> None:
     """Two groups, each scaled from a rate of its own."""
-    warmup, falling = drawn_number(stage.env, "warmup_steps", 2, 5), drawn_number(stage.env, "falling", 2, 5)
+    warmup, falling = stage.env.draw("warmup_steps").whole(2, 4), stage.env.draw("falling").whole(2, 4)
     total = warmup + falling
     _rates(stage, warmup, total, range(total), "그룹마다의 학습률", groups=True)
 
@@ -60,14 +59,14 @@ def _groups(stage: Stage) -> None:
 @driver.scenario("end", "total_steps를 넘긴 학습")
 def _end(stage: Stage) -> None:
     """A training run that goes on longer than planned."""
-    warmup, falling = drawn_number(stage.env, "warmup_steps", 2, 4), drawn_number(stage.env, "falling", 3, 6)
+    warmup, falling = stage.env.draw("warmup_steps").whole(2, 3), stage.env.draw("falling").whole(3, 5)
     total = warmup + falling
     _rates(stage, warmup, total, range(total, total + 2 * falling), "total_steps부터의 학습률")
 
 
 @driver.scenario("no-warmup", "warmup_steps=0")
 def _no_warmup(stage: Stage) -> None:
-    total = drawn_number(stage.env, "total_steps", 5, 10)
+    total = stage.env.draw("total_steps").whole(5, 9)
     _rates(stage, 0, total, range(total), "학습률")
 
 
@@ -75,8 +74,8 @@ def _no_warmup(stage: Stage) -> None:
 def _edges(stage: Stage) -> None:
     """A warm-up of one step, and a training that is nothing but warm-up."""
     total, warmup = (
-        drawn_number(stage.env, "total_steps", 4, 8),
-        drawn_number(stage.env, "warmup_steps", 3, 6),
+        stage.env.draw("total_steps").whole(4, 7),
+        stage.env.draw("warmup_steps").whole(3, 5),
     )
     _rates(stage, 1, total, range(total), "워밍업이 한 스텝일 때의 학습률")
     _rates(stage, warmup, warmup, range(warmup + 3), "워밍업뿐일 때의 학습률")

@@ -1,13 +1,14 @@
 """A SAM after some updates, and a new one that goes on from what it saved; for the exercise `SAM`."""
 
 import copy
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.optim import Optimizer
 
 from grader.exercises.fixtures.classifiers import mlp, scale_rates, two_groups
-from grader.exercises.sam_accumulation._carried_state import carried
 from grader.exercises.sam_accumulation._watched_sam import GivenGradients, WatchedSAM
 from grader.observe.play import Stage
 
@@ -19,6 +20,9 @@ SETTINGS: tuple[tuple[type[Optimizer], dict[str, Any]], ...] = (
     (torch.optim.AdamW, {"weight_decay": 0.05}),
 )
 """Base optimizers that keep a state, with their arguments."""
+
+_DEPTH = 8
+"""Maximum depth of nested containers that is searched for tensors."""
 
 
 def begun(stage: Stage, number: int, *, watch: bool) -> WatchedSAM:
@@ -53,3 +57,29 @@ def saved_state(stage: Stage, first: WatchedSAM) -> Any:
     if "없음" in carried(saved, first.base) and first.base is not None:
         saved = first.base.state_dict()
     return copy.deepcopy(saved)
+
+
+def _tensors_in(value: Any, depth: int = _DEPTH) -> Iterator[Tensor]:
+    """Yield all tensors with more than one element inside dicts, lists and tuples."""
+    if isinstance(value, Tensor):
+        if value.numel() > 1:
+            yield value.detach()
+    elif depth:
+        inner = value.values() if isinstance(value, Mapping) else value
+        for item in inner if isinstance(value, Mapping | list | tuple) else ():
+            yield from _tensors_in(item, depth - 1)
+
+
+def carried(state: object, base: Optimizer | None) -> list[str]:
+    """For each tensor of the base optimizer's state, tell in Korean if `state` holds an equal one.
+
+    What a `state_dict` looks like is up to the class that loads it. So tensors are recognised by their values, wherever
+    they are.
+    """
+    found = list(_tensors_in(state))
+    wanted = [] if base is None else list(_tensors_in(dict(enumerate(base.state.values()))))
+    return ["있음" if any(_same(one, other) for other in found) else "없음" for one in wanted]
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and one.dtype == other.dtype and torch.equal(one, other)

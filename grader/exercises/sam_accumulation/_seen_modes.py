@@ -104,18 +104,16 @@ def add_mode_scenarios(driver: Driver, check: str, use: Callable[[Stage, Net], N
     for mode, title in _HANDED_OVER.items():
 
         def scenario(stage: Stage, mode: str = mode) -> None:
-            model: Any = _observed_model(stage.env)
-            set_modes(model, mode)
+            model: Any = set_modes(_observed_model(stage.env), mode)
             norm, dropout = model.layers[1], model.layers[3]
             use(stage, model)
             recorder = stage.recorder
             for name, layer in (("배치 정규화가", norm), ("드롭아웃이", dropout)):
-                recorder.fact(f"{name} 순전파에서 쓴 모드", layer.seen.as_fact())
-                recorder.array(f"{name} 순전파에서 쓴 모드", [layer.seen.as_number()])
-            recorder.fact("끝난 뒤의 모드", [m.training for m in model.modules()])
+                recorder.claim(f"{name} 순전파에서 쓴 모드", layer.seen.as_fact(), [layer.seen.as_number()])
+            left: list[Fact] = [m.training for m in model.modules()]
+            recorder.claim("끝난 뒤의 모드", left, _modes_left(stage.env, model))
             # Switching statistics off for a pass is right, leaving them off is not.
             recorder.fact("끝난 뒤 배치 정규화의 momentum", norm.momentum)
             recorder.fact("끝난 뒤 배치 정규화의 track_running_stats", norm.track_running_stats)
-            recorder.array("끝난 뒤의 모드", _modes_left(stage.env, model))
 
         driver.scenario(f"modes-{mode}", title, check=check)(scenario)

@@ -14,6 +14,7 @@ from grader.exercises.fixtures.classifiers import (
     Net,
     add_gradients,
     batches,
+    distance_moved,
     flat_gradients,
     flat_weights,
     mlp,
@@ -32,8 +33,7 @@ def record_type(stage: Stage, measure: Callable[[Stage, Net], Any], model: Net) 
     """Record the type of the returned value; the witness is what the model was given as input."""
     marks = ForwardMarks(stage.env, model)
     value = measure(stage, model)
-    stage.recorder.fact("반환 타입", type_name(value))
-    stage.recorder.array("반환 타입", type_witness(float, [value], marks.first))
+    stage.recorder.claim("반환 타입", type_name(value), type_witness(float, [value], marks.first))
     record_model_was_called(stage)
 
 
@@ -56,7 +56,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
         before = flat_weights(model)
         for batch in batches(stage.env, (6, 4)):
             measure(stage, model, batch)
-        stage.recorder.array("가중치가 옮겨진 거리", (flat_weights(model) - before).norm().reshape(1))
+        stage.recorder.array("가중치가 옮겨진 거리", distance_moved(model, before))
         record_model_was_called(stage)
 
     @driver.scenario("gradients", "그레이디언트가 없던 모델", check=check)
@@ -78,8 +78,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
             p.grad is not None and bool(torch.equal(p.grad, g))
             for p, g in zip(model.parameters(), held, strict=True)
         ]
-        stage.recorder.fact("있던 그레이디언트가 그대로임", all(kept))
-        stage.recorder.array("있던 그레이디언트가 그대로임", flat_gradients(model))
+        stage.recorder.claim("있던 그레이디언트가 그대로임", all(kept), flat_gradients(model))
         record_model_was_called(stage)
 
 

@@ -25,7 +25,7 @@ from grader.exercises.fixtures.classifiers import (
     mlp,
     set_modes,
 )
-from grader.exercises.sam_accumulation._returned import record_numbers
+from grader.exercises.fixtures.returned import record_numbers
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.exercises.sam_accumulation._untouched import (
     add_state_scenarios,
@@ -218,6 +218,5 @@ add_mode_scenarios(driver, "statistics", _measure_once)
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
     """The type of the returned value."""
-    model = mlp(stage.env)
-    set_modes(model, "eval")
+    model = set_modes(mlp(stage.env), "eval")
     record_type(stage, _measure_once, model)

@@ -14,6 +14,8 @@ import torch
 from torch.optim import Optimizer
 
 from grader.exercises.fixtures.classifiers import (
+    FLOAT32_UPDATES_ATOL,
+    distance_moved,
     flat_gradients,
     flat_weights,
     mlp,
@@ -21,10 +23,8 @@ from grader.exercises.fixtures.classifiers import (
     scale_rates,
     two_groups,
 )
-from grader.exercises.fixtures.tolerances import FLOAT32_UPDATES_ATOL
-from grader.exercises.sam_accumulation._carried_state import carried
 from grader.exercises.sam_accumulation._climbing import record_climbs
-from grader.exercises.sam_accumulation._resuming import RHO, SETTINGS, begun, resumed, saved_state
+from grader.exercises.sam_accumulation._resuming import RHO, SETTINGS, begun, carried, resumed, saved_state
 from grader.exercises.sam_accumulation._watched_sam import GivenGradients, WatchedSAM, sam_batches
 from grader.observe.play import Driver, Env, Problem, Stage
 
@@ -126,13 +126,18 @@ def _single(stage: Stage) -> None:
 # ---- gradients that are None or zero -------------------------------------------------------------
 
 
+def _sam_over_sgd(stage: Stage, *, watch: bool = True, **extra: Any) -> WatchedSAM:
+    model = mlp(stage.env)
+    kwargs = {"rho": RHO, "lr": 0.03, **extra}
+    return WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=watch, **kwargs)
+
+
 def _missing(stage: Stage, rounds: tuple[tuple[int | None, int | None], ...]) -> None:
     """Updates on given gradients; for each update, the numbers of the
     parameters without one in the first and second pass.
     """
-    model = mlp(stage.env)
-    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=RHO, lr=0.03)
-    given = GivenGradients(stage.env, model)
+    watched = _sam_over_sgd(stage)
+    given = GivenGradients(stage.env, watched.model)
     for first, second in rounds:
         watched.given_update(given.next(without=first), given.next(without=second))
 
@@ -154,9 +159,8 @@ def _missing_second(stage: Stage) -> None:
 @driver.scenario("none-climbs", "그레이디언트가 None인 매개변수의 first_step", check="none", atol=SAM_ATOL)
 def _missing_climbs(stage: Stage) -> None:
     """A parameter without a gradient must stay where it is, whatever the others do."""
-    model = mlp(stage.env)
-    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.03)
-    watched.put(GivenGradients(stage.env, model).next(without=1))
+    watched = _sam_over_sgd(stage, watch=False)
+    watched.put(GivenGradients(stage.env, watched.model).next(without=1))
     before = watched.parameters[1].detach().clone()
     stage.recorder.call(watched.sam.first_step)
     stage.recorder.array("움직인 거리", (watched.parameters[1].detach() - before).norm().reshape(1))
@@ -164,14 +168,11 @@ def _missing_climbs(stage: Stage) -> None:
 
 def _zero_gradients(stage: Stage, **extra: Any) -> None:
     """All gradients are zero in the first pass: the weights must stay where they are."""
-    recorder, model = stage.recorder, mlp(stage.env)
-    watched = WatchedSAM(
-        stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.03, **extra
-    )
-    before = flat_weights(model)
-    watched.put([torch.zeros_like(p) for p in model.parameters()])
-    recorder.call(watched.sam.first_step)
-    recorder.array("움직인 거리", (flat_weights(model) - before).norm().reshape(1))
+    watched = _sam_over_sgd(stage, watch=False, **extra)
+    before = flat_weights(watched.model)
+    watched.put([torch.zeros_like(p) for p in watched.parameters])
+    stage.recorder.call(watched.sam.first_step)
+    stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
 
 
 @driver.scenario("zero", "그레이디언트가 모두 0일 때", check="none", atol=SAM_ATOL)
@@ -190,13 +191,12 @@ def _zero_later(stage: Stage) -> None:
 
     The second pass steps from the current weights: what the earlier update remembered must not come back.
     """
-    recorder, model = stage.recorder, mlp(stage.env)
-    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.03)
-    given = GivenGradients(stage.env, model)
+    watched = _sam_over_sgd(stage, watch=False)
+    given = GivenGradients(stage.env, watched.model)
     watched.given_update(given.next(), given.next())
-    before = flat_weights(model)
-    watched.given_update([torch.zeros_like(p) for p in model.parameters()], given.next())
-    recorder.array("움직인 거리", (flat_weights(model) - before).norm().reshape(1))
+    before = flat_weights(watched.model)
+    watched.given_update([torch.zeros_like(p) for p in watched.parameters], given.next())
+    stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
 
 
 # ---- promises of an Optimizer --------------------------------------------------------------------
@@ -311,33 +311,30 @@ def _zero_rho(stage: Stage) -> None:
         parameter.grad = gradient
     if made:
         recorder.call(made[0].first_step)
-    recorder.array("`rho=0.0`의 first_step이 옮긴 거리", (flat_weights(model) - before).norm().reshape(1))
+    recorder.array("`rho=0.0`의 first_step이 옮긴 거리", distance_moved(model, before))
 
 
 @driver.scenario("optimizer", "torch.optim.Optimizer", check="promises", atol=SAM_ATOL)
 def _is_optimizer(stage: Stage) -> None:
     """The class must be a torch Optimizer, for schedulers and other tools."""
-    model = mlp(stage.env)
-    sam = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.3).sam
+    sam = _sam_over_sgd(stage, watch=False).sam
     stage.recorder.fact("torch.optim.Optimizer인가", isinstance(sam, Optimizer))
 
 
 def _clearing(stage: Stage, clears: str) -> None:
     """Gradients are left alone by default and if asked to, and are cleared if asked to."""
-    model = mlp(stage.env)
-    watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=False, rho=RHO, lr=0.03)
-    given = GivenGradients(stage.env, model)
+    watched = _sam_over_sgd(stage, watch=False)
+    given = GivenGradients(stage.env, watched.model)
     for flags in ({}, {"zero_grad": False}, {"zero_grad": True}):
         for method in ("first_step", "second_step"):
             watched.put(given.next())
             asked = flags if method == clears else {}
             stage.recorder.call(getattr(watched.sam, method), **asked)
             if method == clears:
-                left = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in model.parameters())
+                left = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in watched.parameters)
                 arguments = "".join(f"{key}={value}" for key, value in flags.items())
                 name = f"`{method}({arguments})` 뒤에 그레이디언트가 남음"
-                stage.recorder.fact(name, left)
-                stage.recorder.array(name, flat_gradients(model))
+                stage.recorder.claim(name, left, flat_gradients(watched.model))
 
 
 @driver.scenario("clears-first", "first_step의 zero_grad", check="promises", atol=SAM_ATOL)

@@ -5,57 +5,51 @@ SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted ag
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from torch import nn
-from torch.optim import Optimizer
 
 from grader.exercises.fixtures.classifiers import (
     CLASSES,
     FEATURES,
+    FLOAT32_UPDATES_ATOL,
     HIDDEN,
-    Batch,
+    MakeOptimizer,
     Net,
     adamw,
     batches,
     initialised,
     loss_function,
     mlp,
+    momentum_sgd,
     scale_rates,
     set_modes,
     sgd,
 )
-from grader.exercises.fixtures.sam import FixtureSAM
-from grader.exercises.fixtures.tolerances import FLOAT32_ATOL, FLOAT32_UPDATES_ATOL
-from grader.exercises.sam_accumulation._base_optimizers import Make, momentum
-from grader.exercises.sam_accumulation._returned import record_numbers
+from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_numbers
+from grader.exercises.fixtures.sam import sam_case
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import type_name
 
 driver = Driver("sam_step")
 
+_SIZES = (4, 3, 5, 2)
+_case = partial(sam_case, name="sam_step")
+
 
 def _problem(env: Env) -> Problem:
-    return Problem(mlp(env), batches(env, (4, 3, 5, 2)), loss_function(env))
+    return Problem(mlp(env), batches(env, _SIZES), loss_function(env))
 
 
-def _step(stage: Stage, model: Net, base: Optimizer, batch: Batch) -> Any:
-    sam = FixtureSAM(base, stage.recorder)
-    return stage.recorder.call(stage.student("sam_step"), model, sam, loss_function(stage.env), *batch)
-
-
-def _sam_steps(stage: Stage, make: Make) -> None:
+def _sam_steps(stage: Stage, make_base: MakeOptimizer) -> None:
     """Make four calls, alternating train and eval mode, which makes no difference for this model."""
-    problem, recorder = _problem(stage.env), stage.recorder
-    base = make(problem.model)
-    # Recorded states count updates. The weights w + e, which forward passes see between two updates, are no state.
-    recorder.watch(problem.model, base, batches=[xb for xb, _ in problem.batches], at_forwards=False)
-    sam = FixtureSAM(base, recorder)
-    for number, (xb, yb) in enumerate(problem.batches):
-        problem.model.train(number % 2 == 0)
-        recorder.call(stage.student("sam_step"), problem.model, sam, problem.loss_fn, xb, yb)
-        scale_rates(base, 0.8)
+    case = _case(stage, _SIZES, make_base)
+    for number, batch in enumerate(case.data):
+        case.model.train(number % 2 == 0)
+        case.call(*batch)
+        scale_rates(case.opt, 0.8)
 
 
 @driver.scenario("sgd", "SGD 위의 SAM", problem=_problem)
@@ -65,7 +59,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("momentum", "모멘텀 위의 SAM")
 def _momentum(stage: Stage) -> None:
-    _sam_steps(stage, momentum)
+    _sam_steps(stage, momentum_sgd)
 
 
 @driver.scenario("adamw", "AdamW 위의 SAM", check="momentum")
@@ -90,27 +84,27 @@ def _with_batch_norm(env: Env, salt: str) -> Net:
 @driver.scenario("batch-norm", "배치 정규화가 있는 모델", check="momentum")
 def _batch_norm(stage: Stage) -> None:
     """A model in train mode, one in eval mode, and one with a frozen BatchNorm; one call each."""
-    for mode, batch in zip(("train", "eval", "frozen"), batches(stage.env, (6, 4, 5)), strict=True):
-        model = _with_batch_norm(stage.env, mode)
-        set_modes(model, mode)
-        base = sgd(model)
-        stage.recorder.watch(model, base, at_forwards=False)
-        _step(stage, model, base, batch)
+    for number, mode in enumerate(("train", "eval", "frozen")):
+        model = set_modes(_with_batch_norm(stage.env, mode), mode)
+        case = _case(stage, (6, 4, 5), model=model, watch=False)
+        stage.recorder.watch(model, case.opt.base_optimizer, at_forwards=False)
+        case.call(*case.data[number])
 
 
 @driver.scenario("float32", "float32 모델", check="momentum", atol=FLOAT32_UPDATES_ATOL)
-def _single(stage: Stage) -> None:
-    """A float32 model, because autocast leaves float64 alone and would not show there."""
+def _float32(stage: Stage) -> None:
+    """A float32 model, because autocast leaves float64 alone and would not show there; a new SAM for each call."""
     model = mlp(stage.env).float()
     base = sgd(model)
     stage.recorder.watch(model, base, at_forwards=False)
-    for xb, yb in batches(stage.env, (6, 4)):
-        _step(stage, model, base, (xb.float(), yb))
+    for number in range(2):
+        case = _case(stage, (6, 4), lambda _: base, model=model, watch=False)
+        case.call(*case.data[number])
 
 
 def _step_in_mode(stage: Stage, model: Net) -> None:
-    (batch,) = batches(stage.env, (6,))
-    _step(stage, model, sgd(model), batch)
+    case = _case(stage, (6,), model=model, watch=False)
+    case.call(*case.data[0])
 
 
 add_mode_scenarios(driver, "modes", _step_in_mode)
@@ -118,11 +112,10 @@ add_mode_scenarios(driver, "modes", _step_in_mode)
 
 def _losses(stage: Stage) -> Sequence[Any]:
     """Return the losses of fresh models: no update shows in a later loss."""
-    models = [mlp(stage.env, f"model {number}") for number in range(3)]
-    return [
-        _step(stage, model, sgd(model), batch)
-        for model, batch in zip(models, batches(stage.env, (4, 3, 5)), strict=True)
+    cases = [
+        _case(stage, (4, 3, 5), model=mlp(stage.env, f"model {number}"), watch=False) for number in range(3)
     ]
+    return [case.call(*case.data[number]) for number, case in enumerate(cases)]
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)

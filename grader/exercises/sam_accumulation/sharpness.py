@@ -12,18 +12,19 @@ import torch
 from torch import Tensor
 
 from grader.exercises.fixtures.classifiers import (
+    FLOAT32_UPDATES_ATOL,
     Batch,
     LossFn,
     Net,
     batches,
+    distance_moved,
     flat_weights,
     loss_function,
     mlp,
     norm_dropout_mlp,
     set_modes,
 )
-from grader.exercises.fixtures.tolerances import FLOAT32_ATOL, FLOAT32_UPDATES_ATOL
-from grader.exercises.sam_accumulation._returned import record_numbers
+from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_numbers
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.exercises.sam_accumulation._untouched import (
     add_state_scenarios,
@@ -120,8 +121,7 @@ def _values_by_mode(stage: Stage) -> None:
     """
     values = []
     for mode, batch in zip(("eval", "frozen"), batches(stage.env, (6, 4)), strict=True):
-        model = norm_dropout_mlp(stage.env, mode)
-        set_modes(model, mode)
+        model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         values.append(_measure(stage, model, batch, 0.3))
     record_numbers(stage.recorder, values)
 
@@ -149,7 +149,7 @@ def _frozen(stage: Stage) -> None:
     stage.recorder.call(attempt, model, loss_function(stage.env), *batch, rho=0.3)
     names = [name for name, p in model.named_parameters() if not p.requires_grad]
     stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
-    stage.recorder.array("가중치가 옮겨진 거리", (flat_weights(model) - before).norm().reshape(1))
+    stage.recorder.array("가중치가 옮겨진 거리", distance_moved(model, before))
 
 
 add_state_scenarios(driver, "statistics", _measure_batch)

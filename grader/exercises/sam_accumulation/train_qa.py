@@ -16,12 +16,11 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ExponentialLR
 
 from grader.exercises.fixtures.checkpoints import find_saved_moment, plain, read_checkpoint, scratch_folder
-from grader.exercises.fixtures.classifiers import adamw, scale_rates, sgd
+from grader.exercises.fixtures.classifiers import CLIP_ATOL, MakeOptimizer, adamw, sgd, zero_rate_sgd
 from grader.exercises.fixtures.marks import drawn
 from grader.exercises.fixtures.memory import record_loop_memory, record_window_memory
+from grader.exercises.fixtures.returned import FLOAT32_ATOL
 from grader.exercises.fixtures.sam import FixtureSAM
-from grader.exercises.fixtures.tolerances import CLIP_ATOL, FLOAT32_ATOL
-from grader.exercises.sam_accumulation._base_optimizers import Make
 from grader.exercises.sam_accumulation._reader import ACCUM, DEV, JUDGED_EPOCHS, MICRO, TRAIN, Case, make_case
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
@@ -45,17 +44,10 @@ def _problem(env: Env) -> Problem:
     return Problem(case.model, pairs, loss_fn)
 
 
-def _unmoved(model: Any) -> Optimizer:
-    """Return an optimizer with learning rates of zero, so that the weights stay where they are."""
-    base = sgd(model)
-    scale_rates(base, 0.0)
-    return base
-
-
 def _trained(
     stage: Stage,
     case: Case,
-    make: Make,
+    make: MakeOptimizer,
     *,
     epochs: int,
     decay: float | None = None,
@@ -157,16 +149,14 @@ def _together(stage: Stage) -> None:
 
 def _modes_seen(stage: Stage, case: Case, epochs: int) -> None:
     """Train, then record the modes of forward passes on training and dev data, and the modes that are left."""
-    _trained(stage, case, _unmoved, epochs=epochs, watch=False, max_norm=_NO_CLIP)
+    _trained(stage, case, zero_rate_sgd, epochs=epochs, watch=False, max_norm=_NO_CLIP)
     recorder, seen = stage.recorder, case.model.modes_seen
     for kind, name in ((TRAIN, "학습 데이터의 순전파가 쓴 모드"), (DEV, "검증 데이터의 순전파가 쓴 모드")):
-        recorder.fact(name, [*sorted(seen[kind])])
-        recorder.array(name, [seen[kind][training] for training in sorted(seen[kind])])
+        recorder.claim(name, [*sorted(seen[kind])], [seen[kind][training] for training in sorted(seen[kind])])
         seen[kind].clear()
-    recorder.fact("끝난 뒤의 모드", [m.training for m in case.model.modules()])
     with torch.no_grad():
         case.model(case.train.held[0]["input_ids"])
-    recorder.array("끝난 뒤의 모드", [*seen[TRAIN].values()])
+    recorder.claim("끝난 뒤의 모드", [m.training for m in case.model.modules()], [*seen[TRAIN].values()])
 
 
 @driver.scenario("modes", "학습 모드로 받은 모델")
@@ -205,14 +195,14 @@ def _judged_case(stage: Stage, epochs: int) -> Case:
 
 def _judged(stage: Stage, case: Case, epochs: int) -> Any:
     """Run the student's function such that no update moves the weights, and return its result."""
-    return _trained(stage, case, _unmoved, epochs=epochs, watch=False, max_norm=_NO_CLIP)
+    return _trained(stage, case, zero_rate_sgd, epochs=epochs, watch=False, max_norm=_NO_CLIP)
 
 
 @driver.scenario("losses", "에폭마다의 손실", atol=FLOAT32_ATOL)
 def _losses(stage: Stage) -> None:
     """Windows with more and with fewer tokens: every question counts as one, however long it is."""
     case = make_case(stage.env, 4, epochs=3, uneven=True)
-    _record_losses(stage, _trained(stage, case, _unmoved, epochs=3, watch=False, max_norm=_NO_CLIP))
+    _record_losses(stage, _trained(stage, case, zero_rate_sgd, epochs=3, watch=False, max_norm=_NO_CLIP))
 
 
 @driver.scenario("returned", "돌려주는 dict", check="losses")
@@ -236,8 +226,8 @@ def _best_epoch(stage: Stage) -> None:
     case = _judged_case(stage, JUDGED_EPOCHS)
     best = plain(_field(_judged(stage, case, JUDGED_EPOCHS), "best_epoch"))
     stamps = case.model.stamps
-    stage.recorder.fact("best_epoch", best)
-    stage.recorder.array("best_epoch", stamps[best : best + 1] if isinstance(best, int) and best >= 0 else [])
+    of_best = stamps[best : best + 1] if isinstance(best, int) and best >= 0 else []
+    stage.recorder.claim("best_epoch", best, of_best)
 
 
 @driver.scenario("checkpoint", "가장 좋은 에폭의 가중치")
@@ -249,9 +239,8 @@ def _checkpoint(stage: Stage) -> None:
         state, opened = read_checkpoint(path)
         stage.recorder.fact("체크포인트", opened)
         number = find_saved_moment(state, case.model, case.model.judged)
-        name = "저장된 가중치의 에폭(0부터)"
-        stage.recorder.fact(name, "알 수 없음" if number is None else f"에폭 {number}")
-        stage.recorder.array(name, [as_number(state.get("stamp"))])
+        epoch = "알 수 없음" if number is None else f"에폭 {number}"
+        stage.recorder.claim("저장된 가중치의 에폭(0부터)", epoch, [as_number(state.get("stamp"))])
         stage.recorder.fact("저장된 키", ", ".join(str(key) for key in state))
 
     _trained(stage, case, sgd, epochs=JUDGED_EPOCHS, watch=False, after=look, max_norm=_NO_CLIP)

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from grader.course.course import Exercise
 from grader.course.feedback import Diagnosis, Feedback, Remembered, RepairStep
-from grader.judging.assess import Origin, unnamed_message
 from grader.judging.judge import judge
+from grader.judging.messages import unnamed_message
+from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.repair.kept_state import differing_when_reloaded, state_line
 from grader.judging.repair.search import Runner, search

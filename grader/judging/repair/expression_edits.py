@@ -9,18 +9,19 @@ has around the same expression (`_enclosing_in_solution`), and edits that do not
 import ast
 from collections.abc import Iterator
 
-from grader.judging.repair.definition import Definition, Statement, header, is_compound
+from grader.judging.repair.definition import DefinitionText, Statement
 from grader.judging.repair.edit_candidates import Draft, Kind
 from grader.judging.repair.mutations import mutations
 from grader.judging.repair.names_in_reach import Scope, is_quotient
 from grader.judging.repair.solution_statements import Donors
 from grader.judging.variable_roles import key_of
+from grader.submission.syntax import is_compound, own_parts
 
 _SIMPLE = ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript
 """Expressions that need no parentheses inside another expression."""
 
 
-def expression_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]:
+def expression_drafts(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
     """Yield all edits inside lines."""
     scope = Scope(definition, donors)
     for statement in definition.statements:
@@ -33,7 +34,7 @@ def expression_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]
         elif donor is None:
             yield from _from_unpaired_donors(definition, donors, statement)
         cost = 3.0 + 1.5 * (known == 1.0)
-        for part in header(statement.node):
+        for part in own_parts(statement.node):
             functions = [n.func for n in ast.walk(part) if isinstance(n, ast.Call)]
             for node in ast.walk(part):
                 if isinstance(node, ast.expr) and not _in_f_string(part, node):
@@ -45,7 +46,7 @@ def expression_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]
         yield from _whole_value_edits(definition, statement, scope, cost)
 
 
-def _from_donor(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+def _from_donor(definition: DefinitionText, donors: Donors, statement: Statement) -> Iterator[Draft]:
     """Yield the statement with one expression taken from its donor, and the statement as its donor has it.
 
     If the expression is a variable that is assigned once, its assignment is edited as well.
@@ -67,7 +68,9 @@ def _from_donor(definition: Definition, donors: Donors, statement: Statement) ->
             yield _rewritten(definition, statement, version, 2.2 + 2 * (1 - donor.likeness) + number)
 
 
-def _from_unpaired_donors(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+def _from_unpaired_donors(
+    definition: DefinitionText, donors: Donors, statement: Statement
+) -> Iterator[Draft]:
     """Yield what makes a statement without a donor one of the solution's statements of its kind that have no partner.
 
     Of an `if`, only the condition is replaced.
@@ -120,7 +123,7 @@ def _same_function(old: ast.AST, new: ast.AST) -> bool:
 def _children(node: ast.AST) -> list[ast.AST]:
     """Return the expressions directly inside a node; operators and contexts are left out, their parent shows them."""
     if isinstance(node, ast.stmt):
-        return [n for n in header(node) if isinstance(n, ast.expr | ast.withitem | ast.arguments)]
+        return [n for n in own_parts(node) if isinstance(n, ast.expr | ast.withitem | ast.arguments)]
     found = []
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.keyword | ast.comprehension | ast.withitem):
@@ -160,7 +163,7 @@ def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
 
 
 def _whole_value_edits(
-    definition: Definition, statement: Statement, scope: Scope, cost: float
+    definition: DefinitionText, statement: Statement, scope: Scope, cost: float
 ) -> Iterator[Draft]:
     """Yield edits of a statement's value as a whole.
 
@@ -172,7 +175,7 @@ def _whole_value_edits(
         yield _replaced(definition, node.value, ast.Call(node.value, [], []), 0.2, "not-called")
     values = [n for n in (getattr(node, "value", None),) if isinstance(n, ast.expr)]
     values = [] if isinstance(node, ast.Expr) else values
-    for call in (n for part in header(node) for n in ast.walk(part) if isinstance(n, ast.Call)):
+    for call in (n for part in own_parts(node) for n in ast.walk(part) if isinstance(n, ast.Call)):
         if isinstance(call.func, ast.Attribute) and call.func.attr in (
             "backward",
             "append",
@@ -215,7 +218,7 @@ def _whole_value_edits(
             )
 
 
-def _overwritten_each_round(definition: Definition, statement: Statement, target: ast.expr) -> bool:
+def _overwritten_each_round(definition: DefinitionText, statement: Statement, target: ast.expr) -> bool:
     """Return True if a variable set before the loop is overwritten in each round and never read there.
 
     `total = loss` where `total += loss` is meant.
@@ -238,7 +241,7 @@ def _overwritten_each_round(definition: Definition, statement: Statement, target
 # ---- into text -------------------------------------------------------------------------------------
 
 
-def _replaced(definition: Definition, old: ast.expr, new: ast.expr, cost: float, kind: Kind) -> Draft:
+def _replaced(definition: DefinitionText, old: ast.expr, new: ast.expr, cost: float, kind: Kind) -> Draft:
     """Return a draft that puts `new` in the place of `old`, in parentheses where these are needed."""
     text = ast.unparse(new)
     if not isinstance(new, _SIMPLE) and not _needs_no_parentheses(definition, old):
@@ -247,7 +250,7 @@ def _replaced(definition: Definition, old: ast.expr, new: ast.expr, cost: float,
     return Draft(cost, kind, first, last, lines, old.lineno)
 
 
-def _needs_no_parentheses(definition: Definition, node: ast.expr) -> bool:
+def _needs_no_parentheses(definition: DefinitionText, node: ast.expr) -> bool:
     """Return True if an operator may stand there without parentheses: only brackets, commas or `=` are around it."""
     line, end = definition.lines[node.lineno - 1], definition.lines[(node.end_lineno or node.lineno) - 1]
     before = line.encode()[: node.col_offset].decode().rstrip()
@@ -259,7 +262,7 @@ def _needs_no_parentheses(definition: Definition, node: ast.expr) -> bool:
 
 
 def _rewritten(
-    definition: Definition, statement: Statement, node: ast.stmt, cost: float, kind: Kind = "expression"
+    definition: DefinitionText, statement: Statement, node: ast.stmt, cost: float, kind: Kind = "expression"
 ) -> Draft:
     """Return a draft that replaces the whole statement by `node`."""
     lines = [statement.block.indent + line for line in ast.unparse(node).split("\n")]

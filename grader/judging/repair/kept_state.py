@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, count
 
 from grader.course.course import Exercise
-from grader.judging.judge import difference
-from grader.judging.parsing import parsed
+from grader.judging.compare_runs import difference
 from grader.judging.repair.search import Runner
 from grader.observe.trace import Run
+from grader.submission.syntax import Definition, definitions, names_in, top_level
 
 _MAYBE_MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.Call)
 """Expressions whose value is mutable, or may be: the result of a call."""
@@ -24,17 +24,16 @@ def state_line(source: str, name: str) -> int | None:
 
     Searched are the definition, the functions and classes it uses, and then the mutable top-level variables it uses.
     """
-    tree = parsed(source)
-    if tree is None:
+    others = definitions(source)
+    its = others.pop(name, None)
+    if its is None:
         return None
-    definitions = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
-    its = [n for n in definitions if n.name == name][-1:]
-    used = {n.id for definition in its for n in ast.walk(definition) if isinstance(n, ast.Name)}
-    its += [n for n in definitions if n.name in used and n.name != name]
-    lines = (line for definition in its for line in _state_lines(definition))
+    used = names_in(its)
+    examined = [its, *(node for other, node in others.items() if other in used)]
+    lines = (line for definition in examined for line in _state_lines(definition))
     kept = (
         statement.lineno
-        for statement in tree.body
+        for statement in top_level(source)
         if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(statement.value, _MAYBE_MUTABLE)
         for target in _targets(statement)
         if isinstance(target, ast.Name) and target.id in used
@@ -42,7 +41,7 @@ def state_line(source: str, name: str) -> int | None:
     return next(chain(lines, kept), None)
 
 
-def _state_lines(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[int]:
+def _state_lines(definition: Definition) -> Iterator[int]:
     """Yield lines of mutable defaults, attributes of the class or function, and `global` statements."""
     for node in ast.walk(definition):
         if isinstance(node, ast.FunctionDef | ast.Lambda):

@@ -8,9 +8,10 @@ it.
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.judging.repair.definition import Block, Definition, Place, Statement, is_compound, reindented
+from grader.judging.repair.definition import Block, DefinitionText, Gap, Statement, reindented
 from grader.judging.repair.edit_candidates import Draft, Kind, Where
 from grader.judging.repair.solution_statements import Donor, Donors, header_text
+from grader.submission.syntax import is_compound
 
 _INDENT = "    "
 """Indentation of one level."""
@@ -20,7 +21,7 @@ _OVERWRITE_COST = 1.5
 """Cost of a line that gives another value to a variable that the learner sets: that line is the better place."""
 
 
-def line_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]:
+def line_drafts(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
     """Yield all edits of whole lines."""
     yield from _insertions(definition, donors)
     yield from _guards(definition, donors)
@@ -30,13 +31,13 @@ def line_drafts(definition: Definition, donors: Donors) -> Iterator[Draft]:
             yield from _deletion(definition, donors, statement)
             yield from _unwrapping(definition, donors, statement)
             yield from _moves(definition, donors, statement)
-    yield from _decorators(definition, donors)
+    yield from _decorators(definition, donors.solution)
 
 
 # ---- insert ----------------------------------------------------------------------------------------
 
 
-def _insertions(definition: Definition, donors: Donors) -> Iterator[Draft]:
+def _insertions(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
     """Yield insertions of the solution's statements that the learner seems to lack, at every place they may belong."""
     for donor in donors.donors:
         if not donor.short or (donor.likeness == 1.0 and not is_compound(donor.theirs.node)):
@@ -44,10 +45,10 @@ def _insertions(definition: Definition, donors: Donors) -> Iterator[Draft]:
         if isinstance(donor.theirs.node, ast.Import | ast.ImportFrom):
             continue  # an import alone repairs nothing; an edit that needs one brings it along
         if isinstance(donor.theirs.node, ast.FunctionDef):
-            places = [p for p in definition.places if isinstance(p.block.owner, ast.ClassDef)][-1:]
+            gaps = [p for p in definition.gaps if isinstance(p.block.owner, ast.ClassDef)][-1:]
         else:
-            places = [p for p in definition.places if not isinstance(p.block.owner, ast.ClassDef)]
-            places = _of_method(places, donor.theirs.block.method)
+            gaps = [p for p in definition.gaps if not isinstance(p.block.owner, ast.ClassDef)]
+            gaps = _of_method(gaps, donor.theirs.block.method)
         for number, version in enumerate(donor.versions):
             made = _names_made(version)
             if made and not made & definition.read:
@@ -55,24 +56,24 @@ def _insertions(definition: Definition, donors: Donors) -> Iterator[Draft]:
             text = ast.unparse(version).split("\n")
             base = 1.5 + 2.5 * donor.likeness + 1.5 * number + 0.3 * (len(text) - 1)
             again = bool(made & definition.made) and not _is_initialisation(version)
-            for place in places:
-                if isinstance(version, ast.Return) and _returns(place.before):
+            for gap in gaps:
+                if isinstance(version, ast.Return) and _returns(gap.before):
                     continue  # the return that follows is to be rewritten instead
                 # Inside a loop the next round may need the new value, so it costs nothing there.
-                extra = _OVERWRITE_COST * (again and not place.block.loops)
-                yield _inserted(place, text, base + extra + _place_cost(donors, donor, place))
+                extra = _OVERWRITE_COST * (again and not gap.block.loops)
+                yield _inserted(gap, text, base + extra + _gap_cost(donors, donor, gap))
 
 
 def _returns(statement: Statement | None) -> bool:
     return statement is not None and isinstance(statement.node, ast.Return)
 
 
-def _of_method(places: list[Place], method: str) -> list[Place]:
+def _of_method(gaps: list[Gap], method: str) -> list[Gap]:
     """Return the places in the method of this name; all places if the learner has no such method, or for a function.
 
     A statement of one method is of no use in another.
     """
-    return [place for place in places if place.block.method == method] or places
+    return [gap for gap in gaps if gap.block.method == method] or gaps
 
 
 def _names_made(node: ast.stmt) -> set[str]:
@@ -95,46 +96,46 @@ def _elements(value: ast.List | ast.Dict) -> list[ast.expr]:
     return value.elts if isinstance(value, ast.List) else value.values
 
 
-def _place_cost(donors: Donors, donor: Donor, place: Place) -> float:
+def _gap_cost(donors: Donors, donor: Donor, gap: Gap) -> float:
     """Return the cost of a place for the donor: 0 beside the partners of its neighbours in the solution, up to 2.5."""
     before, after = donors.around(donor)
     home = donors.home(donor)
-    same = home is not None and place.block.owner is home.node
+    same = home is not None and gap.block.owner is home.node
     function = isinstance(donor.theirs.block.owner, ast.FunctionDef)
-    same = same or (function and isinstance(place.block.owner, ast.FunctionDef))
-    beside = (before is not None and place.after is before) + (after is not None and place.before is after)
+    same = same or (function and isinstance(gap.block.owner, ast.FunctionDef))
+    beside = (before is not None and gap.after is before) + (after is not None and gap.before is after)
     if beside:
         return 0.0 if beside == 2 or before is None or after is None else 0.4
     if same:
         return 0.8 if before is None and after is None else 1.2
-    return 1.8 + 0.7 * (place.block.loops != donor.theirs.block.loops)
+    return 1.8 + 0.7 * (gap.block.loops != donor.theirs.block.loops)
 
 
-def _inserted(place: Place, text: Sequence[str], cost: float) -> Draft:
+def _inserted(gap: Gap, text: Sequence[str], cost: float) -> Draft:
     """Return a draft that inserts these lines."""
-    new = [place.block.indent + line for line in text]
-    line, where = _feedback_line(place)
-    return Draft(cost, "missing", place.at, place.at, new, line, where, words="\n".join(text))
+    new = [gap.block.indent + line for line in text]
+    line, where = _feedback_line(gap)
+    return Draft(cost, "missing", gap.lines_before, gap.lines_before, new, line, where, words="\n".join(text))
 
 
-def _feedback_line(place: Place) -> tuple[int, Where]:
+def _feedback_line(gap: Gap) -> tuple[int, Where]:
     """Return the line that feedback points at for a place, and on which side of it the place is."""
-    if place.before is not None:
-        return place.before.first, "before"
-    assert place.after is not None
-    return place.after.first, "end" if is_compound(place.after.node) else "after"
+    if gap.before is not None:
+        return gap.before.first, "before"
+    assert gap.after is not None
+    return gap.after.first, "end" if is_compound(gap.after.node) else "after"
 
 
-def _repetitions(definition: Definition, donors: Donors) -> Iterator[Draft]:
+def _repetitions(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
     """Yield insertions of the learner's own statements once more elsewhere: a step that is needed twice."""
     for statement in definition.statements:
         if statement.alone and _is_initialisation(statement.node):
             text = reindented(definition.source(statement), statement.block.indent, "")
-            for place in definition.places:
-                if place.block.loops > statement.block.loops and statement not in (place.before, place.after):
+            for gap in definition.gaps:
+                if gap.block.loops > statement.block.loops and statement not in (gap.before, gap.after):
                     # Directly in a loop it costs more: moving the line into the loop is the likelier repair.
-                    cost = 4.4 if isinstance(place.block.owner, ast.For | ast.While) else 3.2
-                    yield _inserted(place, text, cost + 0.3 * (place.before is not None))
+                    cost = 4.4 if isinstance(gap.block.owner, ast.For | ast.While) else 3.2
+                    yield _inserted(gap, text, cost + 0.3 * (gap.before is not None))
             continue
         if not statement.alone or isinstance(
             statement.node, ast.Return | ast.Assign | ast.AnnAssign | ast.Raise
@@ -143,18 +144,18 @@ def _repetitions(definition: Definition, donors: Donors) -> Iterator[Draft]:
         source = definition.source(statement)
         if isinstance(statement.node, ast.Expr) and isinstance(statement.node.value, ast.Call):
             text = reindented(source, statement.block.indent, "")
-            for place in definition.places:
-                if not isinstance(place.block.owner, ast.ClassDef) and statement not in (
-                    place.before,
-                    place.after,
+            for gap in definition.gaps:
+                if not isinstance(gap.block.owner, ast.ClassDef) and statement not in (
+                    gap.before,
+                    gap.after,
                 ):
-                    cost = 3.8 + 0.5 * abs(place.block.loops - statement.block.loops)
-                    yield _inserted(place, text, cost)
+                    cost = 3.8 + 0.5 * abs(gap.block.loops - statement.block.loops)
+                    yield _inserted(gap, text, cost)
         if isinstance(statement.node, ast.If) and statement.block.loops and not statement.node.orelse:
             yield from _leftover_after_loop(definition, statement)
 
 
-def _leftover_after_loop(definition: Definition, statement: Statement) -> Iterator[Draft]:
+def _leftover_after_loop(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:
     """Yield insertions after the loop of what it does only under a condition, for the case that the condition is false.
 
     This is the leftover after the last full window, for example.
@@ -167,15 +168,15 @@ def _leftover_after_loop(definition: Definition, statement: Statement) -> Iterat
             inner = [line for s in body.statements for line in definition.source(s)]
             test = ast.unparse(ast.UnaryOp(ast.Not(), statement.node.test))
             text = [f"if {test}:", *reindented(inner, body.indent, _INDENT)]
-            place = Place(loop.last, loop.block, loop.next, loop)
-            yield _inserted(place, text, 3.2)
+            gap = Gap(loop.last, loop.block, loop.next, loop)
+            yield _inserted(gap, text, 3.2)
         loop = _owner(definition, loop.block)
 
 
 # ---- delete ----------------------------------------------------------------------------------------
 
 
-def _deletion(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+def _deletion(definition: DefinitionText, donors: Donors, statement: Statement) -> Iterator[Draft]:
     """Yield the deletion of a statement of at most eight lines; `pass` takes the place of the only one in a block."""
     lines = definition.source(statement)
     if len(lines) > 8 or isinstance(statement.node, ast.Pass):
@@ -188,7 +189,7 @@ def _deletion(definition: Definition, donors: Donors, statement: Statement) -> I
     yield Draft(cost, "superfluous", statement.first - 1, statement.last, new, statement.first, words=text)
 
 
-def _unwrapping(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+def _unwrapping(definition: DefinitionText, donors: Donors, statement: Statement) -> Iterator[Draft]:
     """Yield the body of an `if`, `with`, `for`, `while` or `try` in the statement's place."""
     node = statement.node
     if not isinstance(node, ast.If | ast.With | ast.For | ast.While | ast.Try):
@@ -211,7 +212,7 @@ def _unwrapping(definition: Definition, donors: Donors, statement: Statement) ->
 # ---- guard -----------------------------------------------------------------------------------------
 
 
-def _guards(definition: Definition, donors: Donors) -> Iterator[Draft]:
+def _guards(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
     """Yield guards of the solution around one or a few of the learner's statements."""
     for donor in donors.donors:
         if not isinstance(donor.theirs.node, ast.If | ast.With | ast.For) or donor.likeness == 1.0:
@@ -236,7 +237,7 @@ def _guards(definition: Definition, donors: Donors) -> Iterator[Draft]:
                 yield _guarded(definition, run, head, cost)
 
 
-def _statement_ranges(definition: Definition) -> Iterator[list[Statement]]:
+def _statement_ranges(definition: DefinitionText) -> Iterator[list[Statement]]:
     """Yield the sequences of neighbouring statements that a guard may be put around."""
     for block in definition.blocks:
         if isinstance(block.owner, ast.ClassDef) or not all(s.alone for s in block.statements):
@@ -248,7 +249,7 @@ def _statement_ranges(definition: Definition) -> Iterator[list[Statement]]:
                     yield block.statements[start:end]
 
 
-def _guarded(definition: Definition, run: list[Statement], head: str, cost: float) -> Draft:
+def _guarded(definition: DefinitionText, run: list[Statement], head: str, cost: float) -> Draft:
     """Return a draft that indents these statements under the guard `head`."""
     first, last, indent = run[0].first, run[-1].last, run[0].block.indent
     inner = reindented(definition.lines[first - 1 : last], indent, indent + _INDENT)
@@ -260,56 +261,56 @@ def _guarded(definition: Definition, run: list[Statement], head: str, cost: floa
 # ---- move ------------------------------------------------------------------------------------------
 
 
-def _moves(definition: Definition, donors: Donors, statement: Statement) -> Iterator[Draft]:
+def _moves(definition: DefinitionText, donors: Donors, statement: Statement) -> Iterator[Draft]:
     """Yield moves of a statement within its block or next to it; of one that has a donor, to any place."""
     if isinstance(statement.node, ast.FunctionDef) or len(statement.block.statements) == 1:
         return
     donor = donors.partners.get(statement)
-    for place in definition.places:
-        if statement in (place.before, place.after) or isinstance(place.block.owner, ast.ClassDef):
+    for gap in definition.gaps:
+        if statement in (gap.before, gap.after) or isinstance(gap.block.owner, ast.ClassDef):
             continue
-        if statement.first <= place.at < statement.last:  # a place inside the statement itself
+        if statement.first <= gap.lines_before < statement.last:  # a place inside the statement itself
             continue
-        same = place.block is statement.block
-        steps = abs(_position(place) - statement.position) if same else 0
-        if not same and not _near(definition, place, statement) and donor is None:
+        same = gap.block is statement.block
+        steps = abs(_position(gap) - statement.position) if same else 0
+        if not same and not _near(definition, gap, statement) and donor is None:
             continue
         cost = 2.6 + (0.25 * min(steps, 6) if same else 0.6)
-        cost += _place_cost(donors, donor, place) if donor else 0.8
+        cost += _gap_cost(donors, donor, gap) if donor else 0.8
         cost += 0.8 * is_compound(statement.node)
-        yield _moved(definition, statement, place, cost)
+        yield _moved(definition, statement, gap, cost)
 
 
-def _position(place: Place) -> int:
+def _position(gap: Gap) -> int:
     """Return the index in its block that a statement at the place would have."""
-    return place.before.position if place.before is not None else len(place.block.statements)
+    return gap.before.position if gap.before is not None else len(gap.block.statements)
 
 
-def _near(definition: Definition, place: Place, statement: Statement) -> bool:
+def _near(definition: DefinitionText, gap: Gap, statement: Statement) -> bool:
     """Return True if the place is just outside the statement's block, or in a block next to the statement."""
     owner = _owner(definition, statement.block)
-    outside = owner is not None and owner in (place.before, place.after)
-    return outside or _owner(definition, place.block) in (statement.next, statement.previous)
+    outside = owner is not None and owner in (gap.before, gap.after)
+    return outside or _owner(definition, gap.block) in (statement.next, statement.previous)
 
 
-def _owner(definition: Definition, block: Block) -> Statement | None:
+def _owner(definition: DefinitionText, block: Block) -> Statement | None:
     """Return the compound statement that a block belongs to; None for the body of the definition."""
     return next((s for s in definition.statements if s.node is block.owner), None)
 
 
-def _moved(definition: Definition, statement: Statement, place: Place, cost: float) -> Draft:
+def _moved(definition: DefinitionText, statement: Statement, gap: Gap, cost: float) -> Draft:
     """Return a draft that moves a statement to a place."""
     source = definition.source(statement)
-    moved = reindented(source, statement.block.indent, place.block.indent)
-    if place.at < statement.first:
-        first, last = place.at, statement.last
-        new = [*moved, *definition.lines[place.at : statement.first - 1]]
+    moved = reindented(source, statement.block.indent, gap.block.indent)
+    if gap.lines_before < statement.first:
+        first, last = gap.lines_before, statement.last
+        new = [*moved, *definition.lines[gap.lines_before : statement.first - 1]]
     else:
-        first, last = statement.first - 1, place.at
-        new = [*definition.lines[statement.last : place.at], *moved]
+        first, last = statement.first - 1, gap.lines_before
+        new = [*definition.lines[statement.last : gap.lines_before], *moved]
     # Feedback points at where the line stands now; the place where it belongs comes with the last hint.
-    line, where = _feedback_line(place)
-    near = place.block is statement.block
+    line, where = _feedback_line(gap)
+    near = gap.block is statement.block
     kind: Kind = "order" if near else "place"
     text = f"{''.join(source)}"
     return Draft(cost, kind, first, last, new, statement.first, where, source, moved, f"{text}#{line}")
@@ -318,20 +319,18 @@ def _moved(definition: Definition, statement: Statement, place: Place, cost: flo
 # ---- decorators ------------------------------------------------------------------------------------
 
 
-def _decorators(definition: Definition, donors: Donors) -> Iterator[Draft]:
-    """Yield insertions of decorators that the solution's methods have, and deletions of those that they do not have.
+def _decorators(definition: DefinitionText, solution: DefinitionText) -> Iterator[Draft]:
+    """Yield insertions of decorators that the solution's functions have, and deletions of those that they do not have.
 
-    For the definition itself, there are only deletions.
+    A function that the solution does not have should have no decorator.
     """
-    right = {
-        d.theirs.node.name: d.theirs.node for d in donors.donors if isinstance(d.theirs.node, ast.FunctionDef)
+    wanted_by_name = {
+        node.name: [ast.unparse(d) for d in node.decorator_list] for node in _definitions_in(solution)
     }
-    functions = [s.node for s in definition.statements if isinstance(s.node, ast.FunctionDef)]
-    for node in (definition.node, *functions):
+    for node in _definitions_in(definition):
         indent = definition.lines[node.lineno - 1][: node.col_offset]
         own = {ast.unparse(d): d for d in node.decorator_list}
-        solution = right.get(node.name)
-        wanted = [ast.unparse(d) for d in solution.decorator_list] if solution is not None else []
+        wanted = wanted_by_name.get(node.name, [])
         for text in wanted:
             if text not in own:
                 first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
@@ -341,3 +340,11 @@ def _decorators(definition: Definition, donors: Donors) -> Iterator[Draft]:
             if text not in wanted:
                 line = decorator.lineno
                 yield Draft(4.0, "superfluous", line - 1, decorator.end_lineno or line, [], line, words=text)
+
+
+def _definitions_in(definition: DefinitionText) -> list[ast.FunctionDef | ast.ClassDef]:
+    """Return the definition itself and the functions inside it."""
+    return [
+        definition.node,
+        *(s.node for s in definition.statements if isinstance(s.node, ast.FunctionDef)),
+    ]

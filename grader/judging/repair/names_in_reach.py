@@ -3,14 +3,15 @@
 import ast
 from functools import cached_property
 
-from grader.judging.repair.definition import Definition, header
+from grader.judging.repair.definition import DefinitionText
 from grader.judging.repair.solution_statements import Donors
+from grader.submission.syntax import assignments_of_names, own_parts
 
 
 class Scope:
     """Names and numbers that an edited expression may use, in the learner's names."""
 
-    def __init__(self, definition: Definition, donors: Donors) -> None:
+    def __init__(self, definition: DefinitionText, donors: Donors) -> None:
         self._definition, self._donors = definition, donors
 
     @cached_property
@@ -18,7 +19,7 @@ class Scope:
         """At most eight expressions to divide by: the solution's divisors, then lengths and counts of the learner's."""
         found: dict[str, ast.expr] = {}
         for donor in self._donors.donors:
-            for node in (n for part in header(donor.versions[0]) for n in ast.walk(part)):
+            for node in (n for part in own_parts(donor.versions[0]) for n in ast.walk(part)):
                 if is_quotient(node) and isinstance(node, ast.BinOp):
                     found[ast.unparse(node.right)] = node.right
         for node in ast.walk(self._definition.node):
@@ -58,9 +59,7 @@ class Scope:
     @cached_property
     def unused(self) -> set[str]:
         """Variables that are assigned and never read."""
-        names = [n for n in ast.walk(self._definition.node) if isinstance(n, ast.Name)]
-        read = {n.id for n in names if isinstance(n.ctx, ast.Load)}
-        return {n.id for n in names if isinstance(n.ctx, ast.Store)} - read
+        return self._definition.made - self._definition.read
 
     @cached_property
     def lengths(self) -> list[ast.expr]:
@@ -83,7 +82,7 @@ class Scope:
         """Constants of the solution, without strings."""
         found: dict[str, ast.Constant] = {}
         for donor in self._donors.donors:
-            for part in header(donor.versions[0]):
+            for part in own_parts(donor.versions[0]):
                 for node in ast.walk(part):
                     if isinstance(node, ast.Constant) and not isinstance(node.value, str):
                         found[repr(node.value)] = node
@@ -97,11 +96,7 @@ class Scope:
         for node in ast.walk(self._definition.node):
             if isinstance(node, ast.For):
                 kinds.append([n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)])
-        stored = [
-            n.id
-            for n in ast.walk(self._definition.node)
-            if isinstance(n, ast.Name) and isinstance(getattr(n, "ctx", None), ast.Store)
-        ]
+        stored = assignments_of_names(self._definition.node)
         kinds.append(list(dict.fromkeys(n for n in stored if n not in self.numbers)))
         for names in kinds:
             for name in names:

@@ -24,8 +24,8 @@ from typing import Protocol
 import numpy as np
 
 from grader.course.course import Exercise
+from grader.judging.compare_runs import Difference, difference
 from grader.judging.edits import exercise_source, solution_text
-from grader.judging.judge import Difference, difference
 from grader.judging.repair.imports_and_helpers import imports_of
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
 from grader.observe.trace import Event, Run

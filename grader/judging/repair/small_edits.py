@@ -17,13 +17,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.judging.repair.definition import Definition
+from grader.judging.repair.definition import DefinitionText
 from grader.judging.repair.edit_candidates import PHRASES, Draft, Kind
 from grader.judging.repair.expression_edits import expression_drafts
 from grader.judging.repair.imports_and_helpers import helpers, names_bound
 from grader.judging.repair.line_edits import line_drafts
 from grader.judging.repair.solution_statements import Donors
 from grader.judging.repair.unbound_variables import unbound
+from grader.submission.syntax import Definition, ParseError, names_in, parse
 
 _WHERE = {
     "": "",
@@ -108,11 +109,11 @@ def small_edits(
         imports: import statements of the solution by name; an edit that borrows such a name adds its import.
     """
     try:
-        solution = Definition(solution_source, exercise_name)
-        definitions = [Definition(source, exercise_name)]
+        solution = DefinitionText(solution_source, exercise_name)
+        definitions = [DefinitionText(source, exercise_name)]
     except LookupError:
         return
-    definitions += [Definition(source, name) for name in helpers(source, definitions[0])]
+    definitions += [DefinitionText(source, name) for name in helpers(source, definitions[0])]
     imports, bound = imports or {}, names_bound(source)
     seen = {ast.dump(definition.node) for definition in definitions}
     already = {definition.first: unbound(definition.node) for definition in definitions}
@@ -124,15 +125,15 @@ def small_edits(
         dump = ast.dump(node)
         if dump not in seen and not unbound(node) - already[definition.first]:
             seen.add(dump)
-            used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - definition.read - bound
+            used = names_in(node) - definition.read - bound
             yield _edit(draft, definition.lines, lines, [imports[n] for n in sorted(used & imports.keys())])
 
 
 def _in_order(
-    definitions: Sequence[Definition], solution: Definition, focus: Focus
-) -> Iterable[tuple[Draft, Definition]]:
+    definitions: Sequence[DefinitionText], solution: DefinitionText, focus: Focus
+) -> Iterable[tuple[Draft, DefinitionText]]:
     """Return all drafts with their definitions, the likeliest first; drafts like cheaper ones are moved back."""
-    every: list[tuple[float, Draft, Definition]] = []
+    every: list[tuple[float, Draft, DefinitionText]] = []
     for number, definition in enumerate(definitions):
         donors = Donors.of(definition, solution)
         for draft in itertools.chain(line_drafts(definition, donors), expression_drafts(definition, donors)):
@@ -149,7 +150,7 @@ def _in_order(
     return [(draft, definition) for _, draft, definition in spread]
 
 
-def _cost(draft: Draft, definition: Definition, focus: Focus) -> float:
+def _cost(draft: Draft, definition: DefinitionText, focus: Focus) -> float:
     """Return the cost of a draft: its own, changed by what the runs tell."""
     cost = draft.cost
     if focus.lines:
@@ -173,11 +174,11 @@ def _cost(draft: Draft, definition: Definition, focus: Focus) -> float:
     return cost
 
 
-def _parsed(lines: Sequence[str]) -> ast.FunctionDef | ast.ClassDef | None:
+def _parsed(lines: Sequence[str]) -> Definition | None:
     """Return the definition in these lines; None unless they are exactly one definition."""
     try:
-        body = ast.parse("\n".join(lines)).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        body = parse("\n".join(lines))
+    except ParseError:
         return None
     one = body[0] if len(body) == 1 else None
     return one if isinstance(one, ast.FunctionDef | ast.ClassDef) else None

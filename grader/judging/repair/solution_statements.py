@@ -19,8 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from grader.judging.repair.definition import Definition, Statement, is_compound
+from grader.judging.repair.definition import DefinitionText, Statement
 from grader.judging.variable_roles import Roles, own_names, renamed, roles
+from grader.submission.syntax import is_compound
 
 _MIN_LIKENESS = 0.5
 """Minimum likeness of two statements that are taken for the same step."""
@@ -57,6 +58,7 @@ class Donor:
 class Donors:
     """All statements of the solution that can be translated, paired with the learner's."""
 
+    solution: DefinitionText
     donors: list[Donor]
     roles: Roles
     """Matches of the solution's names with the learner's."""
@@ -64,13 +66,13 @@ class Donors:
     """The donor of each of the learner's statements that has one."""
 
     @classmethod
-    def of(cls, definition: Definition, solution: Definition) -> "Donors":
+    def of(cls, definition: DefinitionText, solution: DefinitionText) -> "Donors":
         """Translate the solution's statements and pair them with the learner's."""
         names = roles(definition.node, solution.node)
         values = _values(solution)
         donors = [Donor(s, _versions(s.node, names, values)) for s in solution.statements]
         donors = [d for d in donors if d.versions]
-        matched = cls(donors, names)
+        matched = cls(solution, donors, names)
         matched._pair(definition)
         return matched
 
@@ -109,7 +111,7 @@ class Donors:
                         found.setdefault(ast.dump(inner), []).append((len(parts), outer))
         return found
 
-    def _pair(self, definition: Definition) -> None:
+    def _pair(self, definition: DefinitionText) -> None:
         """Pair donors with the learner's statements, the most alike first."""
         scores = []
         words = {s: _words(s.node) for s in definition.statements}
@@ -141,14 +143,9 @@ def header_text(node: ast.stmt) -> str:
     return next((line for line in lines if not line.startswith("@")), "")
 
 
-def _values(solution: Definition) -> dict[str, ast.expr]:
+def _values(solution: DefinitionText) -> dict[str, ast.expr]:
     """Return the value of each variable that the solution assigns exactly once; the learner may have no name for it."""
-    counts = Counter(
-        n.id for n in ast.walk(solution.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    )
-    nodes = [s.node for s in solution.statements]
-    assigned = [(n.targets[0], n.value) for n in nodes if isinstance(n, ast.Assign)]
-    return {t.id: value for t, value in assigned if isinstance(t, ast.Name) and counts[t.id] == 1}
+    return {name: statement.value for name, statement in solution.assigned_once.items()}
 
 
 class _Inliner(ast.NodeTransformer):

@@ -3,7 +3,8 @@
 import pytest
 
 from grader.course.feedback import Feedback
-from grader.judging.assess import Origin, assess
+from grader.judging.assess import assess
+from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.judging.repair.add_repair import with_repair
 from grader.judging.repair.kept_state import state_line

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from grader.course.course import Exercise
-from grader.course.feedback import Diagnosis, Feedback, Named
-from grader.judging.assess import Origin
+from grader.course.feedback import Diagnosis, Feedback, NamedMistake
 from grader.judging.edits import exercise_source
+from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.judging.repair.add_repair import with_repair
 from grader.judging.repair.edit_candidates import PHRASES
@@ -144,7 +144,7 @@ def test_half_of_what_went_wrong_is_mended_and_told(monkeypatch: pytest.MonkeyPa
     titles = told.diagnosis.repair_leaves
     assert titles == tuple(its.exercise.driver[name].title for name in found.left)
     assert words.repair_leaves(told).startswith(f"여기를 고쳐도 ‘{titles[0]}’에서는 아직 달라요.")
-    named = replace(silent, diagnosis=Diagnosis(mistakes=(Named(("a",), ("가",), "", ""),)))
+    named = replace(silent, diagnosis=Diagnosis(mistakes=(NamedMistake(("a",), ("가",), "", ""),)))
     assert with_repair(named, its.exercise, runs, its, origin, runner) == named
 
 
@@ -203,7 +203,7 @@ def test_names_that_leave_something_open_go_where_one_small_edit_mends_everythin
     text = style("plan_steps", "integer_arithmetic").replace("warmup_ratio > 0.2", "warmup_ratio >= 0.2")
     its = reference("plan_steps", SEED)
     runs = play(its.exercise.driver, load_program(text, name="wrong"), seed=SEED).runs
-    false = Diagnosis(mistakes=(Named(("a",), ("가",), "", ""),), unexplained=("비율의 끝",))
+    false = Diagnosis(mistakes=(NamedMistake(("a",), ("가",), "", ""),), unexplained=("비율의 끝",))
     named = Feedback("03", "plan_steps", "", "failed", (), "가", diagnosis=false)
     told = with_repair(named, its.exercise, runs, its, Origin(None, text, 1), InProcess("plan_steps"))
     assert not told.diagnosis.mistakes

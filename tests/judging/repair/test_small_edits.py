@@ -137,3 +137,26 @@ def test_rounds_that_are_missing_are_looked_for_in_conditions() -> None:
     line = "if len(window) >= 1:"
     missing = Focus(missing=frozenset({"forward", "step"}))
     assert position(tried(source, WINDOWS, focus=missing), line) < position(tried(source, WINDOWS), line)
+
+
+DECORATED = """@torch.no_grad()
+def f(model, loader):
+    return sum(model(xb) for xb in loader)
+"""
+
+
+def test_a_missing_decorator_is_proposed_and_a_right_one_stays() -> None:
+    edits = tried(DECORATED.replace("@torch.no_grad()\n", ""), DECORATED)
+    assert position(edits, "@torch.no_grad()") < EARLY
+    wrong = DECORATED.replace("sum", "max")
+    assert all("@torch.no_grad()" in edit.text for edit in tried(wrong, DECORATED))
+    superfluous = tried(f"@lru_cache\n{wrong}", DECORATED)
+    assert any("@lru_cache" not in edit.text for edit in superfluous)
+
+
+def test_decorators_of_methods_are_compared_too() -> None:
+    solution = "class f:\n    @classmethod\n    def of(cls, text):\n        return cls(json.loads(text))\n"
+    edits = tried(solution.replace("    @classmethod\n", ""), solution)
+    assert position(edits, "@classmethod") < EARLY
+    wrong = solution.replace("loads", "load")
+    assert ("    @classmethod",) not in [edit.old for edit in tried(wrong, solution)]

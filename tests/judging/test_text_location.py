@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from grader.judging.locate import Place, is_line_of, place_of
+from grader.judging.text_location import Location, is_line_of, locate_in_text
 
 SOLUTION = '''def f(model, opt, x):
     """Text."""
@@ -31,21 +31,29 @@ def without(line: str) -> str:
 
 
 def test_what_is_missing_belongs_before_the_line_that_follows_it() -> None:
-    assert place_of(SOLUTION, without("    opt.zero_grad()\n"), LEARNER, "f") == Place(4, before=True)
+    assert locate_in_text(SOLUTION, without("    opt.zero_grad()\n"), LEARNER, "f") == Location(
+        4, before=True
+    )
 
 
 def test_a_wrong_return_is_a_return() -> None:
-    assert place_of(SOLUTION, SOLUTION.replace("loss.item()", "loss"), LEARNER, "f") == Place(8)
+    assert locate_in_text(SOLUTION, SOLUTION.replace("loss.item()", "loss"), LEARNER, "f") == Location(8)
 
 
 def test_a_line_too_many_is_the_line_like_it() -> None:
     wrong = SOLUTION.replace("    opt.step()\n", "    opt.step()\n    opt.step()\n")
-    assert place_of(SOLUTION, wrong, LEARNER, "f") == Place(6)
+    assert locate_in_text(SOLUTION, wrong, LEARNER, "f") == Location(6)
+
+
+def test_a_mistake_outside_all_statements_is_at_the_line_it_names() -> None:
+    """Only the signature differs, so no statement is missing, added or replaced."""
+    wrong = SOLUTION.replace("def f(model, opt, x):", "def f(model, opt, x=None):")
+    assert locate_in_text(SOLUTION, wrong, LEARNER, "f", near="loss.backward()") == Location(5)
 
 
 def test_other_functions_and_broken_programs_have_no_place() -> None:
-    assert place_of(SOLUTION, without("    opt.zero_grad()\n"), LEARNER, "g") is None
-    assert place_of(SOLUTION, without("    opt.zero_grad()\n"), "def f(:", "f") is None
+    assert locate_in_text(SOLUTION, without("    opt.zero_grad()\n"), LEARNER, "g") is None
+    assert locate_in_text(SOLUTION, without("    opt.zero_grad()\n"), "def f(:", "f") is None
 
 
 LOOP = """def f(model, opt, batches):
@@ -75,24 +83,24 @@ LOOP_IN_OTHER_NAMES = """def f(model, opt, batches):
 
 def test_a_line_is_found_under_other_names() -> None:
     wrong = LOOP.replace("loss.item() * len(xb)", "loss * len(xb)")
-    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f") == Place(7)
+    assert locate_in_text(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f") == Location(7)
 
 
 def test_of_a_long_statement_it_is_the_line_with_the_change() -> None:
     wrong = LOOP.replace('"count": count}', '"count": count + 1}')
-    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f") == Place(10)
+    assert locate_in_text(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f") == Location(10)
 
 
 def test_the_course_may_say_where_to_look() -> None:
     wrong = LOOP.replace("    for xb, yb in batches:\n", "    for xb, yb in list(batches)[1:]:\n")
-    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", near="return state") == Place(12)
+    assert locate_in_text(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", near="return state") == Location(12)
 
 
 def test_the_course_may_insist_on_where_to_look() -> None:
     wrong = LOOP.replace("    for xb, yb in batches:\n", "    n = 0\n    for xb, yb in batches[1:]:\n")
     where = {"near": "return state"}
-    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", **where) == Place(3)
-    assert place_of(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", **where, only_near=True) == Place(12)
+    assert locate_in_text(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", **where) == Location(3)
+    assert locate_in_text(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", **where, only_near=True) == Location(12)
 
 
 AVERAGE = """def f(losses, sizes):
@@ -113,7 +121,7 @@ def test_what_the_solution_computes_in_its_return_is_where_the_learner_computes_
     print(average)
     return average
 """
-    assert place_of(AVERAGE, wrong, learner, "f", at="return") == Place(3)
+    assert locate_in_text(AVERAGE, wrong, learner, "f", at="return") == Location(3)
 
 
 TWO_WAYS = """class C:
@@ -133,8 +141,8 @@ TWO_WAYS = """class C:
 
 def test_the_last_lines_of_a_method_are_missing_in_it_and_not_before_the_next() -> None:
     wrong = TWO_WAYS.replace("        if clear:\n            self.zero()\n\n", "\n")
-    assert place_of(TWO_WAYS, wrong, wrong, "C") == Place(4)
-    assert place_of(TWO_WAYS, wrong, wrong, "C", near="if clear:") == Place(4)
+    assert locate_in_text(TWO_WAYS, wrong, wrong, "C") == Location(4)
+    assert locate_in_text(TWO_WAYS, wrong, wrong, "C", near="if clear:") == Location(4)
 
 
 def test_a_line_that_plays_another_part_is_left_to_it() -> None:
@@ -149,7 +157,7 @@ def test_a_line_that_plays_another_part_is_left_to_it() -> None:
     return length, move
 """
     wrong = solution.replace("step = p.square() * p.grad if scaled else p.grad", "step = p.grad")
-    assert place_of(solution, wrong, learner, "f") == Place(3)
+    assert locate_in_text(solution, wrong, learner, "f") == Location(3)
 
 
 CHECKED = """class C:
@@ -166,7 +174,7 @@ CHECKED = """class C:
 def test_a_missing_check_belongs_to_its_own_method() -> None:
     wrong = CHECKED.replace("        if rho < 0:\n            raise ValueError(rho)\n", "")
     learner = wrong.replace("return self.rho", "raise NotImplementedError")
-    assert place_of(CHECKED, wrong, learner, "C") == Place(3, before=True)
+    assert locate_in_text(CHECKED, wrong, learner, "C") == Location(3, before=True)
 
 
 def test_a_line_to_look_at_stands_in_the_solution() -> None:
@@ -184,7 +192,9 @@ def test_a_wrong_value_without_a_line_like_it_is_where_it_is_returned() -> None:
     opt.step()
     return both[0]
 """
-    assert place_of(SOLUTION, SOLUTION.replace("loss.item()", "loss"), learner, "f", at="return") == Place(6)
+    assert locate_in_text(
+        SOLUTION, SOLUTION.replace("loss.item()", "loss"), learner, "f", at="return"
+    ) == Location(6)
 
 
 def test_a_mistake_in_a_helper_is_there_and_not_where_it_is_called() -> None:
@@ -210,7 +220,7 @@ def f(model, opt, x):
     return loss.item()
 """
     detached = solution.replace("loss.backward()", "loss.detach().backward()")
-    assert place_of(solution, detached, learner, "f") == Place(2)
+    assert locate_in_text(solution, detached, learner, "f") == Location(2)
 
 
 def test_helpers_that_call_each_other_come_to_an_end() -> None:
@@ -225,7 +235,7 @@ def f(model, opt, x):
     return f(model, opt, loss)
 """
     solution = "def f(model, opt, x):\n    return model(x)\n"
-    assert place_of(solution, solution.replace("model(x)", "x"), learner, "f") is not None
+    assert locate_in_text(solution, solution.replace("model(x)", "x"), learner, "f") is not None
 
 
 def test_names_are_matched_in_one_order_in_every_process() -> None:

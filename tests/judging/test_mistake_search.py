@@ -2,11 +2,10 @@
 
 import pytest
 
-from grader.judging import explain as explaining
-from grader.judging import trials
-from grader.judging.edits import exercise_source, solution_text
-from grader.judging.explain import explain
+from grader.judging import mistake_search, trials
+from grader.judging.edits import Combination, exercise_source, solution_text
 from grader.judging.judge import judge
+from grader.judging.mistake_search import find_mistakes
 from grader.judging.reference import Reference
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -39,31 +38,31 @@ def wrong(source: str, its: Reference) -> tuple[dict[str, Run], list[str]]:
     return trace.runs, list(judge(its.exercise, trace, its.solution).differences)
 
 
-def names(sets: tuple[tuple[explaining.Way, ...], ...]) -> set[str]:
-    return {way.mistake.id for way in sets[0]} if sets else set()
+def names(sets: tuple[Combination, ...]) -> set[str]:
+    return {variant.mistake.id for variant in sets[0]} if sets else set()
 
 
 def test_the_plain_first_try_is_named_whole() -> None:
     its = Reference(COURSE.exercise("accumulate"), 5)
-    found = explain(its, *wrong(PLAIN.format(scale=""), its))
-    assert names(found.sets) == {"no-division", "drops-leftover", "no-accum-check"}
+    found = find_mistakes(its, *wrong(PLAIN.format(scale=""), its))
+    assert names(found.combinations) == {"no-division", "drops-leftover", "no-accum-check"}
     assert not found.unexplained
 
 
 def test_what_nothing_explains_stays_open() -> None:
     """An unlisted scale spoils what the division decides; the rest is explained all the same."""
     its = Reference(COURSE.exercise("accumulate"), 5)
-    found = explain(its, *wrong(PLAIN.format(scale=" / (0.37 * accum_steps)"), its))
-    assert names(found.sets) == {"no-accum-check"} | (names(found.sets) & {"drops-leftover"})
+    found = find_mistakes(its, *wrong(PLAIN.format(scale=" / (0.37 * accum_steps)"), its))
+    assert names(found.combinations) == {"no-accum-check"} | (names(found.combinations) & {"drops-leftover"})
     assert "sgd" in found.unexplained
 
 
 def test_the_answer_does_not_depend_on_what_was_played_before() -> None:
     its, fresh = Reference(COURSE.exercise("accumulate"), 5), Reference(COURSE.exercise("accumulate"), 5)
     runs, differ = wrong(PLAIN.format(scale=" * 1.5"), its)
-    explain(its, *wrong(PLAIN.format(scale=""), its))
-    explain(its, *wrong(PLAIN.format(scale=" / 2"), its))
-    assert explain(its, runs, differ) == explain(fresh, runs, differ)
+    find_mistakes(its, *wrong(PLAIN.format(scale=""), its))
+    find_mistakes(its, *wrong(PLAIN.format(scale=" / 2"), its))
+    assert find_mistakes(its, runs, differ) == find_mistakes(fresh, runs, differ)
 
 
 def test_the_budget_bounds_the_plays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,19 +71,21 @@ def test_the_budget_bounds_the_plays(monkeypatch: pytest.MonkeyPatch) -> None:
     its = Reference(COURSE.exercise("accumulate"), 5)
     runs, differ = wrong(PLAIN.format(scale=" * 1.5"), its)
     before = its.plays
-    explain(its, runs, differ)
+    find_mistakes(its, runs, differ)
     assert its.plays - before <= 60
 
 
 def test_without_a_table_the_answer_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake that is newer than `behaviours.json` is played where the table says nothing."""
     its = Reference(COURSE.exercise("sgd_update"), 5)
-    way = its.ways[0]
-    runs = {s.name: its.run(its.sources[way.name], s.name) for s in its.exercise.driver.scenarios}
+    variant = its.variants[0]
+    runs = {s.name: its.run(its.sources[variant.name], s.name) for s in its.exercise.driver.scenarios}
     monkeypatch.setattr("grader.judging.reference.behaviours_of", lambda _: {})
     bare = Reference(COURSE.exercise("sgd_update"), 5)
     differ = [s for s in runs if not bare.agrees("", s, runs[s])]
-    assert names(explain(bare, runs, differ).sets) == names(explain(its, runs, differ).sets)
+    assert names(find_mistakes(bare, runs, differ).combinations) == names(
+        find_mistakes(its, runs, differ).combinations
+    )
 
 
 def test_a_program_of_another_kind_is_given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,8 +99,8 @@ def test_a_program_of_another_kind_is_given_up_soon(monkeypatch: pytest.MonkeyPa
 
     def plays_made(hope: int) -> int:
         its = Reference(exercise, 5)
-        monkeypatch.setattr(explaining, "_MAX_PLAYS_WITHOUT_SUCCESS", hope)
-        assert not explain(its, runs, differing).sets
+        monkeypatch.setattr(mistake_search, "_MAX_PLAYS_WITHOUT_SUCCESS", hope)
+        assert not find_mistakes(its, runs, differing).combinations
         return its.plays
 
     assert plays_made(hope=1) < plays_made(hope=10**9)

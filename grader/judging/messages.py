@@ -1,0 +1,69 @@
+"""Write the one line of a feedback that sums it up."""
+
+from grader.course.feedback import Diagnosis, Feedback, FirstDifference, Status
+from grader.judging.judge import Verdict
+from grader.observe.wording import one_of
+
+MESSAGES: dict[Status, str] = {
+    "passed": "통과했어요.",
+    "failed": "처음 보는 실수예요.",
+    "error": "코드가 예외를 냈어요.",
+    "timeout": "제한 시간 안에 끝나지 않았어요.",
+    "memory": "메모리를 너무 많이 썼어요. 텐서를 쌓아 두는 곳이 있는지 확인해 보세요.",
+    "crashed": "실행하던 프로세스가 죽었어요. 프로세스를 끝내는 코드가 있는지 확인해 보세요.",
+    "output": "출력이 너무 많아요. 반복문 안의 print를 지워 주세요.",
+    "missing": "제출물에 이 함수가 없어요.",
+    "unreadable": "파일을 읽을 수 없어요.",
+}
+"""Message for each status, where nothing more specific can be said."""
+NOT_BEGUN = "아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요."
+
+
+def out_of_time(seconds: float) -> str:
+    """Return the message for code that did not end within its limit."""
+    return f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
+
+
+def kept_waiting(seconds: float) -> str:
+    """Return the message for code that did not end although it hardly computed: it waits for something."""
+    return (
+        f"{seconds:g}초를 기다려도 끝나지 않아 멈췄어요. "
+        "`sleep`이나 입력처럼 기다리기만 하는 곳이 있는지 확인해 보세요."
+    )
+
+
+def not_begun_in_time(seconds: float) -> str:
+    """Return the message for an exercise that was not run because its submission had used up its time."""
+    return f"앞의 연습 문제들이 제출물 하나의 제한 시간 {seconds:g}초를 다 써서 실행하지 못했어요."
+
+
+def message_for(verdict: Verdict, diagnosis: Diagnosis) -> str:
+    """Return the feedback's one line: the named mistakes, else the exception, else the first difference."""
+    if diagnosis.mistakes:
+        each = [named.titles for named in diagnosis.mistakes]
+        named = one_of(each[0]) if len(each) == 1 else " 그리고 ".join(map(_quoted, each))
+        return f"{named} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else named
+    failure = verdict.failure
+    if failure is not None and failure.own and failure.type == "NotImplementedError":
+        return "`raise NotImplementedError` 줄이 남아 있어요. 다 썼으면 그 줄을 지우고 다시 확인해 보세요."
+    if failure is not None:
+        return f"{MESSAGES[verdict.status]} {failure.type}: {failure.message}"
+    first = diagnosis.first_difference
+    return MESSAGES[verdict.status] if first is None else _in_one_line(first)
+
+
+def _quoted(titles: tuple[str, ...]) -> str:
+    return f"「{titles[0]}」" if len(titles) == 1 else one_of(titles)
+
+
+def unnamed_message(feedback: Feedback) -> str:
+    """Return the message without mistakes: the exception, else the first difference, else that of the status."""
+    first = feedback.diagnosis.first_difference
+    if feedback.error is not None:
+        return f"{MESSAGES[feedback.status]} {feedback.error}"
+    return MESSAGES[feedback.status] if first is None else _in_one_line(first)
+
+
+def _in_one_line(first: FirstDifference) -> str:
+    what = first.what if first.tensor is None else f"{first.what} · {first.tensor}"
+    return f"{first.scenario} · {what} · 내 코드: {first.got} · 정답: {first.expected}"
