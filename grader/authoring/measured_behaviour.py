@@ -6,7 +6,7 @@ program that behaves the same, or a new number.
 
 from collections.abc import Collection
 
-from grader.course.course import Exercise, Lesson
+from grader.course.course import CourseError, Exercise, Lesson
 from grader.judging.behaviour_table import Behaviours, table_of
 from grader.judging.compare_runs import difference, has_same_cause
 from grader.judging.reference import Reference
@@ -16,13 +16,22 @@ SEED = 1
 
 
 def measure(exercise: Exercise, its: Reference | None = None) -> Behaviours:
-    """Play every variant of a mistake in every scenario, and number the behaviours in the order of the variants."""
+    """Play every variant of a mistake in every scenario, and number the behaviours in the order of the variants.
+
+    Raises:
+        CourseError: the solution fails in a scenario, or a variant behaves as the solution does in all of them.
+    """
     table: Behaviours = {}
     if not exercise.mistakes:
         return table
     its = its or Reference(exercise, SEED)
     for scenario in exercise.driver.scenarios:
         seen = [its.solution(scenario.name)]
+        if failure := seen[0].failure:
+            raise CourseError(
+                f"{exercise.name}: 정답이 시나리오 {scenario.name!r}에서 예외를 내요. "
+                f"{failure.type}: {failure.message}. 드라이버나 정답을 고쳐 주세요."
+            )
         numbers = {}
         for name, source in its.sources.items():
             run = its.run(source, scenario.name)
@@ -32,6 +41,11 @@ def measure(exercise: Exercise, its: Reference | None = None) -> Behaviours:
                 seen.append(run)
             numbers[name] = number
         table[scenario.name] = numbers
+    if idle := [name for name in its.sources if not any(numbers[name] for numbers in table.values())]:
+        raise CourseError(
+            f"{exercise.name}: 정답과 똑같이 움직이는 실수가 있어요: {', '.join(idle)}. "
+            "edits를 고치거나, 다른 점이 드러나는 시나리오를 드라이버에 더해 주세요."
+        )
     return table
 
 

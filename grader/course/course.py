@@ -83,6 +83,21 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
         return (self.edits, *self.variants)
 
 
+class Promise(Struct, frozen=True, forbid_unknown_fields=True):
+    """What one sentence of an exercise's docstring promises, and the mistakes that break it.
+
+    Some scenario shows each of these mistakes, so a promise with one is needed by a scenario
+    (`tests/judging/test_docstrings.py`).
+    """
+
+    says: Text
+    """The sentence, as it stands in the docstring; a line break counts as a space."""
+    broken_by: tuple[str, ...] = ()
+    """Ids of mistakes that break it; empty only for a sentence that `given` explains."""
+    given: str = ""
+    """Why no mistake can break it: it says what the function is given, or leaves something open."""
+
+
 class Copy(Struct, frozen=True, forbid_unknown_fields=True):
     """A whole wrong program that many web pages show and learners paste; it is recognised by its behaviour."""
 
@@ -131,6 +146,7 @@ class Exercise:
     because: str
     """Shown when the exercise passes: what a right program does that wrong ones do not."""
     copies: tuple[Copy, ...] = ()
+    promises: tuple[Promise, ...] = ()
     kind: Kind = "exercise"
     load_answer: "Callable[[], str] | None" = field(default=None, compare=False, repr=False)
     """Read the last hint from the lesson's source; None: there is none."""

@@ -25,6 +25,7 @@ from grader.course.course import (
     Lesson,
     Mistake,
     Prediction,
+    Promise,
     SharedTexts,
     Text,
 )
@@ -67,6 +68,7 @@ class _ExerciseFile(Struct, frozen=True, forbid_unknown_fields=True):
     answer_note: str = ""
     mistakes: tuple[dict[str, Any], ...] = ()
     copies: tuple[dict[str, Any], ...] = ()
+    promises: tuple[dict[str, Any], ...] = ()
 
 
 class _PredictionsFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,6 +94,8 @@ _VALUE_RULES = {
     "checks": "[[checks]] 표로 하나 이상 적어 주세요.",
     "mistakes": "[[mistakes]] 표로 적어 주세요.",
     "copies": "[[copies]] 표로 적어 주세요.",
+    "promises": "[[promises]] 표로 적어 주세요.",
+    "broken_by": "실수의 id를 목록으로 적어 주세요.",
     "lessons": "[[lessons]] 표로 적어 주세요.",
 }
 """Korean rule for the value of a key, shown when the value is invalid. Keys that are not here hold non-empty text."""
@@ -214,6 +218,7 @@ def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str) -> 
     mistake_entries = [_with_shared_texts(entry) for entry in document.mistakes]
     mistakes = tuple(_entries(mistake_entries, Mistake, f"{path}: 실수(mistakes)"))
     copies = tuple(_entries(document.copies, Copy, f"{path}: 퍼진 코드(copies)"))
+    promises = tuple(_entries(document.promises, Promise, f"{path}: 약속(promises)"))
     for kind, ids in (
         ("채점 항목", [c.id for c in checks]),
         ("실수나 퍼진 코드", [*(m.id for m in mistakes), *(c.id for c in copies)]),
@@ -232,6 +237,7 @@ def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str) -> 
         partial(_driver, driver, path, checks),
         document.because,
         copies,
+        promises,
         document.kind,
         None if document.kind == "bonus" else partial(answer_hint, source, name, document.answer_note),
     )

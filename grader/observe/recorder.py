@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 
 from grader.observe.argument_guard import ArgumentGuard
 from grader.observe.forward_notes import ForwardNotes
+from grader.observe.memory import GraphMeter
 from grader.observe.noted_calls import noted_calls, noted_prints, shadow
 from grader.observe.parameters import flattened, identity, parameters_of
 from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
@@ -64,6 +65,8 @@ class Recorder:
         """Number of forward passes inside the student's function whose output had a graph."""
         self.forwards = ForwardNotes()
         """Conditions of the forward passes inside the student's function."""
+        self.memory: GraphMeter | None = None
+        """What is alive at the same time; None unless `measure_memory` was called."""
         self.prints = 0
         """Number of times the student's function called `print`."""
         self._model: nn.Module | None = None
@@ -126,6 +129,12 @@ class Recorder:
         if scheduler is not None:
             shadow(scheduler, "step", lambda: self._event("scheduler"))
         self.state()
+
+    def measure_memory(self, model: nn.Module) -> GraphMeter:
+        """Measure from now on what the model's forward passes keep alive inside the student's function."""
+        self.memory = GraphMeter()
+        self._hooks += self.memory.watch(model)
+        return self.memory
 
     def adopt(self, optimizer: Optimizer) -> None:
         """Record what `optimizer` does to the watched model; the student's function may have built it."""
@@ -304,6 +313,8 @@ class Recorder:
         if self._recording and len(self.forward_modes) < MAX_EVENTS:
             self.forward_modes.append(training)
             self.graphs_built += outputs.requires_grad
+            if self.memory is not None:
+                self.memory.forwarded(outputs)
             if model is not None:
                 self.forwards.note(model, outputs)
 

@@ -1089,6 +1089,7 @@ def amp_accumulate(model, opt, loss_fn, micro_batches, *, dtype, scaler=None, ma
     """micro_batches 전체를 한 구간으로 보고 혼합 정밀도로 한 번 업데이트합니다. 구간의 평균 손실을 float로 돌려줍니다.
 
     micro_batches: 크기가 같은 (xb, yb)의 리스트입니다.
+    마이크로 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 계산 그래프 여럿을 함께 들고 있지 않습니다.
     """
     # BEGIN SOLUTION
     if scaler is None:
@@ -1999,6 +2000,7 @@ def train(model, train_loader, val_loader, cfg, *, device="cpu", checkpoint_path
     AdamW, 교차 엔트로피, 클리핑, 스텝마다 warmup_cosine을 씁니다. cfg.amp_dtype이 있으면 autocast 안에서 순전파하고,
     float16이면 GradScaler도 씁니다. 체크포인트의 step은 그때까지 한 업데이트의 수입니다.
     에폭마다 평가 모드, float32로 val_loader의 모든 샘플에서 정확도를 재고, 가장 좋을 때를 BestCheckpoint로 남깁니다.
+    지난 배치의 계산 그래프는 붙들고 있지 않습니다.
     모델에는 마지막 가중치가 남고, 학습 모드로 끝납니다.
     """
     # BEGIN SOLUTION

@@ -404,7 +404,7 @@ def plan_steps(n_batches, n_epochs, *, warmup_ratio, accum_steps=1) -> tuple[int
     warmup_ratio: 전체에서 워밍업이 차지하는 비율입니다. 0.001 이상 0.2 이하가 아니면 ValueError를 냅니다.
     accum_steps: 배치를 이만큼 모아 한 번 업데이트합니다. 에폭 끝의 모자란 구간도 한 스텝입니다.
 
-    워밍업은 반올림하고, 적어도 한 스텝입니다.
+    워밍업은 반올림하고(꼭 절반이면 어느 쪽이든 됩니다), 적어도 한 스텝입니다.
     """
     # BEGIN SOLUTION
     if not 0.001 <= warmup_ratio <= 0.2:
@@ -1782,8 +1782,9 @@ def train_gpt(
     학습률: s번째 업데이트(0부터) 앞에서 그룹마다 lr_at(s, ...)으로 정합니다.
             정점은 함수를 부를 때 그룹에 적혀 있던 학습률입니다.
     클리핑: 스텝마다 max_norm으로 줄입니다. clip_after_warmup이면 s == warmup_steps부터 줄입니다.
-    평가: s가 eval_freq의 배수인 업데이트 뒤마다, 두 로더에서 앞의 eval_iter 배치씩 평가 모드로 잰 손실의 평균입니다.
+    평가: s가 eval_freq의 배수인 업데이트 뒤마다, 두 로더에서 앞의 eval_iter 배치씩(모자라면 있는 만큼) 평가 모드로 잰 손실의 평균입니다.
     에폭이 끝날 때마다 on_epoch_end(model)을 부릅니다.
+    지난 배치의 계산 그래프는 붙들고 있지 않습니다.
     on_epoch_end가 모드를 바꿔 놓아도 다음 에폭은 학습 모드로 돌고, 학습 모드로 끝납니다.
 
     기록: train_losses, val_losses, tokens_seen(평가마다 하나), lrs(첫 그룹의 학습률, 스텝마다 하나)
@@ -2071,6 +2072,7 @@ def token_mean_accumulate(model, opt, micro_batches, *, ignore_index=-100) -> fl
     model(x): (배치, 시간, 어휘) 로짓입니다.
 
     업데이트도 반환값도 구간의 모든 유효한 토큰을 한 배치에 담았을 때와 같아야 합니다.
+    마이크로 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 계산 그래프 여럿을 함께 들고 있지 않습니다.
     유효한 토큰이 하나도 없으면 업데이트하지 않고 ValueError를 냅니다.
     """
     # BEGIN SOLUTION

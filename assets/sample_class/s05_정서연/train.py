@@ -23,13 +23,15 @@ def train_step_extras(m, o, crit, x, t, *, max_norm=None, scheduler=None):
 
 
 def accumulate(m, o, crit, micro_batches, accum_steps, *, max_norm=None):
-    # 마이크로 배치 크기가 다 같으면 이어 붙이는 거랑 똑같음 (BN/드롭아웃 없을 때)
+    # 이어 붙이면 값은 같은데 메모리가 그대로라 하나씩 backward
     if not accum_steps >= 1: raise ValueError('accum_steps')
     mb = list(micro_batches)
     chunks = [mb[i:i + accum_steps] for i in range(0, len(mb), accum_steps)]
     for c in chunks:
-        X, T = th.cat([x for x, _ in c]), th.cat([t for _, t in c])
-        train_step_extras(m, o, crit, X, T, max_norm=max_norm)
+        o.zero_grad()
+        for x, t in c: crit(m(x), t).div(len(c)).backward()
+        if max_norm is not None: clip(m.parameters(), max_norm, foreach=True)
+        o.step()
     o.zero_grad()
     return len(chunks)
 

@@ -41,8 +41,17 @@ def warmup_cosine(o, w, n):
 
 
 def amp_accumulate(m, o, loss_fn, micro_batches, *, dtype, scaler=None, max_norm=None):
-    x, y = map(torch.cat, zip(*micro_batches))
-    return amp_step(m, o, loss_fn, x, y, dtype=dtype, scaler=scaler, max_norm=max_norm)
+    s, L = torch.amp.GradScaler(enabled=False) if scaler is None else scaler, 0.
+    o.zero_grad()
+    for x, y in micro_batches:
+        with torch.autocast(x.device.type, dtype):
+            l = loss_fn(m(x), y) / len(micro_batches)
+        s.scale(l).backward()
+        L += l.item()
+    s.unscale_(o)
+    max_norm and clip(m.parameters(), max_norm)
+    s.step(o), s.update()
+    return L
 
 
 def amp_step(m, o, loss_fn, x, y, *, dtype, scaler=None, max_norm=None):

@@ -175,3 +175,4 @@ def _one_of_each(stage: Stage) -> Case:
 
 add_usual(driver, _one_of_each, _use, modes="returns")
 add_usual(driver, _short_case, _use, quiet="returns")
+add_usual(driver, _case, _use, memory="memory")

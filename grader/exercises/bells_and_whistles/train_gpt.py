@@ -5,6 +5,7 @@ graphs, the returned history, callbacks, or a second call. The loop's `lr_at` is
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from grader.exercises.bells_and_whistles._lent_schedule import lent_schedule
 from grader.exercises.fixtures.classifiers import CLIP_ATOL, MakeOptimizer, SizedLoader, two_groups
 from grader.exercises.fixtures.language import token_loss
 from grader.exercises.fixtures.marks import ForwardMarks, drawn
+from grader.exercises.fixtures.memory import record_loop_memory
 from grader.exercises.fixtures.returned import FLOAT32_ATOL
 from grader.exercises.fixtures.usual import record_precision
 from grader.observe.forward_notes import mode_words
@@ -211,18 +213,12 @@ def _train_modes(stage: Stage) -> None:
 
 @driver.scenario("callback-modes", "on_epoch_end가 평가 모드로 바꿔 놓을 때", check="modes")
 def _train_modes_after_callback(stage: Stage) -> None:
-    """The callback leaves the model in eval mode after the first of two epochs, as one that writes a sample may."""
+    """The callback leaves the model in eval mode after each of two epochs, as one that writes a sample may."""
     run = _Run(stage, dropout=0.4)
     marks = ForwardMarks(stage.env, run.model)
-    epochs: list[None] = []
-
-    def on_epoch_end(model: nn.Module) -> None:
-        epochs.append(None)
-        if len(epochs) == 1:
-            model.eval()
-
-    run.train(n_epochs=2, on_epoch_end=on_epoch_end, **_QUIET, **_RATES, **_NEVER_CLIPS)
+    run.train(n_epochs=2, on_epoch_end=lambda model: model.eval(), **_QUIET, **_RATES, **_NEVER_CLIPS)
     stage.recorder.claim("학습 모드로 한 순전파", sum(stage.recorder.forward_modes), [marks.in_train_mode])
+    stage.recorder.claim("끝난 뒤의 모드", mode_words(run.model), marks.modes_left(run.model))
 
 
 @driver.scenario("graphs", "평가의 계산 그래프")
@@ -302,3 +298,13 @@ def _train_types(stage: Stage) -> None:
         values = history.get(name)
         items = list(values)[:20] if isinstance(values, list | tuple) else [values]
         stage.recorder.fact(f'"{name}"에 든 것', [*sorted({type_name(item) for item in items})])
+
+
+@driver.scenario("memory", "살아 있는 계산 그래프")
+def _train_memory(stage: Stage) -> None:
+    """Losses that are kept with their graphs pile up step by step."""
+    run = _Run(stage)
+    run.case = replace(run.case, train=[*run.case.train, *run.case.train])
+    meter = stage.recorder.measure_memory(run.model)
+    run.call(n_epochs=2, eval_freq=2, eval_iter=1, **_RATES)
+    record_loop_memory(stage.recorder, meter)

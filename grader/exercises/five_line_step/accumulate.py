@@ -34,7 +34,7 @@ from grader.observe.wording import called_with, yes_or_no
 driver = Driver("accumulate", cost=1.15)
 
 MICRO = 5
-"""Samples in every micro-batch. All are equal, so that concatenating a window is as right as looping over it. No window
+"""Samples in every micro-batch. All are equal, so that the mean of means is the mean. No window
 has this many micro-batches, so that dividing by the one number is never the same as dividing by the other.
 """
 
@@ -180,3 +180,6 @@ def _adamw(stage: Stage) -> None:
         stage.recorder.returned(case.call(part, accum_steps, max_norm=limit))
         stage.recorder.append_fact("그레이디언트가 남음", stage.recorder.gradients_left())
         scale_rates(case.opt, 0.8)
+
+
+add_usual(driver, lambda stage: _case(stage, 6), lambda case, data: case.call(data, 3), memory="memory")

@@ -150,3 +150,4 @@ def _returns(stage: Stage) -> None:
 
 
 add_usual(driver, _watched, _in_threes, quiet="returns")
+add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2]), _in_threes, memory="pieces")

@@ -24,6 +24,7 @@ from grader.exercises.fixtures.classifiers import (
     sgd,
 )
 from grader.exercises.fixtures.marks import ForwardMarks
+from grader.exercises.fixtures.memory import record_loop_memory
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_kinds, record_sequence
 from grader.exercises.fixtures.usual import Case, add_usual, classifier_case
 from grader.observe.forward_notes import mode_words
@@ -175,3 +176,12 @@ def _never_clears(stage: Stage) -> None:
     case = _case(stage).watch()
     case.call(SizedLoader(case.data), 2, zero_grad=False)
     stage.recorder.fact("끝난 뒤에 그레이디언트가 남음", yes_or_no(stage.recorder.gradients_left()))
+
+
+@driver.scenario("memory", "살아 있는 계산 그래프")
+def _memory(stage: Stage) -> None:
+    """Losses that are kept with their graphs pile up batch by batch."""
+    case = _case(stage, [2] * 7).watch_model()
+    meter = stage.recorder.measure_memory(case.model)
+    case.call(SizedLoader(case.data), 2)
+    record_loop_memory(stage.recorder, meter)

@@ -65,6 +65,13 @@ def _clip(stage: Stage) -> None:
         case.call(*batch, max_norm=limit)
 
 
+@driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
+def _zero_norm(stage: Stage) -> None:
+    """A limit of zero is a limit: nothing moves. Code that asks `if max_norm:` does not clip at all."""
+    case = _case(stage).watch()
+    case.call(*case.data[0], max_norm=0.0)
+
+
 @driver.scenario("schedule", "스케줄러와 학습률")
 def _schedule(stage: Stage) -> None:
     """The rates that updates use, and those left afterwards; weights are not compared, so a wrong update costs nothing

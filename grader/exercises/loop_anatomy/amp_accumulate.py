@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.exercises.fixtures.classifiers import Batch, LossFn, loss_function, sgd
+from grader.exercises.fixtures.memory import record_window_memory
 from grader.exercises.loop_anatomy._mixed_precision import (
     AMP_ATOL,
     autocast_net,
@@ -138,3 +139,15 @@ def _returns_scaled(stage: Stage) -> None:
 @driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)
 def _modes(stage: Stage) -> None:
     record_modes(stage, "amp_accumulate", (_windows(stage.env)[2],))
+
+
+@driver.scenario("memory", "함께 살아 있는 계산 그래프")
+def _memory(stage: Stage) -> None:
+    """One window of four. If it is joined, or run backward once at its end, all of it is alive together."""
+    problem, window = _problem(stage.env), _windows(stage.env)[0]
+    opt = sgd(problem.model)
+    stage.recorder.watch(problem.model, opt, states=False)
+    meter = stage.recorder.measure_memory(problem.model)
+    inputs, off = [(window,)], [None]
+    update_with_limits(stage, "amp_accumulate", problem, opt, inputs, off, dtype=torch.bfloat16, scaler=None)
+    record_window_memory(stage.recorder, meter, _MICRO)

@@ -100,3 +100,16 @@ def _loader(stage: Stage) -> None:
 
     _drawn_after_seeding(stage, {"배치 순서": order})
     stage.recorder.fact("반환 타입", types)
+
+
+@driver.scenario("own-generator", "돌려준 제너레이터와 torch의 전역 제너레이터", check="loader")
+def _own_generator(stage: Stage) -> None:
+    """A draw from torch's global generator must not move the returned one, else a dropout would change the order."""
+    with untouched_backends():
+        generator = stage.recorder.call(
+            stage.student("seed_everything"), stage.env.draw("seed").whole(1, 999)
+        )
+        before = generator.get_state() if isinstance(generator, torch.Generator) else None
+        torch.rand(3)
+        moved = before is not None and not torch.equal(before, generator.get_state())
+    stage.recorder.fact("전역 제너레이터에서 뽑으면 함께 움직임", "예" if moved else "아니요")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grader.exercises.fixtures.memory import record_loop_memory
 from grader.exercises.fixtures.training import settings_for
 from grader.exercises.loop_anatomy._scaled_gradients import scalers_on_cpu, watched_gradients
 from grader.exercises.loop_anatomy._training_case import STEADY, Case, training_case
@@ -124,3 +125,13 @@ def _overflow(stage: Stage) -> None:
         unwatched(stage, _train, case)
     finite = all(bool(p.isfinite().all()) for p in case.model.parameters())
     stage.recorder.fact("inf가 나온 배치 뒤의 매개변수", "모두 유한함" if finite else "NaN이나 inf가 있음")
+
+
+@driver.scenario("memory", "살아 있는 계산 그래프", atol=TRAIN_ATOL)
+def _memory(stage: Stage) -> None:
+    """Losses that are kept with their graphs pile up batch by batch."""
+    case = training_case(stage.env, replace(STEADY, batch_size=1), (3, 5), samples=7)
+    stage.recorder.watch(case.model, states=False)
+    meter = stage.recorder.measure_memory(case.model)
+    unwatched(stage, _train, case)
+    record_loop_memory(stage.recorder, meter)

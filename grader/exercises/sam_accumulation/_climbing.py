@@ -31,7 +31,8 @@ def record_climbs(stage: Stage, *, adaptive: bool) -> None:
     for number, rho in enumerate((RHO, 0.1, None)):
         model = mlp(env, f"model {number}")
         groups: Any = two_groups(model, (0.3, 0.2)) if number == 1 else model.parameters()
-        extra: dict[str, Any] = {"adaptive": True} if adaptive else {}
+        # The base optimizer's decay is no part of the climb.
+        extra: dict[str, Any] = {"adaptive": adaptive, "weight_decay": 0.1}
         if rho is not None:
             extra["rho"] = rho
         watched = WatchedSAM(stage, model, groups, torch.optim.SGD, watch=False, lr=0.3, **extra)

@@ -17,7 +17,7 @@ _TOKENS, _TIME, _WIDTH = 11, 6, 4
 _PAD, TRAIN, DEV = 0, 1, 2
 """Token ids: of padding, and of a sample's first token, which tells training samples from dev samples."""
 
-_MICRO, ACCUM = 3, 2
+MICRO, ACCUM = 3, 2
 """Samples in a micro-batch, and micro-batches in a window."""
 _DEV_SIZES = (4, 1)
 _NARROW = 4
@@ -198,7 +198,7 @@ def make_case(
         uneven: every other window's batches have fewer tokens; within a window, batches can still be concatenated.
     """
     widths = [_NARROW if uneven and number // ACCUM % 2 else _TIME for number in range(micro_batches)]
-    train = Loader(_samples(env, TRAIN, [(_MICRO, width) for width in widths] * epochs), epochs)
+    train = Loader(_samples(env, TRAIN, [(MICRO, width) for width in widths] * epochs), epochs)
     dev = Loader(_samples(env, DEV, [(size, _TIME) for size in _DEV_SIZES]))
     model: Any = Reader(env, train.rounds, temper=temper, moody=moody)
     return Case(initialised(model, env, "model"), train, dev)

@@ -42,15 +42,18 @@ class WatchedSAM:
         pull(self.model(batch[0])).backward()
 
     def update(self, batch: Batch) -> None:
-        """Make both passes over one batch. Gradients are cleared here, not by the student's steps."""
+        """Make both passes over one batch, with `zero_grad=True` as the lessons call it.
+
+        Gradients are cleared here too: whether the student's steps clear is judged elsewhere.
+        """
         self.recorder.call(self._update, batch)
 
     def _update(self, batch: Batch) -> None:
         self.gradients(batch)
         self.recorder.note("first_step")
-        self.sam.first_step()
+        self.sam.first_step(zero_grad=True)
         self.gradients(batch)
-        self.sam.second_step()
+        self.sam.second_step(zero_grad=True)
 
     def given_update(self, first: "Gradients", second: "Gradients") -> None:
         """Make both steps on gradients that do not depend on the weights.

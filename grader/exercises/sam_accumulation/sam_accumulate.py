@@ -21,6 +21,7 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_numbers
 from grader.exercises.fixtures.sam import sam_case, window_norm
+from grader.exercises.fixtures.usual import add_usual
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import items_of, type_name
@@ -28,7 +29,7 @@ from grader.observe.values import items_of, type_name
 driver = Driver("sam_accumulate", cost=1.5)
 
 _MICRO = 3
-"""Samples in every micro-batch. All are equal, so that concatenating a window is as right as looping over it."""
+"""Samples in every micro-batch. All are equal, so that the mean of means is the mean."""
 
 
 def _problem(env: Env) -> Problem:
@@ -154,3 +155,11 @@ def _return_types(stage: Stage) -> None:
     value = case.call(case.data, 2)
     stage.recorder.fact("반환 타입", type_name(value))
     stage.recorder.fact("리스트에 든 값의 타입", [type_name(item) for item in items_of(value)])
+
+
+add_usual(
+    driver,
+    lambda stage: _case(stage, [_MICRO] * 6, watch=False),
+    lambda case, data: case.call(data, 3),
+    memory="memory",
+)

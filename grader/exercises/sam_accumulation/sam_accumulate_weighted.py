@@ -20,6 +20,7 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_numbers
 from grader.exercises.fixtures.sam import sam_case, window_norm
+from grader.exercises.fixtures.usual import add_usual
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import items_of, type_name
@@ -133,3 +134,11 @@ def _return_types(stage: Stage) -> None:
     value = case.call(case.data, 2)
     stage.recorder.fact("반환 타입", type_name(value))
     stage.recorder.fact("리스트에 든 값의 타입", [type_name(item) for item in items_of(value)])
+
+
+add_usual(
+    driver,
+    lambda stage: _case(stage, _SIZES[:6], watch=False),
+    lambda case, data: case.call(data, 3),
+    memory="memory",
+)

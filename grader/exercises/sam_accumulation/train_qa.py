@@ -18,9 +18,10 @@ from torch.optim.lr_scheduler import ExponentialLR
 from grader.exercises.fixtures.checkpoints import find_saved_moment, plain, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import CLIP_ATOL, MakeOptimizer, adamw, sgd, zero_rate_sgd
 from grader.exercises.fixtures.marks import drawn
+from grader.exercises.fixtures.memory import record_loop_memory, record_window_memory
 from grader.exercises.fixtures.returned import FLOAT32_ATOL
 from grader.exercises.fixtures.sam import FixtureSAM
-from grader.exercises.sam_accumulation._reader import ACCUM, DEV, JUDGED_EPOCHS, TRAIN, Case, make_case
+from grader.exercises.sam_accumulation._reader import ACCUM, DEV, JUDGED_EPOCHS, MICRO, TRAIN, Case, make_case
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
 
@@ -243,3 +244,14 @@ def _checkpoint(stage: Stage) -> None:
         stage.recorder.fact("저장된 키", ", ".join(str(key) for key in state))
 
     _trained(stage, case, sgd, epochs=JUDGED_EPOCHS, watch=False, after=look, max_norm=_NO_CLIP)
+
+
+@driver.scenario("memory", "살아 있는 계산 그래프")
+def _memory(stage: Stage) -> None:
+    """One epoch of four windows: one micro-batch at a time, and nothing from the batches before."""
+    case = make_case(stage.env, 8)
+    stage.recorder.watch(case.model, states=False)
+    meter = stage.recorder.measure_memory(case.model)
+    _trained(stage, case, sgd, epochs=1, watch=False)
+    record_window_memory(stage.recorder, meter, MICRO)
+    record_loop_memory(stage.recorder, meter)

@@ -10,8 +10,8 @@ def accumulate_weighted(model, opt, loss_fn, micro_batches, accum_steps) -> int:
         model.zero_grad()
         shares = torch.tensor([len(x) for x, _ in window], dtype=torch.float32)
         shares /= shares.sum()
-        total = sum(share * loss_fn(model(x), y) for share, (x, y) in zip(shares.to(window[0][0].device), window))
-        total.backward()
+        for share, (x, y) in zip(shares.to(window[0][0].device), window):
+            loss_fn(model(x), y).backward(share.to(x.dtype))
         opt.step()
     for p in model.parameters():
         p.grad = None

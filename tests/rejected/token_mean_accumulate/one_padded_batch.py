@@ -1,3 +1,4 @@
+# expect: joins-the-window
 import torch
 import torch.nn.functional as F
 from torch.nn.utils.rnn import pad_sequence

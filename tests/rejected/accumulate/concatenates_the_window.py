@@ -1,3 +1,4 @@
+# expect: joins-the-window
 import torch
 
 

@@ -1,3 +1,4 @@
+# expect: returns-global-generator
 import random
 from numpy.random import seed as numpy_seed
 import torch

@@ -1,3 +1,4 @@
+# expect: one-backward-per-window
 import itertools
 
 import torch

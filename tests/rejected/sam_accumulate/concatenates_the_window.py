@@ -1,3 +1,4 @@
+# expect: joins-the-window
 from itertools import islice
 
 import torch

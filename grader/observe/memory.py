@@ -1,0 +1,114 @@
+"""Measure what forward passes keep for their backward, and how long.
+
+A forward pass keeps activations until its backward pass has used them, and its graph as long as something refers to
+the output or to what was computed from it. Both are seen through weak references, so that measuring changes nothing:
+to the inputs of the model's layers, which autograd saves, and to a hook that only the output's graph holds.
+
+Example: a loop that runs `backward()` for each micro-batch has the activations of one at a time. One that adds up the
+losses of four and runs backward once has those of four when the fourth forward pass ends.
+"""
+
+import gc
+import weakref
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
+
+HELD_BY_NAMES = 3
+"""Earlier graphs that are left alone without a look for cycles, which takes tens of milliseconds: names such as `loss`
+and `logits` hold them until they are bound anew.
+"""
+
+
+class _GraphToken:
+    """A hook that does nothing; it lives as long as the graph it is registered on."""
+
+    def __call__(self, *_: Any) -> None:
+        return None
+
+
+@dataclass
+class _Pass:
+    """One forward pass that built a graph."""
+
+    samples: int
+    token: "weakref.ref[_GraphToken]"
+    activations: "list[weakref.ref[Tensor]]" = field(default_factory=list)
+
+    def has_graph(self) -> bool:
+        return self.token() is not None
+
+    def has_activations(self) -> bool:
+        return any(activation() is not None for activation in self.activations)
+
+
+class GraphMeter:
+    """Count what is alive at the same time over all forward passes of a model.
+
+    `samples` is the largest number of samples whose activations were alive together when a forward pass ended, its own
+    included; `largest` that of one pass alone. `graphs` is the largest number of earlier passes whose graph was alive
+    when another one ended. Passes that build no graph are not counted.
+    """
+
+    def __init__(self) -> None:
+        self.samples = 0
+        self.largest = 0
+        self.graphs = 0
+        self._passes: list[_Pass] = []
+        self._inputs: list[weakref.ref[Tensor]] = []
+        self._may_have_cycles = True
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "GraphMeter":
+        return self  # the hooks of a copied model report here too
+
+    def watch(self, model: nn.Module) -> list[RemovableHandle]:
+        """Follow the activations of the model's linear layers from now on; return the hooks, to be removed."""
+        return [
+            module.register_forward_pre_hook(self._note_input)
+            for module in model.modules()
+            if isinstance(module, nn.Linear)
+        ]
+
+    def forwarded(self, outputs: Tensor) -> None:
+        """Note that a forward pass has ended with these outputs, one row for each sample, and count what is alive."""
+        inputs, self._inputs = self._inputs, []
+        if outputs.grad_fn is None:
+            return
+        token, samples = _GraphToken(), len(outputs)
+        outputs.grad_fn.register_hook(token)
+        self._drop_freed()
+        if len(self._passes) > HELD_BY_NAMES or any(p.has_activations() for p in self._passes):
+            self._free_cycles()
+        earlier = sum(p.samples for p in self._passes if p.has_activations())
+        self.samples = max(self.samples, earlier + samples)
+        self.largest = max(self.largest, samples)
+        self.graphs = max(self.graphs, sum(p.has_graph() for p in self._passes))
+        self._passes.append(_Pass(samples, weakref.ref(token), inputs))
+
+    def alive(self) -> int:
+        """Return the number of passes whose graph or activations are alive now."""
+        self._drop_freed()
+        if self._passes:
+            self._free_cycles()
+        return len(self._passes)
+
+    def _free_cycles(self) -> None:
+        """Free what only a cycle of the student's own objects keeps, which is as good as freed.
+
+        Once nothing was freed, the program really holds what is alive, and a look (tens of milliseconds) is saved.
+        """
+        if self._may_have_cycles:
+            before = len(self._passes)
+            gc.collect()
+            self._drop_freed()
+            self._may_have_cycles = len(self._passes) < before
+
+    def _drop_freed(self) -> None:
+        self._passes = [p for p in self._passes if p.has_graph() or p.has_activations()]
+
+    def _note_input(self, _: nn.Module, args: tuple[Any, ...]) -> None:
+        """Follow an input that was computed by a layer before; data and parameters are alive anyway."""
+        if args and isinstance(args[0], Tensor) and args[0].grad_fn is not None:
+            self._inputs.append(weakref.ref(args[0]))
