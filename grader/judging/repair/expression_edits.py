@@ -255,7 +255,8 @@ def _needs_no_parentheses(definition: DefinitionText, node: ast.expr) -> bool:
     line, end = definition.lines[node.lineno - 1], definition.lines[(node.end_lineno or node.lineno) - 1]
     before = line.encode()[: node.col_offset].decode().rstrip()
     after = end.encode()[node.end_col_offset or 0 :].decode().lstrip()
-    opened = before.endswith(("(", "[", ",", "=", "return", "if", "while")) and not before.endswith("==")
+    opened = before.endswith(("(", "[", ",", "=", "return", "if", "while"))
+    opened = opened and not before.endswith(("==", "!=", "<=", ">="))
     return (
         opened and (not after or after.startswith((")", "]", ",", ":", "#"))) and not after.startswith(").")
     )
