@@ -64,11 +64,15 @@ def locate_in_text(
     Returns:
         None if the learner's program cannot be parsed, does not define `name`, or resembles the solution nowhere.
     """
-    theirs, right, bad = inlined_definition(learner, name), course_program(solution), course_program(wrong)
-    if theirs is None or right is None or bad is None:
+    definition, right, bad = (
+        inlined_definition(learner, name),
+        course_program(solution),
+        course_program(wrong),
+    )
+    if definition is None or right is None or bad is None:
         return None
     written = learner.split("\n")
-    in_wrong_names = statements_of(theirs, _to_course_names(theirs, bad.definition), written)
+    in_wrong_names = statements_of(definition, _to_course_names(definition, bad.definition), written)
     changed = ChangedStatements(right.statements, bad.statements)
     finder = _Finder(right.statements, changed, StatementAlignment(bad.statements, in_wrong_names))
     if not near:
@@ -76,7 +80,9 @@ def locate_in_text(
     else:
         found = None if only_near else finder.of_the_same()
         if found is None:
-            in_right_names = statements_of(theirs, _to_course_names(theirs, right.definition), written)
+            in_right_names = statements_of(
+                definition, _to_course_names(definition, right.definition), written
+            )
             beside_solution = StatementAlignment(right.statements, in_right_names)
             found = _Finder(right.statements, changed, beside_solution).of_line(near)
     return found and replace(found, likeness=finder.likeness())
