@@ -10,7 +10,7 @@ from grader.judging.compared_statements import Statement, Words, inlined_definit
 from grader.submission.syntax import Definition
 
 _CHANGE_ORDER = {"insert": 0, "replace": 1, "delete": 2}
-"""Order of the changes from the solution to the program."""
+"""Order in which changes are looked for in the learner's program: where something is left out, there is no line."""
 
 
 @dataclass(frozen=True)
@@ -30,43 +30,46 @@ def course_program(text: str) -> CourseProgram | None:
 
 @dataclass(frozen=True)
 class Change:
-    """Some of the solution's statements, in a row, that the mistake replaces by others."""
+    """Consecutive statements of the solution that the mistake replaces by others."""
 
     old: Sequence[Statement]
-    """The solution's statements; empty if something is inserted."""
+    """The solution's statements; empty if the mistake only inserts some."""
     new: Sequence[Statement]
-    """The statements in their place; empty if something is removed."""
+    """The statements in the place of `old`; empty if the mistake only removes some."""
     position: int
-    """Position in the solution at which the change begins."""
-    numbers: range
+    """Position in the solution, from 0, at which the change begins."""
+    new_positions: range
     """Positions of `new` in the program with the mistake."""
 
 
 class ChangedStatements:
-    """What changes from the solution to the program with a mistake (`its`)."""
+    """What changes from the statements of the solution to those of the program with a mistake (`wrong`)."""
 
-    def __init__(self, solution: Sequence[Statement], its: Sequence[Statement]) -> None:
-        self._solution, self._its = solution, its
+    def __init__(self, solution: Sequence[Statement], wrong: Sequence[Statement]) -> None:
+        self._solution, self._wrong = solution, wrong
 
     @cached_property
     def changes(self) -> list[Change]:
         """All changes, insertions first, then replacements, then deletions."""
-        # If a mistake removes a `with` or a `try`, the statements inside it did not change: ignore that block for them.
-        counts = [Counter(s.kind for s in statements) for statements in (self._solution, self._its)]
-        gone = {kind for kind in ("With", "Try") if counts[0][kind] != counts[1][kind]}
+        # If a mistake removes or adds a `with` or a `try`, the statements inside it did not change: ignore that block.
+        counts = [Counter(s.kind for s in statements) for statements in (self._solution, self._wrong)]
+        ignored = {kind for kind in ("With", "Try") if counts[0][kind] != counts[1][kind]}
         matcher = SequenceMatcher(
-            a=[(s.blocks_without(gone), s.text) for s in self._solution],
-            b=[(s.blocks_without(gone), s.text) for s in self._its],
+            a=[(s.blocks_without(ignored), s.text) for s in self._solution],
+            b=[(s.blocks_without(ignored), s.text) for s in self._wrong],
             autojunk=False,
         )
-        changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
+        differing = [operation for operation in matcher.get_opcodes() if operation[0] != "equal"]
         return [
-            Change(self._solution[i:j], self._its[k:m], i, range(k, m))
-            for _, i, j, k, m in sorted(changes, key=lambda change: _CHANGE_ORDER[change[0]])
+            Change(self._solution[i:j], self._wrong[k:m], i, range(k, m))
+            for _, i, j, k, m in sorted(differing, key=lambda operation: _CHANGE_ORDER[operation[0]])
         ]
 
-    def newest_first(self) -> list[Change]:
-        """Return the changes: those with most words new to the solution first, replacements before insertions."""
+    def by_new_words(self) -> list[Change]:
+        """Return the changes: those with most words that the solution lacks first.
+
+        Of equal ones, replacements and deletions come before insertions.
+        """
         return sorted(
             self.changes, key=lambda change: (-len(_vocabulary(change.new) - self._used), not change.old)
         )
@@ -78,21 +81,21 @@ class ChangedStatements:
 
     @property
     def words(self) -> Words:
-        """The words that are in only one of the two programs, at the places where they differ."""
+        """The words that one program has more often than the other at the places where the two differ."""
         old = sum((s.words for change in self.changes for s in change.old), Words())
         new = sum((s.words for change in self.changes for s in change.new), Words())
         return (new - old) + (old - new)
 
     @property
     def missing(self) -> int | None:
-        """Number of the first missing statement; None if none is missing, or if there are other changes, too."""
+        """Position of the solution's first missing statement; None if none is missing, or if others are new."""
         if any(change.new for change in self.changes):
             return None
         return min((change.position for change in self.changes), default=None)
 
     @property
     def first(self) -> int:
-        """Number of the solution's first statement that differs; 0 if none does."""
+        """Position of the solution's first statement that differs; 0 if none differs."""
         return min((change.position for change in self.changes), default=0)
 
 

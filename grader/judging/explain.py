@@ -101,7 +101,7 @@ def _evidence_suffices(
 ) -> bool:
     """Return True if the explained scenarios are enough to name this mistake although others stay unexplained.
 
-    They are if one of them is a trajectory of several updates that differs from the solution's: numbers that fit to
+    That is so if one of them is a trajectory of several updates that differs from the solution's: numbers that fit to
     nine digits do not fit by chance. A fit in a single number or fact may come from whatever stays unexplained,
     unless that spoils other fields only and the mistake shows in more explained scenarios than unexplained ones.
 

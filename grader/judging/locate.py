@@ -51,14 +51,14 @@ def _of_raise(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> 
     wrong = reference.sources[mistake.variant.name]
     unchanged = exercise_source(reference.exercise).splitlines()
     for scenario in mistake.scenarios:
-        theirs = trace.runs[scenario].failure
-        if theirs is None or theirs.line is None or theirs.own:
+        raised = trace.runs[scenario].failure
+        if raised is None or raised.line is None or raised.own:
             continue
         failure = reference.known(wrong, scenario).failure
-        if failure is None or failure.line is None or not has_same_cause(theirs, failure):
+        if failure is None or failure.line is None or not has_same_cause(raised, failure):
             continue
-        if "NoneType" in theirs.message or wrong.splitlines()[failure.line - 1] not in unchanged:
-            return Location(theirs.line)
+        if "NoneType" in raised.message or wrong.splitlines()[failure.line - 1] not in unchanged:
+            return Location(raised.line)
     return None
 
 

@@ -51,8 +51,9 @@ def _distance(
         if name not in runs or found.kind != "array":
             return np.inf
         right, other = reference.solution(name), reference.run(program, name)
-        its = difference(other, right, reference.exercise.driver[name].atol)
-        if its is None or (its.kind, its.name, its.index[:1]) != (found.kind, found.name, found.index[:1]):
+        first = difference(other, right, reference.exercise.driver[name].atol)
+        place = (found.kind, found.name, found.index[:1])
+        if first is None or (first.kind, first.name, first.index[:1]) != place:
             return np.inf
         values = [_row(run, found.name, found.index) for run in (runs[name], other, right)]
         if len({v.shape for v in values}) != 1 or not all(np.isfinite(v).all() for v in values):

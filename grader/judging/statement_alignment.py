@@ -1,6 +1,7 @@
 """Align the statements of two programs: same order on both sides, as alike as possible in total.
 
-Statements are compared by their words. A word that both programs use rarely counts more than a common one.
+Statements are compared by their words. A word that few statements of the two programs contain counts more than a
+common one. `aligned` is the alignment itself, of any two sequences.
 """
 
 import math
@@ -15,7 +16,7 @@ _MIN_ALIGNED = 0.2
 _ALIGNED_BONUS = 0.15
 """Bonus on the likeness of two statements that are aligned."""
 _TAKEN_PENALTY = 0.3
-"""Penalty for a statement that is aligned with another one and resembles that one at least as much."""
+"""Penalty on the likeness of a course statement and a learner's that belongs to another course statement."""
 
 
 def aligned(gain: Sequence[Sequence[float]]) -> dict[int, int]:
@@ -23,7 +24,7 @@ def aligned(gain: Sequence[Sequence[float]]) -> dict[int, int]:
 
     Args:
         gain: gain of pairing item i of one sequence (rows) with item j of the other. Leaving an item unpaired is free,
-            so items whose gain is not above 0 are never paired. On a tie, items stay unpaired.
+            so items whose gain is not above 0 are never paired. Of two equal partners, the later one is taken.
 
     Returns:
         Pairs i -> j, increasing in both.
@@ -46,110 +47,112 @@ def aligned(gain: Sequence[Sequence[float]]) -> dict[int, int]:
 
 
 class StatementAlignment:
-    """The alignment of a program of the course (`its`) with the learner's (`theirs`)."""
+    """The alignment of the statements of a program of the course with those of the learner's."""
 
-    def __init__(self, its: Sequence[Statement], theirs: Sequence[Statement]) -> None:
-        self.its, self.theirs = its, theirs
-        counts = Counter(word for statement in (*its, *theirs) for word in statement.words)
-        self._rarity = {word: math.log((1 + len(its) + len(theirs)) / n) for word, n in counts.items()}
+    def __init__(self, course: Sequence[Statement], learner: Sequence[Statement]) -> None:
+        self.course, self.learner = course, learner
+        counts = Counter(word for statement in (*course, *learner) for word in statement.words)
+        self._rarity = {word: math.log((1 + len(course) + len(learner)) / n) for word, n in counts.items()}
 
     @cached_property
     def pairs(self) -> dict[int, int]:
-        """The alignment: position in `its` -> position in `theirs`."""
+        """The alignment: position in `course` -> position in `learner`."""
         return aligned(
             [
                 [
-                    -_MIN_ALIGNED
+                    0.0  # never paired
                     if self._in_different_methods(one, other)
                     else self._likeness(one.words, other.words) - _MIN_ALIGNED
-                    for other in self.theirs
+                    for other in self.learner
                 ]
-                for one in self.its
+                for one in self.course
             ]
         )
 
     @cached_property
-    def methods(self) -> set[str]:
-        """Names of the methods that both classes have."""
-        return {s.method for s in self.its} & {s.method for s in self.theirs}
+    def shared_methods(self) -> set[str]:
+        """Names of the methods that both classes have, with "" for what is in no method; {""} for functions."""
+        return {s.method for s in self.course} & {s.method for s in self.learner}
 
     def neighbours(self, start: int, end: int) -> tuple[Statement | None, Statement | None]:
-        """Return the learner's statements around what stands from `start` to before `end` in `its`.
+        """Return the learner's statements around the place of the course statements from `start` to before `end`.
 
-        They are aligned with the nearest statement before and after it; None where none is aligned.
+        These are the learner's statements aligned with the nearest course statement before `start` and from `end` on;
+        None where no course statement is aligned.
         """
         preceding = [self.pairs[i] for i in range(start) if i in self.pairs]
-        following = [self.pairs[i] for i in range(end, len(self.its)) if i in self.pairs]
-        before = self.theirs[preceding[-1]] if preceding else None
-        after = self.theirs[following[0]] if following else None
+        following = [self.pairs[i] for i in range(end, len(self.course)) if i in self.pairs]
+        before = self.learner[preceding[-1]] if preceding else None
+        after = self.learner[following[0]] if following else None
         return before, after
 
     def most_similar(
-        self, numbers: Sequence[int], instead_of: Sequence[Statement]
+        self, positions: Sequence[int], replaced: Sequence[Statement]
     ) -> tuple[float, int | None]:
-        """Return the likeness and the line of the learner's statement that is most like one of `its`.
+        """Return the score and the line of the learner's statement most like one of the given course statements.
 
-        Of a statement of several lines it is the line with most of what changed. (0, None) if there is none.
+        The score is the likeness with the bonus and the penalty above, so it may be below 0 or slightly above 1. The
+        line of a statement of several lines is chosen by `line_in`. (0, None) if there is no statement to compare.
 
         Args:
-            numbers: positions in `its`.
-            instead_of: the solution's statements in their place; words that are not in these count twice.
+            positions: positions in `course`.
+            replaced: the solution's statements in their place; words that are not in these count twice.
         """
-        old = sum((s.words for s in instead_of), Words())
-        new = sum((self.its[number].words for number in numbers), Words())
+        old = sum((s.words for s in replaced), Words())
+        new = sum((self.course[position].words for position in positions), Words())
         changed = (new - old) + (old - new)
         found = []
-        for number in numbers:
-            for i, other in enumerate(self.theirs):
-                if self._in_different_methods(self.its[number], other):
+        for position in positions:
+            for i, statement in enumerate(self.learner):
+                if self._in_different_methods(self.course[position], statement):
                     continue
-                likeness = self._likeness(self.its[number].words, other.words, twice=new.keys() - old.keys())
-                # Aligned pairs are preferred; a line that another statement explains as well is left to that one.
-                bonus = _ALIGNED_BONUS * (self.pairs.get(number) == i)
-                bonus -= _TAKEN_PENALTY * self._belongs_to_another_step(i, numbers, likeness)
-                found.append((round(likeness + bonus, 2), self._weight(other.words & changed), -i))
+                likeness = self._likeness(
+                    self.course[position].words, statement.words, twice=new.keys() - old.keys()
+                )
+                score = likeness + _ALIGNED_BONUS * (self.pairs.get(position) == i)
+                score -= _TAKEN_PENALTY * self._is_taken(i, positions, likeness)
+                found.append((round(score, 2), self._weight(statement.words & changed), -i))
         if not found:
             return 0.0, None
-        likeness, _, negated = max(found)  # of equal ones, the first
-        return likeness, self.line_in(self.theirs[-negated], changed)
+        score, _, negated = max(found)  # of equal ones, the first
+        return score, self.line_in(self.learner[-negated], changed)
 
     def line_in(self, statement: Statement, changed: Words) -> int:
         """Return the line of a multi-line statement with the most and rarest changed words; else its first line."""
-        shares = [(self._weight(words & changed), -line) for line, words in statement.lines]
-        most, negated = max(shares, default=(0.0, -statement.line))  # of equal ones, the first
+        weights = [(self._weight(words & changed), -line) for line, words in statement.lines]
+        most, negated = max(weights, default=(0.0, -statement.line))  # of equal ones, the first
         return -negated if most > 0 else statement.line
 
-    def _belongs_to_another_step(self, i: int, numbers: Sequence[int], likeness: float) -> bool:
-        """Return True if the learner's i-th statement belongs to another step than those in `numbers`.
+    def _is_taken(self, i: int, positions: Sequence[int], likeness: float) -> bool:
+        """Return True if the learner's i-th statement belongs to a course statement outside `positions`.
 
-        It does if it is aligned with a statement outside `numbers` that it resembles at least as much.
+        That is so if the two are aligned and their likeness is at least `likeness`. In `likeness`, new words count
+        twice; in the likeness of the two, no word does.
         """
         partner = self._partners.get(i)
-        if partner is None or partner in numbers:
+        if partner is None or partner in positions:
             return False
-        return self._likeness(self.its[partner].words, self.theirs[i].words) >= likeness
+        return self._likeness(self.course[partner].words, self.learner[i].words) >= likeness
 
     @cached_property
     def _partners(self) -> dict[int, int]:
-        """The alignment inverted: position in `theirs` -> position in `its`."""
+        """The alignment inverted: position in `learner` -> position in `course`."""
         return {j: i for i, j in self.pairs.items()}
 
     def _in_different_methods(self, one: Statement, other: Statement) -> bool:
-        """Return True if they stand in different methods that both classes have: these do different things."""
-        return one.method != other.method and {one.method, other.method} <= self.methods
+        """Return True if the two stand in different methods that both classes have, and so do different things."""
+        return one.method != other.method and {one.method, other.method} <= self.shared_methods
 
     def _likeness(self, one: Words, other: Words, twice: Set[str] = frozenset()) -> float:
-        """Return the share of words that both statements have, weighted by rarity, from 0 to 1.
-
-        Words in `twice` count twice.
-        """
+        """Return the share of words that both statements have, weighted by rarity, from 0 to 1."""
         total = self._weight(one, twice) + self._weight(other, twice)
         return 2 * self._weight(one & other, twice) / total if total > 0 else 0.0
 
     def _weight(self, words: Words, twice: Set[str] = frozenset()) -> float:
         """Return the sum of the words' rarities; words in `twice` count twice.
 
-        A word is rarer the fewer times both programs use it.
+        A word is rarer, the fewer statements of the two programs contain it. Words that no statement contains (those of
+        single lines, which are not renamed, and of the solution) count 1.
         """
         return sum(
             self._rarity.get(word, 1.0) * count * (1 + (word in twice)) for word, count in words.items()

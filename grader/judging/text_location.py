@@ -64,19 +64,25 @@ def locate_in_text(
     Returns:
         None if the learner's program cannot be parsed, does not define `name`, or resembles the solution nowhere.
     """
-    theirs, right, bad = inlined_definition(learner, name), course_program(solution), course_program(wrong)
-    if theirs is None or right is None or bad is None:
+    definition, right, bad = (
+        inlined_definition(learner, name),
+        course_program(solution),
+        course_program(wrong),
+    )
+    if definition is None or right is None or bad is None:
         return None
     written = learner.split("\n")
-    in_its_names = statements_of(theirs, _to_course_names(theirs, bad.definition), written)
+    in_wrong_names = statements_of(definition, _to_course_names(definition, bad.definition), written)
     changed = ChangedStatements(right.statements, bad.statements)
-    finder = _Finder(right.statements, changed, StatementAlignment(bad.statements, in_its_names))
+    finder = _Finder(right.statements, changed, StatementAlignment(bad.statements, in_wrong_names))
     if not near:
         found = finder.of_changes(at)
     else:
         found = None if only_near else finder.of_the_same()
         if found is None:
-            in_right_names = statements_of(theirs, _to_course_names(theirs, right.definition), written)
+            in_right_names = statements_of(
+                definition, _to_course_names(definition, right.definition), written
+            )
             beside_solution = StatementAlignment(right.statements, in_right_names)
             found = _Finder(right.statements, changed, beside_solution).of_line(near)
     return found and replace(found, likeness=finder.likeness())
@@ -99,7 +105,7 @@ class _Finder:
     ) -> None:
         """`alignment`: that of the learner's program with the wrong one, or with the solution for `of_line`."""
         self._solution, self._changed, self._alignment = solution, changed, alignment
-        self._theirs = alignment.theirs
+        self._theirs = alignment.learner
 
     def of_changes(self, at: str) -> Location | None:
         """Return the line of the first change that has one: added, then replaced, then missing statements."""
@@ -115,7 +121,7 @@ class _Finder:
                     return returned
             if line is not None and likeness >= _MIN_LIKENESS:
                 return Location(line)
-            between = self._between(change.numbers.start, change.numbers.stop)
+            between = self._between(change.new_positions.start, change.new_positions.stop)
             if between is not None:
                 return between
         return None
@@ -123,8 +129,8 @@ class _Finder:
     def of_the_same(self) -> Location | None:
         """Return the learner's line that repeats a changed statement almost word for word; None if there is none."""
         known = {statement.text for statement in self._solution}
-        for change in self._changed.newest_first():
-            new = [n for n, s in zip(change.numbers, change.new, strict=True) if s.text not in known]
+        for change in self._changed.by_new_words():
+            new = [n for n, s in zip(change.new_positions, change.new, strict=True) if s.text not in known]
             likeness, line = self._alignment.most_similar(new, change.old)
             if likeness >= _SAME_LINE:
                 return None if line is None else Location(line)
@@ -134,7 +140,8 @@ class _Finder:
         """Return the learner's line aligned with the solution's statement `line`; else that between its neighbours.
 
         Of several statements written so, the one nearest to the first change counts. If a missing statement precedes
-        the line, it belongs before it, and the location says so. If it follows, the line is what makes it necessary.
+        the line, the location is before the line. If the missing statement follows, the location is the line itself,
+        which makes that statement necessary.
         """
         same = (i for i, statement in enumerate(self._solution) if is_written(statement, line))
         number = min(same, key=lambda i: abs(i - self._changed.first))
@@ -151,14 +158,13 @@ class _Finder:
         return max((self._most_similar(change)[0] for change in self._changed.changes), default=0.0)
 
     def _most_similar(self, change: Change) -> tuple[float, int | None]:
-        return self._alignment.most_similar(change.numbers, change.old)
+        return self._alignment.most_similar(change.new_positions, change.old)
 
     def _between(self, start: int, end: int) -> Location | None:
         """Return the place of something missing between two positions of the program.
 
-        It is before the learner's line aligned with what follows, or at the one aligned with what precedes if nothing
-        follows. The latter also holds if what follows opens another method: then the last lines of a method are
-        missing.
+        The place is before the learner's line aligned with what follows. If nothing follows, or what follows opens
+        another method (then the last lines of a method are missing), it is the line aligned with what precedes.
         """
         before, after = self._alignment.neighbours(start, end)
         if after is not None and (before is None or not self._opens_another(after, before)):
@@ -167,7 +173,7 @@ class _Finder:
 
     def _opens_another(self, after: Statement, before: Statement) -> bool:
         """Return True if `after` stands in another method than `before`, one that both classes have."""
-        return before.method not in ("", after.method) and before.method in self._alignment.methods
+        return before.method not in ("", after.method) and before.method in self._alignment.shared_methods
 
     def _return(self) -> Location | None:
         """Return the learner's last return, or the line that computes what it returns.
@@ -185,7 +191,7 @@ class _Finder:
 
     def _first_check(self, method: str) -> Location | None:
         """Return the first line that raises; else the place before the first line, where checks belong."""
-        shared = method in self._alignment.methods
+        shared = method in self._alignment.shared_methods
         statements = [s for s in self._theirs if s.method == method] if shared else self._theirs
         line = next((s.line for s in statements if s.refuses), None)
         if line is not None:
@@ -199,12 +205,12 @@ def _arithmetic(statement: Statement) -> set[str]:
     return {word.rstrip("=") for word in statement.words} & set("+-*/")
 
 
-def _to_course_names(theirs: Definition, its: Definition) -> dict[str, str]:
+def _to_course_names(learner: Definition, course: Definition) -> dict[str, str]:
     """Return the course program's name for each of the learner's; empty if only one of the two is a class."""
-    if type(theirs) is not type(its):
+    if type(learner) is not type(course):
         return {}
     found: dict[str, str] = {}
-    for name, others in roles(theirs, its).items():
+    for name, others in roles(learner, course).items():
         if others:
             found.setdefault(others[0], name)
     return found

@@ -75,11 +75,11 @@ def _same_behaviour(combination: Combination, reference: Reference) -> Iterator[
 
 
 def _of_the_same_style(
-    combinations: Sequence[Combination], run: Run, theirs: Sequence[Run]
+    combinations: Sequence[Combination], run: Run, runs: Sequence[Run]
 ) -> list[Combination]:
-    """Return the combinations whose runs (`theirs`) work most like `run`; all are expected to behave the same."""
+    """Return the combinations whose `runs` work most like the learner's `run`; all are expected to have its results."""
     style = _work_style(run)
-    scores = [_agreement(style, _work_style(other)) for other in theirs]
+    scores = [_agreement(style, _work_style(other)) for other in runs]
     return [c for c, score in zip(combinations, scores, strict=True) if score == max(scores)]
 
 

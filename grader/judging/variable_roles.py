@@ -25,29 +25,29 @@ Roles = dict[str, list[str]]
 """At most two of the learner's names for each of the solution's, the likeliest first."""
 
 
-def roles(theirs: Definition, solution: Definition) -> Roles:
+def roles(learner: Definition, solution: Definition) -> Roles:
     """Match the learner's names with the solution's; a name of the solution without a match has an empty list.
 
     Args:
-        theirs: the learner's definition.
+        learner: the learner's definition.
         solution: the solution's.
     """
-    pairs = _parameters(theirs, solution)
+    pairs = _parameters(learner, solution)
     local = own_names(solution) - set(pairs)
-    candidates = own_names(theirs) - set(pairs.values())
-    bound_by, its_bound_by = _bindings(solution), _bindings(theirs)
+    candidates = own_names(learner) - set(pairs.values())
+    solution_bound_by, learner_bound_by = _bindings(solution), _bindings(learner)
     found: Roles = {}
     known = dict(pairs)
     for _ in range(2):  # the second round describes uses with the names matched in the first
         right = _uses(solution, local, {name: f"#{i}" for i, name in enumerate(sorted(known))})
         numbers = {known[name]: f"#{i}" for i, name in enumerate(sorted(known))}
-        wrong = _uses(theirs, candidates, numbers)
+        wrong = _uses(learner, candidates, numbers)
         scores = sorted(
             (
                 (-_likeness(right[name], wrong[other]) - _SAME_NAME_BONUS * (name == other), name, other)
                 for name in local
                 for other in candidates
-                if bound_by[name] & its_bound_by[other]
+                if solution_bound_by[name] & learner_bound_by[other]
             ),
         )
         found = {name: [] for name in sorted(local)}  # sorted: sets have another order in each process
@@ -113,12 +113,12 @@ def _bound(node: ast.AST) -> str | None:
     return None
 
 
-def _parameters(theirs: Definition, solution: Definition) -> dict[str, str]:
+def _parameters(learner: Definition, solution: Definition) -> dict[str, str]:
     """Return the learner's parameter for each of the solution's: by name, otherwise by position."""
     pairs: dict[str, str] = {}
-    mine = {f.name: f for f in _functions(theirs)}
+    learner_functions = {f.name: f for f in _functions(learner)}
     for function in _functions(solution):
-        other = mine.get(function.name)
+        other = learner_functions.get(function.name)
         if other is None:
             continue
         own, right = _arguments(other), _arguments(function)

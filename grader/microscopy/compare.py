@@ -78,19 +78,19 @@ def columns(yours: Side, right: Side) -> list[Column]:
     Moments match if they are of the same kind and in the same call; the alignment prefers pairs that saw the same
     batches.
     """
-    mine, theirs = yours.recording.moments, right.recording.moments
-    pairs = aligned([[_match_score(one, other) for other in theirs] for one in mine])
+    learner, solution = yours.recording.moments, right.recording.moments
+    pairs = aligned([[_match_score(one, other) for other in solution] for one in learner])
     found: list[Column] = []
     i = j = 0
-    while i < len(mine) or j < len(theirs):
+    while i < len(learner) or j < len(solution):
         # A learner's moment without a partner comes first, then the solution's, until the next pair.
-        both = i < len(mine) and pairs.get(i) == j
-        own = not both and i < len(mine) and (i not in pairs or j >= len(theirs))
+        both = i < len(learner) and pairs.get(i) == j
+        own = not both and i < len(learner) and (i not in pairs or j >= len(solution))
         if both or own:
             i += 1
         if both or not own:
             j += 1
-        moment = mine[i - 1] if both or own else theirs[j - 1]
+        moment = learner[i - 1] if both or own else solution[j - 1]
         name = _NAMES.get(moment.kind, moment.kind)
         found.append(Column(name, moment.call, i - 1, j - 1, (both or own, both or not own)))
     return found

@@ -32,8 +32,13 @@ class AttemptLimits:
 
     @property
     def of_a_child(self) -> Limits:
-        """The limits of one child, with processor time for 200 variants: it may play some hundred of them."""
-        return Limits(self.seconds, 200 * self.cpu_seconds, self.memory_bytes, self.output_bytes)
+        """The limits of one child, with processor time for 200 variants: a child may play some hundred of them."""
+        return Limits(
+            seconds=self.seconds,
+            cpu_seconds=200 * self.cpu_seconds,
+            memory_bytes=self.memory_bytes,
+            output_bytes=self.output_bytes,
+        )
 
 
 class Attempts:

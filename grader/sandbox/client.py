@@ -58,7 +58,7 @@ class ServerGone(Ended):
 
 @dataclass(frozen=True)
 class Limits:
-    """Resource limits for one exercise."""
+    """Resource limits for one exercise; `isolation.Bounds` are those of the child that plays it."""
 
     seconds: float = 20.0
     """Wall time: for code that sleeps, or waits for something that never comes."""
@@ -98,7 +98,7 @@ class Child:
         self.reached: dict[str, list[tuple[str, int]]] = {}
         """For each program text, the acts noticed by `inside.reaching` while it ran, as (act, line)."""
         self._cpu_seconds = limits.cpu_seconds * exercises
-        bounds = Bounds(limits.memory_bytes, self._cpu_seconds)
+        bounds = Bounds(memory_bytes=limits.memory_bytes, cpu_seconds=self._cpu_seconds)
         self._channel, inside = socket.socketpair()
         self._output, output = os.pipe()
         with inside:

@@ -13,7 +13,7 @@ from torch import nn
 
 from grader.exercises import driver_modules, load_driver
 from grader.judging.compare_runs import difference
-from grader.observe.play import play
+from grader.observe.play import play, play_scenario
 from grader.observe.program import load_program
 from grader.submission.submission import read_submission
 from tests.places import ROOT
@@ -38,6 +38,21 @@ def solution() -> dict[str, Any]:
     """What the lesson's solution defines."""
     submission = read_submission(SOLUTION, tuple(EXERCISES))
     return dict(load_program(submission.files[0].text, name="sam_solution").names)
+
+
+@pytest.mark.parametrize("name", ["sharpness", "lambda_max"])
+def test_every_call_must_use_the_model(name: str) -> None:
+    """One that calls the model twice the first time and then never has not measured the second batch."""
+    source = f"""
+calls = []
+
+def {name}(model, loss_fn, xb, yb, **options):
+    calls.append(None)
+    return float(sum(model(xb).sum() for _ in range(2))) if len(calls) == 1 else 0.0
+"""
+    run = play_scenario(load_driver(EXERCISES[name])["weights"], load_program(source, name="lazy"), seed=1)
+    assert run.failure is None
+    assert run.facts["부를 때마다 모델에 배치를 넣어 봄"] is False
 
 
 def model() -> Model:

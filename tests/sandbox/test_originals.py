@@ -75,7 +75,7 @@ def swap_code(module: types.ModuleType) -> None:
     module.helper.__code__ = (lambda: 2).__code__
 
 
-REPLACED: dict[str, Callable[[Any], None]] = {
+REPLACED: dict[str, Callable[[Any], object]] = {
     "grader.made_for_a_test.helper": lambda m: setattr(m, "helper", lambda: 2),
     "Thing.own": lambda m: setattr(m.Thing, "own", lambda self: 5),
     "Thing.number": lambda m: setattr(m.Thing, "number", 4),
@@ -84,6 +84,7 @@ REPLACED: dict[str, Callable[[Any], None]] = {
     "helper": swap_code,
     "defaulted": lambda m: setattr(m.defaulted, "__defaults__", (2,)),
     "defaulted ": lambda m: m.defaulted.__kwdefaults__.update(second=2),
+    "defaulted  ": lambda m: (delattr(m.defaulted, "__defaults__"), delattr(m.defaulted, "__kwdefaults__")),
     "around.<locals>.inner": lambda m: setattr(m.wrapped.__closure__[0], "cell_contents", lambda: 2),
     "wrapped": lambda m: setattr(m.wrapped.__closure__[0].cell_contents, "__code__", (lambda: 2).__code__),
     "Thing.made": lambda m: setattr(m.Thing.made, "__code__", (lambda: 2).__code__),
@@ -92,7 +93,7 @@ REPLACED: dict[str, Callable[[Any], None]] = {
 
 @pytest.mark.parametrize(("name", "act"), REPLACED.items(), ids=[*REPLACED])
 def test_it_is_put_back_and_named(
-    originals: Originals, module: Any, name: str, act: Callable[[Any], None]
+    originals: Originals, module: Any, name: str, act: Callable[[Any], object]
 ) -> None:
     act(module)
     assert originals.put_back() == [name.strip()]

@@ -11,7 +11,7 @@ from typing import Any
 
 from grader.exercises.fixtures.memory import record_loop_memory
 from grader.exercises.fixtures.training import settings_for
-from grader.exercises.loop_anatomy._scaled_gradients import scalers_on_cpu, watched_gradients
+from grader.exercises.loop_anatomy._gradient_scaling import scalers_on_cpu, watched_gradients
 from grader.exercises.loop_anatomy._training_case import STEADY, Case, training_case
 from grader.exercises.loop_anatomy._training_run import (
     TRAIN_ATOL,

@@ -1,7 +1,7 @@
-"""A model that notes the mode in which its layers are used; for `sam_step`, `sam_accumulate` and `sharpness`.
+"""A model that notes the mode in which its layers are used, and the scenarios that drivers add with it.
 
-It records facts, and numbers that depend on them alone. A function that computes wrong numbers but leaves the modes
-alone passes; one that computes the right numbers in the wrong mode does not.
+The scenarios record facts, and numbers that depend on these facts alone. A function that computes wrong numbers but
+leaves the modes alone passes; one that computes the right numbers in the wrong mode does not.
 """
 
 from collections.abc import Callable

@@ -28,6 +28,7 @@ from grader.exercises.fixtures.classifiers import (
 from grader.exercises.fixtures.returned import record_numbers
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.exercises.sam_accumulation._untouched import (
+    RANDOM_STATE,
     add_state_scenarios,
     add_weight_scenarios,
     record_type,
@@ -54,7 +55,7 @@ def _measure(
 ) -> Any:
     """Call the student's function once, from a random state that follows from the scenario."""
     model.observer = stage.recorder
-    stage.env.set_random_state("dropout")
+    stage.env.set_random_state(RANDOM_STATE)
     asked = {} if iterations is None else {"iterations": iterations}
     return stage.recorder.call(
         stage.student("lambda_max"), model, loss_fn or loss_function(stage.env), *batch, **asked

@@ -27,6 +27,7 @@ from grader.exercises.fixtures.classifiers import (
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_numbers
 from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.exercises.sam_accumulation._untouched import (
+    RANDOM_STATE,
     add_state_scenarios,
     add_weight_scenarios,
     record_type,
@@ -46,7 +47,7 @@ def _measure(stage: Stage, model: Net, batch: Batch, rho: float, loss_fn: LossFn
     the last bit, and would count as one more state.
     """
     model.observer = stage.recorder
-    stage.env.set_random_state("dropout")
+    stage.env.set_random_state(RANDOM_STATE)
     return stage.recorder.call(
         stage.student("sharpness"), model, loss_fn or loss_function(stage.env), *batch, rho=rho
     )

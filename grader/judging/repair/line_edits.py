@@ -40,15 +40,15 @@ def line_drafts(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
 def _insertions(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
     """Yield insertions of the solution's statements that the learner seems to lack, at every place they may belong."""
     for donor in donors.donors:
-        if not donor.short or (donor.likeness == 1.0 and not is_compound(donor.theirs.node)):
+        if not donor.short or (donor.likeness == 1.0 and not is_compound(donor.original.node)):
             continue
-        if isinstance(donor.theirs.node, ast.Import | ast.ImportFrom):
+        if isinstance(donor.original.node, ast.Import | ast.ImportFrom):
             continue  # an import alone repairs nothing; an edit that needs one brings it along
-        if isinstance(donor.theirs.node, ast.FunctionDef):
+        if isinstance(donor.original.node, ast.FunctionDef):
             gaps = [p for p in definition.gaps if isinstance(p.block.owner, ast.ClassDef)][-1:]
         else:
             gaps = [p for p in definition.gaps if not isinstance(p.block.owner, ast.ClassDef)]
-            gaps = _of_method(gaps, donor.theirs.block.method)
+            gaps = _of_method(gaps, donor.original.block.method)
         for number, version in enumerate(donor.versions):
             made = _names_made(version)
             if made and not made & definition.read:
@@ -101,14 +101,14 @@ def _gap_cost(donors: Donors, donor: Donor, gap: Gap) -> float:
     before, after = donors.around(donor)
     home = donors.home(donor)
     same = home is not None and gap.block.owner is home.node
-    function = isinstance(donor.theirs.block.owner, ast.FunctionDef)
+    function = isinstance(donor.original.block.owner, ast.FunctionDef)
     same = same or (function and isinstance(gap.block.owner, ast.FunctionDef))
     beside = (before is not None and gap.after is before) + (after is not None and gap.before is after)
     if beside:
         return 0.0 if beside == 2 or before is None or after is None else 0.4
     if same:
         return 0.8 if before is None and after is None else 1.2
-    return 1.8 + 0.7 * (gap.block.loops != donor.theirs.block.loops)
+    return 1.8 + 0.7 * (gap.block.loops != donor.original.block.loops)
 
 
 def _inserted(gap: Gap, text: Sequence[str], cost: float) -> Draft:
@@ -215,13 +215,13 @@ def _unwrapping(definition: DefinitionText, donors: Donors, statement: Statement
 def _guards(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
     """Yield guards of the solution around one or a few of the learner's statements."""
     for donor in donors.donors:
-        if not isinstance(donor.theirs.node, ast.If | ast.With | ast.For) or donor.likeness == 1.0:
+        if not isinstance(donor.original.node, ast.If | ast.With | ast.For) or donor.likeness == 1.0:
             continue
-        inside = {d.partner for d in donors.donors if d.theirs.block.owner is donor.theirs.node}
+        inside = {d.partner for d in donors.donors if d.original.block.owner is donor.original.node}
         for number, version in enumerate(donor.versions):
             head = header_text(version)
             methods = {block.method for block in definition.blocks}
-            own = donor.theirs.block.method
+            own = donor.original.block.method
             for run in _statement_ranges(definition):
                 if own in methods and run[0].block.method != own:
                     continue

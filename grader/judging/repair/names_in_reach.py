@@ -7,6 +7,9 @@ from grader.judging.repair.definition import DefinitionText
 from grader.judging.repair.solution_statements import Donors
 from grader.submission.syntax import assignments_of_names, own_parts
 
+# Each of these is tried in every place, so there are only a few; the likeliest come first.
+_MAX_DIVISORS, _MAX_LENGTHS, _MAX_IN_GROUP, _MAX_SIBLINGS = 8, 3, 6, 4
+
 
 class Scope:
     """Names and numbers that an edited expression may use, in the learner's names."""
@@ -33,7 +36,7 @@ class Scope:
                 for target in ast.walk(loop.target):
                     if isinstance(target, ast.Name):
                         found.setdefault(f"len({target.id})", called("len", ast.Name(target.id, ast.Load())))
-        return list(found.values())[:8]
+        return list(found.values())[:_MAX_DIVISORS]
 
     @cached_property
     def numbers(self) -> list[str]:
@@ -75,7 +78,7 @@ class Scope:
                 )
                 if isinstance(walked, ast.Name):
                     found[f"len({walked.id})"] = called("len", walked)
-        return list(found.values())[:3]
+        return list(found.values())[:_MAX_LENGTHS]
 
     @cached_property
     def constants(self) -> list[ast.Constant]:
@@ -101,7 +104,7 @@ class Scope:
         for names in kinds:
             for name in names:
                 alike.setdefault(name, {}).update({n: None for n in names if n != name})
-        return {name: list(others)[:6] for name, others in alike.items()}
+        return {name: list(others)[:_MAX_IN_GROUP] for name, others in alike.items()}
 
     def siblings(self, name: ast.Name) -> list[tuple[float, str]]:
         """Return at most four names that share a word with this one, each with a cost; the lower, the likelier.
@@ -112,7 +115,9 @@ class Scope:
         words = set(name.id.split("_"))
         own = self._own_names(name)
         names = [other for other in self._names if other != name.id and words & set(other.split("_"))]
-        return sorted((-0.8 if other in own and name.id not in own else 0.5, other) for other in names)[:4]
+        return sorted((-0.8 if other in own and name.id not in own else 0.5, other) for other in names)[
+            :_MAX_SIBLINGS
+        ]
 
     def _own_names(self, name: ast.Name) -> set[str]:
         """Return the parameters of the inner functions that the name stands in."""

@@ -38,6 +38,8 @@ _PLAYS_BEFORE_NEARER = 120
 """Plays after which an edit that only brings its scenario nearer is taken, if none has repaired the scenario."""
 _PLAYS_AFTER_FIRST_REPAIR = 40
 """Plays spent on finding a better edit once one repairs some scenarios and breaks none."""
+_MAX_MATCHED_EVENTS = 500
+"""Number of events from which on two runs are not aligned, because that takes time in proportion to the square."""
 
 
 class Runner(Protocol):
@@ -291,9 +293,9 @@ def focus_of(run: Run | None, right: Run, atol: float) -> Focus:
         return Focus()
     differs = difference(run, right, atol)
     lines = set() if run.failure is None or run.failure.line is None else {run.failure.line}
-    ours, theirs = [_key(e) for e in run.events], [_key(e) for e in right.events]
-    if len(ours) < 500 and len(theirs) < 500:
-        for kind, start, end, _, _ in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+    learner, solution = [_key(e) for e in run.events], [_key(e) for e in right.events]
+    if max(len(learner), len(solution)) < _MAX_MATCHED_EVENTS:
+        for kind, start, end, _, _ in SequenceMatcher(None, learner, solution, autojunk=False).get_opcodes():
             if kind != "equal":
                 around = run.events[start:end] or run.events[max(0, start - 1) : start + 1]
                 lines |= {e.line for e in around if e.line is not None}

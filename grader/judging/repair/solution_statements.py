@@ -39,7 +39,7 @@ _MIN_EXPRESSION_NODES = 6
 class Donor:
     """One statement of the solution, from which edits may borrow."""
 
-    theirs: Statement
+    original: Statement
     """The statement as it stands in the solution."""
     versions: Sequence[ast.stmt]
     """The statement in the learner's names, the likeliest version first; never empty."""
@@ -51,7 +51,7 @@ class Donor:
     @property
     def short(self) -> bool:
         """True if it is a small piece of the solution and not half of it."""
-        return self.theirs.last - self.theirs.first < _MAX_LINES
+        return self.original.last - self.original.first < _MAX_LINES
 
 
 @dataclass
@@ -79,17 +79,17 @@ class Donors:
     def around(self, donor: Donor) -> tuple[Statement | None, Statement | None]:
         """Return the nearest statements of the learner's that do steps before and after the donor's.
 
-        They are the partners of the donor's neighbours in its block; None where no neighbour has one.
+        These are the partners of the donor's neighbours in the donor's block; None where no neighbour has a partner.
         """
-        block = donor.theirs.block.statements
-        by_statement = {d.theirs: d.partner for d in self.donors}
-        before = (by_statement.get(s) for s in reversed(block[: donor.theirs.position]))
-        after = (by_statement.get(s) for s in block[donor.theirs.position + 1 :])
+        block = donor.original.block.statements
+        by_statement = {d.original: d.partner for d in self.donors}
+        before = (by_statement.get(s) for s in reversed(block[: donor.original.position]))
+        after = (by_statement.get(s) for s in block[donor.original.position + 1 :])
         return next(filter(None, before), None), next(filter(None, after), None)
 
     def home(self, donor: Donor) -> Statement | None:
         """Return the partner of the compound statement that the donor stands in; None if there is none."""
-        return next((d.partner for d in self.donors if d.theirs.node is donor.theirs.block.owner), None)
+        return next((d.partner for d in self.donors if d.original.node is donor.original.block.owner), None)
 
     @cached_property
     def around_expressions(self) -> dict[str, list[tuple[int, ast.expr]]]:
@@ -118,8 +118,8 @@ class Donors:
         for index, donor in enumerate(self.donors):
             said = _words(donor.versions[0])
             for number, statement in enumerate(definition.statements):
-                if is_compound(statement.node) == is_compound(donor.theirs.node):
-                    place = 0.1 * (statement.block.loops == donor.theirs.block.loops)
+                if is_compound(statement.node) == is_compound(donor.original.node):
+                    place = 0.1 * (statement.block.loops == donor.original.block.loops)
                     order = 0.05 * (abs(number - index) < 3)
                     likeness = _likeness(said, words[statement])
                     scores.append((-(likeness + place + order), index, number, likeness))

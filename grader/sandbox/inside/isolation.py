@@ -1,7 +1,8 @@
 """Isolate one submission from the machine and from other submissions, and leave no process behind.
 
-Bubblewrap isolates the server as a whole. These functions isolate each of its children in addition: namespaces, a /tmp
-of its own, resource limits, no capabilities, and a filter of system calls. Nothing here imports torch.
+Bubblewrap isolates the server as a whole. These functions isolate each of the server's children in addition:
+namespaces, a /tmp of its own, resource limits, no capabilities, and a filter of system calls. Others end processes with
+those that need them (`die_with_parent`, `exit_on_hangup`) and measure what a process takes. Nothing here imports torch.
 """
 
 import ctypes
@@ -25,20 +26,26 @@ _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXECUTION = 1, 2, 4, 8
 _BIND, _RECURSIVE = 0x1000, 0x4000
 _PR_SET_PDEATHSIG, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 1, 47, 4
 _CAPABILITY_VERSION_3 = 0x20080522
+_NO_CAPABILITIES = bytes(24)  # effective, permitted and inheritable, 32 bits each, twice: all zero
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Resource limits of one child; plain numbers, so that they can be sent as JSON."""
+    """Resource limits of one child, which the kernel and the server enforce; `client.Limits` are those of one exercise.
+
+    Plain numbers, so that they can be sent as JSON.
+    """
 
     memory_bytes: int
     """Memory beyond what the warmed server already holds."""
     cpu_seconds: float
-    """Processor time of all its threads."""
+    """Processor time of all the child's threads."""
     file_bytes: int = 64 * 2**20
     """Maximum size of a file, and of everything in the child's /tmp together."""
     open_files: int = 256
     """Number of files that may be open at the same time."""
+    files: int = 4096
+    """Number of files, folders and links in the child's /tmp, which take kernel memory even if they are empty."""
 
 
 def new_namespaces() -> None:
@@ -60,26 +67,27 @@ def mount_own_files(bounds: Bounds, keep: Sequence[str] = ()) -> None:
     """Mount a fresh, small /tmp as working directory, and an empty /proc.
 
     Args:
-        bounds: `file_bytes` limits the size of /tmp.
+        bounds: `file_bytes` limits the size of /tmp, `files` the number of files in it.
         keep: folders below /tmp that stay visible, such as a virtual environment there.
 
     Raises:
         OSError: the kernel refused it.
     """
-    kept = [(path, os.open(path, os.O_PATH)) for path in keep]
-    kept_out = _NO_SUID | _NO_DEVICES
-    size = f"size={bounds.file_bytes},nr_inodes=4096,mode=0700".encode()
-    _check("mount /tmp", _libc().mount(b"tmpfs", b"/tmp", b"tmpfs", kept_out, size))
-    for path, fd in kept:
+    descriptors = {path: os.open(path, os.O_PATH) for path in keep}  # the new /tmp hides the paths
+    flags = _NO_SUID | _NO_DEVICES
+    options = f"size={bounds.file_bytes},nr_inodes={bounds.files},mode=0700".encode()
+    _check("mount /tmp", _libc().mount(b"tmpfs", b"/tmp", b"tmpfs", flags, options))
+    for path, fd in descriptors.items():
         os.makedirs(path, exist_ok=True)
-        again = _libc().mount(
+        result = _libc().mount(
             f"/proc/self/fd/{fd}".encode(), os.fsencode(path), None, _BIND | _RECURSIVE, None
         )
-        _check(f"mount {path}", again)
+        _check(f"mount {path}", result)
         os.close(fd)
-    # An empty folder and not a new procfs: the kernel refuses one inside bubblewrap, whose own is partly masked.
-    empty = _READ_ONLY | kept_out | _NO_EXECUTION
-    _check("mount /proc", _libc().mount(b"tmpfs", b"/proc", b"tmpfs", empty, b"size=4k,mode=0555"))
+    # An empty folder and not a new procfs, which the kernel refuses where the existing procfs is partly masked, as
+    # bubblewrap's is.
+    flags |= _READ_ONLY | _NO_EXECUTION
+    _check("mount /proc", _libc().mount(b"tmpfs", b"/proc", b"tmpfs", flags, b"size=4k,mode=0555"))
     os.chdir("/tmp")
 
 
@@ -116,7 +124,7 @@ def drop_rights(*, drives_devices: bool = False) -> None:
     libc = _libc()
     _check("ambient capabilities", libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
-    _check("capset", libc.capset(header, bytes(24)))
+    _check("capset", libc.capset(header, _NO_CAPABILITIES))
     if seccomp.supported():  # on other machines, the server's count of processes stops a fork bomb
         seccomp.install(drives_devices=drives_devices)
 
@@ -125,11 +133,11 @@ def die_with_parent(parent: int | None = None) -> None:
     """Have the kernel kill this process when the process that forked it ends, however that happens (Linux only).
 
     Args:
-        parent: id of the parent; if it has ended already, end now. None where that cannot be checked: the first process
-            of a PID namespace cannot see its parent.
+        parent: id of the parent; if the parent has ended already, this process ends now. None: do not check, because
+            the first process of a PID namespace cannot see its parent.
     """
     if sys.platform == "linux":
-        _check("prctl", _libc().prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0))
+        _check("prctl", _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
         if parent is not None and os.getppid() != parent:
             os._exit(1)
 
@@ -158,8 +166,8 @@ def exit_on_hangup(fd: int) -> None:
     look(signal.SIGIO, None)
 
 
-def stop_watching_hangup(fd: int) -> None:
-    """Undo `exit_on_hangup`: from now on the server reads the socket and notices its end by itself.
+def stop_exiting_on_hangup(fd: int) -> None:
+    """Undo `exit_on_hangup`: from now on the server reads the socket and notices by itself that it is closed.
 
     The socket is silenced first, because the default action of SIGIO ends a process.
     """
@@ -171,8 +179,8 @@ def stop_watching_hangup(fd: int) -> None:
 def max_threads() -> int:
     """Return how many threads a child may have.
 
-    There must be a limit, because no resource limit counts the kernel memory of threads; it depends on the number of
-    cores, because BLAS starts a thread for each.
+    There must be a limit, because no resource limit counts the kernel memory of threads. It depends on the number of
+    cores, because BLAS starts a thread for each core.
     """
     return 64 + 4 * (os.cpu_count() or 1)
 
@@ -196,15 +204,17 @@ def processor_seconds(process: int) -> float:
     """Return the processor time of all threads of a process so far; 0.0 if it is gone, or there is no /proc."""
     try:
         # Field 2, the name, is in parentheses and may hold anything, so split after it: that leaves field 3 and on.
-        # The times are fields 14 and 15.
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    user, system = fields[11:13]  # fields 14 and 15 of the line
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def self_test() -> None:
-    """Try every isolation step once in a child of this process; does not need torch.
+    """Try new namespaces, and in a forked child limits, mounts and dropped rights; does not need torch.
+
+    The namespaces of this process stay changed for its later children, so call it in a process of its own.
 
     Raises:
         OSError: the kernel refuses one of the steps.

@@ -8,17 +8,18 @@ import sys
 from types import CellType, FunctionType
 from typing import Any
 
-from torch import _compile
+import torch._compile
 
 from grader.sandbox.inside.compiler_stand_in import StandIn
 
 _PARTS = ("__code__", "__defaults__", "__kwdefaults__")
+"""Attributes that decide what a function does; all other parts of a function are read-only, or lie in its closure."""
 _DYNAMO_CACHE = "__dynamo_disable"
-"""Attribute in which `torch._compile` caches the function to call instead of a decorated one."""
+"""Attribute of a function decorated by `torch._compile`: the cached function that is called in its place."""
 
 
 class ProtectedFunctions:
-    """ProtectedFunctions that must not be changed."""
+    """Functions that must not be changed, with what is needed to restore them."""
 
     def __init__(self) -> None:
         self._functions: set[FunctionType] = set()
@@ -27,7 +28,7 @@ class ProtectedFunctions:
         self._kept_entries: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
         """(name of the function, a dict of it, the entries that must stay in that dict)"""
         self._replaced: list[tuple[FunctionType, str, Any]] = []
-        """(function, attribute, value before it was replaced), in order"""
+        """(function, attribute, value before it was replaced or deleted), in order"""
 
     def keep(self, found: Any) -> None:
         """Protect `found` if it is a function, and the functions in its closure, which a decorator wraps."""
@@ -35,7 +36,7 @@ class ProtectedFunctions:
         if not isinstance(function, FunctionType) or function in self._functions:
             return
         self._functions.add(function)
-        _leave_the_compiler_out(function)
+        _fill_dynamo_cache(function)
         name = function.__qualname__
         if function.__kwdefaults__:
             self._kept_entries.append((name, function.__kwdefaults__, dict(function.__kwdefaults__)))
@@ -48,19 +49,20 @@ class ProtectedFunctions:
             self.keep(_content(cell))
 
     def notice(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note that a part of a protected function is about to be replaced; used as an audit hook.
+        """Note that a part of a protected function is about to be replaced or deleted; used as an audit hook.
 
-        Comparing all parts afterwards would touch the memory of all functions, and so copy it in a forked process.
+        Comparing the parts of all functions afterwards would copy their memory in a forked process: looking at an
+        object counts a reference to it, and so writes to it.
         """
-        if event == "object.__setattr__" and arguments[1] in _PARTS:
+        if event in ("object.__setattr__", "object.__delattr__") and arguments[1] in _PARTS:
             function, part = arguments[:2]
             if isinstance(function, FunctionType) and function in self._functions:
                 self._replaced.append((function, part, getattr(function, part)))
 
     def put_back(self) -> list[str]:
         """Restore all functions; return the names of those that were changed."""
-        replaced, changed = self._replaced[::-1], []
-        for function, part, value in replaced:
+        latest_first, changed = self._replaced[::-1], []
+        for function, part, value in latest_first:
             setattr(function, part, value)
             changed.append(function.__qualname__)
         self._replaced.clear()  # the loop's own assignments were noted too
@@ -68,9 +70,9 @@ class ProtectedFunctions:
             if _content(cell) is not content:
                 cell.cell_contents = content
                 changed.append(name)
-        for name, now, noted in self._kept_entries:
-            if any(now.get(key) is not value for key, value in noted.items()):
-                now.update(noted)
+        for name, entries, kept in self._kept_entries:
+            if any(entries.get(key) is not value for key, value in kept.items()):
+                entries.update(kept)
                 changed.append(name)
         return list(dict.fromkeys(changed))
 
@@ -83,7 +85,7 @@ def _content(cell: CellType) -> Any:
         return None
 
 
-def _leave_the_compiler_out(function: FunctionType) -> None:
+def _fill_dynamo_cache(function: FunctionType) -> None:
     """Set the attribute that the first call of a function decorated by `torch._compile` would set.
 
     Otherwise that first call would look like a change made by the submission.
@@ -92,7 +94,7 @@ def _leave_the_compiler_out(function: FunctionType) -> None:
     wrapped = vars(function).get("__wrapped__")
     if (
         isinstance(compiler, StandIn)
-        and function.__code__.co_filename == _compile.__file__
+        and function.__code__.co_filename == torch._compile.__file__
         and wrapped is not None
     ):
         vars(wrapped).setdefault(_DYNAMO_CACHE, compiler.disable(wrapped))

@@ -49,7 +49,7 @@ def main() -> None:
     header, _, _ = frames.receive(control)
     setting = Setting(**header)
     prepared = _warm(setting)
-    isolation.stop_watching_hangup(CONTROL_FD)
+    isolation.stop_exiting_on_hangup(CONTROL_FD)
     os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL_FD)  # becomes the children's standard input
     frames.send(control, {"event": "ready"})
     while True:

@@ -1,11 +1,13 @@
 """List the system calls a submission may make: those that Python, torch and their libraries are known to use.
 
-The numbers are those of `seccomp_syscall_resolve_name_arch` in libseccomp 2.5. Everything not listed is refused:
-starting programs and processes, the network, namespaces and mounts, other processes' memory, calls that let a child
-hold kernel memory which no limit counts (locks, inotify, message queues, shared memory), and calls that keep others
-from using the machine's files (leases).
+The numbers are those of `seccomp_syscall_resolve_name_arch` in libseccomp 2.5. A call that is not in `ALLOWED` is
+refused, except `clone`, `fcntl`, `ioctl` and `prctl`: these are allowed with some arguments (see `seccomp` and the
+lists at the end). So there is no way to start programs and processes, to use the network, namespaces and mounts, to see
+other processes' memory, to hold kernel memory that no limit counts (locks, inotify, message queues, shared memory), or
+to keep others from using the machine's files (leases).
 """
 
+# (name, number on x86_64, number on aarch64); None where aarch64 does not have the call.
 # fmt: off
 ALLOWED: tuple[tuple[str, int, int | None], ...] = (
     # Memory. Calls that lock memory or share it between processes are left out.
@@ -20,7 +22,7 @@ ALLOWED: tuple[tuple[str, int, int | None], ...] = (
     ("mbind", 237, 235),
     ("get_mempolicy", 239, 236),
     ("set_mempolicy", 238, 237),
-    # Open files.
+    # On descriptors.
     ("read", 0, 63),
     ("write", 1, 64),
     ("pread64", 17, 67),
@@ -118,7 +120,7 @@ ALLOWED: tuple[tuple[str, int, int | None], ...] = (
     ("pause", 34, None),
     ("wait4", 61, 260),
     ("waitid", 247, 95),
-    # Threads. `clone` is not listed: `seccomp` allows it for threads and refuses new processes.
+    # Threads. `clone` is not listed: the filter in `seccomp` allows `clone` for threads and refuses it for processes.
     ("futex", 202, 98),
     ("futex_waitv", 449, 449),
     ("set_robust_list", 273, 99),
@@ -195,16 +197,42 @@ ALLOWED: tuple[tuple[str, int, int | None], ...] = (
     ("getpeername", 52, 205),
 )
 # fmt: on
-"""(name, number on x86_64, number on aarch64) of each allowed call; None: aarch64 has another call instead."""
+"""The allowed calls."""
 
-FCNTL = (0, 1, 2, 3, 4, 1030, 1032, 1034)
-"""Allowed commands of `fcntl`: duplicate a descriptor, read and set its flags, the size of a pipe, seals. No locks, and
-above all no lease on a library's file: whoever opens that file then waits for up to 45 seconds, even outside the
-sandbox."""
+# <linux/fcntl.h>
+FCNTL = (
+    0,  # F_DUPFD
+    1,  # F_GETFD
+    2,  # F_SETFD
+    3,  # F_GETFL
+    4,  # F_SETFL
+    1030,  # F_DUPFD_CLOEXEC
+    1032,  # F_GETPIPE_SZ
+    1034,  # F_GET_SEALS
+)
+"""Allowed commands of `fcntl`: duplicate a descriptor, read and set its flags, read the size of a pipe and the seals of
+a file. No locks, and above all no lease on a library's file: whoever opens that file then waits for up to 45 seconds,
+even outside the sandbox."""
 
-IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+# <asm-generic/ioctls.h>
+IOCTL = (
+    0x5401,  # TCGETS, by which `isatty` finds out whether it is a terminal
+    0x5413,  # TIOCGWINSZ, the size of a terminal
+    0x541B,  # FIONREAD, how much can be read
+    0x5421,  # FIONBIO, blocking or not
+    0x5450,  # FIONCLEX
+    0x5451,  # FIOCLEX
+)
 """Allowed requests of `ioctl`: whether it is a terminal and how wide, how much can be read, blocking, close-on-exec."""
 
-PRCTL = (3, 15, 16, 21, 23, 0x53564D41)
+# <linux/prctl.h>
+PRCTL = (
+    3,  # PR_GET_DUMPABLE
+    15,  # PR_SET_NAME
+    16,  # PR_GET_NAME
+    21,  # PR_GET_SECCOMP
+    23,  # PR_CAPBSET_READ
+    0x53564D41,  # PR_SET_VMA, names of mappings
+)
 """Allowed options of `prctl`: names of threads and mappings, and options that only read. Setting the signal sent at the
 parent's death is not allowed."""

@@ -1,5 +1,7 @@
 """Which small edits are tried, and which of them early: kinds of slips that no list of mistakes has."""
 
+import pytest
+
 from grader.judging.repair.imports_and_helpers import imports_of
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
 
@@ -86,6 +88,15 @@ def test_a_window_that_is_never_emptied() -> None:
 def test_a_slice_whose_end_forgets_its_start() -> None:
     edits = tried(WINDOWS.replace("start : start + size", "start:size"), WINDOWS)
     assert position(edits, "update(batches[start:start + size])") < EARLY
+
+
+@pytest.mark.parametrize("condition", ["x <= (a or b)", "x >= (a or b)", "x != (a == b)", "x == (a or b)"])
+def test_what_a_value_is_compared_with_gets_parentheses(condition: str) -> None:
+    solution = f"def f(x, n, a, b):\n    if {condition}:\n        return 1\n"
+    operator, right = condition.split()[1], condition.split("(")[1].rstrip(")")
+    edits = tried(f"def f(x, n, a, b):\n    if x {operator} n:\n        return 1\n", solution)
+    assert position(edits, f"if {condition}:") < EARLY
+    assert all(f"if x {operator} {right}:" not in edit.text for edit in edits)
 
 
 def test_a_name_that_shares_a_word_with_another() -> None:

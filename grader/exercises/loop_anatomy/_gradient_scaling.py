@@ -1,4 +1,4 @@
-"""Observe whether gradients were scaled when they were computed, and what the optimizer read."""
+"""Let gradients be scaled on the CPU, and observe the norms that were computed and those that the optimizer read."""
 
 import functools
 import math
@@ -18,26 +18,26 @@ class GradientNorms:
     """Joint L2 norms of a model's gradients, one entry for each update."""
 
     computed: list[float] = field(default_factory=list)
-    """Norms right after the backward pass."""
+    """Norms after the backward pass: each parameter's gradient as it was when last added to."""
     read: list[float] = field(default_factory=list)
     """Norms when the optimizer read the gradients."""
 
 
 @contextmanager
 def watched_gradients(model: nn.Module) -> Iterator[GradientNorms]:
-    """Note the norms at every update of `model`, by whatever optimizer."""
+    """Note the norms at each update of `model`, whichever optimizer makes the update."""
     norms = GradientNorms()
     parameters = list(model.parameters())
-    computed: dict[int, float] = {}
+    latest: dict[int, float] = {}  # norm of each parameter, by its id
 
     def accumulated(parameter: torch.Tensor) -> None:
         if parameter.grad is not None:
-            computed[id(parameter)] = float(parameter.grad.double().norm())
+            latest[id(parameter)] = float(parameter.grad.double().norm())
 
     def stepping(opt: Optimizer, *_: Any) -> None:
         held = {id(p) for group in opt.param_groups for p in group["params"]}
         if held & {id(p) for p in parameters}:
-            norms.computed.append(_joint(computed.values()))
+            norms.computed.append(_joint(latest.values()))
             norms.read.append(_joint(float(p.grad.double().norm()) for p in parameters if p.grad is not None))
 
     hooks = [p.register_post_accumulate_grad_hook(accumulated) for p in parameters]
@@ -49,30 +49,32 @@ def watched_gradients(model: nn.Module) -> Iterator[GradientNorms]:
             hook.remove()
 
 
-_BEFORE_ENABLED = 4  # init_scale, growth_factor, backoff_factor, growth_interval
+_BEFORE_ENABLED = 4
+"""Number of `GradScaler`'s arguments between `device` and `enabled`, from `init_scale` to `growth_interval`."""
 
 
 @contextmanager
 def scalers_on_cpu() -> Iterator[None]:
-    """Let scalers work on the CPU that would be switched off because there is no CUDA.
+    """Make every `GradScaler` work: on the CPU where there is no CUDA, and always enabled.
 
-    `GradScaler()` switches itself off there, and many right programs write `enabled=device == "cuda"`. Use this where
-    float16 is asked for.
+    Without CUDA, `GradScaler()` switches itself off, and many right programs write `enabled=device == "cuda"`. Use this
+    in scenarios that ask for float16.
     """
-    build = torch.amp.GradScaler.__init__
+    original = torch.amp.GradScaler.__init__
 
-    @functools.wraps(build)
-    def built(self: torch.amp.GradScaler, device: str = "cuda", *args: Any, **kwargs: Any) -> None:
+    @functools.wraps(original)
+    def always_enabled(self: torch.amp.GradScaler, device: str = "cuda", *args: Any, **kwargs: Any) -> None:
         if device == "cuda" and not torch.cuda.is_available():
             device = "cpu"
-        build(self, device, *args[:_BEFORE_ENABLED], **{**kwargs, "enabled": True})
+        original(self, device, *args[:_BEFORE_ENABLED], **{**kwargs, "enabled": True})
 
-    torch.amp.GradScaler.__init__ = built  # type: ignore[method-assign]
+    torch.amp.GradScaler.__init__ = always_enabled  # type: ignore[method-assign]
     try:
         yield
     finally:
-        torch.amp.GradScaler.__init__ = build  # type: ignore[method-assign]
+        torch.amp.GradScaler.__init__ = original  # type: ignore[method-assign]
 
 
 def _joint(norms: Iterable[float]) -> float:
+    """Return the norm of all gradients together."""
     return math.hypot(*norms)
