@@ -49,7 +49,8 @@ class GraphMeter:
 
     `samples` is the largest number of samples whose activations were alive together when a forward pass ended, its own
     included; `largest` that of one pass alone. `graphs` is the largest number of earlier passes whose graph was alive
-    when another one ended. Passes that build no graph are not counted.
+    when another one ended. Passes that build no graph are not counted, nor is a single earlier pass whose backward was
+    simply left out: a window that is held must have three micro-batches or more to be seen.
     """
 
     def __init__(self) -> None:
@@ -59,6 +60,7 @@ class GraphMeter:
         self._passes: list[_Pass] = []
         self._inputs: list[weakref.ref[Tensor]] = []
         self._may_have_cycles = True
+        self._gradient_came = False
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "GraphMeter":
         return self  # the hooks of a copied model report here too
@@ -81,11 +83,19 @@ class GraphMeter:
         self._drop_freed()
         if len(self._passes) > HELD_BY_NAMES or any(p.has_activations() for p in self._passes):
             self._free_cycles()
-        earlier = sum(p.samples for p in self._passes if p.has_activations())
+        held = [p for p in self._passes if p.has_activations()]
+        if len(held) == 1 and not self._gradient_came:
+            held = []  # code that skips a backward holds that pass by its names only, until they are bound anew
+        self._gradient_came = False
+        earlier = sum(p.samples for p in held)
         self.samples = max(self.samples, earlier + samples)
         self.largest = max(self.largest, samples)
         self.graphs = max(self.graphs, sum(p.has_graph() for p in self._passes))
         self._passes.append(_Pass(samples, weakref.ref(token), inputs))
+
+    def gradient(self) -> None:
+        """Note that a backward pass has reached the parameters."""
+        self._gradient_came = True
 
     def alive(self) -> int:
         """Return the number of passes whose graph or activations are alive now."""

@@ -22,6 +22,8 @@ class Watched:
         self.meter = GraphMeter()
         self.hooks = self.meter.watch(self.model)
         self.model.register_forward_hook(lambda _, __, outputs: self.meter.forwarded(outputs))
+        first = next(self.model.parameters())
+        first.register_post_accumulate_grad_hook(lambda _: self.meter.gradient())
         self.batches = [
             (torch.randn(SAMPLES, 5, dtype=dtype), torch.randint(3, (SAMPLES,))) for _ in range(PASSES)
         ]
@@ -69,6 +71,13 @@ def with_a_cycle_of_its_own(watched: Watched) -> object:
     return None
 
 
+def without_a_backward(watched: Watched) -> object:
+    """A mistake of its own: the last pass is held by its name only."""
+    for batch in watched.batches:
+        loss = watched.loss(batch)
+    return loss.item()
+
+
 def one_backward(watched: Watched) -> object:
     torch.stack([watched.loss(batch) for batch in watched.batches]).mean().backward()
     return None
@@ -106,7 +115,15 @@ def summed(watched: Watched) -> object:
 
 
 @pytest.mark.parametrize(
-    "program", [one_at_a_time, by_autograd_grad, by_torch_func, under_autocast, with_a_cycle_of_its_own]
+    "program",
+    [
+        one_at_a_time,
+        by_autograd_grad,
+        by_torch_func,
+        under_autocast,
+        with_a_cycle_of_its_own,
+        without_a_backward,
+    ],
 )
 def test_one_at_a_time_is_seen_as_one(program: Callable[[Watched], object]) -> None:
     watched = Watched(torch.float32 if program is under_autocast else torch.float64)
@@ -121,6 +138,14 @@ def test_what_holds_the_window_is_seen(program: Callable[[Watched], object]) -> 
     program(watched)
     assert watched.meter.samples == PASSES * SAMPLES
     assert watched.meter.largest == (PASSES * SAMPLES if program is joined else SAMPLES)
+
+
+def test_a_graph_that_backward_does_not_free_is_seen_at_once() -> None:
+    watched = Watched()
+    for batch in watched.batches:
+        loss = watched.loss(batch)
+        loss.backward(retain_graph=True)
+    assert watched.meter.samples == 2 * SAMPLES
 
 
 def test_losses_with_their_graphs_pile_up() -> None:

@@ -53,6 +53,7 @@ def _trained(
     decay: float | None = None,
     watch: bool = True,
     after: Callable[[Path], object] | None = None,
+    accum_steps: int = ACCUM,
     **kwargs: Any,
 ) -> Any:
     """Call the student's function once and return its result.
@@ -65,6 +66,7 @@ def _trained(
         decay: if given, a scheduler multiplies the rate by it after each update.
         watch: record what happens to the parameters.
         after: called with the checkpoint's path while the file is there.
+        accum_steps: micro-batches in a window.
         kwargs: further arguments of the function.
     """
     recorder, base = stage.recorder, make(case.model)
@@ -80,7 +82,7 @@ def _trained(
             stage.student("train_qa"),
             *(case.model, sam, case.train, case.dev),
             epochs=epochs,
-            accum_steps=ACCUM,
+            accum_steps=accum_steps,
             checkpoint_path=str(path) if after is None else path,
             **kwargs,
         )
@@ -248,10 +250,10 @@ def _checkpoint(stage: Stage) -> None:
 
 @driver.scenario("memory", "살아 있는 계산 그래프")
 def _memory(stage: Stage) -> None:
-    """One epoch of four windows: one micro-batch at a time, and nothing from the batches before."""
+    """One epoch of two windows: one micro-batch at a time, and nothing from the batches before."""
     case = make_case(stage.env, 8)
     stage.recorder.watch(case.model, states=False)
     meter = stage.recorder.measure_memory(case.model)
-    _trained(stage, case, sgd, epochs=1, watch=False)
+    _trained(stage, case, sgd, epochs=1, watch=False, accum_steps=4)
     record_window_memory(stage.recorder, meter, MICRO)
     record_loop_memory(stage.recorder, meter)

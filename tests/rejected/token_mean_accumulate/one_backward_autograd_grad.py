@@ -1,4 +1,4 @@
-# expect: one-backward-per-window
+# expect: one-backward-per-window|retains-the-graph
 import itertools
 
 import torch
