@@ -71,6 +71,7 @@ def train_gpt(model, train_loader, val_loader, optimizer, *, device="cpu", n_epo
                 print(f"Ep {epoch+1} (Iter {global_step:06d}): Train loss {train_loss:.3f}, Val loss {val_loss:.3f}")
         if on_epoch_end:
             on_epoch_end(model)
+            model.train()
 
     return {
         "train_losses": train_losses,

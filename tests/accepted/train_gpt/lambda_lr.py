@@ -60,4 +60,5 @@ def train_gpt(model, train_loader, val_loader, optimizer, *, device="cpu", n_epo
             s += 1
         if on_epoch_end is not None:
             on_epoch_end(model)
+    model.train()
     return out

@@ -76,4 +76,5 @@ def train_gpt(model, train_loader, val_loader, optimizer, *, device="cpu", n_epo
             t.step += 1
         if on_epoch_end is not None:
             on_epoch_end(model)
+    model.train()
     return t.history
