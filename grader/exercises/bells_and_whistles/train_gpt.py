@@ -307,4 +307,4 @@ def _train_memory(stage: Stage) -> None:
     run.case = replace(run.case, train=[*run.case.train, *run.case.train])
     meter = stage.recorder.measure_memory(run.model)
     run.call(n_epochs=2, eval_freq=2, eval_iter=1, **_RATES)
-    record_loop_memory(stage.recorder, meter)
+    record_loop_memory(stage, meter)

@@ -184,4 +184,4 @@ def _memory(stage: Stage) -> None:
     case = _case(stage, [2] * 7).watch_model()
     meter = stage.recorder.measure_memory(case.model)
     case.call(SizedLoader(case.data), 2)
-    record_loop_memory(stage.recorder, meter)
+    record_loop_memory(stage, meter)

@@ -150,4 +150,4 @@ def _memory(stage: Stage) -> None:
     meter = stage.recorder.measure_memory(problem.model)
     inputs, off = [(window,)], [None]
     update_with_limits(stage, "amp_accumulate", problem, opt, inputs, off, dtype=torch.bfloat16, scaler=None)
-    record_window_memory(stage.recorder, meter, _MICRO)
+    record_window_memory(stage, meter, _MICRO)

@@ -134,4 +134,4 @@ def _memory(stage: Stage) -> None:
     stage.recorder.watch(case.model, states=False)
     meter = stage.recorder.measure_memory(case.model)
     unwatched(stage, _train, case)
-    record_loop_memory(stage.recorder, meter)
+    record_loop_memory(stage, meter)

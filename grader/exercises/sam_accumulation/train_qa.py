@@ -255,5 +255,5 @@ def _memory(stage: Stage) -> None:
     stage.recorder.watch(case.model, states=False)
     meter = stage.recorder.measure_memory(case.model)
     _trained(stage, case, sgd, epochs=1, watch=False, accum_steps=4)
-    record_window_memory(stage.recorder, meter, MICRO)
-    record_loop_memory(stage.recorder, meter)
+    record_window_memory(stage, meter, MICRO)
+    record_loop_memory(stage, meter)
