@@ -120,7 +120,7 @@ def _append(path: Path, text: str) -> None:
 def _exercise_files(lesson: str, module: str, name: str) -> Iterator[tuple[Path, str]]:
     yield (
         paths.solutions_path(lesson, f"{name}.toml"),
-        _EXERCISE.format(fill=_FILL) + _mistake("never-clears", "    opt.zero_grad()\\n", ""),
+        _EXERCISE.format(fill=_FILL) + _mistake("never-clears", "    opt.zero_grad()\\n", "") + _PROMISE,
     )
     driver = FOLDER / "exercises" / module / f"{_module_name(name)}.py"
     yield driver, _DRIVER.format(name=name)
@@ -146,6 +146,12 @@ title = "{fill}: 한 줄로 말하는 이름이에요"
 explain = "{fill}: 증상을 먼저 말해 주세요."
 hint = "{fill}: 답을 말하지 않고 어디를 볼지 알려 주세요."
 edits = [["{right}", "{wrong}"]]
+"""
+
+_PROMISE = """
+[[promises]]
+says = "미니 배치 하나로 모델을 한 번 업데이트합니다."
+broken_by = ["never-clears"]
 """
 
 _EXERCISE = """title = "{fill}: 무엇을 하는 연습인지"
