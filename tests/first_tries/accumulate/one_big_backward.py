@@ -1,4 +1,4 @@
-# mistakes: no-accum-check, unlisted (one backward for a window keeps all its graphs), clip-by-value, leaves-gradients
+# mistakes: no-accum-check, one-backward-per-window, clip-by-value, leaves-gradients
 # lines: 7, 23, 29, 32
 import torch
 

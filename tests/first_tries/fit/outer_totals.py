@@ -1,5 +1,5 @@
-# mistakes: always-clears, zero-grad-once, cumulative-mean, returns-tensor
-# lines: 9, 9, 5, 17
+# mistakes: always-clears, zero-grad-once, cumulative-mean, returns-tensor, keeps-graphs
+# lines: 9, 9, 5, 17, 15
 def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True) -> list[float]:
     epoch_losses = []
     total_loss = 0

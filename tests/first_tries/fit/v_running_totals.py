@@ -1,5 +1,5 @@
-# mistakes: cumulative-mean, missing-train-mode, zero-grad-once, returns-tensor
-# lines: 6, 9, 10, 15
+# mistakes: cumulative-mean, missing-train-mode, zero-grad-once, returns-tensor, keeps-graphs
+# lines: 6, 9, 10, 15, 15
 # hidden:
 def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True) -> list[float]:
     history = []

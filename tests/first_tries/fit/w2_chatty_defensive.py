@@ -1,5 +1,5 @@
-# mistakes: cumulative-mean, zero-grad-once, returns-tensor
-# lines: 13, 20, 29
+# mistakes: cumulative-mean, zero-grad-once, returns-tensor, keeps-graphs
+# lines: 13, 20, 29, 29
 # hidden:
 import torch
 

@@ -1,5 +1,5 @@
-# mistakes: zero-grad-once, mean-of-batch-means, returns-tensor, missing-train-mode
-# lines: 9, 17, 16, 6
+# mistakes: zero-grad-once, mean-of-batch-means, returns-tensor, missing-train-mode, keeps-graphs
+# lines: 9, 17, 16, 6, 16
 # hidden:
 def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True):
     history = []

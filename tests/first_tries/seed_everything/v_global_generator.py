@@ -1,5 +1,5 @@
-# mistakes: forgets-numpy
-# lines: 12
+# mistakes: forgets-numpy, returns-global-generator
+# lines: 12, 13
 # hidden:
 import random
 
