@@ -66,7 +66,8 @@ def table_passages(path: Path) -> Iterator[Passage]:
     def walk(value: Any, place: str) -> Iterator[Passage]:
         if isinstance(value, dict):
             for key, entry in value.items():
-                if key not in ("edits", "variants", "near", "program"):  # program text, not prose
+                # program text, or a docstring's, which is read in its lesson: no Markdown
+                if key not in ("edits", "variants", "near", "program", "promises"):
                     yield from walk(entry, f"{place}.{key}")
         elif isinstance(value, list):
             for index, entry in enumerate(value):
