@@ -1,5 +1,5 @@
-# mistakes: one-lr-for-all-groups, eval-before-update, eval-in-train-mode, divides-by-eval-iter
-# lines: 44, 64, 29, 34
+# mistakes: one-lr-for-all-groups, eval-before-update, eval-in-train-mode, divides-by-eval-iter, ends-in-callback-mode
+# lines: 44, 64, 29, 34, 73
 
 import math
 import torch
