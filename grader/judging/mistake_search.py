@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, permutations
 
 from grader.judging.edits import Combination, MistakeVariant
 from grader.judging.reference import Reference
@@ -386,7 +386,36 @@ class _Search:
             less = combination - {variant}
             if less and self._all_agree(less, (*explained, *self._right)):
                 combination = less
+        if len(combination) > 2:
+            combination = self._without_one(combination, explained)
         return self._merged(combination, explained)
+
+    def _without_one(
+        self, combination: frozenset[MistakeVariant], explained: Sequence[str]
+    ) -> frozenset[MistakeVariant]:
+        """Remove one mistake from the set if another is replaced by one that is alike, and the result agrees everywhere.
+
+        Two mistakes that show alike alone may differ in combination. Without a backward pass and with the update at the
+        wrong end, the parameters stay where they are; a loss returned as a tensor keeps its graph only without a
+        backward pass, so that with the other mistake a third one is needed.
+        """
+        names = [s.name for s in self._reference.exercise.driver.scenarios]
+        order = sorted(combination, key=self._order.__getitem__)
+        for removed, replaced in permutations(order, 2):
+            rest = combination - {removed, replaced}
+            acting = [s for s in names if self._trials.changes(replaced, s)]
+            shown_by_removed = [s for s in explained if self._trials.changes(removed, s)]
+            for other in self._representative_variants:
+                alike = [
+                    self._reference.behaviour(other, s) == self._reference.behaviour(replaced, s)
+                    for s in acting
+                ]
+                if 2 * sum(alike) <= len(alike) or not self._may_join(other, rest) or other in combination:
+                    continue
+                grown = rest | {other}
+                if self._all_agree(grown, (*shown_by_removed, *explained, *self._right)):
+                    return grown
+        return combination
 
     def _merged(
         self, combination: frozenset[MistakeVariant], explained: Sequence[str]
