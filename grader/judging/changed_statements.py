@@ -1,4 +1,4 @@
-"""Read what a known mistake changes in the solution: which statements it adds, replaces and removes."""
+"""Find what a known mistake changes in the solution: which statements it adds, replaces and removes."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 from grader.judging.compared_statements import Statement, Words, inlined_definition, statements_of
 from grader.submission.syntax import Definition
 
-_CHANGE_ORDER = {"insert": 0, "replace": 1, "delete": 2}
-"""Order in which changes are looked for in the learner's program: where something is left out, there is no line."""
+_ORDER = {"insert": 0, "replace": 1, "delete": 2}
+"""Order of changes by the tag of `SequenceMatcher`: what is left out comes last, because it has no line."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class Change:
     new: Sequence[Statement]
     """The statements in the place of `old`; empty if the mistake only removes some."""
     position: int
-    """Position in the solution, from 0, at which the change begins."""
+    """Position in the solution, counted from 0, of the first old statement, or before which `new` is inserted."""
     new_positions: range
     """Positions of `new` in the program with the mistake."""
 
 
 class ChangedStatements:
-    """What changes from the statements of the solution to those of the program with a mistake (`wrong`)."""
+    """The difference between the solution and the program with a mistake (`wrong`), as a list of changes."""
 
     def __init__(self, solution: Sequence[Statement], wrong: Sequence[Statement]) -> None:
         self._solution, self._wrong = solution, wrong
@@ -52,8 +52,9 @@ class ChangedStatements:
     def changes(self) -> list[Change]:
         """All changes, insertions first, then replacements, then deletions."""
         # If a mistake removes or adds a `with` or a `try`, the statements inside it did not change: ignore that block.
-        counts = [Counter(s.kind for s in statements) for statements in (self._solution, self._wrong)]
-        ignored = {kind for kind in ("With", "Try") if counts[0][kind] != counts[1][kind]}
+        kinds_before = Counter(statement.kind for statement in self._solution)
+        kinds_after = Counter(statement.kind for statement in self._wrong)
+        ignored = {kind for kind in ("With", "Try") if kinds_before[kind] != kinds_after[kind]}
         matcher = SequenceMatcher(
             a=[(s.blocks_without(ignored), s.text) for s in self._solution],
             b=[(s.blocks_without(ignored), s.text) for s in self._wrong],
@@ -61,43 +62,48 @@ class ChangedStatements:
         )
         differing = [operation for operation in matcher.get_opcodes() if operation[0] != "equal"]
         return [
-            Change(self._solution[i:j], self._wrong[k:m], i, range(k, m))
-            for _, i, j, k, m in sorted(differing, key=lambda operation: _CHANGE_ORDER[operation[0]])
+            Change(
+                self._solution[start:end], self._wrong[new_start:new_end], start, range(new_start, new_end)
+            )
+            for _, start, end, new_start, new_end in sorted(
+                differing, key=lambda operation: _ORDER[operation[0]]
+            )
         ]
 
-    def by_new_words(self) -> list[Change]:
-        """Return the changes: those with most words that the solution lacks first.
+    def by_number_of_new_words(self) -> list[Change]:
+        """Return the changes, those with most words that the solution lacks first.
 
-        Of equal ones, replacements and deletions come before insertions.
+        Of changes with equally many, replacements and deletions come before insertions.
         """
-        return sorted(
-            self.changes, key=lambda change: (-len(_vocabulary(change.new) - self._used), not change.old)
-        )
+        solution_words = _distinct_words(self._solution)
 
-    @cached_property
-    def _used(self) -> set[str]:
-        """All words of the solution."""
-        return _vocabulary(self._solution)
+        def order(change: Change) -> tuple[int, bool]:
+            return -len(_distinct_words(change.new) - solution_words), not change.old
+
+        return sorted(self.changes, key=order)
 
     @property
     def words(self) -> Words:
-        """The words that one program has more often than the other at the places where the two differ."""
+        """The words that are more frequent in one of the two programs, counting only what changes."""
         old = sum((s.words for change in self.changes for s in change.old), Words())
         new = sum((s.words for change in self.changes for s in change.new), Words())
         return (new - old) + (old - new)
 
     @property
-    def missing(self) -> int | None:
-        """Position of the solution's first missing statement; None if none is missing, or if others are new."""
+    def first_missing_position(self) -> int | None:
+        """Position in the solution of the first statement that the mistake removes.
+
+        None if it removes none, or if it also adds or replaces some.
+        """
         if any(change.new for change in self.changes):
             return None
         return min((change.position for change in self.changes), default=None)
 
     @property
-    def first(self) -> int:
-        """Position of the solution's first statement that differs; 0 if none differs."""
+    def first_position(self) -> int:
+        """Position in the solution at which the first change begins; 0 if nothing changes."""
         return min((change.position for change in self.changes), default=0)
 
 
-def _vocabulary(statements: Sequence[Statement]) -> set[str]:
+def _distinct_words(statements: Sequence[Statement]) -> set[str]:
     return {word for statement in statements for word in statement.words}

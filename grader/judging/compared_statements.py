@@ -1,7 +1,10 @@
 """Read a definition as a list of statements with the words of each, to compare the lines of two programs.
 
-Helpers are written into the function that calls them, compound statements lose their bodies (these follow as
-statements of their own), and names can be replaced, so that two programs differ only in what they do.
+To make programs comparable that do the same in different forms, helpers are inlined (`inlined_helpers`), the bodies of
+compound statements are taken out and follow as statements of their own, and variables can be renamed.
+
+Example: the words of `total += loss.item() * len(xb)` in a `for` are `total`, `+=`, `loss`, `item`, `*`, `len`, `xb`,
+`<AugAssign>` and `in For`.
 """
 
 import ast
@@ -11,8 +14,8 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from grader.judging.inlined_helpers import inlined
-from grader.judging.variable_roles import renamed
+from grader.judging.inlined_helpers import inline_helpers
+from grader.judging.variable_roles import rename_variables
 from grader.submission.syntax import (
     Definition,
     assignments_of_names,
@@ -24,56 +27,56 @@ from grader.submission.syntax import (
 )
 
 Words = Counter[str]
-"""Words of a statement, with the number of times each occurs."""
+"""Words of one or more statements, with the number of times each occurs."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement without its body."""
+    """A statement without its body, to be compared by its words."""
 
     node: ast.stmt
-    """The statement in the names of its own program."""
+    """The statement before renaming."""
     words: Words
-    """Its words after renaming, with its kind (`<If>`) and the blocks around it (`in For`)."""
+    """Its words after renaming, its kind (as `<If>`), and the blocks around it (as `in For`)."""
     blocks: str
-    """Kinds of the blocks around it, from the outside, separated by spaces: `For If`, `orelse`."""
+    """Kinds of the blocks around it, outermost first, separated by spaces: `For If`, `orelse`."""
     text: str
-    """Its kind and its first line as `ast.unparse` writes it, after renaming."""
+    """Its kind and what `head` returns of it, as `ast.unparse` writes it after renaming."""
     kind: str
-    """Name of its `ast` class."""
-    lines: tuple[tuple[int, Words], ...]
-    """For a simple statement of several lines: each line number and its words, not renamed. Else empty."""
+    """Name of its `ast` class: `Assign`, `If`."""
+    words_by_line: tuple[tuple[int, Words], ...]
+    """For a simple statement of several lines: the number and the words of each line, not renamed. Else empty."""
     method: str = ""
-    """In a class: name of the method around it; empty otherwise."""
+    """Name of the method around it; empty outside of methods and in functions."""
 
     @property
     def line(self) -> int:
-        """Number of its first line, from 1."""
+        """Number of its first line, counted from 1."""
         return self.node.lineno
 
     @property
-    def binds(self) -> set[str]:
-        """Names that a simple statement assigns or puts something into: `x = …`, `x += …`, `x.append(…)`."""
-        return _bound(self.node)
+    def names_changed(self) -> set[str]:
+        """Names that a simple statement assigns or changes by a method: `x = …`, `x += …`, `x.append(…)`."""
+        return _names_changed(self.node)
 
     @property
-    def passes_on(self) -> set[str]:
+    def names_passed_on(self) -> set[str]:
         """For a `return` that computes nothing: the names whose values it returns. Else empty."""
-        return _passed_on(self.node)
-
-    def blocks_without(self, others: Set[str]) -> str:
-        """Return `blocks` without the given kinds."""
-        return " ".join(block for block in self.blocks.split(" ") if block not in others)
+        return _names_passed_on(self.node)
 
     @property
-    def returns(self) -> bool:
+    def is_return(self) -> bool:
         """True for a `return`."""
         return self.kind == "Return"
 
     @property
-    def refuses(self) -> bool:
+    def is_check(self) -> bool:
         """True for a `raise` or an `assert`."""
         return self.kind in ("Raise", "Assert")
+
+    def blocks_without(self, kinds: Set[str]) -> str:
+        """Return `blocks` without the given kinds."""
+        return " ".join(block for block in self.blocks.split(" ") if block not in kinds)
 
 
 def inlined_definition(text: str, name: str | None) -> Definition | None:
@@ -81,21 +84,22 @@ def inlined_definition(text: str, name: str | None) -> Definition | None:
 
     None if the text does not parse or has no such definition.
     """
-    program = definitions(text)
-    last = next(reversed(program), None) if name is None else name
-    found = program.get(last) if last is not None else None
-    return inlined(found, program) if isinstance(found, ast.FunctionDef) else found
+    top_level = definitions(text)
+    if name is None:
+        name = next(reversed(top_level), None)
+    found = top_level.get(name) if name is not None else None
+    return inline_helpers(found, top_level) if isinstance(found, ast.FunctionDef) else found
 
 
 def statements_of(
-    definition: Definition, names: dict[str, str], written: Sequence[str] = ()
+    definition: Definition, new_names: dict[str, str], source_lines: Sequence[str] = ()
 ) -> list[Statement]:
-    """Return the statements of a definition in order, without docstrings.
+    """Return the statements of a definition in the order of the text, without docstrings.
 
     Args:
         definition: the function or class.
-        names: replacements for names, by the name in the definition.
-        written: the lines of the program's text, to tell apart the lines of a long statement; empty if not needed.
+        new_names: new names of variables, by their names in the definition.
+        source_lines: lines of the program's text, for `words_by_line`; empty if that is not needed.
     """
     found: list[Statement] = []
 
@@ -107,28 +111,30 @@ def statements_of(
                 visit(node.body, around, method)  # `if True:` is how a mistake removes a `with`
                 continue
             kind = type(node).__name__
-            text = " ".join(ast.unparse(renamed(part, names)) for part in head(node))
+            text = " ".join(ast.unparse(rename_variables(part, new_names)) for part in head(node))
             words = _words(text) + Words([f"<{kind}>", *(f"in {block}" for block in around)])
-            lines = _lines(node, written)
-            found.append(Statement(node, words, " ".join(around), f"{kind} {text}", kind, lines, method))
-            opens = isinstance(definition, ast.ClassDef) and isinstance(node, ast.FunctionDef) and not around
+            by_line = _words_by_line(node, source_lines)
+            found.append(Statement(node, words, " ".join(around), f"{kind} {text}", kind, by_line, method))
+            is_method = (
+                isinstance(definition, ast.ClassDef) and isinstance(node, ast.FunctionDef) and not around
+            )
             for block, inner in _blocks(node):
-                visit(inner, (*around, block), getattr(node, "name", "") if opens else method)
+                visit(inner, (*around, block), getattr(node, "name", "") if is_method else method)
 
     visit(definition.body, (), "")
     return found
 
 
-def is_written(statement: Statement, line: str) -> bool:
-    """Return True if the statement is the given line of code; a compound statement is compared by its first line.
+def is_written_as(statement: Statement, line: str) -> bool:
+    """Return True if the statement is the given line of code; only the first line of a compound statement counts.
 
     Raises:
         SyntaxError: the line is not a statement.
     """
-    text = line.strip()
-    node = ast.parse(f"{text} pass" if text.endswith(":") else text).body[0]
-    written = " ".join(ast.unparse(part) for part in head(node))
-    return statement.text == f"{type(node).__name__} {written}"
+    code = line.strip()
+    node = ast.parse(f"{code} pass" if code.endswith(":") else code).body[0]
+    text = " ".join(ast.unparse(part) for part in head(node))
+    return statement.text == f"{type(node).__name__} {text}"
 
 
 def _blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
@@ -140,43 +146,44 @@ def _blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
     return found
 
 
-def _bound(node: ast.stmt) -> set[str]:
-    """Return the names that a simple statement assigns or puts something into; empty for a compound one."""
+def _names_changed(node: ast.stmt) -> set[str]:
+    """Return the names that a simple statement assigns or changes by a method; empty for a compound one."""
     if _blocks(node):
         return set()
-    found = {*assignments_of_names(node)}
     targets = [*getattr(node, "targets", []), getattr(node, "target", None)]
-    targets += [n.func for n in ast.walk(node) if isinstance(node, ast.Expr) and isinstance(n, ast.Call)]
-    return found | {name for target in targets if (name := _owner(target)) is not None}
+    if isinstance(node, ast.Expr):
+        targets += [inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call)]
+    changed = {name for target in targets if (name := _variable_under(target)) is not None}
+    return changed.union(assignments_of_names(node))
 
 
-def _owner(target: ast.AST | None) -> str | None:
-    """Return `x` for `x[0]`, `x.y` and `x.append`; None if no name is at the bottom."""
+def _variable_under(target: ast.AST | None) -> str | None:
+    """Return `x` for `x`, `x[0]`, `x.y` and `x.append`; None if there is no variable under it, as in `f().y`."""
     while isinstance(target, ast.Subscript | ast.Attribute):
         target = target.value
     return target.id if isinstance(target, ast.Name) else None
 
 
-def _passed_on(node: ast.stmt) -> set[str]:
+def _names_passed_on(node: ast.stmt) -> set[str]:
     """Return the names in a `return` that consists of names, tuples, dicts and `dict(…)` alone; else none."""
     if not isinstance(node, ast.Return) or node.value is None:
         return set()
-    inner = list(ast.walk(node.value))
+    parts = list(ast.walk(node.value))
     plain = (ast.Name, ast.Tuple, ast.Dict, ast.Constant, ast.expr_context, ast.keyword)
-    made = [n for n in inner if isinstance(n, ast.Call)]
-    as_dict = len(made) == 1 and isinstance(made[0].func, ast.Name) and made[0].func.id == "dict"
-    if not all(isinstance(n, plain) or (as_dict and n in made) for n in inner):
+    calls = [part for part in parts if isinstance(part, ast.Call)]
+    only_dict = len(calls) == 1 and isinstance(calls[0].func, ast.Name) and calls[0].func.id == "dict"
+    if not all(isinstance(part, plain) or (only_dict and part in calls) for part in parts):
         return set()
-    return {n.id for n in inner if isinstance(n, ast.Name)} - {"dict"}
+    return {part.id for part in parts if isinstance(part, ast.Name)} - {"dict"}
 
 
-def _lines(node: ast.stmt, written: Sequence[str]) -> tuple[tuple[int, Words], ...]:
+def _words_by_line(node: ast.stmt, source_lines: Sequence[str]) -> tuple[tuple[int, Words], ...]:
+    """Return the field `Statement.words_by_line`."""
     last = last_line(node)
     if _blocks(node) or last == node.lineno:
         return ()
-    return tuple(
-        (line, _words(written[line - 1])) for line in range(node.lineno, min(last, len(written)) + 1)
-    )
+    numbers = range(node.lineno, min(last, len(source_lines)) + 1)
+    return tuple((number, _words(source_lines[number - 1])) for number in numbers)
 
 
 def _words(text: str) -> Words:
@@ -184,14 +191,17 @@ def _words(text: str) -> Words:
     words = Words()
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            operator = token.type == tokenize.OP and token.string not in "()[]{},:.="
-            if operator or token.type in (tokenize.NAME, tokenize.NUMBER) or _is_identifier_string(token):
+            is_operator = token.type == tokenize.OP and token.string not in "()[]{},:.="
+            if is_operator or token.type in (tokenize.NAME, tokenize.NUMBER) or _is_identifier_string(token):
                 words[token.string] += 1
-    except (tokenize.TokenError, SyntaxError):  # one line of a longer statement need not be complete
-        pass
+    except (tokenize.TokenError, SyntaxError):
+        pass  # one line of a longer statement need not be complete: what was read before its end counts
     return words
 
 
 def _is_identifier_string(token: tokenize.TokenInfo) -> bool:
-    """Return True for an ASCII string without spaces, such as `"scheduler"`; messages for people vary freely."""
+    """Return True for an ASCII string without spaces, such as `"scheduler"`.
+
+    Other strings are messages for people, which everyone words differently.
+    """
     return token.type == tokenize.STRING and token.string.isascii() and " " not in token.string

@@ -1,4 +1,4 @@
-"""Make the programs of the known mistakes by text edits of the solution."""
+"""Make the programs of the known mistakes, which are text edits of the solution, alone or several at once."""
 
 import ast
 import re
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise, permutations
+from typing import NamedTuple
 
 from grader.course.course import CourseError, Edits, Exercise, Mistake
 from grader.course.reading import load_course
@@ -25,7 +26,7 @@ from grader.submission.syntax import (
 )
 
 _MAX_PERMUTED = 3
-"""Maximum number of mistakes whose edits are tried in every order (3! = 6); for more, two orders are tried."""
+"""Maximum number of mistakes whose edits are tried in every order (3! = 6); of more, two orders are tried."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class MistakeVariant:
 
     mistake: Mistake
     number: int
-    """Index in `Mistake.programs`; 0 is the usual variant."""
+    """Index in `Mistake.programs`; 0 for the usual way, `edits` in the course file, from 1 on for its `variants`."""
 
     @cached_property
     def name(self) -> str:
@@ -58,7 +59,7 @@ def ids_of(combination: Iterable[MistakeVariant]) -> frozenset[str]:
 
 @cache
 def solution_text(lesson: str) -> str:
-    """Return the lesson's solution as one program text, read by the same reader as a submission. Cached.
+    """Return the lesson's solution as one program text, read as a submission is read. Cached.
 
     Raises:
         CourseError: the solution cannot be read.
@@ -73,31 +74,34 @@ def solution_text(lesson: str) -> str:
 
 @cache
 def program_text(lesson: str) -> str:
-    """Return the solution's text without imports that no exercise reaches; all lines keep their numbers. Cached.
+    """Return the solution's text with empty lines for imports that no exercise needs. Cached.
 
-    A lesson's imports for its plots and data take a second, and no exercise needs them.
+    A lesson's imports for its plots and data take a second. All lines keep their numbers.
     """
     text = solution_text(lesson)
     body = parse(text)
-    reached = _names_reached(body, load_course().lesson(lesson).exercises)
+    needed = _names_needed(body, load_course().lesson(lesson).exercises)
     lines = text.split("\n")
     for node in body:
-        bound = names_imported(node)
-        if bound and "*" not in bound and reached.isdisjoint(bound):
+        imported = names_imported(node)
+        if imported and "*" not in imported and needed.isdisjoint(imported):
             lines[node.lineno - 1 : last_line(node)] = [""] * (last_line(node) - node.lineno + 1)
     return "\n".join(lines)
 
 
-def _names_reached(body: Sequence[ast.stmt], exercises: Sequence[Exercise]) -> set[str]:
-    """Return the names in the exercises, in their mistakes' edits and, repeatedly, in what these names stand for."""
-    uses = {name: names_in(node) for node in body for name in _names_defined(node)}
-    edits = (new for exercise in exercises for variant in variants(exercise) for _, new in variant.edits)
-    fresh = {exercise.name for exercise in exercises}.union(*(re.findall(r"\w+", new) for new in edits))
-    reached: set[str] = set()
-    while fresh:
-        reached |= fresh
-        fresh = set[str]().union(*(uses.get(name, ()) for name in fresh)) - reached
-    return reached
+def _names_needed(body: Sequence[ast.stmt], exercises: Sequence[Exercise]) -> set[str]:
+    """Return the names in the exercises, in the edits of their mistakes, and in the definitions of all these names.
+
+    The definitions of names found in this way are searched, too, until no new name turns up.
+    """
+    names_in_definition = {name: names_in(node) for node in body for name in _names_defined(node)}
+    texts = (new for exercise in exercises for variant in variants(exercise) for _, new in variant.edits)
+    added = {exercise.name for exercise in exercises}.union(*(re.findall(r"\w+", text) for text in texts))
+    needed: set[str] = set()
+    while added:
+        needed |= added
+        added = set[str]().union(*(names_in_definition.get(name, ()) for name in added)) - needed
+    return needed
 
 
 def _names_defined(node: ast.stmt) -> list[str]:
@@ -111,11 +115,11 @@ def exercise_source(exercise: Exercise) -> str:
     Raises:
         CourseError: the solution does not define it.
     """
-    return _definition(exercise.lesson, exercise.name)
+    return _definition_source(exercise.lesson, exercise.name)
 
 
 @cache
-def _definition(lesson: str, name: str) -> str:
+def _definition_source(lesson: str, name: str) -> str:
     """Return the source of the last definition of `name` in the lesson's solution. Cached."""
     node = _definitions(lesson).get(name)
     if node is None:
@@ -130,29 +134,37 @@ def _definitions(lesson: str) -> dict[str, Definition]:
     return definitions(solution_text(lesson))
 
 
-def apply_edits(source: str, edits: Edits, owner: str) -> str | None:
+class _Replacement(NamedTuple):
+    """A part of a text, from `start` to before `end`, and the text that replaces it."""
+
+    start: int
+    end: int
+    new: str
+
+
+def apply_edits(source: str, edits: Edits, where: str) -> str | None:
     """Return the source with all edits made at once; None if two of them overlap.
 
     Args:
         source: text to edit.
         edits: pairs of old and new text.
-        owner: what the edits belong to, for the error message.
+        where: Korean for where the edits are written, for the error message.
 
     Raises:
         CourseError: an old text does not stand exactly once in the source.
     """
-    spans = []
+    replacements = []
     for old, new in edits:
         if source.count(old) != 1:
             raise CourseError(
-                f"{owner}: 바꿀 글이 정답에 {source.count(old)}번 있어요. 꼭 한 번 있는 글로 바꿔 주세요: {old!r}"
+                f"{where}: 바꿀 글이 정답에 {source.count(old)}번 있어요. 꼭 한 번 있는 글로 바꿔 주세요: {old!r}"
             )
         start = source.index(old)
-        spans.append((start, start + len(old), new))
-    spans.sort()
-    if any(left[1] > right[0] for left, right in pairwise(spans)):
+        replacements.append(_Replacement(start, start + len(old), new))
+    replacements.sort()
+    if any(one.end > following.start for one, following in pairwise(replacements)):
         return None
-    for start, end, new in reversed(spans):
+    for start, end, new in reversed(replacements):  # from the end, so that earlier positions stay right
         source = source[:start] + new + source[end:]
     return source
 
@@ -168,21 +180,24 @@ def program_of(exercise: Exercise, variant: MistakeVariant) -> str:
     Raises:
         CourseError: an edit does not fit the solution, or its edits overlap.
     """
-    which = f"variants의 {ordinal(variant.number)}" if variant.number else "edits"
-    owner = f"{exercise.name}.toml: 실수 '{variant.mistake.id}'의 {which}"
-    edited = apply_edits(exercise_source(exercise), variant.edits, owner)
+    key = f"variants의 {ordinal(variant.number)}" if variant.number else "edits"
+    where = f"{exercise.name}.toml: 실수 '{variant.mistake.id}'의 {key}"
+    edited = apply_edits(exercise_source(exercise), variant.edits, where)
     if edited is None:
-        raise CourseError(f"{owner}: 고치는 곳이 서로 겹쳐요. 하나로 합쳐 주세요.")
+        raise CourseError(f"{where}: 고치는 곳이 서로 겹쳐요. 하나로 합쳐 주세요.")
     return edited
 
 
 def program_of_all(exercise: Exercise, combination: Sequence[MistakeVariant]) -> str | None:
     """Return the exercise's source with all these mistakes made at once; None if that is not possible.
 
-    Edits that touch the same text are made one after the other, in the first order in which each finds its text.
+    If their edits overlap, the mistakes are made one after the other, in the first order in which every edit finds its
+    text in what the edits before it left.
     """
     source = exercise_source(exercise)
-    edits = tuple(dict.fromkeys(edit for variant in combination for edit in variant.edits))
+    edits = tuple(
+        dict.fromkeys(edit for variant in combination for edit in variant.edits)
+    )  # a shared one only once
     edited = apply_edits(source, edits, exercise.name)
     orders = (
         permutations(combination) if len(combination) <= _MAX_PERMUTED else [combination, combination[::-1]]
@@ -195,7 +210,7 @@ def program_of_all(exercise: Exercise, combination: Sequence[MistakeVariant]) ->
 
 
 def _apply_in_order(source: str, order: Sequence[MistakeVariant]) -> str | None:
-    """Return the source with the mistakes made in this order; None if an edit does not find its text."""
+    """Return the source with the mistakes made in this order; None if an edit does not find its text exactly once."""
     for variant in order:
         if any(source.count(old) != 1 for old, _ in variant.edits):
             return None

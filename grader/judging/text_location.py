@@ -1,10 +1,12 @@
 """Find the line of the learner's program that does what a known mistake does, by comparing texts.
 
-The learner rarely writes the mistake's text, so lines are compared by likeness. First the learner's names are
-replaced by the names that play the same roles in the program with the mistake (`variable_roles`). Then the statements
-of both programs are aligned (`statement_alignment`). The line is that of the learner's statement that resembles the
-changed statement (`changed_statements`) most, with a bonus where the two are aligned. If the mistake leaves a
-statement out, it is the line before which it should stand.
+The learner rarely writes the mistake's text word for word, so lines are compared by likeness:
+
+1. The learner's variables get the names that play the same roles in the program with the mistake (`variable_roles`).
+2. The statements of the two programs are aligned (`statement_alignment`).
+3. Of the learner's statements, the one most like a statement that the mistake changes (`changed_statements`) is taken,
+   with a bonus where the two are aligned. If the mistake only leaves a statement out, the line before which that
+   statement should stand is taken.
 
 Example (`test_a_line_is_found_under_other_names`): the mistake turns `total += loss.item() * len(xb)` into
 `total += loss * len(xb)`. The learner wrote `s += out * len(a)`; with `s`, `out` and `a` renamed this is the changed
@@ -13,31 +15,35 @@ statement word for word, so its line is found.
 
 from dataclasses import dataclass, field, replace
 
-from grader.judging.changed_statements import Change, ChangedStatements, course_program
-from grader.judging.compared_statements import Statement, inlined_definition, is_written, statements_of
+from grader.judging.changed_statements import Change, ChangedStatements, CourseProgram, course_program
+from grader.judging.compared_statements import Statement, inlined_definition, is_written_as, statements_of
 from grader.judging.statement_alignment import StatementAlignment
 from grader.judging.variable_roles import roles
 from grader.submission.syntax import Definition
 
 _MIN_LIKENESS = 0.25
-"""Minimum likeness of a line that is taken for the changed one; below it, the place between neighbours is."""
-_SAME_LINE = 0.95
-"""Minimum likeness of a line that counts as the changed line itself, written by the learner."""
-_LIKE_A_RETURN = 0.5
-"""Minimum likeness for a mistake about the returned value; below it, the learner's return is taken."""
+"""Minimum likeness of a line that is taken for a changed one; below it, the place between its neighbours is taken."""
+_MIN_LIKENESS_IF_WRITTEN = 0.95
+"""Minimum likeness of a line that counts as the changed line itself, written by the learner almost word for word."""
+_MIN_LIKENESS_OF_RETURN = 0.5
+"""The minimum for a mistake about the returned value; below it, the learner's `return` is taken."""
 _LAST_CHECK_POSITION = 2
-"""Largest position, from 0, of a statement at the top of the solution, where arguments are checked."""
+"""Largest position, counted from 0, at which a statement of the solution may check arguments."""
 
 
 @dataclass(frozen=True)
 class Location:
-    """A line of the learner's program, counted from 1."""
+    """A line of the learner's program."""
 
     line: int
+    """Number of the line, counted from 1."""
     before: bool = False
     """True if something is missing that should stand before this line."""
     likeness: float = field(default=0.0, compare=False)
-    """How much the best line resembles what the mistake changes, from 0 to slightly above 1; not compared."""
+    """How much the most similar line resembles what the mistake changes, up to slightly above 1.
+
+    It tells how well a variant of the mistake fits, and is no part of the location: `==` ignores it.
+    """
 
 
 def locate_in_text(
@@ -50,75 +56,81 @@ def locate_in_text(
     near: str = "",
     only_near: bool = False,
 ) -> Location | None:
-    """Return where the learner's program does what the wrong program does differently from the solution.
+    """Return the line of the learner's program that does what the program with a mistake does.
 
     Args:
         solution: source of the exercise's solution.
-        wrong: the same source with one mistake made.
+        wrong: the same source with a mistake made.
         learner: the learner's whole program.
         name: name of the exercise's function or class in the learner's program.
-        at: what the mistake is about (see `Mistake.at`); `return` for the returned value.
-        near: line of the solution to which a tutor would point, where the changed lines do not tell; empty for none.
-        only_near: use `near` even if the learner wrote one of the changed lines word for word.
+        at: what the mistake is about (see `Mistake.at`); only `return`, the returned value, makes a difference here.
+        near: line of the solution to which a tutor would point, if that is not the changed line; else empty.
+        only_near: True: use `near` even if the learner wrote one of the changed lines almost word for word.
 
     Returns:
-        None if the learner's program cannot be parsed, does not define `name`, or resembles the solution nowhere.
+        None if the learner's program cannot be parsed, does not define `name`, or resembles the other two nowhere.
     """
-    definition, right, bad = (
-        inlined_definition(learner, name),
-        course_program(solution),
-        course_program(wrong),
-    )
-    if definition is None or right is None or bad is None:
+    definition = inlined_definition(learner, name)
+    right_program, wrong_program = course_program(solution), course_program(wrong)
+    if definition is None or right_program is None or wrong_program is None:
         return None
-    written = learner.split("\n")
-    in_wrong_names = statements_of(definition, _to_course_names(definition, bad.definition), written)
-    changed = ChangedStatements(right.statements, bad.statements)
-    finder = _Finder(right.statements, changed, StatementAlignment(bad.statements, in_wrong_names))
+
+    def align_learner_with(program: CourseProgram) -> StatementAlignment:
+        new_names = _course_names(definition, program.definition)
+        return StatementAlignment(
+            program.statements, statements_of(definition, new_names, learner.split("\n"))
+        )
+
+    changed = ChangedStatements(right_program.statements, wrong_program.statements)
+    finder = _Finder(right_program.statements, changed, align_learner_with(wrong_program))
     if not near:
         found = finder.of_changes(at)
     else:
-        found = None if only_near else finder.of_the_same()
+        found = None if only_near else finder.of_written_change()
         if found is None:
-            in_right_names = statements_of(
-                definition, _to_course_names(definition, right.definition), written
-            )
-            beside_solution = StatementAlignment(right.statements, in_right_names)
-            found = _Finder(right.statements, changed, beside_solution).of_line(near)
+            beside_solution = align_learner_with(right_program)
+            found = _Finder(right_program.statements, changed, beside_solution).of_line(near)
     return found and replace(found, likeness=finder.likeness())
 
 
 def is_line_of(solution: str, line: str) -> bool:
-    """Return True if the line of code is a statement of the solution, so that `Mistake.near` may name it."""
-    known = course_program(solution)
+    """Return True if the line of code is a statement of the solution, as `Mistake.near` has to be."""
+    program = course_program(solution)
     try:
-        return known is not None and any(is_written(s, line) for s in known.statements)
+        return program is not None and any(is_written_as(s, line) for s in program.statements)
     except SyntaxError:
         return False
 
 
 class _Finder:
-    """Choose the learner's line for what a mistake changes."""
+    """Chooses the learner's line for what a mistake changes."""
 
     def __init__(
         self, solution: list[Statement], changed: ChangedStatements, alignment: StatementAlignment
     ) -> None:
-        """`alignment`: that of the learner's program with the wrong one, or with the solution for `of_line`."""
+        """Prepare.
+
+        Args:
+            solution: the solution's statements.
+            changed: what the mistake changes in them.
+            alignment: that of the learner's program with the program with the mistake; for `of_line` and nothing else,
+                that with the solution.
+        """
         self._solution, self._changed, self._alignment = solution, changed, alignment
-        self._theirs = alignment.learner
+        self._learner = alignment.learner
 
     def of_changes(self, at: str) -> Location | None:
         """Return the line of the first change that has one: added, then replaced, then missing statements."""
         for change in self._changed.changes:
-            # A change next to a check of arguments: point at the learner's checks.
-            until = self._solution[change.position : change.position + len(change.old) + 1]
-            if change.position <= _LAST_CHECK_POSITION and any(s.refuses for s in until):
+            # What is inserted before a check of arguments, or replaces one, belongs to the learner's checks.
+            old_and_next = self._solution[change.position : change.position + len(change.old) + 1]
+            if change.position <= _LAST_CHECK_POSITION and any(s.is_check for s in old_and_next):
                 return self._first_check(self._solution[change.position].method)
             likeness, line = self._most_similar(change)
-            if change.new and at == "return" and likeness < _LIKE_A_RETURN:
-                returned = self._return()
-                if returned is not None:
-                    return returned
+            if change.new and at == "return" and likeness < _MIN_LIKENESS_OF_RETURN:
+                of_return = self._return()
+                if of_return is not None:
+                    return of_return
             if line is not None and likeness >= _MIN_LIKENESS:
                 return Location(line)
             between = self._between(change.new_positions.start, change.new_positions.stop)
@@ -126,32 +138,36 @@ class _Finder:
                 return between
         return None
 
-    def of_the_same(self) -> Location | None:
+    def of_written_change(self) -> Location | None:
         """Return the learner's line that repeats a changed statement almost word for word; None if there is none."""
-        known = {statement.text for statement in self._solution}
-        for change in self._changed.by_new_words():
-            new = [n for n, s in zip(change.new_positions, change.new, strict=True) if s.text not in known]
-            likeness, line = self._alignment.most_similar(new, change.old)
-            if likeness >= _SAME_LINE:
+        solution_texts = {statement.text for statement in self._solution}
+        for change in self._changed.by_number_of_new_words():
+            positions = [
+                position
+                for position, statement in zip(change.new_positions, change.new, strict=True)
+                if statement.text not in solution_texts
+            ]
+            likeness, line = self._alignment.most_similar(positions, change.old)
+            if likeness >= _MIN_LIKENESS_IF_WRITTEN:
                 return None if line is None else Location(line)
         return None
 
     def of_line(self, line: str) -> Location | None:
-        """Return the learner's line aligned with the solution's statement `line`; else that between its neighbours.
+        """Return the learner's line aligned with the solution's statement `line`; else the place of that statement.
 
-        Of several statements written so, the one nearest to the first change counts. If a missing statement precedes
-        the line, the location is before the line. If the missing statement follows, the location is the line itself,
-        which makes that statement necessary.
+        If the solution has several such statements, the one nearest to the first change counts. If the mistake only
+        removes statements and the first of them stands before this one, the location is before the learner's line.
+        Otherwise it is the line itself: for a removed statement that follows, this is the line that makes it necessary.
         """
-        same = (i for i, statement in enumerate(self._solution) if is_written(statement, line))
-        number = min(same, key=lambda i: abs(i - self._changed.first))
-        if number not in self._alignment.pairs:
-            return self._between(number, number + 1)
-        statement = self._theirs[self._alignment.pairs[number]]
+        positions = (i for i, statement in enumerate(self._solution) if is_written_as(statement, line))
+        position = min(positions, key=lambda i: abs(i - self._changed.first_position))
+        if position not in self._alignment.pairs:
+            return self._between(position, position + 1)
+        statement = self._learner[self._alignment.pairs[position]]
         found = self._alignment.line_in(statement, self._changed.words)
-        missing = self._changed.missing
-        precedes = missing is not None and missing < number
-        return Location(found, before=precedes and found == statement.line)
+        missing = self._changed.first_missing_position
+        is_missing_before = missing is not None and missing < position
+        return Location(found, before=is_missing_before and found == statement.line)
 
     def likeness(self) -> float:
         """Return the highest likeness of any learner's line to any changed statement; 0 if there is none."""
@@ -161,52 +177,59 @@ class _Finder:
         return self._alignment.most_similar(change.new_positions, change.old)
 
     def _between(self, start: int, end: int) -> Location | None:
-        """Return the place of something missing between two positions of the program.
+        """Return the place in the learner's program of the course statements `start` to `end` - 1, which it lacks.
 
-        The place is before the learner's line aligned with what follows. If nothing follows, or what follows opens
-        another method (then the last lines of a method are missing), it is the line aligned with what precedes.
+        The place is before the learner's statement that comes after them. If there is none, or if it stands in another
+        method than the one before (then the end of a method is missing), it is the statement before them.
         """
         before, after = self._alignment.neighbours(start, end)
-        if after is not None and (before is None or not self._opens_another(after, before)):
+        if after is not None and (before is None or not self._is_in_next_method(after, before)):
             return Location(after.line, before=True)
         return None if before is None else Location(before.line)
 
-    def _opens_another(self, after: Statement, before: Statement) -> bool:
-        """Return True if `after` stands in another method than `before`, one that both classes have."""
+    def _is_in_next_method(self, after: Statement, before: Statement) -> bool:
+        """Return True if `before` stands in a method that both classes have, and `after` does not stand in it."""
         return before.method not in ("", after.method) and before.method in self._alignment.shared_methods
 
     def _return(self) -> Location | None:
-        """Return the learner's last return, or the line that computes what it returns.
+        """Return the learner's last `return`, or the line that computes what it returns; None without a `return`.
 
-        The latter if the return only passes on names and the line uses an operator that the solution uses in its own
-        return.
+        The line that computes is taken if the `return` only passes on names, and if the line uses an operator that the
+        solution's last statement, usually its `return`, uses.
         """
-        last = next((i for i in reversed(range(len(self._theirs))) if self._theirs[i].returns), None)
+        last = next((i for i in reversed(range(len(self._learner))) if self._learner[i].is_return), None)
         if last is None:
             return None
-        statement = self._theirs[last]
-        given = next((s for s in reversed(self._theirs[:last]) if s.binds & statement.passes_on), statement)
-        computes = _arithmetic(self._solution[-1]) & _arithmetic(given)
-        return Location(given.line if computes else statement.line)
+        returning = self._learner[last]
+        earlier = reversed(self._learner[:last])
+        computing = next((s for s in earlier if s.names_changed & returning.names_passed_on), returning)
+        shares_operator = _operators(self._solution[-1]) & _operators(computing)
+        return Location(computing.line if shares_operator else returning.line)
 
     def _first_check(self, method: str) -> Location | None:
-        """Return the first line that raises; else the place before the first line, where checks belong."""
-        shared = method in self._alignment.shared_methods
-        statements = [s for s in self._theirs if s.method == method] if shared else self._theirs
-        line = next((s.line for s in statements if s.refuses), None)
-        if line is not None:
-            return Location(line)
-        first = next((s.line for s in statements if s.kind != "FunctionDef"), None)
-        return None if first is None else Location(first, before=True)
+        """Return the learner's first check; without one, the place before the first line, where checks belong.
+
+        Only statements of the method are looked at, if both classes have it. None if there are no statements.
+        """
+        is_shared = method in self._alignment.shared_methods
+        statements = [s for s in self._learner if s.method == method] if is_shared else self._learner
+        check_line = next((s.line for s in statements if s.is_check), None)
+        if check_line is not None:
+            return Location(check_line)
+        first_line = next((s.line for s in statements if s.kind != "FunctionDef"), None)
+        return None if first_line is None else Location(first_line, before=True)
 
 
-def _arithmetic(statement: Statement) -> set[str]:
+def _operators(statement: Statement) -> set[str]:
     """Return the operators of `+ - * /` that a statement uses; `/=` counts as `/`."""
     return {word.rstrip("=") for word in statement.words} & set("+-*/")
 
 
-def _to_course_names(learner: Definition, course: Definition) -> dict[str, str]:
-    """Return the course program's name for each of the learner's; empty if only one of the two is a class."""
+def _course_names(learner: Definition, course: Definition) -> dict[str, str]:
+    """Return the course program's name for each of the learner's variables that has a match.
+
+    Empty if one definition is a class and the other a function.
+    """
     if type(learner) is not type(course):
         return {}
     found: dict[str, str] = {}

@@ -1,9 +1,12 @@
-"""Match the learner's names with the solution's names that play the same role, by how each is bound and used.
+"""Match the learner's variables with the solution's that play the same role, by how they are bound and used.
 
-Parameters are matched by name, then by position. Each other name is described by a bag of words: what is assigned to
-it, which attributes are read from it, which calls it is passed to, its place in a loop's targets or in the returned
-tuple. Two names are as alike as their bags overlap, with a bonus for the same spelling; the most alike pairs are
-taken first. This is done twice, because in the second round the descriptions can mention names matched in the first.
+Parameters are matched by name, then by position. Every other variable is described by words: what is assigned to it,
+which attributes are read from it, to which calls it is passed, and at which position it stands in a loop's targets or
+in the returned tuple. Two variables are as alike as their words overlap, with a bonus for the same spelling; the most
+alike pairs are matched first. This is done twice, because in the second round the words can mention what was matched
+in the first.
+
+The name of a variable is its spelling `x`, or `self.x` for an attribute of the object.
 
 Example: the solution has `total += loss.item() * len(xb)`, the learner `s += value.item()`. `s` is matched with
 `total` (the target of `+=`, read by `return`) and `value` with `loss` (bound to the call of `model`, read by
@@ -16,87 +19,93 @@ from collections.abc import Iterator
 
 from grader.submission.syntax import Definition, methods
 
-_SAME_NAME_BONUS = 0.35
-"""Bonus for the same spelling, on a scale on which 1 is the same use throughout."""
+_SAME_SPELLING_BONUS = 0.35
+"""Bonus on the likeness of two variables with the same spelling; likeness is from 0 to 1."""
 _MIN_SCORE = 0.2
-"""Minimum score of two names that can be matched."""
+"""Minimum of likeness and bonus together for two variables that are matched."""
 
 Roles = dict[str, list[str]]
-"""At most two of the learner's names for each of the solution's, the likeliest first."""
+"""For each of the solution's variables, at most two of the learner's, the match first."""
 
 
 def roles(learner: Definition, solution: Definition) -> Roles:
-    """Match the learner's names with the solution's; a name of the solution without a match has an empty list.
+    """Match the learner's variables with the solution's; one of the solution's without a match has an empty list.
 
     Args:
         learner: the learner's definition.
         solution: the solution's.
     """
-    pairs = _parameters(learner, solution)
-    local = own_names(solution) - set(pairs)
-    candidates = own_names(learner) - set(pairs.values())
-    solution_bound_by, learner_bound_by = _bindings(solution), _bindings(learner)
-    found: Roles = {}
-    known = dict(pairs)
-    for _ in range(2):  # the second round describes uses with the names matched in the first
-        right = _uses(solution, local, {name: f"#{i}" for i, name in enumerate(sorted(known))})
-        numbers = {known[name]: f"#{i}" for i, name in enumerate(sorted(known))}
-        wrong = _uses(learner, candidates, numbers)
+    parameters = _match_parameters(learner, solution)
+    solution_names = bound_names(solution) - set(parameters)
+    learner_names = bound_names(learner) - set(parameters.values())
+    solution_bindings, learner_bindings = _bindings(solution), _bindings(learner)
+    alike: Roles = {}
+    matches = parameters
+    for _ in range(2):  # the second round describes variables by the matches of the first
+        labels = {name: f"#{number}" for number, name in enumerate(sorted(matches))}
+        solution_uses = _uses(solution, solution_names, labels)
+        learner_uses = _uses(learner, learner_names, {matches[name]: label for name, label in labels.items()})
         scores = sorted(
-            (
-                (-_likeness(right[name], wrong[other]) - _SAME_NAME_BONUS * (name == other), name, other)
-                for name in local
-                for other in candidates
-                if solution_bound_by[name] & learner_bound_by[other]
-            ),
+            # Negative, so that the best pairs come first; equally good ones are in the order of the alphabet.
+            (-_score(name, other, solution_uses, learner_uses), name, other)
+            for name in solution_names
+            for other in learner_names
+            if solution_bindings[name] & learner_bindings[other]
         )
-        found = {name: [] for name in sorted(local)}  # sorted: sets have another order in each process
-        known = dict(pairs)
-        taken = set(pairs.values())
-        for score, name, other in scores:
-            if -score < _MIN_SCORE:
+        alike = {
+            name: [] for name in sorted(solution_names)
+        }  # sorted: sets have another order in each process
+        matches = dict(parameters)
+        taken = set(parameters.values())
+        for negative_score, name, other in scores:
+            if -negative_score < _MIN_SCORE:
                 break
-            found[name].append(other)
-            if name not in known and other not in taken:
-                known[name] = other
+            alike[name].append(other)
+            if name not in matches and other not in taken:
+                matches[name] = other
                 taken.add(other)
-    for name, others in found.items():
-        # The match comes first, even if a more alike name was taken by another; the runner-up is kept.
-        if name in known:
-            others.remove(known[name])
-            others.insert(0, known[name])
-        found[name] = others[:2]
-    return found | {name: [other] for name, other in pairs.items()}
+    for name, others in alike.items():
+        if name in matches:
+            # A variable that is more alike may have been matched with another; it stays as the second choice.
+            others.remove(matches[name])
+            others.insert(0, matches[name])
+        del others[2:]
+    return alike | {name: [other] for name, other in parameters.items()}
 
 
-def renamed(node: ast.AST, names: dict[str, str]) -> ast.AST:
-    """Return a copy with names and `self.` attributes replaced; keys and values of `names` are like `x` or `self.x`."""
-    key = key_of(node)
-    if key is not None and key in names and isinstance(node, ast.Name | ast.Attribute):
-        name = names[key]
-        if name.startswith("self."):
-            return ast.Attribute(ast.Name("self", ast.Load()), name.removeprefix("self."), node.ctx)
-        return ast.Name(name, node.ctx)
-    copy = type(node)(**{field: _renamed(value, names) for field, value in ast.iter_fields(node)})
+def rename_variables(node: ast.AST, new_names: dict[str, str]) -> ast.AST:
+    """Return a copy of a tree in which variables have new names.
+
+    Args:
+        node: the tree; it is not modified.
+        new_names: new name by old name, each `x` or `self.x`; other variables keep theirs.
+    """
+    old_name = variable_name(node)
+    if old_name is not None and old_name in new_names and isinstance(node, ast.Name | ast.Attribute):
+        new_name = new_names[old_name]
+        if new_name.startswith("self."):
+            return ast.Attribute(ast.Name("self", ast.Load()), new_name.removeprefix("self."), node.ctx)
+        return ast.Name(new_name, node.ctx)
+    copy = type(node)(**{field: _rename_in_field(value, new_names) for field, value in ast.iter_fields(node)})
     if isinstance(copy, ast.arg):
-        copy.arg = names.get(copy.arg, copy.arg)
+        copy.arg = new_names.get(copy.arg, copy.arg)
     return ast.copy_location(copy, node)
 
 
-def _renamed(value: object, names: dict[str, str]) -> object:
-    """Rename within the value of an AST field: a node, a list of nodes, or a value without names."""
+def _rename_in_field(value: object, new_names: dict[str, str]) -> object:
+    """Return a copy of the value of an AST field (a node, a list of nodes, or anything else) with new names."""
     if isinstance(value, list):
-        return [_renamed(item, names) for item in value]
-    return renamed(value, names) if isinstance(value, ast.AST) else value
+        return [_rename_in_field(item, new_names) for item in value]
+    return rename_variables(value, new_names) if isinstance(value, ast.AST) else value
 
 
-def own_names(node: ast.AST) -> set[str]:
+def bound_names(node: ast.AST) -> set[str]:
     """Return the names that a definition binds: parameters, variables, and attributes that it stores on `self`."""
-    return {name for child in ast.walk(node) if (name := _bound(child)) is not None}
+    return {name for child in ast.walk(node) if (name := _name_bound_by(child)) is not None}
 
 
-def key_of(node: ast.AST) -> str | None:
-    """Return `x` or `self.x` for a node that is one of these; None otherwise."""
+def variable_name(node: ast.AST) -> str | None:
+    """Return `x` or `self.x` if the node is such a variable; None otherwise."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
@@ -104,52 +113,59 @@ def key_of(node: ast.AST) -> str | None:
     return None
 
 
-def _bound(node: ast.AST) -> str | None:
-    """Return the name that this node binds; None if it binds none."""
+def _name_bound_by(node: ast.AST) -> str | None:
+    """Return the name that this node itself binds; None if it binds none."""
     if isinstance(node, ast.arg):
         return node.arg
     if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
-        return key_of(node)
+        return variable_name(node)
     return None
 
 
-def _parameters(learner: Definition, solution: Definition) -> dict[str, str]:
-    """Return the learner's parameter for each of the solution's: by name, otherwise by position."""
-    pairs: dict[str, str] = {}
+def _match_parameters(learner: Definition, solution: Definition) -> dict[str, str]:
+    """Return the learner's parameter for each of the solution's: the one of that name, else the one at that position.
+
+    Parameters of methods are matched between methods of the same name.
+    """
+    matches: dict[str, str] = {}
     learner_functions = {f.name: f for f in _functions(learner)}
     for function in _functions(solution):
         other = learner_functions.get(function.name)
         if other is None:
             continue
-        own, right = _arguments(other), _arguments(function)
-        pairs |= {name: name for name in right if name in own}
-        pairs |= {a: b for a, b in zip(right, own, strict=False) if a not in own and b not in right}
-    return pairs
+        solutions, learners = _parameter_names(function), _parameter_names(other)
+        matches |= {name: name for name in solutions if name in learners}
+        matches |= {
+            name: learners_name
+            for name, learners_name in zip(solutions, learners, strict=False)
+            if name not in learners and learners_name not in solutions
+        }
+    return matches
 
 
 def _functions(node: Definition) -> Iterator[ast.FunctionDef]:
-    """Yield the function itself, or the methods of a class."""
+    """Yield the definition itself if it is a function, the methods if it is a class."""
     if isinstance(node, ast.FunctionDef):
         yield node
     else:
         yield from methods(node).values()
 
 
-def _arguments(function: ast.FunctionDef) -> list[str]:
-    arguments = function.args
-    return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+def _parameter_names(function: ast.FunctionDef) -> list[str]:
+    parameters = function.args
+    return [p.arg for p in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs)]
 
 
 def _bindings(definition: ast.AST) -> dict[str, set[str]]:
-    """Return how each name is bound: by `for`, `with`, `=` or `def`.
+    """Return how each name is bound: by `for`, `with`, `=`, or else (a parameter) by `def`.
 
-    Names that share no kind are never matched: a loop variable does not play the role of an assigned one.
+    Names that share no way are never matched: a loop variable does not play the role of an assigned one.
     """
     found: dict[str, set[str]] = {}
     for node in ast.walk(definition):
         targets = [getattr(node, "target", None), getattr(node, "optional_vars", None)]
         targets += getattr(node, "targets", [])
-        kind = (
+        way = (
             "for"
             if isinstance(node, ast.For | ast.comprehension)
             else "with"
@@ -158,50 +174,49 @@ def _bindings(definition: ast.AST) -> dict[str, set[str]]:
         )
         for target in filter(None, targets):
             for inner in ast.walk(target):
-                if (name := key_of(inner)) is not None:
-                    found.setdefault(name, set()).add(kind)
-    return {name: found.get(name, {"def"}) for name in own_names(definition)}
+                if (name := variable_name(inner)) is not None:
+                    found.setdefault(name, set()).add(way)
+    return {name: found.get(name, {"def"}) for name in bound_names(definition)}
 
 
-def _uses(definition: ast.AST, names: set[str], known: dict[str, str]) -> dict[str, Counter[str]]:
-    """Return the description of each name: words for how it is bound and used.
+def _uses(definition: ast.AST, names: set[str], labels: dict[str, str]) -> dict[str, Counter[str]]:
+    """Return the words that describe how each of the names is bound and used.
 
-    Other names within a word are replaced by their labels in `known`, or by `_`.
+    Names within a word are replaced by their labels, or by `_`. Matched variables of two programs have the same label,
+    so words of the two can be equal.
     """
     uses: dict[str, Counter[str]] = {name: Counter() for name in names}
     for parent in ast.walk(definition):
         for child in ast.iter_child_nodes(parent):
-            name = key_of(child)
+            name = variable_name(child)
             if name in uses:
-                uses[name].update(_words(parent, child, known))
+                uses[name].update(_words(parent, child, labels))
         if isinstance(parent, ast.For | ast.comprehension):
             for index, target in enumerate(_targets(parent.target)):
-                name = key_of(target)
+                name = variable_name(target)
                 if name in uses:
-                    uses[name].update(
-                        [f"each {index}", f"each {index} of {_abstracted_code(parent.iter, known)}"]
-                    )
+                    iterable = _code_with_labels(parent.iter, labels)
+                    uses[name].update([f"each {index}", f"each {index} of {iterable}"])
         if isinstance(parent, ast.Return) and parent.value is not None:
             for index, part in enumerate(_targets(parent.value)):
                 for node in ast.walk(part):
-                    if (name := key_of(node)) in uses:
+                    if (name := variable_name(node)) in uses:
                         uses[name].update([f"returned {index}"])
     return uses
 
 
-def _words(parent: ast.AST, child: ast.AST, known: dict[str, str]) -> Iterator[str]:
-    """Yield the words for one occurrence of a name (`child`) directly inside `parent`."""
+def _words(parent: ast.AST, child: ast.AST, labels: dict[str, str]) -> Iterator[str]:
+    """Yield the words for one occurrence of a variable: the node `child`, directly inside the node `parent`."""
     if isinstance(parent, ast.Attribute):
         yield f".{parent.attr}"
     elif isinstance(parent, ast.Call):
-        where = "called" if parent.func is child else f"in {_abstracted_code(parent.func, known)}"
-        yield where
+        yield "called" if parent.func is child else f"in {_code_with_labels(parent.func, labels)}"
     elif isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr) and parent.value is not None:
         if parent.value is not child:
-            yield f"= {_abstracted_code(parent.value, known)}"
+            yield f"= {_code_with_labels(parent.value, labels)}"
     elif isinstance(parent, ast.AugAssign):
         yield f"{type(parent.op).__name__}= {parent.target is child}"
-        yield f"{type(parent.op).__name__}= {_abstracted_code(parent.value, known)}"
+        yield f"{type(parent.op).__name__}= {_code_with_labels(parent.value, labels)}"
     elif isinstance(parent, ast.BinOp):
         yield f"{type(parent.op).__name__} {parent.left is child}"
     elif isinstance(parent, ast.Compare | ast.Subscript | ast.For | ast.Return):
@@ -209,19 +224,27 @@ def _words(parent: ast.AST, child: ast.AST, known: dict[str, str]) -> Iterator[s
 
 
 def _targets(node: ast.expr) -> list[ast.expr]:
-    """Return the elements of a tuple, nested ones too; for anything else a list of itself."""
+    """Return the elements of a tuple, those of nested tuples too; for any other node, a list of the node alone."""
     if isinstance(node, ast.Tuple):
         return [inner for element in node.elts for inner in _targets(element)]
     return [node]
 
 
-def _abstracted_code(node: ast.AST, known: dict[str, str]) -> str:
+def _code_with_labels(node: ast.AST, labels: dict[str, str]) -> str:
     """Return the node's code with every name replaced by its label, or by `_` if it has none."""
-    names = {n.id: known.get(n.id, "_") for n in ast.walk(node) if isinstance(n, ast.Name)}
-    return ast.unparse(renamed(node, names))
+    new_names = {n.id: labels.get(n.id, "_") for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return ast.unparse(rename_variables(node, new_names))
+
+
+def _score(
+    name: str, other: str, solution_uses: dict[str, Counter[str]], learner_uses: dict[str, Counter[str]]
+) -> float:
+    """Return the likeness of the solution's variable `name` and the learner's variable `other`, with the bonus."""
+    bonus = _SAME_SPELLING_BONUS if name == other else 0.0
+    return _likeness(solution_uses[name], learner_uses[other]) + bonus
 
 
 def _likeness(one: Counter[str], other: Counter[str]) -> float:
     """Return the words in common as a share of all words, from 0 to 1; 0 if there are none."""
-    every = sum((one | other).values())
-    return sum((one & other).values()) / every if every else 0.0
+    total = sum((one | other).values())
+    return sum((one & other).values()) / total if total else 0.0

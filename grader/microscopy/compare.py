@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.judging.statement_alignment import aligned
+from grader.judging.statement_alignment import align
 from grader.microscopy.gradient_shares import Amounts, Contents, Flow, Key
 from grader.microscopy.recording import Numbers, RecordedMoment, Recording, Slots, Snapshot
 from grader.observe.wording import ordinal
@@ -79,7 +79,7 @@ def columns(yours: Side, right: Side) -> list[Column]:
     batches.
     """
     learner, solution = yours.recording.moments, right.recording.moments
-    pairs = aligned([[_match_score(one, other) for other in solution] for one in learner])
+    pairs = align([[_match_score(one, other) for other in solution] for one in learner])
     found: list[Column] = []
     i = j = 0
     while i < len(learner) or j < len(solution):

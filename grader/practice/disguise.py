@@ -9,7 +9,7 @@ import symtable
 import tokenize
 from collections.abc import Iterator
 
-from grader.judging.variable_roles import own_names, renamed
+from grader.judging.variable_roles import bound_names, rename_variables
 from grader.submission.syntax import unrenamable_names
 
 _OTHER_NAMES = {
@@ -78,7 +78,7 @@ def other_names(sources: tuple[str, ...], chance: random.Random) -> dict[str, st
     taken = {name for tree in trees for name in _every_name(tree)} | set(dir(builtins)) | set(keyword.kwlist)
     fixed = {name for tree in trees for name in _unrenamable(tree)}
     found: dict[str, str] = {}
-    for name in sorted({name for tree in trees for name in own_names(tree)} - fixed):
+    for name in sorted({name for tree in trees for name in bound_names(tree)} - fixed):
         free = [other for other in _OTHER_NAMES.get(name, ()) if other not in taken]
         if free and chance.random() < _RENAMED:
             found[name] = chance.choice(free)
@@ -88,7 +88,7 @@ def other_names(sources: tuple[str, ...], chance: random.Random) -> dict[str, st
 
 def disguised(source: str, names: dict[str, str]) -> str:
     """Return the program with these names, without comments and without branches that are never or always taken."""
-    tree = _RemoveEditTraces().visit(renamed(ast.parse(source), names))
+    tree = _RemoveEditTraces().visit(rename_variables(ast.parse(source), names))
     return f"{ast.unparse(ast.fix_missing_locations(tree))}\n"
 
 
@@ -161,7 +161,7 @@ class _RemoveEditTraces(ast.NodeTransformer):
                 and names <= vars(builtins).keys()
             ):
                 node.body.remove(statement)
-                node = renamed(node, dict.fromkeys(names, statement.value.id))  # type: ignore[assignment]
+                node = rename_variables(node, dict.fromkeys(names, statement.value.id))  # type: ignore[assignment]
                 break
         self.generic_visit(node)
         return node

@@ -16,7 +16,7 @@ from grader.judging.repair.edit_candidates import Draft, Kind
 from grader.judging.repair.mutations import mutations
 from grader.judging.repair.names_in_reach import Scope, is_quotient
 from grader.judging.repair.solution_statements import Donors
-from grader.judging.variable_roles import key_of
+from grader.judging.variable_roles import variable_name
 from grader.submission.syntax import is_compound, own_parts
 
 _SIMPLE = ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript
@@ -255,7 +255,7 @@ def _other_assignment(definition: DefinitionText, statement: Statement, cost: fl
         yield _rewritten(definition, statement, plain, cost + 0.4, "operator")
     elif isinstance(node, ast.Assign) and statement.alone and statement.block.loops:
         target = node.targets[0]
-        if isinstance(target, ast.Name | ast.Attribute) and key_of(target) is not None:
+        if isinstance(target, ast.Name | ast.Attribute) and variable_name(target) is not None:
             added = ast.fix_missing_locations(ast.AugAssign(target, ast.Add(), node.value))
             extra = -1.6 if _overwritten_each_round(definition, statement, target) else 0.6
             yield _rewritten(definition, statement, added, cost + extra, "operator")
@@ -266,13 +266,13 @@ def _overwritten_each_round(definition: DefinitionText, statement: Statement, ta
 
     So `total = loss` probably means `total += loss`.
     """
-    key = key_of(target)
+    key = variable_name(target)
     loops = [n for n in ast.walk(definition.node) if isinstance(n, ast.For | ast.While)]
     around = [n for n in loops if n.lineno < statement.first and statement.last <= (n.end_lineno or 0)]
     # `walk` goes level by level, so the last loop around the statement is the innermost.
-    inside = [n for n in ast.walk(around[-1]) if key_of(n) == key] if around else []
+    inside = [n for n in ast.walk(around[-1]) if variable_name(n) == key] if around else []
     before = {
-        key_of(n)
+        variable_name(n)
         for s in definition.statements
         if s.block.loops < statement.block.loops
         and s.last < statement.first

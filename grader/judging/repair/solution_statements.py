@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from grader.judging.repair.definition import DefinitionText, Statement
-from grader.judging.variable_roles import Roles, own_names, renamed, roles
+from grader.judging.variable_roles import Roles, bound_names, rename_variables, roles
 from grader.submission.syntax import is_compound
 
 _MIN_LIKENESS = 0.5
@@ -184,7 +184,7 @@ def _names_in(node: ast.stmt) -> tuple[frozenset[str], frozenset[str], frozenset
     nodes = list(ast.walk(node))
     variables = frozenset(n.id for n in nodes if isinstance(n, ast.Name))
     attributes = frozenset(f"self.{n.attr}" for n in nodes if isinstance(n, ast.Attribute))
-    return frozenset(own_names(node)), variables, attributes
+    return frozenset(bound_names(node)), variables, attributes
 
 
 @lru_cache(maxsize=4096)
@@ -203,7 +203,7 @@ def _in_their_names(node: ast.stmt, choices: tuple[tuple[str, ...], ...]) -> tup
 
 def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
     """Return a renamed copy of the statement, without `strict=` arguments."""
-    found = ast.fix_missing_locations(renamed(node, names))
+    found = ast.fix_missing_locations(rename_variables(node, names))
     assert isinstance(found, ast.stmt)
     # `zip(…, strict=True)` checks lengths and is no step of the exercise.
     for call in (n for n in ast.walk(found) if isinstance(n, ast.Call)):
