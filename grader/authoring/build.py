@@ -17,7 +17,7 @@ from grader.authoring.strip_solutions import PLACEHOLDER, BuildError, starter_te
 from grader.base.files import write_whole
 from grader.course.course import Course, CourseError, Lesson
 from grader.course.exercise_cell import exercise_of
-from grader.judging.behaviour_table import text_of
+from grader.judging.behaviour_table import format_table
 from grader.judging.edits import exercise_source, program_of, variants
 from grader.judging.text_location import is_line_of
 
@@ -102,7 +102,7 @@ def build_behaviours(lesson: Lesson, *, check: bool, only: Collection[str] = ())
     """
     if not any(exercise.mistakes for exercise in lesson.exercises):
         return []
-    text = text_of(measured_table(lesson, only))
+    text = format_table(measured_table(lesson, only))
     if not check:
         write_whole(lesson.behaviours, text)
         return []

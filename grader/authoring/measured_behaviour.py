@@ -7,7 +7,7 @@ program that behaves the same, or a new number.
 from collections.abc import Collection
 
 from grader.course.course import CourseError, Exercise, Lesson
-from grader.judging.behaviour_table import Behaviours, table_of
+from grader.judging.behaviour_table import Behaviours, parse_table
 from grader.judging.compare_runs import difference, has_same_cause
 from grader.judging.reference import Reference
 
@@ -57,7 +57,9 @@ def measured_table(lesson: Lesson, only: Collection[str] = ()) -> dict[str, Beha
         only: names of exercises to measure; the others keep what the lesson's file says. Empty: measure all.
     """
     kept = (
-        table_of(lesson.behaviours.read_text(encoding="utf-8")) if only and lesson.behaviours.exists() else {}
+        parse_table(lesson.behaviours.read_text(encoding="utf-8"))
+        if only and lesson.behaviours.exists()
+        else {}
     )
     return {
         exercise.name: kept[exercise.name] if exercise.name in kept.keys() - set(only) else measure(exercise)

@@ -1,6 +1,7 @@
-"""Compare what was observed with the solution and the known mistakes: trace -> verdict, explanation, lines, feedback.
+"""Turn the trace of a submission into feedback, by comparing it with the solution and the known mistakes.
 
-This room knows the answers, so it runs outside the sandbox only. `assess` is the whole in one function: `judge` decides
-which checks pass, `explain` finds the known mistakes that behave as the submission does, `locate` finds the learner's
-lines, and `gather_evidence` what else there is to show. `repair` searches for an edit where no known mistake fits.
+This room knows the answers, so it runs outside the sandbox only. `assess.assess` calls the steps one after the other:
+`judge` decides which checks pass, `explain` finds the known mistakes that behave as the submission does, `locate` finds
+the learner's line for each of them, and `gather_evidence` finds what else shows that something is wrong. Where no known
+mistake fits, the package `repair` searches for an edit of the learner's code that makes it right.
 """

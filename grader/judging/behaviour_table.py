@@ -1,8 +1,11 @@
-"""Read the table of which known mistakes change what: `solutions/<lesson>/behaviours.json`, made by `grader build`.
+"""Read and write `solutions/<lesson>/behaviours.json`, the table that says which known mistakes behave alike.
 
-For each scenario of each exercise it says which ways to make a mistake behave alike. A diagnosis then plays one of
-them instead of all, and none that change nothing there. The table only decides what is played first and what is left
-out: no mistake is ever named without a play of its own.
+`grader build` measures the table once, by playing every variant of every known mistake in every scenario. The search
+for a submission's mistakes then plays one of the variants that behave alike in a scenario, and none that change
+nothing there. The table decides only which programs need not be played: a mistake is never named without playing a
+program that makes it.
+
+In the file, each variant has a line with one number for each scenario. The key `ways` holds the variants.
 """
 
 import json
@@ -13,42 +16,45 @@ from grader.course.course import Exercise
 from grader.course.reading import load_course
 
 Behaviours = dict[str, dict[str, int]]
-"""For each scenario, the number of each way's behaviour by the way's name; 0 is the solution's."""
+"""Number of the behaviour by name of the scenario and name of the variant.
+
+In one scenario, variants with equal numbers behave alike; 0 is the solution's behaviour.
+"""
 
 
 def behaviours_of(exercise: Exercise) -> Behaviours:
-    """Return the exercise's part of the table; empty if it was not measured yet."""
+    """Return the exercise's behaviours; empty if they have not been measured yet."""
     return _table(exercise.lesson).get(exercise.name, {})
 
 
 @cache
 def _table(lesson: str) -> dict[str, Behaviours]:
-    """Return a lesson's table, by exercise. Cached: do not modify."""
+    """Return the behaviours of a lesson's exercises, by name of the exercise. Cached: do not modify."""
     try:
         text = load_course().lesson(lesson).behaviours.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except FileNotFoundError:  # a new lesson: `Reference.behaviour` plays its mistakes instead
         return {}
-    return table_of(text)
+    return parse_table(text)
 
 
-def table_of(text: str) -> dict[str, Behaviours]:
-    """Parse the text of a lesson's table: the behaviours of each exercise."""
+def parse_table(text: str) -> dict[str, Behaviours]:
+    """Return the behaviours of a lesson's exercises, by name of the exercise, from the text of the file."""
     return {
         exercise: {
-            scenario: {way: numbers[column] for way, numbers in entry["ways"].items()}
+            scenario: {variant: numbers[column] for variant, numbers in entry["ways"].items()}
             for column, scenario in enumerate(entry["scenarios"])
         }
         for exercise, entry in json.loads(text).items()
     }
 
 
-def text_of(table: Mapping[str, Behaviours]) -> str:
-    """Write a lesson's table as text, one line for each way to make a mistake: a diff shows what an edit changed."""
-    return "{\n" + ",\n".join(_entry(name, behaviours) for name, behaviours in table.items()) + "\n}\n"
+def format_table(table: Mapping[str, Behaviours]) -> str:
+    """Return the text of the file, with one line for each variant, so that a diff shows which behaviours changed."""
+    return "{\n" + ",\n".join(_format_entry(name, entry) for name, entry in table.items()) + "\n}\n"
 
 
-def _entry(exercise: str, behaviours: Behaviours) -> str:
-    names = list(next(iter(behaviours.values()), {}))
+def _format_entry(exercise: str, behaviours: Behaviours) -> str:
+    names = list(next(iter(behaviours.values()), {}))  # every scenario has the same variants
     lines = ",\n".join(
         f"   {_json(name)}: {_json([numbers[name] for numbers in behaviours.values()])}" for name in names
     )

@@ -1,7 +1,7 @@
-"""Lay the learner's order of events beside the right one, at the call in which they first differ.
+"""Compare the order of the learner's events with the solution's, call by call.
 
-Feedback draws both as timelines. Clearing the gradients at the end of a call is as right as at its start, and is not
-shown as a difference.
+Feedback draws the two orders as timelines, for the call in which they first differ. Clearing the gradients at the end
+of a call is as right as clearing them at its start, and is not shown as a difference.
 """
 
 from difflib import SequenceMatcher
@@ -9,113 +9,121 @@ from difflib import SequenceMatcher
 from grader.course.feedback import Moment
 from grader.observe.trace import Event, Run
 
-_SHOWN_EVENTS = 12
+_MAX_EVENTS = 12
 """Maximum number of events on a timeline."""
 
 
 def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
-    """Return the learner's and the solution's events in the call in which they first differ, at most a dozen each.
+    """Return the learner's and the solution's events in the call to show, at most a dozen each.
+
+    The call to show is the one that makes the wrong update, or else the first in which the events differ.
 
     Args:
         run: the learner's run.
         solution: the solution's run.
         update: number of the first wrong update, from 1; None if no update is wrong.
     """
-    call = _first_differing_call(run, solution, update)
+    call = _call_to_show(run, solution, update)
     yours = [e for e in run.events if e.call == call and e.kind != "gradient"]
     right = [e for e in solution.events if e.call == call and e.kind != "gradient"]
-    if _clears_after_the_last(yours, "step") and not _clears_before_the_first(yours, "backward"):
-        right = _clearing_at_the_end(right)  # equally right, and comparable with the learner's order
-    same_yours, same_right = _aligned(yours, right)
+    if _clears_after_steps(yours) and not _clears_before_backward(yours):
+        right = _move_clears_to_end(right)  # equally right, and comparable with the learner's order
+    paired_yours, paired_right = _pair(yours, right)
     return (
-        _shown(yours, same_yours, update, own=True),
-        _shown(right, same_right, update, own=False),
+        _excerpt(yours, paired_yours, update, with_lines=True),
+        _excerpt(right, paired_right, update, with_lines=False),
     )
 
 
-def differing(run: Run, solution: Run) -> list[Event]:
-    """Return the learner's events that have no partner among the solution's, call by call."""
-    found: list[Event] = []
+def unpaired_events(run: Run, solution: Run) -> list[Event]:
+    """Return the learner's events that have no partner among the solution's events of the same call."""
+    unpaired: list[Event] = []
     for call in sorted({e.call for e in run.events}):
         yours = [e for e in run.events if e.call == call]
-        same, _ = _aligned(yours, [e for e in solution.events if e.call == call])
-        found += [event for i, event in enumerate(yours) if i not in same]
-    return found
+        paired, _ = _pair(yours, [e for e in solution.events if e.call == call])
+        unpaired += [event for i, event in enumerate(yours) if i not in paired]
+    return unpaired
 
 
-def _aligned(yours: list[Event], right: list[Event]) -> tuple[set[int], set[int]]:
-    """Return the indices of the events that have a partner on the other side, for both sides.
+def _pair(yours: list[Event], right: list[Event]) -> tuple[set[int], set[int]]:
+    """Pair equal events of two orders; return the indices of events with a partner, in `yours` and in `right`.
 
-    Clearing at the end of a call instead of at its start is as right: the two count as partners.
+    Clearing the gradients at the end of a call is paired with clearing them at its start.
     """
     matcher = SequenceMatcher(a=[_key(e) for e in yours], b=[_key(e) for e in right], autojunk=False)
-    same_yours: set[int] = set()
-    same_right: set[int] = set()
+    paired_yours: set[int] = set()
+    paired_right: set[int] = set()
     for block in matcher.get_matching_blocks():
-        same_yours.update(range(block.a, block.a + block.size))
-        same_right.update(range(block.b, block.b + block.size))
-    trailing = _clears_after_the_last(yours, "step") - same_yours
-    leading = _clears_before_the_first(right, "backward") - same_right
-    if trailing:  # harmless, whether or not the call also clears at its start
-        same_yours |= trailing
-        same_right |= leading
-    return same_yours, same_right
+        paired_yours.update(range(block.a, block.a + block.size))
+        paired_right.update(range(block.b, block.b + block.size))
+    at_end = _clears_after_steps(yours) - paired_yours
+    at_start = _clears_before_backward(right) - paired_right
+    if at_end:
+        # Clearing twice is harmless, so clearing at the end counts as paired even if `at_start` is empty.
+        paired_yours |= at_end
+        paired_right |= at_start
+    return paired_yours, paired_right
 
 
-def _clearing_at_the_end(events: list[Event]) -> list[Event]:
-    """Move the events that clear gradients before the first backward to the end."""
-    leading = _clears_before_the_first(events, "backward")
-    kept = [event for i, event in enumerate(events) if i not in leading]
-    return kept + [events[i] for i in sorted(leading)]
+def _move_clears_to_end(events: list[Event]) -> list[Event]:
+    """Return the events with those `zero_grad` that come before the first `backward` moved to the end."""
+    at_start = _clears_before_backward(events)
+    kept = [event for i, event in enumerate(events) if i not in at_start]
+    return kept + [events[i] for i in sorted(at_start)]
 
 
-def _clears_after_the_last(events: list[Event], kind: str) -> set[int]:
-    """Return the indices of `zero_grad` events after the last event of a kind."""
-    last = max((i for i, e in enumerate(events) if e.kind == kind), default=len(events))
-    return {i for i, e in enumerate(events) if e.kind == "zero_grad" and i > last}
+def _clears_after_steps(events: list[Event]) -> set[int]:
+    """Return the indices of `zero_grad` events after the last `step`; empty without a `step`."""
+    last_step = max((i for i, e in enumerate(events) if e.kind == "step"), default=len(events))
+    return {i for i, e in enumerate(events) if e.kind == "zero_grad" and i > last_step}
 
 
-def _clears_before_the_first(events: list[Event], kind: str) -> set[int]:
-    """Return the indices of `zero_grad` events before the first event of a kind."""
-    first = next((i for i, e in enumerate(events) if e.kind == kind), 0)
-    return {i for i, e in enumerate(events) if e.kind == "zero_grad" and i < first}
+def _clears_before_backward(events: list[Event]) -> set[int]:
+    """Return the indices of `zero_grad` events before the first `backward`; empty without a `backward`."""
+    first_backward = next((i for i, e in enumerate(events) if e.kind == "backward"), 0)
+    return {i for i, e in enumerate(events) if e.kind == "zero_grad" and i < first_backward}
 
 
-def _shown(events: list[Event], same: set[int], update: int | None, *, own: bool) -> tuple[Moment, ...]:
-    """Return at most a dozen events as moments, from where the wrong update begins.
+def _excerpt(
+    events: list[Event], paired: set[int], update: int | None, *, with_lines: bool
+) -> tuple[Moment, ...]:
+    """Return at most a dozen events as moments.
 
-    If no update is wrong, they are those around the first event that differs. `own`: with the learner's lines.
+    They begin with the first event after update `update` - 1. If no update is wrong, they surround the first event
+    without a partner. `with_lines` is False for the solution, whose lines are no line of the learner's.
     """
-    moments = [_moment(e, i not in same, own=own) for i, e in enumerate(events)]
+    moments = [_moment(e, i not in paired, with_line=with_lines) for i, e in enumerate(events)]
     if update is not None:
         start = next((i for i, e in enumerate(events) if e.state >= update - 1), 0)
     else:
-        odd = next((i for i in range(len(events)) if i not in same), 0)
-        start = max(0, odd - _SHOWN_EVENTS // 2)
-    return tuple(moments[start : start + _SHOWN_EVENTS])
+        first_unpaired = next((i for i in range(len(events)) if i not in paired), 0)
+        start = max(0, first_unpaired - _MAX_EVENTS // 2)
+    return tuple(moments[start : start + _MAX_EVENTS])
 
 
-def _first_differing_call(run: Run, solution: Run, update: int | None) -> int:
-    """Return the call that makes the wrong update; else the first call whose events differ; else 0."""
-    for events, arrays in ((run.events, run.arrays), (solution.events, solution.arrays)):
-        if update is not None and update < len(arrays.get("theta", ())):
-            made = [e.call for e in events if e.kind == "step" and e.state == update - 1]
-            if made:
-                return made[0]
-    # Only calls that occur: a forged trace may number its calls as it likes.
+def _call_to_show(run: Run, solution: Run, update: int | None) -> int:
+    """Return the call, counted from 0, that makes the wrong update; else the first whose events differ; else 0.
+
+    An update that the learner's run lacks is looked up in the solution's.
+    """
+    for one in (run, solution):
+        if update is not None and update < len(one.arrays.get("theta", ())):
+            calls = [e.call for e in one.events if e.kind == "step" and e.state == update - 1]
+            if calls:
+                return calls[0]
+    # Not range(…): a forged trace may number its calls as it likes.
     for call in sorted({e.call for e in (*run.events, *solution.events)}):
-        if [_key(e) for e in run.events if e.call == call] != [
-            _key(e) for e in solution.events if e.call == call
-        ]:
+        yours = [_key(e) for e in run.events if e.call == call]
+        if yours != [_key(e) for e in solution.events if e.call == call]:
             return call
     return 0
 
 
 def _key(event: Event) -> tuple[str, int | None]:
-    """Return what makes two events the same on a timeline."""
+    """Return what two events must have in common to be paired."""
     return event.kind, event.batch
 
 
-def _moment(event: Event, differs: bool, *, own: bool) -> Moment:
-    batch = None if event.batch is None else event.batch + 1
-    return Moment(event.kind, event.line if own else None, batch, differs)
+def _moment(event: Event, differs: bool, *, with_line: bool) -> Moment:
+    batch_number = None if event.batch is None else event.batch + 1
+    return Moment(event.kind, event.line if with_line else None, batch_number, differs)

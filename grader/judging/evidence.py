@@ -1,4 +1,4 @@
-"""Gather what shows a learner that the program is wrong: the first difference, the order of events, and the recipe."""
+"""Gather what shows a learner that the program is wrong: first difference, order of events, and recipe."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ import torch
 from grader.course.feedback import FirstDifference, Moment, Recipe
 from grader.judging.event_orders import timelines
 from grader.judging.explain import Explanation
-from grader.judging.first_difference import describe_first_difference, update_of
+from grader.judging.first_difference import describe_first_difference, first_wrong_update
 from grader.judging.judge import Verdict
 from grader.judging.recipe import recover_recipe
 from grader.judging.reference import Reference
@@ -18,22 +18,26 @@ from grader.observe.trace import Trace
 
 @dataclass(frozen=True)
 class Evidence:
-    """What shows that a program is wrong; empty for one that passed, or of which nothing could be compared."""
+    """What shows that a program is wrong; empty if the program passed, or if it could not be loaded."""
 
     first_difference: FirstDifference | None = None
+    """The first difference in the scenario that feedback talks about."""
     yours: tuple[Moment, ...] = ()
     """The learner's timeline of events, with lines of the program."""
     right: tuple[Moment, ...] = ()
     """The solution's timeline beside it."""
     recipe: Recipe | None = None
+    """The mixture of gradients in the first wrong update; None if it cannot be computed or is right."""
 
 
 def gather_evidence(
     explanation: Explanation, trace: Trace, verdict: Verdict, reference: Reference
 ) -> Evidence:
-    """Return the evidence, from the first scenario that stays unexplained, or else the first that is wrong.
+    """Return the evidence from the scenario that feedback talks about.
 
-    Without the learner's run of that scenario, it is only the first difference.
+    This is the first scenario that stays unexplained, or else the first wrong one. Its orders of events may be equal,
+    or it may have no recipe; then they come from the first other wrong scenario that has something to show. If the
+    trace has no run of the scenario, the evidence is only the first difference.
 
     Args:
         explanation: what explains the submission.
@@ -43,12 +47,12 @@ def gather_evidence(
     """
     if not verdict.differences:
         return Evidence()
-    told = next(iter(explanation.unexplained or verdict.differences))
-    run, scenario = trace.runs.get(told), reference.exercise.driver[told]
-    first = describe_first_difference(scenario, verdict.differences[told], run, reference.solution(told))
+    name = next(iter(explanation.unexplained or verdict.differences))
+    run, scenario = trace.runs.get(name), reference.exercise.driver[name]
+    first = describe_first_difference(scenario, verdict.differences[name], run, reference.solution(name))
     if run is None:
         return Evidence(first)
-    names = tuple(dict.fromkeys((told, *verdict.differences)))
+    names = tuple(dict.fromkeys((name, *verdict.differences)))  # without the second `name`
     yours, right = _timelines(names, trace, verdict, reference)
     return Evidence(first, yours, right, _recipe(names, trace, verdict, reference))
 
@@ -56,21 +60,21 @@ def gather_evidence(
 def _timelines(
     names: Iterable[str], trace: Trace, verdict: Verdict, reference: Reference
 ) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
-    """Return the learner's and the solution's timeline for the first of these scenarios.
+    """Return the learner's and the solution's timeline in the first of these scenarios in which they differ.
 
-    If these do not differ, return those of the first scenario in which they do. Empty if no scenario has a run.
+    If they differ in none, return those of the first scenario with a run; two empty ones if no scenario has a run.
     """
-    first = None
+    fallback = None
     for name in names:
         run = trace.runs.get(name)
         if run is None:
             continue
         solution = reference.solution(name)
-        both = timelines(run, solution, update_of(verdict.differences[name], run, solution))
+        both = timelines(run, solution, first_wrong_update(verdict.differences[name], run, solution))
         if any(moment.differs for side in both for moment in side):
             return both
-        first = first or both
-    return first or ((), ())
+        fallback = fallback or both
+    return fallback or ((), ())
 
 
 def _recipe(names: tuple[str, ...], trace: Trace, verdict: Verdict, reference: Reference) -> Recipe | None:
@@ -78,7 +82,7 @@ def _recipe(names: tuple[str, ...], trace: Trace, verdict: Verdict, reference: R
     driver = reference.exercise.driver
     for name in names:
         run, solution = trace.runs.get(name), reference.solution(name)
-        update = update_of(verdict.differences[name], run, solution)
+        update = first_wrong_update(verdict.differences[name], run, solution)
         if run is None or update is None:
             continue
         env = Env(reference.seed, torch.device(reference.device), name)

@@ -1,9 +1,10 @@
 """Explain a wrong submission by what is known: mistakes, a copied program, or else the nearest mistake.
 
-`mistake_search` finds combinations of known mistakes that behave as the submission does. Among equally good ones,
-those that also work in the same way (`tie_break`) are kept. One combination is reported; a mistake that another one
-has in its place behaves alike, and the two are named together (`a|b`). Where scenarios stay unexplained, a mistake is
-named only if the explained ones are evidence enough (`_evidence_suffices`).
+`mistake_search` finds combinations of known mistakes that behave as the submission does. Of equally good ones, those
+that also work in the same way (`tie_break`) are kept, and the first of these is reported. If another combination
+differs from it in one mistake only, the two mistakes are twins: they behave alike here, and feedback names both
+(`a|b`). Where scenarios stay unexplained, a mistake is named only if the explained ones are evidence enough
+(`_evidence_suffices`).
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""Compare a trace with the solution's and decide which checks pass.
-
-This is the first step of judging: trace -> Verdict, with the first difference in each scenario.
-"""
+"""Decide which checks a submission passes, by comparing its trace with the solution's: the first step of judging."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,20 +11,22 @@ from grader.observe.trace import Failure, Run, Trace
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which checks pass, with what decided it."""
+    """Which checks pass, and why the others do not."""
 
     status: Status
     checks: tuple[CheckResult, ...]
+    """One result for each check of the exercise, in its order."""
     differences: Mapping[str, Difference]
-    """First difference of each scenario that differs from the solution's, in the driver's order."""
+    """The first difference from the solution, by name of each scenario that differs, in the driver's order."""
     failure: Failure | None = None
-    """The exception that decided the status; None if none did."""
+    """The exception because of which the status is `error` or `memory`; None for other statuses."""
 
 
 def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> Verdict:
-    """Compare every scenario with the solution's run of it and return the verdict.
+    """Compare the runs of every scenario and return the verdict.
 
-    A check passes when all of its scenarios agree; a scenario that is missing from the trace does not agree.
+    A check passes if the learner's run equals the solution's in all of its scenarios. A scenario without a run in the
+    trace counts as failed.
 
     Args:
         exercise: the exercise, with its checks and scenarios.
@@ -35,23 +34,25 @@ def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> V
         solution: returns the solution's run, given a scenario's name.
     """
     if trace.load_failure is not None:
-        checks = tuple(CheckResult(c.title, c.points, passed=False) for c in exercise.checks)
+        checks = tuple(CheckResult(check.title, check.points, passed=False) for check in exercise.checks)
         return Verdict(failure_status(trace.load_failure), checks, {}, trace.load_failure)
     differences: dict[str, Difference] = {}
     failure: Failure | None = None
     for scenario in exercise.driver.scenarios:
         run = trace.runs.get(scenario.name)
-        found = (
+        first = (
             Difference("failure") if run is None else difference(run, solution(scenario.name), scenario.atol)
         )
-        if found is None:
+        if first is None:
             continue
-        differences[scenario.name] = found
-        if failure is None and run is not None and found.kind == "failure":
+        differences[scenario.name] = first
+        if failure is None and run is not None and first.kind == "failure":
             failure = run.failure
     checks = tuple(
-        CheckResult(c.title, c.points, not any(s in differences for s in exercise.deciding(c)), c.look)
-        for c in exercise.checks
+        CheckResult(
+            check.title, check.points, differences.keys().isdisjoint(exercise.deciding(check)), check.look
+        )
+        for check in exercise.checks
     )
     status: Status = "passed" if not differences else "failed"
     if failure is not None:

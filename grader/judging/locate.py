@@ -1,13 +1,16 @@
 """Find the line of the learner's program that each explained mistake is about.
 
-It is the line at which the program raises, if the mistake is the cause. Otherwise texts are compared
-(`text_location`); where that finds nothing, the line of the event, the `return`, the method or the definition that the
-mistake is about is taken.
+Four ways are tried, and the first that finds a line counts:
+
+1. the line that raises, if the mistake is the cause of the exception,
+2. the line that resembles the text that the mistake changes (`text_location`),
+3. the line of an event of the kind that the mistake is about (`Mistake.at`),
+4. the `return`, the method or the definition that the mistake is about.
 """
 
 from grader.judging.compare_runs import has_same_cause
 from grader.judging.edits import MistakeVariant, exercise_source
-from grader.judging.event_orders import differing
+from grader.judging.event_orders import unpaired_events
 from grader.judging.explain import ExplainedMistake, Explanation
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
@@ -19,7 +22,9 @@ from grader.submission.syntax import definition_of, methods, returns
 def locate(
     explanation: Explanation, trace: Trace, reference: Reference, origin: Origin
 ) -> list[Location | None]:
-    """Return the location of each of the explanation's mistakes, with lines of the program.
+    """Return one location for each of the explanation's mistakes, with lines of the program.
+
+    None in the list: the learner's code does not define the exercise.
 
     Args:
         explanation: what explains the submission.
@@ -35,18 +40,19 @@ def _location(
 ) -> Location | None:
     """Return the location of one mistake; None if the learner's code does not define the exercise."""
     return (
-        (None if mistake.variant.mistake.only_near else _of_raise(mistake, trace, reference))
-        or _in_text(mistake, explanation, reference, origin.source)
-        or _of_event(mistake, trace, reference)
-        or _in_definition(mistake, reference, origin)
+        (None if mistake.variant.mistake.only_near else _raising_line(mistake, trace, reference))
+        or _resembling_line(mistake, explanation, reference, origin.source)
+        or _event_line(mistake, trace, reference)
+        or _line_of_definition(mistake, reference, origin)
     )
 
 
-def _of_raise(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
-    """Return the line at which the learner's program raises, if the mistake itself is the cause; None otherwise.
+def _raising_line(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
+    """Return the line at which the learner's program raises, if the mistake is the cause; None otherwise.
 
-    The mistake's program must raise for the same reason, and either in a line that the mistake changed or because of
-    a None, which may come from an earlier line. What the learner's own `raise` raised does not count.
+    The mistake is the cause if its program fails for the same reason, in a line that the mistake changed. Where the
+    reason is a None, the line may be any, because the None may come from an earlier line. An exception of the learner's
+    own `raise` does not count.
     """
     wrong = reference.sources[mistake.variant.name]
     unchanged = exercise_source(reference.exercise).splitlines()
@@ -54,7 +60,7 @@ def _of_raise(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> 
         raised = trace.runs[scenario].failure
         if raised is None or raised.line is None or raised.own:
             continue
-        failure = reference.known(wrong, scenario).failure
+        failure = reference.run_so_far(wrong, scenario).failure
         if failure is None or failure.line is None or not has_same_cause(raised, failure):
             continue
         if "NoneType" in raised.message or wrong.splitlines()[failure.line - 1] not in unchanged:
@@ -62,34 +68,36 @@ def _of_raise(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> 
     return None
 
 
-def _in_text(
+def _resembling_line(
     mistake: ExplainedMistake, explanation: Explanation, reference: Reference, source: str
 ) -> Location | None:
     """Return the line that resembles what the mistake changes; None if none does.
 
-    Of several variants of the mistake that behave alike, the one that resembles the learner's text most counts.
+    Variants of the mistake that behave alike are all compared, and the one that resembles the learner's text most
+    decides: only the text can tell which of them the learner wrote.
     """
-    same = (mistake.variant, *reference.equivalent_variants(mistake.variant))
-    locations = [_in_text_as(variant, explanation, reference, source) for variant in same]
+    alike = (mistake.variant, *reference.equivalent_variants(mistake.variant))
+    locations = [_line_resembling(variant, explanation, reference, source) for variant in alike]
     found = [location for location in locations if location is not None]
     return max(found, key=lambda location: location.likeness, default=None)
 
 
-def _in_text_as(
+def _line_resembling(
     variant: MistakeVariant, explanation: Explanation, reference: Reference, source: str
 ) -> Location | None:
     """Return the line that resembles what this variant changes; None if there is none.
 
-    The variant is compared in the presence of the other mistakes that the learner makes, if their edits combine.
+    If the edits combine, two programs that both make the learner's other mistakes are compared: so the text around
+    the change is more like the learner's.
     """
     exercise, mistake = reference.exercise, variant.mistake
     solution, wrong = exercise_source(exercise), reference.sources[variant.name]
     others = tuple(other for other in explanation.combination if other.mistake.id != mistake.id)
     if others and not mistake.near:  # `near` is a line of the solution, which another mistake may change
-        both = tuple(v for v in reference.variants if v == variant or v in others)
-        less, more = reference.program_of_all(others), reference.program_of_all(both)
-        if less and more:
-            solution, wrong = less, more
+        with_variant = tuple(v for v in reference.variants if v == variant or v in others)  # in their order
+        right_but_others, wrong_with_others = map(reference.program_of_all, (others, with_variant))
+        if right_but_others and wrong_with_others:
+            solution, wrong = right_but_others, wrong_with_others
     return locate_in_text(
         solution,
         wrong,
@@ -101,23 +109,29 @@ def _in_text_as(
     )
 
 
-def _of_event(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
-    """Return the line of the learner's first event of the kind that the mistake is about, if possible one too many."""
+def _event_line(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
+    """Return the line of the learner's first event of the kind that the mistake is about; None if there is none.
+
+    Events that the solution lacks come before all others.
+    """
     runs = [(trace.runs[scenario], reference.solution(scenario)) for scenario in mistake.scenarios]
-    extra = (event for run, solution in runs for event in differing(run, solution))
-    every = (event for run, _ in runs for event in run.events)
-    for event in (*extra, *every):
+    superfluous = (event for run, solution in runs for event in unpaired_events(run, solution))
+    all_events = (event for run, _ in runs for event in run.events)
+    for event in (*superfluous, *all_events):
         if event.kind == mistake.variant.mistake.at and event.line is not None:
             return Location(event.line)
     return None
 
 
-def _in_definition(mistake: ExplainedMistake, reference: Reference, origin: Origin) -> Location | None:
-    """Return the line of the last return, the method or the definition that the mistake is about."""
+def _line_of_definition(mistake: ExplainedMistake, reference: Reference, origin: Origin) -> Location | None:
+    """Return the line of the last `return`, of the method, or of the definition, as `Mistake.at` says.
+
+    None if the learner's code does not define the exercise.
+    """
     definition = definition_of(origin.source, reference.exercise.name)
     if definition is None:
         return None
-    at = mistake.names[0].at
+    at = mistake.names[0].at  # the one whose title is shown first
     line = methods(definition).get(at.removeprefix("def "), definition).lineno
     if at == "return":
         line = max((statement.lineno for statement in returns(definition)), default=line)

@@ -1,16 +1,19 @@
 """Find the smallest sets of known mistakes that behave as a wrong program does, scenario by scenario.
 
-A wrong program usually makes several mistakes, and each scenario shows only some of them. The scenarios that went
-wrong are therefore taken in order, first those with the fewest different behaviours of known mistakes, and candidate
-sets grow along the way (a beam search). In each scenario a set is kept if the solution with its mistakes behaves as
-the learner's program does; otherwise it grows by one mistake, or by two if one is not enough. A scenario that no set
-explains stays unexplained, and what is explained is reported all the same. A mistake that is hidden by others changes
+A wrong program usually makes several mistakes, and each scenario shows only some of them. So this is a beam search. It
+goes through the scenarios that went wrong, beginning with those in which the known mistakes have the fewest different
+behaviours, and keeps a list of candidate sets. In each scenario a set stays if the solution with its mistakes behaves
+as the learner's program does; otherwise it grows by one mistake, or by two if one is not enough. A scenario that no set
+explains is left unexplained, and what is explained is reported all the same. A mistake that is hidden by others changes
 nothing observable and is not guessed.
 
 Example (`test_the_plain_first_try_is_named_whole`): a first try at `accumulate` checks no arguments, does not divide
 the loss, and drops the leftover batches. The scenario `refuses-empty` has six behaviours, one of which fits:
 {no-accum-check}. `sgd` differs from that set, and fits once `no-division` joins it. `edges` fits once
 `drops-leftover` or `leaks-leftover` joins; `short` and `adamw` then leave only sets with `drops-leftover`.
+
+A mistake *acts* in a scenario if it changes the scenario when made alone (see `trials`). A candidate is *idle* in a
+scenario if none of its mistakes acts there.
 """
 
 from collections import Counter
@@ -19,25 +22,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, permutations
 
-from grader.judging.edits import Combination, MistakeVariant
+from grader.judging.edits import Combination, MistakeVariant, ids_of
 from grader.judging.reference import Reference
 from grader.judging.trials import Trials
 from grader.observe.trace import Run
 
-_MAX_SETS = 32
-"""Maximum number of candidate sets kept after each scenario."""
+_MAX_CANDIDATES = 32
+"""Maximum number of candidates kept after each scenario."""
 _MAX_EXTENDED = 8
-"""How many of the best sets that change the scenario at hand are extended by one mistake."""
+"""Maximum number of acting candidates that are extended by one mistake in a scenario."""
 _MAX_EXTENDED_COSTLY = 2
-"""The same limit if other sets have been extended with success already, or if two mistakes have to be added."""
+"""The same limit if idle candidates have been extended with success, and for extending candidates by two mistakes."""
 _MAX_PAIRS = 112
-"""Maximum number of pairs of mistakes tried for one set in one scenario; the most promising pairs come first."""
-_MAX_FAILED_PAIR_SCENARIOS = 3
-"""Scenarios without a fitting pair after which the empty set is no longer extended by pairs."""
+"""Maximum number of pairs of mistakes tried for one candidate in one scenario; the most promising come first."""
+_MAX_SCENARIOS_WITHOUT_PAIR = 3
+"""Number of scenarios without a fitting pair after which the empty set is no longer extended by pairs."""
 _MAX_PLAYS_WITHOUT_SUCCESS = 64
-"""Plays after which no further scenario is tried while none has been explained; the most ever needed was 27."""
-_MAX_VARIANTS = 3
-"""Maximum number of kept sets that make the same two or more mistakes and differ only in the variants of them."""
+"""Number of plays without an explained scenario after which no more is tried; the most ever needed was 27."""
+_MAX_SAME_MISTAKES = 3
+"""Maximum number of candidates with the same two or more mistakes, in different variants."""
 _MAX_MISTAKES = 6
 """Maximum number of mistakes in a set."""
 
@@ -56,7 +59,7 @@ class FoundMistakes:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A candidate set of mistakes with the names of the scenarios that it explains so far."""
+    """A set of mistakes with the names of the scenarios that it has explained so far."""
 
     combination: frozenset[MistakeVariant]
     explained: tuple[str, ...] = ()
@@ -70,402 +73,408 @@ def find_mistakes(reference: Reference, runs: Mapping[str, Run], wrong: Sequence
         runs: the learner's runs by scenario name; a scenario without a run stays unexplained.
         wrong: names of the scenarios in which the learner's run differs from the solution's.
     """
-    return _Search(reference, runs, wrong).found()
+    return _Search(reference, runs, wrong).search()
 
 
 class _Search:
-    """One search for the sets that explain one learner's runs; it holds the budget of plays."""
+    """One search for the sets that explain one learner's runs. Its `Trials` hold the budget of plays."""
 
     def __init__(self, reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> None:
         self._reference, self._runs = reference, runs
-        self._order = {variant: number for number, variant in enumerate(reference.variants)}
+        self._positions = {variant: position for position, variant in enumerate(reference.variants)}
+        self._scenarios = [scenario.name for scenario in reference.exercise.driver.scenarios]
         self._wrong = [name for name in wrong if name in runs]
-        self._missing = tuple(name for name in wrong if name not in runs)
-        self._right = [s.name for s in reference.exercise.driver.scenarios if s.name not in wrong]
+        self._without_run = tuple(name for name in wrong if name not in runs)
+        self._right = [name for name in self._scenarios if name not in wrong]
         self._trials = Trials(reference, runs, self._wrong)
         self._any_explained = False  # True as soon as one scenario has been explained
         # A mistake that alone changes a scenario in which the learner is right mostly changes it in combination, too.
         self._likely = [
             variant
             for variant in reference.variants
-            if not any(self._trials.changes(variant, s) for s in self._right)
+            if not any(self._trials.changes(variant, scenario) for scenario in self._right)
         ]
 
-    def found(self) -> FoundMistakes:
-        """Return the best sets of up to three attempts, each allowing more than the one before.
+    def search(self) -> FoundMistakes:
+        """Return the best sets of up to three rounds, each allowing more than the one before.
 
-        The first attempt uses likely mistakes (one variant for each behaviour) and must explain every scenario; the
+        The first round uses likely mistakes (one variant for each behaviour) and must explain every scenario; the
         second may leave scenarios out; the third also uses mistakes that change scenarios in which the learner is
         right.
         """
         found = FoundMistakes()
-        tries = (
+        rounds = (
             (self._representative_variants, False),
             (self._likely, True),
             (self._reference.variants, True),
         )
-        for plausible, leave_out in tries:
+        for variants, may_leave_out in rounds:
             if len(found.explained) == len(self._wrong):
                 break
-            grown = self._beam_search(plausible, leave_out=leave_out)
-            self._trials.reserve_plays(False)
-            more = self._best(grown)
-            self._trials.reserve_plays(True)
-            if len(more.explained) > len(found.explained):
-                found = more
-        self._trials.reserve_plays(False)
+            candidates = self._beam_search(variants, may_leave_out=may_leave_out)
+            self._trials.release_reserve()
+            best = self._choose(candidates)
+            self._trials.hold_back_reserve()
+            if len(best.explained) > len(found.explained):
+                found = best
+        self._trials.release_reserve()
         if len(found.explained) < len(self._wrong):
-            found = self._single_way() or self._with_hidden_mistakes(found)
-        unexplained = tuple(s for s in (*self._wrong, *self._missing) if s not in found.explained)
+            found = self._single_variant() or self._with_hidden_mistakes(found)
+        unexplained = tuple(s for s in (*self._wrong, *self._without_run) if s not in found.explained)
         return FoundMistakes(found.combinations, found.explained, unexplained)
 
-    def _single_way(self) -> FoundMistakes | None:
-        """Return the first variant that alone explains everything, playing each candidate itself; None if none does.
+    def _single_variant(self) -> FoundMistakes | None:
+        """Return the first variant that alone explains everything, without letting variants stand for each other.
 
-        Elsewhere one variant stands for all that behave alike in the table. With a seed other than the table's, two of
-        them may behave differently.
+        In the rounds, one variant is played for all that behave alike in the behaviour table. With a seed other than
+        the table's, two of these may behave differently. None if no variant explains everything.
         """
         for variant in self._reference.variants:
+            if not all(self._trials.changes(variant, scenario) for scenario in self._wrong):
+                continue  # the table rules it out without a play
             alone = frozenset([variant])
-            if not all(
-                self._trials.changes(variant, s) for s in self._wrong
-            ):  # the table answers without a play
-                continue
-            if all(self._trials.exact_program_agrees(alone, s) for s in (*self._wrong, *self._right)):
+            scenarios = (*self._wrong, *self._right)
+            if all(self._trials.exact_program_agrees(alone, scenario) for scenario in scenarios):
                 return FoundMistakes(((variant,),), tuple(self._wrong))
         return None
 
     def _with_hidden_mistakes(self, found: FoundMistakes) -> FoundMistakes:
-        """Add one more mistake for each scenario left over, for mistakes that show only in combination with the others.
+        """Add one mistake for each scenario left over, to find mistakes that show only in combination with the others.
 
         A count returned in the wrong place shows as a wrong loss, which neither of the two mistakes changes alone.
         """
         sets = [frozenset(combination) for combination in found.combinations]
         explained = list(found.explained)
         for scenario in (s for s in self._wrong if s not in found.explained):
-            if any(self._trials.whole_program_agrees(combination, scenario) for combination in sets):
-                sets = [
-                    combination
-                    for combination in sets
-                    if self._trials.whole_program_agrees(combination, scenario)
-                ]
+            agreeing = [one for one in sets if self._trials.whole_program_agrees(one, scenario)]
+            if agreeing:
+                sets = agreeing
                 explained.append(scenario)
                 continue
-            changing = [
-                variant for variant in self._reference.variants if self._trials.changes(variant, scenario)
-            ]
-            others = [w for w in self._likely if w not in changing]
-            for variant in (*changing, *others):
-                grown = [
-                    combination | {variant} for combination in sets if self._may_join(variant, combination)
-                ]
-                fitting = [s for s in grown if self._all_agree(s, (scenario, *explained, *self._right))]
+            acting = [v for v in self._reference.variants if self._trials.changes(v, scenario)]
+            others = [v for v in self._likely if v not in acting]
+            for variant in (*acting, *others):
+                grown = [one | {variant} for one in sets if self._may_join(variant, one)]
+                fitting = [one for one in grown if self._all_agree(one, (scenario, *explained, *self._right))]
                 if fitting:
                     sets = fitting
                     explained.append(scenario)
                     break
-        return FoundMistakes(tuple(map(self._trials.sorted, sets)), tuple(explained))
+        return FoundMistakes(tuple(map(self._trials.in_course_order, sets)), tuple(explained))
 
     def _may_join(self, variant: MistakeVariant, combination: frozenset[MistakeVariant]) -> bool:
-        """Return True if the set stays within its limit and does not make this mistake as another variant already."""
-        return len(combination) < _MAX_MISTAKES and variant.mistake.id not in {
-            w.mistake.id for w in combination
-        }
+        """Return True if the set has room and does not make this mistake already, in whatever variant."""
+        return len(combination) < _MAX_MISTAKES and variant.mistake.id not in ids_of(combination)
 
     def _all_agree(self, combination: frozenset[MistakeVariant], scenarios: Iterable[str]) -> bool:
         """Return True if the program with all these mistakes agrees with the learner's in every given scenario."""
         return all(self._trials.whole_program_agrees(combination, scenario) for scenario in scenarios)
 
+    def _sorted(self, combination: frozenset[MistakeVariant]) -> list[MistakeVariant]:
+        """Return the variants in the order of the course file, because a set has another order in each process."""
+        return sorted(combination, key=self._positions.__getitem__)
+
     @cached_property
     def _representative_variants(self) -> list[MistakeVariant]:
-        """Likely variants, but only the first of several of one mistake that behave alike everywhere."""
-        names = [s.name for s in self._reference.exercise.driver.scenarios]
+        """Likely variants, without those that behave everywhere like an earlier variant of the same mistake."""
         first: dict[tuple[object, ...], MistakeVariant] = {}
         for variant in self._likely:
-            first.setdefault(
-                (variant.mistake.id, *(self._reference.behaviour(variant, name) for name in names)), variant
-            )
+            behaviours = (self._reference.behaviour(variant, scenario) for scenario in self._scenarios)
+            first.setdefault((variant.mistake.id, *behaviours), variant)
         return list(first.values())
 
     # ---- growing sets --------------------------------------------------------------------------------
 
-    def _beam_search(self, plausible: Sequence[MistakeVariant], *, leave_out: bool) -> list[_Candidate]:
-        """Return candidate sets of plausible mistakes with what they explain, those that explain most first.
+    def _beam_search(self, variants: Sequence[MistakeVariant], *, may_leave_out: bool) -> list[_Candidate]:
+        """Return candidates made of these variants, those that explain most first.
 
-        With `leave_out`, a set survives a scenario that it does not explain; without, a scenario that nothing explains
-        ends the attempt with no sets.
+        Args:
+            variants: variants that may be in a set.
+            may_leave_out: True: a candidate stays even if it does not explain a scenario. False: a scenario that
+                nothing explains ends the search without candidates.
         """
-        changing = {
-            s: [variant for variant in plausible if self._trials.changes(variant, s)] for s in self._wrong
+        acting = {
+            scenario: [variant for variant in variants if self._trials.changes(variant, scenario)]
+            for scenario in self._wrong
         }
-        order = sorted(self._wrong, key=lambda s: len(self._trials.behaviours(changing[s], s)))
-        beam, later = [_Candidate(frozenset())], []
+        order = sorted(self._wrong, key=lambda s: len(self._trials.behaviours(acting[s], s)))
+        beam = [_Candidate(frozenset())]
+        postponed = []
         for scenario in order:
-            if not self._any_explained and self._trials.made >= _MAX_PLAYS_WITHOUT_SUCCESS:
+            if not self._any_explained and self._trials.plays >= _MAX_PLAYS_WITHOUT_SUCCESS:
                 break
-            grown = self._extend_for(beam, scenario, changing[scenario], leave_out=leave_out)
+            grown = self._grow(beam, scenario, acting[scenario], may_leave_out=may_leave_out)
             if grown:
                 beam = grown
                 self._any_explained = self._any_explained or bool(beam[0].explained)
             else:
                 # Once other scenarios have enlarged the sets, one more mistake may be enough.
-                later.append(scenario)
-        in_vain = 0
-        for scenario in later:
-            grown = self._extend_for(beam, scenario, changing[scenario], leave_out=leave_out)
+                postponed.append(scenario)
+        scenarios_without_pair = 0
+        for scenario in postponed:
+            grown = self._grow(beam, scenario, acting[scenario], may_leave_out=may_leave_out)
             if not grown:
-                begun = [
-                    s
-                    for s in beam[:_MAX_EXTENDED_COSTLY]
-                    if s.combination or in_vain < _MAX_FAILED_PAIR_SCENARIOS
+                extended = [
+                    candidate
+                    for candidate in beam[:_MAX_EXTENDED_COSTLY]
+                    if candidate.combination or scenarios_without_pair < _MAX_SCENARIOS_WITHOUT_PAIR
                 ]
-                pairs = [n for s in begun for n in self._with_two(s, scenario, changing[scenario])]
-                in_vain += not pairs
-                grown = self._best_candidates([*pairs, *(beam if leave_out else ())])
+                pairs = [new for one in extended for new in self._add_two(one, scenario, acting[scenario])]
+                if not pairs:
+                    scenarios_without_pair += 1
+                grown = self._keep_best([*pairs, *(beam if may_leave_out else ())])
             beam = grown
         return beam
 
-    def _extend_for(
+    def _grow(
         self,
         beam: Sequence[_Candidate],
         scenario: str,
-        changing: Sequence[MistakeVariant],
+        variants: Sequence[MistakeVariant],
         *,
-        leave_out: bool,
+        may_leave_out: bool,
     ) -> list[_Candidate]:
-        """Return the sets that agree in this scenario as well, unchanged or with one more mistake.
+        """Return the candidates that agree in this scenario as well, as they are or with one more mistake.
 
-        Empty if no set agrees; otherwise, with `leave_out`, sets that disagree are kept behind those that agree.
+        Empty if none agrees. Otherwise, with `may_leave_out`, those that disagree are kept behind those that agree.
+
+        Args:
+            beam: the candidates so far.
+            scenario: the scenario.
+            variants: variants that act in it and may be added.
+            may_leave_out: see `_beam_search`.
         """
-        kept = [
-            self._with_explained(state, scenario)
-            for state in beam
-            if self._trials.agrees(state.combination, scenario)
-        ]
-        others = [state for state in beam if not self._trials.agrees(state.combination, scenario)]
-        # An idle set has no mistake that changes this scenario, so an added mistake acts alone and one play answers for
-        # all idle sets. An acting set needs a play of its own for each added mistake: few are tried if idle ones fit.
-        acting = [state for state in others if self._trials.acting(state.combination, scenario)]
-        idle = [state for state in others if state not in acting]
-        grown = [new for state in idle for new in self._with_one(state, scenario, changing)]
-        for state in acting[: _MAX_EXTENDED_COSTLY if grown else _MAX_EXTENDED]:
-            grown += self._with_one(state, scenario, changing)
-        return self._best_candidates([*kept, *grown, *(others if leave_out else ())]) if kept or grown else []
+        agreeing = [one for one in beam if self._trials.agrees(one.combination, scenario)]
+        others = [one for one in beam if not self._trials.agrees(one.combination, scenario)]
+        # In an idle candidate, an added mistake acts alone, so one play answers for all idle candidates. A candidate
+        # with acting mistakes needs a play of its own for each added mistake: few are tried if idle ones fit.
+        acting = [one for one in others if self._trials.acting(one.combination, scenario)]
+        idle = [one for one in others if one not in acting]
+        kept = [_Candidate(one.combination, (*one.explained, scenario)) for one in agreeing]
+        grown = [new for one in idle for new in self._add_one(one, scenario, variants)]
+        for candidate in acting[: _MAX_EXTENDED_COSTLY if grown else _MAX_EXTENDED]:
+            grown += self._add_one(candidate, scenario, variants)
+        if not kept and not grown:
+            return []
+        return self._keep_best([*kept, *grown, *(others if may_leave_out else ())])
 
-    def _best_candidates(self, states: Iterable[_Candidate]) -> list[_Candidate]:
-        """Return the best states, with a limit on those that differ only in the variants of their mistakes."""
-        alike: Counter[frozenset[str]] = Counter()
+    def _keep_best(self, candidates: Iterable[_Candidate]) -> list[_Candidate]:
+        """Return the best candidates, best first, with few of those that make the same mistakes in other variants.
+
+        The more scenarios a candidate explains, the better; then, the fewer mistakes it makes; then, the earlier these
+        are in the course file.
+        """
+        same_mistakes: Counter[frozenset[str]] = Counter()
         seen: set[frozenset[MistakeVariant]] = set()
         best = []
-        for state in sorted(states, key=lambda s: (-len(s.explained), *self._rank(s.combination))):
-            if (
-                state.combination in seen
-            ):  # the same set can be reached by adding its mistakes in another order
+        for candidate in sorted(candidates, key=lambda c: (-len(c.explained), *self._rank(c.combination))):
+            if candidate.combination in seen:  # reached before by adding its mistakes in another order
                 continue
-            seen.add(state.combination)
-            ids = frozenset(variant.mistake.id for variant in state.combination)
-            alike[ids] += 1
-            if len(ids) == 1 or alike[ids] <= _MAX_VARIANTS:
-                best.append(state)
-        return best[:_MAX_SETS]
+            seen.add(candidate.combination)
+            ids = ids_of(candidate.combination)
+            same_mistakes[ids] += 1
+            if len(ids) == 1 or same_mistakes[ids] <= _MAX_SAME_MISTAKES:
+                best.append(candidate)
+        return best[:_MAX_CANDIDATES]
 
     def _rank(self, combination: frozenset[MistakeVariant]) -> tuple[int, list[int]]:
         """Return a sort key: fewer mistakes first, then mistakes that come first in the course file."""
-        return len(combination), sorted(self._order[variant] for variant in combination)
+        return len(combination), sorted(self._positions[variant] for variant in combination)
 
-    def _with_explained(self, state: _Candidate, scenario: str) -> _Candidate:
-        """Return the state with one more explained scenario."""
-        return _Candidate(state.combination, (*state.explained, scenario))
-
-    def _with_one(
-        self, state: _Candidate, scenario: str, changing: Sequence[MistakeVariant]
+    def _add_one(
+        self, candidate: _Candidate, scenario: str, variants: Sequence[MistakeVariant]
     ) -> Iterator[_Candidate]:
-        """Yield the set with one more mistake, for each mistake that makes it agree in this scenario."""
-        fails: set[int] = set()  # numbers of behaviours (see Reference.behaviour) that did not fit
-        alone = not self._trials.acting(state.combination, scenario)
-        for variant in changing:
-            number = self._reference.behaviour(variant, scenario)
-            if number in fails:
+        """Yield the candidate with one more mistake, for each of the variants that makes it agree in this scenario."""
+        idle = not self._trials.acting(candidate.combination, scenario)
+        failed: set[int] = set()  # behaviours (see Reference.behaviour) that do not fit in this scenario
+        for variant in variants:
+            behaviour = self._reference.behaviour(variant, scenario)
+            if behaviour in failed:
                 continue
-            grown = self._extended_by(state, (variant,), scenario)
-            if grown is None:
-                # Variants that behave alike alone may differ in combination: their edits may overlap with others.
-                if alone and not self._trials.agrees(state.combination | {variant}, scenario):
-                    fails.add(number)
-                continue
-            yield grown
+            grown = self._add(candidate, (variant,), scenario)
+            if grown is not None:
+                yield grown
+            # Only in an idle candidate do all variants of this behaviour fail with this one. In others, their edits may
+            # overlap with those of the acting mistakes in different ways.
+            elif idle and not self._trials.agrees(candidate.combination | {variant}, scenario):
+                failed.add(behaviour)
 
-    def _with_two(
-        self, state: _Candidate, scenario: str, changing: Sequence[MistakeVariant]
+    def _add_two(
+        self, candidate: _Candidate, scenario: str, variants: Sequence[MistakeVariant]
     ) -> Iterator[_Candidate]:
-        """Yield the set with two more mistakes, for each pair that makes it agree in this scenario.
+        """Yield the candidate with two more mistakes, for each pair that makes it agree in this scenario.
 
-        Pairs are tried in the order of how much their mistakes explain singly (see `Trials.reach`).
+        Pairs whose mistakes bring the candidate nearer to the learner's run, each alone, are tried first.
         """
-        behaviours = self._trials.behaviours(changing, scenario)
-        reach = {
-            n: self._trials.reach(state.combination | {variants[0]}, scenario)
-            for n, variants in behaviours.items()
+        behaviours = self._trials.behaviours(variants, scenario)
+        progress = {
+            behaviour: self._trials.progress(candidate.combination | {alike[0]}, scenario)
+            for behaviour, alike in behaviours.items()
         }
-        pairs = sorted(combinations(behaviours, 2), key=lambda p: -(reach[p[0]] + reach[p[1]]))
+        pairs = sorted(combinations(behaviours, 2), key=lambda pair: -sum(progress[b] for b in pair))
         for one, other in pairs[:_MAX_PAIRS]:
-            grown = self._extended_by(state, (behaviours[one][0], behaviours[other][0]), scenario)
+            grown = self._add(candidate, (behaviours[one][0], behaviours[other][0]), scenario)
             if grown is not None:
                 yield grown
 
-    def _extended_by(self, state: _Candidate, more: Combination, scenario: str) -> _Candidate | None:
-        """Return the set with these mistakes added; None unless it agrees here and wherever it agreed before.
+    def _add(self, candidate: _Candidate, more: Combination, scenario: str) -> _Candidate | None:
+        """Return the candidate with these mistakes added; None unless it agrees here and wherever it agreed before.
 
         Only earlier scenarios that an added mistake changes are played again.
         """
-        ids = [variant.mistake.id for variant in (*state.combination, *more)]
+        ids = [variant.mistake.id for variant in (*candidate.combination, *more)]
         if len(set(ids)) < len(ids) or len(ids) > _MAX_MISTAKES:
             return None
-        combination = state.combination.union(more)
+        combination = candidate.combination.union(more)
         if not self._trials.agrees(combination, scenario):
             return None
-        touched = [s for s in state.explained if any(self._trials.changes(variant, s) for variant in more)]
-        kept = all(self._trials.agrees(combination, s) for s in touched)
-        return _Candidate(combination, (*state.explained, scenario)) if kept else None
+        touched = [s for s in candidate.explained if any(self._trials.changes(v, s) for v in more)]
+        if not all(self._trials.agrees(combination, s) for s in touched):
+            return None
+        return _Candidate(combination, (*candidate.explained, scenario))
 
     # ---- choosing ------------------------------------------------------------------------------------
 
-    def _best(self, states: Sequence[_Candidate]) -> FoundMistakes:
-        """Return the smallest of the best sets, with their twins.
+    def _choose(self, candidates: Sequence[_Candidate]) -> FoundMistakes:
+        """Return the smallest of the best candidates' sets, with their twins.
 
         The first set is played whole, with all its edits in one program: in the scenarios that went wrong, which it
         must explain, and in the others, which it must leave right.
         """
         found: list[tuple[frozenset[MistakeVariant], tuple[str, ...]]] = []
-        for state in states:
-            combination = self._without_idle(state)
-            if not combination or (found and len(state.explained) < len(found[0][1])):
+        for candidate in candidates:
+            combination = self._without_unneeded(candidate)
+            if not combination or (found and len(candidate.explained) < len(found[0][1])):
                 continue
-            # Only the first set is played with all its edits; a set that explains as much is taken for its twin.
+            # Only the first set is played whole; for another that explains as much, the acting mistakes are enough.
             agrees = self._trials.agrees if found else self._trials.whole_program_agrees
             explained = tuple(s for s in self._wrong if agrees(combination, s))
-            apart = (
+            despite_conflicts = (
                 not found
                 and len(explained) < len(self._wrong)
                 and self._explains_despite_conflicts(combination)
             )
-            if apart:
+            if despite_conflicts:
                 explained = tuple(self._wrong)
             elif not explained or not all(agrees(combination, s) for s in self._right):
                 continue
             if not found:
-                combination = self._minimal(combination, explained)
-                # A removed mistake may have hidden the others in some scenario, so count again.
-                explained = explained if apart else tuple(s for s in self._wrong if agrees(combination, s))
+                combination = self._reduce(combination, explained)
+                if not despite_conflicts:
+                    # A removed mistake may have hidden the others in some scenario, so count again.
+                    explained = tuple(s for s in self._wrong if agrees(combination, s))
             if not found or len(explained) > len(found[0][1]):
                 found = [(combination, explained)]
-            elif explained == found[0][1] and combination not in [t for t, _ in found]:
+            elif explained == found[0][1] and combination not in [one for one, _ in found]:
                 found.append((combination, explained))
         if not found:
             return FoundMistakes()
         size = min(len(combination) for combination, _ in found)
         smallest = [combination for combination, _ in found if len(combination) == size]
-        sets = dict.fromkeys((*smallest, *self._equivalents(smallest[0], found[0][1])))
-        return FoundMistakes(tuple(map(self._trials.sorted, sets)), found[0][1])
+        explained = found[0][1]
+        sets = dict.fromkeys((*smallest, *self._twins(smallest[0], explained)))
+        return FoundMistakes(tuple(map(self._trials.in_course_order, sets)), explained)
 
     def _explains_despite_conflicts(self, combination: frozenset[MistakeVariant]) -> bool:
-        """Return True if the set agrees in every scenario when conflicting edits may be played without each other.
+        """Return True if the set agrees in every scenario, played whole or with its acting mistakes only.
 
-        In each scenario it is enough that the mistakes that change it agree, if the program with all of them does not.
+        The learner can make two mistakes that one text of the course cannot make together.
         """
         return all(self._trials.agrees_whole_or_acting(combination, s) for s in (*self._wrong, *self._right))
 
-    def _minimal(
+    def _reduce(
         self, combination: frozenset[MistakeVariant], explained: Sequence[str]
     ) -> frozenset[MistakeVariant]:
-        """Remove mistakes from the set that the program, played whole, does not need to agree.
+        """Return the set without mistakes that it does not need in order to agree, played whole.
 
-        This does not rely on the behaviour table, which says only what a mistake changes alone.
+        Unlike `_without_unneeded`, this does not rely on what a mistake changes alone.
         """
-        for variant in sorted(combination, key=self._order.__getitem__):
-            less = combination - {variant}
-            if less and self._all_agree(less, (*explained, *self._right)):
-                combination = less
+        for variant in self._sorted(combination):
+            rest = combination - {variant}
+            if rest and self._all_agree(rest, (*explained, *self._right)):
+                combination = rest
         if len(combination) > 2:
-            combination = self._without_one(combination, explained)
-        return self._merged(combination, explained)
+            combination = self._save_one_by_exchange(combination, explained)
+        return self._merge_two(combination, explained)
 
-    def _without_one(
+    def _save_one_by_exchange(
         self, combination: frozenset[MistakeVariant], explained: Sequence[str]
     ) -> frozenset[MistakeVariant]:
-        """Remove one mistake from the set if another is replaced by one that is alike, and the result agrees everywhere.
+        """Return the set with one mistake fewer, if exchanging another one for a similar one makes up for it.
 
-        Two mistakes that show alike alone may differ in combination. Without a backward pass and with the update at the
-        wrong end, the parameters stay where they are; a loss returned as a tensor keeps its graph only without a
-        backward pass, so that with the other mistake a third one is needed.
+        Two mistakes that look alike alone may differ in combination. Example: the parameters stay where they are if the
+        backward pass is missing, and also if the update comes at the wrong end. But a loss that is returned as a tensor
+        keeps its graph only if the backward pass is missing; with the update at the wrong end, a third mistake is
+        needed to explain that.
         """
-        names = [s.name for s in self._reference.exercise.driver.scenarios]
-        order = sorted(combination, key=self._order.__getitem__)
-        for removed, replaced in permutations(order, 2):
-            rest = combination - {removed, replaced}
-            acting = [s for s in names if self._trials.changes(replaced, s)]
-            shown_by_removed = [s for s in explained if self._trials.changes(removed, s)]
+        for removed, exchanged in permutations(self._sorted(combination), 2):
+            rest = combination - {removed, exchanged}
+            acting_in = [s for s in self._scenarios if self._trials.changes(exchanged, s)]
+            removed_acts_in = [s for s in explained if self._trials.changes(removed, s)]
             for other in self._representative_variants:
-                alike = [
-                    self._reference.behaviour(other, s) == self._reference.behaviour(replaced, s)
-                    for s in acting
-                ]
-                if 2 * sum(alike) <= len(alike) or not self._may_join(other, rest) or other in combination:
+                if other in combination or not self._may_join(other, rest):
+                    continue
+                if 2 * self._alike_count(other, exchanged, acting_in) <= len(acting_in):
                     continue
                 grown = rest | {other}
-                if self._all_agree(grown, (*shown_by_removed, *explained, *self._right)):
+                # Where the removed mistake acts, most exchanges fail: these scenarios come first.
+                if self._all_agree(grown, (*removed_acts_in, *explained, *self._right)):
                     return grown
         return combination
 
-    def _merged(
+    def _merge_two(
         self, combination: frozenset[MistakeVariant], explained: Sequence[str]
     ) -> frozenset[MistakeVariant]:
-        """Replace two mistakes by one that shows in exactly the same scenarios, if the result agrees everywhere."""
+        """Return the set with two mistakes replaced by one that acts in exactly the same scenarios, if one agrees."""
         scenarios = (*explained, *self._right)
-        for pair in combinations(sorted(combination, key=self._order.__getitem__), 2):
-            acting = [any(self._trials.changes(variant, s) for variant in pair) for s in scenarios]
+        for pair in combinations(self._sorted(combination), 2):
+            either_acts = [any(self._trials.changes(variant, s) for variant in pair) for s in scenarios]
+            rest = combination.difference(pair)
             for variant in self._representative_variants:
-                rest = combination.difference(pair)
-                if not self._may_join(variant, rest) or variant in pair:
+                if variant in pair or not self._may_join(variant, rest):
                     continue
-                if acting == [self._trials.changes(variant, s) for s in scenarios]:
+                if either_acts == [self._trials.changes(variant, s) for s in scenarios]:
                     merged = rest | {variant}
                     if self._all_agree(merged, scenarios):
                         return merged
         return combination
 
-    def _equivalents(
+    def _twins(
         self, combination: frozenset[MistakeVariant], explained: Sequence[str]
     ) -> Iterator[frozenset[MistakeVariant]]:
-        """Yield the set with one mistake replaced by another that behaves alike in combination with the rest.
+        """Yield the set with one mistake exchanged for another that behaves alike in combination with the rest.
 
-        Candidates that are alike in most scenarios in which the replaced one shows come first. Where neither shows
-        alone, the rest may bring it out: a sum instead of a mean shows under AdamW as soon as clipping is left out.
+        Where neither of the two acts, the rest may bring it out: a sum instead of a mean shows under AdamW as soon as
+        clipping is left out. So it is enough that they behave alike in some scenario; those that do in most come first.
         """
-        for variant in sorted(combination, key=self._order.__getitem__):
-            acting = [s for s in explained if self._trials.changes(variant, s)]
+        ids = ids_of(combination)
+        for variant in self._sorted(combination):
             rest = combination - {variant}
-            likeness = {
-                other: sum(
-                    self._reference.behaviour(other, s) == self._reference.behaviour(variant, s)
-                    for s in acting
-                )
+            acting_in = [s for s in explained if self._trials.changes(variant, s)]
+            alike_counts = {
+                other: self._alike_count(other, variant, acting_in)
                 for other in self._representative_variants
-                if other.mistake.id not in {w.mistake.id for w in combination}
+                if other.mistake.id not in ids
             }
-            for other in sorted(likeness, key=lambda o: -likeness[o]):
-                grown = rest | {other}
-                if likeness[other] and all(
-                    self._trials.agrees(grown, s) or self._trials.whole_program_agrees(grown, s)
+            for other in sorted(alike_counts, key=lambda other: -alike_counts[other]):
+                twin = rest | {other}
+                if alike_counts[other] and all(
+                    self._trials.agrees(twin, s) or self._trials.whole_program_agrees(twin, s)
                     for s in explained
                 ):
-                    yield grown
+                    yield twin
 
-    def _without_idle(self, state: _Candidate) -> frozenset[MistakeVariant]:
-        """Return the set without mistakes that the scenarios explained so far do not need."""
-        combination = state.combination
-        for variant in sorted(combination, key=self._order.__getitem__, reverse=True):
-            less = combination - {variant}
-            if all(self._trials.agrees(less, s) for s in state.explained if self._trials.changes(variant, s)):
-                combination = less
+    def _alike_count(self, one: MistakeVariant, other: MistakeVariant, scenarios: Iterable[str]) -> int:
+        """Return in how many of the scenarios two variants behave alike."""
+        behaviour = self._reference.behaviour
+        return sum(behaviour(one, scenario) == behaviour(other, scenario) for scenario in scenarios)
+
+    def _without_unneeded(self, candidate: _Candidate) -> frozenset[MistakeVariant]:
+        """Return the candidate's set without mistakes that no scenario explained so far needs."""
+        combination = candidate.combination
+        for variant in reversed(self._sorted(combination)):
+            rest = combination - {variant}
+            acting_in = (s for s in candidate.explained if self._trials.changes(variant, s))
+            if all(self._trials.agrees(rest, s) for s in acting_in):
+                combination = rest
         return combination

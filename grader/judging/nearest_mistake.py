@@ -1,9 +1,9 @@
-"""Find the known mistake that comes nearest to a program that no set of mistakes explains.
+"""Find the known mistake that behaves most nearly like a program that no known mistake explains.
 
-It is reported as near, not as the mistake that was made.
+Feedback says that the program is near this mistake, not that it makes it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -13,19 +13,19 @@ from grader.judging.reference import Reference
 from grader.observe.trace import Array, Run
 
 _MAX_DISTANCE = 0.5
-"""Maximum distance of a mistake, as a share of the distance between the solution's run and the learner's."""
+"""Maximum distance between mistake and learner, as a share of the distance between solution and learner."""
 
 
 def nearest(reference: Reference, runs: Mapping[str, Run], wrong: Mapping[str, Difference]) -> Mistake | None:
     """Return the nearest known mistake; None if none is near.
 
-    It changes the same scenarios as the learner's program, first at the same place (array and row), and its values
-    there are nearest to the learner's.
+    A near mistake changes the same scenarios as the learner's program, differs from the solution first in the same
+    array and row, and has values in this row that are near the learner's. The nearest has the smallest `_distance`.
 
     Args:
         reference: the reference of the exercise and seed that was played.
         runs: the learner's runs.
-        wrong: the first difference from the solution in each scenario that differs.
+        wrong: the learner's first difference from the solution, by name of the scenario; only scenarios that differ.
     """
     names = [s.name for s in reference.exercise.driver.scenarios]
     best: tuple[float, Mistake] | None = None
@@ -41,33 +41,38 @@ def nearest(reference: Reference, runs: Mapping[str, Run], wrong: Mapping[str, D
 def _distance(
     reference: Reference, program: str, runs: Mapping[str, Run], wrong: Mapping[str, Difference]
 ) -> float:
-    """Return the largest distance over the wrong scenarios, from 0; infinite if one exceeds `_MAX_DISTANCE`.
+    """Return the distance between a mistake's program and the learner's: the largest of all wrong scenarios.
 
-    In each, the row of the first difference is compared: |learner - mistake| / |learner - solution|. Infinite too if
-    the mistake first differs from the solution elsewhere.
+    In one scenario it is |learner - mistake| / |learner - solution|, for the row of the learner's first difference. It
+    is infinite if it exceeds `_MAX_DISTANCE`, or if mistake and learner first differ from the solution in different
+    rows or in something that is no number.
     """
-    worst = 0.0
-    for name, found in wrong.items():
-        if name not in runs or found.kind != "array":
+    largest = 0.0
+    for name, first in wrong.items():
+        if name not in runs or first.kind != "array":
             return np.inf
-        right, other = reference.solution(name), reference.run(program, name)
-        first = difference(other, right, reference.exercise.driver[name].atol)
-        place = (found.kind, found.name, found.index[:1])
-        if first is None or (first.kind, first.name, first.index[:1]) != place:
+        solution_run, mistake_run = reference.solution(name), reference.run(program, name)
+        of_mistake = difference(mistake_run, solution_run, reference.exercise.driver[name].atol)
+        if of_mistake is None or _place(of_mistake) != _place(first):
             return np.inf
-        values = [_row(run, found.name, found.index) for run in (runs[name], other, right)]
-        if len({v.shape for v in values}) != 1 or not all(np.isfinite(v).all() for v in values):
+        rows = [_row(run, first) for run in (runs[name], mistake_run, solution_run)]
+        if len({row.shape for row in rows}) != 1 or not all(np.isfinite(row).all() for row in rows):
             return np.inf
-        yours, near, expected = values
+        learner, mistake, solution = rows
         with np.errstate(over="ignore", invalid="ignore"):
-            distance = float(np.linalg.norm(yours - near) / np.linalg.norm(yours - expected))
+            distance = float(np.linalg.norm(learner - mistake) / np.linalg.norm(learner - solution))
         if not distance <= _MAX_DISTANCE:  # written so that NaN counts as far
             return np.inf
-        worst = max(worst, distance)
-    return worst
+        largest = max(largest, distance)
+    return largest
 
 
-def _row(run: Run, name: str, index: Sequence[int]) -> Array:
-    """Return the row of an array that an index points into, flattened."""
-    row: Array = np.atleast_1d(run.arrays[name])[index[0]].astype(np.float64).ravel()
+def _place(first: Difference) -> tuple[str, str, tuple[int, ...]]:
+    """Return the kind and name of a difference and its row; the element within the row may be another."""
+    return first.kind, first.name, first.index[:1]
+
+
+def _row(run: Run, first: Difference) -> Array:
+    """Return the row of an array in which a difference lies, flattened."""
+    row: Array = np.atleast_1d(run.arrays[first.name])[first.index[0]].astype(np.float64).ravel()
     return row

@@ -1,12 +1,15 @@
-"""The learner's code that was judged, to turn a line of the program into one that the learner can find."""
+"""The learner's code that was judged, and where in the learner's file or notebook each line of the program stands.
+
+The program of a notebook is its code cells put together, so its line numbers mean nothing to the learner.
+"""
 
 import re
 from dataclasses import dataclass
 
 from grader.submission.source_file import Place, SourceFile
 
-_LINE_OF_NOTE = re.compile(r"(\d{1,6})번째 줄(?=: )")
-"""Line number at the start of a warning from the trace."""
+_LINE_NUMBER = re.compile(r"(\d{1,6})번째 줄(?=: )")
+"""Line number with which a warning in a trace begins."""
 
 
 @dataclass(frozen=True)
@@ -14,13 +17,13 @@ class Origin:
     """The learner's code that was judged."""
 
     file: str | None
-    """Name of the file; None for code without a file."""
+    """Name of the learner's file; None if feedback is to name no file, as in a running notebook."""
     source: str
-    """The learner's code as it was judged."""
+    """Text of the program, or the part of it that defines the exercise."""
     first_line: int
-    """Line of the program at which `source` begins, from 1."""
+    """Line of the program at which `source` begins, counted from 1."""
     places: tuple[Place, ...] = ()
-    """Place of each line of the program, from its first; empty if the program's lines are the learner's."""
+    """Where the learner finds each line of the program; empty if it is the line with the same number."""
 
     @classmethod
     def of_file(cls, source: SourceFile) -> "Origin":
@@ -28,7 +31,7 @@ class Origin:
         return cls(source.name, source.text, 1, source.places)
 
     def place(self, line: int | None) -> Place | None:
-        """Return where the learner finds this line of the program; None if there is no such place."""
+        """Return where the learner finds this line of the program, counted from 1; None if nowhere."""
         if line is None:
             return None
         if not self.places:
@@ -36,16 +39,16 @@ class Origin:
         return self.places[line - 1] if 0 < line <= len(self.places) else None
 
     def text(self, line: int | None) -> str | None:
-        """Return the line as written, without the spaces around it; None if it is not in the source."""
+        """Return the text of a line of the program, without the spaces around it; None if `source` lacks the line."""
         lines = self.source.split("\n")  # as Python counts: splitlines() also breaks at form feeds
         index = -1 if line is None else line - self.first_line
         return lines[index].strip() if 0 <= index < len(lines) else None
 
     def note(self, warning: str) -> str:
-        """Turn `7번째 줄: …` of the program into `코드 셀 2의 3번째 줄: …` of the learner's notebook."""
-        found = _LINE_OF_NOTE.match(warning)
-        place = self.place(int(found[1])) if found else None
-        if found is None or place is None:
+        """Return a warning with the learner's line: `7번째 줄: …` of the program becomes `코드 셀 2의 3번째 줄: …`."""
+        match = _LINE_NUMBER.match(warning)
+        place = self.place(int(match[1])) if match else None
+        if match is None or place is None:
             return warning
         cell = "" if place.cell is None else f"코드 셀 {place.cell}의 "
-        return f"{cell}{place.line}번째 줄{warning[found.end() :]}"
+        return f"{cell}{place.line}번째 줄{warning[match.end() :]}"

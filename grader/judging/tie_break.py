@@ -1,116 +1,134 @@
-"""Choose among combinations of mistakes with the same results by how they work: which events occur, in which order."""
+"""Choose among combinations of known mistakes that give the same results, by how their programs work.
+
+Example: under SGD, the parameters stay as they are both without `backward` and without `step`. The events of the
+learner's program show which of the two is missing.
+"""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from grader.judging.edits import Combination, ids_of
 from grader.judging.mistake_search import FoundMistakes
 from grader.judging.reference import Reference
-from grader.observe.trace import Run, Trace
+from grader.observe.trace import Event, Run, Trace
 
 _BEFORE_CLIP_KINDS = frozenset({"backward", "first_step", "step"})
-"""Kinds of events that clipping depends on."""
+"""Kinds of events that come before clipping in some programs and after it in others."""
 
 
 @dataclass(frozen=True)
 class _WorkStyle:
-    """How a program works, described so coarsely that right programs in every style agree; used only to break ties.
+    """How a program works, so coarsely that right programs in every style agree; used only to break ties.
 
-    The most telling fields come first. Later fields also depend on where a program clears its gradients.
+    The order of the fields counts: if one field tells two programs apart, later ones are not looked at. The last fields
+    also depend on where a program clears its gradients.
     """
 
     calls_backward: bool
     reaches_parameters: bool
-    steps: bool
+    """True if a gradient arrives at a parameter."""
+    calls_step: bool
     steps_before_backward: bool
+    """True if the first `step` comes before the first `backward`."""
     before_clip: frozenset[str] | None
-    """Kinds in `_BEFORE_CLIP_KINDS` that occur before the first clipping; None if the program never clips."""
+    """Which of `_BEFORE_CLIP_KINDS` occur before the first clipping; None if the program never clips."""
     gradients_at_step: frozenset[str | None]
-    """States of `.grad` found by the optimizer at its steps (see `Event.gradients`)."""
+    """What the optimizer found in `.grad` at its steps (see `Event.gradients`), in all calls."""
     leaves_gradients: bool
-    """True if gradients are left in `.grad` at the end."""
+    """True if a gradient other than 0 is left in `.grad` at the end of the run."""
     updates: int
     """Number of calls of `step`."""
-    backward_passes: int
-    """Number of backward passes against the number of batches that went forward: 1 more, 0 as many, -1 fewer.
+    more_backward_passes: int
+    """1 if there are more backward passes than batches that went forward, 0 if as many, -1 if fewer.
 
-    1 also if the program adds up gradients by hand; 0 if no forward pass was recognised.
+    1 also if the program adds up gradients by hand (`torch.autograd.grad`); 0 if no forward pass was recognised.
     """
 
 
 def most_alike(found: FoundMistakes, trace: Trace, reference: Reference) -> list[Combination]:
     """Return the combinations that work most like the submission, by the order and kind of their events.
 
-    A program that ran nothing at all has not made the mistakes of one that ran something.
+    If the submission has no events at all, combinations whose programs have some are dropped.
 
     Args:
         found: combinations that explain the submission equally well.
         trace: the submission's trace.
-        reference: what it was judged by.
+        reference: the runs with which the submission was compared.
     """
     kept = list(found.combinations)
     if not any(run.events for run in trace.runs.values()):
         kept = [c for c in kept if not any(reference.run_of_all(c, name).events for name in trace.runs)]
-    if _are_different_mistakes(kept):
-        kept = list(dict.fromkeys(other for c in kept for other in (c, *_same_behaviour(c, reference))))
-    first = reference.exercise.driver.scenarios[0].name
+    if _make_different_mistakes(kept):
+        # The search keeps one of the variants that behave alike; another may work more like the learner's program.
+        kept = list(dict.fromkeys(other for c in kept for other in (c, *_with_other_variants(c, reference))))
+    first_scenario = reference.exercise.driver.scenarios[0].name
     for name in trace.runs:
-        if not _are_different_mistakes(kept):
+        if not _make_different_mistakes(kept):
             break
-        if name == first or name in found.explained:
-            kept = _of_the_same_style(kept, trace.runs[name], [reference.run_of_all(c, name) for c in kept])
+        if name == first_scenario or name in found.explained:
+            runs = [reference.run_of_all(combination, name) for combination in kept]
+            kept = _most_alike_in_one_run(kept, trace.runs[name], runs)
     return kept
 
 
-def _are_different_mistakes(combinations: Sequence[Combination]) -> bool:
-    """Return True if there are at least two combinations of different mistakes, not only of different variants."""
+def _make_different_mistakes(combinations: Sequence[Combination]) -> bool:
+    """Return True unless all combinations are the same mistakes, at most in different variants."""
     return len({ids_of(combination) for combination in combinations}) > 1
 
 
-def _same_behaviour(combination: Combination, reference: Reference) -> Iterator[Combination]:
-    """Yield the combination with one of its mistakes in another variant that behaves alike in every scenario."""
-    for number, variant in enumerate(combination):
+def _with_other_variants(combination: Combination, reference: Reference) -> Iterator[Combination]:
+    """Yield the combination with one mistake made in another variant, which behaves alike in every scenario."""
+    for index, variant in enumerate(combination):
         for other in reference.equivalent_variants(variant):
-            yield (*combination[:number], other, *combination[number + 1 :])
+            yield (*combination[:index], other, *combination[index + 1 :])
 
 
-def _of_the_same_style(
+def _most_alike_in_one_run(
     combinations: Sequence[Combination], run: Run, runs: Sequence[Run]
 ) -> list[Combination]:
-    """Return the combinations whose `runs` work most like the learner's `run`; all are expected to have its results."""
+    """Return the combinations that work most like the learner in one scenario.
+
+    Args:
+        combinations: combinations of mistakes.
+        run: the learner's run.
+        runs: the run of each combination.
+    """
     style = _work_style(run)
-    scores = [_agreement(style, _work_style(other)) for other in runs]
-    return [c for c, score in zip(combinations, scores, strict=True) if score == max(scores)]
+    agreements = [_agreement(style, _work_style(other)) for other in runs]
+    best = max(agreements)
+    return [c for c, agreement in zip(combinations, agreements, strict=True) if agreement == best]
 
 
 def _agreement(one: _WorkStyle, other: _WorkStyle) -> tuple[bool, ...]:
-    """Return for each field whether both agree; compared as tuples, earlier fields decide first."""
-    return tuple(getattr(one, f) == getattr(other, f) for f in _WorkStyle.__dataclass_fields__)
+    """Return for each field whether it is equal; in a comparison of such tuples, earlier fields decide first."""
+    return tuple(getattr(one, f.name) == getattr(other, f.name) for f in fields(_WorkStyle))
 
 
 def _work_style(run: Run) -> _WorkStyle:
-    """Describe how a program works by the events of its first call; `gradients_at_step` uses every call."""
-    kinds = [e.kind for e in run.events if e.call == 0]
-    step, backward = _first(kinds, "step"), _first(kinds, "backward")
-    left = run.evidence.get("gradients_left")
-    forward = {e.batch for e in run.events if e.call == 0 and e.kind == "forward" and e.batch is not None}
-    by_hand = any(e.by_hand for e in run.events if e.call == 0)
+    """Describe how a program works, by the events of its first call, unless a field says otherwise."""
+    events = [e for e in run.events if e.call == 0]
+    kinds = [e.kind for e in events]
+    batches = {e.batch for e in events if e.kind == "forward" and e.batch is not None}
+    gradients_left = run.evidence.get("gradients_left")
     return _WorkStyle(
-        calls_backward=backward is not None,
+        calls_backward="backward" in kinds,
         reaches_parameters="gradient" in kinds,
-        steps=step is not None,
-        steps_before_backward=step is not None and backward is not None and step < backward,
+        calls_step="step" in kinds,
+        steps_before_backward={"step", "backward"} <= set(kinds)
+        and kinds.index("step") < kinds.index("backward"),
         before_clip=frozenset(kinds[: kinds.index("clip")]) & _BEFORE_CLIP_KINDS if "clip" in kinds else None,
         gradients_at_step=frozenset(e.gradients for e in run.events if e.kind == "step"),
-        leaves_gradients=left is not None and bool(left.any()),
+        leaves_gradients=gradients_left is not None and bool(gradients_left.any()),
         updates=kinds.count("step"),
-        backward_passes=1 if by_hand else _sign(kinds.count("backward") - len(forward)) if forward else 0,
+        more_backward_passes=_more_backward_passes(events, len(batches)),
     )
 
 
-def _sign(number: int) -> int:
-    return (number > 0) - (number < 0)
-
-
-def _first(kinds: list[str], kind: str) -> int | None:
-    return kinds.index(kind) if kind in kinds else None
+def _more_backward_passes(events: Sequence[Event], batch_count: int) -> int:
+    """Return the field `_WorkStyle.more_backward_passes` for the events of a call that sent so many batches forward."""
+    if any(event.by_hand for event in events):
+        return 1
+    if batch_count == 0:
+        return 0
+    surplus = sum(event.kind == "backward" for event in events) - batch_count
+    return min(1, max(-1, surplus))

@@ -1,13 +1,17 @@
-"""Play sets of known mistakes and compare each play with the learner's run, within a budget of plays.
+"""Tell whether a set of known mistakes behaves as the learner's program does in a scenario, within a budget of plays.
 
-`explain` asks here whether a set of mistakes behaves as the learner's program does in one scenario. Playing every set
-in every scenario would take too long, so most questions are answered from the behaviour table and a cache: in a
-scenario, only the mistakes that change it when made alone are put into the program (the *acting* ones), and a single
-acting mistake is represented by the first variant that behaves alike. So {no-division, no-accum-check} in a scenario
-that only `no-division` changes costs one play, shared with every other set of which that is true. Interactions that
-this misses are caught at the end, when the best sets are played whole.
+`mistake_search` asks this of hundreds of sets. Playing every set in every scenario would take too long, so two
+assumptions save plays:
 
-The budget counts plays, not seconds, so the answer does not depend on how busy the machine is.
+- Only the *acting* mistakes of a set matter in a scenario: those that change it when made alone (the behaviour table
+  says which).
+- If one mistake acts, all variants that behave alike in the scenario may be represented by the first of them.
+
+So in a scenario that only `no-division` changes, the set {no-division, no-accum-check} costs one play, and every other
+set in which only `no-division` acts costs none. Where mistakes interact, the first assumption is wrong; therefore the
+best sets are played whole at the end of a search.
+
+The budget counts plays, not seconds, so that the answer does not depend on how busy the machine is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,46 +23,56 @@ from grader.judging.edits import Combination, MistakeVariant
 from grader.judging.reference import Reference
 from grader.observe.trace import Run
 
-_PLAYS = 360
-"""Maximum number of plays, at 1 to 10 ms each on the reference machine; divided by the driver's `cost`."""
-
+_MAX_PLAYS = 360
+"""Maximum number of plays for one submission, of 1 to 10 ms each on two cores; divided by the driver's `cost`."""
 _RESERVED_PLAYS = 80
-"""Plays of `_PLAYS` that are reserved for running the best sets in full."""
+"""How many of `_MAX_PLAYS` are reserved for playing the best sets whole; divided by the driver's `cost`."""
 
 
 class Trials:
-    """Answer whether sets of mistakes behave as the learner's program does; always no once the budget is spent."""
+    """Compare sets of mistakes with the learner's runs.
+
+    Once the budget is spent, a set that would have to be played counts as one that does not agree.
+    """
 
     def __init__(self, reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> None:
-        """`runs`: the learner's; `wrong`: names of scenarios in which they differ from the solution's."""
-        self._its, self._runs, self._wrong = reference, runs, wrong
-        self._order = {variant: number for number, variant in enumerate(reference.variants)}
-        self._tried: dict[tuple[str, frozenset[MistakeVariant]], bool] = {}
-        self._firsts: dict[str, dict[int, MistakeVariant]] = {}
-        self._programs: dict[Combination, str | None] = {}
+        """Begin with the whole budget, and with the reserve held back.
+
+        Args:
+            reference: plays the sets.
+            runs: the learner's runs by name of the scenario.
+            wrong: names of the scenarios in which they differ from the solution's.
+        """
+        self._reference, self._runs, self._wrong = reference, runs, wrong
+        self._positions = {variant: position for position, variant in enumerate(reference.variants)}
+        self._answers: dict[tuple[str, frozenset[MistakeVariant]], bool] = {}
+        self._representatives: dict[str, dict[int, MistakeVariant]] = {}
+        self._sources: dict[Combination, str | None] = {}
         cost = reference.exercise.driver.cost
-        self._all = self._left = round(_PLAYS / cost)
-        self._kept_back = self._for_the_end = round(_RESERVED_PLAYS / cost)
-
-    def reserve_plays(self, keep: bool) -> None:
-        """Reserve (True) or release (False) the plays for the best sets."""
-        self._kept_back = self._for_the_end if keep else 0
-
-    @property
-    def made(self) -> int:
+        self._budget = round(_MAX_PLAYS / cost)
+        self._reserve = round(_RESERVED_PLAYS / cost)
+        self._held_back = self._reserve
+        self.plays = 0
         """Number of plays made so far."""
-        return self._all - self._left
 
-    def sorted(self, combination: Iterable[MistakeVariant]) -> Combination:
+    def hold_back_reserve(self) -> None:
+        """Leave the reserve untouched from now on."""
+        self._held_back = self._reserve
+
+    def release_reserve(self) -> None:
+        """Allow the reserve to be used from now on."""
+        self._held_back = 0
+
+    def in_course_order(self, combination: Iterable[MistakeVariant]) -> Combination:
         """Return the variants in the order of the course file."""
-        return tuple(sorted(combination, key=self._order.__getitem__))
+        return tuple(sorted(combination, key=self._positions.__getitem__))
 
     def changes(self, variant: MistakeVariant, scenario: str) -> bool:
-        """Return True if this variant alone changes what is observed in the scenario."""
-        return self._its.behaviour(variant, scenario) != 0
+        """Return True if this variant, made alone, changes the run of the scenario."""
+        return self._reference.behaviour(variant, scenario) != 0
 
     def acting(self, combination: Iterable[MistakeVariant], scenario: str) -> frozenset[MistakeVariant]:
-        """Return the variants that change the scenario when made alone."""
+        """Return those of the variants that change the run of the scenario when made alone."""
         return frozenset(variant for variant in combination if self.changes(variant, scenario))
 
     def behaviours(
@@ -67,94 +81,106 @@ class Trials:
         """Return the variants grouped by the number of their behaviour in the scenario."""
         groups: dict[int, list[MistakeVariant]] = {}
         for variant in variants:
-            groups.setdefault(self._its.behaviour(variant, scenario), []).append(variant)
+            groups.setdefault(self._reference.behaviour(variant, scenario), []).append(variant)
         return groups
 
     def agrees(self, combination: frozenset[MistakeVariant], scenario: str) -> bool:
-        """Return True if the acting mistakes of the set reproduce the learner's run of the scenario.
+        """Return True if the acting mistakes of the set give the learner's run of the scenario.
 
-        Mistakes that change nothing alone are left out, and variants that behave alike share one play.
+        This is the cheap question, which makes both assumptions of the module.
         """
         acting = self.acting(combination, scenario)
-        if len(acting) == 1:  # the first variant that behaves alike is played for all
+        if len(acting) == 1:
             (variant,) = acting
-            acting = frozenset([self._first_alike(scenario)[self._its.behaviour(variant, scenario)]])
+            acting = frozenset([self._representative(variant, scenario)])
         return self.exact_program_agrees(acting, scenario)
 
-    def _first_alike(self, scenario: str) -> dict[int, MistakeVariant]:
-        """Return the first variant of each behaviour in the scenario."""
-        if scenario not in self._firsts:
-            groups = self.behaviours(self._its.variants, scenario)
-            self._firsts[scenario] = {number: variants[0] for number, variants in groups.items()}
-        return self._firsts[scenario]
+    def _representative(self, variant: MistakeVariant, scenario: str) -> MistakeVariant:
+        """Return the first variant of all that behave in the scenario as this one does."""
+        if scenario not in self._representatives:
+            groups = self.behaviours(self._reference.variants, scenario)
+            self._representatives[scenario] = {number: alike[0] for number, alike in groups.items()}
+        return self._representatives[scenario][self._reference.behaviour(variant, scenario)]
 
     def whole_program_agrees(self, combination: frozenset[MistakeVariant], scenario: str) -> bool:
-        """Return True if the program with all mistakes of the set reproduces the learner's run of the scenario.
+        """Return True if the program with all mistakes of the set gives the learner's run of the scenario.
 
-        Mistakes that change nothing alone may do so combination. If the edits cannot be combined into one program, the
-        acting mistakes decide, as in `agrees`.
+        Unlike `agrees`, this notices mistakes that change nothing alone but something together. If the edits cannot be
+        combined into one program, it is the same as `agrees`.
         """
-        if self._program(combination) is None:
+        if self._source(combination) is None:
             return self.agrees(combination, scenario)
         return self.exact_program_agrees(combination, scenario)
 
     def agrees_whole_or_acting(self, combination: frozenset[MistakeVariant], scenario: str) -> bool:
-        """Return True if the whole set or its acting mistakes reproduce the run: for edits that conflict."""
+        """Return True if all mistakes of the set, or else only its acting mistakes, give the learner's run.
+
+        This is for edits that can be combined but spoil each other's effect.
+        """
         return self.whole_program_agrees(combination, scenario) or self.agrees(combination, scenario)
 
     def exact_program_agrees(self, combination: frozenset[MistakeVariant], scenario: str) -> bool:
-        """Return True if the program with exactly these mistakes reproduces the learner's run of the scenario.
+        """Return True if the program with exactly these variants gives the learner's run of the scenario.
 
-        No other variant stands in for one of these. The empty set is the solution. False if no play is left.
+        The empty set is the solution. False if the edits cannot be combined, or if the set was not played before and
+        the budget is spent.
         """
         if not combination:
             return scenario not in self._wrong
         key = (scenario, combination)
-        if key not in self._tried:
-            if self._left <= self._kept_back:
+        if key not in self._answers:
+            if self._is_budget_spent():
                 return False
-            self._left -= 1
-            program = self._program(combination)
+            self.plays += 1
+            source = self._source(combination)
             target = self._target(scenario)
-            self._tried[key] = program is not None and self._its.agrees(program, scenario, target)
-        return self._tried[key]
+            self._answers[key] = source is not None and self._reference.agrees(source, scenario, target)
+        return self._answers[key]
 
-    def reach(self, combination: frozenset[MistakeVariant], scenario: str) -> int:
-        """Return how much nearer the set comes to the learner's run than the solution does; 0 if it cannot be played.
+    def progress(self, combination: frozenset[MistakeVariant], scenario: str) -> int:
+        """Return how much nearer the acting mistakes of the set come to the learner's run than the solution does.
 
-        This is the number of additional leading parameter states that agree, plus the number of arrays and facts in
-        which the solution differs from the learner's run and the set does not.
+        This is the number of leading parameter states that agree with the learner's, minus the same number for the
+        solution, plus the number of arrays and facts in which the solution differs from the learner's run and the set
+        does not. 0 if the set cannot be played.
         """
-        program = self._program(self.acting(combination, scenario))
-        if program is None or self._left <= self._kept_back:
+        source = self._source(self.acting(combination, scenario))
+        if source is None or self._is_budget_spent():
             return 0
-        self._left -= 1
-        target, right = self._target(scenario), self._its.solution(scenario)
-        self._its.agrees(program, scenario, target)
-        run, atol = self._its.known(program, scenario), self._its.exercise.driver[scenario].atol
-        mended = differing_fields(right, target, atol) - differing_fields(run, target, atol)
-        return _shared_leading_states(run, target) - _shared_leading_states(right, target) + len(mended)
+        self.plays += 1
+        target, solution = self._target(scenario), self._reference.solution(scenario)
+        self._reference.agrees(
+            source, scenario, target
+        )  # plays the set as far as it agrees, which is enough here
+        run = self._reference.run_so_far(source, scenario)
+        atol = self._reference.exercise.driver[scenario].atol
+        mended = differing_fields(solution, target, atol) - differing_fields(run, target, atol)
+        return _shared_leading_states(run, target) - _shared_leading_states(solution, target) + len(mended)
+
+    def _is_budget_spent(self) -> bool:
+        return self._budget - self.plays <= self._held_back
 
     def _target(self, scenario: str) -> Run:
-        """Return the run to reproduce: the learner's, or the solution's where the learner is right."""
-        return self._runs[scenario] if scenario in self._wrong else self._its.solution(scenario)
+        """Return the learner's run; where the learner is right, the solution's, which equals it up to rounding."""
+        return self._runs[scenario] if scenario in self._wrong else self._reference.solution(scenario)
 
-    def _program(self, combination: Iterable[MistakeVariant]) -> str | None:
+    def _source(self, combination: Iterable[MistakeVariant]) -> str | None:
         """Return the source with all these mistakes made; None if their edits cannot be combined."""
-        variants = self.sorted(combination)
-        if variants not in self._programs:
-            self._programs[variants] = self._its.program_of_all(variants)
-        return self._programs[variants]
+        variants = self.in_course_order(combination)
+        if variants not in self._sources:
+            self._sources[variants] = self._reference.program_of_all(variants)
+        return self._sources[variants]
 
 
 def _shared_leading_states(run: Run, target: Run) -> int:
-    """Return the number of leading parameter states (rows of `theta`) that both runs share."""
-    one, other = run.arrays.get("theta"), target.arrays.get("theta")
+    """Return how many parameter states (rows of `theta`) of two runs agree before the first that does not."""
+    one = run.arrays.get("theta")
+    other = target.arrays.get("theta")
     if one is None or other is None or one.shape[1:] != other.shape[1:]:
         return 0
     rows = min(len(one), len(other))
     if rows == 0:
         return 0
     close = np.isclose(one[:rows], other[:rows], rtol=1e-6, atol=1e-8, equal_nan=True)
-    apart = ~close.reshape(rows, -1).all(axis=1)
-    return int(apart.argmax()) if apart.any() else rows
+    differs = ~close.reshape(rows, -1).all(axis=1)
+    return int(differs.argmax()) if differs.any() else rows

@@ -66,7 +66,7 @@ def test_the_answer_does_not_depend_on_what_was_played_before() -> None:
 
 
 def test_the_budget_bounds_the_plays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "_PLAYS", 60)
+    monkeypatch.setattr(trials, "_MAX_PLAYS", 60)
     monkeypatch.setattr(trials, "_RESERVED_PLAYS", 20)
     its = Reference(COURSE.exercise("accumulate"), 5)
     runs, differ = wrong(PLAIN.format(scale=" * 1.5"), its)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from grader.judging.first_difference import show
+from grader.judging.first_difference import fact_text
 from grader.observe import trace as traces
 from grader.observe.trace import Run, Trace, TraceError, from_bytes, to_bytes
 from grader.sandbox.inspection import refuse_oversized
@@ -33,4 +33,4 @@ def test_names_are_names(run: Run) -> None:
 def test_a_forged_fact_does_not_fill_the_report() -> None:
     """One of 8 MB stood in results.json."""
     for fact in ("x" * 10**6, ["x" * 10**6, "y"], [["x"] * 10**5]):
-        assert len(show(fact)) < 400
+        assert len(fact_text(fact)) < 400
