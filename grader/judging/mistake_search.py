@@ -393,7 +393,7 @@ class _Search:
     def _without_one(
         self, combination: frozenset[MistakeVariant], explained: Sequence[str]
     ) -> frozenset[MistakeVariant]:
-        """Remove one mistake from the set if another is replaced by one that is alike, and the result agrees everywhere.
+        """Remove one mistake and replace another by one that is alike, if the resulting set agrees everywhere.
 
         Two mistakes that show alike alone may differ in combination. Without a backward pass and with the update at the
         wrong end, the parameters stay where they are; a loss returned as a tensor keeps its graph only without a
