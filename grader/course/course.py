@@ -55,12 +55,22 @@ class SharedTexts(Struct, frozen=True, forbid_unknown_fields=True):
     hint: Text
 
 
+class Variant(Struct, frozen=True, forbid_unknown_fields=True):
+    """Another way to make a mistake, of which the mistake's own explanation would not be true."""
+
+    edits: Edits
+    explain: Text
+    """Says of this way what `Mistake.explain` says of the others."""
+
+
 class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     """A known mistake: the texts about it, and the programs that make it."""
 
     id: Annotated[str, Meta(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
     title: Text
     explain: Text
+    """What the code does and what came of it. `{condition: sentence}` is told only of runs of which it is true
+    (`course.conditions`); everything else must be true wherever the mistake is made, whatever else is wrong."""
     hint: Text
     edits: Edits
     """The edits for the way in which most learners make it."""
@@ -74,13 +84,18 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     """
     only_near: bool = False
     """Point at `near` even if the learner's code contains one of the edited lines word for word."""
-    variants: tuple[Edits, ...] = ()
-    """Edits for other ways to make the same mistake."""
+    variants: tuple[Edits | Variant, ...] = ()
+    """Other ways to make the same mistake; only edits where `explain` is true of them, too."""
 
     @property
     def programs(self) -> tuple[Edits, ...]:
         """The edits of every way to make it, the usual one first."""
-        return (self.edits, *self.variants)
+        return (self.edits, *(v.edits if isinstance(v, Variant) else v for v in self.variants))
+
+    def explanation(self, number: int) -> str:
+        """Return the explanation of the program with this number in `programs`, with its conditions."""
+        variant = self.variants[number - 1] if number else None
+        return variant.explain if isinstance(variant, Variant) else self.explain
 
 
 class Promise(Struct, frozen=True, forbid_unknown_fields=True):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from grader.course.conditions import told_always
 from grader.course.course import Kind, Mistake
 
 Status = Literal[
@@ -110,12 +111,20 @@ class NamedMistake:
     """Text of that line as written; only the beginning if it is very long."""
 
     @classmethod
-    def of(cls, mistakes: Sequence[Mistake], scenarios: tuple[str, ...] = ()) -> "NamedMistake":
-        """Name mistakes that behave alike, without a line; the first one's explanation and hint stand for all."""
+    def of(
+        cls, mistakes: Sequence[Mistake], scenarios: tuple[str, ...] = (), explain: str = ""
+    ) -> "NamedMistake":
+        """Name mistakes that behave alike, without a line; the first one's hint stands for all.
+
+        Args:
+            mistakes: the mistakes.
+            scenarios: titles of the scenarios in which they show.
+            explain: what is true of them in this run; empty: what is true in every run, of the first one.
+        """
         return cls(
             ids=tuple(m.id for m in mistakes),
             titles=tuple(m.title for m in mistakes),
-            explain=mistakes[0].explain,
+            explain=explain or told_always(mistakes[0].explain),
             hint=mistakes[0].hint,
             scenarios=scenarios,
         )

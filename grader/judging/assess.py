@@ -24,6 +24,7 @@ from grader.judging.messages import MESSAGES, NOT_BEGUN, message_for
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.text_location import Location
+from grader.judging.true_sentences import true_explanation
 from grader.observe.trace import Trace
 from grader.submission.syntax import Definition, definition_of, is_constant, methods
 
@@ -48,7 +49,8 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     explanation = explain(trace, verdict, reference)
     locations = locate(explanation, trace, reference, origin)
     evidence = gather_evidence(explanation, trace, verdict, reference)
-    diagnosis = _diagnosis(exercise, explanation, locations, evidence, origin)
+    explains = [true_explanation(each, explanation, trace, reference) for each in explanation.mistakes]
+    diagnosis = _diagnosis(exercise, explanation, explains, locations, evidence, origin)
     line = _line_to_show(locations, evidence)
     return _feedback(exercise, trace, verdict, diagnosis, line, origin)
 
@@ -114,22 +116,26 @@ def _feedback(
 def _diagnosis(
     exercise: Exercise,
     explanation: Explanation,
+    explains: Sequence[str],
     locations: Sequence[Location | None],
     evidence: Evidence,
     origin: Origin,
 ) -> Diagnosis:
-    """Return what was found as the learner reads it, with lines and cells as the learner counts them."""
+    """Return what was found as the learner reads it, with lines and cells as the learner counts them.
+
+    `explains` and `locations` hold what is said of each explained mistake, and where it is.
+    """
     titles = {scenario.name: scenario.title for scenario in exercise.driver.scenarios}
 
     def placed(moment: Moment) -> Moment:
         place = origin.place(moment.line)
         return replace(moment, line=place.line if place else None)
 
-    def named(mistake: ExplainedMistake, location: Location | None) -> NamedMistake:
+    def named(mistake: ExplainedMistake, explain: str, location: Location | None) -> NamedMistake:
         line = location.line if location else None
         place, text = origin.place(line), origin.text(line)
         return replace(
-            NamedMistake.of(mistake.names, tuple(titles[name] for name in mistake.scenarios)),
+            NamedMistake.of(mistake.names, tuple(titles[name] for name in mistake.scenarios), explain),
             line=place.line if place else None,
             cell=place.cell if place else None,
             before=location is not None and location.before,
@@ -137,7 +143,7 @@ def _diagnosis(
         )
 
     return Diagnosis(
-        mistakes=tuple(map(named, explanation.mistakes, locations)),
+        mistakes=tuple(map(named, explanation.mistakes, explains, locations)),
         first_difference=evidence.first_difference,
         yours=tuple(map(placed, evidence.yours)),
         right=evidence.right,

@@ -7,8 +7,10 @@ differs from it in one mistake only, the two mistakes are twins: they behave ali
 (`_evidence_suffices`).
 """
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,11 +22,17 @@ from grader.judging.judge import Verdict
 from grader.judging.mistake_search import FoundMistakes, find_mistakes
 from grader.judging.nearest_mistake import nearest
 from grader.judging.reference import Reference
+from grader.judging.run_digest import digest_of
 from grader.judging.tie_break import most_alike
 from grader.observe.trace import Run, Trace
 
 _TOO_FEW_STATES = 2
 """Parameter states (the start and one update) that are too few evidence: two mistakes may share those numbers."""
+
+_REMEMBERED = 300
+"""Maximum number of explanations kept for each reference; the least recently used is dropped first."""
+_explanations: WeakKeyDictionary[Reference, OrderedDict[bytes, "Explanation"]] = WeakKeyDictionary()
+"""Explanations by the digest of the runs that they explain, as long as the reference is kept."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,8 @@ class Explanation:
 def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation:
     """Return what explains a submission that did not pass.
 
+    It follows from the runs alone, and is remembered: in a class, many programs make the same mistake.
+
     Args:
         trace: the submission's trace.
         verdict: its verdict.
@@ -65,6 +75,19 @@ def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation
     """
     if not verdict.differences:
         return Explanation()
+    remembered = _explanations.setdefault(reference, OrderedDict())
+    digest = digest_of(trace)
+    if digest in remembered:
+        remembered.move_to_end(digest)
+    else:
+        remembered[digest] = _explained(trace, verdict, reference)
+        if len(remembered) > _REMEMBERED:
+            remembered.popitem(last=False)
+    return remembered[digest]
+
+
+def _explained(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation:
+    """Return the explanation, found anew."""
     found = find_mistakes(reference, trace.runs, list(verdict.differences))
     combinations = most_alike(found, trace, reference)
     mistakes = _explained_mistakes(combinations, found, trace, reference)

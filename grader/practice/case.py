@@ -16,6 +16,7 @@ from grader.course.course import Exercise, Mistake
 from grader.grading import SEED
 from grader.judging.edits import Combination, MistakeVariant, exercise_source, program_text, variants
 from grader.judging.reference import Reference, reference
+from grader.judging.true_sentences import true_explanations
 from grader.practice.disguise import disguised, free_names, other_names, with_name
 
 _MOST_LINES = 24
@@ -41,6 +42,8 @@ class Case:
     """Name of the first scenario in which the mistake shows; empty if unknown."""
     program: str = ""
     """Text of the function alone, without imports."""
+    explains: tuple[str, ...] = ()
+    """What is true of each mistake in this function, in their order."""
 
     def named(self, name: str) -> str:
         """Return the text with the function under another name."""
@@ -156,7 +159,13 @@ def _drawn(known: Reference, chosen: Combination, chance: random.Random) -> Case
     offset = imports.count("\n")
     lines = frozenset(line + offset for line in _changed(right, broken))
     return Case(
-        exercise, tuple(variant.mistake for variant in chosen), imports + broken, lines, scenario, broken
+        exercise,
+        tuple(variant.mistake for variant in chosen),
+        imports + broken,
+        lines,
+        scenario,
+        broken,
+        true_explanations(chosen, known),
     )
 
 

@@ -1,0 +1,62 @@
+"""Read texts with sentences under a condition: `{still: 매개변수가 움직이지 않았어요.} 그레이디언트를 지웠어요.`
+
+A sentence on what happened is true of some runs only, because another mistake may change that. It stands in braces
+after its condition, which `judging.true_sentences` checks on the learner's runs.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+CONDITIONS = (
+    "alone",
+    "unmixed",
+    "still",
+    "raises",
+    "returns",
+    "right",
+    "wrong",
+    "more",
+    "less",
+    "later",
+    "only",
+    "same",
+)
+"""The words with which a condition begins; `judging.true_sentences` says what each means."""
+
+_CONDITIONAL = re.compile(rf"\{{((?:{'|'.join(CONDITIONS)})(?: [^{{}}:]*)?): ([^{{}}]*)\}}")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a text."""
+
+    text: str
+    """One or more sentences, without the condition."""
+    when: str = ""
+    """The condition under which it is told; empty: always."""
+
+
+def parts_of(text: str) -> list[Part]:
+    """Return the parts of a text, in order; spaces around them are removed."""
+    parts, end = [], 0
+    for found in _CONDITIONAL.finditer(text):
+        parts += [Part(text[end : found.start()].strip()), Part(found[2].strip(), found[1])]
+        end = found.end()
+    parts.append(Part(text[end:].strip()))
+    return [part for part in parts if part.text]
+
+
+def told(text: str, holds: Callable[[str], bool]) -> str:
+    """Return the text with those conditional parts of whose condition `holds` returns True."""
+    return " ".join(part.text for part in parts_of(text) if not part.when or holds(part.when))
+
+
+def told_in_full(text: str) -> str:
+    """Return the text with all of its parts, as it is true where the mistake is made in its usual way and alone."""
+    return told(text, lambda _: True)
+
+
+def told_always(text: str) -> str:
+    """Return the text without its conditional parts."""
+    return told(text, lambda _: False)

@@ -1,0 +1,69 @@
+"""Programs that behave alike have one digest, and their explanation is found once."""
+
+import pytest
+
+from grader.course.reading import load_course
+from grader.judging import explain as module
+from grader.judging.explain import Explanation, explain
+from grader.judging.judge import judge
+from grader.judging.reference import Reference
+from grader.judging.run_digest import digest_of
+from grader.observe.play import play
+from grader.observe.program import load_program
+from grader.observe.trace import Trace
+
+EXERCISE = load_course().exercise("train_step")
+FORGETS = """def train_step(model, opt, loss_fn, xb, yb):
+    loss = loss_fn(model(xb), yb)
+    loss.backward()
+    opt.step()
+    return loss.item()
+"""
+RENAMED = FORGETS.replace("loss =", "# a comment moves every line\n    value =").replace("loss.", "value.")
+
+
+def played(text: str) -> Trace:
+    return play(EXERCISE.driver, load_program(text), seed=1)
+
+
+def explained(trace: Trace, its: Reference) -> Explanation:
+    return explain(trace, judge(EXERCISE, trace, its.solution), its)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        (RENAMED, True),
+        (FORGETS.replace("opt.step()", "opt.step()\n    opt.step()"), False),
+        (FORGETS.replace("loss.item()", "loss"), False),
+        (FORGETS.replace("loss.backward()", "opt.zero_grad()\n    loss.backward()"), False),
+        (FORGETS.replace("    return", "    print(loss)\n    return"), False),
+        (FORGETS.replace("    return", "    raise KeyError(loss)\n    return"), False),
+    ],
+)
+def test_the_digest_is_of_what_happened(text: str, same: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (digest_of(played(text)) == digest_of(played(FORGETS))) is same
+
+
+def test_an_explanation_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    its = Reference(EXERCISE, 1)
+    first = explained(played(FORGETS), its)
+    assert [mistake.variant.mistake.id for mistake in first.mistakes] == ["missing-zero-grad"]
+    monkeypatch.setattr(module, "_explained", lambda *_: pytest.fail("found anew"))
+    assert explained(played(RENAMED), its) is first
+
+
+def test_each_seed_has_its_own() -> None:
+    its, other = Reference(EXERCISE, 1), Reference(EXERCISE, 2)
+    trace = play(EXERCISE.driver, load_program(FORGETS), seed=2)
+    assert explained(trace, other) is not explained(played(FORGETS), its)
+
+
+def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_REMEMBERED", 2)
+    its = Reference(EXERCISE, 1)
+    first = explained(played(FORGETS), its)
+    for factor in (2, 3):
+        explained(played(FORGETS.replace("loss.backward()", f"({factor} * loss).backward()")), its)
+    assert explained(played(FORGETS), its) is not first
+    assert explained(played(FORGETS), its) == first

@@ -1,0 +1,100 @@
+"""A sentence about a mistake is told only where it is true."""
+
+import re
+
+import pytest
+
+from grader.course.conditions import parts_of, told_always, told_in_full
+from grader.course.course import CourseError, Exercise
+from grader.judging.edits import MistakeVariant
+from grader.judging.explain import Explanation
+from grader.judging.reference import Reference, reference
+from grader.judging.true_sentences import Runs, condition_holds, true_explanations
+from tests.judging.examined import EXERCISES, runs_of
+
+SEED = 1
+
+
+def runs(its: Reference, *ids: str) -> Runs:
+    """The runs of the program with these mistakes; sentences of the first are looked at."""
+    made = tuple(variant for id_ in ids for variant in its.variants if variant.name == id_)
+    program = its.program_of_all(tuple(sorted(made, key=its.variants.index)))
+    assert program is not None
+    return Runs(made[0], made[0], Explanation(combination=made), runs_of(program, its), its)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_every_condition_holds_where_the_mistake_is_made_alone(exercise: Exercise) -> None:
+    """Otherwise a sentence would never be told of the program that it was written for."""
+    its = reference(exercise.name, SEED)
+    for mistake in exercise.mistakes:
+        for number in range(len(mistake.programs)):
+            text = mistake.explanation(number)
+            if number and text == mistake.explain:
+                continue
+            variant = MistakeVariant(mistake, number)
+            conditions = [part.when for part in parts_of(text) if part.when]
+            alone = runs(its, variant.name) if conditions else None
+            for condition in conditions:
+                assert alone is not None
+                assert condition_holds(condition, alone), (variant.name, condition)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_something_is_true_whatever_else_is_wrong(exercise: Exercise) -> None:
+    for mistake in exercise.mistakes:
+        for number in range(len(mistake.programs)):
+            text = mistake.explanation(number)
+            assert told_always(text).endswith("요."), mistake.id
+            assert not re.search(r"\{[a-z ]+:|[.}][가-힣]", told_in_full(text)), (
+                "a condition that is not read"
+            )
+
+
+def test_a_value_is_called_right_only_if_it_is() -> None:
+    its = reference("train_step", SEED)
+    told = {
+        variants: true_explanations(tuple(v for v in its.variants if v.name in variants), its)
+        for variants in (("returns-tensor",), ("softmax-before-loss", "returns-tensor"))
+    }
+    assert "값은 맞지만" in told["returns-tensor",][0]
+    both = " ".join(told["softmax-before-loss", "returns-tensor"])
+    assert "값은 맞지만" not in both
+    assert "그래프가 붙은 손실 텐서" in both, "what the code does is told all the same"
+
+
+@pytest.mark.parametrize(
+    ("exercise", "ids", "condition", "holds"),
+    [
+        ("train_step", ["missing-step"], "alone", True),
+        ("train_step", ["missing-step", "prints"], "alone", False),
+        ("train_step", ["missing-step", "prints"], "unmixed", True),
+        ("train_step", ["missing-zero-grad", "scaled-loss"], "unmixed", False),
+        ("train_step", ["missing-step"], "still", True),
+        ("train_step", ["missing-step", "step-at-start"], "still", False),
+        ("train_step", ["missing-zero-grad"], "later", True),
+        ("train_step", ["scaled-loss", "missing-zero-grad"], "later", False),
+        ("train_step", ["swapped-loss-arguments"], "raises", True),
+        ("train_step", ["swapped-loss-arguments"], "raises ZeroDivisionError", False),
+        ("train_step", ["returns-nothing"], "returns NoneType", True),
+        ("train_step", ["returns-tensor"], "returns NoneType", False),
+        ("train_step", ["prints"], "only print를 부름", True),
+        ("train_step", ["prints", "returns-tensor"], "only print를 부름", False),
+        ("train_step", ["prints"], "right returned and right theta in sgd", True),
+        ("train_step", ["softmax-before-loss"], "right returned", False),
+        ("train_step", ["scaled-loss"], "wrong theta", True),
+        ("accumulate", ["returns-micro-count"], "more returned", True),
+        ("accumulate", ["returns-micro-count"], "less returned", False),
+        ("train_step", ["returns-loss-over-batch"], "less returned", True),
+        ("train_step", ["scaled-loss", "prints"], "same sgd", True),
+        ("train_step", ["scaled-loss", "missing-zero-grad"], "same sgd", False),
+    ],
+)
+def test_conditions(exercise: str, ids: list[str], condition: str, holds: bool) -> None:
+    assert condition_holds(condition, runs(reference(exercise, SEED), *ids)) is holds
+
+
+@pytest.mark.parametrize("condition", ["sometimes", "right returned in nowhere", "same nowhere"])
+def test_a_condition_that_cannot_be_read_is_refused(condition: str) -> None:
+    with pytest.raises(CourseError, match="실수 설명의 조건"):
+        condition_holds(condition, runs(reference("train_step", SEED), "missing-step"))

@@ -1,0 +1,1 @@
+"""Check what is said of mistakes against what was measured."""
