@@ -110,7 +110,7 @@ def _serve_requests(channel: socket.socket, prepared: Prepared, device: str) -> 
         header, source, _ = frames.receive(channel)
         if header["op"] == "bring":
             if not as_it_was:
-                originals.put_back()
+                originals.restore()
             as_it_was = True
             drivers[header["exercise"]], unpacked = modules.unpack(source)
             originals.keep(unpacked)
@@ -132,10 +132,10 @@ def _serve_requests(channel: socket.socket, prepared: Prepared, device: str) -> 
             try:
                 only, seed = header.get("only"), header["seed"]
                 if not as_it_was:
-                    originals.put_back()
+                    originals.restore()
                 as_it_was = False
                 trace = play(drivers[name], program, seed=seed, device=device, only=only)
-                changed = originals.put_back()
+                changed = originals.restore()
                 as_it_was = True
                 blob = to_bytes(Trace(load_failure=_replaced(changed)) if changed else trace)
             except BaseException as error:

@@ -101,7 +101,7 @@ def leave_the_compiler_out() -> None:
     _remember()
 
 
-def put_back() -> list[str]:
+def restore() -> list[str]:
     """Restore the compiler's modules, stand-in or real, if a submission replaced them or the attributes in `_KNOWN`.
 
     Returns:
@@ -119,7 +119,7 @@ def put_back() -> list[str]:
 
 
 def _remember() -> None:
-    """Note the current modules of the compiler for `put_back`."""
+    """Note the current modules of the compiler for `restore`."""
     _current_modules.clear()
     for name, asked in _KNOWN.items():
         if name in sys.modules:
