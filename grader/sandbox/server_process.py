@@ -58,7 +58,7 @@ class Server:
             command = bubblewrap.python_command(bubblewrap.search_path(isolate=isolate), _MAIN)
             if isolate:
                 command = [*bubblewrap.bwrap_command(device, added), *command]
-                command = cgroups.limited(command, memory_bytes, stack)
+                command = cgroups.wrap_in_cgroup(command, memory_bytes, stack)
             with inside:
                 self._process = (
                     ForkedServer(inside, self._errors, home, device)
