@@ -27,7 +27,7 @@ _FORK_SECONDS = 60.0
 """Time to wait until a child is ready; it takes milliseconds, or as long as CUDA takes to start."""
 _END_SECONDS = 10.0
 """Time to wait until a killed child is gone."""
-_CHUNK = 2**16
+_CHUNK_BYTES = 2**16
 _MAX_ACT_CHARS = 40
 """Maximum characters kept of the name of a suspicious act."""
 _TOOK_TOO_MUCH: dict[str, Status] = {"memory": "memory", "time": "timeout"}
@@ -248,7 +248,7 @@ class Child:
         """
         act, line = header.get("act"), header.get("line")
         known = header.get("event") == "reached" and isinstance(act, str) and isinstance(line, int)
-        if not known or sum(map(len, self.reached.values())) >= frames.MOST_REACHED:
+        if not known or sum(map(len, self.reached.values())) >= frames.MAX_REACHED:
             raise UnexpectedFrame
         self.reached.setdefault(self._executed, []).append((str(act)[:_MAX_ACT_CHARS], int(line or 0)))
 
@@ -279,7 +279,7 @@ class Child:
         self._channel.setblocking(False)
         while not self._reader.overfull:
             try:
-                data = self._channel.recv(_CHUNK)
+                data = self._channel.recv(_CHUNK_BYTES)
             except OSError:  # nothing there
                 return
             if not data:
@@ -293,7 +293,7 @@ class Child:
         """Read and count what the child printed until nothing is left; with `once`, at most one piece."""
         while self._printed <= self._limits.output_bytes:
             try:
-                data = os.read(self._output, _CHUNK)
+                data = os.read(self._output, _CHUNK_BYTES)
             except OSError:
                 return
             if not data:

@@ -193,8 +193,8 @@ def test_what_sees_every_call_is_left() -> None:
 
 def test_what_is_the_graders_own_is_not_named_to_the_learner() -> None:
     from grader.observe.recorder import Recorder
-    from grader.sandbox.inside.child import _replaced
+    from grader.sandbox.inside.child import _replacement_failure
 
-    told = _replaced([f"{Recorder.__name__}.array", "Recorder.call", "torch.relu"])
+    told = _replacement_failure([f"{Recorder.__name__}.array", "Recorder.call", "torch.relu"])
     assert told.message.endswith("실행하는 동안 바뀐 것: 채점기의 코드, `torch.relu`")
     assert not told.own, "no raise of the learner's"
