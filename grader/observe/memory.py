@@ -47,20 +47,23 @@ class _Pass:
 class GraphMeter:
     """Count what is alive at the same time over all forward passes of a model.
 
-    `samples` is the largest number of samples whose activations were alive together when a forward pass ended, its own
-    included; `largest` that of one pass alone. `graphs` is the largest number of earlier passes whose graph was alive
-    when another one ended. Passes that build no graph are not counted, nor is a single earlier pass whose backward was
-    simply left out: a window that is held must have three micro-batches or more to be seen.
+    Passes that build no graph are not counted, nor is a single earlier pass whose backward was simply left out: a
+    window that is held must have three micro-batches or more to be seen.
     """
 
     def __init__(self) -> None:
         self.samples = 0
+        """Largest number of samples whose activations were alive together when a forward pass ended, with its own."""
         self.largest = 0
+        """Largest number of samples in one pass."""
         self.graphs = 0
+        """Largest number of earlier passes whose graph was alive when another one ended."""
         self._passes: list[_Pass] = []
         self._inputs: list[ref[Tensor]] = []
+        """Activations that the pass now going on has saved so far."""
         self._may_have_cycles = True
         self._gradient_came = False
+        """True if a gradient has reached the parameters since the last pass ended."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "GraphMeter":
         return self  # the hooks of a copied model report here too
