@@ -142,16 +142,16 @@ def _sandbox() -> Finding:
 def _cgroups() -> Finding:
     from grader.sandbox import cgroups
 
-    found = cgroups.prepare(cgroups.own_group())
-    if not found.lack:
+    found = cgroups.prepare(cgroups.own_cgroup())  # only trying tells; it moves this process, which ends soon
+    if found.missing is None:
         return Finding("커널의 한도", True, "cgroup v2로 제출물마다 메모리, 프로세스, 프로세서의 한도를 둬요")
     why = {
-        "none": "cgroup v2가 없어요",
+        "cgroup": "cgroup v2가 없어요",
         "controllers": f"cgroup v2에서 쓸 수 없는 제어기: {found.detail}",
-        "not-lent": f"이 세션이 나눠 쓸 수 있는 cgroup이 없어요: {found.detail}",
-    }[found.lack]
+        "delegation": f"이 세션이 나눠 쓸 수 있는 cgroup이 없어요: {found.detail}",
+    }[found.missing]
     detail = f"{why}. 프로세스마다의 한도(rlimit)와 감시로 막아요"
-    return Finding("커널의 한도", True, detail, _DELEGATED_SESSION if found.lack == "not-lent" else "")
+    return Finding("커널의 한도", True, detail, _DELEGATED_SESSION if found.missing == "delegation" else "")
 
 
 def _fonts() -> Finding:

@@ -44,7 +44,7 @@ def grade_with_memory(run: GradingRun, submission: Submission, sandbox: Sandbox)
     recalled = _right_programs.recall(run, submission, alone)
     outcomes = run_submission(run, submission, sandbox, until=until, known=recalled.known)
     result = assess_submission(run, submission, outcomes, sandbox, recalled.known)
-    _right_programs.notice(recalled, result)
+    _right_programs.remember(recalled, result)
     return result
 
 
@@ -64,8 +64,8 @@ def _grade_part_alone(
     (outcome,) = sandbox.run([Job(part.text, (name,))], run.seed, until=until)
     if outcome.trace is None or outcome.reached:
         return None
-    exercise, known = run.course.exercise(name), reference(name, run.seed, run.device)
-    feedback = _assess_and_repair(exercise, outcome.trace, known, Origin(None, part.text, 1), None)
+    exercise, known_runs = run.course.exercise(name), reference(name, run.seed, run.device)
+    feedback = _assess_and_repair(exercise, outcome.trace, known_runs, Origin(None, part.text, 1), None)
     return replace(feedback, seconds=outcome.seconds) if is_right(feedback) else None
 
 
@@ -131,13 +131,13 @@ def assess_submission(
         student=submission.student,
         feedbacks=tuple(feedbacks),
         notes=tuple(submission.notes),
-        scrutiny=suspicious_lines(submission, _reached(submission, outcomes)),
+        scrutiny=suspicious_lines(submission, _acts_by_file(submission, outcomes)),
         digest=submission.digest,
         extras=tuple(extras),
     )
 
 
-def _reached(submission: Submission, outcomes: Outcomes) -> dict[str, tuple[tuple[str, int], ...]]:
+def _acts_by_file(submission: Submission, outcomes: Outcomes) -> dict[str, tuple[tuple[str, int], ...]]:
     """Return the suspicious acts observed while the code ran, as (act, line) by file name."""
     found: dict[str, tuple[tuple[str, int], ...]] = {}
     for exercise, outcome in outcomes.items():
@@ -148,7 +148,7 @@ def _reached(submission: Submission, outcomes: Outcomes) -> dict[str, tuple[tupl
 
 
 def _assess_and_repair(
-    exercise: Exercise, trace: Trace, known: Reference, origin: Origin, sandbox: Sandbox | None
+    exercise: Exercise, trace: Trace, known_runs: Reference, origin: Origin, sandbox: Sandbox | None
 ) -> Feedback:
     """Assess a trace, and search for a repair if that is wanted.
 
@@ -159,12 +159,12 @@ def _assess_and_repair(
         SandboxUnavailable: the sandbox cannot be used any more.
     """
     try:
-        feedback = assess(exercise, trace, known, origin)
+        feedback = assess(exercise, trace, known_runs, origin)
         if sandbox is None or not wants_repair(feedback):
             return feedback
-        with sandbox.attempts(known.seed) as attempts:
+        with sandbox.attempts(known_runs.seed) as attempts:
             runner = attempts.of(exercise.name)
-            return with_repair(feedback, exercise, trace.runs, known, origin, runner)
+            return with_repair(feedback, exercise, trace.runs, known_runs, origin, runner)
     except (CourseError, SandboxUnavailable):  # a fault of the author or the machine, not of the student
         raise
     except Exception:
@@ -182,12 +182,17 @@ def _feedback_on(
 ) -> Feedback:
     """Return feedback on one exercise.
 
-    `outcome` is a Korean message if its cell does not parse, and None if it was not found in the submission.
+    Args:
+        run: settings of the grading.
+        submission: the submission.
+        exercise: the exercise.
+        outcome: result of running it; a Korean message if its cell does not parse; None if it was not run.
+        sandbox: where variants are played when a repair is searched; None: no search.
     """
     source = submission.source_for(exercise.name)
-    name = source.name if source is not None else None
+    file = source.name if source is not None else None
     if isinstance(outcome, str):
-        return without_trace(exercise, "error", message=outcome, file=name)
+        return without_trace(exercise, "error", message=outcome, file=file)
     if outcome is None or source is None:
         if submission.unreadable and source is None:
             return without_trace(exercise, "unreadable", message=submission.unreadable_message())
@@ -197,8 +202,8 @@ def _feedback_on(
         message = MESSAGES[status] if not outcome.detail else f"{MESSAGES[status]} ({outcome.detail})"
         if status == "timeout":
             message = _timeout_message(run, outcome)
-        feedback = without_trace(exercise, status, message=message, file=name)
+        feedback = without_trace(exercise, status, message=message, file=file)
     else:
-        known = reference(exercise.name, run.seed, run.device)
-        feedback = _assess_and_repair(exercise, outcome.trace, known, Origin.of_file(source), sandbox)
+        known_runs = reference(exercise.name, run.seed, run.device)
+        feedback = _assess_and_repair(exercise, outcome.trace, known_runs, Origin.of_file(source), sandbox)
     return replace(feedback, seconds=outcome.seconds)

@@ -77,10 +77,12 @@ def play_and_judge(
     return assess(exercise, trace, known, origin), trace
 
 
-def checked_here(
+def check_here(
     source: SourceFile, exercises: Sequence[Exercise], *, seed: int, device: str, seconds: float = SECONDS
 ) -> tuple[Feedback, ...]:
-    """Return feedback on a file's exercises, except on warm-up and bonus tasks that were not begun.
+    """Play and judge a file's exercises here; return feedback on each.
+
+    There is none on warm-up and bonus tasks that were not begun.
 
     Output of the file is not shown. An endless loop is stopped, but a crash of the interpreter would end this process.
 
@@ -98,13 +100,13 @@ def checked_here(
     feedbacks = []
     for exercise in exercises:
         with _silence():
-            feedback = _checked(source, exercise, origin, seed, device, seconds)
+            feedback = _check_one(source, exercise, origin, seed, device, seconds)
         if feedback.begun or exercise.kind == "exercise":
             feedbacks.append(feedback)
     return tuple(feedbacks)
 
 
-def _checked(
+def _check_one(
     source: SourceFile, exercise: Exercise, origin: Origin, seed: int, device: str, seconds: float
 ) -> Feedback:
     """Load a file and return feedback on one of its exercises, within the time limit for each step."""

@@ -10,7 +10,7 @@ from grader.base.errors import CommandError, NothingToCheck
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
 from grader.grading import SEED
-from grader.grading.in_process import checked_here
+from grader.grading.in_process import check_here
 from grader.grading.warm import without_gc_for_good
 from grader.submission.submission import Submission, read_submission
 
@@ -110,5 +110,5 @@ class OwnFile:
             for exercise in (e for e in self._course.exercises.values() if e in exercises):
                 source = self.submission.source_for(exercise.name)
                 if source is not None:
-                    feedbacks += checked_here(source, (exercise,), seed=seed, device=device)
+                    feedbacks += check_here(source, (exercise,), seed=seed, device=device)
         return tuple(feedbacks)

@@ -70,7 +70,7 @@ class RightPrograms:
                 unknown[name] = key
         return Recalled(known, unknown)
 
-    def notice(self, recalled: Recalled, result: SubmissionResult) -> None:
+    def remember(self, recalled: Recalled, result: SubmissionResult) -> None:
         """Remember which of the exercises that were run passed.
 
         Args:
@@ -97,8 +97,8 @@ def _store(memory: dict[Key, _Value], key: Key, value: _Value) -> None:
 def _parts_of(run: GradingRun, submission: Submission) -> Iterator[tuple[str, str, Part]]:
     """Yield (exercise, name of the file, part) for each exercise that has a part.
 
-    Nothing if one of the files to be run is not plain, because all files run in one process and could influence each
-    other; nothing either if they are too long.
+    Yields nothing if one of the files to be run is not plain (see `exercise_parts.parts`), because all files run in one
+    process and could influence each other, and nothing if they are too long.
     """
     names: dict[str, list[str]] = {}
     for exercise in run.exercises:
@@ -108,9 +108,9 @@ def _parts_of(run: GradingRun, submission: Submission) -> Iterator[tuple[str, st
     sources = [source for source in submission.files if source.name in names]
     if sum(len(source.text) for source in sources) > _MOST_CHARS:
         return
-    found = [(source.name, parts(source.text, names[source.name])) for source in sources]
-    if any(known is None for _, known in found):
+    parts_of_files = [(source.name, parts(source.text, names[source.name])) for source in sources]
+    if any(found is None for _, found in parts_of_files):
         return
-    for file, known in found:
-        for name, part in (known or {}).items():
+    for file, found in parts_of_files:
+        for name, part in (found or {}).items():
             yield name, file, part

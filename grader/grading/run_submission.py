@@ -58,13 +58,13 @@ def run_submission(
         source = submission.source_for(exercise.name)
         if source is None or exercise.name in known:
             continue
-        problem = source.complaint(exercise.name)
-        if problem is not None:
-            outcomes[exercise.name] = problem
+        complaint = source.complaint(exercise.name)
+        if complaint is not None:
+            outcomes[exercise.name] = complaint
             continue
         found.append((source, exercise.name))
     jobs = [
-        Job(source.text, tuple(name for _, name in part))
-        for source, part in groupby(found, key=itemgetter(0))
+        Job(source.text, tuple(name for _, name in exercises))
+        for source, exercises in groupby(found, key=itemgetter(0))
     ]
     return outcomes | {o.exercise: o for o in sandbox.run(jobs, run.seed, until=until)}

@@ -9,7 +9,8 @@ from types import FrameType
 
 from grader.observe.play import TimeLimit
 
-_AGAIN = 0.2  # seconds until the exception is raised again, if the code swallowed it
+_REPEAT_SECONDS = 0.2
+"""Time until the exception is raised again, in case the code swallowed it."""
 
 
 @contextmanager
@@ -32,7 +33,7 @@ def _by_alarm(seconds: float) -> Iterator[None]:
         raise TimeLimit
 
     previous = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _REPEAT_SECONDS)
     try:
         yield
     finally:
@@ -49,9 +50,9 @@ def _by_watchdog(seconds: float) -> Iterator[None]:
     def watch() -> None:
         wait = seconds
         while not over.wait(wait):
-            raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-            raise_in(ctypes.c_ulong(target), ctypes.py_object(TimeLimit))
-            wait = _AGAIN
+            raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
+            raise_in_thread(ctypes.c_ulong(target), ctypes.py_object(TimeLimit))
+            wait = _REPEAT_SECONDS
 
     watchdog = threading.Thread(target=watch, daemon=True)
     watchdog.start()

@@ -15,13 +15,13 @@ def without_gc_for_good() -> Iterator[None]:
     Searching them again and again takes a fifth of torch's import, and half a second more at the process's end. Also, a
     collection in a process forked afterwards does not touch, and so copy, their memory.
     """
-    was = gc.isenabled()
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         gc.freeze()
-        if was:
+        if was_enabled:
             gc.enable()
 
 

@@ -9,9 +9,9 @@ losses of four and runs backward once has those of four when the fourth forward 
 """
 
 import gc
-import weakref
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import ref  # the class itself: a submission may replace `weakref.ref`
 
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
@@ -34,8 +34,8 @@ class _Pass:
     """One forward pass that built a graph."""
 
     samples: int
-    token: "weakref.ref[_GraphToken]"
-    activations: "list[weakref.ref[Tensor]]" = field(default_factory=list)
+    token: "ref[_GraphToken]"
+    activations: "list[ref[Tensor]]" = field(default_factory=list)
 
     def has_graph(self) -> bool:
         return self.token() is not None
@@ -47,20 +47,23 @@ class _Pass:
 class GraphMeter:
     """Count what is alive at the same time over all forward passes of a model.
 
-    `samples` is the largest number of samples whose activations were alive together when a forward pass ended, its own
-    included; `largest` that of one pass alone. `graphs` is the largest number of earlier passes whose graph was alive
-    when another one ended. Passes that build no graph are not counted, nor is a single earlier pass whose backward was
-    simply left out: a window that is held must have three micro-batches or more to be seen.
+    Passes that build no graph are not counted, nor is a single earlier pass whose backward was simply left out: a
+    window that is held must have three micro-batches or more to be seen.
     """
 
     def __init__(self) -> None:
         self.samples = 0
+        """Largest number of samples whose activations were alive together when a forward pass ended, with its own."""
         self.largest = 0
+        """Largest number of samples in one pass."""
         self.graphs = 0
+        """Largest number of earlier passes whose graph was alive when another one ended."""
         self._passes: list[_Pass] = []
-        self._inputs: list[weakref.ref[Tensor]] = []
+        self._inputs: list[ref[Tensor]] = []
+        """Activations that the pass now going on has saved so far."""
         self._may_have_cycles = True
         self._gradient_came = False
+        """True if a gradient has reached the parameters since the last pass ended."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "GraphMeter":
         return self  # the hooks of a copied model report here too
@@ -91,7 +94,7 @@ class GraphMeter:
         self.samples = max(self.samples, earlier + samples)
         self.largest = max(self.largest, samples)
         self.graphs = max(self.graphs, sum(p.has_graph() for p in self._passes))
-        self._passes.append(_Pass(samples, weakref.ref(token), inputs))
+        self._passes.append(_Pass(samples, ref(token), inputs))
 
     def gradient(self) -> None:
         """Note that a backward pass has reached the parameters."""
@@ -121,4 +124,4 @@ class GraphMeter:
     def _note_input(self, _: nn.Module, args: tuple[Any, ...]) -> None:
         """Follow an input that was computed by a layer before; data and parameters are alive anyway."""
         if args and isinstance(args[0], Tensor) and args[0].grad_fn is not None:
-            self._inputs.append(weakref.ref(args[0]))
+            self._inputs.append(ref(args[0]))

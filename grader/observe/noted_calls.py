@@ -39,24 +39,26 @@ def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
         (torch.nn.utils, "clip_grad_norm_", "clip"),
         (torch.nn.utils, "clip_grad_value_", "clip"),
     ]
-    inside: list[str] = []
+    in_progress: list[str] = []
     undo: list[Callable[[], None]] = []
-    noted: dict[int, Any] = {}
-    originals = []  # keeps the functions alive: `noted` knows them by identity, which another object could get
+    wrappers: dict[int, Any] = {}  # by identity of the function that is wrapped
+    originals = []  # keeps these functions alive: otherwise another object could get the identity of one
     try:
         for owner, name, kind in targets:
             original = getattr(owner, name)
             originals.append(original)
-            wrapper = noted.setdefault(identity(original), _noting_wrapper(original, kind, note, inside))
+            wrapper = wrappers.setdefault(
+                identity(original), _noting_wrapper(original, kind, note, in_progress)
+            )
             setattr(owner, name, wrapper)
             undo.append(lambda o=owner, n=name, f=original: setattr(o, n, f))  # type: ignore[misc]
         namespace = getattr(function, "__globals__", {})
         own = namespace.get(_OWN_CLIP)
         if isinstance(own, types.FunctionType) and own is not function:
-            noted[identity(own)] = _noting_wrapper(own, "clip", note, inside)
+            wrappers[identity(own)] = _noting_wrapper(own, "clip", note, in_progress)
         for name, value in list(namespace.items()):
-            if identity(value) in noted:
-                namespace[name] = noted[identity(value)]
+            if identity(value) in wrappers:
+                namespace[name] = wrappers[identity(value)]
                 undo.append(lambda n=name, f=value: namespace.__setitem__(n, f))  # type: ignore[misc]
         yield
     finally:
@@ -83,7 +85,7 @@ def noted_prints(note: Callable[[], None]) -> Iterator[None]:
 
 
 def _noting_wrapper(
-    original: Callable[..., Any], kind: str, note: Note, inside: list[str]
+    original: Callable[..., Any], kind: str, note: Note, in_progress: list[str]
 ) -> Callable[..., Any]:
     """Return a function that notes an event of this kind and then calls `original`.
 
@@ -91,19 +93,19 @@ def _noting_wrapper(
         original: the function to wrap.
         kind: kind of the event.
         note: called for each event.
-        inside: kinds of the calls in progress, shared by all wrappers. A call inside another one of its kind is not an
-            event of its own.
+        in_progress: kinds of the calls in progress, shared by all wrappers. A call inside another one of its kind is
+            not an event of its own.
     """
 
     def noted(*args: Any, **kwargs: Any) -> Any:
         by_hand = original.__name__ == "grad"
-        if kind not in inside:
+        if kind not in in_progress:
             note(kind, by_hand)
-        inside.append(kind)
+        in_progress.append(kind)
         try:
             result = original(*args, **kwargs)
         finally:
-            inside.pop()
+            in_progress.pop()
         if by_hand:  # `torch.autograd.grad` returns the gradients, so no hook on a parameter sees them
             note("gradient", False)
         return result

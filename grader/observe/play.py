@@ -268,7 +268,7 @@ def _load_failure(program: Program, name: str) -> Failure | None:
 
 _CPU = torch.device("cpu")
 _AUTOCAST = ("cpu", "cuda")
-_SPARE: list[np.random.MT19937] = []
+_SPARE_GENERATORS: list[np.random.MT19937] = []
 """Spare generators to lend to NumPy during a play: 300 times faster than saving and restoring its own state."""
 
 
@@ -291,8 +291,8 @@ def restored_process_state(device: torch.device = _CPU) -> Iterator[None]:
             this process uses CUDA already.
     """
     python_state, numpy_generator = random.getstate(), mtrand.get_bit_generator()
-    ours = _SPARE.pop() if _SPARE else np.random.MT19937(0)
-    mtrand.set_bit_generator(ours)
+    lent_generator = _SPARE_GENERATORS.pop() if _SPARE_GENERATORS else np.random.MT19937(0)
+    mtrand.set_bit_generator(lent_generator)
     dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
     autocast = {kind: torch.is_autocast_enabled(kind) for kind in _AUTOCAST}
     with torch.random.fork_rng(devices=_gpus_in_use(device)):
@@ -301,7 +301,7 @@ def restored_process_state(device: torch.device = _CPU) -> Iterator[None]:
         finally:
             random.setstate(python_state)
             mtrand.set_bit_generator(numpy_generator)
-            _SPARE.append(ours)
+            _SPARE_GENERATORS.append(lent_generator)
             torch.set_default_dtype(dtype)
             torch.set_grad_enabled(grad)
             for kind, was_on in autocast.items():

@@ -133,23 +133,24 @@ def describe_failure(error: BaseException, program: Program, call: int = 0) -> F
         program: the program that raised it.
         call: which call of the student's function it was raised in, from 0.
     """
-    line, own = None, False
+    line, raised_by_program = None, False
     traceback = error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        own = program.owns(code.co_filename)
-        if own:
+        raised_by_program = False  # the last frame decides: the one in which it was raised
+        if program.owns(code.co_filename):
             line = traceback.tb_lineno
-            own = code.co_code[traceback.tb_lasti] == _RAISE
+            raised_by_program = code.co_code[traceback.tb_lasti] == _RAISE
         traceback = traceback.tb_next
     try:
         message = without_addresses(str(error)[:_MESSAGE_LIMIT])
     except Exception:  # a hostile __str__
         message = "(메시지를 읽을 수 없는 예외)"
-    return Failure(type(error).__name__, _bases(error), message, line, call, own)
+    return Failure(type(error).__name__, _bases(error), message, line, call, raised_by_program)
 
 
 _RAISE = dis.opmap["RAISE_VARARGS"]
+"""Bytecode of a `raise` or `assert`."""
 
 
 def without_addresses(text: str) -> str:

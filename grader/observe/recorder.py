@@ -71,11 +71,14 @@ class Recorder:
         """Number of times the student's function called `print`."""
         self._model: nn.Module | None = None
         self._optimizer: Optimizer | None = None
-        self._own: list[nn.Parameter] = []
+        self._own_parameters: list[nn.Parameter] = []
         """The watched model's own parameters, to notice when `functional_call` lends it others."""
         self._batches: Sequence[Tensor] = ()
+        """The scenario's inputs, among which a forward event finds its batch."""
         self._at_forwards = True
+        """True to record a state at each forward pass too; see `watch`."""
         self._keeps_states = True
+        """True to record and compare states at all; see `watch`."""
         self._states: list[Array] = []
         self._points: list[Array] = []
         """Parameters at forward passes that are not states; the evidence `points`."""
@@ -84,6 +87,7 @@ class Recorder:
         self._returned: list[float] = []
         self._return_types: list[Fact] = []
         self._recording = False
+        """True while the student's function runs."""
         self._hooks: list[Any] = []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Recorder":
@@ -115,11 +119,11 @@ class Recorder:
         """
         self._model, self._optimizer, self._batches = model, optimizer, batches
         self._at_forwards, self._keeps_states = at_forwards, states
-        self._own = parameters_of(model)
+        self._own_parameters = parameters_of(model)
         for module in model.modules():
             if hasattr(module, "observer"):
                 setattr(module, "observer", self)  # noqa: B010 - a plain attribute, which nn.Module types away
-        first = next((p for p in self._own if p.requires_grad), None)
+        first = next((p for p in self._own_parameters if p.requires_grad), None)
         if first is not None:
             hook = first.register_post_accumulate_grad_hook(lambda _: self._event("gradient"))
             self._hooks.append(hook)
@@ -299,7 +303,7 @@ class Recorder:
             if self._at_forwards:
                 self.state()
             else:
-                point = self._point()
+                point = self._record_point()
         self._event("forward", batch=self._batch_number(inputs), point=point)
 
     def forwarded(self, outputs: Tensor, training: bool, model: nn.Module | None = None) -> None:
@@ -344,9 +348,8 @@ class Recorder:
             self.memory.gradient()
         if self._recording and len(self.run.events) < MAX_EVENTS:
             line = self._line()
-            if (
-                kind == "gradient" and line is None
-            ):  # on a GPU, hooks run in a thread of autograd, without our frames
+            if kind == "gradient" and line is None:
+                # On a GPU, hooks run in a thread of autograd, which has none of the program's frames.
                 line = next((e.line for e in reversed(self.run.events) if e.kind == "backward"), None)
             state = len(self._states) - 1
             self.run.events.append(Event(kind, line, self.calls, state=state, **details))
@@ -369,10 +372,10 @@ class Recorder:
     def _holds_its_own_parameters(self) -> bool:
         """True except inside `torch.func.functional_call`, which lends the model other tensors for one call."""
         return self._model is not None and all(
-            now is own for now, own in zip(parameters_of(self._model), self._own, strict=False)
+            now is own for now, own in zip(parameters_of(self._model), self._own_parameters, strict=False)
         )
 
-    def _point(self) -> int | None:
+    def _record_point(self) -> int | None:
         """Record the parameters that a forward pass sees; return their row in the evidence `points`.
 
         None if they equal the last state, or too many points have been recorded.

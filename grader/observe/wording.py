@@ -30,9 +30,11 @@ def particle(text: str, forms: str) -> str:
         text: the text before the particle.
         forms: both forms of the particle, `이/가`.
     """
-    closed, open_ = forms.split("/")
-    end = _end(text)
-    return open_ if not end or (end == "ㄹ" and forms.startswith("으로")) else closed
+    after_consonant, after_vowel = forms.split("/")
+    consonant = _final_consonant(text)
+    return (
+        after_vowel if not consonant or (consonant == "ㄹ" and forms.startswith("으로")) else after_consonant
+    )
 
 
 def with_particle(text: str, forms: str) -> str:
@@ -64,12 +66,15 @@ def left_by(given: str) -> str:
     return f"{given}인 모델을 주었을 때, 함수가 끝난 뒤의 모드"
 
 
-_DIGITS = dict(zip("0123456789", ("ㅇ", "ㄹ", "", "ㅁ", "", "", "ㄱ", "ㄹ", "ㄹ", ""), strict=True))
+_CONSONANTS_OF_DIGITS = dict(
+    zip("0123456789", ("ㅇ", "ㄹ", "", "ㅁ", "", "", "ㄱ", "ㄹ", "ㄹ", ""), strict=True)
+)
 _LETTERS = {"l": "ㄹ", "m": "ㅁ", "n": "ㄴ", "r": "ㄹ"}
 """Letters whose Korean names end in a consonant, with that consonant."""
 _SPELLED = ("qa", "ema", "api", "cpu", "gpu")
 """Words that are read letter by letter although they have vowels; words without vowels always are."""
-_OTHERWISE = {"epoch": "ㄱ", "back": "ㄱ", "kwargs": "", "iter": ""}
+_IRREGULAR = {"epoch": "ㄱ", "back": "ㄱ", "kwargs": "", "iter": ""}
+"""Words to which `_ENDINGS` does not apply, with their consonant."""
 _ENDINGS = (
     (r"(?:l|le)", "ㄹ"),  # model, sample
     (r"(?:m|me|n|ne|ng)", "ㄴ"),  # norm, resume, train, cosine, everything
@@ -79,20 +84,21 @@ _ENDINGS = (
 for ㄹ."""
 
 
-def _end(text: str) -> str:
+def _final_consonant(text: str) -> str:
     """Return the consonant in which a text ends when read aloud in Korean; empty if it ends in a vowel."""
     words = re.findall(r"[가-힣]+|[A-Z]?[a-z]+|[A-Z]+|\d", text)
     if not words:
         return ""
     last = words[-1]
     if "가" <= last[-1] <= "힣":
-        place = (ord(last[-1]) - ord("가")) % 28
-        return "" if place == 0 else "ㄹ" if place == 8 else "ㄴ"  # which one matters only for ㄹ
+        # Unicode orders syllables by their final consonant last: none, then 27 of which ㄹ is the eighth.
+        number = (ord(last[-1]) - ord("가")) % 28
+        return "" if number == 0 else "ㄹ" if number == 8 else "ㄴ"  # which one matters only for ㄹ
     word = last.lower()
-    if word in _DIGITS:
-        return _DIGITS[word]
-    if word in _OTHERWISE:
-        return _OTHERWISE[word]
+    if word in _CONSONANTS_OF_DIGITS:
+        return _CONSONANTS_OF_DIGITS[word]
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
     if word in _SPELLED or not set(word) & set("aeiouy"):
         return _LETTERS.get(word[-1], "")
     return next((end for ending, end in _ENDINGS if re.search(f"{ending}$", word)), "")

@@ -5,11 +5,12 @@ cgroup that is delegated to us:
 
     …/session.scope/            delegated: `systemd-run --user --scope -p Delegate=yes grader grade …`, or root
         hanstep-main/           the grader and its workers: a cgroup with processes in it cannot have limited children
-        hanstep-PID-xxxxxxxx/   one sandbox, with its limits
+        hanstep-PID-xxxxxxxx/   one sandbox, with its limits; PID is the process that started it
 
 Cgroups are an addition: where they are not available, resource limits and the server's own watch work alone.
 """
 
+import logging
 import os
 import re
 import secrets
@@ -24,29 +25,38 @@ from grader.sandbox.inside import isolation
 
 _CONTROLLERS = ("memory", "pids", "cpu")
 _MAIN = "hanstep-main"
+"""Name of the grader's own cgroup."""
 _SANDBOX = re.compile(r"hanstep-(\d+)-[0-9a-f]{8}")
-_END_SECONDS = 2.0
-"""Time to wait until a cgroup is empty and can be removed."""
-_WARMED_BYTES = 2 * 2**30
-"""Memory allowed for the server itself, including cached files."""
+"""Name of a sandbox's cgroup, with the id of the process that started it."""
+_REMOVAL_SECONDS = 2.0
+"""Time to wait until the killed processes of a cgroup are gone, so that it can be removed."""
+_SERVER_BYTES = 2 * 2**30
+"""Memory allowed for the warmed server itself, including the files that the kernel caches for it: torch's libraries
+alone may take half a GiB."""
 _ENTER = 'echo 0 > "$0" && exec "$@"'
-"""Script for `sh -c`: the shell enters the cgroup, then becomes the command, so that all its forks are in there too."""
+"""Script for `sh -c`: the shell enters the cgroup, then becomes the command, so that all its forks are in there too.
 
-Lack = Literal["", "none", "controllers", "not-lent"]
+What follows the script on the shell's command line is `$0`, the path of the cgroup's file `cgroup.procs` (0 stands for
+the process that writes it), and `$@`, the command.
+"""
+
+Missing = Literal["cgroup", "controllers", "delegation"]
 
 
 @dataclass(frozen=True)
-class Delegation:
-    """The answer to whether sandboxes can get cgroups of their own."""
+class Preparation:
+    """The result of `prepare`: where sandboxes can get cgroups of their own, or why they cannot."""
 
-    lack: Lack
-    """Missing condition; empty if nothing is missing."""
-    base: Path | None = None
+    missing: Missing | None
+    """What they cannot do without: cgroups v2, some controllers, or a cgroup that is delegated to us; None if nothing
+    is missing."""
+    parent: Path | None = None
     """Cgroup in which those of the sandboxes are created; None if something is missing."""
     detail: str = ""
+    """The missing controllers, or the kernel's error message; empty otherwise."""
 
 
-def own_group(
+def own_cgroup(
     mounts: Path = Path("/proc/self/mountinfo"), groups: Path = Path("/proc/self/cgroup")
 ) -> Path | None:
     """Return the folder of this process's cgroup v2; None if there is none."""
@@ -59,41 +69,47 @@ def own_group(
     return None
 
 
-def prepare(own: Path | None) -> Delegation:
-    """Prepare this process's cgroup `own` for sandboxes below it, and move this process into a child of it.
+def prepare(own: Path | None) -> Preparation:
+    """Move this process into a child of its cgroup, so that the cgroup can have limited children, and say if it can.
 
-    Processes started from now on find the prepared cgroup with `place_for_sandboxes`.
+    Processes that this one starts from now on are in the same child, from which `parent_for_sandboxes` finds the
+    cgroup. If it does not work, this process stays where it was. Cgroups that a killed grader left are removed.
+
+    Args:
+        own: this process's cgroup, see `own_cgroup`.
     """
     if own is None or not (own / "cgroup.procs").exists():
-        return Delegation("none")
-    if own.name == _MAIN:
-        return Delegation("", own.parent)
+        return Preparation("cgroup")
+    if own.name == _MAIN:  # this process, or the one that started it, has prepared the parent already
+        return Preparation(None, own.parent)
     offered = (own / "cgroup.controllers").read_text().split()
     missing = [name for name in _CONTROLLERS if name not in offered]
     if missing:
-        return Delegation("controllers", detail=", ".join(missing))
+        return Preparation("controllers", detail=", ".join(missing))
     main = own / _MAIN
     try:
         main.mkdir(exist_ok=True)
         (main / "cgroup.procs").write_text("0")
         (own / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in _CONTROLLERS))
-    # It is not delegated to us, or another process (the shell that started us) is in it
     except OSError as error:
+        # It is not delegated to us, or another process (the shell that started us) is in it.
         with suppress(OSError):
             (own / "cgroup.procs").write_text("0")
             main.rmdir()
-        return Delegation("not-lent", detail=error.strerror or str(error))
+        return Preparation("delegation", detail=error.strerror or str(error))
     _remove_left_behind(own)
-    return Delegation("", own)
+    return Preparation(None, own)
 
 
-def place_for_sandboxes(own: Path | None) -> Path | None:
+def parent_for_sandboxes(own: Path | None) -> Path | None:
     """Return the cgroup that `prepare` prepared, in this process or the one that started it; None if it did not."""
     return own.parent if own is not None and own.name == _MAIN else None
 
 
-def limited(command: Sequence[str], memory_bytes: int, resources: ExitStack) -> list[str]:
-    """Return a sandbox's command changed to run in a cgroup of its own; unchanged if no cgroup can be created.
+def wrap_in_cgroup(command: Sequence[str], memory_bytes: int, resources: ExitStack) -> list[str]:
+    """Return a command that starts a sandbox in a new cgroup with limits.
+
+    If nothing was prepared, or the kernel refuses the cgroup, it is the given command; a refusal is logged.
 
     Args:
         command: the command that starts the sandbox.
@@ -101,56 +117,67 @@ def limited(command: Sequence[str], memory_bytes: int, resources: ExitStack) -> 
             else watches, plus what the warmed server needs.
         resources: the cgroup is removed when this closes.
     """
-    place = place_for_sandboxes(own_group())
-    if place is None:
+    parent = parent_for_sandboxes(own_cgroup())
+    if parent is None:
         return [*command]
-    most, processes = _WARMED_BYTES + 2 * memory_bytes, 2 * isolation.max_threads()
+    # Twice what one child may have, so that the server's own count of a child's threads, which says why, comes first.
+    processes = 2 * isolation.max_threads()
     try:
-        group = Group(place, memory_bytes=most, processes=processes)
-    except OSError:
+        group = Group(parent, memory_bytes=_SERVER_BYTES + 2 * memory_bytes, processes=processes)
+    except OSError as error:
+        logging.getLogger(__name__).warning(
+            "no cgroup for a sandbox, so only its processes are limited: %s", error
+        )
         return [*command]
     resources.callback(group.close)
-    return group.entering(command)
+    return group.wrap(command)
 
 
 class Group:
     """The cgroup of one sandbox."""
 
-    def __init__(self, place: Path, *, memory_bytes: int, processes: int) -> None:
+    def __init__(self, parent: Path, *, memory_bytes: int, processes: int) -> None:
         """Create the cgroup and set its limits.
 
         Args:
-            place: the parent cgroup, see `place_for_sandboxes`.
+            parent: the parent cgroup, see `parent_for_sandboxes`.
             memory_bytes: maximum memory of everything in it, including cached files and the kernel's own structures.
             processes: maximum number of processes and threads together.
 
         Raises:
-            OSError: the kernel refused it.
+            OSError: the kernel refused the cgroup or a limit; nothing is left of it.
         """
-        self.path = place / f"hanstep-{os.getpid()}-{secrets.token_hex(4)}"
+        self.path = parent / f"hanstep-{os.getpid()}-{secrets.token_hex(4)}"
         self.path.mkdir()
         # One core: microseconds of processor time, and the period in which they may be used.
         limits = {"memory.max": memory_bytes, "pids.max": processes, "cpu.max": "100000 100000"}
-        for name, value in limits.items():
-            (self.path / name).write_text(str(value))
+        try:
+            for name, value in limits.items():
+                (self.path / name).write_text(str(value))
+        except OSError:
+            self.path.rmdir()
+            raise
         with suppress(OSError):  # a kernel without swap has no such file
             (self.path / "memory.swap.max").write_text("0")
 
-    def entering(self, command: Sequence[str]) -> list[str]:
-        """Return the command changed to run in this cgroup from its first instruction on."""
+    def wrap(self, command: Sequence[str]) -> list[str]:
+        """Return a command that runs `command` in this cgroup from its first instruction on."""
         return ["/bin/sh", "-c", _ENTER, str(self.path / "cgroup.procs"), *command]
 
     def close(self) -> None:
-        """Kill the processes left in the cgroup and remove it; if that fails in time, the next run removes it."""
+        """Kill the processes left in the cgroup and remove it.
+
+        If they are not gone within 2 seconds, the cgroup stays, and the `prepare` of a later grader removes it.
+        """
         with suppress(OSError):  # before Linux 5.14 there is no such file
             (self.path / "cgroup.kill").write_text("1")
-        deadline = time.monotonic() + _END_SECONDS
-        while not _removed(self.path) and time.monotonic() < deadline:
+        deadline = time.monotonic() + _REMOVAL_SECONDS
+        while not _try_to_remove(self.path) and time.monotonic() < deadline:
             time.sleep(0.01)
 
 
-def _removed(group: Path) -> bool:
-    """Remove the cgroup; return True if it is gone."""
+def _try_to_remove(group: Path) -> bool:
+    """Remove a cgroup if no process is in it; return True if it is gone."""
     try:
         group.rmdir()
     except FileNotFoundError:
@@ -160,11 +187,14 @@ def _removed(group: Path) -> bool:
     return True
 
 
-def _remove_left_behind(place: Path) -> None:
-    """Remove the cgroups of sandboxes whose grader was killed: the processes end by themselves, cgroups do not."""
-    for group in place.iterdir():
+def _remove_left_behind(parent: Path) -> None:
+    """Remove the cgroups of sandboxes whose grader was killed, and end what still runs in them.
+
+    A sandbox ends with its grader, but its cgroup does not.
+    """
+    for group in parent.iterdir():
         found = _SANDBOX.fullmatch(group.name)
         if found and not Path("/proc", found[1]).exists():
             with suppress(OSError):
                 (group / "cgroup.kill").write_text("1")
-            _removed(group)
+            _try_to_remove(group)

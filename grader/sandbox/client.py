@@ -27,11 +27,13 @@ _FORK_SECONDS = 60.0
 """Time to wait until a child is ready; it takes milliseconds, or as long as CUDA takes to start."""
 _END_SECONDS = 10.0
 """Time to wait until a killed child is gone."""
-_CHUNK = 2**16
+_CHUNK_BYTES = 2**16
 _MAX_ACT_CHARS = 40
 """Maximum characters kept of the name of a suspicious act."""
-_TOOK_TOO_MUCH: dict[str, Status] = {"memory": "memory", "time": "timeout"}
-_TOO_MANY = {"threads": "너무 많은 스레드", "processes": "너무 많은 프로세스"}
+_STATUS_OF_REASON: dict[str, Status] = {"memory": "memory", "time": "timeout"}
+"""Reason for which the server killed a child -> the status that says so. Other reasons have the status `crashed`."""
+_DETAIL_OF_REASON = {"threads": "너무 많은 스레드", "processes": "너무 많은 프로세스"}
+"""Reason for which the server killed a child -> the detail that says so."""
 
 
 class Ended(Exception):
@@ -86,15 +88,19 @@ class Child:
         """
         self._control, self._limits, self._parcels = server.control, limits, parcels
         self._brought: set[str] = set()
+        """Names of the modules that the child has received."""
         self._printed = 0
+        """Bytes printed since the last question."""
         self._attempts = 0
         self._last_output = b""
         self._gone: dict[str, Any] | None = None
+        """The server's message that the child has ended; empty if the server is gone itself; None while both live."""
         self._reader = frames.Reader(limits.trace_bytes)
         self._selector = selectors.DefaultSelector()
         self.source: str | None = None
         """Program text that is loaded; None before the first `load`, and while a `load` is going on or has failed."""
         self._executed = ""
+        """Program text that was sent last, whose acts are reported."""
         self.reached: dict[str, list[tuple[str, int]]] = {}
         """For each program text, the acts noticed by `inside.reaching` while it ran, as (act, line)."""
         self._cpu_seconds = limits.cpu_seconds * exercises
@@ -248,7 +254,7 @@ class Child:
         """
         act, line = header.get("act"), header.get("line")
         known = header.get("event") == "reached" and isinstance(act, str) and isinstance(line, int)
-        if not known or sum(map(len, self.reached.values())) >= frames.MOST_REACHED:
+        if not known or sum(map(len, self.reached.values())) >= frames.MAX_REACHED:
             raise UnexpectedFrame
         self.reached.setdefault(self._executed, []).append((str(act)[:_MAX_ACT_CHARS], int(line or 0)))
 
@@ -279,7 +285,7 @@ class Child:
         self._channel.setblocking(False)
         while not self._reader.overfull:
             try:
-                data = self._channel.recv(_CHUNK)
+                data = self._channel.recv(_CHUNK_BYTES)
             except OSError:  # nothing there
                 return
             if not data:
@@ -293,7 +299,7 @@ class Child:
         """Read and count what the child printed until nothing is left; with `once`, at most one piece."""
         while self._printed <= self._limits.output_bytes:
             try:
-                data = os.read(self._output, _CHUNK)
+                data = os.read(self._output, _CHUNK_BYTES)
             except OSError:
                 return
             if not data:
@@ -311,10 +317,10 @@ class Child:
     def _why_gone(self, gone: dict[str, Any]) -> Ended:
         """Return why the child ended without being told to, from the server's last message about it."""
         reason, status = gone.get("reason"), gone.get("status")
-        if reason in _TOOK_TOO_MUCH:
-            return Ended(_TOOK_TOO_MUCH[reason])
-        if reason in _TOO_MANY:
-            return Ended("crashed", _TOO_MANY[reason])
+        if reason in _STATUS_OF_REASON:
+            return Ended(_STATUS_OF_REASON[reason])
+        if reason in _DETAIL_OF_REASON:
+            return Ended("crashed", _DETAIL_OF_REASON[reason])
         if not isinstance(status, int):
             return ServerGone()
         if os.WIFSIGNALED(status):

@@ -6,10 +6,12 @@ from grader.observe.trace import MAX_EVENTS, Fact, Failure, Run, Trace, TraceErr
 
 _MAX_NAMES = 200
 """Maximum number of arrays, facts, warnings and base classes each; an exercise records a dozen."""
-# In characters, and in parameters of a model: far above what our small models and the recorder's own cuts give.
-_MAX_NAME = 500
+_MAX_NAME_CHARS = 500
+"""Maximum characters of the name of an array, a fact or a parameter, far above what drivers and our models have."""
 _MAX_PARAMETERS = 500
-_MAX_WARNING = 3000
+"""Maximum number of parameters of a model, far above what our small models have."""
+_MAX_WARNING_CHARS = 3000
+"""Maximum characters of a warning; the recorder cuts the message in it to 2000."""
 
 
 def refuse_oversized(trace: Trace) -> None:
@@ -25,7 +27,7 @@ def refuse_oversized(trace: Trace) -> None:
     failures = [trace.load_failure]
     for run in trace.runs.values():
         failures.append(run.failure)
-        if len(run.events) > MAX_EVENTS or any(_nested(fact) for fact in run.facts.values()):
+        if len(run.events) > MAX_EVENTS or any(_nested_too_deeply(fact) for fact in run.facts.values()):
             raise TraceError("too many events, or a fact too deep")
         for event in run.events:
             numbers = (event.call, event.state, event.line or 0, event.batch or 0, event.point or 0)
@@ -34,17 +36,19 @@ def refuse_oversized(trace: Trace) -> None:
                 raise TraceError(f"an event out of range: {event}")
         if max(len(run.arrays), len(run.evidence), len(run.facts)) > _MAX_NAMES:
             raise TraceError("too many arrays or facts")
-        if any(len(name) > _MAX_NAME for name in (*run.arrays, *run.evidence, *run.facts)):
+        if any(len(name) > _MAX_NAME_CHARS for name in (*run.arrays, *run.evidence, *run.facts)):
             raise TraceError("a name that no recorder gave")
         if len(run.parameters) > _MAX_PARAMETERS:
             raise TraceError("too many parameters")
-        if any(len(p.name) > _MAX_NAME or not 0 <= p.size < 10**7 for p in run.parameters):
+        if any(len(p.name) > _MAX_NAME_CHARS or not 0 <= p.size < 10**7 for p in run.parameters):
             raise TraceError("a parameter that no model has")
         _refuse_misshapen(run)
     for failure in failures:
         if failure is not None and not _plausible(failure):
             raise TraceError("a failure out of range")
-    if len(trace.warnings) > _MAX_NAMES or any(len(warning) > _MAX_WARNING for warning in trace.warnings):
+    if len(trace.warnings) > _MAX_NAMES or any(
+        len(warning) > _MAX_WARNING_CHARS for warning in trace.warnings
+    ):
         raise TraceError("too many warnings")
 
 
@@ -70,6 +74,8 @@ def _plausible(failure: Failure) -> bool:
     )
 
 
-def _nested(fact: Fact, depth: int = 8) -> bool:
+def _nested_too_deeply(fact: Fact, depth: int = 8) -> bool:
     """True if a fact is nested more than `depth` lists deep."""
-    return isinstance(fact, list) and (depth == 0 or any(_nested(item, depth - 1) for item in fact))
+    return isinstance(fact, list) and (
+        depth == 0 or any(_nested_too_deeply(item, depth - 1) for item in fact)
+    )

@@ -25,11 +25,11 @@ def undeclared_entries(site: Path, added: Sequence[str] = ()) -> list[Path]:
         site: a folder of installed packages (`site-packages`).
         added: names of further distributions that submissions may use.
     """
-    known = _top_level_names(_COURSE)
-    if not known:
+    declared = _top_level_names(_COURSE)
+    if not declared:
         return []
-    known = known.union(*map(_top_level_names, added))
-    return sorted(path for path in site.iterdir() if path.name not in known and _can_be_imported(path))
+    declared = declared.union(*map(_top_level_names, added))
+    return sorted(path for path in site.iterdir() if path.name not in declared and _can_be_imported(path))
 
 
 def _can_be_imported(path: Path) -> bool:
@@ -48,34 +48,40 @@ def is_installed(name: str) -> bool:
 @functools.cache
 def _top_level_names(distribution: str) -> frozenset[str]:
     """Return the top-level names in `site-packages` of a distribution and all its dependencies."""
-    waiting, found, names = [distribution], set(), set()
+    waiting, seen = [distribution], set()
+    names: set[str] = set()
     while waiting:
         name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
-        if name in found:
+        if name in seen:
             continue
-        found.add(name)
+        seen.add(name)
         try:
-            there = metadata.distribution(name)
+            installed = metadata.distribution(name)
         except metadata.PackageNotFoundError:  # a dependency of other platforms only
             continue
-        names |= _at_the_top(there, name)
-        waiting += _needed(there, extra=_EXTRA if name == _COURSE else None)
+        names |= _installed_names(installed, name)
+        waiting += _dependencies(installed, extra=_EXTRA if name == _COURSE else None)
     return frozenset(names)
 
 
-def _needed(distribution: metadata.Distribution, *, extra: str | None) -> list[str]:
-    """Return the names of a distribution's dependencies, including those of one extra."""
+def _dependencies(distribution: metadata.Distribution, *, extra: str | None) -> list[str]:
+    """Return the names of a distribution's dependencies, and of those of one extra (optional dependencies)."""
     names = []
     for requirement in distribution.requires or ():
-        asked = re.search(r"""extra\s*==\s*['"]([^'"]+)""", requirement)
+        needed_for = re.search(r"""extra\s*==\s*['"]([^'"]+)""", requirement)
         name = re.match(r"[\w.-]+", requirement)
-        if name is not None and (asked is None or asked[1] == extra):
+        if name is not None and (needed_for is None or needed_for[1] == extra):
             names.append(name[0])
     return names
 
 
-def _at_the_top(distribution: metadata.Distribution, name: str) -> set[str]:
-    """Return the top-level files and folders that a distribution installs."""
+def _installed_names(distribution: metadata.Distribution, name: str) -> set[str]:
+    """Return the names of the top-level files and folders that a distribution installs.
+
+    Args:
+        distribution: the distribution.
+        name: its name, which is also that of its only package if it does not list what it installs.
+    """
     record = distribution.read_text("RECORD")
     if record is not None:
         return {line.partition(",")[0].strip('"').partition("/")[0] for line in record.splitlines()}

@@ -16,8 +16,8 @@ from types import CodeType
 
 from grader.exercises import driver_modules
 
-_OURS = "grader"
-_SENT = f"{_OURS}.exercises."
+_EXERCISES = "grader.exercises."
+"""Beginning of the names of the modules that are sent."""
 
 Parcel = tuple[str, ...]
 """Names of modules, each after the modules that it imports; the last one is the driver's."""
@@ -47,7 +47,7 @@ class Parcels:
         """Return the foreign modules that any parcel imports at its top; the server imports them in advance."""
         names = {name for exercise in self._drivers for name in self.parcel(exercise)}
         found = {module for name in names for module in _imports(name)}
-        return tuple(sorted(module for module in found if module.split(".", maxsplit=1)[0] != _OURS))
+        return tuple(sorted(module for module in found if module.split(".", maxsplit=1)[0] != "grader"))
 
 
 def packed(parcel: Parcel, without: Collection[str] = ()) -> bytes:
@@ -64,7 +64,7 @@ def _parcel_ending_in(name: str) -> Parcel:
 
 def imported_exercise_modules(name: str) -> tuple[str, ...]:
     """Return the modules of `grader.exercises` that the module `name` imports."""
-    return tuple(found for found in _imports(name) if found.startswith(_SENT))
+    return tuple(found for found in _imports(name) if found.startswith(_EXERCISES))
 
 
 @functools.cache

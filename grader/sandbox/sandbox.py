@@ -103,7 +103,7 @@ class Sandbox:
             imports=(*self._parcels.imported(), *ahead),
             device=device,
             isolate=self._isolate,
-            keep=bubblewrap.bound_folders_in_tmp(),
+            visible=bubblewrap.bound_folders_in_tmp(),
         )
         self._server.prepare(self._setting)
 

@@ -15,9 +15,11 @@ from grader.sandbox.forked import ForkedServer
 from grader.sandbox.inside import frames
 from grader.sandbox.inside.frames import Setting
 
-_START_SECONDS = 300.0  # to wait for a start: several servers at once may import torch from a slow disk
-_END_SECONDS = 10.0  # to wait for its end before it is killed
-_MAIN = (
+_START_SECONDS = 300.0
+"""Time to wait until a server is warm: several at once may import torch from a slow disk."""
+_END_SECONDS = 10.0
+"""Time to wait until a server that was told to end has ended, before it is killed."""
+_SERVE = (
     "from grader.sandbox.inside import isolation; isolation.exit_on_hangup(0); "
     "from grader.sandbox.inside.server import main; main()"
 )
@@ -55,10 +57,10 @@ class Server:
             self._errors = stack.enter_context(tempfile.TemporaryFile())
             self.control, inside = socket.socketpair()
             stack.callback(self.control.close)
-            command = bubblewrap.python_command(bubblewrap.search_path(isolate=isolate), _MAIN)
+            command = bubblewrap.python_command(bubblewrap.search_path(isolate=isolate), _SERVE)
             if isolate:
                 command = [*bubblewrap.bwrap_command(device, added), *command]
-                command = cgroups.limited(command, memory_bytes, stack)
+                command = cgroups.wrap_in_cgroup(command, memory_bytes, stack)
             with inside:
                 self._process = (
                     ForkedServer(inside, self._errors, home, device)
@@ -73,7 +75,8 @@ class Server:
                         start_new_session=True,  # Ctrl-C in the terminal must not reach the server
                     )
                 )
-            self.ended = self._end_seen_by(stack)
+            self.ended = self._open_end_descriptor(stack)
+            """Descriptor that becomes readable when the process ends; None if the system has none."""
             self._resources = stack.pop_all()
 
     def prepare(self, setting: Setting) -> None:
@@ -81,14 +84,14 @@ class Server:
         with suppress(OSError):
             frames.send(self.control, asdict(setting))
 
-    def _end_seen_by(self, stack: ExitStack) -> int | None:
-        """Return a descriptor that becomes readable when the process ends; None if the system has none (pidfd).
+    def _open_end_descriptor(self, resources: ExitStack) -> int | None:
+        """Open a descriptor that becomes readable when the process ends (pidfd); return None if the system has none.
 
         The control socket alone does not show it: bubblewrap's outermost process is not the one at its other end.
         """
         with suppress(AttributeError, OSError):
             ended = os.pidfd_open(self._process.pid)
-            stack.callback(os.close, ended)
+            resources.callback(os.close, ended)
             return ended
         return None
 

@@ -11,4 +11,6 @@ from tests.gpu.processes import PRETENDED
 def gpu_in_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sandbox servers that are started from now on find the GPU; a real one is found anyway."""
     if PRETENDED:
-        monkeypatch.setattr(server_process, "_MAIN", fake_device.code_that_installs() + server_process._MAIN)
+        monkeypatch.setattr(
+            server_process, "_SERVE", fake_device.code_that_installs() + server_process._SERVE
+        )

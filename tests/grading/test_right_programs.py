@@ -55,7 +55,7 @@ def came(
     """The submission was graded, with this feedback where its function was run."""
     recalled = memory.recall(run, submission, alone)
     told = recalled.known.get("train_step", feedback)
-    memory.notice(recalled, SubmissionResult(submission.student, (told,)))
+    memory.remember(recalled, SubmissionResult(submission.student, (told,)))
     return recalled
 
 

@@ -140,6 +140,13 @@ def test_what_holds_the_window_is_seen(program: Callable[[Watched], object]) -> 
     assert watched.meter.largest == (PASSES * SAMPLES if program is joined else SAMPLES)
 
 
+def test_a_submission_cannot_hide_what_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weakref.ref", lambda *_: lambda: None)
+    watched = Watched()
+    one_backward(watched)
+    assert watched.meter.samples == PASSES * SAMPLES
+
+
 def test_a_graph_that_backward_does_not_free_is_seen_at_once() -> None:
     watched = Watched()
     for batch in watched.batches:

@@ -37,6 +37,8 @@ ATTACKS_EXPECTED = {
     "changes_functions_while_they_run": Expected(
         says=r"RuntimeError: .*`torch._dynamo.graph_break`, `Linear.forward`, `.*step`, `Optimizer.zero_grad`"
     ),
+    "changes_functions_in_wrappers": Expected(),
+    "patches_modules_behind": Expected(),
     "hooks_every_module": Expected(says=r"RuntimeError: .*`_global_forward_hooks`, `Everything`"),
     "imports_a_ready_made_answer": Expected(says=r"LookupError: found: \[\] of \d\d+ packages"),
     "reads_canary": Expected(says=r"FileNotFoundError: .*canary"),
@@ -81,7 +83,7 @@ ATTACKS_EXPECTED = {
     # Lying.
     "patches_comparisons": Expected(other="lost"),
     "patches_recorder": Expected(other="lost"),
-    "patches_serialization": Expected("crashed", other="lost"),
+    "patches_serialization": Expected(says=r"RuntimeError: .*`json.dumps`"),
     "hides_gradients": Expected(other="lost"),
     "breaks_off": Expected(says=""),
     "forges_frames": Expected("crashed", other="lost"),

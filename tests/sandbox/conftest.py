@@ -6,7 +6,7 @@ import pytest
 
 from grader.sandbox.client import Limits
 from grader.sandbox.sandbox import Sandbox
-from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, content, run
+from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, compared, content, run
 
 
 @pytest.fixture(scope="package")
@@ -39,3 +39,9 @@ def undisturbed(unisolated: Sandbox) -> list[object]:
 def undisturbed_second(unisolated: Sandbox) -> object:
     """The honest `second`, wherever in its file it stands."""
     return content(run(unisolated, NEIGHBOUR)[1].trace, lines=False)
+
+
+@pytest.fixture(scope="package")
+def right_first(unisolated: Sandbox) -> object:
+    """What marks depend on in the trace of the honest `first`."""
+    return compared(run(unisolated, NEIGHBOUR)[0].trace)

@@ -46,3 +46,17 @@ def content(trace: Trace | None, *, lines: bool = True) -> object:
         )
         for name, run in trace.runs.items()
     ]
+
+
+def compared(trace: Trace | None) -> object:
+    """Return the part of a trace that marks depend on, arrays bit by bit."""
+    assert trace is not None
+    return trace.load_failure, [
+        (
+            name,
+            sorted((key, a.dtype.str, a.shape, a.tobytes()) for key, a in run.arrays.items()),
+            run.facts,
+            run.failure,
+        )
+        for name, run in trace.runs.items()
+    ]

@@ -9,7 +9,7 @@ import pytest
 from grader.sandbox import bubblewrap
 from grader.sandbox.sandbox import Sandbox
 from tests.sandbox.attacks import ATTACKS, ATTACKS_EXPECTED, attack, said
-from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, content, run
+from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, compared, content, run
 
 pytestmark = [pytest.mark.sandbox, ONE_PROCESS]
 
@@ -23,6 +23,7 @@ def test_gets_nothing_and_costs_nobody_else(
     request: pytest.FixtureRequest,
     undisturbed: list[object],
     undisturbed_second: object,
+    right_first: object,
     tmp_path: Path,
     name: str,
 ) -> None:
@@ -41,7 +42,7 @@ def test_gets_nothing_and_costs_nobody_else(
     assert re.search(expected.says, said(first)), first
     assert expected.patient or first.seconds < LIMITS.seconds + 1
     if first.trace is not None:
-        assert content(first.trace) != undisturbed[0]
+        assert compared(first.trace) != right_first
     if expected.other == "right":
         assert second.status == "ran"
         assert content(second.trace, lines=False) == undisturbed_second

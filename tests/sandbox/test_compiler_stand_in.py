@@ -85,10 +85,10 @@ from grader.sandbox.inside.originals import Originals
 assert trained()
 originals = Originals()
 originals.keep_libraries()
-assert originals.put_back() == []
+assert originals.restore() == []
 {wanted}
 assert trained()
-assert originals.put_back() == []
+assert originals.restore() == []
 torch.manual_seed = print
-assert originals.put_back() == ["torch.manual_seed"]
+assert originals.restore() == ["torch.manual_seed"]
 """)

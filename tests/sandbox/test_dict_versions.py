@@ -18,8 +18,8 @@ def _followed(*owners: object) -> DictVersions:
 def _looked_at(versions: DictVersions) -> list[int]:
     """What was written to; it is settled then."""
     written = versions.written()
-    for place in written:
-        versions.settle(place)
+    for position in written:
+        versions.settle(position)
     return written
 
 
@@ -29,11 +29,11 @@ class _Kept:
 
 @pytest.mark.parametrize("tells", [True, False])
 def test_a_write_to_a_module_or_a_class_is_noticed_once(monkeypatch: pytest.MonkeyPatch, tells: bool) -> None:
-    if tells and not dict_versions._tells_versions():
+    if tells and not dict_versions._numbers_writes():
         pytest.skip("this Python does not number the writes to a dict")
-    monkeypatch.setattr(dict_versions, "_tells_versions", lambda: tells)
-    module = types.ModuleType("kept")
-    versions = _followed(module, _Kept, types.ModuleType("untouched"))
+    monkeypatch.setattr(dict_versions, "_numbers_writes", lambda: tells)
+    module, untouched = types.ModuleType("kept"), types.ModuleType("untouched")  # both live until the end
+    versions = _followed(module, _Kept, untouched)
     if tells:
         assert _looked_at(versions) == []
     module.attribute = 2  # type: ignore[attr-defined]

@@ -6,13 +6,17 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy
 import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
 from grader.sandbox.inside.originals import Originals
+from grader.sandbox.inside.protected_functions import ProtectedFunctions
 
 SOURCE = """
+import functools
+
 import torch
 
 def helper():
@@ -30,6 +34,10 @@ def wrapped():
 def defaulted(first=1, *, second=1):
     return first * second
 
+@functools.lru_cache
+def cached():
+    return 1
+
 class Base:
     def shared(self):
         return 1
@@ -40,6 +48,12 @@ class Thing(Base):
         return 2
     @staticmethod
     def made():
+        return 1
+    @property
+    def read(self):
+        return 1
+    @functools.cached_property
+    def kept(self):
         return 1
 
 class Stepping(torch.optim.SGD):
@@ -68,7 +82,7 @@ def test_what_was_swapped_and_swapped_back_is_named(originals: Originals, module
     own = module.helper.__code__
     swap_code(module)
     module.helper.__code__ = own
-    assert originals.put_back() == ["helper"]
+    assert originals.restore() == ["helper"]
 
 
 def swap_code(module: types.ModuleType) -> None:
@@ -87,6 +101,9 @@ REPLACED: dict[str, Callable[[Any], object]] = {
     "defaulted  ": lambda m: (delattr(m.defaulted, "__defaults__"), delattr(m.defaulted, "__kwdefaults__")),
     "around.<locals>.inner": lambda m: setattr(m.wrapped.__closure__[0], "cell_contents", lambda: 2),
     "wrapped": lambda m: setattr(m.wrapped.__closure__[0].cell_contents, "__code__", (lambda: 2).__code__),
+    "Thing.read": lambda m: setattr(m.Thing.read.fget, "__code__", (lambda self: 2).__code__),
+    "Thing.kept": lambda m: setattr(m.Thing.kept.func, "__code__", (lambda self: 2).__code__),
+    "cached": lambda m: (setattr(m.cached.__wrapped__, "__code__", (lambda: 2).__code__), m.cached()),
     "Thing.made": lambda m: setattr(m.Thing.made, "__code__", (lambda: 2).__code__),
 }
 
@@ -96,28 +113,60 @@ def test_it_is_put_back_and_named(
     originals: Originals, module: Any, name: str, act: Callable[[Any], object]
 ) -> None:
     act(module)
-    assert originals.put_back() == [name.strip()]
-    assert originals.put_back() == []
+    assert originals.restore() == [name.strip()]
+    assert originals.restore() == []
     assert module.helper() == module.wrapped() == module.defaulted() == module.Thing.made() == 1
+    assert module.Thing().read == module.Thing().kept == module.cached() == 1
     assert (module.Thing().shared(), module.Thing().own(), module.Thing.number) == (1, 2, 3)
+
+
+def test_a_cell_that_was_empty_is_emptied_again() -> None:
+    """None in it would be another content."""
+
+    def around() -> Callable[[], object]:
+        def inner() -> object:
+            return late
+
+        if not inner:
+            late = None
+        return inner
+
+    inner = around()
+    kept = ProtectedFunctions()
+    kept.protect(inner)
+    (cell,) = inner.__closure__ or ()
+    cell.cell_contents = None
+    assert len(kept.restore()) == 1
+    with pytest.raises(NameError):
+        inner()
+    assert kept.restore() == []
+
+
+def test_what_numpy_dispatches_to_and_what_that_calls_is_put_back() -> None:
+    kept, stack, inside = Originals(), numpy.stack.__wrapped__, numpy._core.shape_base
+    kept.keep_libraries()
+    stack.__code__ = (lambda arrays: 2).__code__
+    inside._nx = None
+    assert kept.restore() == ["numpy._core.shape_base._nx", "stack"]
+    assert numpy.stack([[1], [2]]).tolist() == [[1], [2]]
 
 
 def test_what_is_taken_away_comes_back(originals: Originals, module: Any) -> None:
     del module.Thing.own
-    assert originals.put_back() == ["Thing.own"]
+    assert originals.restore() == ["Thing.own"]
     assert module.Thing().own() == 2
 
 
 def test_a_first_instance_of_an_optimizer_replaces_nothing(originals: Originals, module: Any) -> None:
     """Torch wraps the class' `step` then."""
     module.Stepping([torch.nn.Parameter(torch.zeros(1))], lr=0.1).step()
-    assert originals.put_back() == []
+    assert originals.restore() == []
 
 
 def test_copying_and_importing_replace_nothing(originals: Originals, module: Any) -> None:
     copy.deepcopy(module.Thing())
     module.late = types.ModuleType("late")
-    assert originals.put_back() == []
+    assert originals.restore() == []
 
 
 def test_a_module_of_another_name_is_put_back() -> None:
@@ -127,7 +176,7 @@ def test_a_module_of_another_name_is_put_back() -> None:
     try:
         kept.keep([original])
         sys.modules[original.__name__] = types.ModuleType("made_for_a_test")
-        assert kept.put_back() == ["made_for_a_test"]
+        assert kept.restore() == ["made_for_a_test"]
         assert sys.modules[original.__name__] is original
     finally:
         del sys.modules[original.__name__]
@@ -138,14 +187,14 @@ def test_what_sees_every_call_is_left() -> None:
     kept.keep_libraries()
     torch.nn.modules.module.register_module_forward_hook(lambda module, inputs, output: None)
     TorchFunctionMode().__enter__()
-    assert kept.put_back() == ["_global_forward_hooks", "TorchFunctionMode"]
-    assert kept.put_back() == []
+    assert kept.restore() == ["_global_forward_hooks", "TorchFunctionMode"]
+    assert kept.restore() == []
 
 
 def test_what_is_the_graders_own_is_not_named_to_the_learner() -> None:
     from grader.observe.recorder import Recorder
-    from grader.sandbox.inside.child import _replaced
+    from grader.sandbox.inside.child import _replacement_failure
 
-    told = _replaced([f"{Recorder.__name__}.array", "Recorder.call", "torch.relu"])
+    told = _replacement_failure([f"{Recorder.__name__}.array", "Recorder.call", "torch.relu"])
     assert told.message.endswith("실행하는 동안 바뀐 것: 채점기의 코드, `torch.relu`")
     assert not told.own, "no raise of the learner's"

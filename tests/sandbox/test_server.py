@@ -99,8 +99,8 @@ def test_no_process_outlives_the_grader() -> None:
 @pytest.mark.parametrize("isolate", [True, False])
 def test_nobody_waits_for_a_server_that_is_starting(monkeypatch: pytest.MonkeyPatch, isolate: bool) -> None:
     """One that would start for ever ends by itself once its grader has gone, and need not be killed."""
-    begins, serves = server_process._MAIN.split("; from ")
-    monkeypatch.setattr(server_process, "_MAIN", f"{begins}; import time; time.sleep(600)")
+    begins, serves = server_process._SERVE.split("; from ")
+    monkeypatch.setattr(server_process, "_SERVE", f"{begins}; import time; time.sleep(600)")
     assert "server import main" in serves
     server = Server(isolate, "cpu", memory_bytes=2**30)
     top = server._process.pid

@@ -16,12 +16,12 @@ from grader.sandbox.inside import frames, isolation
 from grader.sandbox.inside.frames import Setting
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
-from grader.sandbox.inside.reaching import watch_for
+from grader.sandbox.inside.reaching import report_acts
 from grader.sandbox.inside.unpack import Modules
 
 _CHANNEL_FD = 3
 """Descriptor of the socket to the grader: the first one after the standard ones."""
-_MOST_NAMES = 5
+_MAX_NAMES = 5
 """Maximum number of replaced attributes named in a message."""
 
 
@@ -55,7 +55,7 @@ def become_child(setting: Setting, prepared: Prepared, bounds: Bounds, channel: 
             torch.zeros(1, device=setting.device)
         isolation.set_limits(bounds, address_space=setting.device == "cpu")
         if setting.isolate:
-            isolation.mount_own_files(bounds, setting.keep)
+            isolation.mount_own_files(bounds, setting.visible)
             isolation.drop_rights(drives_devices=setting.device != "cpu")
         _serve_requests(socket.socket(fileno=_CHANNEL_FD), prepared, setting.device)
         exit_code = 0
@@ -86,60 +86,60 @@ def _serve_requests(channel: socket.socket, prepared: Prepared, device: str) -> 
         EOFError: the grader has closed the channel.
     """
 
-    def failed(error: BaseException) -> bytes:
+    def trace_of_error(error: BaseException) -> bytes:
         # The recorder lets KeyboardInterrupt and a submission's own BaseException through. Here, where nobody presses
         # Ctrl-C, they are errors like any other.
         try:
             return to_bytes(Trace(load_failure=describe_failure(error, program)))
         except BaseException:  # its __str__ or class is hostile too
-            return to_bytes(Trace(load_failure=unreadable))
+            return to_bytes(Trace(load_failure=indescribable))
 
-    unreadable = unreadable_failure()
+    indescribable = indescribable_failure()
     program = Program({}, "<submission>")
-    broken: BaseException | None = None
+    load_error: BaseException | None = None  # what `load_program` raised for the current text, if it did
     modules, originals = prepared.modules, prepared.originals
     drivers: dict[str, Any] = {}
     as_it_was = False  # True while no code of the submission has run since the libraries were restored
     frames.send(channel, {"event": "ready"})
-    watch_for(
+    report_acts(
         program.filename,
         lambda act, line: frames.send(channel, {"event": "reached", "act": act, "line": line}),
-        most=frames.MOST_REACHED,
+        max_reports=frames.MAX_REACHED,
     )
     while True:
         header, source, _ = frames.receive(channel)
         if header["op"] == "bring":
             if not as_it_was:
-                originals.put_back()
+                originals.restore()
             as_it_was = True
             drivers[header["exercise"]], unpacked = modules.unpack(source)
             originals.keep(unpacked)
             continue
         _limit_processor_time(header.get("cpu_seconds", 0.0))
         if header["op"] == "load" or source:
-            broken, as_it_was = None, False
+            load_error, as_it_was = None, False
             try:
                 program = load_program(source.decode("utf-8", "surrogatepass"))
             except BaseException as error:
-                broken = error
+                load_error = error
         if header["op"] == "load":
             frames.send(channel, {"event": "loaded"})
             continue
         name = header["exercise"]
-        if broken is not None:
-            blob = failed(broken)
+        if load_error is not None:
+            blob = trace_of_error(load_error)
         else:
             try:
                 only, seed = header.get("only"), header["seed"]
                 if not as_it_was:
-                    originals.put_back()
+                    originals.restore()
                 as_it_was = False
                 trace = play(drivers[name], program, seed=seed, device=device, only=only)
-                changed = originals.put_back()
+                changed = originals.restore()
                 as_it_was = True
-                blob = to_bytes(Trace(load_failure=_replaced(changed)) if changed else trace)
+                blob = to_bytes(Trace(load_failure=_replacement_failure(changed)) if changed else trace)
             except BaseException as error:
-                blob = failed(error)
+                blob = trace_of_error(error)
         _limit_processor_time(0.0)
         _flush()
         answer: frames.Header = {key: header[key] for key in ("exercise", "number") if key in header}
@@ -156,13 +156,17 @@ def _limit_processor_time(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
-def _replaced(names: list[str]) -> Failure:
-    """Return the failure of a submission that replaced `names`, attributes of the libraries or the grader."""
-    ours = _grader_names()
+def _replacement_failure(names: list[str]) -> Failure:
+    """Return the failure of a submission that replaced something while it ran.
+
+    Args:
+        names: what it replaced, as `Originals.restore` returns it. Names of the grader's own code are not shown.
+    """
+    grader_names = _grader_names()
     described = dict.fromkeys(
-        "채점기의 코드" if name.split(".")[0] in ours else f"`{name}`" for name in names
+        "채점기의 코드" if name.split(".")[0] in grader_names else f"`{name}`" for name in names
     )
-    shown = ", ".join([*described][:_MOST_NAMES])
+    shown = ", ".join([*described][:_MAX_NAMES])
     message = f"{LEAVE_ORIGINALS} 실행하는 동안 바뀐 것: {shown}"
     return Failure("RuntimeError", ("RuntimeError", "Exception", "BaseException"), message)
 
@@ -178,8 +182,8 @@ def _grader_names() -> set[str]:
     }
 
 
-def unreadable_failure() -> Failure:
-    """Return a failure that says only that there was one."""
+def indescribable_failure() -> Failure:
+    """Return a failure that says only that there was one: what was raised cannot even be described."""
     return Failure("BaseException", ("BaseException",), "")
 
 

@@ -30,25 +30,25 @@ def _nothing(*_args: Any, **_kwargs: Any) -> None:
     return None
 
 
-_KNOWN: dict[str, dict[str, Any]] = {
+_USED_ATTRIBUTES: dict[str, dict[str, Any]] = {
     "torch._dynamo": {"disable": _as_it_is, "graph_break": _nothing},
     "torch._dynamo.compiled_autograd": {"_disable": nullcontext},  # around `torch.func.grad`
     "torch._dynamo.eval_frame": {"OptimizedModule": _Nothing},  # accelerate asks whether a model is one
     "torch._inductor": {},
     "torch._inductor.config": {},  # `torch.use_deterministic_algorithms` leaves a note in it
 }
-"""Attributes that other code uses although it compiles nothing, by module of the compiler. A package stands before its
-submodules."""
+"""Name of a module of the compiler -> the attributes that other code uses although it compiles nothing. A package
+stands before its submodules."""
 
 
 class StandIn(ModuleType):
-    """Stand-in for one module of the compiler; access to an attribute it does not have brings in the real compiler."""
+    """Stand-in for one module of the compiler; access to an attribute that it does not have imports the real one."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        parent, _, part = name.rpartition(".")
-        self.__path__ = [os.path.join(folder, part) for folder in sys.modules[parent].__path__]
-        vars(self).update(_KNOWN[name])
+        parent, _, last_name = name.rpartition(".")
+        self.__path__ = [os.path.join(folder, last_name) for folder in sys.modules[parent].__path__]
+        vars(self).update(_USED_ATTRIBUTES[name])
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -56,8 +56,8 @@ class StandIn(ModuleType):
         return getattr(_import_real(self.__name__), name)
 
 
-class _Parts:
-    """Import finder for the compiler's other modules (`import torch._dynamo.utils`): it brings in the real compiler."""
+class _RealCompilerFinder:
+    """Import finder for the compiler's other modules (`torch._dynamo.utils`), which imports the real compiler."""
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> ModuleSpec | None:
         """Import the real compiler if the module belongs to it; return a spec for what that import has loaded.
@@ -65,14 +65,14 @@ class _Parts:
         None if the module does not belong to the compiler, or still has to be loaded in the ordinary way.
         """
         package = ".".join(name.split(".")[:2])
-        if package in _KNOWN and isinstance(sys.modules.get(package), StandIn):
+        if package in _USED_ATTRIBUTES and isinstance(sys.modules.get(package), StandIn):
             _import_real(package)
             if name in sys.modules:
-                return spec_from_loader(name, _Loaded(sys.modules[name]))  # type: ignore[arg-type]
+                return spec_from_loader(name, _LoadedModuleLoader(sys.modules[name]))  # type: ignore[arg-type]
         return None
 
 
-class _Loaded:
+class _LoadedModuleLoader:
     """Import loader for a module that has been loaded already."""
 
     def __init__(self, module: ModuleType) -> None:
@@ -91,59 +91,63 @@ def leave_the_compiler_out() -> None:
 
     Does nothing if the compiler has been imported already.
     """
-    if any(name in sys.modules for name in _KNOWN):
+    if any(name in sys.modules for name in _USED_ATTRIBUTES):
         return
-    for name in _KNOWN:
+    for name in _USED_ATTRIBUTES:
         sys.modules[name] = StandIn(name)
-        parent, _, part = name.rpartition(".")
-        setattr(sys.modules[parent], part, sys.modules[name])
-    sys.meta_path.insert(0, _Parts())
-    _remember()
+        parent, _, last_name = name.rpartition(".")
+        setattr(sys.modules[parent], last_name, sys.modules[name])
+    sys.meta_path.insert(0, _RealCompilerFinder())
+    _note_current_modules()
 
 
-def put_back() -> list[str]:
-    """Restore the compiler's modules, stand-in or real, if a submission replaced them or the attributes in `_KNOWN`.
+def restore() -> list[str]:
+    """Restore the compiler's modules, stand-in or real, and those of their attributes in `_USED_ATTRIBUTES`.
 
     Returns:
-        The names of what was replaced.
+        The names of what a submission had replaced.
     """
     replaced = []
-    for name, (module, asked) in _current_modules.items():
-        parent, _, part = name.rpartition(".")
-        found_by = ((sys.modules, name, module), (vars(sys.modules[parent]), part, module))
-        for holder, key, value in (*found_by, *((vars(module), *one) for one in asked.items())):
+    for name, (module, attributes) in _current_modules.items():
+        parent, _, last_name = name.rpartition(".")
+        expected: list[tuple[dict[str, Any], str, Any]] = [
+            (sys.modules, name, module),
+            (vars(sys.modules[parent]), last_name, module),
+            *((vars(module), key, value) for key, value in attributes.items()),
+        ]
+        for holder, key, value in expected:
             if holder.get(key) is not value:
                 holder[key] = value
                 replaced.append(f"{name}.{key}")
     return replaced
 
 
-def _remember() -> None:
-    """Note the current modules of the compiler for `put_back`."""
+def _note_current_modules() -> None:
+    """Note the current modules of the compiler for `restore`."""
     _current_modules.clear()
-    for name, asked in _KNOWN.items():
+    for name, attributes in _USED_ATTRIBUTES.items():
         if name in sys.modules:
             module = sys.modules[name]
-            _current_modules[name] = module, {key: vars(module)[key] for key in asked}
+            _current_modules[name] = module, {key: vars(module)[key] for key in attributes}
 
 
 _current_modules: dict[str, tuple[ModuleType, dict[str, Any]]] = {}
-"""Name of each module in `_KNOWN` that is imported -> the module, and its attributes that other code uses."""
+"""Name of each module in `_USED_ATTRIBUTES` that is imported -> the module, and its attributes that other code uses."""
 
 
 def _import_real(name: str) -> ModuleType:
     """Import the real module `name` of the compiler, after removing all stand-ins, and return it."""
-    for known in reversed(_KNOWN):
+    for known in reversed(_USED_ATTRIBUTES):  # submodules before their packages
         if isinstance(sys.modules.get(known), StandIn):
             del sys.modules[known]
-            parent, _, part = known.rpartition(".")
+            parent, _, last_name = known.rpartition(".")
             if parent == torch.__name__:  # the import below sets the real one as attribute of torch
-                delattr(torch, part)
-    before = dict(vars(torch))
+                delattr(torch, last_name)
+    attributes = dict(vars(torch))
     found = importlib.import_module(name)
     # The import wraps `torch.manual_seed`, which would look like a change made by the submission: undo it.
-    for known, value in before.items():
-        if vars(torch)[known] is not value:
-            setattr(torch, known, value)
-    _remember()
+    for attribute, value in attributes.items():
+        if vars(torch)[attribute] is not value:
+            setattr(torch, attribute, value)
+    _note_current_modules()
     return found

@@ -18,31 +18,42 @@ class DictVersions:
     """The version of each followed dict at the time it was last settled."""
 
     def __init__(self) -> None:
-        self._told = _tells_versions()
+        self._numbered = _numbers_writes()
+        """True if this Python numbers writes."""
         self._addresses: list[int] = []
-        self._seen: list[int] = []
+        """Addresses of the followed dicts, in the order in which they were followed."""
+        self._settled: list[int] = []
+        """Version of each when it was last settled; -1 if writes are not numbered."""
 
     def follow(self, attributes: Any) -> None:
-        """Follow one more dict, or the `vars` of a class. It must live as long as this object."""
-        held = attributes if isinstance(attributes, dict) else gc.get_referents(attributes)[0]
-        self._addresses.append(id(held))
-        self._seen.append(_version(id(held)) if self._told else -1)
+        """Follow one more dict; its current content counts as settled.
+
+        Args:
+            attributes: `vars` of a module or of a class. It must live as long as this object, which knows only its
+                address.
+        """
+        # `vars` of a class is a read-only view, which refers to the dict.
+        followed = attributes if isinstance(attributes, dict) else gc.get_referents(attributes)[0]
+        self._addresses.append(id(followed))
+        self._settled.append(_version(id(followed)) if self._numbered else -1)
 
     def written(self) -> list[int]:
-        """Return the places of the dicts written to since they were settled; 0 is the first one followed.
+        """Return the positions of the dicts written to since they were settled; 0 is the first one followed.
 
-        All places, if this Python does not number writes.
+        If this Python does not number writes, these are all positions.
         """
-        if not self._told:
+        if not self._numbered:
             return list(range(len(self._addresses)))
         return [
-            place for place, address in enumerate(self._addresses) if _version(address) != self._seen[place]
+            position
+            for position, (address, version) in enumerate(zip(self._addresses, self._settled, strict=True))
+            if _version(address) != version
         ]
 
-    def settle(self, place: int) -> None:
-        """Declare the current content of the dict at `place` to be right."""
-        if self._told:
-            self._seen[place] = _version(self._addresses[place])
+    def settle(self, position: int) -> None:
+        """Declare the current content of the dict at this position to be right."""
+        if self._numbered:
+            self._settled[position] = _version(self._addresses[position])
 
 
 def _version(address: int) -> int:
@@ -50,7 +61,7 @@ def _version(address: int) -> int:
     return ctypes.c_uint64.from_address(address + _TAG_OFFSET).value
 
 
-def _tells_versions() -> bool:
+def _numbers_writes() -> bool:
     """True if, in this Python, every kind of write changes a dict's number and reading does not."""
     tried: dict[str, object] = {"one": 1, "two": 2}
     writes: tuple[Callable[[], object], ...] = (

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_PREFIX = struct.Struct(">II")  # length of the header, length of the body
-_MAX_HEADER = 64 * 2**10
-_CHUNK = 2**16
-MOST_REACHED = 20
+_PREFIX = struct.Struct(">II")
+"""What a frame begins with: the length of the header and the length of the body, in bytes."""
+_MAX_HEADER_BYTES = 64 * 2**10
+_CHUNK_BYTES = 2**16
+MAX_REACHED = 20
 """Maximum number of suspicious acts (`reaching`) that a child reports."""
 
 Header = dict[str, Any]
@@ -29,7 +30,7 @@ class Setting:
     """`cpu` or `cuda`."""
     isolate: bool
     """True inside bubblewrap: each child gets namespaces and a filter of system calls."""
-    keep: Sequence[str]
+    visible: Sequence[str]
     """Folders below /tmp that must stay visible when a child gets a /tmp of its own."""
 
 
@@ -41,7 +42,7 @@ def send(channel: socket.socket, header: Header, body: bytes = b"", fds: Sequenc
     """Write one frame; the open file descriptors `fds` are passed along with it."""
     text = json.dumps(header).encode()
     data = _PREFIX.pack(len(text), len(body)) + text + body
-    sent = socket.send_fds(channel, [data[:_CHUNK]], fds) if fds else 0
+    sent = socket.send_fds(channel, [data[:_CHUNK_BYTES]], fds) if fds else 0
     channel.sendall(data[sent:])
 
 
@@ -55,16 +56,22 @@ def receive(channel: socket.socket, max_fds: int = 0) -> tuple[Header, bytes, li
         EOFError: the other side has closed the channel.
     """
     first, fds, _, _ = socket.recv_fds(channel, _PREFIX.size, max_fds)
-    header_size, body_size = _PREFIX.unpack(first + _exactly(channel, _PREFIX.size - len(first), bool(first)))
-    header: Header = json.loads(_exactly(channel, header_size))
-    return header, _exactly(channel, body_size), list(fds)
+    header_size, body_size = _PREFIX.unpack(
+        first + _receive_exactly(channel, _PREFIX.size - len(first), bool(first))
+    )
+    header: Header = json.loads(_receive_exactly(channel, header_size))
+    return header, _receive_exactly(channel, body_size), list(fds)
 
 
-def _exactly(channel: socket.socket, size: int, alive: bool = True) -> bytes:
-    """Receive exactly `size` bytes; raise EOFError if the other side closes before, or `alive` is False."""
+def _receive_exactly(channel: socket.socket, size: int, alive: bool = True) -> bytes:
+    """Receive exactly `size` bytes.
+
+    Raises:
+        EOFError: the other side closes the channel before, or `alive` is False: it has done so already.
+    """
     data = bytearray()
     while alive and len(data) < size:
-        piece = channel.recv(min(size - len(data), _CHUNK))
+        piece = channel.recv(min(size - len(data), _CHUNK_BYTES))
         alive = bool(piece)
         data += piece
     if not alive:
@@ -87,7 +94,7 @@ class Reader:
     @property
     def overfull(self) -> bool:
         """True if there are more bytes than one frame may have."""
-        return len(self._buffer) > _PREFIX.size + _MAX_HEADER + self._max_body
+        return len(self._buffer) > _PREFIX.size + _MAX_HEADER_BYTES + self._max_body
 
     def feed(self, data: bytes) -> None:
         """Add bytes that were read from the channel."""
@@ -102,7 +109,7 @@ class Reader:
         if len(self._buffer) < _PREFIX.size:
             return None
         header_size, body_size = _PREFIX.unpack_from(self._buffer)
-        if header_size > _MAX_HEADER or body_size > self._max_body:
+        if header_size > _MAX_HEADER_BYTES or body_size > self._max_body:
             raise FrameError(f"a frame of {header_size} + {body_size} bytes")
         body_at = _PREFIX.size + header_size
         if len(self._buffer) < body_at + body_size:

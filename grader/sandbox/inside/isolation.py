@@ -1,8 +1,9 @@
 """Isolate one submission from the machine and from other submissions, and leave no process behind.
 
 Bubblewrap isolates the server as a whole. These functions isolate each of the server's children in addition:
-namespaces, a /tmp of its own, resource limits, no capabilities, and a filter of system calls. Others end processes with
-those that need them (`die_with_parent`, `exit_on_hangup`) and measure what a process takes. Nothing here imports torch.
+namespaces, a /tmp of its own, resource limits, no capabilities, and a filter of system calls. Further functions end a
+process together with the one that it works for (`die_with_parent`, `exit_on_hangup`), or measure what a process takes.
+Nothing here imports torch.
 """
 
 import ctypes
@@ -26,7 +27,9 @@ _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXECUTION = 1, 2, 4, 8
 _BIND, _RECURSIVE = 0x1000, 0x4000
 _PR_SET_PDEATHSIG, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 1, 47, 4
 _CAPABILITY_VERSION_3 = 0x20080522
-_NO_CAPABILITIES = bytes(24)  # effective, permitted and inheritable, 32 bits each, twice: all zero
+_NO_CAPABILITIES = bytes(
+    24
+)  # for `capset`: effective, permitted and inheritable, 32 bits each, twice: all zero
 
 
 @dataclass(frozen=True)
@@ -63,17 +66,17 @@ def new_namespaces() -> None:
     _check("unshare", _libc().unshare(_NEW_MOUNTS | _NEW_IPC | _NEW_PIDS))
 
 
-def mount_own_files(bounds: Bounds, keep: Sequence[str] = ()) -> None:
+def mount_own_files(bounds: Bounds, visible: Sequence[str] = ()) -> None:
     """Mount a fresh, small /tmp as working directory, and an empty /proc.
 
     Args:
         bounds: `file_bytes` limits the size of /tmp, `files` the number of files in it.
-        keep: folders below /tmp that stay visible, such as a virtual environment there.
+        visible: folders below /tmp that stay visible, such as a virtual environment there.
 
     Raises:
         OSError: the kernel refused it.
     """
-    descriptors = {path: os.open(path, os.O_PATH) for path in keep}  # the new /tmp hides the paths
+    descriptors = {path: os.open(path, os.O_PATH) for path in visible}  # the new /tmp hides the paths
     flags = _NO_SUID | _NO_DEVICES
     options = f"size={bounds.file_bytes},nr_inodes={bounds.files},mode=0700".encode()
     _check("mount /tmp", _libc().mount(b"tmpfs", b"/tmp", b"tmpfs", flags, options))
@@ -99,17 +102,17 @@ def set_limits(bounds: Bounds, *, address_space: bool) -> None:
         address_space: limit the address space too, which covers shared mappings. Not for CUDA, which reserves far more
             addresses than it uses.
     """
-    _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_FSIZE, bounds.file_bytes)
-    _limit(resource.RLIMIT_NOFILE, bounds.open_files)
-    _limit(resource.RLIMIT_CPU, int(bounds.cpu_seconds) + 1)
+    _set_limit(resource.RLIMIT_CORE, 0)
+    _set_limit(resource.RLIMIT_FSIZE, bounds.file_bytes)
+    _set_limit(resource.RLIMIT_NOFILE, bounds.open_files)
+    _set_limit(resource.RLIMIT_CPU, int(bounds.cpu_seconds) + 1)
     if sys.platform != "linux":
         return  # macOS does not enforce the two below
     status = process_status("self")
-    _limit(resource.RLIMIT_DATA, status["VmData"] + bounds.memory_bytes)
+    _set_limit(resource.RLIMIT_DATA, status["VmData"] + bounds.memory_bytes)
     if address_space:
         # 1 GiB more: each thread's malloc arena reserves 128 MiB of addresses that it does not use.
-        _limit(resource.RLIMIT_AS, status["VmSize"] + bounds.memory_bytes + 2**30)
+        _set_limit(resource.RLIMIT_AS, status["VmSize"] + bounds.memory_bytes + 2**30)
 
 
 def drop_rights(*, drives_devices: bool = False) -> None:
@@ -148,22 +151,21 @@ def exit_on_hangup(fd: int) -> None:
     A running server notices the closed control socket by itself. A starting one imports torch and reads nothing for
     seconds: if the grader were killed meanwhile, the server would be left behind for that long.
     """
-    # Not Linux: once it is warm, the server notices the closed socket itself
-    if not hasattr(select, "POLLRDHUP"):
+    if not hasattr(select, "POLLRDHUP"):  # not Linux: only the warm server notices that the socket is closed
         return
 
-    def look(_number: int, _frame: Any) -> None:
+    def exit_if_closed(_number: int, _frame: Any) -> None:
         poll = select.poll()
         poll.register(fd, select.POLLRDHUP)
         if poll.poll(0):
             os._exit(0)
 
-    signal.signal(signal.SIGIO, look)
+    signal.signal(signal.SIGIO, exit_if_closed)
     # Data that arrives raises the signal too: system calls that it interrupts are begun again.
     signal.siginterrupt(signal.SIGIO, False)
     fcntl.fcntl(fd, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_ASYNC)
-    look(signal.SIGIO, None)
+    exit_if_closed(signal.SIGIO, None)
 
 
 def stop_exiting_on_hangup(fd: int) -> None:
@@ -253,8 +255,8 @@ def _check(what: str, result: int) -> None:
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
-def _limit(kind: int, value: int) -> None:
-    """Set a resource limit, or keep the existing hard limit if that is lower."""
+def _set_limit(kind: int, value: int) -> None:
+    """Set a resource limit to `value`, or to the existing hard limit if that is lower, because nobody may raise it."""
     _, hard = resource.getrlimit(kind)
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)

@@ -2,7 +2,7 @@
 
 If a submission could replace `Optimizer.__init__` or `numpy.random.seed` for the whole process, it would be judged by
 its own replacement. So the server notes the originals before any submission runs. Whatever a submission replaces while
-it is loaded is put back before an exercise is played; if it replaces something while an exercise is played, the
+it is loaded is restored before an exercise is played; if it replaces something while an exercise is played, the
 exercise fails and what was observed is discarded.
 """
 
@@ -12,48 +12,41 @@ import types
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple
 
 from grader.sandbox.inside import compiler_stand_in
 from grader.sandbox.inside.compiler_stand_in import StandIn
 from grader.sandbox.inside.dict_versions import DictVersions
 from grader.sandbox.inside.protected_functions import ProtectedFunctions
 
-_OURS = "grader"
-_TORCH = (
+_LIBRARIES = (
     *("torch", "torch._tensor", "torch.random", "torch.serialization", "torch.nn.functional"),
     *("torch.nn.parameter", "torch.nn.utils", "torch.nn.utils.clip_grad", "torch.autograd", "torch.amp"),
     *("torch.amp.grad_scaler", "torch.amp.autocast_mode", "torch.utils.data.dataloader"),
     *("torch.utils.data.sampler", "torch.utils.data.dataset", "torch.autograd.grad_mode"),
+    *("builtins", "random", "math", "copy", "numpy", "numpy.random", "numpy.random.mtrand"),
 )
-_TORCH_FAMILIES = ("torch.nn.modules", "torch.optim")
-_OTHERS = ("builtins", "random", "math", "copy", "numpy", "numpy.random", "numpy.random.mtrand")
-_CALLED = (
-    *(
-        "torch._compile",
-        "torch._utils",
-        "torch.functional",
-        "torch.nn.init",
-        "torch.nn._reduction",
-        "torch.storage",
-    ),
-    *("torch.autograd.function", "torch.autograd.graph", "torch.autograd.profiler", "torch.compiler"),
-    *("torch.overrides", "torch.utils._contextlib", "torch.utils._foreach_utils"),
-    *("torch.utils.data._utils.collate", "torch.utils.data._utils.fetch", "contextlib"),
+"""Modules that scenarios and submissions use directly: every attribute of theirs is kept."""
+_PREFIXES = ("torch.nn.modules", "torch.optim", "grader.observe")
+"""Beginnings of the names of further such modules: of these, all that have been imported are kept."""
+_CALLED_BY_LIBRARIES = (
+    *("torch._compile", "torch._utils", "torch.functional", "torch.nn.init", "torch.nn._reduction"),
+    *("torch.storage", "torch.autograd.function", "torch.autograd.graph", "torch.autograd.profiler"),
+    *("torch.compiler", "torch.overrides", "torch.utils._contextlib", "torch.utils._foreach_utils"),
+    *("torch.utils.data._utils.collate", "torch.utils.data._utils.fetch"),
+    *("contextlib", "functools", "json", "json.encoder", "warnings", "safetensors.numpy"),
     "grader.sandbox.inside.compiler_stand_in",
 )
-"""Modules that the ones above call. Only their functions and classes are kept, because the modules themselves change
-their other values."""
-_LEFT_BY_PYTHON = {"__slotnames__", "__doc__"}
+"""Modules whose functions the ones above call. Of these only functions, classes and modules are kept, because they
+change their other values themselves."""
+_PREFIXES_CALLED = ("numpy._core.", "numpy.lib._")
+"""Beginnings of the names of further such modules: numpy's functions are defined in them."""
+_SET_BY_PYTHON = {"__slotnames__", "__doc__"}
 """Attributes whose change is not the submission's doing; `copy` and `pickle` store `__slotnames__` in a class."""
 
-_GLOBAL_HOOKS = (
-    *(
-        "_global_forward_hooks",
-        "_global_forward_pre_hooks",
-        "_global_backward_hooks",
-        "_global_backward_pre_hooks",
-    ),
+_HOOK_DICTS = (
+    *("_global_forward_hooks", "_global_forward_pre_hooks"),
+    *("_global_backward_hooks", "_global_backward_pre_hooks"),
     *("_global_parameter_registration_hooks", "_global_module_registration_hooks"),
     *("_global_buffer_registration_hooks", "_global_optimizer_pre_hooks", "_global_optimizer_post_hooks"),
 )
@@ -61,92 +54,121 @@ _GLOBAL_HOOKS = (
 
 _HEAP_TYPE = 1 << 9
 """Py_TPFLAGS_HEAPTYPE, the flag of a class made by a `class` statement, not in C: its attributes can be set."""
-_CALLABLE = (types.FunctionType, types.BuiltinFunctionType, type)
 
 Owner = types.ModuleType | type
 
 
+class _Kept(NamedTuple):
+    """A module or class, and those of its attributes that must stay as they are."""
+
+    owner: Owner
+    attributes: dict[str, Any]
+
+
 class Originals:
-    """The original attributes of modules and of the classes defined in them, and the contents of their functions."""
+    """The original attributes of modules and of the classes defined in them, and the contents of their functions.
+
+    Create one in a process: it installs an audit hook, which Python never removes.
+    """
 
     def __init__(self) -> None:
-        self._kept: list[tuple[Owner, dict[str, Any]]] = []
+        self._kept: list[_Kept] = []
         self._versions = DictVersions()
-        self._named: list[tuple[types.ModuleType, str]] = []
+        """Follows the attributes of each owner in `_kept`, in the same order: its positions are indices of `_kept`."""
+        self._module_names: list[tuple[types.ModuleType, str]] = []
+        """(module, name under which `sys.modules` must have it)"""
         self._functions = ProtectedFunctions()
-        sys.addaudithook(self._functions.notice)
-        self._hooks: dict[str, Any] = {}
+        sys.addaudithook(self._functions.note_assignment)
+        self._hook_dicts: dict[str, Any] = {}
+        """Name in `_HOOK_DICTS` -> the dict, which must be empty."""
 
     def keep_libraries(self) -> None:
         """Keep torch, numpy and the standard library, as far as scenarios rely on them, and our imported observers.
 
         Call it after an optimizer has been created, because torch wraps some of its own functions then.
         """
-        for name in (*_TORCH, *_OTHERS):
-            self.keep([importlib.import_module(name)])
-        self.keep((importlib.import_module(name) for name in _CALLED), only_what_is_called=True)
+        self.keep(importlib.import_module(name) for name in _LIBRARIES)
+        self.keep(_imported(_PREFIXES))
+        self.keep(
+            [*(importlib.import_module(name) for name in _CALLED_BY_LIBRARIES), *_imported(_PREFIXES_CALLED)],
+            only_what_is_called=True,
+        )
         for module in (sys.modules["torch.nn.modules.module"], sys.modules["torch.optim.optimizer"]):
-            self._hooks |= {name: value for name, value in vars(module).items() if name in _GLOBAL_HOOKS}
-        for name, module in list(sys.modules.items()):
-            if name.startswith(_TORCH_FAMILIES) or name.startswith(f"{_OURS}.observe"):
-                self.keep([module])
+            self._hook_dicts |= {name: value for name, value in vars(module).items() if name in _HOOK_DICTS}
 
     def keep(self, modules: Iterable[types.ModuleType], *, only_what_is_called: bool = False) -> None:
         """Keep the attributes of these modules and of the classes defined in them.
 
         Args:
             modules: the modules.
-            only_what_is_called: of a module's own attributes, keep only functions and classes.
+            only_what_is_called: of a module's own attributes, keep only functions, classes and other modules.
         """
         for owner in _owners(modules):
-            _hook_step(owner)
+            _wrap_step(owner)
             kept = {name: value for name, value in vars(owner).items() if not isinstance(value, StandIn)}
             if only_what_is_called and isinstance(owner, types.ModuleType):
-                kept = {name: value for name, value in kept.items() if isinstance(value, _CALLABLE)}
-            self._kept.append((owner, kept))
+                kept = {name: value for name, value in kept.items() if _is_called(value)}
+            self._kept.append(_Kept(owner, kept))
             self._versions.follow(vars(owner))
-            # Ours are hidden from `sys.modules`.
-            if isinstance(owner, types.ModuleType) and not owner.__name__.startswith(f"{_OURS}."):
-                self._named.append((owner, owner.__name__))
+            # The grader's own modules are hidden from `sys.modules`.
+            if isinstance(owner, types.ModuleType) and not owner.__name__.startswith("grader."):
+                self._module_names.append((owner, owner.__name__))
             for value in kept.values():
-                self._functions.keep(value)
+                self._functions.protect(value)
 
-    def put_back(self) -> list[str]:
-        """Restore everything that was changed; return its names, empty if nothing was."""
+    def restore(self) -> list[str]:
+        """Restore everything that was changed; return the names of what was, empty if nothing was."""
         changed: list[str] = []
-        for place in self._versions.written():
-            changed += _put_back(*self._kept[place])
+        for position in self._versions.written():
+            changed += _restore_attributes(*self._kept[position])
             # Only now: if restoring was interrupted, the next call must try again
-            self._versions.settle(place)
-        for module, name in self._named:
+            self._versions.settle(position)
+        for module, name in self._module_names:
             if sys.modules.get(name) is not module:
                 changed.append(name)
                 sys.modules[name] = module
-        changed += [name for name in self._hooks if self._hooks[name]]
-        for hooks in self._hooks.values():
-            hooks.clear()
-        changed += [*_leave_torch_modes(), *compiler_stand_in.put_back(), *self._functions.put_back()]
-        return changed
+        for name, hooks in self._hook_dicts.items():
+            if hooks:
+                changed.append(name)
+                hooks.clear()
+        return [*changed, *_exit_torch_modes(), *compiler_stand_in.restore(), *self._functions.restore()]
 
 
-def _put_back(owner: Owner, kept: dict[str, Any]) -> Iterator[str]:
-    """Restore the attributes of one module or class; yield the names of those that were changed."""
+def _restore_attributes(owner: Owner, kept: dict[str, Any]) -> list[str]:
+    """Restore the kept attributes of one module or class, and remove new ones of a class.
+
+    Returns:
+        The names of those that were changed, with the owner's: `Linear.forward`.
+    """
     now = vars(owner)
     if now.keys() == kept.keys() and all(map(is_, now.values(), kept.values())):
-        return
+        return []
+    changed: list[str] = []
     for name, value in kept.items():
-        if name not in _LEFT_BY_PYTHON and (name not in now or now[name] is not value):
+        if name not in _SET_BY_PYTHON and (name not in now or now[name] is not value):
             setattr(owner, name, value)
-            yield f"{owner.__name__}.{name}"
-    # In a class a new name may hide an inherited one. In a module new names are harmless: some import things late.
+            changed.append(name)
+    # A new attribute of a class may hide an inherited one. Modules get new ones in right programs too: an import of a
+    # submodule sets one in its package.
     if isinstance(owner, type):
-        for name in sorted(set(now) - set(kept) - _LEFT_BY_PYTHON):
+        for name in sorted(set(now) - set(kept) - _SET_BY_PYTHON):
             delattr(owner, name)
-            yield f"{owner.__name__}.{name}"
+            changed.append(name)
+    return [f"{owner.__name__}.{name}" for name in changed]
+
+
+def _imported(prefixes: tuple[str, ...]) -> list[types.ModuleType]:
+    """Return the imported modules whose names begin with one of `prefixes`."""
+    return [module for name, module in list(sys.modules.items()) if name.startswith(prefixes)]
+
+
+def _is_called(value: Any) -> bool:
+    """True if other code calls this value, or a function in it."""
+    return callable(value) or isinstance(value, types.ModuleType)
 
 
 def _owners(modules: Iterable[types.ModuleType]) -> Iterator[Owner]:
-    """Yield each module and the classes defined in it whose attributes can be set."""
+    """Yield each module, followed by the classes defined in it whose attributes can be set."""
     for module in modules:
         yield module
         for value in list(vars(module).values()):
@@ -158,30 +180,30 @@ def _owners(modules: Iterable[types.ModuleType]) -> Iterator[Owner]:
                 yield value
 
 
-def _hook_step(owner: Owner) -> None:
-    """Wrap an optimizer class's `step` as creating its first instance would.
+def _wrap_step(owner: Owner) -> None:
+    """If `owner` is an optimizer's class, wrap its `step` as creating its first instance would.
 
     Otherwise that instance would look like a change made by the submission.
     """
     from torch.optim import Optimizer
 
     if isinstance(owner, type) and issubclass(owner, Optimizer) and not getattr(owner.step, "hooked", False):
-        with suppress(AttributeError):  # other versions of torch do not have it
+        with suppress(AttributeError):  # other versions of torch have no `profile_hook_step`
             cls: Any = owner
             cls.step = Optimizer.profile_hook_step(cls.step)
             cls.step.hooked = True
 
 
-def _leave_torch_modes() -> list[str]:
-    """Leave all torch function and dispatch modes that were entered and not left; return their class names.
+def _exit_torch_modes() -> list[str]:
+    """Exit all torch function and dispatch modes that were entered and not exited; return their class names.
 
     Such a mode sees, and could change, every call of a torch function.
     """
     import torch
 
-    left = []
+    exited = []
     while torch._C._len_torch_function_stack():
-        left.append(type(torch._C._pop_torch_function_stack()).__name__)
+        exited.append(type(torch._C._pop_torch_function_stack()).__name__)
     while torch._C._len_torch_dispatch_stack():
-        left.append(type(torch._C._pop_torch_dispatch_stack()).__name__)
-    return left
+        exited.append(type(torch._C._pop_torch_dispatch_stack()).__name__)
+    return exited

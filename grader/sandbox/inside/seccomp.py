@@ -10,17 +10,36 @@ import os
 import platform
 import struct
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from grader.sandbox.inside.system_calls import ALLOWED, FCNTL, IOCTL, PRCTL
 
 _CLONE_THREAD = 0x00010000
-# Machine: (AUDIT_ARCH constant, column of ALLOWED, numbers of clone, fcntl, ioctl, prctl and seccomp)
+
+
+class _Machine(NamedTuple):
+    """What differs between kinds of processors."""
+
+    audit_arch: int
+    """AUDIT_ARCH constant, by which the kernel names the kind of a call."""
+    column: int
+    """Column of `ALLOWED` with the numbers of its calls."""
+    clone: int
+    """Number of the call `clone`, and so on."""
+    fcntl: int
+    ioctl: int
+    prctl: int
+    seccomp: int
+
+
 _MACHINES = {
-    "x86_64": (0xC000003E, 1, 56, 72, 16, 157, 317),
-    "aarch64": (0xC00000B7, 2, 220, 25, 29, 167, 277),
+    "x86_64": _Machine(0xC000003E, 1, clone=56, fcntl=72, ioctl=16, prctl=157, seccomp=317),
+    "aarch64": _Machine(0xC00000B7, 2, clone=220, fcntl=25, ioctl=29, prctl=167, seccomp=277),
 }
-_CLONE3 = 435
+"""Machines on which the filter works, as `platform.machine` names them."""
+_CLONE3 = 435  # on both machines
 _X32_BIT = 0x40000000
+"""Bit in the number of a call of the x32 ABI, which means another call than the number without it."""
 
 # <linux/bpf_common.h>, <linux/seccomp.h>, <linux/prctl.h>
 _LOAD, _JUMP_EQUAL, _JUMP_GREATER_EQUAL, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -44,24 +63,23 @@ def install(*, drives_devices: bool = False) -> None:
     Raises:
         OSError: the kernel refused it.
     """
-    instructions = _program(platform.machine(), drives_devices)
+    machine = _MACHINES[platform.machine()]
+    instructions = _filter_for(machine, drives_devices=drives_devices)
     code = ctypes.create_string_buffer(b"".join(instructions))
     program = struct.pack("HxxxxxxP", len(instructions), ctypes.addressof(code))
     libc = ctypes.CDLL(None, use_errno=True)
-    seccomp = _MACHINES[platform.machine()][-1]
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.syscall(
-        seccomp, _SET_MODE_FILTER, _FLAG_TSYNC, program
+        machine.seccomp, _SET_MODE_FILTER, _FLAG_TSYNC, program
     ):
         raise OSError(ctypes.get_errno(), f"seccomp: {os.strerror(ctypes.get_errno())}")
 
 
-def _program(machine: str, drives_devices: bool) -> list[bytes]:
-    """Return the instructions of the filter for this machine."""
-    arch, column, clone, fcntl, ioctl, prctl, _ = _MACHINES[machine]
+def _filter_for(machine: _Machine, *, drives_devices: bool) -> list[bytes]:
+    """Return the instructions of the filter for a machine; see `install`."""
     allow, refuse = _instruction(_RETURN, _ALLOW), _instruction(_RETURN, _ERRNO | errno.EPERM)
     lines = [
         _instruction(_LOAD, _ARCH_AT),
-        _instruction(_JUMP_EQUAL, arch, 1, 0),
+        _instruction(_JUMP_EQUAL, machine.audit_arch, 1, 0),
         _instruction(_RETURN, _KILL_PROCESS),  # a 32-bit call, whose number means something else
         _instruction(_LOAD, _NUMBER_AT),
         _instruction(_JUMP_GREATER_EQUAL, _X32_BIT, 0, 1),
@@ -70,23 +88,24 @@ def _program(machine: str, drives_devices: bool) -> list[bytes]:
         _instruction(_JUMP_EQUAL, _CLONE3, 0, 1),
         _instruction(_RETURN, _ERRNO | errno.ENOSYS),
     ]
-    allowed = [number for entry in ALLOWED if isinstance(number := entry[column], int)]
-    for number in (*allowed, *([ioctl] if drives_devices else [])):
+    allowed = [number for entry in ALLOWED if isinstance(number := entry[machine.column], int)]
+    for number in (*allowed, *([machine.ioctl] if drives_devices else [])):
         lines += [_instruction(_JUMP_EQUAL, number, 0, 1), allow]
     # The kernel uses only the low 32 bits of these arguments, and a load reads only these.
-    lines += _where(
-        clone, [_instruction(_LOAD, _FIRST_ARGUMENT_AT), _instruction(_JUMP_SET, _CLONE_THREAD, 0, 1), allow]
+    lines += _for_call(
+        machine.clone,
+        [_instruction(_LOAD, _FIRST_ARGUMENT_AT), _instruction(_JUMP_SET, _CLONE_THREAD, 0, 1), allow],
     )
     for number, argument, values in (
-        (fcntl, _SECOND_ARGUMENT_AT, FCNTL),
-        (ioctl, _SECOND_ARGUMENT_AT, IOCTL),
-        (prctl, _FIRST_ARGUMENT_AT, PRCTL),
+        (machine.fcntl, _SECOND_ARGUMENT_AT, FCNTL),
+        (machine.ioctl, _SECOND_ARGUMENT_AT, IOCTL),
+        (machine.prctl, _FIRST_ARGUMENT_AT, PRCTL),
     ):
-        lines += _where(number, _one_of(argument, values))
+        lines += _for_call(number, _allow_if(argument, values))
     return [*lines, refuse]
 
 
-def _one_of(argument: int, values: Sequence[int]) -> list[bytes]:
+def _allow_if(argument: int, values: Sequence[int]) -> list[bytes]:
     """Return instructions that allow the call if the argument at this offset has one of these values."""
     lines = [_instruction(_LOAD, argument)]
     for value in values:
@@ -94,7 +113,7 @@ def _one_of(argument: int, values: Sequence[int]) -> list[bytes]:
     return lines
 
 
-def _where(number: int, lines: list[bytes]) -> list[bytes]:
+def _for_call(number: int, lines: list[bytes]) -> list[bytes]:
     """Return instructions that apply `lines` to the call with this number, and refuse what they do not allow."""
     lines = [*lines, _instruction(_RETURN, _ERRNO | errno.EPERM)]
     return [_instruction(_JUMP_EQUAL, number, 0, len(lines)), *lines]

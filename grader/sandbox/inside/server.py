@@ -35,9 +35,15 @@ from grader.sandbox.inside.unpack import Modules
 CONTROL_FD = 0
 """Descriptor of the server's control socket."""
 
-_TICK = 0.05  # seconds between two checks of a child's memory and threads
-_PID = struct.Struct("i")
-_END = struct.Struct("id")  # wait status, processor seconds
+_WATCH_SECONDS = 0.05
+"""Time between two checks of a child's memory and threads."""
+_PID_RECORD = struct.Struct("i")
+"""What the keeper reports first: the child's process id."""
+_END_RECORD = struct.Struct("id")
+"""What the keeper reports last: the child's wait status, and the processor seconds that it used."""
+_MEMORY_MARGIN = 1.2
+"""Factor by which a child may exceed its memory limit before the server kills it. So the resource limits, which raise a
+MemoryError in the submission, come first where they apply."""
 _MAX_PROCESSES = 12
 """Maximum number of processes in the sandbox. Bubblewrap's first process, server, keeper and child make 4; where
 seccomp works, there are never more."""
@@ -147,7 +153,7 @@ def _supervise(
     os.close(writing)
     for fd in fds:
         os.close(fd)
-    child = _read_record(reading, _PID)
+    child = _read_record(reading, _PID_RECORD)
     reason = None
     try:
         if child is not None:
@@ -155,7 +161,7 @@ def _supervise(
     finally:
         if child is not None:
             _kill(child[0])
-        end = _read_record(reading, _END)
+        end = _read_record(reading, _END_RECORD)
         os.close(reading)
         os.waitpid(keeper, 0)
     status, cpu = (None, 0.0) if end is None else end
@@ -175,7 +181,7 @@ def _watch(control: socket.socket, reading: int, child: int, bounds: Bounds, set
     at_start = isolation.process_status(child).get("VmRSS", 0)
     cpu_limit = math.inf
     while True:
-        ready, _, _ = select.select([control.fileno(), reading], [], [], _TICK)
+        ready, _, _ = select.select([control.fileno(), reading], [], [], _WATCH_SECONDS)
         if control.fileno() in ready:
             header, _, _ = frames.receive(control)
             if header["op"] == "kill":
@@ -187,7 +193,7 @@ def _watch(control: socket.socket, reading: int, child: int, bounds: Bounds, set
             return "time"
         status = isolation.process_status(child)
         # This also covers what no resource limit counts under CUDA, such as shared mappings.
-        if status.get("VmRSS", 0) > at_start + 1.2 * bounds.memory_bytes:
+        if status.get("VmRSS", 0) > at_start + _MEMORY_MARGIN * bounds.memory_bytes:
             return "memory"
         if status.get("Threads", 1) > isolation.max_threads():
             return "threads"
@@ -204,10 +210,10 @@ def _kill(child: int) -> None:
             continue
 
 
-def _read_record(pipe: int, what: struct.Struct) -> tuple[Any, ...] | None:
+def _read_record(pipe: int, record: struct.Struct) -> tuple[Any, ...] | None:
     """Read one record from a pipe; None if the writer has ended without writing it."""
-    data = os.read(pipe, what.size)
-    return what.unpack(data) if len(data) == what.size else None
+    data = os.read(pipe, record.size)
+    return record.unpack(data) if len(data) == record.size else None
 
 
 # ---- the keeper: outside the new PID namespace, so that it can tell how the child ended ------------
@@ -234,11 +240,11 @@ def _run_keeper(
         child = os.fork()
         if child == 0:
             become_child(setting, prepared, bounds, channel, output)
-        os.write(report, _PID.pack(child))
+        os.write(report, _PID_RECORD.pack(child))
         os.close(channel)
         os.close(output)
         _, status, usage = os.wait4(child, 0)
-        os.write(report, _END.pack(status, usage.ru_utime + usage.ru_stime))
+        os.write(report, _END_RECORD.pack(status, usage.ru_utime + usage.ru_stime))
     except BaseException:
         traceback.print_exc()
     finally:

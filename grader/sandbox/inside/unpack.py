@@ -1,14 +1,14 @@
-"""Turn the parcels that the grader sends (`grader.sandbox.parcels`) into modules, and hide ours from submissions."""
+"""Turn the parcels that the grader sends (`grader.sandbox.parcels`) into modules, and hide them from submissions."""
 
 import marshal
 import sys
 import types
 from typing import Any
 
-_OURS = "grader"
-_HIDDEN = tuple(f"{_OURS}.{name}" for name in ("base", "observe", "exercises", "sandbox"))
-_GIVES_OBJECTS = f"{_OURS}.exercises."
-"""Modules of drivers and fixtures: objects of their classes are given to submissions."""
+_HIDDEN = ("grader.base", "grader.observe", "grader.exercises", "grader.sandbox")
+"""Packages of the grader that no submission can import."""
+_EXERCISES = "grader.exercises."
+"""Beginning of the names of drivers and fixtures. Objects of their classes are given to submissions."""
 
 
 class Modules:
@@ -47,19 +47,19 @@ class Modules:
         return driver, unpacked
 
     def _hide(self) -> None:
-        """Take our modules out of `sys.modules` and `grader`, so that no submission can import them."""
+        """Take the grader's modules out of `sys.modules` and `grader`, so that no submission can import them."""
         import grader
 
-        grader.__path__ = []
-        for name in [n for n in sys.modules if n.startswith(_HIDDEN)]:
+        grader.__path__ = []  # where Python would look for them again
+        for name in [name for name in sys.modules if name.startswith(_HIDDEN)]:
             module = sys.modules.pop(name)
             if not isinstance(module, _ClassesOf):
                 self._hidden[name] = module
         for name, module in self._hidden.items():
-            if name.startswith(_GIVES_OBJECTS):
+            if name.startswith(_EXERCISES):
                 sys.modules[name] = _ClassesOf(module)
-        for name in _HIDDEN:
-            vars(grader).pop(name.rpartition(".")[2], None)
+        for name in _HIDDEN:  # an imported package is an attribute of `grader` too
+            vars(grader).pop(name.removeprefix("grader."), None)
 
 
 class _ClassesOf(types.ModuleType):
