@@ -306,7 +306,9 @@ def focus_of(run: Run | None, right: Run, atol: float) -> Focus:
         missing=frozenset((wanted - had).keys()),
         extra=frozenset((had - wanted).keys()),
         only_returned=differs is not None and "return" in differs.name,
-        fields=frozenset(_WORD.findall(differs.name)) - {"theta", "returned"} if differs else frozenset(),
+        field_words=frozenset(_WORD.findall(differs.name)) - {"theta", "returned"}
+        if differs
+        else frozenset(),
     )
 
 
