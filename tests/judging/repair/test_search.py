@@ -5,18 +5,21 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 import pytest
+from torch import nn
 
 from grader.course.course import Exercise
 from grader.course.feedback import Diagnosis, Feedback, NamedMistake
-from grader.judging.edits import exercise_source
+from grader.judging.edits import exercise_source, program_text
 from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.judging.repair.add_repair import with_repair
 from grader.judging.repair.edit_candidates import KINDS, Kind
 from grader.judging.repair.search import Repair, search
 from grader.judging.repair.small_edits import SmallEdit, small_edits
+from grader.observe.memory import GraphMeter
 from grader.observe.play import play, play_scenario
 from grader.observe.program import load_program
+from grader.observe.recorder import Recorder
 from grader.observe.trace import Run
 from grader.report import words
 from tests.judging.examined import COURSE, quickly
@@ -162,6 +165,25 @@ def test_the_search_is_the_same_each_time_and_keeps_its_budget() -> None:
 
 def edits_of(exercise: str, text: str) -> list[SmallEdit]:
     return list(small_edits(text, exercise, exercise_source(COURSE.exercise(exercise))))
+
+
+@pytest.mark.parametrize("exercise", quickly("fit", "accumulate"))
+def test_scenarios_that_measure_memory_say_so(exercise: Exercise, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The budget is counted without them."""
+    measured: list[nn.Module] = []
+    measure = Recorder.measure_memory
+
+    def noting(self: Recorder, model: nn.Module) -> GraphMeter:
+        measured.append(model)
+        return measure(self, model)
+
+    monkeypatch.setattr(Recorder, "measure_memory", noting)
+    program = load_program(program_text(exercise.lesson), name="solution")
+    for scenario in exercise.driver.scenarios:
+        measured.clear()
+        play_scenario(scenario, program, seed=SEED)
+        assert scenario.watches_memory == bool(measured), scenario.name
+    program.unload()
 
 
 def test_every_kind_of_edit_has_a_phrase() -> None:
