@@ -5,6 +5,7 @@ does; `position` is an index in a block; `start` and `end` are the bounds of a s
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +21,9 @@ from grader.submission.syntax import (
     names_read,
     returns,
 )
+
+_WITHOUT_CODE = re.compile(r"\s*(?:#.*)?")
+"""What may precede code on a line, or be all of the line: white space and a comment."""
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: equal text may stand in several places
@@ -185,6 +189,22 @@ class DefinitionText:
     def text_after(self, node: ast.expr | ast.stmt) -> str:
         """Return what stands after a node on the line where it ends."""
         return self.program_lines[last_line(node) - 1].encode()[node.end_col_offset or 0 :].decode()
+
+    def code_after(self, node: ast.expr) -> str:
+        """Return what stands after an expression in its statement: the rest of the first line that holds code.
+
+        Inside brackets a statement goes on in the next lines. Empty if the expression ends the statement.
+        """
+        rest = _WITHOUT_CODE.sub("", self.text_after(node), count=1)
+        if rest or (node.end_lineno, node.end_col_offset) in self._statement_ends:
+            return rest
+        following = (_WITHOUT_CODE.sub("", line, count=1) for line in self.program_lines[last_line(node) :])
+        return next(filter(None, following), "")
+
+    @cached_property
+    def _statement_ends(self) -> set[tuple[int | None, int | None]]:
+        """Line from 1 and column in bytes of the end of each statement."""
+        return {(s.node.end_lineno, s.node.end_col_offset) for s in self.statements}
 
     def replacement(self, node: ast.expr | ast.stmt, text: str) -> tuple[int, int, list[str]]:
         """Return (start, end, lines): `program_lines[start:end]` become `lines` if `text` takes the node's place."""

@@ -302,10 +302,10 @@ def _is_delimited(definition: DefinitionText, node: ast.expr) -> bool:
     Any other expression may then stand in its place without parentheses.
     """
     before = definition.text_before(node).rstrip()
-    after = definition.text_after(node).lstrip()
+    after = definition.code_after(node)
     opened = before.endswith(("(", "[", ",", "=", "return", "if", "while"))
     compared = before.endswith(("==", "!=", "<=", ">="))
-    closed = not after or after.startswith((")", "]", ",", ":", "#"))
+    closed = not after or after.startswith((")", "]", ",", ":"))
     return opened and not compared and closed and not after.startswith(").")
 
 
