@@ -56,7 +56,7 @@ class BestCheckpoint:
 
 
 class LoadsOnlyWhatIsNew(InProcess):
-    """As the children that play variants do: a text that is the one before is not loaded again."""
+    """As the children that play attempts do: a text that is the one before is not loaded again."""
 
     def __init__(self, exercise: str) -> None:
         super().__init__(exercise)

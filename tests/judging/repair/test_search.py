@@ -29,7 +29,7 @@ SEED = 1
 
 
 class InProcess:
-    """Plays variants here: those below all come to an end."""
+    """Plays attempts here: those below all come to an end."""
 
     def __init__(self, exercise: str) -> None:
         self.driver = COURSE.exercise(exercise).driver
@@ -37,7 +37,7 @@ class InProcess:
 
     def run(self, text: str, scenario: str) -> Run | None:
         self.plays += 1
-        program = load_program(text, name="variant")
+        program = load_program(text, name="attempt")
         try:
             if self.driver.name not in program.names:
                 return None
