@@ -11,14 +11,16 @@ from collections.abc import Iterator, Sequence
 from grader.judging.repair.definition import Block, DefinitionText, Gap, Statement, reindent
 from grader.judging.repair.edit_candidates import Draft, Kind, Where
 from grader.judging.repair.solution_statements import Donor, Donors, header_text
-from grader.submission.syntax import is_compound
+from grader.submission.syntax import first_line, is_compound
 
 _INDENT = "    "
 """Indentation of one level."""
+_MAX_DELETED_LINES = 8
+"""Maximum number of lines of a statement that is deleted as a whole."""
 _MAX_GUARDED = 4
 """Maximum number of statements that a guard is put around, unless it covers the rest of a block."""
 _OVERWRITE_COST = 1.5
-"""Cost of a line that gives another value to a variable that the learner sets: that line is the better place."""
+"""Cost of inserting a line that sets a variable which the learner sets too: editing the learner's line is likelier."""
 
 
 def line_drafts(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
@@ -48,27 +50,27 @@ def _insertions(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
             gaps = [p for p in definition.gaps if isinstance(p.block.owner, ast.ClassDef)][-1:]
         else:
             gaps = [p for p in definition.gaps if not isinstance(p.block.owner, ast.ClassDef)]
-            gaps = _of_method(gaps, donor.original.block.method)
+            gaps = _gaps_in_method(gaps, donor.original.block.method)
         for number, version in enumerate(donor.versions):
-            made = _names_made(version)
-            if made and not made & definition.names_read:
+            assigned = _names_assigned_by(version)
+            if assigned and not assigned & definition.names_read:
                 continue  # the learner never reads the variable
             text = ast.unparse(version).split("\n")
             base = 1.5 + 2.5 * donor.likeness + 1.5 * number + 0.3 * (len(text) - 1)
-            again = bool(made & definition.names_assigned) and not _is_initialisation(version)
+            overwrites = bool(assigned & definition.names_assigned) and not _is_initialisation(version)
             for gap in gaps:
-                if isinstance(version, ast.Return) and _returns(gap.next):
+                if isinstance(version, ast.Return) and _is_return(gap.next):
                     continue  # the return that follows is to be rewritten instead
                 # Inside a loop the next round may need the new value, so it costs nothing there.
-                extra = _OVERWRITE_COST * (again and not gap.block.loop_depth)
+                extra = _OVERWRITE_COST * (overwrites and not gap.block.loop_depth)
                 yield _inserted(gap, text, base + extra + _gap_cost(donors, donor, gap))
 
 
-def _returns(statement: Statement | None) -> bool:
+def _is_return(statement: Statement | None) -> bool:
     return statement is not None and isinstance(statement.node, ast.Return)
 
 
-def _of_method(gaps: list[Gap], method: str) -> list[Gap]:
+def _gaps_in_method(gaps: list[Gap], method: str) -> list[Gap]:
     """Return the places in the method of this name; all places if the learner has no such method, or for a function.
 
     A statement of one method is of no use in another.
@@ -76,7 +78,7 @@ def _of_method(gaps: list[Gap], method: str) -> list[Gap]:
     return [gap for gap in gaps if gap.block.method == method] or gaps
 
 
-def _names_made(node: ast.stmt) -> set[str]:
+def _names_assigned_by(node: ast.stmt) -> set[str]:
     """Return the variables that an assignment sets; empty for anything but an assignment to plain names."""
     if not isinstance(node, ast.Assign) or not all(isinstance(t, ast.Name) for t in node.targets):
         return set()
@@ -100,13 +102,15 @@ def _gap_cost(donors: Donors, donor: Donor, gap: Gap) -> float:
     """Return the cost of a place for the donor: 0 beside the partners of its neighbours in the solution, up to 2.5."""
     before, after = donors.around(donor)
     home = donors.home(donor)
-    same = home is not None and gap.block.owner is home.node
-    function = isinstance(donor.original.block.owner, ast.FunctionDef)
-    same = same or (function and isinstance(gap.block.owner, ast.FunctionDef))
-    beside = (before is not None and gap.previous is before) + (after is not None and gap.next is after)
-    if beside:
-        return 0.0 if beside == 2 or before is None or after is None else 0.4
-    if same:
+    at_home = home is not None and gap.block.owner is home.node
+    both_in_function = all(
+        isinstance(block.owner, ast.FunctionDef) for block in (donor.original.block, gap.block)
+    )
+    follows = before is not None and gap.previous is before
+    precedes = after is not None and gap.next is after
+    if follows or precedes:
+        return 0.0 if (follows and precedes) or before is None or after is None else 0.4
+    if at_home or both_in_function:
         return 0.8 if before is None and after is None else 1.2
     return 1.8 + 0.7 * (gap.block.loop_depth != donor.original.block.loop_depth)
 
@@ -159,11 +163,11 @@ def _repetitions(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
 
 
 def _leftover_after_loop(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:
-    """Yield insertions after the loop of what it does only under a condition, for the case that the condition is false.
+    """Yield insertions after each loop around an `if` of what the `if` does, under the opposite condition.
 
-    This is the leftover after the last full window, for example.
+    For example, this updates with the leftover after the last full window.
     """
-    loop = _owner(definition, statement.block)
+    loop = _statement_around(definition, statement.block)
     while loop is not None:
         body = next((b for b in definition.blocks if b.owner is statement.node), None)
         assert isinstance(statement.node, ast.If)
@@ -173,16 +177,16 @@ def _leftover_after_loop(definition: DefinitionText, statement: Statement) -> It
             text = [f"if {test}:", *reindent(inner, body.indent, _INDENT)]
             gap = Gap(loop.last_line, loop.block, loop.next, loop)
             yield _inserted(gap, text, 3.2)
-        loop = _owner(definition, loop.block)
+        loop = _statement_around(definition, loop.block)
 
 
 # ---- delete ----------------------------------------------------------------------------------------
 
 
 def _deletion(definition: DefinitionText, donors: Donors, statement: Statement) -> Iterator[Draft]:
-    """Yield the deletion of a statement of at most eight lines; `pass` takes the place of the only one in a block."""
+    """Yield the deletion of a short statement; `pass` takes the place of the only one in a block."""
     lines = definition.lines_of(statement)
-    if len(lines) > 8 or isinstance(statement.node, ast.Pass):
+    if len(lines) > _MAX_DELETED_LINES or isinstance(statement.node, ast.Pass):
         return
     only = len(statement.block.statements) == 1
     new = [statement.block.indent + "pass"] if only else []
@@ -229,24 +233,21 @@ def _guards(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
     for donor in donors.donors:
         if not isinstance(donor.original.node, ast.If | ast.With | ast.For) or donor.likeness == 1.0:
             continue
-        inside = {d.partner for d in donors.donors if d.original.block.owner is donor.original.node}
+        # The learner's statements that do what the solution does under this guard.
+        meant = {d.partner for d in donors.donors if d.original.block.owner is donor.original.node} - {None}
         for number, version in enumerate(donor.versions):
             head = header_text(version)
             methods = {block.method for block in definition.blocks}
-            own = donor.original.block.method
-            for run in _statement_ranges(definition):
-                if own in methods and run[0].block.method != own:
+            method = donor.original.block.method
+            for statements in _statement_ranges(definition):
+                if method in methods and statements[0].block.method != method:
                     continue
-                covered = inside.intersection(run)
                 cost = 2.4 + 2.0 * donor.likeness + 1.5 * number
-                cost += (
-                    0.0
-                    if covered and len(covered) == len(run) == len(inside - {None})
-                    else 1.0
-                    if covered
-                    else 2.2
-                )
-                yield _guarded(definition, run, head, cost)
+                if not meant.intersection(statements):
+                    cost += 2.2
+                elif meant != {*statements}:
+                    cost += 1.0
+                yield _guarded(definition, statements, head, cost)
 
 
 def _statement_ranges(definition: DefinitionText) -> Iterator[list[Statement]]:
@@ -261,9 +262,10 @@ def _statement_ranges(definition: DefinitionText) -> Iterator[list[Statement]]:
                     yield block.statements[start:end]
 
 
-def _guarded(definition: DefinitionText, run: list[Statement], head: str, cost: float) -> Draft:
-    """Return a draft that indents these statements under the guard `head`."""
-    first, last, indent = run[0].first_line, run[-1].last_line, run[0].block.indent
+def _guarded(definition: DefinitionText, statements: list[Statement], head: str, cost: float) -> Draft:
+    """Return a draft that indents these neighbouring statements under the guard `head`."""
+    first, last = statements[0].first_line, statements[-1].last_line
+    indent = statements[0].block.indent
     inner = reindent(definition.program_lines[first - 1 : last], indent, indent + _INDENT)
     new = [indent + head, *inner]
     return Draft(cost, "guard", first - 1, last, new, first, "before", ((), new[:1]), head)
@@ -301,12 +303,12 @@ def _position(gap: Gap) -> int:
 
 def _near(definition: DefinitionText, gap: Gap, statement: Statement) -> bool:
     """Return True if the place is just outside the statement's block, or in a block next to the statement."""
-    owner = _owner(definition, statement.block)
-    outside = owner is not None and owner in (gap.next, gap.previous)
-    return outside or _owner(definition, gap.block) in (statement.next, statement.previous)
+    around = _statement_around(definition, statement.block)
+    just_outside = around is not None and around in (gap.next, gap.previous)
+    return just_outside or _statement_around(definition, gap.block) in (statement.next, statement.previous)
 
 
-def _owner(definition: DefinitionText, block: Block) -> Statement | None:
+def _statement_around(definition: DefinitionText, block: Block) -> Statement | None:
     """Return the compound statement that a block belongs to; None for the body of the definition."""
     return next((s for s in definition.statements if s.node is block.owner), None)
 
@@ -340,14 +342,14 @@ def _decorators(definition: DefinitionText, solution: DefinitionText) -> Iterato
         node.name: [ast.unparse(d) for d in node.decorator_list] for node in _definitions_in(solution)
     }
     for node in _definitions_in(definition):
-        indent = definition.program_lines[node.lineno - 1][: node.col_offset]
+        indent = definition.text_before(node)
         own = {ast.unparse(d): d for d in node.decorator_list}
         wanted = wanted_by_name.get(node.name, [])
         for text in wanted:
             if text not in own:
-                first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
+                line = first_line(node)
                 new = [f"{indent}@{text}"]
-                yield Draft(2.0, "missing", first, first, new, first + 1, "before", code=text)
+                yield Draft(2.0, "missing", line - 1, line - 1, new, line, "before", code=text)
         for text, decorator in own.items():
             if text not in wanted:
                 line = decorator.lineno
