@@ -109,7 +109,7 @@ def assess_submission(
         run: settings of the grading.
         submission: the submission.
         outcomes: results of running its exercises.
-        sandbox: where variants of the learner's code are played when a repair is searched; None: no search.
+        sandbox: where attempts are played when a repair is searched; None: no search.
         known: feedback on the exercises that were not run because they are known to be right.
     """
     feedbacks: list[Feedback] = []

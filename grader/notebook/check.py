@@ -20,11 +20,11 @@ from grader.judging.reference import reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.learner.earned import describe, pass_notes, recorded_check
 from grader.learner.progress import Progress
+from grader.notebook.attempts import attempts, start_server
 from grader.notebook.hints import next_hints
 from grader.notebook.missing_names import explain_missing_names
 from grader.notebook.own_answers import code_of, is_practice, own_cell, protect_answers
 from grader.notebook.shown import Shown, message
-from grader.notebook.variants import start_server, variants
 from grader.observe.program import Program
 from grader.observe.wording import with_particle
 from grader.report.html import feedback_html
@@ -131,7 +131,7 @@ def judge_in_kernel(
     if trace is None or not wants_repair(feedback):
         return feedback
     known = reference(exercise.name, SEED, device)
-    with variants(exercise, _surroundings(exercise, function, origin.source), device) as runner:
+    with attempts(exercise, _surroundings(exercise, function, origin.source), device) as runner:
         if runner is None:
             return feedback
         return with_repair(feedback, exercise, trace.runs, known, origin, runner)

@@ -116,6 +116,8 @@ class Scenario:
     """Absolute tolerance for every compared array. A scenario that changes it gives its reason in a comment."""
     problem: Callable[[Env], Problem] | None = None
     """Set if updates are plain SGD, so that the recipe can be recovered from them; else None."""
+    watches_memory: bool = False
+    """True if only the memory that the function holds is compared, and not its updates."""
 
 
 class Driver:
@@ -155,6 +157,7 @@ class Driver:
         check: str | None = None,
         atol: float = 1e-9,
         problem: Callable[[Env], Problem] | None = None,
+        watches_memory: bool = False,
     ) -> Callable[[Play], Play]:
         """Return a decorator that adds a function as a scenario.
 
@@ -164,6 +167,8 @@ class Driver:
             check: id of the check that it decides; None: the scenario's name.
             atol: absolute tolerance for its arrays.
             problem: if updates are plain SGD, function that returns what they were made of.
+            watches_memory: True if only memory is compared: the search for a repair does not count it among the
+                scenarios that make plays slow.
 
         Raises:
             ValueError: the exercise already has a scenario of this name.
@@ -172,7 +177,7 @@ class Driver:
             raise ValueError(f"{self.name}: two scenarios are called {name!r}")
 
         def add(play: Play) -> Play:
-            self._scenarios[name] = Scenario(name, title, play, check or name, atol, problem)
+            self._scenarios[name] = Scenario(name, title, play, check or name, atol, problem, watches_memory)
             return play
 
         return add

@@ -1,8 +1,8 @@
-"""Play edited variants of a submission in the sandbox, one scenario at a time, for the search for a repair.
+"""Play attempts in the sandbox, one scenario at a time.
 
-`grader.judging.repair` makes small edits to a learner's program and asks what each variant does; it compares the runs
-outside the sandbox. One forked child plays many variants; a new one is forked only after a variant that ended its
-child.
+An attempt is a submission with a small edit. `grader.judging.repair` makes such edits, asks what each of them does, and
+compares the runs outside the sandbox. One forked child plays many attempts; a new one is forked only after an attempt
+that ended its child.
 """
 
 from collections.abc import Callable
@@ -17,22 +17,22 @@ from grader.sandbox.inspection import refuse_oversized
 
 @dataclass(frozen=True)
 class AttemptLimits:
-    """Resource limits for variants."""
+    """Resource limits for attempts."""
 
     cpu_seconds: float = 1.0
     """Processor time of one play; unlike wall time, it does not depend on what else the machine does."""
     seconds: float = 5.0
-    """Wall time of one play: for a variant that sleeps, or computes where nothing can interrupt it."""
+    """Wall time of one play: for an attempt that sleeps, or computes where nothing can interrupt it."""
     memory_bytes: int = 2**30
     """Memory of a child beyond what the warmed server already holds."""
     output_bytes: int = 2**18
     """Printed output of one play."""
     ends: int = 12
-    """Maximum number of variants that may end their child; after that no more are played."""
+    """Maximum number of attempts that may end their child; after that no more are played."""
 
     @property
     def of_a_child(self) -> Limits:
-        """The limits of one child, with processor time for 200 variants: a child may play some hundred of them."""
+        """The limits of one child, with processor time for 200 attempts: a child may play some hundred of them."""
         return Limits(
             seconds=self.seconds,
             cpu_seconds=200 * self.cpu_seconds,
@@ -42,7 +42,7 @@ class AttemptLimits:
 
 
 class Attempts:
-    """Context manager in which variants are played; `of(exercise)` is a `grader.judging.repair.search.Runner`."""
+    """Context manager in which attempts are played; `of(exercise)` is a `grader.judging.repair.search.Runner`."""
 
     def __init__(
         self,
@@ -51,13 +51,13 @@ class Attempts:
         seed: int,
         limits: AttemptLimits,
     ) -> None:
-        """Prepare; nothing is forked before the first variant.
+        """Prepare; nothing is forked before the first attempt.
 
         Args:
             fork: returns a new child with the given limits.
             closed: called after each child with True if the server was lost with it.
             seed: seed of the scenarios.
-            limits: limits of the variants.
+            limits: limits of the attempts.
         """
         self._new_child, self._closed = fork, closed
         self._seed, self._limits = seed, limits
@@ -81,7 +81,7 @@ class Attempts:
         """Execute `text` as a program of its own and return its run of one scenario.
 
         Returns:
-            The run; None if the play ended its child, its trace cannot be read, or too many variants ended a child.
+            The run; None if the play ended its child, its trace cannot be read, or too many attempts ended a child.
 
         Raises:
             SandboxUnavailable: the server does not start (any more).
@@ -96,7 +96,7 @@ class Attempts:
             except Ended as end:
                 self._ends += not isinstance(end, ServerGone)
                 self._end()
-                # Try once more in a new child if the cause may be another variant (a forged frame from an earlier one)
+                # Try once more in a new child if the cause may be another attempt (a forged frame from an earlier one)
                 # or something outside (the server was killed).
                 if not isinstance(end, (UnexpectedFrame, ServerGone)):
                     break
@@ -110,7 +110,7 @@ class Attempts:
         return trace.runs.get(scenario)
 
     def _play(self, exercise: str, text: str, scenario: str) -> bytes:
-        """Have the current child play a variant; send its text only if it differs from the last one's."""
+        """Have the current child play an attempt; send its text only if it differs from the last one's."""
         child = self._child or self._fork()
         source = None if text == self._text else text
         seconds = self._limits.cpu_seconds
@@ -133,7 +133,7 @@ class Attempts:
 
 @dataclass(frozen=True)
 class ExerciseAttempts:
-    """Runner for variants of one exercise."""
+    """Runner for attempts of one exercise."""
 
     attempts: Attempts
     exercise: str

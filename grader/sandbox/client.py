@@ -160,13 +160,13 @@ class Child:
     def attempt(
         self, exercise: str, scenario: str, seed: int, source: str | None, *, cpu_seconds: float
     ) -> bytes:
-        """Have one scenario played by a variant; return the bytes of its trace, not yet checked.
+        """Have one scenario played by an attempt; return the bytes of its trace, not yet checked.
 
         Args:
             exercise: name of the exercise.
             scenario: name of the scenario.
             seed: seed of the scenario.
-            source: the variant's text, which is executed first; None: the text of the last attempt is still loaded.
+            source: its text, which is executed first; None: the text of the last attempt is still loaded.
             cpu_seconds: limit of processor time.
 
         Raises:

@@ -159,7 +159,7 @@ class Sandbox:
         return outcomes
 
     def attempts(self, seed: int, limits: AttemptLimits | None = None) -> "Attempts":
-        """Return a context manager that plays variants of submissions by scenario; leave it before the next `run`."""
+        """Return a context manager that plays attempts, scenario by scenario; leave it before the next `run`."""
 
         def fork(limits: Limits) -> Child:
             return Child(self._ready_server(), limits, 1, self._parcels)

@@ -20,6 +20,7 @@ _MAX_TAGS = 100
 """Maximum number of tags read for one cell."""
 
 _TAG = re.compile(r"exercise:(\w+)")
+"""Tag of the cell in which an exercise is answered."""
 _MARKER = re.compile(r"^#[ \t]*%%+(?:[ \t](.*))?$", re.MULTILINE)
 
 
@@ -115,7 +116,11 @@ def _json(text: str) -> object:
 
 
 def _raw_cells(notebook: object) -> Iterable[object]:
-    """Return the cells of a parsed notebook of format 3 or 4."""
+    """Return the cells of a parsed notebook of format 3 or 4, of whatever type they are.
+
+    Raises:
+        ReadError: the notebook has none.
+    """
     if isinstance(notebook, dict):
         cells = notebook.get("cells")
         if isinstance(cells, list):
@@ -129,14 +134,17 @@ def _raw_cells(notebook: object) -> Iterable[object]:
 
 
 def _list(value: object) -> list[object]:
+    """Return the value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def _parts(source: object) -> list[str]:
+    """Return the strings of which a cell's source consists: nbformat allows a list of lines or one text."""
     return [part for part in (source if isinstance(source, list) else [source]) if isinstance(part, str)]
 
 
 def _source_text(parts: Iterable[str]) -> str:
+    """Return the parts as one text with Unix line ends, without a byte order mark."""
     return unix_lines("".join(parts)).removeprefix("\ufeff")
 
 

@@ -108,7 +108,7 @@ def _read_student(
 
 
 def _is_student(entry: "os.DirEntry[str]") -> bool:
-    """True if an entry of the class folder is a student's: a folder, a source file or a broken link."""
+    """Return True if an entry of the class folder is a student's: a folder, a source file or a broken link."""
     # A broken link counts as a student, because somebody's work is lost and that must be reported. A link to a file
     # with another suffix does not.
     return (

@@ -198,7 +198,7 @@ class _Program:
         return frozenset(needed)
 
     def _is_pure(self, node: ast.AST, own: Collection[str]) -> bool:
-        """True if a node of a function behaves the same everywhere and keeps nothing from one call to the next.
+        """Return True if a node of a function behaves the same everywhere and keeps nothing from one call to the next.
 
         Args:
             node: any node of the function's tree.
@@ -219,7 +219,7 @@ class _Program:
         return not isinstance(node, _NEVER_PURE)
 
     def _never_passes_functions_on(self, nodes: Sequence[ast.AST]) -> bool:
-        """True if the program's functions are only called, never passed on or written to (`f.calls = 0`, `g = f`)."""
+        """Return True if the program's functions are only called, neither passed on (`g = f`) nor written to."""
         called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
         return not any(
             isinstance(node, ast.Name) and node.id in self._functions and id(node) not in called
@@ -247,13 +247,13 @@ def _doubtful_imports(body: Iterable[ast.stmt]) -> Iterator[str]:
 
 
 def _is_pure_import(target: str) -> bool:
-    """True if a dotted target belongs to a pure package and leads nowhere else."""
+    """Return True if a dotted target belongs to a pure package and leads nowhere else."""
     package, *path = target.split(".")
     return package in _PURE_PACKAGES and _ESCAPE_ATTRIBUTES.isdisjoint(path)
 
 
 def _is_constant(value: ast.expr) -> bool:
-    """True for an immutable value: a number, a string, `torch.float32`, or a tuple of such values."""
+    """Return True for an immutable value: a number, a string, `torch.float32`, or a tuple of such values."""
     if isinstance(value, ast.UnaryOp):
         return _is_constant(value.operand)
     if isinstance(value, ast.Tuple):
@@ -323,5 +323,5 @@ class _Canonicalize(ast.NodeTransformer):
 
 
 def _does_nothing(statement: ast.stmt) -> bool:
-    """True for `pass`, a docstring or another bare constant."""
+    """Return True for `pass`, a docstring or another bare constant."""
     return isinstance(statement, ast.Pass) or is_constant(statement)

@@ -54,22 +54,22 @@ class Found:
 
         Args:
             top: the student's folder.
-            root: a folder above it; no link below it is followed. None: no link below `top` is.
+            root: a folder above `top`, below which no link is followed; None: `top`.
         """
         real_root = os.path.realpath(top)
-        left = MAX_ENTRIES
+        entries_left = MAX_ENTRIES
         queue = deque([(top, "", 0)])
         while queue:
             folder, prefix, depth = queue.popleft()
             try:
                 entries = sorted(
-                    _listed(folder, root or top, left), key=lambda e: natural(display_name(e.name))
+                    _listed(folder, root or top, entries_left), key=lambda e: natural(display_name(e.name))
                 )
             except OSError as error:
                 message = f"폴더를 열 수 없어요({error.strerror}). 읽을 권한이 있는지 확인해 주세요."
                 self.unreadable.append(Unreadable(prefix or "./", message))
                 continue
-            left -= len(entries)
+            entries_left -= len(entries)
             if depth and any(entry.name == "pyvenv.cfg" for entry in entries):
                 self.others.append(prefix)  # somebody's virtual environment
                 continue
@@ -81,7 +81,7 @@ class Found:
                     queue.append((entry.path, f"{name}/", depth + 1))
                 else:
                     self._limit(f"{name}/", f"폴더가 {MAX_DEPTH}겹보다 깊어요.")
-            if left <= 0:
+            if entries_left <= 0:
                 self._limit("./", f"파일과 폴더가 {MAX_ENTRIES:,}개 넘게 있어요.")
                 return
 
@@ -136,21 +136,21 @@ class _Entry:
         return self.path.name
 
 
-def _listed(folder: Path, root: Path, most: int) -> list[_Entry]:
-    """Return at most `most` entries of a folder, following no link below `root`."""
+def _listed(folder: Path, root: Path, limit: int) -> list[_Entry]:
+    """Return at most `limit` entries of a folder, following no link below `root`."""
     opened = open_folder_below(root, folder)
     try:
         with os.scandir(opened) as listing:
             return [
                 _Entry(folder / entry.name, entry.is_symlink(), entry.is_dir(follow_symlinks=False))
-                for entry in islice(listing, most)
+                for entry in islice(listing, limit)
             ]
     finally:
         os.close(opened)
 
 
 def is_skipped(name: str) -> bool:
-    """True if a file or folder of this name is skipped: it is hidden, or a program made it."""
+    """Return True if a file or folder of this name is skipped: it is hidden, or a program made it."""
     return name.startswith(".") or name in _SKIPPED
 
 

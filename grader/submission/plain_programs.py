@@ -15,15 +15,19 @@ _DECORATORS = {
     *("staticmethod", "classmethod", "property", "contextmanager", "contextlib.contextmanager"),
     *("dataclass", "dataclasses.dataclass"),
 }
+"""Decorators that only wrap what they decorate."""
 _CALLS = {"field", "dataclasses.field"}
+"""Functions that may be called at top level, beside `range`."""
 _BASES = {"object", "Exception", "ValueError", "RuntimeError", "Optimizer", "Dataset", "Module", "NamedTuple"}
+"""Base classes that run nothing when a class is derived from them."""
 _BASES_FROM = {"torch", "nn", "optim", "io"}
+"""Modules whose classes are such bases too."""
 _TRUSTED_LIBRARY_NAMES = {
     name.partition(".")[0] for name in (*_DECORATORS, *_CALLS, *_BASES, *_BASES_FROM, "range")
 }
 """Names that the rules below trust to mean the library's object. A program that binds one of them itself is not
 plain."""
-_METHODS = {
+_DUNDER_METHODS = {
     *("__init__", "__post_init__", "__call__", "__repr__", "__str__", "__len__", "__iter__", "__next__"),
     *("__enter__", "__exit__", "__eq__", "__getitem__", "__deepcopy__"),
 }
@@ -35,6 +39,7 @@ _ALLOWED_NODES = (
     *(ast.JoinedStr, ast.FormattedValue, ast.keyword, ast.expr_context),
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.comprehension),
 )
+"""Nodes that may be in a value that is computed at top level; some others are allowed under conditions."""
 _OPERATORS = (ast.Sub, ast.Div, ast.FloorDiv, ast.BitOr)
 """Operators allowed at top level. Not powers and products: `9 ** 9 ** 9` is a constant too, and never ends."""
 _SUMMANDS = (ast.Constant, ast.JoinedStr, ast.UnaryOp, ast.BinOp, ast.Attribute)
@@ -44,7 +49,7 @@ _MAX_RANGE = 1_000
 
 
 def is_plain(body: Iterable[ast.stmt]) -> bool:
-    """True if the top-level statements of a program only import and define."""
+    """Return True if the top-level statements of a program only import and define."""
     statements = [*body]
     own = {name for statement in statements for name in bindings(statement)}
     course = {name for s in statements for name, target in imported(s) if target.startswith("grader.")}
@@ -77,7 +82,7 @@ def bindings(statement: ast.stmt) -> set[str]:
 
 
 def _is_plain(statement: ast.stmt, course: Collection[str], own: Collection[str]) -> bool:
-    """True if one top-level statement is plain.
+    """Return True if one top-level statement is plain.
 
     Args:
         statement: the statement.
@@ -99,7 +104,7 @@ def _is_plain(statement: ast.stmt, course: Collection[str], own: Collection[str]
 
 
 def _is_course_call(value: ast.expr, course: Collection[str]) -> bool:
-    """True for a call such as `check(train_step)` below an exercise: it does nothing while a class is graded."""
+    """Return True for a call such as `check(train_step)` below an exercise: it does nothing while a class is graded."""
     return (
         isinstance(value, ast.Call)
         and isinstance(value.func, ast.Name)
@@ -110,7 +115,7 @@ def _is_course_call(value: ast.expr, course: Collection[str]) -> bool:
 
 
 def _assigns(statement: ast.stmt) -> bool:
-    """True for an assignment of plain values to plain names, and for `pass`."""
+    """Return True for an assignment of plain values to plain names, and for `pass`."""
     match statement:
         case ast.Pass():
             return True
@@ -124,12 +129,12 @@ def _assigns(statement: ast.stmt) -> bool:
 
 
 def _is_name(target: ast.expr) -> bool:
-    """True for a name or a tuple of names; False for a part of an object, such as `torch.calls`."""
+    """Return True for a name or a tuple of names; False for a part of an object, such as `torch.calls`."""
     return isinstance(target, ast.Name) or (isinstance(target, ast.Tuple) and all(map(_is_name, target.elts)))
 
 
 def _is_plain_function(function: ast.FunctionDef) -> bool:
-    """True if the decorators, annotations and defaults of a function are plain; its body does not run at load."""
+    """Return True if a function's decorators, annotations and defaults are plain; its body does not run at load."""
     arguments = function.args
     annotations = [argument.annotation for argument in arguments_of(arguments)]
     values = [*annotations, function.returns, *arguments.defaults, *arguments.kw_defaults]
@@ -139,7 +144,7 @@ def _is_plain_function(function: ast.FunctionDef) -> bool:
 
 
 def _is_plain_class(cls: ast.ClassDef, own: Collection[str]) -> bool:
-    """True if the bases, decorators and members of a class are plain."""
+    """Return True if the bases, decorators and members of a class are plain."""
     bases = {_dotted(base) for base in cls.bases}
     return (
         not cls.keywords
@@ -152,14 +157,14 @@ def _is_plain_class(cls: ast.ClassDef, own: Collection[str]) -> bool:
 def _is_plain_member(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.FunctionDef):
         name = statement.name
-        return _is_plain_function(statement) and (not name.startswith("__") or name in _METHODS)
+        return _is_plain_function(statement) and (not name.startswith("__") or name in _DUNDER_METHODS)
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant)
     return _assigns(statement)
 
 
 def _is_plain_decorator(decorator: ast.expr) -> bool:
-    """True for a known decorator with constant arguments: `@torch.no_grad()`, `@dataclass(frozen=True)`."""
+    """Return True for a known decorator with constant arguments: `@torch.no_grad()`, `@dataclass(frozen=True)`."""
     if isinstance(decorator, ast.Call):
         said = [*decorator.args, *(keyword.value for keyword in decorator.keywords)]
         fixed = all(isinstance(value, ast.Constant) for value in said)
@@ -176,7 +181,7 @@ def _dotted(node: ast.expr) -> str:
 
 
 def _is_value(value: ast.expr) -> bool:
-    """True if computing the expression runs none of the program's code and is quick: at most one short loop."""
+    """Return True if computing the expression runs none of the program's code and is quick: at most one short loop."""
     loops = 0
     waiting: list[ast.AST] = [value]
     while waiting:
@@ -194,14 +199,14 @@ def _is_value(value: ast.expr) -> bool:
 
 
 def _is_cheap_operation(operator: ast.operator, *values: ast.expr) -> bool:
-    """True for cheap operations: `0.5 + 1`, `best - worst`, and `Tensor | None` in an annotation."""
+    """Return True for cheap operations: `0.5 + 1`, `best - worst`, and `Tensor | None` in an annotation."""
     return isinstance(operator, _OPERATORS) or (
         isinstance(operator, ast.Add) and all(isinstance(value, _SUMMANDS) for value in values)
     )
 
 
 def _is_allowed_call(call: ast.Call) -> bool:
-    """True for `field(...)` and for a `range` with small constant bounds."""
+    """Return True for `field(...)` and for a `range` with small constant bounds."""
     name = _dotted(call.func)
     if name != "range":
         return name in _CALLS

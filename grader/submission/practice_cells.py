@@ -118,7 +118,7 @@ def script_without_practice(text: str, exercises: Collection[str]) -> tuple[str,
 
 
 def is_unwritten(text: str, name: str) -> bool:
-    """True if the last definition of `name` is still as it was handed out: nothing but `raise NotImplementedError`.
+    """Return True if the last definition of `name` is as it was handed out: nothing but `raise NotImplementedError`.
 
     Raises:
         ParseError: the text does not parse.
@@ -128,7 +128,7 @@ def is_unwritten(text: str, name: str) -> bool:
 
 
 def is_blank(definition: _Definition) -> bool:
-    """True if a definition holds only `raise NotImplementedError` and, optionally, a docstring."""
+    """Return True if a definition holds only `raise NotImplementedError` and, optionally, a docstring."""
     told = ast.get_docstring(definition, clean=False) is not None
     rest = definition.body[1:] if told else definition.body
     return len(rest) == 1 and isinstance(rest[0], ast.Raise) and _raised(rest[0]) == "NotImplementedError"

@@ -93,7 +93,7 @@ class SourceFile:
         return self.places[min(max(line, 1), len(self.places)) - 1]
 
     def defines_or_attempts(self, name: str) -> bool:
-        """True if the file defines `name`, or a broken cell was meant to."""
+        """Return True if the file defines `name`, or a broken cell was meant to."""
         return name in self.defines or name in self._broken_definitions
 
     def problem_for(self, name: str) -> Problem | None:

@@ -137,7 +137,7 @@ def _end_with_comment(line: bytes, end: int) -> int:
 def _is_kept(
     statement: ast.stmt, uses: ScopeNames, exercises: Collection[str], wanted: Set[str], known: Set[str]
 ) -> bool:
-    """True if a statement outside tagged cells is graded.
+    """Return True if a statement outside tagged cells is graded.
 
     Args:
         statement: the statement.
@@ -159,7 +159,7 @@ def _is_kept(
 
 
 def _only_binds(statement: ast.stmt) -> bool:
-    """True for an assignment, and for an `if` or `try` that holds only assignments, imports and definitions."""
+    """Return True for an assignment, and for an `if` or `try` that holds only assignments, imports and definitions."""
     if isinstance(statement, _ASSIGNMENTS) or type(statement).__name__ == "TypeAlias":  # Python 3.12
         return True
     if not isinstance(statement, _BLOCKS):
@@ -183,7 +183,7 @@ def _only_binds(statement: ast.stmt) -> bool:
 
 
 def _is_main_guard(test: ast.expr) -> bool:
-    """True for a test that reads `__name__`, as in `if __name__ == "__main__":`."""
+    """Return True for a test that reads `__name__`, as in `if __name__ == "__main__":`."""
     return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 

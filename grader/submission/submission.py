@@ -80,8 +80,8 @@ def read_files(
         path: the folder or file.
         student: the student's name.
         exercise_names: names of all exercises of the course.
-        root: a folder above `path`. No link below it is followed, not even one created while the files are being read.
-            None: no link below `path` is.
+        root: a folder above `path`, below which no link is followed, not even one that is created while the files are
+            being read; None: `path`.
     """
     found = Found()
     if os.path.isdir(path):
@@ -93,18 +93,19 @@ def read_files(
         message = ".py나 .ipynb 파일만 읽어요. 코드를 그런 파일에 담아 주세요."
         found.unreadable.append(Unreadable(display_name(path.name), message))
     files: list[SourceFile] = []
-    budget, unread = MAX_STUDENT_CHARS, MAX_STUDENT_BYTES
+    chars_left = MAX_STUDENT_CHARS
+    bytes_left = MAX_STUDENT_BYTES
     taken: set[str] = set()
     for full, file in sorted(found.files, key=lambda item: (natural(item[0]), os.fsencode(item[1]))):
         name = unique(short(full), taken)
         taken.add(name)
         try:
-            if budget <= 0:
+            if chars_left <= 0:
                 raise ReadError(
                     f"앞의 파일들에 코드가 {MAX_STUDENT_CHARS:,}자 넘게 있어요. 낼 파일만 남겨 주세요."
                 )
-            unread -= _size(file)
-            if unread < 0:
+            bytes_left -= _size(file)
+            if bytes_left < 0:
                 raise ReadError(
                     f"파일들이 모두 {MAX_STUDENT_BYTES // 2**20} MB를 넘어요. 출력을 지우고 낼 파일만 남겨 주세요."
                 )
@@ -113,7 +114,7 @@ def read_files(
             found.unreadable.append(Unreadable(name, str(error)))
         else:
             files.append(source)
-            budget -= source.size
+            chars_left -= source.size
     unreadable = tuple(Unreadable(short(u.name), u.message) for u in found.unreadable)
     notes = (*found.notes(), *_practised_only(files, exercise_names))
     return Submission(student, tuple(files), unreadable, notes)
@@ -131,11 +132,12 @@ def _practised_only(files: Sequence[SourceFile], exercise_names: Collection[str]
 
 
 def _leaves_unwritten(file: SourceFile, name: str) -> bool:
-    """True if the file does not define the exercise, or defines it as it was handed out."""
+    """Return True if the file does not define the exercise, or defines it as it was handed out."""
     return not file.defines_or_attempts(name) or (name in file.defines and is_unwritten(file.text, name))
 
 
 def _where(file: SourceFile, practice: Practice) -> str:
+    """Return the place of a definition in Korean, as the learner counts cells and lines."""
     if practice.cell is None:
         return f"{file.name} {practice.line}번째 줄"
     return f"{file.name} 셀 {practice.cell}"

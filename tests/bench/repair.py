@@ -41,7 +41,7 @@ class Wrong:
 
 
 class InProcess:
-    """Plays variants in this process: for measuring only."""
+    """Plays attempts in this process: for measuring only."""
 
     def __init__(self, its: Reference) -> None:
         self.its, self.text, self.program = its, None, None
@@ -50,7 +50,7 @@ class InProcess:
         try:
             with time_limit(2.0):
                 if text != self.text:
-                    self.text, self.program = text, load_program(text, name="variant")
+                    self.text, self.program = text, load_program(text, name="attempt")
                 if self.its.exercise.name not in self.program.names:
                     return None
                 return play_scenario(self.its.exercise.driver[scenario], self.program, seed=SEED)

@@ -21,6 +21,7 @@ from grader.course.reading import load_course
 from grader.judging.edits import exercise_source, program_text
 from grader.judging.judge import difference
 from grader.judging.reference import Reference
+from grader.judging.repair.edit_candidates import KINDS
 from grader.judging.repair.small_edits import SmallEdit, small_edits
 from grader.observe.play import play_scenario
 from grader.observe.program import load_program
@@ -32,14 +33,13 @@ _SECONDS = 20
 """Time after which an edited program counts as caught: it never ends."""
 
 
-_COPIES = ("missing", "guard")
-"""Kinds of edits that put in a line which the solution has already; twice mostly changes nothing, so they pass."""
-
-
 def edits_of(exercise: Exercise) -> Iterator[SmallEdit]:
-    """Yield every edit of the solution that removes, moves or changes something, each as a whole program."""
+    """Yield every edit of the solution that removes, moves or changes something, each as a whole program.
+
+    Edits that put in a line are left out: the solution has it already, and twice it mostly changes nothing.
+    """
     every = small_edits(program_text(exercise.lesson), exercise.name, exercise_source(exercise))
-    return (edit for edit in every if edit.kind not in _COPIES)
+    return (edit for edit in every if not KINDS[edit.kind].inserts_line)
 
 
 def passes(exercise: Exercise, text: str, references: dict[int, Reference]) -> bool:

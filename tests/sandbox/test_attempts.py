@@ -43,7 +43,7 @@ def test_plays_as_a_submission_is_played(anywhere: Sandbox) -> None:
 
 
 def test_each_text_is_a_program_of_its_own(anywhere: Sandbox) -> None:
-    """Nothing that one variant defines is there for the next."""
+    """Nothing that one attempt defines is there for the next."""
     uses_helper = NEIGHBOUR.replace("model(xb)", "helper(model, xb)")
     with anywhere.attempts(SEED) as attempts:
         runner = attempts.of("first")
@@ -75,7 +75,7 @@ def test_each_text_is_a_program_of_its_own(anywhere: Sandbox) -> None:
         "interrupts",
     ],
 )
-def test_a_variant_that_misbehaves_is_given_up(anywhere: Sandbox, name: str) -> None:
+def test_an_attempt_that_misbehaves_is_given_up(anywhere: Sandbox, name: str) -> None:
     """And the next one is played as if nothing had been."""
     assert (ATTACKS / f"{name}.py").is_file()
     with anywhere.attempts(SEED, QUICK) as attempts:
@@ -87,7 +87,7 @@ def test_a_variant_that_misbehaves_is_given_up(anywhere: Sandbox, name: str) -> 
         assert told(attempts.run("second", NEIGHBOUR, "sgd")) == expected
 
 
-def test_processor_time_ends_a_variant_before_the_clock_does(anywhere: Sandbox) -> None:
+def test_processor_time_ends_an_attempt_before_the_clock_does(anywhere: Sandbox) -> None:
     """What is repaired must not depend on how busy the machine is."""
     with anywhere.attempts(SEED, AttemptLimits(cpu_seconds=0.3, seconds=60)) as attempts:
         started = time.monotonic()

@@ -300,7 +300,7 @@ def _train_types(stage: Stage) -> None:
         stage.recorder.fact(f'"{name}"에 든 것', [*sorted({type_name(item) for item in items})])
 
 
-@driver.scenario("memory", "살아 있는 계산 그래프")
+@driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)
 def _train_memory(stage: Stage) -> None:
     """Losses that are kept with their graphs pile up step by step."""
     run = _Run(stage)

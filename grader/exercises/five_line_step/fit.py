@@ -178,7 +178,7 @@ def _never_clears(stage: Stage) -> None:
     stage.recorder.fact("끝난 뒤에 그레이디언트가 남음", yes_or_no(stage.recorder.gradients_left()))
 
 
-@driver.scenario("memory", "살아 있는 계산 그래프")
+@driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
     """Losses that are kept with their graphs pile up batch by batch."""
     case = _case(stage, [2] * 7).watch_model()

@@ -141,7 +141,7 @@ def _modes(stage: Stage) -> None:
     record_modes(stage, "amp_accumulate", (_windows(stage.env)[2],))
 
 
-@driver.scenario("memory", "함께 살아 있는 계산 그래프")
+@driver.scenario("memory", "함께 살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
     """One window of four. If it is joined, or run backward once at its end, all of it is alive together."""
     problem, window = _problem(stage.env), _windows(stage.env)[0]

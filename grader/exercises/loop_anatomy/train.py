@@ -127,7 +127,7 @@ def _overflow(stage: Stage) -> None:
     stage.recorder.fact("inf가 나온 배치 뒤의 매개변수", "모두 유한함" if finite else "NaN이나 inf가 있음")
 
 
-@driver.scenario("memory", "살아 있는 계산 그래프", atol=TRAIN_ATOL)
+@driver.scenario("memory", "살아 있는 계산 그래프", atol=TRAIN_ATOL, watches_memory=True)
 def _memory(stage: Stage) -> None:
     """Losses that are kept with their graphs pile up batch by batch."""
     case = training_case(stage.env, replace(STEADY, batch_size=1), (3, 5), samples=7)

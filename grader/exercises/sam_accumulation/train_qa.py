@@ -248,7 +248,7 @@ def _checkpoint(stage: Stage) -> None:
     _trained(stage, case, sgd, epochs=JUDGED_EPOCHS, watch=False, after=look, max_norm=_NO_CLIP)
 
 
-@driver.scenario("memory", "살아 있는 계산 그래프")
+@driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
     """One epoch of two windows: one micro-batch at a time, and nothing from the batches before."""
     case = make_case(stage.env, 8)

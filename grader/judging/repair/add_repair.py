@@ -1,6 +1,8 @@
-"""Add to a feedback what only plays of edited programs can tell: state kept between calls, or the place of a repair.
+"""Add to a feedback what only plays of edited programs can tell.
 
-It is used after `assess`, for feedback that names no mistake or leaves something unexplained (`wants_repair`).
+That is what the program remembers from one call to the next (`remembered_state`) or, if it remembers nothing, a repair
+and its place (`search`). It is tried after `assess`, for feedback that names no mistake or leaves something unexplained
+(`wants_repair`).
 """
 
 from collections.abc import Mapping
@@ -12,21 +14,24 @@ from grader.judging.judge import judge
 from grader.judging.messages import unnamed_message
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
-from grader.judging.repair.kept_state import differing_when_reloaded, state_line
-from grader.judging.repair.search import Runner, search
+from grader.judging.repair.remembered_state import differing_when_reloaded, line_that_remembers
+from grader.judging.repair.search import Repair, Runner, search
 from grader.judging.repair.small_edits import SmallEdit
 from grader.observe.trace import Run, Trace
 
-_PLAYS = 160
-"""Usual budget of plays, at 2 to 8 ms each: about a second."""
-_BUDGET_DIVISOR_IF_NAMED = 2
-"""Divisor of the budget if mistakes are named already or an exception tells where to look."""
-_MANY_EVENTS = 330
-"""Events of all scenarios together above which plays are slow and the budget shrinks in proportion."""
+# The budget of plays, by the number of events that the solution has in all scenarios together.
 _FEW_EVENTS = 60
-"""Events of all scenarios together up to which plays are quick and the budget is `_QUICK_PLAYS`."""
+"""Number of events up to which plays are quick."""
 _QUICK_PLAYS = 300
-"""Budget of plays for quick exercises."""
+"""Budget for exercises with few events."""
+_MANY_EVENTS = 330
+"""Number of events above which plays are slow, and the budget shrinks in proportion."""
+_USUAL_PLAYS = 160
+"""Budget for exercises in between: about a second, at 2 to 8 ms a play."""
+_MIN_PLAYS = 40
+"""Smallest budget, before it is divided."""
+_DIVISOR_WITH_A_CLUE = 2
+"""Divisor of the budget if the learner is told something without a repair: a mistake, or where an exception was."""
 
 
 def wants_repair(feedback: Feedback) -> bool:
@@ -61,27 +66,40 @@ def with_repair(
     """
     if not runs:  # the program does not even load
         return feedback
-    remembering = _with_remembered_state(feedback, exercise, runs, reference, origin, runner)
-    if remembering is not None:
-        return remembering
-    silent = not feedback.diagnosis.mistakes and feedback.error is None
-    budget = _budget(exercise, reference) // (1 if silent else _BUDGET_DIVISOR_IF_NAMED)
-    found = search(exercise, origin.source, runs, reference.solution, runner, budget=budget)
-    if found is None or not (found.whole or (silent and len(found.left) <= len(found.mended))):
+    told = _with_remembered_state(feedback, exercise, runs, reference, origin, runner)
+    if told is not None:
+        return told
+    has_clue = _has_clue(feedback)
+    budget = _budget(exercise, reference) // (_DIVISOR_WITH_A_CLUE if has_clue else 1)
+    repair = search(exercise, origin.source, runs, reference.solution, runner, budget=budget)
+    if repair is None:
         return feedback
-    steps = tuple(_step(edit, origin) for edit in found.edits)
-    leaves = tuple(exercise.driver[name].title for name in found.left)
-    told = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps, repair_leaves=leaves))
-    if feedback.diagnosis.mistakes and len(found.edits) == 1:
+    mends_half = len(repair.mended) >= len(repair.left)
+    if not repair.whole and (has_clue or not mends_half):
+        return feedback
+    return _with_steps(feedback, exercise, origin, repair)
+
+
+def _has_clue(feedback: Feedback) -> bool:
+    """Return True if the feedback names a mistake or shows an exception."""
+    return bool(feedback.diagnosis.mistakes) or feedback.error is not None
+
+
+def _with_steps(feedback: Feedback, exercise: Exercise, origin: Origin, repair: Repair) -> Feedback:
+    """Return the feedback with the steps of a repair, pointing at the first unless something else is to be shown."""
+    steps = tuple(_repair_step(edit, origin) for edit in repair.edits)
+    titles_left = tuple(exercise.driver[name].title for name in repair.left)
+    told = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps, repair_leaves=titles_left))
+    if feedback.diagnosis.mistakes:
+        if len(steps) > 1:  # mistakes are named, and may be right: their line stays
+            return told
         # One small edit repairs everything, so mistakes that left scenarios unexplained were named wrongly.
         told = replace(told, diagnosis=replace(told.diagnosis, mistakes=(), unexplained=()))
         told = replace(told, message=unnamed_message(told))
-    elif not silent:
-        return told
     if feedback.error is not None:  # the line to show stays the one that raised
         return told
-    line = found.edits[0].line
-    return replace(told, line=steps[0].line, cell=steps[0].cell, source_line=origin.text(line))
+    source_line = origin.text(repair.edits[0].line)
+    return replace(told, line=steps[0].line, cell=steps[0].cell, source_line=source_line)
 
 
 def _with_remembered_state(
@@ -92,22 +110,22 @@ def _with_remembered_state(
     origin: Origin,
     runner: Runner,
 ) -> Feedback | None:
-    """Return the feedback with what the program remembers in place of named mistakes; None if it remembers nothing."""
-    line = state_line(origin.source, exercise.name)
+    """Return the feedback with what the program remembers and without mistakes; None if it remembers nothing."""
+    line = line_that_remembers(origin.source, exercise.name)
     if line is None:
         return None
-    wrong = judge(exercise, Trace(dict(runs)), reference.solution).differences
-    failing = [name for name in wrong if name in runs]
-    fresh = differing_when_reloaded(exercise, origin.source, runs, failing, runner)
-    if not fresh:
+    differences = judge(exercise, Trace(dict(runs)), reference.solution).differences
+    failing = [name for name in differences if name in runs]
+    affected = differing_when_reloaded(exercise, origin.source, runs, failing, runner)
+    if not affected:
         return None
     place = origin.place(line)
     remembered = Remembered(
-        tuple(exercise.driver[name].title for name in fresh),
+        tuple(exercise.driver[name].title for name in affected),
         place.line if place else None,
         place.cell if place else None,
     )
-    # Remembered state also spoils a second call within a scenario, as other mistakes would: no name is certain.
+    # What is remembered also spoils a second call within a scenario, as other mistakes would: no name is certain.
     diagnosis = Diagnosis(first_difference=feedback.diagnosis.first_difference, remembered=remembered)
     return replace(
         feedback,
@@ -119,19 +137,21 @@ def _with_remembered_state(
 
 
 def _budget(exercise: Exercise, reference: Reference) -> int:
-    """Return the maximum number of plays, at least 40, by how many events the solution's runs have.
+    """Return the maximum number of plays: the more events the solution's runs have, the fewer.
 
-    Scenarios about memory are left out: they come last, so that an edit which mends nothing else never gets there.
+    Scenarios that watch memory are left out. They come last, so that an edit that mends nothing else never gets there.
     """
-    played = [s.name for s in exercise.driver.scenarios if s.name != "memory"]
+    played = [s.name for s in exercise.driver.scenarios if not s.watches_memory]
     events = sum(len(reference.solution(name).events) for name in played)
     events = round(events * exercise.driver.cost)
     if events <= _FEW_EVENTS:
         return _QUICK_PLAYS
-    return _PLAYS if events <= _MANY_EVENTS else max(40, _PLAYS * _MANY_EVENTS // events)
+    if events <= _MANY_EVENTS:
+        return _USUAL_PLAYS
+    return max(_MIN_PLAYS, _USUAL_PLAYS * _MANY_EVENTS // events)
 
 
-def _step(edit: SmallEdit, origin: Origin) -> RepairStep:
+def _repair_step(edit: SmallEdit, origin: Origin) -> RepairStep:
     """Return an edit as a step of the repair, with its line as the learner counts it."""
     place = origin.place(edit.line)
     return RepairStep(

@@ -1,6 +1,11 @@
-"""Read a definition as statements that know their lines, blocks and neighbours, to edit its text."""
+"""Read a definition as statements that know their lines, blocks and neighbours, to edit its text.
+
+Three kinds of numbers occur. Attributes called `..._line` or `lineno` count the program's lines from 1, as feedback
+does; `position` is an index in a block; `start` and `end` are the bounds of a slice of `program_lines`.
+"""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,14 +22,17 @@ from grader.submission.syntax import (
     returns,
 )
 
+_WITHOUT_CODE = re.compile(r"\s*(?:#.*)?")
+"""What may precede code on a line, or be all of the line: white space and a comment."""
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False)  # compared by identity: equal text may stand in several places
 class Block:
     """Statements of one indentation: the body of a function or a loop, or an `else`."""
 
     owner: ast.AST
-    """The AST node whose block it is."""
-    loops: int
+    """The compound statement, or its `except` clause, whose block it is."""
+    loop_depth: int
     """Number of loops around it."""
     indent: str
     """Its indentation; empty if it begins on the line of its owner."""
@@ -33,15 +41,15 @@ class Block:
     """In a class: name of the method around it; empty otherwise."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)  # by identity, as blocks
 class Statement:
     """One statement and where it stands."""
 
     node: ast.stmt
-    first: int
-    """Its first line, from 1; decorators belong to it."""
-    last: int
-    """Its last line, which belongs to it."""
+    first_line: int
+    """Line on which it begins, from 1; decorators belong to it."""
+    last_line: int
+    """Line on which it ends, from 1."""
     block: Block
     position: int
     """Its index in the block."""
@@ -65,88 +73,102 @@ class Gap:
     """A place where a statement can be inserted."""
 
     lines_before: int
-    """Number of lines of the text before it."""
+    """Number of the program's lines before it."""
     block: Block
-    before: Statement | None
+    next: Statement | None
     """The statement that would follow in the block; None at the block's end."""
-    after: Statement | None
+    previous: Statement | None
     """The statement that would precede in the block; None at the block's start."""
 
 
 class DefinitionText:
-    """The last top-level definition of a name in a text, with its statements in the order of the text."""
+    """A top-level definition in a program; of several with its name the last, which is the one that Python keeps."""
 
-    def __init__(self, text: str, name: str) -> None:
+    program_lines: list[str]
+    """All lines of the program, not only those of the definition."""
+    node: ast.FunctionDef | ast.ClassDef
+    first_line: int
+    """Line on which the definition begins, from 1; decorators belong to it."""
+    last_line: int
+    """Line on which it ends, from 1."""
+    blocks: list[Block]
+    """All blocks inside it, without docstrings, each before those inside it."""
+    statements: list[Statement]
+    """All statements inside it, without docstrings, in the order of the text."""
+
+    def __init__(self, program: str, name: str) -> None:
         """Read the definition.
 
         Raises:
-            LookupError: the text does not parse, or does not define the name.
+            LookupError: the program does not parse, or does not define the name.
         """
-        self.lines = text.split("\n")  # as Python counts: splitlines() also breaks at form feeds
-        node = definition_of(text, name)
+        self.program_lines = program.split("\n")  # as Python counts: splitlines() also breaks at form feeds
+        node = definition_of(program, name)
         if node is None:
             raise LookupError(name)
         self.node = node
-        self.first, self.last = first_line(node), last_line(node)
-        self.blocks: list[Block] = []
-        self.statements: list[Statement] = []
-        self._collect(self.node, 0, "")
-        self.statements.sort(key=lambda s: (s.node.lineno, s.node.col_offset))
+        self.first_line, self.last_line = first_line(node), last_line(node)
+        self.blocks = []
+        self.statements = []
+        self._collect_blocks(self.node, 0, "")
 
-    def _collect(self, owner: ast.AST, loops: int, method: str) -> None:
-        """Collect the blocks of a node, and those inside them."""
-        inside = loops + isinstance(owner, ast.For | ast.While)
-        for holder, field_name, children in blocks(owner):
-            self._collect_block(holder, children, inside if field_name == "body" else loops, method)
+    def _collect_blocks(self, node: ast.AST, loop_depth: int, method: str) -> None:
+        """Collect the blocks inside a node, which has this many loops around it and stands in this method."""
+        for owner, field_name, children in blocks(node):
+            # The `else` of a loop is not repeated.
+            repeated = isinstance(node, ast.For | ast.While) and field_name == "body"
+            self._collect_block(owner, children, loop_depth + 1 if repeated else loop_depth, method)
 
-    def _collect_block(self, owner: ast.AST, children: list[ast.stmt], loops: int, method: str) -> None:
+    def _collect_block(self, owner: ast.AST, children: list[ast.stmt], loop_depth: int, method: str) -> None:
         """Collect one block without its docstring, and the blocks inside it."""
         if isinstance(owner, ast.FunctionDef | ast.ClassDef) and is_docstring(children[0]):
             children = children[1:]
         if not children:
             return
-        indent = self.lines[children[0].lineno - 1][: children[0].col_offset]
-        block = Block(owner, loops, indent if not indent.strip() else "", method=method)
+        before = self.text_before(children[0])
+        indent = "" if before.strip() else before
+        block = Block(owner, loop_depth, indent, method=method)
         self.blocks.append(block)
+        holds_methods = isinstance(owner, ast.ClassDef) and not method
         for position, child in enumerate(children):
-            alone = self._alone(child, children)
+            alone = self._is_alone(child, children)
             statement = Statement(child, first_line(child), last_line(child), block, position, alone)
             block.statements.append(statement)
             self.statements.append(statement)
-            opens = method == "" and isinstance(owner, ast.ClassDef)
-            self._collect(child, loops, getattr(child, "name", "") if opens else method)
+            inner_method = getattr(child, "name", "") if holds_methods else method
+            self._collect_blocks(child, loop_depth, inner_method)
 
-    def _alone(self, child: ast.stmt, siblings: list[ast.stmt]) -> bool:
-        """Return True if no other statement shares its lines and it is no `elif`."""
-        head = self.lines[child.lineno - 1].encode()[: child.col_offset].decode()
+    def _is_alone(self, child: ast.stmt, siblings: list[ast.stmt]) -> bool:
+        """Return True if the lines of a statement hold nothing else, and it is no `elif`."""
         others = [s for s in siblings if s is not child]
         shares = any(s.lineno <= last_line(child) and last_line(s) >= child.lineno for s in others)
-        elif_ = isinstance(child, ast.If) and self.lines[child.lineno - 1].lstrip().startswith("elif")
-        return not (head.strip() or shares or elif_)
+        line = self.program_lines[child.lineno - 1]
+        is_elif = isinstance(child, ast.If) and line.lstrip().startswith("elif")
+        return not (self.text_before(child).strip() or shares or is_elif)
 
     @cached_property
     def gaps(self) -> list[Gap]:
         """Every place where a statement can be inserted."""
-        return [gap for block in self.blocks for gap in gaps_in(block)]
+        return [gap for block in self.blocks for gap in _gaps_in(block)]
 
     @cached_property
-    def returned(self) -> set[str]:
+    def names_returned(self) -> set[str]:
         """Names that occur in the expressions of its `return` statements."""
         return {name for statement in returns(self.node) for name in names_in(statement)}
 
     @cached_property
-    def read(self) -> set[str]:
+    def names_read(self) -> set[str]:
         """Names that are read somewhere."""
         return names_read(self.node)
 
     @cached_property
-    def made(self) -> set[str]:
-        """Variables that are assigned somewhere."""
+    def names_assigned(self) -> set[str]:
+        """Names of variables that are assigned somewhere."""
         return {*assignments_of_names(self.node)}
 
     @cached_property
-    def assigned_once(self) -> dict[str, ast.Assign]:
-        """The assignment of each variable that is set by one `name = …` and nowhere else."""
+    def sole_assignments(self) -> dict[str, ast.Assign]:
+        """The assignment of each variable that is set by one `name = …` and nowhere else, by name."""
         stores = assignments_of_names(self.node)
         found = {}
         for node in (s.node for s in self.statements if isinstance(s.node, ast.Assign)):
@@ -155,33 +177,53 @@ class DefinitionText:
                 found[target.id] = node
         return found
 
-    def source(self, statement: Statement) -> list[str]:
+    def lines_of(self, statement: Statement) -> list[str]:
         """Return the lines of a statement."""
-        return self.lines[statement.first - 1 : statement.last]
+        return self.program_lines[statement.first_line - 1 : statement.last_line]
 
-    def spliced(self, node: ast.expr | ast.stmt, text: str) -> tuple[int, int, list[str]]:
-        """Replace a node's text: return (first, last, lines).
+    def text_before(self, node: ast.expr | ast.stmt) -> str:
+        """Return what stands before a node on the line where it begins."""
+        # The parser's columns count bytes of UTF-8.
+        return self.program_lines[node.lineno - 1].encode()[: node.col_offset].decode()
 
-        Lines first..last-1 of the text, counted from 0, become `lines`.
+    def text_after(self, node: ast.expr | ast.stmt) -> str:
+        """Return what stands after a node on the line where it ends."""
+        return self.program_lines[last_line(node) - 1].encode()[node.end_col_offset or 0 :].decode()
+
+    def code_after(self, node: ast.expr) -> str:
+        """Return what stands after an expression in its statement: the rest of the first line that holds code.
+
+        Inside brackets a statement goes on in the next lines. Empty if the expression ends the statement.
         """
-        first, last = node.lineno, last_line(node)
-        head = self.lines[first - 1].encode()[: node.col_offset].decode()
-        tail = self.lines[last - 1].encode()[node.end_col_offset or 0 :].decode()
-        return first - 1, last, (head + text + tail).split("\n")
+        rest = _WITHOUT_CODE.sub("", self.text_after(node), count=1)
+        if rest or (node.end_lineno, node.end_col_offset) in self._statement_ends:
+            return rest
+        following = (_WITHOUT_CODE.sub("", line, count=1) for line in self.program_lines[last_line(node) :])
+        return next(filter(None, following), "")
+
+    @cached_property
+    def _statement_ends(self) -> set[tuple[int | None, int | None]]:
+        """Line from 1 and column in bytes of the end of each statement."""
+        return {(s.node.end_lineno, s.node.end_col_offset) for s in self.statements}
+
+    def replacement(self, node: ast.expr | ast.stmt, text: str) -> tuple[int, int, list[str]]:
+        """Return (start, end, lines): `program_lines[start:end]` become `lines` if `text` takes the node's place."""
+        lines = (self.text_before(node) + text + self.text_after(node)).split("\n")
+        return node.lineno - 1, last_line(node), lines
 
 
-def gaps_in(block: Block) -> Iterator[Gap]:
+def _gaps_in(block: Block) -> Iterator[Gap]:
     """Yield the places of one block; none if its statements share lines."""
     if not all(s.alone for s in block.statements):
         return
     previous: Statement | None = None
     for statement in block.statements:
-        yield Gap(previous.last if previous else statement.first - 1, block, statement, previous)
+        yield Gap(previous.last_line if previous else statement.first_line - 1, block, statement, previous)
         previous = statement
     if previous is not None:
-        yield Gap(previous.last, block, None, previous)
+        yield Gap(previous.last_line, block, None, previous)
 
 
-def reindented(lines: list[str], old: str, new: str) -> list[str]:
+def reindent(lines: list[str], old: str, new: str) -> list[str]:
     """Return the lines of a statement with the indentation `new` instead of `old`."""
     return [new + line[len(old) :] if line.startswith(old) and line.strip() else line for line in lines]

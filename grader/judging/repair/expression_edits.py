@@ -75,7 +75,7 @@ def _from_donor(definition: DefinitionText, donors: Donors, statement: Statement
             cost = 1.0 + 0.25 * pair_index + 0.04 * size + 1.0 * version_index
             if isinstance(old, ast.expr) and isinstance(new, ast.expr):
                 yield _replaced(definition, old, new, cost, _kind_of(old, new, statement))
-                assignment = definition.assigned_once.get(old.id) if isinstance(old, ast.Name) else None
+                assignment = definition.sole_assignments.get(old.id) if isinstance(old, ast.Name) else None
                 if assignment is not None:  # a tutor would point at where the variable gets its value
                     kind = _kind_of(assignment.value, new, statement)
                     yield _replaced(definition, assignment.value, new, cost - 0.05, kind)
@@ -253,7 +253,7 @@ def _other_assignment(definition: DefinitionText, statement: Statement, cost: fl
     if isinstance(node, ast.AugAssign) and statement.alone:
         plain = ast.fix_missing_locations(ast.Assign([node.target], node.value))
         yield _rewritten(definition, statement, plain, cost + 0.4, "operator")
-    elif isinstance(node, ast.Assign) and statement.alone and statement.block.loops:
+    elif isinstance(node, ast.Assign) and statement.alone and statement.block.loop_depth:
         target = node.targets[0]
         if isinstance(target, ast.Name | ast.Attribute) and variable_name(target) is not None:
             added = ast.fix_missing_locations(ast.AugAssign(target, ast.Add(), node.value))
@@ -268,14 +268,16 @@ def _overwritten_each_round(definition: DefinitionText, statement: Statement, ta
     """
     key = variable_name(target)
     loops = [n for n in ast.walk(definition.node) if isinstance(n, ast.For | ast.While)]
-    around = [n for n in loops if n.lineno < statement.first and statement.last <= (n.end_lineno or 0)]
+    around = [
+        n for n in loops if n.lineno < statement.first_line and statement.last_line <= (n.end_lineno or 0)
+    ]
     # `walk` goes level by level, so the last loop around the statement is the innermost.
     inside = [n for n in ast.walk(around[-1]) if variable_name(n) == key] if around else []
     before = {
         variable_name(n)
         for s in definition.statements
-        if s.block.loops < statement.block.loops
-        and s.last < statement.first
+        if s.block.loop_depth < statement.block.loop_depth
+        and s.last_line < statement.first_line
         and isinstance(s.node, ast.Assign)
         for n in ast.walk(s.node)
     }
@@ -290,8 +292,8 @@ def _replaced(definition: DefinitionText, old: ast.expr, new: ast.expr, cost: fl
     text = ast.unparse(new)
     if not isinstance(new, _SIMPLE) and not _is_delimited(definition, old):
         text = f"({text})"
-    first, last, lines = definition.spliced(old, text)
-    return Draft(cost, kind, first, last, lines, old.lineno)
+    start, end, lines = definition.replacement(old, text)
+    return Draft(cost, kind, start, end, lines, old.lineno)
 
 
 def _is_delimited(definition: DefinitionText, node: ast.expr) -> bool:
@@ -299,12 +301,11 @@ def _is_delimited(definition: DefinitionText, node: ast.expr) -> bool:
 
     Any other expression may then stand in its place without parentheses.
     """
-    line, end = definition.lines[node.lineno - 1], definition.lines[(node.end_lineno or node.lineno) - 1]
-    before = line.encode()[: node.col_offset].decode().rstrip()
-    after = end.encode()[node.end_col_offset or 0 :].decode().lstrip()
+    before = definition.text_before(node).rstrip()
+    after = definition.code_after(node)
     opened = before.endswith(("(", "[", ",", "=", "return", "if", "while"))
     compared = before.endswith(("==", "!=", "<=", ">="))
-    closed = not after or after.startswith((")", "]", ",", ":", "#"))
+    closed = not after or after.startswith((")", "]", ",", ":"))
     return opened and not compared and closed and not after.startswith(").")
 
 
@@ -313,6 +314,5 @@ def _rewritten(
 ) -> Draft:
     """Return a draft that replaces the whole statement by `node`."""
     lines = [statement.block.indent + line for line in ast.unparse(node).split("\n")]
-    return Draft(
-        cost, kind, statement.first - 1, statement.last, lines, statement.first, words="\n".join(lines)
-    )
+    start, end = statement.first_line - 1, statement.last_line
+    return Draft(cost, kind, start, end, lines, statement.first_line, code="\n".join(lines))

@@ -8,17 +8,19 @@ it.
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.judging.repair.definition import Block, DefinitionText, Gap, Statement, reindented
+from grader.judging.repair.definition import Block, DefinitionText, Gap, Statement, reindent
 from grader.judging.repair.edit_candidates import Draft, Kind, Where
 from grader.judging.repair.solution_statements import Donor, Donors, header_text
-from grader.submission.syntax import is_compound
+from grader.submission.syntax import first_line, is_compound
 
 _INDENT = "    "
 """Indentation of one level."""
+_MAX_DELETED_LINES = 8
+"""Maximum number of lines of a statement that is deleted as a whole."""
 _MAX_GUARDED = 4
 """Maximum number of statements that a guard is put around, unless it covers the rest of a block."""
 _OVERWRITE_COST = 1.5
-"""Cost of a line that gives another value to a variable that the learner sets: that line is the better place."""
+"""Cost of inserting a line that sets a variable which the learner sets too: editing the learner's line is likelier."""
 
 
 def line_drafts(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
@@ -48,27 +50,27 @@ def _insertions(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
             gaps = [p for p in definition.gaps if isinstance(p.block.owner, ast.ClassDef)][-1:]
         else:
             gaps = [p for p in definition.gaps if not isinstance(p.block.owner, ast.ClassDef)]
-            gaps = _of_method(gaps, donor.original.block.method)
+            gaps = _gaps_in_method(gaps, donor.original.block.method)
         for number, version in enumerate(donor.versions):
-            made = _names_made(version)
-            if made and not made & definition.read:
+            assigned = _names_assigned_by(version)
+            if assigned and not assigned & definition.names_read:
                 continue  # the learner never reads the variable
             text = ast.unparse(version).split("\n")
             base = 1.5 + 2.5 * donor.likeness + 1.5 * number + 0.3 * (len(text) - 1)
-            again = bool(made & definition.made) and not _is_initialisation(version)
+            overwrites = bool(assigned & definition.names_assigned) and not _is_initialisation(version)
             for gap in gaps:
-                if isinstance(version, ast.Return) and _returns(gap.before):
+                if isinstance(version, ast.Return) and _is_return(gap.next):
                     continue  # the return that follows is to be rewritten instead
                 # Inside a loop the next round may need the new value, so it costs nothing there.
-                extra = _OVERWRITE_COST * (again and not gap.block.loops)
+                extra = _OVERWRITE_COST * (overwrites and not gap.block.loop_depth)
                 yield _inserted(gap, text, base + extra + _gap_cost(donors, donor, gap))
 
 
-def _returns(statement: Statement | None) -> bool:
+def _is_return(statement: Statement | None) -> bool:
     return statement is not None and isinstance(statement.node, ast.Return)
 
 
-def _of_method(gaps: list[Gap], method: str) -> list[Gap]:
+def _gaps_in_method(gaps: list[Gap], method: str) -> list[Gap]:
     """Return the places in the method of this name; all places if the learner has no such method, or for a function.
 
     A statement of one method is of no use in another.
@@ -76,7 +78,7 @@ def _of_method(gaps: list[Gap], method: str) -> list[Gap]:
     return [gap for gap in gaps if gap.block.method == method] or gaps
 
 
-def _names_made(node: ast.stmt) -> set[str]:
+def _names_assigned_by(node: ast.stmt) -> set[str]:
     """Return the variables that an assignment sets; empty for anything but an assignment to plain names."""
     if not isinstance(node, ast.Assign) or not all(isinstance(t, ast.Name) for t in node.targets):
         return set()
@@ -100,93 +102,106 @@ def _gap_cost(donors: Donors, donor: Donor, gap: Gap) -> float:
     """Return the cost of a place for the donor: 0 beside the partners of its neighbours in the solution, up to 2.5."""
     before, after = donors.around(donor)
     home = donors.home(donor)
-    same = home is not None and gap.block.owner is home.node
-    function = isinstance(donor.original.block.owner, ast.FunctionDef)
-    same = same or (function and isinstance(gap.block.owner, ast.FunctionDef))
-    beside = (before is not None and gap.after is before) + (after is not None and gap.before is after)
-    if beside:
-        return 0.0 if beside == 2 or before is None or after is None else 0.4
-    if same:
+    at_home = home is not None and gap.block.owner is home.node
+    both_in_function = all(
+        isinstance(block.owner, ast.FunctionDef) for block in (donor.original.block, gap.block)
+    )
+    follows = before is not None and gap.previous is before
+    precedes = after is not None and gap.next is after
+    if follows or precedes:
+        return 0.0 if (follows and precedes) or before is None or after is None else 0.4
+    if at_home or both_in_function:
         return 0.8 if before is None and after is None else 1.2
-    return 1.8 + 0.7 * (gap.block.loops != donor.original.block.loops)
+    return 1.8 + 0.7 * (gap.block.loop_depth != donor.original.block.loop_depth)
 
 
 def _inserted(gap: Gap, text: Sequence[str], cost: float) -> Draft:
     """Return a draft that inserts these lines."""
     new = [gap.block.indent + line for line in text]
     line, where = _feedback_line(gap)
-    return Draft(cost, "missing", gap.lines_before, gap.lines_before, new, line, where, words="\n".join(text))
+    return Draft(cost, "missing", gap.lines_before, gap.lines_before, new, line, where, code="\n".join(text))
 
 
 def _feedback_line(gap: Gap) -> tuple[int, Where]:
     """Return the line that feedback points at for a place, and on which side of it the place is."""
-    if gap.before is not None:
-        return gap.before.first, "before"
-    assert gap.after is not None
-    return gap.after.first, "end" if is_compound(gap.after.node) else "after"
+    if gap.next is not None:
+        return gap.next.first_line, "before"
+    assert gap.previous is not None
+    return gap.previous.first_line, "end" if is_compound(gap.previous.node) else "after"
 
 
 def _repetitions(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
     """Yield insertions of the learner's own statements once more elsewhere: a step that is needed twice."""
     for statement in definition.statements:
         if statement.alone and _is_initialisation(statement.node):
-            text = reindented(definition.source(statement), statement.block.indent, "")
+            text = reindent(definition.lines_of(statement), statement.block.indent, "")
             for gap in definition.gaps:
-                if gap.block.loops > statement.block.loops and statement not in (gap.before, gap.after):
+                if gap.block.loop_depth > statement.block.loop_depth and statement not in (
+                    gap.next,
+                    gap.previous,
+                ):
                     # Directly in a loop it costs more: moving the line into the loop is the likelier repair.
                     cost = 4.4 if isinstance(gap.block.owner, ast.For | ast.While) else 3.2
-                    yield _inserted(gap, text, cost + 0.3 * (gap.before is not None))
+                    yield _inserted(gap, text, cost + 0.3 * (gap.next is not None))
             continue
         if not statement.alone or isinstance(
             statement.node, ast.Return | ast.Assign | ast.AnnAssign | ast.Raise
         ):
             continue
-        source = definition.source(statement)
+        source = definition.lines_of(statement)
         if isinstance(statement.node, ast.Expr) and isinstance(statement.node.value, ast.Call):
-            text = reindented(source, statement.block.indent, "")
+            text = reindent(source, statement.block.indent, "")
             for gap in definition.gaps:
                 if not isinstance(gap.block.owner, ast.ClassDef) and statement not in (
-                    gap.before,
-                    gap.after,
+                    gap.next,
+                    gap.previous,
                 ):
-                    cost = 3.8 + 0.5 * abs(gap.block.loops - statement.block.loops)
+                    cost = 3.8 + 0.5 * abs(gap.block.loop_depth - statement.block.loop_depth)
                     yield _inserted(gap, text, cost)
-        if isinstance(statement.node, ast.If) and statement.block.loops and not statement.node.orelse:
+        if isinstance(statement.node, ast.If) and statement.block.loop_depth and not statement.node.orelse:
             yield from _leftover_after_loop(definition, statement)
 
 
 def _leftover_after_loop(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:
-    """Yield insertions after the loop of what it does only under a condition, for the case that the condition is false.
+    """Yield insertions after each loop around an `if` of what the `if` does, under the opposite condition.
 
-    This is the leftover after the last full window, for example.
+    For example, this updates with the leftover after the last full window.
     """
-    loop = _owner(definition, statement.block)
+    loop = _statement_around(definition, statement.block)
     while loop is not None:
         body = next((b for b in definition.blocks if b.owner is statement.node), None)
         assert isinstance(statement.node, ast.If)
         if body is not None and loop.alone:
-            inner = [line for s in body.statements for line in definition.source(s)]
+            inner = [line for s in body.statements for line in definition.lines_of(s)]
             test = ast.unparse(ast.UnaryOp(ast.Not(), statement.node.test))
-            text = [f"if {test}:", *reindented(inner, body.indent, _INDENT)]
-            gap = Gap(loop.last, loop.block, loop.next, loop)
+            text = [f"if {test}:", *reindent(inner, body.indent, _INDENT)]
+            gap = Gap(loop.last_line, loop.block, loop.next, loop)
             yield _inserted(gap, text, 3.2)
-        loop = _owner(definition, loop.block)
+        loop = _statement_around(definition, loop.block)
 
 
 # ---- delete ----------------------------------------------------------------------------------------
 
 
 def _deletion(definition: DefinitionText, donors: Donors, statement: Statement) -> Iterator[Draft]:
-    """Yield the deletion of a statement of at most eight lines; `pass` takes the place of the only one in a block."""
-    lines = definition.source(statement)
-    if len(lines) > 8 or isinstance(statement.node, ast.Pass):
+    """Yield the deletion of a short statement; `pass` takes the place of the only one in a block."""
+    lines = definition.lines_of(statement)
+    if len(lines) > _MAX_DELETED_LINES or isinstance(statement.node, ast.Pass):
         return
     only = len(statement.block.statements) == 1
     new = [statement.block.indent + "pass"] if only else []
     donor = donors.partners.get(statement)
     cost = 2.0 + (2.5 * donor.likeness if donor else 0.0) + 0.2 * (len(lines) - 1)
     text = "\n".join(lines)
-    yield Draft(cost, "superfluous", statement.first - 1, statement.last, new, statement.first, words=text)
+    yield Draft(
+        cost,
+        "superfluous",
+        statement.first_line - 1,
+        statement.last_line,
+        new,
+        statement.first_line,
+        code=text,
+    )
 
 
 def _unwrapping(definition: DefinitionText, donors: Donors, statement: Statement) -> Iterator[Draft]:
@@ -201,12 +216,13 @@ def _unwrapping(definition: DefinitionText, donors: Donors, statement: Statement
         )
         if body is None or not all(s.alone for s in body.statements):
             continue
-        first, last = body.statements[0].first, body.statements[-1].last
-        inner = reindented(definition.lines[first - 1 : last], body.indent, statement.block.indent)
+        first, last = body.statements[0].first_line, body.statements[-1].last_line
+        inner = reindent(definition.program_lines[first - 1 : last], body.indent, statement.block.indent)
         cost = 2.6 + (1.5 * donor.likeness if donor else 0.0) + (name == "orelse")
         kind: Kind = "no-condition" if isinstance(node, ast.If | ast.While) else "superfluous"
-        old = definition.lines[statement.first - 1 : first - 1]
-        yield Draft(cost, kind, statement.first - 1, statement.last, inner, statement.first, "", old, ())
+        header = definition.program_lines[statement.first_line - 1 : first - 1]
+        start, end = statement.first_line - 1, statement.last_line
+        yield Draft(cost, kind, start, end, inner, statement.first_line, shown=(header, ()))
 
 
 # ---- guard -----------------------------------------------------------------------------------------
@@ -217,24 +233,21 @@ def _guards(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
     for donor in donors.donors:
         if not isinstance(donor.original.node, ast.If | ast.With | ast.For) or donor.likeness == 1.0:
             continue
-        inside = {d.partner for d in donors.donors if d.original.block.owner is donor.original.node}
+        # The learner's statements that do what the solution does under this guard.
+        meant = {d.partner for d in donors.donors if d.original.block.owner is donor.original.node} - {None}
         for number, version in enumerate(donor.versions):
             head = header_text(version)
             methods = {block.method for block in definition.blocks}
-            own = donor.original.block.method
-            for run in _statement_ranges(definition):
-                if own in methods and run[0].block.method != own:
+            method = donor.original.block.method
+            for statements in _statement_ranges(definition):
+                if method in methods and statements[0].block.method != method:
                     continue
-                covered = inside.intersection(run)
                 cost = 2.4 + 2.0 * donor.likeness + 1.5 * number
-                cost += (
-                    0.0
-                    if covered and len(covered) == len(run) == len(inside - {None})
-                    else 1.0
-                    if covered
-                    else 2.2
-                )
-                yield _guarded(definition, run, head, cost)
+                if not meant.intersection(statements):
+                    cost += 2.2
+                elif meant != {*statements}:
+                    cost += 1.0
+                yield _guarded(definition, statements, head, cost)
 
 
 def _statement_ranges(definition: DefinitionText) -> Iterator[list[Statement]]:
@@ -249,13 +262,13 @@ def _statement_ranges(definition: DefinitionText) -> Iterator[list[Statement]]:
                     yield block.statements[start:end]
 
 
-def _guarded(definition: DefinitionText, run: list[Statement], head: str, cost: float) -> Draft:
-    """Return a draft that indents these statements under the guard `head`."""
-    first, last, indent = run[0].first, run[-1].last, run[0].block.indent
-    inner = reindented(definition.lines[first - 1 : last], indent, indent + _INDENT)
-    return Draft(
-        cost, "guard", first - 1, last, [indent + head, *inner], first, "before", (), (indent + head,), head
-    )
+def _guarded(definition: DefinitionText, statements: list[Statement], head: str, cost: float) -> Draft:
+    """Return a draft that indents these neighbouring statements under the guard `head`."""
+    first, last = statements[0].first_line, statements[-1].last_line
+    indent = statements[0].block.indent
+    inner = reindent(definition.program_lines[first - 1 : last], indent, indent + _INDENT)
+    new = [indent + head, *inner]
+    return Draft(cost, "guard", first - 1, last, new, first, "before", ((), new[:1]), head)
 
 
 # ---- move ------------------------------------------------------------------------------------------
@@ -267,9 +280,11 @@ def _moves(definition: DefinitionText, donors: Donors, statement: Statement) -> 
         return
     donor = donors.partners.get(statement)
     for gap in definition.gaps:
-        if statement in (gap.before, gap.after) or isinstance(gap.block.owner, ast.ClassDef):
+        if statement in (gap.next, gap.previous) or isinstance(gap.block.owner, ast.ClassDef):
             continue
-        if statement.first <= gap.lines_before < statement.last:  # a place inside the statement itself
+        if (
+            statement.first_line <= gap.lines_before < statement.last_line
+        ):  # a place inside the statement itself
             continue
         same = gap.block is statement.block
         steps = abs(_position(gap) - statement.position) if same else 0
@@ -283,37 +298,36 @@ def _moves(definition: DefinitionText, donors: Donors, statement: Statement) -> 
 
 def _position(gap: Gap) -> int:
     """Return the index in its block that a statement at the place would have."""
-    return gap.before.position if gap.before is not None else len(gap.block.statements)
+    return gap.next.position if gap.next is not None else len(gap.block.statements)
 
 
 def _near(definition: DefinitionText, gap: Gap, statement: Statement) -> bool:
     """Return True if the place is just outside the statement's block, or in a block next to the statement."""
-    owner = _owner(definition, statement.block)
-    outside = owner is not None and owner in (gap.before, gap.after)
-    return outside or _owner(definition, gap.block) in (statement.next, statement.previous)
+    around = _statement_around(definition, statement.block)
+    just_outside = around is not None and around in (gap.next, gap.previous)
+    return just_outside or _statement_around(definition, gap.block) in (statement.next, statement.previous)
 
 
-def _owner(definition: DefinitionText, block: Block) -> Statement | None:
+def _statement_around(definition: DefinitionText, block: Block) -> Statement | None:
     """Return the compound statement that a block belongs to; None for the body of the definition."""
     return next((s for s in definition.statements if s.node is block.owner), None)
 
 
 def _moved(definition: DefinitionText, statement: Statement, gap: Gap, cost: float) -> Draft:
     """Return a draft that moves a statement to a place."""
-    source = definition.source(statement)
-    moved = reindented(source, statement.block.indent, gap.block.indent)
-    if gap.lines_before < statement.first:
-        first, last = gap.lines_before, statement.last
-        new = [*moved, *definition.lines[gap.lines_before : statement.first - 1]]
+    source = definition.lines_of(statement)
+    moved = reindent(source, statement.block.indent, gap.block.indent)
+    if gap.lines_before < statement.first_line:
+        start, end = gap.lines_before, statement.last_line
+        new = [*moved, *definition.program_lines[gap.lines_before : statement.first_line - 1]]
     else:
-        first, last = statement.first - 1, gap.lines_before
-        new = [*definition.lines[statement.last : gap.lines_before], *moved]
+        start, end = statement.first_line - 1, gap.lines_before
+        new = [*definition.program_lines[statement.last_line : gap.lines_before], *moved]
     # Feedback points at where the line stands now; the place where it belongs comes with the last hint.
-    line, where = _feedback_line(gap)
-    near = gap.block is statement.block
-    kind: Kind = "order" if near else "place"
-    text = f"{''.join(source)}"
-    return Draft(cost, kind, first, last, new, statement.first, where, source, moved, f"{text}#{line}")
+    _, where = _feedback_line(gap)
+    kind: Kind = "order" if gap.block is statement.block else "place"
+    code = "\n".join(source)
+    return Draft(cost, kind, start, end, new, statement.first_line, where, (source, moved), code)
 
 
 # ---- decorators ------------------------------------------------------------------------------------
@@ -328,18 +342,18 @@ def _decorators(definition: DefinitionText, solution: DefinitionText) -> Iterato
         node.name: [ast.unparse(d) for d in node.decorator_list] for node in _definitions_in(solution)
     }
     for node in _definitions_in(definition):
-        indent = definition.lines[node.lineno - 1][: node.col_offset]
+        indent = definition.text_before(node)
         own = {ast.unparse(d): d for d in node.decorator_list}
         wanted = wanted_by_name.get(node.name, [])
         for text in wanted:
             if text not in own:
-                first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
+                line = first_line(node)
                 new = [f"{indent}@{text}"]
-                yield Draft(2.0, "missing", first, first, new, first + 1, "before", words=text)
+                yield Draft(2.0, "missing", line - 1, line - 1, new, line, "before", code=text)
         for text, decorator in own.items():
             if text not in wanted:
                 line = decorator.lineno
-                yield Draft(4.0, "superfluous", line - 1, decorator.end_lineno or line, [], line, words=text)
+                yield Draft(4.0, "superfluous", line - 1, decorator.end_lineno or line, [], line, code=text)
 
 
 def _definitions_in(definition: DefinitionText) -> list[ast.FunctionDef | ast.ClassDef]:

@@ -62,7 +62,7 @@ class Scope:
     @cached_property
     def unused(self) -> set[str]:
         """Variables that are assigned and never read."""
-        return self._definition.made - self._definition.read
+        return self._definition.names_assigned - self._definition.names_read
 
     @cached_property
     def lengths(self) -> list[ast.expr]:
@@ -135,7 +135,7 @@ class Scope:
         """All parameters and assigned variables, with those of the functions inside."""
         stored = [n.id for n in ast.walk(self._definition.node) if isinstance(n, ast.Name)]
         arguments = [n.arg for n in ast.walk(self._definition.node) if isinstance(n, ast.arg)]
-        return list(dict.fromkeys([*arguments, *(n for n in stored if n in self._definition.made)]))
+        return list(dict.fromkeys([*arguments, *(n for n in stored if n in self._definition.names_assigned)]))
 
 
 def _counts(value: ast.expr) -> bool:

@@ -121,24 +121,30 @@ class _Search:
 
     def search(self, source: str, runs: dict[str, Run]) -> Repair | None:
         """Return the repair; None if no edit made a scenario agree. `runs`: the learner's, by scenario."""
-        text, edits = source, list[SmallEdit]()
+        text = source
+        edits: list[SmallEdit] = []
         failing = self._failing(runs)
-        wrong, left, kept = tuple(failing), tuple(failing), 0
+        failing_at_first = tuple(failing)
+        fewest_failing = tuple(failing)
+        edits_until_fewest = 0
         try:
             while failing and len(edits) < _MAX_EDITS:
                 step = self._next_edit(text, runs, failing)
                 if step is None:
                     break
-                edits.append(replace(step.edit, line=_line_before(source, text, step.edit.line)))
+                edits.append(replace(step.edit, line=_original_line(source, text, step.edit.line)))
                 text, runs = step.edit.text, runs | step.runs
                 failing = self._failing(runs)
-                if len(failing) < len(left):
-                    left, kept = tuple(failing), len(edits)
+                if len(failing) < len(fewest_failing):
+                    fewest_failing = tuple(failing)
+                    edits_until_fewest = len(edits)
         except _OutOfPlays:
             pass
-        # Edits that only brought a scenario nearer are kept where a later one repaired it.
-        mended = tuple(name for name in wrong if name not in left)
-        return Repair(tuple(edits[:kept]), self._plays, mended, left) if kept else None
+        if not edits_until_fewest:
+            return None
+        # Edits that only brought a scenario nearer are kept where a later one repaired it; those after that are not.
+        mended = tuple(name for name in failing_at_first if name not in fewest_failing)
+        return Repair(tuple(edits[:edits_until_fewest]), self._plays, mended, fewest_failing)
 
     def _failing(self, runs: Mapping[str, Run]) -> dict[str, Difference]:
         """Return the first difference of each scenario that does not agree with the solution's run."""
@@ -170,9 +176,9 @@ class _Search:
         target = order[0]
         best: _TriedEdit | None = None
         nearer: _TriedEdit | None = None
-        start = self._progress(runs.get(target), target)
-        last = self._budget
-        enough = self._plays + _PLAYS_BEFORE_NEARER
+        progress_before = self._progress(runs.get(target), target)
+        stop_with_best = self._budget
+        stop_with_nearer = self._plays + _PLAYS_BEFORE_NEARER
         for edit in self._edits(text, runs.get(target), target):
             try:
                 step = self._try_edit(edit, order, failing)
@@ -181,20 +187,23 @@ class _Search:
                     raise
                 return best or nearer
             if step is not None and not step.repaired:
-                if step.progress > max(start, nearer.progress if nearer else start):
+                if step.progress > max(progress_before, nearer.progress if nearer else progress_before):
                     nearer = step
                 step = None
             if step is not None and (best is None or step.repaired > best.repaired):
-                last = min(last, self._plays + _PLAYS_AFTER_FIRST_REPAIR) if best is None else last
+                if best is None:
+                    stop_with_best = min(self._budget, self._plays + _PLAYS_AFTER_FIRST_REPAIR)
                 best = step
                 if step.repaired == len(failing):
                     return step
-            if best is not None and self._plays >= last:
+            if best is not None and self._plays >= stop_with_best:
                 break
-            if best is None and nearer is not None and self._plays >= enough:
+            if best is None and nearer is not None and self._plays >= stop_with_nearer:
                 break
         # Only the target was played with `nearer`: it counts if it breaks nothing that passes.
-        return best or nearer if best or nearer is None or self._harmless(nearer, failing) else None
+        if best is None and nearer is not None and self._harmless(nearer, failing):
+            return nearer
+        return best
 
     def _order(self, failing: Mapping[str, Difference]) -> list[str]:
         """Return the failing scenarios, those with the fewest events first."""
@@ -293,7 +302,7 @@ def focus_of(run: Run | None, right: Run, atol: float) -> Focus:
         return Focus()
     differs = difference(run, right, atol)
     lines = set() if run.failure is None or run.failure.line is None else {run.failure.line}
-    learner, solution = [_key(e) for e in run.events], [_key(e) for e in right.events]
+    learner, solution = [_event_identity(e) for e in run.events], [_event_identity(e) for e in right.events]
     if max(len(learner), len(solution)) < _MAX_MATCHED_EVENTS:
         for kind, start, end, _, _ in SequenceMatcher(None, learner, solution, autojunk=False).get_opcodes():
             if kind != "equal":
@@ -306,16 +315,18 @@ def focus_of(run: Run | None, right: Run, atol: float) -> Focus:
         missing=frozenset((wanted - had).keys()),
         extra=frozenset((had - wanted).keys()),
         only_returned=differs is not None and "return" in differs.name,
-        fields=frozenset(_WORD.findall(differs.name)) - {"theta", "returned"} if differs else frozenset(),
+        field_words=frozenset(_WORD.findall(differs.name)) - {"theta", "returned"}
+        if differs
+        else frozenset(),
     )
 
 
-def _key(event: Event) -> tuple[object, ...]:
-    """Return what makes two events the same."""
+def _event_identity(event: Event) -> tuple[object, ...]:
+    """Return what two events have in common if they are the same step of the loop; their lines may differ."""
     return event.kind, event.batch, event.call
 
 
-def _line_before(source: str, text: str, line: int) -> int:
+def _original_line(source: str, text: str, line: int) -> int:
     """Return the line of `source` that a line of the edited text was; for a new line, the one at its place."""
     before, after = source.split("\n"), text.split("\n")
     for kind, first, last, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

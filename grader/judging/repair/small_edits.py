@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.judging.repair.definition import DefinitionText
-from grader.judging.repair.edit_candidates import PHRASES, Draft, Kind
+from grader.judging.repair.edit_candidates import KINDS, Draft, Kind
 from grader.judging.repair.expression_edits import expression_drafts
 from grader.judging.repair.imports_and_helpers import helpers, names_bound
 from grader.judging.repair.line_edits import line_drafts
@@ -45,9 +45,11 @@ _EVENT_TEXTS = {
 }
 """Texts in an edit's code that show that it adds or removes an event of a kind."""
 _ROUND_EVENTS = {"forward", "step"}
-"""Kinds of events: if both are missing, or both too many, whole rounds of a loop are."""
-_REPEAT_COST = {"missing": 0.12, "guard": 0.12}
-"""Cost of each further place for the same inserted line; further edits of one kind on one line cost 0.05."""
+"""Kinds of events of which both are missing if whole rounds of a loop are, and both too many if rounds are."""
+_COST_PER_PLACE = 0.12
+"""Cost of each further place for the same inserted line."""
+_COST_PER_EDIT_OF_LINE = 0.05
+"""Cost of each further edit of the same kind on the same line."""
 _HELPER_COST = 0.5
 """Cost of inserting a line into a helper instead of the definition itself."""
 
@@ -57,14 +59,14 @@ class Focus:
     """Evidence from the runs about where the mistake is."""
 
     lines: frozenset[int] = frozenset()
-    """Lines, from 1, of the events that differ and of an exception."""
+    """Lines, from 1, of the first events that differ and of an exception."""
     missing: frozenset[str] = frozenset()
     """Kinds of events of which the learner's run has too few."""
     extra: frozenset[str] = frozenset()
     """Kinds of events of which the learner's run has too many."""
     only_returned: bool = False
     """True if the first difference is in what is returned, so that parameters agree."""
-    fields: frozenset[str] = frozenset()
+    field_words: frozenset[str] = frozenset()
     """Words in the name of the array or fact that differs first: `buffers`, `train_losses`."""
 
 
@@ -76,7 +78,7 @@ class SmallEdit:
     """First line that it is about, from 1."""
     kind: Kind
     text: str
-    """The whole program with the edit made."""
+    """The whole program with the edit made, and with the edits before it in a repair."""
     old: tuple[str, ...] = field(default=())
     """The lines that it replaces; empty for something inserted."""
     new: tuple[str, ...] = field(default=())
@@ -87,7 +89,7 @@ class SmallEdit:
     @property
     def phrase(self) -> str:
         """Korean sentence for the kind of edit."""
-        return PHRASES[self.kind]
+        return KINDS[self.kind].phrase
 
 
 def small_edits(
@@ -114,39 +116,53 @@ def small_edits(
     except LookupError:
         return
     definitions += [DefinitionText(source, name) for name in helpers(source, definitions[0])]
-    imports, bound = imports or {}, names_bound(source)
-    seen = {ast.dump(definition.node) for definition in definitions}
-    already = {definition.first: unbound(definition.node) for definition in definitions}
+    imports = imports or {}
+    names_of_program = names_bound(source)
+    dumps_seen = {ast.dump(definition.node) for definition in definitions}
+    unbound_before = {definition: unbound(definition.node) for definition in definitions}
     for draft, definition in _in_order(definitions, solution, focus or Focus()):
-        lines = draft.applied(definition.lines)
-        node = _parsed(lines[definition.first - 1 : definition.last + len(lines) - len(definition.lines)])
+        lines = draft.applied(definition.program_lines)
+        lines_added = len(lines) - len(definition.program_lines)
+        node = _parsed(lines[definition.first_line - 1 : definition.last_line + lines_added])
         if node is None:
             continue
         dump = ast.dump(node)
-        if dump not in seen and not unbound(node) - already[definition.first]:
-            seen.add(dump)
-            used = names_in(node) - definition.read - bound
-            yield _edit(draft, definition.lines, lines, [imports[n] for n in sorted(used & imports.keys())])
+        if dump not in dumps_seen and not unbound(node) - unbound_before[definition]:
+            dumps_seen.add(dump)
+            borrowed = names_in(node) - definition.names_read - names_of_program
+            needed = [imports[name] for name in sorted(borrowed & imports.keys())]
+            yield _edit(draft, definition.program_lines, lines, needed)
 
 
 def _in_order(
     definitions: Sequence[DefinitionText], solution: DefinitionText, focus: Focus
 ) -> Iterable[tuple[Draft, DefinitionText]]:
-    """Return all drafts with their definitions, the likeliest first; drafts like cheaper ones are moved back."""
-    every: list[tuple[float, Draft, DefinitionText]] = []
-    for number, definition in enumerate(definitions):
+    """Return all drafts with their definitions, the likeliest first; drafts that resemble cheaper ones come later.
+
+    Args:
+        definitions: the definition of the exercise, then those of its helpers.
+        solution: the solution's definition of the exercise.
+        focus: what the runs tell about where the mistake is.
+    """
+    drafts: list[tuple[float, Draft, DefinitionText]] = []
+    for definition in definitions:
         donors = Donors.of(definition, solution)
         for draft in itertools.chain(line_drafts(definition, donors), expression_drafts(definition, donors)):
-            extra = _HELPER_COST * (number > 0 and draft.kind in _REPEAT_COST)
-            every.append((_cost(draft, definition, focus) + extra, draft, definition))
-    every.sort(key=lambda one: one[0])
-    often: Counter[tuple[object, ...]] = Counter()
+            cost = _cost(draft, definition, focus)
+            if definition is not definitions[0] and KINDS[draft.kind].inserts_line:
+                cost += _HELPER_COST
+            drafts.append((cost, draft, definition))
+    drafts.sort(key=lambda item: item[0])
+    cheaper: Counter[tuple[object, ...]] = Counter()
+    """Number of cheaper drafts that resemble one another, by what they have in common."""
     spread = []
-    for cost, draft, definition in every:
-        key = (draft.kind, draft.words if draft.kind in _REPEAT_COST else draft.line)
-        spread.append((cost + _REPEAT_COST.get(draft.kind, 0.05) * often[key], draft, definition))
-        often[key] += 1
-    spread.sort(key=lambda one: one[0])
+    for cost, draft, definition in drafts:
+        inserts = KINDS[draft.kind].inserts_line
+        key = (draft.kind, draft.code if inserts else draft.line)
+        extra = (_COST_PER_PLACE if inserts else _COST_PER_EDIT_OF_LINE) * cheaper[key]
+        spread.append((cost + extra, draft, definition))
+        cheaper[key] += 1
+    spread.sort(key=lambda item: item[0])
     return [(draft, definition) for _, draft, definition in spread]
 
 
@@ -155,22 +171,23 @@ def _cost(draft: Draft, definition: DefinitionText, focus: Focus) -> float:
     cost = draft.cost
     if focus.lines:
         cost += 0.12 * min(8, *(abs(draft.line - line) for line in focus.lines))
-    signs = {kind for kind, texts in _EVENT_TEXTS.items() if any(text in draft.words for text in texts)}
-    if draft.kind in ("missing", "order", "place", "guard") and signs & focus.missing:
+    events = {kind for kind, texts in _EVENT_TEXTS.items() if any(text in draft.code for text in texts)}
+    may_add, may_remove = KINDS[draft.kind].may_add_events, KINDS[draft.kind].may_remove_events
+    if may_add and events & focus.missing:
         cost -= 1.2
-    if draft.kind in ("superfluous", "order", "place", "guard") and signs & focus.extra:
+    if may_remove and events & focus.extra:
         cost -= 1.2
-    if (draft.kind == "superfluous" and signs & focus.missing) or (
-        draft.kind == "missing" and signs & focus.extra
-    ):
+    if may_remove and not may_add and events & focus.missing:
         cost += 1.0
-    line = definition.lines[draft.line - 1]
-    told = line + draft.words
+    if may_add and not may_remove and events & focus.extra:
+        cost += 1.0
+    line = definition.program_lines[draft.line - 1]
+    text = line + draft.code
     if focus.only_returned:
-        cost -= 1.0 if "return" in told else 0.5 * any(name in told for name in definition.returned)
+        cost -= 1.0 if "return" in text else 0.5 * any(name in text for name in definition.names_returned)
     if focus.missing >= _ROUND_EVENTS or focus.extra >= _ROUND_EVENTS:
         cost -= 0.9 * line.lstrip().startswith(("if ", "elif ", "while ", "for "))
-    cost -= 0.5 * any(word in told for word in focus.fields)
+    cost -= 0.5 * any(word in text for word in focus.field_words)
     return cost
 
 
@@ -180,15 +197,19 @@ def _parsed(lines: Sequence[str]) -> Definition | None:
         body = parse("\n".join(lines))
     except ParseError:
         return None
-    one = body[0] if len(body) == 1 else None
-    return one if isinstance(one, ast.FunctionDef | ast.ClassDef) else None
+    return body[0] if len(body) == 1 and isinstance(body[0], ast.FunctionDef | ast.ClassDef) else None
 
 
 def _edit(draft: Draft, before: list[str], after: list[str], imports: Sequence[str]) -> SmallEdit:
-    """Return the draft as an edit of the whole program, with the imports that it needs."""
-    old, new = draft.shown_old, draft.shown_new
-    if old is None or new is None:
-        old, new = before[draft.first : draft.last], draft.new
+    """Return the draft as an edit of the whole program, with the imports that it needs.
+
+    Args:
+        draft: the draft.
+        before: lines of the program without the edit.
+        after: lines of the program with the edit made.
+        imports: import statements to add.
+    """
+    old, new = draft.shown or (before[draft.start : draft.end], draft.new)
     # Imports go last, so that lines keep their numbers; they still run before any call.
     text = "\n".join([*after, *imports])
     where = _WHERE[draft.where]

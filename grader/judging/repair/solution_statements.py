@@ -51,7 +51,7 @@ class Donor:
     @property
     def short(self) -> bool:
         """True if it is a small piece of the solution and not half of it."""
-        return self.original.last - self.original.first < _MAX_LINES
+        return self.original.last_line - self.original.first_line < _MAX_LINES
 
 
 @dataclass
@@ -119,7 +119,7 @@ class Donors:
             said = _words(donor.versions[0])
             for number, statement in enumerate(definition.statements):
                 if is_compound(statement.node) == is_compound(donor.original.node):
-                    place = 0.1 * (statement.block.loops == donor.original.block.loops)
+                    place = 0.1 * (statement.block.loop_depth == donor.original.block.loop_depth)
                     order = 0.05 * (abs(number - index) < 3)
                     likeness = _likeness(said, words[statement])
                     scores.append((-(likeness + place + order), index, number, likeness))
@@ -145,7 +145,7 @@ def header_text(node: ast.stmt) -> str:
 
 def _values(solution: DefinitionText) -> dict[str, ast.expr]:
     """Return the value of each variable that the solution assigns exactly once; the learner may have no name for it."""
-    return {name: statement.value for name, statement in solution.assigned_once.items()}
+    return {name: statement.value for name, statement in solution.sole_assignments.items()}
 
 
 class _Inliner(ast.NodeTransformer):

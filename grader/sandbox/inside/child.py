@@ -80,7 +80,7 @@ def _serve_requests(channel: socket.socket, prepared: Prepared, device: str) -> 
     """Answer the grader's requests until the channel is closed.
 
     The requests are `bring` (unpack a driver), `load` (execute a file's text), `play` (play an exercise) and `attempt`
-    (execute a variant's text, if one is sent, and play one scenario).
+    (execute an attempt's text, if one is sent, and play one scenario).
 
     Raises:
         EOFError: the grader has closed the channel.

@@ -7,7 +7,7 @@ from grader.judging.assess import assess
 from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.judging.repair.add_repair import with_repair
-from grader.judging.repair.kept_state import state_line
+from grader.judging.repair.remembered_state import line_that_remembers
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Run
@@ -56,7 +56,7 @@ class BestCheckpoint:
 
 
 class LoadsOnlyWhatIsNew(InProcess):
-    """As the children that play variants do: a text that is the one before is not loaded again."""
+    """As the children that play attempts do: a text that is the one before is not loaded again."""
 
     def __init__(self, exercise: str) -> None:
         super().__init__(exercise)
@@ -124,4 +124,4 @@ def test_points_are_those_of_the_program_as_it_is() -> None:
     ],
 )
 def test_where_something_could_be_kept(text: str, line: int | None) -> None:
-    assert state_line(text, "f") == line
+    assert line_that_remembers(text, "f") == line

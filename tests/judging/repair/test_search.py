@@ -2,20 +2,24 @@
 
 import ast
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import pytest
+from torch import nn
 
 from grader.course.course import Exercise
 from grader.course.feedback import Diagnosis, Feedback, NamedMistake
-from grader.judging.edits import exercise_source
+from grader.judging.edits import exercise_source, program_text
 from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.judging.repair.add_repair import with_repair
-from grader.judging.repair.edit_candidates import PHRASES
+from grader.judging.repair.edit_candidates import KINDS, Kind
 from grader.judging.repair.search import Repair, search
 from grader.judging.repair.small_edits import SmallEdit, small_edits
+from grader.observe.memory import GraphMeter
 from grader.observe.play import play, play_scenario
 from grader.observe.program import load_program
+from grader.observe.recorder import Recorder
 from grader.observe.trace import Run
 from grader.report import words
 from tests.judging.examined import COURSE, quickly
@@ -25,7 +29,7 @@ SEED = 1
 
 
 class InProcess:
-    """Plays variants here: those below all come to an end."""
+    """Plays attempts here: those below all come to an end."""
 
     def __init__(self, exercise: str) -> None:
         self.driver = COURSE.exercise(exercise).driver
@@ -33,7 +37,7 @@ class InProcess:
 
     def run(self, text: str, scenario: str) -> Run | None:
         self.plays += 1
-        program = load_program(text, name="variant")
+        program = load_program(text, name="attempt")
         try:
             if self.driver.name not in program.names:
                 return None
@@ -163,6 +167,30 @@ def edits_of(exercise: str, text: str) -> list[SmallEdit]:
     return list(small_edits(text, exercise, exercise_source(COURSE.exercise(exercise))))
 
 
+@pytest.mark.parametrize("exercise", quickly("fit", "accumulate"))
+def test_scenarios_that_measure_memory_say_so(exercise: Exercise, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The budget is counted without them."""
+    measured: list[nn.Module] = []
+    measure = Recorder.measure_memory
+
+    def noting(self: Recorder, model: nn.Module) -> GraphMeter:
+        measured.append(model)
+        return measure(self, model)
+
+    monkeypatch.setattr(Recorder, "measure_memory", noting)
+    program = load_program(program_text(exercise.lesson), name="solution")
+    for scenario in exercise.driver.scenarios:
+        measured.clear()
+        play_scenario(scenario, program, seed=SEED)
+        assert scenario.watches_memory == bool(measured), scenario.name
+    program.unload()
+
+
+def test_every_kind_of_edit_has_a_phrase() -> None:
+    assert KINDS.keys() == {*get_args(Kind)}
+    assert len({kind.phrase for kind in KINDS.values()}) == len(KINDS)
+
+
 @pytest.mark.parametrize("exercise", quickly("train_step", "fit", "SAM"))
 def test_every_edit_is_a_program_and_stands_once(exercise: Exercise) -> None:
     """In every style; what stands outside the definition stays as it is."""
@@ -178,7 +206,7 @@ def test_every_edit_is_a_program_and_stands_once(exercise: Exercise) -> None:
             assert edit.text.startswith("# 앞\n")
             assert edit.text.endswith("\n# 뒤")
             assert 1 <= edit.line <= text.count("\n") + 1
-            assert edit.phrase == PHRASES[edit.kind]
+            assert edit.phrase
             assert edit.old or edit.new
 
 

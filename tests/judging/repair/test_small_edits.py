@@ -99,6 +99,21 @@ def test_what_a_value_is_compared_with_gets_parentheses(condition: str) -> None:
     assert all(f"if x {operator} {right}:" not in edit.text for edit in edits)
 
 
+@pytest.mark.parametrize("end", ["", "  # every batch", "\n", "\n        # divided"])
+def test_an_operand_at_the_end_of_a_line_gets_parentheses(end: str) -> None:
+    """In an open bracket the next line goes on with the operator."""
+    source = f"def f(total, extra, count):\n    return (total{end}\n        / count)\n"
+    edits = tried(source, "def f(total, extra, count):\n    return (total + extra) / count\n")
+    assert position(edits, f"return ((total + extra){end}".split("\n")[0]) < EARLY
+    assert all("(total + extra\n" not in edit.text for edit in edits)
+
+
+def test_an_argument_at_the_end_of_a_line_gets_none() -> None:
+    source = "def f(total, extra):\n    return float(total  # of all\n    )\n"
+    edits = tried(source, "def f(total, extra):\n    return float(total + extra)\n")
+    assert position(edits, "return float(total + extra  # of all") < EARLY
+
+
 def test_a_name_that_shares_a_word_with_another() -> None:
     solution = "def f(low_lr, high_lr, share):\n    return low_lr + (high_lr - low_lr) * share\n"
     edits = tried(solution.replace("(high_lr - low_lr)", "(low_lr - low_lr)"), solution)

@@ -1,8 +1,8 @@
-"""Run edited variants of a learner's function in the sandbox's server, which a notebook keeps warm in the background.
+"""Play attempts in the sandbox's server, which a notebook keeps warm in the background.
 
-Repair needs them. The kernel itself cannot be forked: once a process that sees a GPU has run a backward pass, its forks
-cannot run another. The server's child processes also contain whatever a variant prints, writes, leaves in memory, or
-never ends.
+An attempt is the learner's program with an edit that the search for a repair tries. The kernel itself cannot be forked
+to play it: once a process that sees a GPU has run a backward pass, its forks cannot run another. The server's child
+processes also contain whatever an attempt prints, writes, leaves in memory, or never ends.
 """
 
 import atexit
@@ -25,14 +25,14 @@ if TYPE_CHECKING:  # Windows lacks what the sandbox needs
     from grader.sandbox.sandbox import Sandbox
 
 SECONDS = 15.0
-"""Wall-clock limit of all runs in one check together: a learner should not wait longer."""
+"""Wall-clock limit of all attempts in one check together: a learner should not wait longer."""
 
 _warm: dict[tuple[str, str], "Sandbox"] = {}
 """The running server by lesson and device; at most one."""
 
 
 def start_server(exercise: Exercise, device: str) -> "Sandbox | None":
-    """Start the server for the exercise's lesson in the background, unless it is running; return it.
+    """Return the server for the exercise's lesson, starting it in the background unless it runs already.
 
     None if this platform cannot have one.
     """
@@ -59,45 +59,44 @@ atexit.register(end_server)
 
 
 @contextmanager
-def variants(exercise: Exercise, surroundings: str | None, device: str) -> Iterator[Runner | None]:
-    """Yield a runner for variants of the text that defines the exercise's function; None if there is no server.
+def attempts(exercise: Exercise, surroundings: str | None, device: str) -> Iterator[Runner | None]:
+    """Yield a runner that plays edited versions of the learner's cell or module; None if there is no server.
 
     Args:
         exercise: the exercise whose scenarios are played.
-        surroundings: code from the notebook's other cells that the text, a cell, depends on; None if the text is a
-            whole module.
+        surroundings: code from the notebook's other cells that the cell depends on; None for a module.
         device: `cpu` or `cuda`.
     """
     sandbox = start_server(exercise, device)
     if sandbox is None:
         yield None
         return
-    with sandbox.attempts(SEED) as attempts:
-        yield _VariantRunner(attempts.of(exercise.name), surroundings)
+    with sandbox.attempts(SEED) as played_in_sandbox:
+        yield _AttemptRunner(played_in_sandbox.of(exercise.name), surroundings)
 
 
-class _VariantRunner:
-    """A `Runner` for variants of one text; its time limit begins when it is made."""
+class _AttemptRunner:
+    """A `Runner` for edited versions of one cell or module; its time limit begins when it is made."""
 
-    def __init__(self, attempts: "ExerciseAttempts", surroundings: str | None) -> None:
-        self._attempts, self._surroundings = attempts, surroundings
-        self._before = (surroundings or "").count("\n")
-        self._until = time.monotonic() + SECONDS
+    def __init__(self, played_in_sandbox: "ExerciseAttempts", surroundings: str | None) -> None:
+        self._in_sandbox, self._surroundings = played_in_sandbox, surroundings
+        self._lines_before = (surroundings or "").count("\n")
+        self._deadline = time.monotonic() + SECONDS
 
     def run(self, text: str, scenario: str) -> Run | None:
         """Play one scenario with this text; lines in the run are lines of the text. None if it did not finish."""
         from grader.sandbox.server_process import SandboxUnavailable
 
-        if time.monotonic() > self._until:
+        if time.monotonic() > self._deadline:
             return None
         if self._surroundings is None:
-            program = without_demos(text, (self._attempts.exercise,))
+            program = without_demos(text, (self._in_sandbox.exercise,))
         else:
             program = self._surroundings + text
         try:
-            run = self._attempts.run(program, scenario)
+            run = self._in_sandbox.run(program, scenario)
         except SandboxUnavailable:  # the server cannot start here: give up
-            self._until = 0.0
+            self._deadline = 0.0
             return None
         return run and self._in_lines_of_the_text(run)
 
@@ -110,4 +109,4 @@ class _VariantRunner:
 
     def _line(self, line: int | None) -> int | None:
         """Return the line within the text; None for a line of the surroundings."""
-        return None if line is None or line <= self._before else line - self._before
+        return None if line is None or line <= self._lines_before else line - self._lines_before

@@ -2,7 +2,7 @@
 
 All scenarios are played in one process, as a learner calls a function again and again in one notebook. A mutable
 default, an attribute of a class or a global variable lives on between the calls; a newly loaded program has forgotten
-it. So a scenario that comes out differently in a newly loaded program shows that something was remembered.
+what they held. So a scenario that comes out differently in a newly loaded program shows that something was remembered.
 """
 
 import ast
@@ -19,29 +19,29 @@ _MAYBE_MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.S
 """Expressions whose value is mutable, or may be: the result of a call."""
 
 
-def state_line(source: str, name: str) -> int | None:
-    """Return a line that could keep something beyond a call of the definition of `name`; None if there is none.
+def line_that_remembers(source: str, name: str) -> int | None:
+    """Return a line, from 1, by which the definition of `name` could remember something; None if there is none.
 
-    Searched are the definition, the functions and classes it uses, and then the mutable top-level variables it uses.
+    Searched are the definition, then the functions and classes it names, then the mutable top-level variables it names.
     """
     others = definitions(source)
-    its = others.pop(name, None)
-    if its is None:
+    definition = others.pop(name, None)
+    if definition is None:
         return None
-    used = names_in(its)
-    examined = [its, *(node for other, node in others.items() if other in used)]
-    lines = (line for definition in examined for line in _state_lines(definition))
-    kept = (
+    used = names_in(definition)
+    examined = [definition, *(node for other, node in others.items() if other in used)]
+    lines_inside = (line for node in examined for line in _lines_that_remember(node))
+    lines_of_variables = (
         statement.lineno
         for statement in top_level(source)
         if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(statement.value, _MAYBE_MUTABLE)
         for target in _targets(statement)
         if isinstance(target, ast.Name) and target.id in used
     )
-    return next(chain(lines, kept), None)
+    return next(chain(lines_inside, lines_of_variables), None)
 
 
-def _state_lines(definition: Definition) -> Iterator[int]:
+def _lines_that_remember(definition: Definition) -> Iterator[int]:
     """Yield lines of mutable defaults, attributes of the class or function, and `global` statements."""
     for node in ast.walk(definition):
         if isinstance(node, ast.FunctionDef | ast.Lambda):
@@ -69,7 +69,7 @@ def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Iterable[ast.e
 def differing_when_reloaded(
     exercise: Exercise, source: str, runs: Mapping[str, Run], failing: Iterable[str], runner: Runner
 ) -> list[str]:
-    """Return the failing scenarios that come out differently, and the same twice, in a newly loaded program.
+    """Return the failing scenarios whose result is another one, and the same one twice, in a newly loaded program.
 
     Args:
         exercise: the exercise that was played.
@@ -79,15 +79,17 @@ def differing_when_reloaded(
         runner: plays the program; it loads a text anew unless it is the same as the one before.
     """
     # Each text has one more empty line at its end, so that the runner loads it anew.
-    texts = (source + "\n" * number for number in count(1))
-    return [name for name in failing if _otherwise(exercise, texts, name, runs[name], runner)]
+    new_texts = (source + "\n" * number for number in count(1))
+    return [name for name in failing if _differs_when_reloaded(exercise, new_texts, name, runs[name], runner)]
 
 
-def _otherwise(exercise: Exercise, texts: Iterator[str], name: str, before: Run, runner: Runner) -> bool:
-    """Return True if two fresh plays agree with each other and not with the run before."""
+def _differs_when_reloaded(
+    exercise: Exercise, new_texts: Iterator[str], name: str, before: Run, runner: Runner
+) -> bool:
+    """Return True if two plays by newly loaded programs agree with each other, but not with the run before."""
     atol = exercise.driver[name].atol
-    first = runner.run(next(texts), name)
+    first = runner.run(next(new_texts), name)
     if first is None or difference(first, before, atol) is None:
         return False
-    second = runner.run(next(texts), name)  # a difference by chance proves nothing
+    second = runner.run(next(new_texts), name)  # a difference by chance proves nothing
     return second is not None and difference(first, second, atol) is None

@@ -1,4 +1,4 @@
-"""Variants of a learner's function played beside the notebook, which does not feel what they do."""
+"""Attempts at a learner's function played beside the notebook, which does not feel what they do."""
 
 import os
 import sys
@@ -15,13 +15,13 @@ from grader.judging.compare_runs import difference
 from grader.judging.edits import exercise_source
 from grader.judging.reference import reference
 from grader.judging.repair.search import Runner
-from grader.notebook import variants as module
+from grader.notebook import attempts as module
+from grader.notebook.attempts import attempts, end_server, start_server
 from grader.notebook.check import judge_in_kernel
-from grader.notebook.variants import end_server, start_server, variants
 from grader.sandbox.server_process import SandboxUnavailable, Server
 from tests.notebook.test_notebook import cell
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="variants are played on Linux only")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="attempts are played on Linux only")
 
 EXERCISE = load_course().exercise("train_step")
 RIGHT = exercise_source(EXERCISE)
@@ -33,7 +33,7 @@ ROUNDS = RIGHT.replace("return loss.item()", "return round(loss.item(), 3)")
 
 @pytest.fixture
 def runner() -> Iterator[Runner]:
-    with variants(EXERCISE, IMPORTS, "cpu") as found:
+    with attempts(EXERCISE, IMPORTS, "cpu") as found:
         assert found is not None
         yield found
 
@@ -57,7 +57,7 @@ def with_first_line(line: str) -> str:
 def test_lines_are_those_of_the_cell() -> None:
     """Whatever stands before it, and none of what stands there."""
     helper = "import torch\n\ndef clear(opt):\n    opt.zero_grad()\n\n"
-    with variants(EXERCISE, helper, "cpu") as around:
+    with attempts(EXERCISE, helper, "cpu") as around:
         assert around is not None
         run, raises = (
             around.run(text, SCENARIO.name) for text in (CALLS_HELPER, with_first_line("raise ValueError"))
@@ -77,7 +77,7 @@ def test_lines_are_those_of_the_cell() -> None:
 def test_of_a_module_only_what_is_graded_is_run() -> None:
     """A script trains for hours below its functions; a cell was cut out of a notebook already."""
     script = f"import torch, os\n\n\n{RIGHT}\n\nos._exit(1)\nwhile True:\n    pass\n"
-    with variants(EXERCISE, None, "cpu") as runner:
+    with attempts(EXERCISE, None, "cpu") as runner:
         assert runner is not None
         assert plays_right(runner, script)
 
@@ -86,7 +86,7 @@ def test_the_server_stays_warm_from_check_to_check() -> None:
     """It takes two seconds to start; of another lesson there is another, and no two at once."""
     first = start_server(EXERCISE, "cpu")
     for _ in range(2):
-        with variants(EXERCISE, IMPORTS, "cpu") as runner:
+        with attempts(EXERCISE, IMPORTS, "cpu") as runner:
             assert runner is not None
             assert plays_right(runner)
         assert start_server(EXERCISE, "cpu") is first
@@ -96,7 +96,7 @@ def test_the_server_stays_warm_from_check_to_check() -> None:
 
 def test_a_server_that_was_killed_is_begun_again() -> None:
     """The system takes what it likes when memory is short."""
-    with variants(EXERCISE, IMPORTS, "cpu") as runner:
+    with attempts(EXERCISE, IMPORTS, "cpu") as runner:
         assert runner is not None
         assert plays_right(runner)
         server = module._warm["01", "cpu"]._server
@@ -141,7 +141,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("line", BAD.values(), ids=BAD)
-def test_a_variant_that_misbehaves_is_given_up(line: str, runner: Runner) -> None:
+def test_an_attempt_that_misbehaves_is_given_up(line: str, runner: Runner) -> None:
     """And the next one is played as if nothing had been. (More of it: tests/sandbox/test_attempts.py.)"""
     assert plays_right(runner)
     assert not plays_right(runner, with_first_line(line))
@@ -170,7 +170,7 @@ def test_the_notebooks_own_state_stays(
 def test_gives_up_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """All plays together have a limit: a learner waits for them."""
     monkeypatch.setattr(module, "SECONDS", 0.0)
-    with variants(EXERCISE, IMPORTS, "cpu") as runner:
+    with attempts(EXERCISE, IMPORTS, "cpu") as runner:
         assert runner is not None
         time.sleep(0.01)
         assert not plays_right(runner)
