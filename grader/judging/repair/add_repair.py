@@ -16,6 +16,7 @@ from grader.judging.repair.kept_state import differing_when_reloaded, state_line
 from grader.judging.repair.search import Runner, search
 from grader.judging.repair.small_edits import SmallEdit
 from grader.observe.trace import Run, Trace
+from grader.sandbox.spent import AttemptsSpent
 
 _PLAYS = 160
 """Usual budget of plays, at 2 to 8 ms each: about a second."""
@@ -92,13 +93,19 @@ def _with_remembered_state(
     origin: Origin,
     runner: Runner,
 ) -> Feedback | None:
-    """Return the feedback with what the program remembers in place of named mistakes; None if it remembers nothing."""
+    """Return the feedback with what the program remembers in place of named mistakes.
+
+    None if it remembers nothing, or if nothing more can be played to find that out.
+    """
     line = state_line(origin.source, exercise.name)
     if line is None:
         return None
     wrong = judge(exercise, Trace(dict(runs)), reference.solution).differences
     failing = [name for name in wrong if name in runs]
-    fresh = differing_when_reloaded(exercise, origin.source, runs, failing, runner)
+    try:
+        fresh = differing_when_reloaded(exercise, origin.source, runs, failing, runner)
+    except AttemptsSpent:
+        return None
     if not fresh:
         return None
     place = origin.place(line)
