@@ -11,8 +11,10 @@ from grader.submission.source_file import SourceFile, read_source
 from grader.submission.submission import Submission
 
 MOST_CHARS = 200_000
-"""Maximum characters of a student that are compared: each takes 15 µs. All four solved notebooks, with the code that everybody
-has, are 163,000. Who wrote more is named on the page."""
+"""Maximum characters of a student that are compared: each takes 15 µs.
+
+All four solved notebooks, with the code that everybody has, are 163,000. Who wrote more is named on the page.
+"""
 
 
 def student_code(submission: Submission) -> StudentCode:

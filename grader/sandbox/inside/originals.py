@@ -17,6 +17,7 @@ from typing import Any
 from grader.sandbox.inside import compiler_stand_in
 from grader.sandbox.inside.compiler_stand_in import StandIn
 from grader.sandbox.inside.dict_versions import DictVersions
+from grader.sandbox.inside.dispatcher import Dispatching
 from grader.sandbox.inside.protected_functions import ProtectedFunctions
 
 _OURS = "grader"
@@ -76,6 +77,7 @@ class Originals:
         self._functions = ProtectedFunctions()
         sys.addaudithook(self._functions.notice)
         self._hooks: dict[str, Any] = {}
+        self._dispatching = Dispatching()
 
     def keep_libraries(self) -> None:
         """Keep torch, numpy and the standard library, as far as scenarios rely on them, and our imported observers.
@@ -125,7 +127,11 @@ class Originals:
         changed += [name for name in self._hooks if self._hooks[name]]
         for hooks in self._hooks.values():
             hooks.clear()
-        changed += [*_leave_torch_modes(), *compiler_stand_in.put_back(), *self._functions.put_back()]
+        changed += [
+            *self._dispatching.leave_modes(),
+            *compiler_stand_in.put_back(),
+            *self._functions.put_back(),
+        ]
         return changed
 
 
@@ -170,18 +176,3 @@ def _hook_step(owner: Owner) -> None:
             cls: Any = owner
             cls.step = Optimizer.profile_hook_step(cls.step)
             cls.step.hooked = True
-
-
-def _leave_torch_modes() -> list[str]:
-    """Leave all torch function and dispatch modes that were entered and not left; return their class names.
-
-    Such a mode sees, and could change, every call of a torch function.
-    """
-    import torch
-
-    left = []
-    while torch._C._len_torch_function_stack():
-        left.append(type(torch._C._pop_torch_function_stack()).__name__)
-    while torch._C._len_torch_dispatch_stack():
-        left.append(type(torch._C._pop_torch_dispatch_stack()).__name__)
-    return left
