@@ -19,6 +19,7 @@ from grader.judging.origin import Origin
 from grader.judging.reference import Reference, reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace
+from grader.sandbox.attempts import Attempts
 from grader.sandbox.client import WAITED
 from grader.sandbox.sandbox import OVER, Job, Outcome, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
@@ -112,12 +113,16 @@ def assess_submission(
         sandbox: where attempts are played when a repair is searched; None: no search.
         known: feedback on the exercises that were not run because they are known to be right.
     """
+    # The exercises share the attempts, whose time is limited for a whole submission.
+    with nullcontext() if sandbox is None else sandbox.attempts(run.seed) as attempts:
+        judged = {
+            e.name: known.get(e.name) or _feedback_on(run, submission, e, outcomes.get(e.name), attempts)
+            for e in run.exercises
+        }
     feedbacks: list[Feedback] = []
     extras: list[Feedback] = []
     for exercise in run.exercises:
-        feedback = known.get(exercise.name)
-        if feedback is None:
-            feedback = _feedback_on(run, submission, exercise, outcomes.get(exercise.name), sandbox)
+        feedback = judged[exercise.name]
         others = submission.duplicates(exercise.name)
         if others:
             listed = ", ".join(others)
@@ -148,7 +153,7 @@ def _acts_by_file(submission: Submission, outcomes: Outcomes) -> dict[str, tuple
 
 
 def _assess_and_repair(
-    exercise: Exercise, trace: Trace, known_runs: Reference, origin: Origin, sandbox: Sandbox | None
+    exercise: Exercise, trace: Trace, known_runs: Reference, origin: Origin, attempts: Attempts | None
 ) -> Feedback:
     """Assess a trace, and search for a repair if that is wanted.
 
@@ -160,11 +165,9 @@ def _assess_and_repair(
     """
     try:
         feedback = assess(exercise, trace, known_runs, origin)
-        if sandbox is None or not wants_repair(feedback):
+        if attempts is None or not wants_repair(feedback):
             return feedback
-        with sandbox.attempts(known_runs.seed) as attempts:
-            runner = attempts.of(exercise.name)
-            return with_repair(feedback, exercise, trace.runs, known_runs, origin, runner)
+        return with_repair(feedback, exercise, trace.runs, known_runs, origin, attempts.of(exercise.name))
     except (CourseError, SandboxUnavailable):  # a fault of the author or the machine, not of the student
         raise
     except Exception:
@@ -178,7 +181,7 @@ def _feedback_on(
     submission: Submission,
     exercise: Exercise,
     outcome: Outcome | str | None,
-    sandbox: Sandbox | None,
+    attempts: Attempts | None,
 ) -> Feedback:
     """Return feedback on one exercise.
 
@@ -205,5 +208,5 @@ def _feedback_on(
         feedback = without_trace(exercise, status, message=message, file=file)
     else:
         known_runs = reference(exercise.name, run.seed, run.device)
-        feedback = _assess_and_repair(exercise, outcome.trace, known_runs, Origin.of_file(source), sandbox)
+        feedback = _assess_and_repair(exercise, outcome.trace, known_runs, Origin.of_file(source), attempts)
     return replace(feedback, seconds=outcome.seconds)

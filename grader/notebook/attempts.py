@@ -18,6 +18,7 @@ from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.repair.search import Runner
 from grader.observe.trace import Run
+from grader.sandbox.spent import AttemptsSpent
 from grader.submission.source_file import without_demos
 
 if TYPE_CHECKING:  # Windows lacks what the sandbox needs
@@ -84,20 +85,23 @@ class _AttemptRunner:
         self._deadline = time.monotonic() + SECONDS
 
     def run(self, text: str, scenario: str) -> Run | None:
-        """Play one scenario with this text; lines in the run are lines of the text. None if it did not finish."""
+        """Play one scenario with this text; lines in the run are lines of the text. None if it did not finish.
+
+        Raises:
+            AttemptsSpent: the time is up, or the server cannot start here.
+        """
         from grader.sandbox.server_process import SandboxUnavailable
 
         if time.monotonic() > self._deadline:
-            return None
+            raise AttemptsSpent
         if self._surroundings is None:
             program = without_demos(text, (self._in_sandbox.exercise,))
         else:
             program = self._surroundings + text
         try:
             run = self._in_sandbox.run(program, scenario)
-        except SandboxUnavailable:  # the server cannot start here: give up
-            self._deadline = 0.0
-            return None
+        except SandboxUnavailable as error:
+            raise AttemptsSpent from error
         return run and self._in_lines_of_the_text(run)
 
     def _in_lines_of_the_text(self, run: Run) -> Run:

@@ -36,8 +36,12 @@ def parameters_of(model: nn.Module) -> list[nn.Parameter]:
 
 
 def flattened(tensors: Iterable[Tensor]) -> Array:
-    """Return all values of all tensors as one float64 vector on the CPU."""
-    return np.concatenate([_on_the_cpu(tensor).ravel() for tensor in tensors])
+    """Return all values of all tensors as one float64 vector on the CPU.
+
+    A subclass of Tensor has no say in what its values are.
+    """
+    with torch._C.DisableTorchFunctionSubclass():
+        return np.concatenate([_on_the_cpu(tensor).ravel() for tensor in tensors])
 
 
 def _on_the_cpu(tensor: Tensor) -> Array:

@@ -260,9 +260,10 @@ class Recorder:
 
     def gradients_left(self) -> bool:
         """True if some parameter holds a gradient that is not zero."""
-        return self._model is not None and any(
-            p.grad is not None and bool(p.grad.any()) for p in parameters_of(self._model)
-        )
+        with torch._C.DisableTorchFunctionSubclass():
+            return self._model is not None and any(
+                p.grad is not None and bool(p.grad.any()) for p in parameters_of(self._model)
+            )
 
     def finish(self) -> Run:
         """Write the collected states and return values into the run, and return it."""

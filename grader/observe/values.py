@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from grader.observe.program import without_addresses
@@ -35,7 +36,8 @@ def type_name(value: Any) -> str:
 def as_number(value: Any) -> float:
     """Return the value as a float (the mean, for a tensor); NaN if it is not a number."""
     try:
-        return float(value.detach().double().mean()) if isinstance(value, Tensor) else float(value)
+        with torch._C.DisableTorchFunctionSubclass():
+            return float(value.detach().double().mean()) if isinstance(value, Tensor) else float(value)
     except (TypeError, ValueError, RuntimeError, OverflowError):
         return float("nan")
 
@@ -48,9 +50,10 @@ def items_of(value: Any) -> list[Any]:
 
 
 def to_array(value: Any) -> Array:
-    """Return the value as a float64 array on the CPU; for a tensor, a copy."""
+    """Return the value as a float64 array on the CPU; for a tensor, a copy, whatever its class says of it."""
     if isinstance(value, Tensor):
-        return value.detach().double().cpu().numpy().copy()
+        with torch._C.DisableTorchFunctionSubclass():
+            return value.detach().double().cpu().numpy().copy()
     return np.asarray(value, dtype=np.float64)
 
 

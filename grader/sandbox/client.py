@@ -196,6 +196,11 @@ class Child:
         answer: frames.Header = {key: question[key] for key in ("exercise", "number") if key in question}
         return self._wait_for(answer, self._limits.seconds)
 
+    @property
+    def used_cpu_seconds(self) -> float:
+        """Processor time that the child has used, once it is closed; 0.0 if the server went with it."""
+        return float((self._gone or {}).get("cpu", 0.0))
+
     def close(self) -> bool:
         """Kill what is left of the child; return True if the server has confirmed its end."""
         try:

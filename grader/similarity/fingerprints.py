@@ -44,6 +44,8 @@ class StudentCode:
     text: str
     places: tuple[str, ...] = ()
     """File, cell and line of each line of `text`, as the student sees them."""
+    left_out: int = 0
+    """Number of characters that the student wrote beyond `text`, where that would be too long."""
 
 
 @dataclass(frozen=True)

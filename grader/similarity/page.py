@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from grader.report.html import template_environment
 from grader.report.plain_text import clean
 from grader.similarity.fingerprints import SimilarPair, StudentCode
+from grader.similarity.student_code import MOST_CHARS
 
 _MOST_LINES = 200
 """Maximum lines shown of each program in a pair."""
@@ -51,10 +52,11 @@ def similar_page(
         )
         for pair in pairs
     ]
+    cut = [program.student for program in programs.values() if program.left_out]
     page: str = (
         template_environment()
         .get_template("similar.html.j2")
-        .render(pairs=shown, students=students, found=found)
+        .render(pairs=shown, students=students, found=found, cut=cut, most=MOST_CHARS)
     )
     return page.encode("utf-8", "replace").decode("utf-8")
 

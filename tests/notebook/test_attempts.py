@@ -19,6 +19,7 @@ from grader.notebook import attempts as module
 from grader.notebook.attempts import attempts, end_server, start_server
 from grader.notebook.check import judge_in_kernel
 from grader.sandbox.server_process import SandboxUnavailable, Server
+from grader.sandbox.spent import AttemptsSpent
 from tests.notebook.test_notebook import cell
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="attempts are played on Linux only")
@@ -173,4 +174,5 @@ def test_gives_up_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None
     with attempts(EXERCISE, IMPORTS, "cpu") as runner:
         assert runner is not None
         time.sleep(0.01)
-        assert not plays_right(runner)
+        with pytest.raises(AttemptsSpent):
+            plays_right(runner)

@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import repeat
 
 import pytest
@@ -11,6 +12,7 @@ from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts import AttemptLimits
 from grader.sandbox.sandbox import Sandbox
 from grader.sandbox.server_process import SandboxUnavailable, Server
+from grader.sandbox.spent import AttemptsSpent
 from tests.sandbox.attacks import ATTACKS, attack
 from tests.sandbox.neighbour import NEIGHBOUR, ONE_PROCESS, SEED, content, run
 
@@ -96,12 +98,45 @@ def test_processor_time_ends_an_attempt_before_the_clock_does(anywhere: Sandbox)
 
 
 def test_gives_up_after_too_many_ends(anywhere: Sandbox) -> None:
-    """Each costs a fork, and a time limit at worst."""
+    """Each costs a fork, and a time limit at worst; the next exercise may have as many."""
     with anywhere.attempts(SEED, AttemptLimits(ends=2)) as attempts:
         for _ in range(2):
-            assert attempts.run("first", attack("exits"), "sgd") is None
-        assert attempts.run("first", NEIGHBOUR, "sgd") is None
-        assert attempts._child is None
+            runner = attempts.of("first")
+            for _ in range(2):
+                assert runner.run(attack("exits"), "sgd") is None
+            with pytest.raises(AttemptsSpent):
+                runner.run(NEIGHBOUR, "sgd")
+            assert attempts._child is None
+
+
+def plays_until_spent(sandbox: Sandbox, line: str, limits: AttemptLimits) -> int:
+    """Number of variants of two exercises that are played, where each runs `line` when it is loaded."""
+    plays = 0
+    with sandbox.attempts(SEED, limits) as attempts:
+        for name in ("first", "second"):
+            runner = attempts.of(name)
+            with suppress(AttemptsSpent):
+                for _ in range(100):
+                    runner.run(f"import time\n{line}\n{NEIGHBOUR}" + "\n" * plays, "sgd")
+                    plays += 1
+    return plays
+
+
+def test_all_variants_of_a_submission_share_processor_time(anywhere: Sandbox) -> None:
+    """Each loads the whole program, so one that computes while it is loaded would cost its time over and over."""
+    burns = "begun = time.process_time()\nwhile time.process_time() < begun + 0.25:\n    pass"
+    limits = AttemptLimits(cpu_seconds=1, all_cpu_seconds=2, seconds=60, all_seconds=600)
+    assert 4 <= plays_until_spent(anywhere, burns, limits) <= 14
+
+
+def test_all_variants_of_a_submission_share_the_clock(anywhere: Sandbox) -> None:
+    """For those that sleep, which takes no processor time."""
+    limits = AttemptLimits(all_seconds=0.6)
+    assert 1 <= plays_until_spent(anywhere, "time.sleep(0.2)", limits) <= 3
+
+
+def test_quick_variants_do_not_run_out(anywhere: Sandbox) -> None:
+    assert plays_until_spent(anywhere, "", AttemptLimits(all_cpu_seconds=20)) == 200
 
 
 def test_a_server_that_was_killed_while_it_starts_is_replaced(

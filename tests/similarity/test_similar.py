@@ -11,7 +11,7 @@ import pytest
 from grader.course.reading import load_course
 from grader.similarity.fingerprints import NotInstalled, StudentCode, similar_pairs
 from grader.similarity.page import similar_page
-from grader.similarity.student_code import known_texts, student_code
+from grader.similarity.student_code import MOST_CHARS, known_texts, student_code
 from grader.submission.class_folder import read_class
 from tests.sample_programs import samples
 
@@ -133,6 +133,22 @@ def test_hostile_texts_end() -> None:
         "short": "x",
     }
     assert pairs_of(texts) == []
+
+
+def test_of_a_long_text_the_beginning_is_compared_and_the_page_says_so(tmp_path: Path) -> None:
+    """Each character takes time, and nothing else limits how many a student hands in."""
+    head, line = "def fit(total):\n", "    total = total + values[at] * weights[at] - bias\n"
+    (tmp_path / "short.py").write_text(head + line * 10, encoding="utf-8")
+    (tmp_path / "<long>.py").write_text(head + line * 5_000, encoding="utf-8")
+    read = {s.student: student_code(s) for s in read_class(tmp_path, EXERCISES)}
+    assert len(read["<long>"].text) == MOST_CHARS
+    assert read["<long>"].left_out > 50_000
+    assert len(read["<long>"].places) == len(read["<long>"].text.splitlines())
+    assert not read["short"].left_out
+    page = similar_page([], read, 2, 0)
+    assert "앞에서부터 200,000자만 비교한 학생이 1명 있어요" in page
+    assert "&lt;long&gt;" in page
+    assert "자만 비교한" not in similar_page([], {"short": read["short"]}, 1, 0)
 
 
 def test_places_lead_to_the_lines(written: dict[str, str], tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from grader.judging.repair.remembered_state import differing_when_reloaded, line
 from grader.judging.repair.search import Repair, Runner, search
 from grader.judging.repair.small_edits import SmallEdit
 from grader.observe.trace import Run, Trace
+from grader.sandbox.spent import AttemptsSpent
 
 # The budget of plays, by the number of events that the solution has in all scenarios together.
 _FEW_EVENTS = 60
@@ -110,13 +111,19 @@ def _with_remembered_state(
     origin: Origin,
     runner: Runner,
 ) -> Feedback | None:
-    """Return the feedback with what the program remembers and without mistakes; None if it remembers nothing."""
+    """Return the feedback with what the program remembers and without mistakes.
+
+    None if it remembers nothing, or if nothing more can be played to find that out.
+    """
     line = line_that_remembers(origin.source, exercise.name)
     if line is None:
         return None
     differences = judge(exercise, Trace(dict(runs)), reference.solution).differences
     failing = [name for name in differences if name in runs]
-    affected = differing_when_reloaded(exercise, origin.source, runs, failing, runner)
+    try:
+        affected = differing_when_reloaded(exercise, origin.source, runs, failing, runner)
+    except AttemptsSpent:
+        return None
     if not affected:
         return None
     place = origin.place(line)

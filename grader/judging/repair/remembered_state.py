@@ -77,6 +77,9 @@ def differing_when_reloaded(
         runs: the learner's runs, played one after the other in one process.
         failing: names of the scenarios that differ from the solution's.
         runner: plays the program; it loads a text anew unless it is the same as the one before.
+
+    Raises:
+        AttemptsSpent: the runner plays nothing more.
     """
     # Each text has one more empty line at its end, so that the runner loads it anew.
     new_texts = (source + "\n" * number for number in count(1))

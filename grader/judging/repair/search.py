@@ -11,7 +11,8 @@ Example (`test_several_mistakes_are_repaired_one_after_the_other`): a program ch
 `< 1` and lacks one `opt.zero_grad()`. The first edit puts the 1 back, which repairs the scenarios about
 refused arguments; the second inserts the missing line and repairs the rest.
 
-The budget counts plays, not seconds, so the result does not depend on how busy the machine is.
+The budget counts plays, not seconds, so the result does not depend on how busy the machine is. The runner may end the
+search before that (`AttemptsSpent`).
 """
 
 import re
@@ -29,6 +30,7 @@ from grader.judging.edits import exercise_source, solution_text
 from grader.judging.repair.imports_and_helpers import imports_of
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
 from grader.observe.trace import Event, Run
+from grader.sandbox.spent import AttemptsSpent
 
 _WORD = re.compile(r"[a-z_]{3,}")
 """Words in the name of an array or fact, which tell where to look."""
@@ -46,7 +48,11 @@ class Runner(Protocol):
     """Something that plays edited versions of the learner's program where they can do no harm."""
 
     def run(self, text: str, scenario: str) -> Run | None:
-        """Return the run of one scenario by the program `text`; None if it did not come to an end."""
+        """Return the run of one scenario by the program `text`; None if it did not come to an end.
+
+        Raises:
+            AttemptsSpent: nothing more can be played.
+        """
 
 
 @dataclass(frozen=True)
@@ -88,10 +94,6 @@ def search(
         budget: maximum number of plays.
     """
     return _Search(exercise, solution, runner, budget).search(source, dict(runs))
-
-
-class _OutOfPlays(Exception):
-    """The budget is spent."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ class _Search:
                 if len(failing) < len(fewest_failing):
                     fewest_failing = tuple(failing)
                     edits_until_fewest = len(edits)
-        except _OutOfPlays:
+        except AttemptsSpent:
             pass
         if not edits_until_fewest:
             return None
@@ -170,7 +172,7 @@ class _Search:
         and breaks nothing.
 
         Raises:
-            _OutOfPlays: the budget is spent and no edit has helped.
+            AttemptsSpent: the budget is spent and no edit has helped.
         """
         order = self._order(failing)
         target = order[0]
@@ -182,7 +184,7 @@ class _Search:
         for edit in self._edits(text, runs.get(target), target):
             try:
                 step = self._try_edit(edit, order, failing)
-            except _OutOfPlays:
+            except AttemptsSpent:
                 if best is None and nearer is None:
                     raise
                 return best or nearer
@@ -288,10 +290,10 @@ class _Search:
         """Play a program in a scenario; None if it did not come to an end.
 
         Raises:
-            _OutOfPlays: the budget is spent.
+            AttemptsSpent: the budget is spent.
         """
         if self._plays >= self._budget:
-            raise _OutOfPlays
+            raise AttemptsSpent
         self._plays += 1
         return self._runner.run(text, scenario)
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from grader.sandbox.inside import compiler_stand_in
 from grader.sandbox.inside.compiler_stand_in import StandIn
 from grader.sandbox.inside.dict_versions import DictVersions
+from grader.sandbox.inside.dispatcher import Dispatching
 from grader.sandbox.inside.protected_functions import ProtectedFunctions
 
 _LIBRARIES = (
@@ -81,6 +82,7 @@ class Originals:
         sys.addaudithook(self._functions.note_assignment)
         self._hook_dicts: dict[str, Any] = {}
         """Name in `_HOOK_DICTS` -> the dict, which must be empty."""
+        self._dispatching = Dispatching()
 
     def keep_libraries(self) -> None:
         """Keep torch, numpy and the standard library, as far as scenarios rely on them, and our imported observers.
@@ -131,7 +133,12 @@ class Originals:
             if hooks:
                 changed.append(name)
                 hooks.clear()
-        return [*changed, *_exit_torch_modes(), *compiler_stand_in.restore(), *self._functions.restore()]
+        return [
+            *changed,
+            *self._dispatching.leave_modes(),
+            *compiler_stand_in.restore(),
+            *self._functions.restore(),
+        ]
 
 
 def _restore_attributes(owner: Owner, kept: dict[str, Any]) -> list[str]:
@@ -192,18 +199,3 @@ def _wrap_step(owner: Owner) -> None:
             cls: Any = owner
             cls.step = Optimizer.profile_hook_step(cls.step)
             cls.step.hooked = True
-
-
-def _exit_torch_modes() -> list[str]:
-    """Exit all torch function and dispatch modes that were entered and not exited; return their class names.
-
-    Such a mode sees, and could change, every call of a torch function.
-    """
-    import torch
-
-    exited = []
-    while torch._C._len_torch_function_stack():
-        exited.append(type(torch._C._pop_torch_function_stack()).__name__)
-    while torch._C._len_torch_dispatch_stack():
-        exited.append(type(torch._C._pop_torch_dispatch_stack()).__name__)
-    return exited

@@ -16,6 +16,7 @@ Report = Callable[[str, int], None]
 
 _EVENTS = {
     *("sys._getframe", "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile"),
+    "sys.monitoring.register_callback",
     *("gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.addaudithook"),
     *("ctypes.dlopen", "ctypes.dlsym", "ctypes.dlsym/handle", "ctypes.cdata", "ctypes.addressof"),
 }

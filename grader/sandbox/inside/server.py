@@ -27,6 +27,7 @@ from typing import Any, NoReturn
 
 from grader.sandbox.inside import frames, isolation
 from grader.sandbox.inside.child import Prepared, become_child
+from grader.sandbox.inside.dispatcher import refuse_kernels
 from grader.sandbox.inside.frames import Setting
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
@@ -101,6 +102,7 @@ def _warm(setting: Setting) -> Prepared:
     for name in setting.imports:
         with suppress(ImportError):
             importlib.import_module(name)
+    refuse_kernels()
     originals = Originals()
     originals.keep_libraries()
     modules = Modules()

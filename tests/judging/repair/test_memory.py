@@ -12,6 +12,7 @@ from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Run
 from grader.report.text import feedback_text
+from grader.sandbox.spent import AttemptsSpent
 from tests.judging.repair.test_search import SEED, InProcess
 
 SHARED_VISITED = """
@@ -68,7 +69,7 @@ class LoadsOnlyWhatIsNew(InProcess):
         return super().run(text, scenario)
 
 
-def told(exercise: str, text: str) -> Feedback:
+def told(exercise: str, text: str, runner: type[InProcess] = LoadsOnlyWhatIsNew) -> Feedback:
     its = reference(exercise, SEED)
     program = load_program(text, name="wrong")
     try:
@@ -77,7 +78,7 @@ def told(exercise: str, text: str) -> Feedback:
         program.unload()
     origin = Origin(None, text, 1)
     feedback = assess(its.exercise, trace, its, origin)
-    return with_repair(feedback, its.exercise, trace.runs, its, origin, LoadsOnlyWhatIsNew(exercise))
+    return with_repair(feedback, its.exercise, trace.runs, its, origin, runner(exercise))
 
 
 @pytest.mark.parametrize(
@@ -94,6 +95,17 @@ def test_what_outlives_a_call_is_told(exercise: str, text: str, line: int) -> No
     assert "지난 호출에서 남은 것이" in shown
     assert f"{line}번째 줄" in shown
     assert "처음 보는 실수" not in shown
+
+
+def test_where_nothing_more_is_played_nothing_is_told_of_it() -> None:
+    class Spent(LoadsOnlyWhatIsNew):
+        def run(self, text: str, scenario: str) -> Run | None:
+            raise AttemptsSpent
+
+    feedback = told("autograd_nodes", SHARED_VISITED, Spent)
+    assert feedback.status != "passed"
+    assert feedback.diagnosis.remembered is None
+    assert not feedback.diagnosis.repair
 
 
 def test_nothing_is_named_beside_it() -> None:

