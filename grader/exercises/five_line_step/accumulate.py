@@ -81,6 +81,13 @@ def _clip(stage: Stage) -> None:
     case.call(case.data[6:], 2, max_norm=_IDLE * norm)
 
 
+@driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
+def _zero_norm(stage: Stage) -> None:
+    """A limit of zero is a limit: nothing moves. Code that asks `if max_norm:` does not clip at all."""
+    case = _case(stage, 2).watch()
+    case.call(case.data, 2, max_norm=0.0)
+
+
 @driver.scenario("short", "짧은 마지막 구간", check="edges", problem=_problem)
 def _short(stage: Stage) -> None:
     """Seven micro-batches in windows of four, then one whole window, which shows what the first call left behind."""
