@@ -195,7 +195,7 @@ class BrokenLoader(Exception):
     """An exception class that no `except (OSError, ValueError)` lists: a loader may raise anything."""
 
 
-def _fails(stage: Stage, model: Net, broken: type[Exception], loader: Iterable[Batch], when: str) -> None:
+def _fails(stage: Stage, model: Net, broken: type[BaseException], loader: Iterable[Batch], when: str) -> None:
     """Record that the exception comes through, that the mode is restored, and that training can go on."""
     model.train()
     marks = ForwardMarks(stage.env, model)
@@ -207,17 +207,17 @@ def _fails(stage: Stage, model: Net, broken: type[Exception], loader: Iterable[B
 
 @driver.scenario("loader-fails", "loader가 오류를 낼 때")
 def _loader_fails(stage: Stage) -> None:
-    """A loader that works, then two that raise half-way."""
+    """A loader that works, then three that raise half-way; Ctrl+C arrives as an exception that is no `Exception`."""
     model = norm_dropout_mlp(stage.env)
     model.train()
     _evaluate(stage, model)
     torch.set_grad_enabled(True)
 
-    def loader(broken: type[Exception]) -> Iterator[Batch]:
+    def loader(broken: type[BaseException]) -> Iterator[Batch]:
         yield from batches(stage.env, (4, 3))
         raise broken("데이터 파일을 읽다가 끊겼습니다")
 
-    for broken in (OSError, BrokenLoader):
+    for broken in (OSError, BrokenLoader, KeyboardInterrupt):
         _fails(stage, model, broken, loader(broken), f"loader가 {broken.__name__}를 낸 뒤의")
 
 

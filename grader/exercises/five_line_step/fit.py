@@ -172,9 +172,10 @@ add_usual(
 
 @driver.scenario("never-clears", "zero_grad=False", problem=_problem)
 def _never_clears(stage: Stage) -> None:
-    """No gradients are cleared, not even after the last update, so some must be left."""
+    """No gradients are cleared: those of the last update are left, and go into the next call's first update."""
     case = _case(stage).watch()
     case.call(SizedLoader(case.data), 2, zero_grad=False)
+    case.call(SizedLoader(case.data[:2]), 1, zero_grad=False)
     stage.recorder.fact("끝난 뒤에 그레이디언트가 남음", yes_or_no(stage.recorder.gradients_left()))
 
 

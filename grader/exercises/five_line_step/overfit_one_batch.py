@@ -25,6 +25,7 @@ from grader.exercises.fixtures.classifiers import (
     sgd,
 )
 from grader.exercises.fixtures.marks import ForwardMarks
+from grader.exercises.fixtures.returned import record_kinds
 from grader.exercises.fixtures.usual import Case, add_usual
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Stage
@@ -76,8 +77,9 @@ add_usual(driver, _case, partial(_overfit, max_steps=2), float32="sgd")
 
 def _record_scripted(
     stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = TOLD
-) -> None:
-    """Record the returned losses and the numbers of updates and forward passes, with losses from a list.
+) -> object:
+    """Record the returned losses and the numbers of updates and forward passes, with losses from a list; return what
+    the function returned.
 
     Numbers and target are scaled by a power of two that follows from the seed.
     """
@@ -92,6 +94,7 @@ def _record_scripted(
     recorder.array("잰 손실", torch.tensor(measured, dtype=torch.float64))
     recorder.fact("업데이트 횟수", len(updates))
     recorder.fact("순전파 횟수", len(recorder.forward_modes))
+    return losses
 
 
 @driver.scenario("stops", "중간에 target에 이를 때")
@@ -119,7 +122,8 @@ def _never(stage: Stage) -> None:
 
 @driver.scenario("no-steps", "max_steps가 0일 때", check="losses")
 def _no_steps(stage: Stage) -> None:
-    _record_scripted(stage, target=NEVER, max_steps=0)
+    """Nothing is measured, and what is returned is a list all the same."""
+    record_kinds(stage.recorder, _record_scripted(stage, target=NEVER, max_steps=0))
 
 
 add_usual(driver, _case, _overfit, types="losses", quiet="losses")
