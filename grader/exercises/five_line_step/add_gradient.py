@@ -33,9 +33,9 @@ SIZES = (4, 3, 9)
 
 
 def _case(stage: Stage, model: Net | None = None) -> Case:
-    """Return a case whose batches have a weight each: three different ones below 1."""
+    """Return a case whose batches have a weight each: three different eighths below 1, by the seed."""
     number = stage.env.number("weight")
-    weights = [(1 + (number + 2 * place) % 7) / 8 for place in range(len(SIZES))]
+    weights = [(1 + (number + 2 * i) % 7) / 8 for i in range(len(SIZES))]
     data = [(*batch, weight) for batch, weight in zip(batches(stage.env, SIZES), weights, strict=True)]
     return Case(stage, "add_gradient", model or mlp(stage.env), None, loss_function(stage.env), data)
 
@@ -62,7 +62,8 @@ def _case_with_untouched(stage: Stage) -> tuple[Case, dict[str, nn.Parameter]]:
     the loss does not reach.
     """
     model = mlp(stage.env)
-    frozen = next(model.parameters()).requires_grad_(False)
+    frozen = next(model.parameters())
+    frozen.requires_grad_(False)
     unreached = nn.Parameter(torch.ones_like(frozen))
     model.register_parameter("unused", unreached)
     case = _case(stage, model).watch_model()
@@ -81,15 +82,16 @@ def _none(stage: Stage) -> None:
 @driver.scenario("keeps", "이미 그레이디언트가 있는 모델")
 def _keeps(stage: Stage) -> None:
     """The gradient that a fresh model gets is subtracted again, so a wrong weight costs nothing here."""
-    found = []
+    gradients = []
     for held in (False, True):
         case = _case(stage).watch_model()
         if held:
             add_gradients(stage.env, case.model)
         case.call(*case.data[0])
-        found.append(flat_gradients(case.model))
-    stage.recorder.array("이미 있던 그레이디언트", found[1] - found[0])
-    stage.recorder.fact("그레이디언트를 더함", yes_or_no(bool(found[0].ne(0).any())))
+        gradients.append(flat_gradients(case.model))
+    added, sum_of_both = gradients
+    stage.recorder.array("이미 있던 그레이디언트", sum_of_both - added)
+    stage.recorder.fact("그레이디언트를 더함", yes_or_no(bool(added.ne(0).any())))
 
 
 @driver.scenario("held", "그레이디언트를 받지 않지만 이미 가진 매개변수", check="keeps")
