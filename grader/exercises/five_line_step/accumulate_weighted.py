@@ -78,14 +78,12 @@ add_usual(driver, _watched_case, _call_in_threes, float32="sgd")
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges")
 def _short(stage: Stage) -> None:
-    """A whole window; a whole one and a single micro-batch; an input shorter than a window; windows of one, which are
-    whole; an empty input.
+    """A whole window; a whole one and a single micro-batch; an input shorter than a window; an empty input.
 
     With momentum, even an update on a gradient of zero would show.
     """
-    case = _case(stage, (_WINDOWS[0], _WINDOWS[2], _SINGLE, _SHORT, _SINGLE), momentum_sgd).watch()
-    parts = (case.data[:3], 3), (case.data[3:7], 3), (case.data[7:9], 4), (case.data[9:], 1), ([], 2)
-    for part, accum_steps in parts:
+    case = _case(stage, (_WINDOWS[0], _WINDOWS[2], _SINGLE, _SHORT), momentum_sgd).watch()
+    for part, accum_steps in ((case.data[:3], 3), (case.data[3:7], 3), (case.data[7:], 4), ([], 2)):
         case.call(part, accum_steps)
         scale_rates(case.opt, 0.8)
 
@@ -93,6 +91,13 @@ def _short(stage: Stage) -> None:
 add_usual(
     driver, lambda stage: _case(stage, _WINDOWS[:2]).watch(states=False), _call_in_threes, generator="edges"
 )
+
+
+@driver.scenario("ones", "accum_steps=1", check="edges")
+def _ones(stage: Stage) -> None:
+    """Windows of one micro-batch: the smallest `accum_steps` that is allowed."""
+    case = _case(stage, (_SHORT,)).watch()
+    case.call(case.data, 1)
 
 
 @driver.scenario("refuses", "잘못된 accum_steps", check="edges")
