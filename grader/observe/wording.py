@@ -52,6 +52,14 @@ def yes_or_no(answer: bool) -> str:
     return "예" if answer else "아니요"
 
 
+def true_or_false(answer: bool) -> str:
+    """Return the answer as code says it, `True` or `False`, for a fact about a flag such as `requires_grad`.
+
+    (A fact that is a bool reads `예` or `아니요`.)
+    """
+    return str(bool(answer))
+
+
 def called_with(argument: str, value: float) -> str:
     """Return the Korean phrase for "when called with": `` `accum_steps=0`으로 불렀을 때``."""
     return f"{with_particle(f'`{argument}={value}`', '으로/로')} 불렀을 때"

@@ -336,7 +336,10 @@ r"""
 
 # %% tags=["exercise:train_step"]
 def train_step(model, opt, loss_fn, xb, yb) -> float:
-    """미니 배치 하나로 매개변수를 한 번 업데이트하고, 업데이트하기 전의 손실을 float로 돌려줍니다."""
+    """미니 배치 하나로 매개변수를 한 번 업데이트하고, 업데이트하기 전의 손실을 float로 돌려줍니다.
+
+    지난 그레이디언트는 스텝의 처음에 지워도 끝에 지워도 됩니다. 처음 부를 때는 .grad가 비어 있습니다.
+    """
     # BEGIN SOLUTION
     # 1. 지난 스텝의 그레이디언트를 지웁니다
     opt.zero_grad()
@@ -492,7 +495,7 @@ r"""
 
 # %% tags=["exercise:train_step_extras"]
 def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None) -> float:
-    """한 스텝에 두 가지를 끼웁니다. 업데이트하기 전의 손실을 float로 돌려줍니다.
+    """한 스텝에 두 가지를 끼웁니다. 업데이트하기 전의 손실을 float로 돌려줍니다. 처음 부를 때는 .grad가 비어 있습니다.
 
     max_norm: None이 아니면 모든 그레이디언트를 합친 노름이 max_norm을 넘지 않게 줄입니다. 0.0도 값입니다.
     scheduler: 있으면 업데이트한 다음 학습률을 한 칸 옮깁니다.
@@ -1253,11 +1256,11 @@ def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None
 
     micro_batches: (xb, yb)를 차례로 내는 이터러블입니다. 제너레이터일 수도 있습니다(len()이 없습니다).
     accum_steps: 한 구간의 마이크로 배치 수입니다. 1보다 작으면 ValueError를 냅니다.
-    max_norm: 값이 있으면 구간마다 한 번 줄입니다.
+    max_norm: None이 아니면 구간마다 한 번 줄입니다. 0.0도 값입니다.
 
     마이크로 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 계산 그래프 여럿을 함께 들고 있지 않습니다.
     마지막 구간이 짧으면 그 구간에 실제로 있는 마이크로 배치 수로 평균을 냅니다.
-    끝나면 그레이디언트를 남기지 않습니다.
+    부르기 전에는 .grad가 비어 있습니다. 끝나면 그레이디언트를 남기지 않습니다.
     """
     # BEGIN SOLUTION
     from itertools import islice
@@ -1670,10 +1673,12 @@ r"""
 def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True) -> list[float]:
     """loader를 epochs번 돌며 학습하고, 에폭마다 샘플 평균 학습 손실을 리스트로 돌려줍니다.
 
-    에폭을 시작할 때마다 학습 모드로 바꿉니다. loader에는 배치가 하나 이상 있습니다.
+    에폭을 시작할 때마다 학습 모드로 바꿉니다. epochs는 1 이상이고, loader에는 배치가 하나 이상 있습니다.
     평균은 샘플 수로 가중합니다. 작은 마지막 배치는 담은 샘플 수만큼만 셉니다.
     지난 배치의 계산 그래프는 붙들고 있지 않습니다.
-    zero_grad: False이면 그레이디언트를 한 번도 지우지 않습니다(발산 실험용).
+    zero_grad: True이면 스텝마다 그레이디언트를 지웁니다. 처음에 지워도 끝에 지워도 됩니다.
+        이때는 부르기 전의 .grad가 비어 있습니다.
+        False이면 한 번도 지우지 않습니다(발산 실험용). 부르기 전에 있던 것 위에도 그대로 쌓습니다.
     """
     # BEGIN SOLUTION
     history = []
@@ -1733,7 +1738,7 @@ def evaluate(model, loss_fn, loader) -> tuple[float, float]:
     """평가 모드로 loader 전체를 보고 (샘플 평균 손실, 정확도)를 돌려줍니다. 정확도는 0과 1 사이입니다.
 
     계산 그래프를 만들지 않습니다. 배치 정규화의 이동 통계량을 바꾸지 않습니다. loader에는 배치가 하나 이상 있습니다.
-    끝나면 모듈마다 원래 모드로 되돌립니다. loader가 오류를 내도 되돌립니다.
+    끝나면 모듈마다 원래 모드로 되돌립니다. loader가 오류를 내거나 Ctrl+C로 멈춰도 되돌립니다.
     """
     # BEGIN SOLUTION
     # 모듈마다 지금 모드를 적어 둡니다

@@ -23,20 +23,18 @@ _KINDS = ("Sin", "Cos", "Exp", "Tanh", "Sigmoid", "Abs", "Erf", "Atan", "Relu", 
 
 
 class _Node:
-    """A node with autograd's interface: `next_functions` holds pairs of a node and a number.
+    """A node with autograd's interface: `next_functions` holds pairs of a node and a number."""
 
-    Empty after `MANY` questions.
-    """
-
-    def __init__(self, count: list[None], *parents: "_Node") -> None:
-        self._count = count
+    def __init__(self, questions: list[None], *parents: "_Node") -> None:
+        """Create a node; `questions` is shared by all nodes and gets an entry whenever one of them is asked."""
+        self._questions = questions
         self._next = tuple((parent, 0) for parent in parents)
 
     @property
     def next_functions(self) -> tuple[tuple["_Node", int], ...]:
-        """The parents: the nodes that this one depends on. Each access counts as one question."""
-        self._count.append(None)
-        return self._next if len(self._count) <= MANY else ()
+        """The parents: the nodes that this one depends on; none after `MANY` questions. Each access is a question."""
+        self._questions.append(None)
+        return self._next if len(self._questions) <= MANY else ()
 
     def name(self) -> str:
         """Return the name that autograd's C++ code would give this node."""
@@ -60,17 +58,18 @@ def diamonds(env: Env) -> tuple[Tensor, Callable[[], int]]:
 
     Which operations the nodes are named after follows from the seed.
     """
-    count: list[None] = []
+    questions: list[None] = []
 
     def node(name: str, *parents: _Node) -> _Node:
-        made: _Node = type(name, (_Node,), {})(count, *parents)
-        return made
+        new: _Node = type(name, (_Node,), {})(questions, *parents)
+        return new
 
     order = torch.randperm(len(_KINDS), generator=env.generator("diamonds")).tolist()
     last = node("AccumulateGrad")
     for level in range(_LEVELS):
+        # Six kinds take turns, so every name but those of the ends comes up many times.
         left, right = (_KINDS[order[(2 * level + side) % 6]] for side in (0, 1))
         last = node("AddBackward0", node(f"{left}Backward0", last), node(f"{right}Backward0", last))
     loss = torch.zeros((), requires_grad=True).as_subclass(_Loss)
     loss.root = node("SumBackward0", last)
-    return loss, lambda: len(count)
+    return loss, lambda: len(questions)

@@ -31,16 +31,17 @@ from grader.exercises.fixtures.usual import Case, add_usual, classifier_case
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.wording import called_with, yes_or_no
 
+# `cost`: the repair search may make fewer plays than the number of events alone would allow, to answer in time.
 driver = Driver("accumulate", cost=1.15)
 
 MICRO = 5
-"""Samples in every micro-batch. All are equal, so that the mean of means is the mean. No window
-has this many micro-batches, so that dividing by the one number is never the same as dividing by the other.
+"""Number of samples in every micro-batch. All have the same, so that the mean of means is the mean. No window has
+this number of micro-batches, so that dividing by the batch size is never the same as dividing by the window's size.
 """
 
 _ACTIVE, _IDLE = 0.15, 50.0
-"""`max_norm` in units of the first window's gradient norm: clearly active and clearly idle. The active one would still
-clip at four times its size.
+"""`max_norm` in units of the first window's gradient norm: one at which every window is clipped, also at four times
+this limit, and one at which none is.
 """
 
 
@@ -48,11 +49,12 @@ def _case(stage: Stage, micro_batches: int, make_optimizer: MakeOptimizer = sgd)
     return classifier_case(stage, "accumulate", [MICRO] * micro_batches, make_optimizer)
 
 
-def _in_twos(case: Case, data: Iterable[Batch]) -> Any:
+def _call_in_twos(case: Case, data: Iterable[Batch]) -> Any:
+    """Make a call with windows of two micro-batches."""
     return case.call(data, 2)
 
 
-def _first_norm(case: Case) -> float:
+def _norm_of_first_window(case: Case) -> float:
     """Return the norm of the gradient of the first three micro-batches together."""
     return gradient_norm(case.model, case.loss_fn, joined(case.data[:3]))
 
@@ -68,17 +70,24 @@ def _sgd(stage: Stage) -> None:
     case.call(case.data[:8], 4)
 
 
-add_usual(driver, lambda stage: _case(stage, 2).watch(states=False), _in_twos, float32="sgd")
+add_usual(driver, lambda stage: _case(stage, 2).watch(states=False), _call_in_twos, float32="sgd")
 
 
 @driver.scenario("clip", "max_norm", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
     """Two windows with an active clip, then two with an idle one: a clip that always acts would hide a wrong scale."""
     case = _case(stage, 10).watch()
-    norm = _first_norm(case)
+    norm = _norm_of_first_window(case)
     case.call(case.data[:6], 3, max_norm=_ACTIVE * norm)
     scale_rates(case.opt, 0.8)
     case.call(case.data[6:], 2, max_norm=_IDLE * norm)
+
+
+@driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
+def _zero_norm(stage: Stage) -> None:
+    """A limit of zero is a limit: nothing moves. Code that asks `if max_norm:` does not clip at all."""
+    case = _case(stage, 2).watch()
+    case.call(case.data, 2, max_norm=0.0)
 
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges", problem=_problem)
@@ -104,7 +113,7 @@ def _generator(stage: Stage) -> None:
     moved = []
     for lazily in (False, True):
         case = _case(stage, 4).watch(states=False)
-        _in_twos(case, (batch for batch in case.data) if lazily else case.data)
+        _call_in_twos(case, (batch for batch in case.data) if lazily else case.data)
         moved.append(flat_weights(case.model))
     same = torch.allclose(moved[0], moved[1], rtol=0.0, atol=1e-9, equal_nan=True)
     stage.recorder.fact("리스트로 받았을 때와 업데이트가 같음", yes_or_no(same))
@@ -162,8 +171,8 @@ def _leftover(stage: Stage) -> None:
             parameter.grad = None
 
 
-add_usual(driver, lambda stage: _case(stage, 4, momentum_sgd), _in_twos, modes="leftover")
-add_usual(driver, lambda stage: _case(stage, 3), _in_twos, quiet="leftover")
+add_usual(driver, lambda stage: _case(stage, 4, momentum_sgd), _call_in_twos, modes="leftover")
+add_usual(driver, lambda stage: _case(stage, 3), _call_in_twos, quiet="leftover")
 
 
 @driver.scenario("adamw", "AdamW에 모두 함께: 짧은 구간, 클리핑, 두 번 부르기", atol=CLIP_ATOL)
@@ -173,7 +182,7 @@ def _adamw(stage: Stage) -> None:
     This shows mistakes that depend on two of them, such as a short window that is not clipped.
     """
     case = _case(stage, 10, adamw).watch()
-    norm = _first_norm(case)
+    norm = _norm_of_first_window(case)
     generator = (batch for batch in case.data[5:8])
     parts = ((case.data[:5], 3, _ACTIVE * norm), (generator, 2, _IDLE * norm), (case.data[8:], 1, None))
     for part, accum_steps, limit in parts:

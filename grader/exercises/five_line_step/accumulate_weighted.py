@@ -51,7 +51,8 @@ def _case(
     return classifier_case(stage, "accumulate_weighted", _sizes(stage.env, windows), make_optimizer)
 
 
-def _in_threes(case: Case, data: Iterable[Batch]) -> Any:
+def _call_in_threes(case: Case, data: Iterable[Batch]) -> Any:
+    """Make a call with windows of three micro-batches."""
     return case.call(data, 3)
 
 
@@ -68,11 +69,11 @@ def _sgd(stage: Stage) -> None:
     case.call(case.data[6:], 3)
 
 
-def _watched(stage: Stage) -> Case:
+def _watched_case(stage: Stage) -> Case:
     return _case(stage).watch(states=False)
 
 
-add_usual(driver, _watched, _in_threes, float32="sgd")
+add_usual(driver, _watched_case, _call_in_threes, float32="sgd")
 
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges")
@@ -87,18 +88,27 @@ def _short(stage: Stage) -> None:
         scale_rates(case.opt, 0.8)
 
 
-add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2]).watch(states=False), _in_threes, generator="edges")
+add_usual(
+    driver, lambda stage: _case(stage, _WINDOWS[:2]).watch(states=False), _call_in_threes, generator="edges"
+)
+
+
+@driver.scenario("ones", "accum_steps=1", check="edges")
+def _ones(stage: Stage) -> None:
+    """Windows of one micro-batch: the smallest `accum_steps` that is allowed."""
+    case = _case(stage, (_SHORT,)).watch()
+    case.call(case.data, 1)
 
 
 @driver.scenario("refuses", "잘못된 accum_steps", check="edges")
 def _refuses(stage: Stage) -> None:
     """Also with empty input, where a check inside the loop never runs."""
-    case = _watched(stage)
+    case = _watched_case(stage)
     for data, accum_steps, when in ((case.data, 0, ""), (case.data, -2, ""), ([], 0, "빈 입력을 ")):
         case.expect(ValueError, f"{when}{called_with('accum_steps', accum_steps)}", data, accum_steps)
 
 
-add_usual(driver, _watched, _in_threes, before="leftover")
+add_usual(driver, _watched_case, _call_in_threes, before="leftover")
 
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
@@ -114,7 +124,7 @@ def _leftover(stage: Stage) -> None:
     recorder.fact("매개변수가 움직임", yes_or_no(not torch.equal(before, flat_weights(case.model))))
 
 
-add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2], momentum_sgd), _in_threes, modes="leftover")
+add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2], momentum_sgd), _call_in_threes, modes="leftover")
 
 
 @driver.scenario("pieces", "한 번에 순전파한 샘플의 수")
@@ -125,19 +135,20 @@ def _pieces(stage: Stage) -> None:
     """
     case = _case(stage, _WINDOWS[:2]).watch(states=False)
     largest = max(len(xb) for xb, _ in case.data)
-    rows: list[int] = []
+    sizes: list[int] = []
     weights = torch.rand(FEATURES, generator=stage.env.generator("columns"), dtype=torch.float64)
-    apart: list[float] = []
+    weighted_sums: list[float] = []  # of the samples in each pass of an allowed size
 
-    def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+    def note_pass(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
         samples = inputs[0].detach().cpu().reshape(-1, FEATURES)
-        rows.append(len(samples))
-        apart.append(float((samples @ weights).sum()) * (len(samples) <= largest))
+        sizes.append(len(samples))
+        if len(samples) <= largest:
+            weighted_sums.append(float((samples @ weights).sum()))
 
-    case.model.layers.register_forward_pre_hook(note)
+    case.model.layers.register_forward_pre_hook(note_pass)
     case.call(case.data, 3)
-    outcome = "순전파하지 않음" if not rows else "커짐" if max(rows) > largest else "커지지 않음"
-    stage.recorder.claim("가장 큰 마이크로 배치보다", outcome, [sum(apart)])
+    outcome = "순전파하지 않음" if not sizes else "커짐" if max(sizes) > largest else "커지지 않음"
+    stage.recorder.claim("가장 큰 마이크로 배치보다", outcome, [sum(weighted_sums)])
 
 
 @driver.scenario("returns", "반환값")
@@ -149,5 +160,5 @@ def _returns(stage: Stage) -> None:
         stage.recorder.returned(case.call(part, accum_steps))
 
 
-add_usual(driver, _watched, _in_threes, quiet="returns")
-add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2]), _in_threes, memory="pieces")
+add_usual(driver, _watched_case, _call_in_threes, quiet="returns")
+add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2]), _call_in_threes, memory="pieces")

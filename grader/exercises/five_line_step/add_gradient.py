@@ -21,6 +21,7 @@ from grader.exercises.fixtures.classifiers import (
     mlp,
     norm_dropout_mlp,
 )
+from grader.exercises.fixtures.marks import drawn
 from grader.exercises.fixtures.returned import FLOAT32_ATOL
 from grader.exercises.fixtures.usual import Case, add_usual
 from grader.observe.play import Driver, Stage
@@ -32,9 +33,9 @@ SIZES = (4, 3, 9)
 
 
 def _case(stage: Stage, model: Net | None = None) -> Case:
-    """Return a case whose batches have a weight each: three different ones below 1."""
+    """Return a case whose batches have a weight each: three different eighths below 1, by the seed."""
     number = stage.env.number("weight")
-    weights = [(1 + (number + 2 * place) % 7) / 8 for place in range(len(SIZES))]
+    weights = [(1 + (number + 2 * i) % 7) / 8 for i in range(len(SIZES))]
     data = [(*batch, weight) for batch, weight in zip(batches(stage.env, SIZES), weights, strict=True)]
     return Case(stage, "add_gradient", model or mlp(stage.env), None, loss_function(stage.env), data)
 
@@ -56,31 +57,53 @@ def _weight(stage: Stage) -> None:
 add_usual(driver, _case, _add, float32="weight")
 
 
+def _case_with_untouched(stage: Stage) -> tuple[Case, dict[str, nn.Parameter]]:
+    """Return a case, and the two parameters that get no gradient, by what is said of them: a frozen one, and one that
+    the loss does not reach.
+    """
+    model = mlp(stage.env)
+    frozen = next(model.parameters())
+    frozen.requires_grad_(False)
+    unreached = nn.Parameter(torch.ones_like(frozen))
+    model.register_parameter("unused", unreached)
+    case = _case(stage, model).watch_model()
+    return case, {"고정한": frozen, "손실이 닿지 않는": unreached}
+
+
 @driver.scenario("none", "그레이디언트를 받지 않는 매개변수", check="weight")
 def _none(stage: Stage) -> None:
-    """A frozen parameter, and one that the loss does not reach: no gradient may appear, and no exception be raised."""
-    model = mlp(stage.env)
-    frozen = next(model.parameters()).requires_grad_(False)
-    unused = nn.Parameter(torch.ones_like(frozen))
-    model.register_parameter("unused", unused)
-    case = _case(stage, model).watch_model()
+    """No gradient may appear, and no exception be raised."""
+    case, untouched = _case_with_untouched(stage)
     case.call(*case.data[0])
-    for name, parameter in (("고정한", frozen), ("손실이 닿지 않는", unused)):
+    for name, parameter in untouched.items():
         stage.recorder.fact(f"{name} 매개변수의 .grad", "None" if parameter.grad is None else "텐서")
 
 
 @driver.scenario("keeps", "이미 그레이디언트가 있는 모델")
 def _keeps(stage: Stage) -> None:
     """The gradient that a fresh model gets is subtracted again, so a wrong weight costs nothing here."""
-    found = []
+    gradients = []
     for held in (False, True):
         case = _case(stage).watch_model()
         if held:
             add_gradients(stage.env, case.model)
         case.call(*case.data[0])
-        found.append(flat_gradients(case.model))
-    stage.recorder.array("이미 있던 그레이디언트", found[1] - found[0])
-    stage.recorder.fact("그레이디언트를 더함", yes_or_no(bool(found[0].ne(0).any())))
+        gradients.append(flat_gradients(case.model))
+    added, sum_of_both = gradients
+    stage.recorder.array("이미 있던 그레이디언트", sum_of_both - added)
+    stage.recorder.fact("그레이디언트를 더함", yes_or_no(bool(added.ne(0).any())))
+
+
+@driver.scenario("held", "그레이디언트를 받지 않지만 이미 가진 매개변수", check="keeps")
+def _held(stage: Stage) -> None:
+    """The gradient from before must still be there. A weight that was applied to it is judged in `keeps`."""
+    case, untouched = _case_with_untouched(stage)
+    add_gradients(stage.env, case.model)
+    case.call(*case.data[0])
+    for name, parameter in untouched.items():
+        left = parameter.grad is not None and bool(parameter.grad.any())
+        witness = [drawn(stage.env, name) if left else 0.0]
+        stage.recorder.claim(f"{name} 매개변수의 그레이디언트", "남음" if left else "지워짐", witness)
 
 
 add_usual(driver, _case, _add, modes="modes")

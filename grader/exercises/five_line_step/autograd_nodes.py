@@ -38,12 +38,13 @@ _OPERATIONS = (
 """Operations of which each leaves a graph node of its own kind."""
 
 
-def _drawn(env: Env, count: int, salt: str) -> list[Any]:
+def _draw_operations(env: Env, count: int, salt: str) -> list[Any]:
+    """Return `count` different operations, which follow from the seed."""
     order = torch.randperm(len(_OPERATIONS), generator=env.generator(salt))
     return [_OPERATIONS[number] for number in order[:count].tolist()]
 
 
-def _leaf(env: Env, salt: str, *shape: int) -> Tensor:
+def _make_leaf(env: Env, salt: str, *shape: int) -> Tensor:
     values = torch.randn(*shape, generator=env.generator(salt), dtype=torch.float64)
     return values.to(env.device).requires_grad_()
 
@@ -52,7 +53,7 @@ def _chain_graph(env: Env, model: Net) -> Tensor:
     """Return the loss of a model, with operations that follow from the seed between model and loss."""
     (batch,) = batches(env, (4,))
     outputs = model(batch[0])
-    for operation in _drawn(env, 3, "chain"):
+    for operation in _draw_operations(env, 3, "chain"):
         outputs = operation(outputs)
     return loss_function(env)(outputs, batch[1])
 
@@ -62,8 +63,8 @@ def _branching_graph(env: Env) -> Tensor:
 
     The second parent leads to nodes that the first never meets.
     """
-    a, b, c = (_leaf(env, name, 3, 3) for name in "abc")
-    first, second, third, fourth, last = _drawn(env, 5, "branches")
+    a, b, c = (_make_leaf(env, name, 3, 3) for name in "abc")
+    first, second, third, fourth, last = _draw_operations(env, 5, "branches")
     shared = first(a) * 2.0
     left = second(shared) + shared.t()
     right = fourth(third(b @ c))
@@ -72,35 +73,33 @@ def _branching_graph(env: Env) -> Tensor:
 
 
 def _deep_graph(env: Env) -> Tensor:
-    x: Tensor = _leaf(env, "deep", 2)
-    (operation,) = _drawn(env, 1, "deep")
+    x: Tensor = _make_leaf(env, "deep", 2)
+    (operation,) = _draw_operations(env, 1, "deep")
     for number in range(240):  # every second round leaves two nodes
         x = x * 0.99 if number % 2 else operation(x).clamp(-3.0, 3.0)
     return x.sum()
 
 
-def _names(value: object) -> list[str]:
-    """Return the distinct names in a returned collection, sorted; empty if it is none.
+def _distinct_names(value: object) -> list[str]:
+    """Return the distinct names in what the function returned, sorted; an empty list if that is no collection.
 
-    Kind and order of the collection are judged in one scenario only.
+    The type of the collection and its order are judged in the scenario `types` only.
     """
     items: Iterable[Any] = value if isinstance(value, list | tuple | set | frozenset) else ()
     return sorted({str(name)[:200] for name in items})[:100]
 
 
-def _walk(stage: Stage, loss: Tensor) -> object:
+def _call(stage: Stage, loss: Tensor) -> object:
     return stage.recorder.call(stage.student("autograd_nodes"), loss)
 
 
 @driver.scenario("chain", "한 줄로 이어진 그래프")
 def _chain(stage: Stage) -> None:
-    """A second call with the same loss: nothing may be remembered of
-    visited nodes, and no gradient appear on the leaves.
-    """
+    """Two calls with the same loss: no visited node may be remembered, and no gradient may appear on the leaves."""
     model = mlp(stage.env)
     loss = _chain_graph(stage.env, model)
-    stage.recorder.fact("노드", [*_names(_walk(stage, loss))])
-    stage.recorder.fact("같은 손실로 다시 부르면", [*_names(_walk(stage, loss))])
+    stage.recorder.fact("노드", [*_distinct_names(_call(stage, loss))])
+    stage.recorder.fact("같은 손실로 다시 부르면", [*_distinct_names(_call(stage, loss))])
     touched = any(p.grad is not None for p in model.parameters())
     stage.recorder.fact("그레이디언트가 생김", yes_or_no(touched))
 
@@ -113,9 +112,9 @@ def _types(stage: Stage) -> None:
     that ends at the second node of a kind.
     """
     loss = _chain_graph(stage.env, mlp(stage.env)) * 2.0
-    for operation in _drawn(stage.env, 8, "types"):
+    for operation in _draw_operations(stage.env, 8, "types"):
         loss = operation(loss)
-    names = _walk(stage, loss * 3.0)
+    names = _call(stage, loss * 3.0)
     listed = [str(name)[:200] for name in names][:600] if isinstance(names, list) else []
     stage.recorder.fact("반환 타입", [type_name(names), *sorted({type_name(name) for name in listed})])
     if isinstance(names, list):
@@ -125,7 +124,7 @@ def _types(stage: Stage) -> None:
 
 @driver.scenario("branches", "갈라졌다 만나는 그래프")
 def _branches(stage: Stage) -> None:
-    stage.recorder.fact("노드", [*_names(_walk(stage, _branching_graph(stage.env)))])
+    stage.recorder.fact("노드", [*_distinct_names(_call(stage, _branching_graph(stage.env)))])
 
 
 @driver.scenario("frozen", "얼린 매개변수가 있는 그래프", check="branches")
@@ -135,14 +134,14 @@ def _frozen(stage: Stage) -> None:
     for name, parameter in model.named_parameters():
         if name.endswith("bias"):
             parameter.requires_grad_(False)
-    stage.recorder.fact("노드", [*_names(_walk(stage, _chain_graph(stage.env, model)))])
+    stage.recorder.fact("노드", [*_distinct_names(_call(stage, _chain_graph(stage.env, model)))])
 
 
 @driver.scenario("diamonds", "갈라졌다 만나기를 40번 되풀이하는 그래프", check="branches")
 def _diamonds(stage: Stage) -> None:
     """A stand-in graph with 2**40 paths that counts questions: each node may be asked only a few times."""
     loss, asked = diamonds(stage.env)
-    stage.recorder.fact("노드", [*_names(_walk(stage, loss))])
+    stage.recorder.fact("노드", [*_distinct_names(_call(stage, loss))])
     stage.recorder.fact(
         "노드마다 다음 노드를 물어본 횟수", "몇 번" if asked() <= MANY else "너무 많아서 멈춤"
     )
@@ -150,7 +149,7 @@ def _diamonds(stage: Stage) -> None:
 
 @driver.scenario("edges", "깊은 그래프")
 def _edges(stage: Stage) -> None:
-    stage.recorder.fact("노드", [*_names(_walk(stage, _deep_graph(stage.env)))])
+    stage.recorder.fact("노드", [*_distinct_names(_call(stage, _deep_graph(stage.env)))])
 
 
 @driver.scenario("no-graph", "그래프가 없는 손실", check="edges")
@@ -158,5 +157,5 @@ def _no_graph(stage: Stage) -> None:
     """A loss without a graph, and a bare parameter: a leaf has no `grad_fn` either."""
     plain = torch.tensor(1.0, dtype=torch.float64, device=stage.env.device)
     for what, loss in (("그래프가 없는 손실", plain), ("잎(leaf) 텐서", plain.clone().requires_grad_())):
-        value = _walk(stage, loss)
-        stage.recorder.fact(what, [*_names(value)] if value is not None else "None")
+        value = _call(stage, loss)
+        stage.recorder.fact(what, [*_distinct_names(value)] if value is not None else "None")

@@ -29,15 +29,17 @@ from grader.exercises.fixtures.usual import Case, add_usual
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
-from grader.observe.wording import left_by, yes_or_no
+from grader.observe.wording import left_by, true_or_false, yes_or_no
 
 driver = Driver("evaluate")
 
 
-def _partly_right(env: Env, model: Net, sizes: tuple[int, ...], *, everywhere: bool = False) -> list[Batch]:
-    """Return batches in which the model is right about some samples: with sizes of 9, 8, 1 and 5, about 4, 3, 1 and 1.
+def _batches_partly_right(
+    env: Env, model: Net, sizes: tuple[int, ...], *, everywhere: bool = False
+) -> list[Batch]:
+    """Return batches in which the model is right about some samples: 4 of 9, 3 of 8, 1 of 1 and 1 of 5.
 
-    So the accuracy is never 0 (where a percentage would pass) nor the mean of the batches' accuracies, and few wrong
+    So the accuracy is neither 0, where a percentage would pass, nor the mean of the batches' accuracies, and few wrong
     ways to count give the same number. With `everywhere`, the model is right about all samples.
     """
     examined = copy.deepcopy(model).eval()
@@ -64,12 +66,13 @@ def _evaluate(stage: Stage, model: Net, loader: Iterable[Batch] | None = None) -
 
 
 def _record_number(stage: Stage, place: int, name: str, value: object) -> None:
+    """Record the number at `place` of a returned value; nothing is there if too few numbers were returned."""
     numbers = list(value) if isinstance(value, tuple | list) else [value]
     stage.recorder.array(name, [as_number(number) for number in numbers[place : place + 1]])
 
 
 def _record_numbers(stage: Stage, place: int, name: str, *, once: bool = False) -> None:
-    """Record the returned number at `place`, over uneven batches.
+    """Evaluate on uneven batches, and record the returned number at `place` (0: loss, 1: accuracy).
 
     With `once`, the loader can be read only once, and the model is right about every sample: there, floor division
     gives the right accuracy, which tells it apart from other wrong accuracies.
@@ -78,7 +81,7 @@ def _record_numbers(stage: Stage, place: int, name: str, *, once: bool = False) 
     model.eval()
     # One batch has a single sample: there the largest of all logits is that of the sample, so that an argmax without
     # its axis is right by chance.
-    data = _partly_right(stage.env, model, (9, 8, 1, 5), everywhere=once)
+    data = _batches_partly_right(stage.env, model, (9, 8, 1, 5), everywhere=once)
     _record_number(stage, place, name, _evaluate(stage, model, Once(data) if once else data))
 
 
@@ -102,11 +105,11 @@ def _case(stage: Stage, sizes: Sequence[int] = (4, 2)) -> Case:
     return Case(stage, "evaluate", model, None, loss_function(stage.env), data)
 
 
-def _use(case: Case, data: Iterable[Batch]) -> object:
+def _evaluate_case(case: Case, data: Iterable[Batch]) -> object:
     return _evaluate(case.stage, case.model, data)
 
 
-add_usual(driver, lambda stage: _case(stage, (3, 2)), _use, float32="values")
+add_usual(driver, lambda stage: _case(stage, (3, 2)), _evaluate_case, float32="values")
 
 
 @driver.scenario("eval-mode", "학습 모드로 받은 모델")
@@ -141,11 +144,11 @@ def _no_graph(stage: Stage) -> None:
 
 
 def _record_gradients(stage: Stage, model: Net, when: str) -> None:
-    """Record whether training can go on after an evaluation, then switch gradients on again for the next call."""
+    """Record whether training could go on now, then switch gradients on again for what follows in the scenario."""
     recorder = stage.recorder
     recorder.fact(f"{when} 그레이디언트 계산", "켜짐" if torch.is_grad_enabled() else "꺼짐")
-    wanted = all(p.requires_grad for p in model.parameters())
-    recorder.fact(f"{when} 매개변수의 requires_grad", "True" if wanted else "False")
+    trainable = all(p.requires_grad for p in model.parameters())
+    recorder.fact(f"{when} 매개변수의 requires_grad", true_or_false(trainable))
     left = "남음" if recorder.gradients_left() else "없음"
     recorder.claim(f"{when} 그레이디언트", left, gradients_of_next_backward(stage.env, model.parameters()))
     torch.set_grad_enabled(True)
@@ -161,7 +164,7 @@ def _trains_on(stage: Stage) -> None:
     frozen.layers[0].requires_grad_(False)
     _evaluate(stage, frozen)
     thawed = any(p.requires_grad for p in frozen.layers[0].parameters())
-    stage.recorder.fact("얼린 매개변수의 requires_grad", "True" if thawed else "False")
+    stage.recorder.fact("얼린 매개변수의 requires_grad", true_or_false(thawed))
     torch.set_grad_enabled(True)
 
 
@@ -195,8 +198,12 @@ class BrokenLoader(Exception):
     """An exception class that no `except (OSError, ValueError)` lists: a loader may raise anything."""
 
 
-def _fails(stage: Stage, model: Net, broken: type[Exception], loader: Iterable[Batch], when: str) -> None:
-    """Record that the exception comes through, that the mode is restored, and that training can go on."""
+def _record_failure(
+    stage: Stage, model: Net, broken: type[BaseException], loader: Iterable[Batch], when: str
+) -> None:
+    """Evaluate on a loader that raises, and record whether the exception comes through, whether the mode is restored
+    and whether training can go on.
+    """
     model.train()
     marks = ForwardMarks(stage.env, model)
     given = (model, loss_function(stage.env), loader)
@@ -207,18 +214,18 @@ def _fails(stage: Stage, model: Net, broken: type[Exception], loader: Iterable[B
 
 @driver.scenario("loader-fails", "loader가 오류를 낼 때")
 def _loader_fails(stage: Stage) -> None:
-    """A loader that works, then two that raise half-way."""
+    """A loader that works, then three that raise half-way; Ctrl+C arrives as an exception that is no `Exception`."""
     model = norm_dropout_mlp(stage.env)
     model.train()
     _evaluate(stage, model)
     torch.set_grad_enabled(True)
 
-    def loader(broken: type[Exception]) -> Iterator[Batch]:
+    def loader(broken: type[BaseException]) -> Iterator[Batch]:
         yield from batches(stage.env, (4, 3))
         raise broken("데이터 파일을 읽다가 끊겼습니다")
 
-    for broken in (OSError, BrokenLoader):
-        _fails(stage, model, broken, loader(broken), f"loader가 {broken.__name__}를 낸 뒤의")
+    for broken in (OSError, BrokenLoader, KeyboardInterrupt):
+        _record_failure(stage, model, broken, loader(broken), f"loader가 {broken.__name__}를 낸 뒤의")
 
 
 class _NeverStarts:
@@ -229,7 +236,9 @@ class _NeverStarts:
 @driver.scenario("never-starts", "첫 배치도 주지 못하는 loader", check="loader-fails")
 def _never_starts(stage: Stage) -> None:
     """A loader that raises as soon as it is asked for its batches."""
-    _fails(stage, norm_dropout_mlp(stage.env), BrokenLoader, _NeverStarts(), "loader를 열지 못한 뒤의")
+    _record_failure(
+        stage, norm_dropout_mlp(stage.env), BrokenLoader, _NeverStarts(), "loader를 열지 못한 뒤의"
+    )
     model = norm_dropout_mlp(stage.env)
     _evaluate(stage, model)
 
@@ -245,4 +254,4 @@ def _types(stage: Stage) -> None:
     stage.recorder.claim("반환 타입", [*types], type_witness(float, items, marks.first))
 
 
-add_usual(driver, _case, _use, quiet="types")
+add_usual(driver, _case, _evaluate_case, quiet="types")

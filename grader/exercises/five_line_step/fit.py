@@ -135,8 +135,9 @@ def _losses_without_updates(stage: Stage) -> Any:
         group["lr"] = 0.0
     recorder.watch(model, opt, states=False)
     epochs = [batches(env, FIT_SIZES, f"epoch {number}") for number in range(3)]
+    epochs_asked = 2 + env.number() % 2  # the number of losses follows from the seed
     loader = _EpochLoader(epochs, lambda: len(recorder.forward_modes))
-    return recorder.call(stage.student("fit"), model, opt, loss_function(env), loader, 2 + env.number() % 2)
+    return recorder.call(stage.student("fit"), model, opt, loss_function(env), loader, epochs_asked)
 
 
 @driver.scenario("losses", "에폭 손실", atol=FLOAT32_ATOL)
@@ -172,9 +173,10 @@ add_usual(
 
 @driver.scenario("never-clears", "zero_grad=False", problem=_problem)
 def _never_clears(stage: Stage) -> None:
-    """No gradients are cleared, not even after the last update, so some must be left."""
+    """No gradients are cleared: those of the last update are left, and go into the next call's first update."""
     case = _case(stage).watch()
     case.call(SizedLoader(case.data), 2, zero_grad=False)
+    case.call(SizedLoader(case.data[:2]), 1, zero_grad=False)
     stage.recorder.fact("끝난 뒤에 그레이디언트가 남음", yes_or_no(stage.recorder.gradients_left()))
 
 

@@ -5,7 +5,7 @@ gradients. In those about stopping, the loss function returns the numbers of a l
 model computes: a wrong update changes no loss, and every measurement shows. These numbers are exact in float32.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import torch
@@ -25,6 +25,7 @@ from grader.exercises.fixtures.classifiers import (
     sgd,
 )
 from grader.exercises.fixtures.marks import ForwardMarks
+from grader.exercises.fixtures.returned import record_kinds
 from grader.exercises.fixtures.usual import Case, add_usual
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Stage
@@ -35,21 +36,24 @@ driver = Driver("overfit_one_batch")
 
 NEVER = -1.0
 """A target that no loss reaches."""
-TOLD = (2.0, 1.5, 1.75, 1.0, 0.5, 0.75, 0.25, 0.125)
-"""Losses that the loss function returns, one for each call."""
+SCRIPTED = (2.0, 1.5, 1.75, 1.0, 0.5, 0.75, 0.25, 0.125)
+"""Losses that a `_ScriptedLoss` returns, one for each call."""
 
 
 class _ScriptedLoss:
     """A loss function that returns the next number of a list at each call, with the gradient of the true loss."""
 
-    def __init__(self, loss_fn: LossFn, numbers: Sequence[float] = TOLD) -> None:
-        self._loss_fn, self._numbers, self.calls = loss_fn, numbers, 0
+    def __init__(self, loss_fn: LossFn, numbers: Sequence[float] = SCRIPTED) -> None:
+        """Create it from the true loss function and the numbers; the last number is returned again and again."""
+        self._loss_fn = loss_fn
+        self._numbers = numbers
+        self._calls = 0
 
     def __call__(self, output: Tensor, target: Tensor) -> Tensor:
-        true = self._loss_fn(output, target)
-        number = self._numbers[min(self.calls, len(self._numbers) - 1)]
-        self.calls += 1
-        return true - true.detach() + number
+        true_loss = self._loss_fn(output, target)
+        number = self._numbers[min(self._calls, len(self._numbers) - 1)]
+        self._calls += 1
+        return true_loss - true_loss.detach() + number
 
 
 def _case(stage: Stage, model: Net | None = None, sizes: Sequence[int] = (6,)) -> Case:
@@ -59,12 +63,13 @@ def _case(stage: Stage, model: Net | None = None, sizes: Sequence[int] = (6,)) -
 
 
 def _overfit(case: Case, data: Sequence[Batch], *, target: float = NEVER, max_steps: int = 3) -> object:
+    """Make a call with the first batch of `data`."""
     return case.call(*data[0], target=target, max_steps=max_steps)
 
 
 @driver.scenario("sgd", "같은 배치로 여러 번 업데이트")
 def _sgd(stage: Stage) -> None:
-    """Two calls, each with a batch of its own."""
+    """Two calls, each with a batch of its own; how many updates the second makes follows from the seed."""
     case = _case(stage, sizes=(6, 9)).watch()
     for number, max_steps in enumerate((4, 2 + stage.env.number("steps") % 2)):
         _overfit(case, case.data[number:], max_steps=max_steps)
@@ -75,9 +80,10 @@ add_usual(driver, _case, partial(_overfit, max_steps=2), float32="sgd")
 
 
 def _record_scripted(
-    stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = TOLD
-) -> None:
-    """Record the returned losses and the numbers of updates and forward passes, with losses from a list.
+    stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = SCRIPTED
+) -> object:
+    """Record the returned losses and the numbers of updates and forward passes, with losses from a list; return what
+    the function returned.
 
     Numbers and target are scaled by a power of two that follows from the seed.
     """
@@ -92,16 +98,18 @@ def _record_scripted(
     recorder.array("잰 손실", torch.tensor(measured, dtype=torch.float64))
     recorder.fact("업데이트 횟수", len(updates))
     recorder.fact("순전파 횟수", len(recorder.forward_modes))
+    return losses
 
 
 @driver.scenario("stops", "중간에 target에 이를 때")
 def _stops(stage: Stage) -> None:
     """The second loss is barely above the target: a function that rounds it stops too early."""
-    _record_scripted(stage, target=1.5, numbers=(2.0, 1.5 + 2.0**-20, *TOLD[2:]))
+    _record_scripted(stage, target=1.5, numbers=(2.0, 1.5 + 2.0**-20, *SCRIPTED[2:]))
 
 
 @driver.scenario("equal", "손실이 target과 똑같을 때", check="stops")
 def _equal(stage: Stage) -> None:
+    """The second loss is exactly the target."""
     _record_scripted(stage, target=1.5)
 
 
@@ -113,15 +121,19 @@ def _at_once(stage: Stage) -> None:
 @driver.scenario("never", "target에 이르지 못할 때", check="losses")
 def _never(stage: Stage) -> None:
     """One loss is NaN, which is not at or below the target."""
-    numbers = (*TOLD[:2], float("nan"), *TOLD[3:])
-    _record_scripted(stage, target=NEVER, max_steps=4 + stage.env.number("steps") % 2, numbers=numbers)
+    numbers = (*SCRIPTED[:2], float("nan"), *SCRIPTED[3:])
+    # The seed decides, or the counts could be written down beforehand.
+    max_steps = 4 + stage.env.number("steps") % 2
+    _record_scripted(stage, target=NEVER, max_steps=max_steps, numbers=numbers)
 
 
 @driver.scenario("no-steps", "max_steps가 0일 때", check="losses")
 def _no_steps(stage: Stage) -> None:
-    _record_scripted(stage, target=NEVER, max_steps=0)
+    """Nothing is measured, and what is returned is a list all the same."""
+    record_kinds(stage.recorder, _record_scripted(stage, target=NEVER, max_steps=0))
 
 
+# `target` is out of reach and stays the default of `_overfit`, so all `max_steps` updates are made.
 add_usual(driver, _case, _overfit, types="losses", quiet="losses")
 
 
@@ -146,44 +158,47 @@ def _modes(stage: Stage) -> None:
     """Every module must be left in the mode in which it was handed over."""
     for mode in ("train", "eval", "frozen", "top"):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
-        after = left_by(mode_words(model))
+        fact = left_by(mode_words(model))
         marks = ForwardMarks(stage.env, model)
         case = _case(stage, model).watch_model()
         _overfit(case, case.data, max_steps=2)
-        stage.recorder.claim(after, mode_words(model), marks.modes_left(model))
+        stage.recorder.claim(fact, mode_words(model), marks.modes_left(model))
 
 
 class BrokenLoss(Exception):
-    """An exception class that no `except (OSError, ValueError)` lists."""
+    """What a broken loss function raises: an exception class that no `except (OSError, ValueError)` lists."""
+
+
+class _FailingLoss:
+    """A loss function that raises at its second call, and only there."""
+
+    def __init__(self, loss_fn: LossFn, exception: type[BaseException]) -> None:
+        self._loss_fn = loss_fn
+        self._exception = exception
+        self._calls = 0
+
+    def __call__(self, output: Tensor, target: Tensor) -> Tensor:
+        self._calls += 1
+        if self._calls == 2:
+            raise self._exception("손실을 계산하지 못했습니다")
+        return self._loss_fn(output, target)
 
 
 @driver.scenario("fails", "loss_fn이 오류를 낼 때", check="modes")
-def _fails(stage: Stage) -> None:
+def _loss_fails(stage: Stage) -> None:
     """The loss function raises at the second forward pass: the exception must come through, and the modes be restored.
 
-    One of the two exceptions is not an `Exception` (KeyboardInterrupt).
+    Ctrl+C arrives as an exception that is no `Exception`.
     """
-    true = loss_function(stage.env)
     broken: tuple[tuple[type[BaseException], str], ...] = (
         (BrokenLoss, "오류가 난"),
         (KeyboardInterrupt, "Ctrl+C로 멈춘"),
     )
     for exception, when in broken:
         model = set_modes(norm_dropout_mlp(stage.env), "frozen")
-        given, results = mode_words(model), iter([True, False])
-
-        def loss_fn(
-            output: Tensor,
-            target: Tensor,
-            exception: type[BaseException] = exception,
-            results: Iterator[bool] = results,
-        ) -> Tensor:
-            if next(results, True):
-                return true(output, target)
-            raise exception("손실을 계산하지 못했습니다")
-
+        given = mode_words(model)
         case = _case(stage, model).watch_model()
-        case.loss_fn = loss_fn
+        case.loss_fn = _FailingLoss(case.loss_fn, exception)
         case.expect(exception, f"{when} 함수에서 나온 예외", *case.data[0], target=NEVER, max_steps=4)
         stage.recorder.fact(f"{given}인 모델을 주었을 때, {when} 뒤의 모드", mode_words(model))
 

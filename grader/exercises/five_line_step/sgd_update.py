@@ -12,7 +12,7 @@ from torch import nn
 from grader.exercises.fixtures.classifiers import add_gradients, batches, flat_gradients, loss_function, mlp
 from grader.exercises.fixtures.marks import gradients_of_next_backward
 from grader.observe.play import Driver, Stage
-from grader.observe.wording import yes_or_no
+from grader.observe.wording import true_or_false, yes_or_no
 
 driver = Driver("sgd_update")
 
@@ -20,7 +20,7 @@ _LARGE = 300.0
 """Factor on gradients of ordinary size: components far beyond ±1, where a clamp would show."""
 
 
-def _updates(
+def _update_twice(
     stage: Stage,
     change: Callable[[Sequence[nn.Parameter]], None] = lambda _: None,
     *,
@@ -31,9 +31,10 @@ def _updates(
 
     Args:
         stage: the scenario's stage.
-        change: applied to the parameters' gradients before each update.
-        given: makes, of the list of parameters, the iterable that the function gets.
-        states: record the parameters; without, only facts that show if the function leaves everything else alone.
+        change: changes the parameters' gradients before each update.
+        given: makes of the list of parameters what the function is called with.
+        states: True to compare the parameters; False to record facts instead, which show whether the function leaves
+            everything but their values alone.
     """
     env, recorder = stage.env, stage.recorder
     model, loss_fn = mlp(env), loss_function(env)
@@ -45,33 +46,34 @@ def _updates(
         change(parameters)
         before = [None if p.grad is None else p.grad.clone() for p in parameters]
         recorder.call(stage.student("sgd_update"), given(parameters), lr)
-        if not states:  # doing nothing leaves everything as it was too, so a movement is required
+        if not states:  # a function that does nothing leaves everything alone too, so a movement is required
             moved = any(not torch.equal(p, q) for p, q in zip(parameters, start, strict=True))
             recorder.append_fact("매개변수가 움직임", yes_or_no(moved))
-            kept = (_same(p.grad, grad) for p, grad in zip(parameters, before, strict=True))
-            recorder.append_fact("그레이디언트", "그대로" if all(kept) else "바뀜")
-            wanted = all(p.requires_grad for p in parameters)
-            recorder.append_fact("requires_grad", "True" if wanted else "False")
+            unchanged = (_unchanged(p.grad, grad) for p, grad in zip(parameters, before, strict=True))
+            recorder.append_fact("그레이디언트", "그대로" if all(unchanged) else "바뀜")
+            recorder.append_fact("requires_grad", true_or_false(all(p.requires_grad for p in parameters)))
         appeared = any(p.grad is not None for p, grad in zip(parameters, before, strict=True) if grad is None)
         recorder.append_fact("None이던 .grad", "텐서" if appeared else "None")
         for parameter in parameters:
             parameter.grad = None
             if parameter.is_leaf:
+                # In case the function switched it off, which is recorded above: the second backward pass needs it.
                 parameter.requires_grad_()
-    still = zip(parameters, model.parameters(), strict=True)
-    recorder.fact("모델의 매개변수", "같은 텐서" if all(p is q for p, q in still) else "다른 텐서")
+    pairs = zip(parameters, model.parameters(), strict=True)
+    recorder.fact("모델의 매개변수", "같은 텐서" if all(p is q for p, q in pairs) else "다른 텐서")
     return parameters
 
 
-def _same(now: torch.Tensor | None, before: torch.Tensor | None) -> bool:
+def _unchanged(now: torch.Tensor | None, before: torch.Tensor | None) -> bool:
+    """True if both hold the same numbers, or both are None."""
     return now is before if now is None or before is None else torch.equal(now, before)
 
 
-def _without_some(parameters: Sequence[nn.Parameter]) -> None:
+def _remove_some_gradients(parameters: Sequence[nn.Parameter]) -> None:
     parameters[1].grad = parameters[2].grad = None
 
 
-def _enlarged(parameters: Sequence[nn.Parameter]) -> None:
+def _enlarge_gradients(parameters: Sequence[nn.Parameter]) -> None:
     for parameter in parameters:
         if parameter.grad is not None:
             parameter.grad = parameter.grad * _LARGE
@@ -79,26 +81,24 @@ def _enlarged(parameters: Sequence[nn.Parameter]) -> None:
 
 @driver.scenario("moves", "업데이트")
 def _moves(stage: Stage) -> None:
-    _updates(stage)
+    _update_twice(stage)
 
 
 @driver.scenario("large", "아주 큰 그레이디언트", check="moves")
 def _large(stage: Stage) -> None:
-    """The parameters come as a list, which can be read twice."""
-    _updates(stage, _enlarged, given=list)
+    """The parameters come as a list, which can be read twice; in the other scenarios, as an iterator."""
+    _update_twice(stage, _enlarge_gradients, given=list)
 
 
 @driver.scenario("none", ".grad가 None인 매개변수")
 def _none(stage: Stage) -> None:
-    _updates(stage, _without_some)
+    _update_twice(stage, _remove_some_gradients)
 
 
 @driver.scenario("leaves", "잎(leaf) 텐서로, 그레이디언트는 그대로")
 def _leaves(stage: Stage) -> None:
-    """After the updates, one more on random gradients: what is left of
-    these, and whether a backward pass still reaches all.
-    """
-    parameters = _updates(stage, states=False)
+    """Two updates, then one on random gradients, which must stay; a backward pass must still reach all parameters."""
+    parameters = _update_twice(stage, states=False)
     recorder = stage.recorder
     recorder.fact("잎(leaf) 텐서", yes_or_no(all(p.is_leaf for p in parameters)))
     model = mlp(stage.env, "given")
@@ -123,4 +123,4 @@ def _frozen(stage: Stage) -> None:
     moved = [not torch.equal(p, q) for p, q in zip(model.parameters(), start, strict=True)]
     recorder.fact("매개변수마다", ["움직임" if one else "그대로" for one in moved])
     thawed = any(p.requires_grad for p in frozen.parameters())
-    recorder.fact("얼린 매개변수의 requires_grad", "True" if thawed else "False")
+    recorder.fact("얼린 매개변수의 requires_grad", true_or_false(thawed))

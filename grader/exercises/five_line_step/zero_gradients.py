@@ -13,11 +13,13 @@ from grader.exercises.fixtures.classifiers import Net, batches, flat_gradients, 
 from grader.exercises.fixtures.marks import gradients_of_next_backward
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
+from grader.observe.wording import true_or_false
 
 driver = Driver("zero_gradients")
 
 
-def _with_gradients(env: Env) -> Net:
+def _model_after_backward(env: Env) -> Net:
+    """Return a model whose parameters all hold a gradient."""
     model = mlp(env)
     (batch,) = batches(env, (6,))
     logits = model(batch[0])
@@ -28,19 +30,23 @@ def _with_gradients(env: Env) -> Net:
 
 
 def _gradients_left(parameters: Iterable[nn.Parameter]) -> list[Fact]:
-    """Tell for each parameter, in Korean, if a gradient other than zero is left; NaN is not zero."""
+    """Return for each parameter, in Korean, whether it holds a gradient that is not all zeros. NaN is not zero."""
     return ["남음" if p.grad is not None and bool(p.grad.ne(0).any()) else "비어 있음" for p in parameters]
 
 
 @driver.scenario("clears", "그레이디언트 비우기")
 def _clears(stage: Stage) -> None:
-    """Parameters that all hold a gradient; then a backward pass."""
+    """Parameters that all hold a gradient; then a backward pass.
+
+    They come from a generator, which can be read only once. In the other scenarios they come as a list, so that a
+    function which reads them twice is judged here only.
+    """
     recorder = stage.recorder
-    model = _with_gradients(stage.env)
+    model = _model_after_backward(stage.env)
     recorder.watch(model)
     recorder.call(stage.student("zero_gradients"), model.parameters())
     recorder.fact("매개변수마다의 그레이디언트", _gradients_left(model.parameters()))
-    recorder.fact("requires_grad", "True" if all(p.requires_grad for p in model.parameters()) else "False")
+    recorder.fact("requires_grad", true_or_false(all(p.requires_grad for p in model.parameters())))
     ((xb, yb),) = batches(stage.env, (4,), "next")
     loss_function(stage.env)(model(xb), yb).backward()
     recorder.array("gradients", flat_gradients(model))
@@ -49,7 +55,7 @@ def _clears(stage: Stage) -> None:
 @driver.scenario("not-finite", "무한대와 NaN이 든 그레이디언트", check="clears")
 def _not_finite(stage: Stage) -> None:
     """Clearing by multiplication fails here: zero times infinity is NaN."""
-    model = _with_gradients(stage.env)
+    model = _model_after_backward(stage.env)
     for parameter, value in zip(model.parameters(), (math.inf, math.nan, -math.inf, 1e300), strict=True):
         if parameter.grad is not None:
             parameter.grad.view(-1)[1] = value
@@ -61,25 +67,28 @@ def _not_finite(stage: Stage) -> None:
 @driver.scenario("frozen", "그레이디언트가 남은 채로 얼린 매개변수", check="clears")
 def _frozen(stage: Stage) -> None:
     """Like `opt.zero_grad()`, it must clear frozen parameters too, and must not unfreeze them."""
-    model = _with_gradients(stage.env)
+    model = _model_after_backward(stage.env)
     model.layers[0].requires_grad_(False)
     stage.recorder.watch(model, states=False)
     stage.recorder.call(stage.student("zero_gradients"), list(model.parameters()))
     stage.recorder.fact("매개변수마다의 그레이디언트", _gradients_left(model.parameters()))
-    flags = ["True" if p.requires_grad else "False" for p in model.parameters()]
-    stage.recorder.fact("매개변수마다의 requires_grad", [*flags])
+    flags: list[Fact] = [true_or_false(p.requires_grad) for p in model.parameters()]
+    stage.recorder.fact("매개변수마다의 requires_grad", flags)
 
 
 @driver.scenario("none", ".grad가 None인 매개변수")
 def _none(stage: Stage) -> None:
-    """One parameter without a gradient among others with one. Which one follows from the seed, never the last."""
-    model = _with_gradients(stage.env)
+    """One parameter without a gradient among others with one; which one follows from the seed.
+
+    It is never the last: a loop that ends at it would then have cleared all the others.
+    """
+    model = _model_after_backward(stage.env)
     parameters = list(model.parameters())
-    without = parameters[stage.env.number("without") % (len(parameters) - 1)]
-    without.grad = None
+    without_gradient = parameters[stage.env.number("without") % (len(parameters) - 1)]
+    without_gradient.grad = None
     stage.recorder.watch(model, states=False)
     stage.recorder.call(stage.student("zero_gradients"), parameters)
-    left, still_none = _gradients_left(parameters), without.grad is None
+    left, still_none = _gradients_left(parameters), without_gradient.grad is None
     witness = gradients_of_next_backward(stage.env, parameters)
     stage.recorder.claim("매개변수마다의 그레이디언트", left, witness)
     stage.recorder.fact("None이던 .grad", "None" if still_none else "텐서")
