@@ -963,6 +963,7 @@ def lr_at(step, *, warmup_steps, total_steps, initial_lr, peak_lr, min_lr, decay
     step ≥ total_steps − 1     min_lr입니다. 단, step < warmup_steps이면 오르막이 먼저입니다.
 
     warmup_steps는 0일 수도, total_steps일 수도 있습니다. 모르는 decay에는 어느 스텝에서든 ValueError를 냅니다.
+    아주 작은 학습률도 반올림하지 않습니다.
     """
     # BEGIN SOLUTION
     if decay not in ("cosine", "linear"):
