@@ -2074,7 +2074,7 @@ def token_mean_accumulate(model, opt, micro_batches, *, ignore_index=-100) -> fl
 
     업데이트도 반환값도 구간의 모든 유효한 토큰을 한 배치에 담았을 때와 같아야 합니다.
     마이크로 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 계산 그래프 여럿을 함께 들고 있지 않습니다.
-    유효한 토큰이 하나도 없으면 업데이트하지 않고 ValueError를 냅니다.
+    유효한 토큰이 하나도 없으면(마이크로 배치가 없어도) 업데이트하지 않고 ValueError를 냅니다.
     """
     # BEGIN SOLUTION
     # 두 번 돌아야 하므로 리스트로 모읍니다
