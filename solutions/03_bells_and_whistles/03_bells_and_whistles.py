@@ -963,6 +963,7 @@ def lr_at(step, *, warmup_steps, total_steps, initial_lr, peak_lr, min_lr, decay
     step ≥ total_steps − 1     min_lr입니다. 단, step < warmup_steps이면 오르막이 먼저입니다.
 
     warmup_steps는 0일 수도, total_steps일 수도 있습니다. 모르는 decay에는 어느 스텝에서든 ValueError를 냅니다.
+    아주 작은 학습률도 반올림하지 않습니다.
     """
     # BEGIN SOLUTION
     if decay not in ("cosine", "linear"):
@@ -1779,6 +1780,7 @@ def train_gpt(
     """GPT를 n_epochs 에폭 동안 학습하고 기록을 dict로 돌려줍니다.
 
     로더는 (입력, 정답) 토큰 번호를 주고, 정답은 이미 한 칸 밀려 있습니다. model(입력)은 (배치, 시간, 어휘) 로짓입니다.
+    두 로더에는 배치가 적어도 하나 있습니다. device는 모델이 이미 있는 장치입니다. 배치를 그리로 옮깁니다.
     학습률: s번째 업데이트(0부터) 앞에서 그룹마다 lr_at(s, ...)으로 정합니다.
             정점은 함수를 부를 때 그룹에 적혀 있던 학습률입니다.
     클리핑: 스텝마다 max_norm으로 줄입니다. clip_after_warmup이면 s == warmup_steps부터 줄입니다.
@@ -2073,7 +2075,7 @@ def token_mean_accumulate(model, opt, micro_batches, *, ignore_index=-100) -> fl
 
     업데이트도 반환값도 구간의 모든 유효한 토큰을 한 배치에 담았을 때와 같아야 합니다.
     마이크로 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 계산 그래프 여럿을 함께 들고 있지 않습니다.
-    유효한 토큰이 하나도 없으면 업데이트하지 않고 ValueError를 냅니다.
+    유효한 토큰이 하나도 없으면(마이크로 배치가 없어도) 업데이트하지 않고 ValueError를 냅니다.
     """
     # BEGIN SOLUTION
     # 두 번 돌아야 하므로 리스트로 모읍니다

@@ -22,25 +22,28 @@ class Case:
     train: Sequence[Batch]
     val: Sequence[Batch]
     max_norm: float
-    """A limit that clips the second and third step and leaves some others
-    alone, whatever the seed (measured: 60 seeds).
+    """A limit that clips the second and third step and leaves some others alone, whatever the seed (measured: 60
+    seeds); infinite in a case without limits.
     """
     below_largest: float
-    """A limit that clips every step, and lies below each gradient's largest component, which is at least 1/√197 = 0.07
-    of its norm: so clipping by value acts too.
+    """A limit that clips every step, and lies below each gradient's largest component (at least 1/√197 = 0.07 of the
+    norm, as there are 197 parameters), so that clipping by value acts too. Infinite in a case without limits.
     """
 
 
 @lru_cache(maxsize=32)
 def _data(env: Env, dropout: float, limits: bool) -> tuple[Sequence[Batch], Sequence[Batch], Sequence[float]]:
-    """Return training and validation batches and, with `limits`, the gradients' norms. Cached: do not write to the
-    tensors.
+    """Return training batches, validation batches and the norm of each training batch's gradient at the start.
 
-    The first batch has random targets; then come those that the model expects least (large gradients), then those it
-    expects most. The data are cached because a scenario is played a hundred times for one diagnosis, and making them
-    would take a third of the time.
+    The norms are computed only with `limits`; otherwise there are none. The first training batch has random targets,
+    the last the targets that the model finds most likely (a small gradient), those between the least likely (large
+    gradients).
+
+    The data are cached, so do not write to the tensors: a scenario is played a hundred times for one diagnosis, and
+    making them would take a third of the time.
     """
-    # the first play must draw the same dropout as the later ones, which find the data cached
+    # The model's dropout draws random numbers here in the first play only; the state is put back, so that the student's
+    # function finds the same one in later plays, whose data come from the cache.
     with torch.random.fork_rng(devices=()):
         model = gpt(env, dropout)
     model.eval()
@@ -67,11 +70,10 @@ def _copied(batches: Sequence[Batch]) -> list[Batch]:
 
 
 def make_case(env: Env, dropout: float = 0.0, *, limits: bool = False) -> Case:
-    """Return a model in train mode and its data; with `limits`, norm
-    limits that clip some steps, otherwise infinite ones.
-    """
+    """Return a model in train mode, its data and, with `limits`, finite norm limits."""
     train, val, norms = _data(env, dropout, limits)
     max_norm, below_largest = math.inf, math.inf
     if limits:
-        max_norm, below_largest = math.sqrt(min(norms[1:3]) * norms[3]), 0.04 * min(norms)
+        max_norm = math.sqrt(min(norms[1:3]) * norms[3])  # between the large norms and the last, small one
+        below_largest = 0.04 * min(norms)
     return Case(gpt(env, dropout).train(), _copied(train), _copied(val), max_norm, below_largest)

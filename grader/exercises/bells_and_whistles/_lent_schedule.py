@@ -20,7 +20,7 @@ _NOTE = (
     "`train_gpt`가 부르는 `lr_at`이 아직 맞지 않아요. 여기서는 맞는 학습률을 빌려 드려서 `train_gpt`만 채점했어요. "
     "`lr_at`부터 고쳐 보세요."
 )
-_ASKED: dict[str, Any] = {
+_SHORT_SCHEDULE: dict[str, Any] = {
     "warmup_steps": 2,
     "total_steps": 8,
     "initial_lr": 0.004,
@@ -41,26 +41,29 @@ def _lent(
     """Return the lent learning rate: linear warm-up, then cosine decay whatever `decay` says."""
     if step < warmup_steps:
         return initial_lr + step * (peak_lr - initial_lr) / warmup_steps
-    way = total_steps - 1 - warmup_steps
-    if step - warmup_steps >= way:
+    steps_down = total_steps - 1 - warmup_steps
+    if step - warmup_steps >= steps_down:
         return min_lr
-    half_turn = cmath.exp(1j * cmath.pi * (step - warmup_steps) / way).real
-    return (peak_lr + min_lr + (peak_lr - min_lr) * half_turn) / 2
+    cosine = cmath.exp(
+        1j * cmath.pi * (step - warmup_steps) / steps_down
+    ).real  # real part of a turn from 0 to π
+    return (peak_lr + min_lr + (peak_lr - min_lr) * cosine) / 2
 
 
 @contextmanager
 def lent_schedule(stage: Stage, function: Callable[..., Any]) -> Iterator[None]:
     """Replace the submission's `lr_at` by the lent one inside this context.
 
-    If it was called and the submission's own is wrong, a note says so, which costs no points.
+    If the lent one is called and the submission's own is wrong or absent, a note for the learner says so. It costs no
+    points.
     """
     names = globals_of(function)
     own = names.get(_NAME, _MISSING)
-    used: list[None] = []
+    was_called = False
 
     def lent(*args: Any, **kwargs: Any) -> float:
-        if not used:
-            used.append(None)
+        nonlocal was_called
+        was_called = True
         return _lent(*args, **kwargs)
 
     names[_NAME] = lent
@@ -71,7 +74,7 @@ def lent_schedule(stage: Stage, function: Callable[..., Any]) -> Iterator[None]:
             names.pop(_NAME, None)
         else:
             names[_NAME] = own
-    if used and _NOTE not in stage.program.warnings and not _is_right(own):
+    if was_called and _NOTE not in stage.program.warnings and not _is_right(own):
         stage.program.warnings.append(_NOTE)
 
 
@@ -79,8 +82,8 @@ def _is_right(own: Any) -> bool:
     """Return True if the submission's `lr_at` agrees with the lent one on a short schedule."""
     try:
         return all(
-            abs(as_number(own(step, **_ASKED)) - _lent(step, **_ASKED)) < 1e-6
-            for step in range(_ASKED["total_steps"])
+            abs(as_number(own(step, **_SHORT_SCHEDULE)) - _lent(step, **_SHORT_SCHEDULE)) < 1e-6
+            for step in range(_SHORT_SCHEDULE["total_steps"])
         )
     except STUDENT_ERRORS:
         return False

@@ -66,12 +66,12 @@ def _clips(stage: Stage) -> None:
 
 @driver.scenario("small", "노름이 max_norm보다 작을 때", atol=CLIP_ATOL)
 def _small(stage: Stage) -> None:
-    """Limits of 1.5 and 4 times the norm: far enough that an epsilon added to the norm changes nothing.
+    """Limits of 1.5, 4 and 1.02 times the norm: far enough that an epsilon added to the norm changes nothing.
 
-    Then a norm beyond the limit, where any change counts as right: a function that never changes anything must fail
-    here.
+    The last lies less than 1 above the norm. Then a norm beyond the limit, where any change counts as right: a function
+    that never changes anything must fail here.
     """
-    for number, factor in enumerate((1.5, 4.0)):
+    for number, factor in enumerate((1.5, 4.0, 1.02)):
         parameters = _parameters(stage.env, str(number))
         _clipped(stage, parameters, factor * _norm(parameters))
         stage.recorder.array(f"{number + 1}번째로 건넨 그레이디언트", _gradients(parameters))

@@ -7,6 +7,7 @@ the warm-up, each decay, the end, schedules without or with nothing but a warm-u
 from collections.abc import Sequence
 from typing import Any
 
+from grader.exercises.bells_and_whistles._tiny_rates import record_tiny_rates
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, type_witness
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
@@ -32,8 +33,8 @@ def _lengths(env: Env) -> tuple[int, int]:
 
 def _curve(
     stage: Stage, name: str, steps: Sequence[int], warmup_steps: int, total_steps: int, **other: Any
-) -> list[Any]:
-    """Record the rates at `steps` as an array, and return what the function returned."""
+) -> None:
+    """Record the rates at `steps` as an array."""
     asked = {**_rates(stage.env), **other}
     values = [
         stage.recorder.call(
@@ -42,7 +43,14 @@ def _curve(
         for step in steps
     ]
     stage.recorder.array(name, [as_number(value) for value in values])
-    return values
+
+
+def _tiny_curve(
+    stage: Stage, what: str, steps: Sequence[int], warmup_steps: int, total_steps: int, **decay: str
+) -> None:
+    """Record the rates at `steps` for tiny rates, as shares of the peak; `what` is their Korean name."""
+    lengths = {"warmup_steps": warmup_steps, "total_steps": total_steps}
+    record_tiny_rates(stage, what, "lr_at", steps, _rates(stage.env), **lengths, **decay)
 
 
 @driver.scenario("ramp", "워밍업", atol=FLOAT32_ATOL)
@@ -50,6 +58,7 @@ def _ramp(stage: Stage) -> None:
     """All steps from the first to the peak."""
     warmup, total = _lengths(stage.env)
     _curve(stage, "워밍업의 학습률", range(warmup + 1), warmup, total)
+    _tiny_curve(stage, "워밍업의 학습률", range(warmup + 1), warmup, total)
 
 
 @driver.scenario("low-start", "min_lr보다 낮은 initial_lr", check="ramp", atol=FLOAT32_ATOL)
@@ -66,12 +75,14 @@ def _cosine(stage: Stage) -> None:
     warmup, total = _lengths(stage.env)
     _curve(stage, "코사인 감쇠의 학습률", range(warmup, total), warmup, total)
     _curve(stage, 'decay="cosine"의 학습률', (warmup + 3,), warmup, total, decay="cosine")
+    _tiny_curve(stage, "코사인 감쇠의 학습률", range(warmup, total), warmup, total)
 
 
 @driver.scenario("linear", "선형 감쇠", atol=FLOAT32_ATOL)
 def _linear(stage: Stage) -> None:
     warmup, total = _lengths(stage.env)
     _curve(stage, "선형 감쇠의 학습률", range(warmup, total), warmup, total, decay="linear")
+    _tiny_curve(stage, "선형 감쇠의 학습률", range(warmup, total), warmup, total, decay="linear")
 
 
 @driver.scenario("end", "마지막 스텝과 그 뒤", atol=FLOAT32_ATOL)
@@ -98,11 +109,15 @@ def _warmup_only(stage: Stage) -> None:
     _curve(stage, "warmup_steps=total_steps−1일 때의 학습률", steps, total - 1, total, decay="linear")
 
 
+_UNKNOWN_DECAYS = ("exponential", "polynomial", "cosine_with_restarts", "COSINUS", "constant", "lin", "")
+"""Some resemble a known decay, for functions that compare only the first letters, or ask `decay in "cosine linear"`."""
+
+
 @driver.scenario("decay", "모르는 decay", atol=FLOAT32_ATOL)
 def _other_decay(stage: Stage) -> None:
-    """An unknown decay at a step half-way down, where the decay is needed."""
+    """Unknown decays at a step half-way down, where the decay is needed."""
     warmup, total = _lengths(stage.env)
-    for decay in ("exponential", "polynomial"):
+    for decay in _UNKNOWN_DECAYS:
         _refused(stage, (warmup + total) // 2, decay, "내리막에서")
 
 

@@ -19,22 +19,35 @@ _Plan = tuple[int, int, float, int]
 """(n_batches, n_epochs, warmup_ratio, accum_steps)."""
 
 _TOTAL, _WARMUP = "전체 스텝", "워밍업"
-_ROUNDS_UP, _ROUNDS_DOWN = (0.6, 0.9), (0.1, 0.4)
-"""Ranges of the fractional part of the warm-up's steps: it rounds up in one, down in the other."""
+_Range = tuple[float, float]
+"""Lowest and highest value."""
+_ROUNDS_UP: _Range = (0.6, 0.9)
+_ROUNDS_DOWN: _Range = (0.1, 0.4)
+_BELOW_HALF: _Range = (0.42, 0.49)
+_ABOVE_HALF: _Range = (0.51, 0.58)
+"""Ranges of the fractional part of the warm-up's steps before rounding. None holds an exact half: for 2.5, both 2 and 3
+are right."""
+_RATIOS: _Range = (0.02, 0.19)
+_LARGE_RATIOS: _Range = (0.1, 0.19)
+"""Ratios of which one more or one less makes `_BELOW_HALF` or `_ABOVE_HALF` round the other way."""
 
 
-def _plan(draw: Draw, accum_steps: int, short: int, *, rest: tuple[float, float]) -> _Plan:
-    """Draw a plan in which the last window of an epoch holds `short` micro-batches (0: no short window).
+def _plan(draw: Draw, accum_steps: int, short: int, *, rest: _Range, ratios: _Range = _RATIOS) -> _Plan:
+    """Draw a plan.
 
-    Before rounding, the warm-up's steps have a fractional part within `rest`, so never an exact half: for 2.5, both 2
-    and 3 are right.
+    Args:
+        draw: source of its numbers.
+        accum_steps: micro-batches in a whole window.
+        short: micro-batches in the last window of an epoch; 0: it is a whole one.
+        rest: range of the fractional part of the warm-up's steps before rounding.
+        ratios: range of the warm-up's ratio.
     """
     while True:
         windows, epochs = draw.whole(8, 30), draw.whole(2, 5)
-        ratio = round(draw.real(0.02, 0.19), 3)
+        ratio = round(draw.real(*ratios), 3)
         n_batches = windows * accum_steps + short
-        steps = (windows + (short > 0)) * epochs
-        if rest[0] <= math.modf(steps * ratio)[0] <= rest[1]:
+        windows_with_short_one = windows if short == 0 else windows + 1
+        if rest[0] <= math.modf(windows_with_short_one * epochs * ratio)[0] <= rest[1]:
             return n_batches, epochs, ratio, accum_steps
 
 
@@ -46,28 +59,30 @@ def _planned(stage: Stage, plan: _Plan) -> Any:
 
 
 def _record_plan(stage: Stage, plan: _Plan, what: str) -> None:
-    """Record one of the two returned numbers as a fact named after the call.
+    """Record one of the two returned numbers, `_TOTAL` or `_WARMUP`, as a fact named after the call.
 
-    Their order is judged in one scenario only.
+    Their order is judged in the scenario `types` only.
     """
     n_batches, n_epochs, ratio, accum_steps = plan
     accum = "" if accum_steps == 1 else f", accum_steps={accum_steps}"
     text = f"plan_steps({n_batches}, {n_epochs}, warmup_ratio={ratio}{accum})"
-    stage.recorder.fact(f"{text}의 {what}", _larger_or_smaller(_planned(stage, plan), what))
+    stage.recorder.fact(f"{text}의 {what}", _total_or_warmup(_planned(stage, plan), what))
 
 
 def _batches_for_whole_warmup(draw: Draw, ratio: float) -> int:
-    """Draw a number of batches for which one epoch's warm-up is a whole
-    number of steps, so that rounding does not matter.
+    """Draw a number of batches for which one epoch's warm-up is a whole number of steps, also in floating point, so
+    that rounding does not matter.
     """
-    while not ((batches := 1000 * draw.whole(2, 60)) * ratio).is_integer():
-        pass
-    return batches
+    while True:
+        batches = 1000 * draw.whole(2, 60)
+        if (batches * ratio).is_integer():
+            return batches
 
 
-def _larger_or_smaller(value: Any, what: str) -> Fact:
-    """Return the larger number as the total or the smaller one as the
-    warm-up; anything but a pair of numbers as it is.
+def _total_or_warmup(value: Any, what: str) -> Fact:
+    """Return one number of a returned pair: the larger one as `_TOTAL`, the smaller one as `_WARMUP`.
+
+    Anything but a pair of numbers gives a list of what was found instead.
     """
     items = list(value)[:10] if isinstance(value, tuple | list) else [value]
     numbers = [as_number(item) for item in items]
@@ -102,10 +117,15 @@ def _accumulated_plans(stage: Stage) -> None:
 
 @driver.scenario("rounding", "워밍업의 반올림", check="short")
 def _rounded_plans(stage: Stage) -> None:
-    """Trainings without accumulation, of which only the warm-up is recorded."""
+    """Trainings without accumulation, of which only the warm-up is recorded.
+
+    The last two are so close to a half that the ratio of one step more, or one less, gives another warm-up.
+    """
     draw = stage.env.draw("plans")
     for rest in (_ROUNDS_UP, _ROUNDS_DOWN, _ROUNDS_UP):
         _record_plan(stage, _plan(draw, 1, 0, rest=rest), _WARMUP)
+    for rest in (_BELOW_HALF, _ABOVE_HALF):
+        _record_plan(stage, _plan(draw, 1, 0, rest=rest, ratios=_LARGE_RATIOS), _WARMUP)
 
 
 @driver.scenario("accumulated-warmup", "누적할 때의 워밍업", check="short")
@@ -116,10 +136,9 @@ def _accumulated_warmup(stage: Stage) -> None:
     while recorded < 2:
         plan = _plan(draw, 8, 1, rest=_ROUNDS_UP)
         n_batches, n_epochs, ratio, accum_steps = plan
-        if (
-            round(n_batches * n_epochs * ratio / accum_steps)
-            < math.ceil(n_batches / accum_steps) * n_epochs * ratio - 0.5
-        ):
+        right = round(math.ceil(n_batches / accum_steps) * n_epochs * ratio)
+        from_micro_batches = round(n_batches * n_epochs * ratio / accum_steps)
+        if from_micro_batches < right:
             _record_plan(stage, plan, _WARMUP)
             recorded += 1
 

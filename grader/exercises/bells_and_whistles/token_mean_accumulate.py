@@ -66,6 +66,11 @@ def _case(stage: Stage, data: list[Batch] | None = None, make_optimizer: MakeOpt
     return Case(stage, "token_mean_accumulate", model, make_optimizer(model), None, data)
 
 
+def _unchecked_case(stage: Stage) -> Case:
+    """Return a case whose parameters are not compared with the solution's."""
+    return _case(stage).watch_model()
+
+
 def _short_case(stage: Stage) -> Case:
     return _case(stage, _micro_batches(stage.env, "first")[:2])
 
@@ -110,11 +115,8 @@ add_usual(driver, _short_case, _use, float32="sgd")
 def _from_generator(stage: Stage) -> None:
     """The update is compared with that of the same function on a list, so a wrong update costs nothing here."""
 
-    def make(stage: Stage) -> Case:
-        return _case(stage).watch_model()
-
     what = "제너레이터와 리스트로 받았을 때의 가중치"
-    record_same_update(stage, make, _use, what, lambda case: (batch for batch in case.data))
+    record_same_update(stage, _unchecked_case, _use, what, lambda case: (batch for batch in case.data))
 
 
 @driver.scenario("untouched", "제너레이터로 받은 마이크로 배치의 내용", check="generator")
@@ -148,17 +150,42 @@ def _value_with_an_empty_one(stage: Stage) -> None:
 
 @driver.scenario("nothing-valid", "유효한 토큰이 없는 구간", check="one-empty")
 def _nothing_valid(stage: Stage) -> None:
-    """A window without valid tokens follows a good one: with momentum, even
-    a step on zero gradients would move parameters.
+    window = _micro_batches(stage.env, "nothing", empty=range(len(_SHAPES)))
+    _record_refusal(stage, "유효한 토큰이 하나도 없을 때", window)
+
+
+@driver.scenario("no-batches", "마이크로 배치가 없는 구간", check="one-empty")
+def _no_batches(stage: Stage) -> None:
+    _record_refusal(stage, "마이크로 배치가 하나도 없을 때", [])
+
+
+def _record_refusal(stage: Stage, when: str, window: list[Batch]) -> None:
+    """Record whether a window without valid tokens is refused, and whether parameters move.
+
+    A good window comes first: with momentum, even a step on zero gradients would then move parameters.
     """
-    case = _case(stage, make_optimizer=momentum_sgd)
-    stage.recorder.watch(case.model, case.opt, states=False)
+    case = _case(stage, make_optimizer=momentum_sgd).watch(states=False)
     case.call(case.data)
-    nothing = _micro_batches(stage.env, "nothing", empty=range(len(_SHAPES)))
     before = flat_weights(case.model)
-    case.expect(ValueError, "유효한 토큰이 하나도 없을 때", nothing)
+    case.expect(ValueError, when, window)
     moved = not torch.equal(before, flat_weights(case.model))
     stage.recorder.fact("유효한 토큰이 없는데 매개변수가 움직임", yes_or_no(moved))
+
+
+@driver.scenario("after-refusal", "유효한 토큰이 없는 구간 다음의 구간", check="one-empty")
+def _after_refusal(stage: Stage) -> None:
+    """A good window gets the same update whether or not one without valid tokens came before it.
+
+    Gradients that are NaN would show, if the refused window left them.
+    """
+    nothing = _micro_batches(stage.env, "nothing", empty=range(len(_SHAPES)))
+
+    def refuse(case: Case) -> list[Batch]:
+        case.expect(ValueError, "유효한 토큰이 하나도 없을 때", nothing)
+        return case.data
+
+    what = "유효한 토큰이 없는 구간이 앞에 있을 때와 없을 때의 가중치"
+    record_same_update(stage, _unchecked_case, _use, what, refuse)
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)

@@ -4,7 +4,8 @@ Each scenario is a short run on a tiny GPT that isolates one part of the loop: r
 graphs, the returned history, callbacks, or a second call. The loop's `lr_at` is lent (`_lent_schedule`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -26,19 +27,17 @@ from grader.observe.recorder import Recorder
 from grader.observe.values import as_number, type_name
 from grader.observe.wording import yes_or_no
 
-driver = Driver("train_gpt", cost=2)
+driver = Driver("train_gpt", cost=2)  # each scenario is a run of several updates and evaluations
 
 _WARMUP = 2
 """Warm-up steps: the warm-up ends in the middle of the first epoch, at a batch of large gradients."""
 
-_QUIET = {"eval_freq": 100, "eval_iter": 1}
+_EVALUATES_ONCE = {"eval_freq": 100, "eval_iter": 1}
 """Arguments for evaluating once, on one batch: for scenarios that are about something else."""
 _RATES = {"initial_lr": 0.004, "min_lr": 0.002}
 _NEVER_CLIPS = {"max_norm": 1e9}
 _TINY_RATES = {"initial_lr": 1e-12, "min_lr": 1e-13}
-"""Rates so small that no update, however wrong, changes a loss. Not 0,
-because a schedule may be a multiple of the peak.
-"""
+"""Rates so small that no update, however wrong, changes a loss. Not 0, because a program may divide by them."""
 
 
 def _problem(env: Env) -> Problem:
@@ -75,9 +74,9 @@ class _Run:
             stage: the scenario's stage.
             make_optimizer: makes the optimizer.
             states: compare parameters.
-            val: name the validation batches in events, not the training batches.
+            val: forward events name validation batches, not training batches.
             dropout: the model's dropout.
-            limits: with norm limits that clip some steps.
+            limits: give the case norm limits that clip some steps, not infinite ones.
         """
         self.stage, self.case = stage, make_case(stage.env, dropout, limits=limits)
         self.model = self.case.model
@@ -87,11 +86,15 @@ class _Run:
 
     def call(self, **arguments: Any) -> Any:
         """Call the student's function, with `lr_at` lent, and return its result."""
+        return self.call_through(self.stage.recorder.call, **arguments)
+
+    def call_through(self, caller: Callable[..., Any], /, **arguments: Any) -> Any:
+        """Let `caller` make the call, given the function and its arguments, and return what it returns."""
         device = self.stage.env.device
         extra = {} if device.type == "cpu" else {"device": str(device)}
         student = self.stage.student("train_gpt")
         with lent_schedule(self.stage, student):
-            return self.stage.recorder.call(
+            return caller(
                 student,
                 *(self.model, SizedLoader(self.case.train), SizedLoader(self.case.val), self.optimizer),
                 **{"warmup_steps": _WARMUP, **extra, **arguments},
@@ -116,7 +119,7 @@ def _train_sgd(stage: Stage) -> None:
     """One group and no clipping: only the gradients and the rate of each update matter."""
     run = _Run(stage, lambda model: torch.optim.SGD(model.parameters(), lr=0.3), states=True)
     rates = {"initial_lr": 0.03, "min_lr": 0.01}
-    run.train(n_epochs=2, **_QUIET, **rates, **_NEVER_CLIPS)
+    run.train(n_epochs=2, **_EVALUATES_ONCE, **rates, **_NEVER_CLIPS)
 
 
 @driver.scenario("float32", "float32 모델", check="sgd")
@@ -124,8 +127,41 @@ def _train_float32(stage: Stage) -> None:
     """The dtypes of a float32 model after a run, because autocast leaves float64 alone."""
     run = _Run(stage)
     run.model.float()
-    run.train(n_epochs=1, **_QUIET, **_RATES)
+    run.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES)
     record_precision(stage.recorder, run.model)
+
+
+class _SeenEnough(Exception):
+    """Ends a run of which the rest does not matter."""
+
+
+class _InputDevice:
+    """An observer of a model that notes where the inputs of its first forward pass lie."""
+
+    def __init__(self) -> None:
+        self.found = "순전파가 없음"
+
+    def forward(self, inputs: torch.Tensor) -> None:
+        """Note the device and end the run: on `meta` nothing can be computed."""
+        self.found = inputs.device.type
+        raise _SeenEnough
+
+
+@driver.scenario("device", "`device`를 줬을 때", check="sgd")
+def _train_device(stage: Stage) -> None:
+    """The model is on the device `meta`, the batches on the CPU: each batch must follow the model."""
+    run, seen = _Run(stage), _InputDevice()
+    run.model.to("meta").observer = seen
+
+    def to_first_forward(student: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        def attempt(*args: Any, **kwargs: Any) -> None:
+            with suppress(Exception):  # `_SeenEnough`, or what the program makes of it
+                student(*args, **kwargs)
+
+        stage.recorder.call(attempt, *args, **kwargs)
+
+    run.call_through(to_first_forward, n_epochs=1, device="meta", **_EVALUATES_ONCE, **_RATES)
+    stage.recorder.fact('`device="meta"`로 부른 순전파의 입력이 있는 장치', seen.found)
 
 
 @driver.scenario("adamw", "AdamW와 두 매개변수 그룹", atol=FLOAT32_ATOL)
@@ -135,7 +171,7 @@ def _train_adamw(stage: Stage) -> None:
     def two_adamw(model: nn.Module) -> Optimizer:
         return torch.optim.AdamW(two_groups(model, (0.02, 0.05)), lr=0.1, weight_decay=0.05)
 
-    _Run(stage, two_adamw, states=True).train(n_epochs=1, **_QUIET, **_RATES, **_NEVER_CLIPS)
+    _Run(stage, two_adamw, states=True).train(n_epochs=1, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS)
 
 
 _RATE = 0.05
@@ -150,7 +186,7 @@ def _clipped(stage: Stage) -> _Run:
     return _Run(stage, steady, states=True, limits=True)
 
 
-_STEADY = {"initial_lr": _RATE, "min_lr": _RATE, **_QUIET}
+_STEADY = {"initial_lr": _RATE, "min_lr": _RATE, **_EVALUATES_ONCE}
 
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
@@ -167,22 +203,23 @@ def _train_late_clip(stage: Stage) -> None:
     run.train(n_epochs=1, max_norm=run.case.below_largest, clip_after_warmup=True, **_STEADY)
 
 
-def _record_evaluations(stage: Stage, *names: str, eval_freq: int, eval_iter: int) -> None:
+def _record_evaluations(stage: Stage, *, n_epochs: int, eval_freq: int, eval_iter: int) -> None:
     """Record the losses of a model that does not move."""
-    given = {"eval_freq": eval_freq, "eval_iter": eval_iter, **_TINY_RATES, **_NEVER_CLIPS}
-    _record(stage.recorder, _Run(stage, _tiny_rate_sgd).train(n_epochs=1, **given), *names)
+    given = {"n_epochs": n_epochs, "eval_freq": eval_freq, "eval_iter": eval_iter}
+    history = _Run(stage, _tiny_rate_sgd).train(**given, **_TINY_RATES, **_NEVER_CLIPS)
+    _record(stage.recorder, history, "train_losses", "val_losses")
 
 
 @driver.scenario("evaluations", "배치 두 개로 평가", atol=FLOAT32_ATOL)
 def _train_evaluations(stage: Stage) -> None:
     """Two batches for each evaluation: batches of different sizes must count the same, and later batches not at all."""
-    _record_evaluations(stage, "train_losses", "val_losses", eval_freq=2, eval_iter=2)
+    _record_evaluations(stage, n_epochs=1, eval_freq=2, eval_iter=2)
 
 
 @driver.scenario("long-eval", "loader보다 큰 eval_iter", check="evaluations", atol=FLOAT32_ATOL)
 def _train_long_evaluation(stage: Stage) -> None:
-    """More batches asked for than either loader has."""
-    _record_evaluations(stage, "train_losses", "val_losses", eval_freq=3, eval_iter=9)
+    """More batches asked for than either loader has, in two epochs: the number of epochs must not count."""
+    _record_evaluations(stage, n_epochs=2, eval_freq=7, eval_iter=9)
 
 
 @driver.scenario("when", "평가하는 때", check="evaluations")
@@ -216,7 +253,9 @@ def _train_modes_after_callback(stage: Stage) -> None:
     """The callback leaves the model in eval mode after each of two epochs, as one that writes a sample may."""
     run = _Run(stage, dropout=0.4)
     marks = ForwardMarks(stage.env, run.model)
-    run.train(n_epochs=2, on_epoch_end=lambda model: model.eval(), **_QUIET, **_RATES, **_NEVER_CLIPS)
+    run.train(
+        n_epochs=2, on_epoch_end=lambda model: model.eval(), **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS
+    )
     stage.recorder.claim("학습 모드로 한 순전파", sum(stage.recorder.forward_modes), [marks.in_train_mode])
     stage.recorder.claim("끝난 뒤의 모드", mode_words(run.model), marks.modes_left(run.model))
 
@@ -235,6 +274,14 @@ def _train_graphs(stage: Stage) -> None:
 def _train_log(stage: Stage) -> None:
     """The history of a run with all defaults."""
     history = _Run(stage).train(n_epochs=2, eval_freq=3, eval_iter=1)
+    _record(stage.recorder, history, "lrs", "tokens_seen")
+
+
+@driver.scenario("log-of-options", "기본값이 아닌 인자로 학습한 기록", check="log", atol=FLOAT32_ATOL)
+def _train_log_of_options(stage: Stage) -> None:
+    """Rates and tokens are recorded at every update, also at those that do not clip, and whatever is called back."""
+    options = {"clip_after_warmup": True, "on_epoch_end": lambda *_: None, **_RATES}
+    history = _Run(stage).train(n_epochs=1, eval_freq=1, eval_iter=1, **options)
     _record(stage.recorder, history, "lrs", "tokens_seen")
 
 
@@ -266,7 +313,7 @@ def _train_epochs(stage: Stage) -> None:
         )
 
     epochs = 2 + env.number("epochs") % 2
-    run.train(n_epochs=epochs, on_epoch_end=on_epoch_end, **_QUIET, **_RATES, **_NEVER_CLIPS)
+    run.train(n_epochs=epochs, on_epoch_end=on_epoch_end, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS)
     recorder.array(until, sums[:100])
 
 
@@ -274,14 +321,14 @@ def _train_epochs(stage: Stage) -> None:
 def _train_again(stage: Stage) -> None:
     """A second call, after the groups got other rates, which this call must take as its peaks."""
     run = _Run(stage, lambda m: torch.optim.SGD(two_groups(m, (0.2, 0.1)), lr=0.2, momentum=0.9))
-    first = run.train(n_epochs=1, **_QUIET, **_RATES, **_NEVER_CLIPS)
+    first = run.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS)
     for number, group in enumerate(run.optimizer.param_groups):
         group["lr"] = 0.05 + 0.1 * number + 0.05 * drawn(stage.env, "rate", number)
     used: list[list[float]] = []
     run.optimizer.register_step_pre_hook(
         lambda opt, *_: used.append([group["lr"] for group in opt.param_groups])
     )
-    history = run.train(n_epochs=1, **_QUIET, **_RATES, **_NEVER_CLIPS, warmup_steps=1)
+    history = run.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS, warmup_steps=1)
     rates = torch.tensor(used[:100], dtype=torch.float64).reshape(-1, 2)
     stage.recorder.array("두 번째 호출의 업데이트에 쓴 학습률", rates)
     anew = first.get("tokens_seen") == history.get("tokens_seen")

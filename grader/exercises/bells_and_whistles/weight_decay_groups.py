@@ -76,11 +76,12 @@ def _strength(stage: Stage) -> float:
 
 
 def _groups(stage: Stage, model: nn.Module, strength: float | None = None) -> list[dict[str, Any]]:
-    """Return the groups that the function returned, in any form that an
-    optimizer takes, with lists of tensors in them.
+    """Return the groups that the student's function returned, each with its tensors as a list.
+
+    Any form of groups that an optimizer takes is right.
     """
-    asked = _strength(stage) if strength is None else strength
-    groups = stage.recorder.call(stage.student("weight_decay_groups"), model, asked)
+    weight_decay = _strength(stage) if strength is None else strength
+    groups = stage.recorder.call(stage.student("weight_decay_groups"), model, weight_decay)
     return [{**group, "params": _tensors(group["params"])} for group in groups]
 
 
@@ -212,12 +213,12 @@ def _order(stage: Stage) -> None:
     """
     model = _Nested()
     groups = _groups(stage, model)
-    places = {name: place for place, (name, _) in enumerate(model.named_parameters())}
-    early: list[Fact] = []
+    position = {name: number for number, (name, _) in enumerate(model.named_parameters())}
+    too_late: list[Fact] = []  # of each group, the first parameter that comes too late
     for group in groups:
         names = [name for name in (_name(model, tensor) for tensor in group["params"]) if name != _STRANGE]
-        early += [b for a, b in pairwise(names) if places[a] > places[b]][:1]
-    stage.recorder.fact("그룹 안에서 앞으로 옮겨진 매개변수", early or "없음")
+        too_late += [name for before, name in pairwise(names) if position[before] > position[name]][:1]
+    stage.recorder.fact("그룹 안에서 앞으로 옮겨진 매개변수", too_late or "없음")
     first = groups[0].get("weight_decay") == _strength(stage) if groups else None
     decays = [as_number(group.get("weight_decay", 0.0)) for group in groups[:1]]
     stage.recorder.claim("첫 그룹이 감쇠하는 그룹", first, decays)

@@ -7,6 +7,7 @@ be refused.
 from collections.abc import Sequence
 from typing import Any
 
+from grader.exercises.bells_and_whistles._tiny_rates import record_tiny_rates
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, type_witness
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
@@ -37,17 +38,9 @@ def _rate(stage: Stage, step: int, lengths: _Lengths) -> Any:
     return stage.recorder.call(stage.student("wsd_at"), step, **_rates(stage.env), **_named(lengths))
 
 
-def _share_of_small_peak(stage: Stage, name: str, steps: Sequence[int], lengths: _Lengths) -> None:
-    """Record the same shape at rates of about 1e-7, divided by the peak:
-    this shows a rounded rate, and float32 still passes.
-    """
-    rates = {which: 1e-6 * rate for which, rate in _rates(stage.env).items()}
-    function = stage.student("wsd_at")
-    values = [
-        as_number(stage.recorder.call(function, step, **rates, **_named(lengths))) / rates["max_lr"]
-        for step in steps
-    ]
-    stage.recorder.array(name, values)
+def _tiny_curve(stage: Stage, what: str, steps: Sequence[int], lengths: _Lengths) -> None:
+    """Record the rates at `steps` for tiny rates, as shares of the peak; `what` is their Korean name."""
+    record_tiny_rates(stage, what, "wsd_at", steps, _rates(stage.env), **_named(lengths))
 
 
 def _curve(stage: Stage, name: str, steps: Sequence[int], lengths: _Lengths) -> None:
@@ -59,8 +52,7 @@ def _warmup(stage: Stage) -> None:
     """All steps from the first to the first at the peak."""
     warmup, stable, decay = _lengths(stage.env)
     _curve(stage, "오르막의 학습률", range(warmup + 1), (warmup, stable, decay))
-    name = "학습률이 아주 작을 때 오르막의 학습률을 정점으로 나눈 것"
-    _share_of_small_peak(stage, name, range(warmup), (warmup, stable, decay))
+    _tiny_curve(stage, "오르막의 학습률", range(warmup), (warmup, stable, decay))
 
 
 @driver.scenario("stable", "유지", atol=FLOAT32_ATOL)
@@ -76,8 +68,7 @@ def _decay(stage: Stage) -> None:
     warmup, stable, decay = _lengths(stage.env)
     start = warmup + stable
     _curve(stage, "내리막의 학습률", range(start, start + decay), (warmup, stable, decay))
-    name = "학습률이 아주 작을 때 내리막의 학습률을 정점으로 나눈 것"
-    _share_of_small_peak(stage, name, range(start, start + decay), (warmup, stable, decay))
+    _tiny_curve(stage, "내리막의 학습률", range(start, start + decay), (warmup, stable, decay))
 
 
 @driver.scenario("end", "마지막 스텝과 그 뒤", atol=FLOAT32_ATOL)

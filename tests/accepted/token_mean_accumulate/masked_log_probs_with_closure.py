@@ -4,7 +4,7 @@ import torch
 def token_mean_accumulate(model, opt, micro_batches, *, ignore_index=-100):
     batches = tuple(micro_batches)
     masks = [(y != ignore_index) for _, y in batches]
-    count = int(torch.stack([m.sum() for m in masks]).sum())
+    count = int(sum(m.sum() for m in masks))
     if count < 1:
         raise ValueError(f"{count} valid tokens")
 

@@ -1,4 +1,4 @@
-# expect: joins-the-window
+# expect: joins-the-window+other-exception
 import torch
 import torch.nn.functional as F
 from torch.nn.utils.rnn import pad_sequence
