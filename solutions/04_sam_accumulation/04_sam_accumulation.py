@@ -649,7 +649,7 @@ class SAM(torch.optim.Optimizer):
         e = ρ·g / ‖g‖. 노름은 모든 매개변수를 합친 하나입니다.
         adaptive이면 e = ρ·w²·g / ‖|w|·g‖ 입니다(w², |w|는 성분마다).
         그레이디언트가 None인 매개변수는 건드리지 않습니다. 그레이디언트가 모두 0이면 움직이지 않습니다.
-        zero_grad: True이면 다 움직인 다음에 모든 그레이디언트를 지웁니다.
+        zero_grad: True이면 다 움직인 다음에 모든 매개변수 그룹의 그레이디언트를 지웁니다.
         """
         # BEGIN SOLUTION
         squares = []
@@ -679,7 +679,7 @@ class SAM(torch.optim.Optimizer):
     def second_step(self, zero_grad=False):
         """적어 둔 w로 모두 되돌린 다음, w + e에서 구한 그레이디언트로 base_optimizer가 한 스텝을 합니다.
 
-        zero_grad: True이면 그 스텝까지 마친 다음에 모든 그레이디언트를 지웁니다.
+        zero_grad: True이면 그 스텝까지 마친 다음에 모든 매개변수 그룹의 그레이디언트를 지웁니다.
         """
         # BEGIN SOLUTION
         # .grad가 None이 된 매개변수도 되돌립니다

@@ -266,6 +266,23 @@ def _loads_groups(stage: Stage) -> None:
     stage.recorder.array("읽고 SAM에서 바꾼 학습률", [group["lr"] for group in base.param_groups])
 
 
+@driver.scenario("loads-climb", "읽은 다음의 first_step", check="resumes", atol=SAM_ATOL)
+def _loads_climb(stage: Stage) -> None:
+    """A SAM that was loaded climbs as far as one that was not, and in the same direction; how far does not matter here.
+
+    Both were made with the same radius. Nobody has said which counts if the saved one is another, so a SAM may keep it
+    among its groups or as an attribute.
+    """
+    first = begun(stage, 0, watch=False)
+    second = resumed(stage, first, 0, saved_state(stage, first), watch=False)
+    gradients = GivenGradients(stage.env, first.model).next()
+    for watched in (first, second):
+        watched.put(gradients)
+        stage.recorder.call(watched.sam.first_step)
+    apart = flat_weights(second.model) - flat_weights(first.model)
+    stage.recorder.array("읽은 SAM과 읽지 않은 SAM이 올라간 곳의 차이", apart.nan_to_num())
+
+
 @driver.scenario("resumes", "state_dict로 이어서 학습하기", atol=SAM_ATOL)
 def _resumes(stage: Stage) -> None:
     """Two updates; the state carried over to a new SAM over a new model; two more updates."""
@@ -322,9 +339,11 @@ def _is_optimizer(stage: Stage) -> None:
 
 
 def _clearing(stage: Stage, clears: str) -> None:
-    """Gradients are left alone by default and if asked to, and are cleared if asked to."""
-    watched = _sam_over_sgd(stage, watch=False)
-    given = GivenGradients(stage.env, watched.model)
+    """Gradients are left alone by default and if asked to, and those of both groups are cleared if asked to."""
+    model = mlp(stage.env)
+    groups = two_groups(model, (0.03, 0.02))
+    watched = WatchedSAM(stage, model, groups, torch.optim.SGD, watch=False, rho=RHO, lr=0.03)
+    given = GivenGradients(stage.env, model)
     for flags in ({}, {"zero_grad": False}, {"zero_grad": True}):
         for method in ("first_step", "second_step"):
             watched.put(given.next())
