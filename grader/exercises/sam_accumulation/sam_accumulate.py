@@ -69,6 +69,13 @@ def _clip(stage: Stage) -> None:
     case.call(case.data[6:], 2, max_norm=50.0 * norm)
 
 
+@driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
+def _zero_norm(stage: Stage) -> None:
+    """A limit of zero is a limit, under which AdamW only decays. Code that asks `if max_norm:` does not clip at all."""
+    case = _case(stage, [_MICRO] * 2, adamw)
+    case.call(case.data, 2, max_norm=0.0)
+
+
 @driver.scenario("leftover", "짧은 마지막 구간", check="edges")
 def _leftover(stage: Stage) -> None:
     """Seven micro-batches in windows of four, three in windows of two, and one where nine were asked for.

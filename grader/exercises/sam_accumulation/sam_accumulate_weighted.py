@@ -10,6 +10,7 @@ from grader.exercises.fixtures.classifiers import (
     CLIP_ATOL,
     FLOAT32_UPDATES_ATOL,
     Net,
+    adamw,
     add_gradients,
     batches,
     loss_function,
@@ -70,6 +71,13 @@ def _clip(stage: Stage) -> None:
     norm = window_norm(case, case.data[:3])
     case.call(case.data[:6], 3, max_norm=0.15 * norm)
     case.call(case.data[6:], 2, max_norm=50.0 * norm)
+
+
+@driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
+def _zero_norm(stage: Stage) -> None:
+    """A limit of zero is a limit, under which AdamW only decays. Code that asks `if max_norm:` does not clip at all."""
+    case = _case(stage, _SIZES[:2], adamw)
+    case.call(case.data, 2, max_norm=0.0)
 
 
 @driver.scenario("leftover", "짧은 마지막 구간", check="edges")
