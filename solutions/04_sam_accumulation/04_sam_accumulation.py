@@ -2571,13 +2571,15 @@ def train_qa(
     배치는 input_ids, attention_mask, start_positions, end_positions를 담은 dict이고, 손실은 model(**batch).loss입니다.
     학습 배치의 크기(샘플 수)는 모두 같습니다. 다르면 구간을 이어 붙인 배치와 어긋납니다.
     학습 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 지난 배치의 계산 그래프는 붙들고 있지 않습니다.
+    train_loader, dev_loader: 배치가 하나 이상 있습니다.
     scheduler: 있으면 업데이트마다 한 번 step()을 부릅니다.
+    max_norm: 구간마다 한 번, 업데이트에 쓸 그레이디언트를 이 노름까지 줄입니다. 0.0도 값입니다.
     checkpoint_path: 검증 손실이 가장 낮은 에폭의 model.state_dict()를 저장합니다.
 
     돌려주는 dict:
         train_losses    에폭마다, w에서 잰 손실의 샘플 평균
         dev_losses      에폭마다, 평가 모드에서 잰 검증 손실의 샘플 평균
-        best_epoch      검증 손실이 가장 낮은 에폭(0부터)
+        best_epoch      검증 손실이 가장 낮은 에폭(0부터). 같으면 먼저 나온 에폭
     끝나면 모델은 학습 모드입니다.
     """
     # BEGIN SOLUTION
