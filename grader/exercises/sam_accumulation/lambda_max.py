@@ -38,7 +38,7 @@ from grader.exercises.sam_accumulation._untouched import (
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number
 
-driver = Driver("lambda_max", cost=8)
+driver = Driver("lambda_max", cost=8)  # most calls make 100 products, each a pass forward and back
 
 _VALUE_ATOL = 1e-5
 """Right too: differences of gradients instead of a second derivative, and a value that passes through float32."""
@@ -68,7 +68,7 @@ def _measure_batch(stage: Stage, model: Net, batch: Batch) -> Any:
     return _measure(stage, model, batch, iterations=3)
 
 
-def _measure_once(stage: Stage, model: Net) -> Any:
+def _measure_new_batch(stage: Stage, model: Net) -> Any:
     (batch,) = batches(stage.env, (6,))
     return _measure_batch(stage, model, batch)
 
@@ -205,7 +205,7 @@ def _unused(stage: Stage) -> None:
 
 
 @driver.scenario("float32", "float32 모델", check="value", atol=_FLOAT32_VALUE_ATOL)
-def _single(stage: Stage) -> None:
+def _float32(stage: Stage) -> None:
     """A float32 model, because autocast leaves float64 alone and would not show there."""
     model = mlp(stage.env).float().eval()
     batch = _near_its_targets(stage.env, model, 6)
@@ -235,18 +235,18 @@ def _frozen(stage: Stage) -> None:
     first, *_, last = model.parameters()
     for parameter in (first, last):
         parameter.requires_grad_(False)
-    _measure_once(stage, model)
+    _measure_new_batch(stage, model)
     names = [name for name, p in model.named_parameters() if not p.requires_grad]
     stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
 
 
 add_weight_scenarios(driver, "weights", _measure_batch)
 add_state_scenarios(driver, "statistics", _measure_batch)
-add_mode_scenarios(driver, "statistics", _measure_once)
+add_mode_scenarios(driver, "statistics", _measure_new_batch)
 
 
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
     """The type of the returned value."""
     model = set_modes(mlp(stage.env), "eval")
-    record_type(stage, _measure_once, model)
+    record_type(stage, _measure_new_batch, model)

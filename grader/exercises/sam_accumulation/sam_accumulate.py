@@ -26,7 +26,7 @@ from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import items_of, type_name
 
-driver = Driver("sam_accumulate", cost=1.5)
+driver = Driver("sam_accumulate", cost=1.5)  # two passes over many micro-batches
 
 _MICRO = 3
 """Samples in every micro-batch. All are equal, so that the mean of means is the mean."""

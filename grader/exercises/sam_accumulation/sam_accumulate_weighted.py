@@ -29,9 +29,7 @@ from grader.observe.values import items_of, type_name
 driver = Driver("sam_accumulate_weighted")
 
 _SIZES = (6, 2, 3, 1, 5, 2, 4, 1, 7, 3)
-"""Samples in each micro-batch. No window below has micro-batches of one size,
-nor does the first one's size equal the window's mean.
-"""
+"""Samples in each micro-batch. In no window below are they equal, or the first equal to their mean."""
 
 
 _case = partial(sam_case, name="sam_accumulate_weighted")

@@ -25,7 +25,7 @@ from grader.exercises.sam_accumulation._reader import ACCUM, DEV, JUDGED_EPOCHS,
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
 
-driver = Driver("train_qa", cost=1.8)
+driver = Driver("train_qa", cost=1.8)  # whole trainings, some of them of seven epochs
 
 _NO_CLIP = 1e3
 """A limit that no gradient reaches."""
