@@ -649,7 +649,7 @@ class SAM(torch.optim.Optimizer):
         e = ρ·g / ‖g‖. 노름은 모든 매개변수를 합친 하나입니다.
         adaptive이면 e = ρ·w²·g / ‖|w|·g‖ 입니다(w², |w|는 성분마다).
         그레이디언트가 None인 매개변수는 건드리지 않습니다. 그레이디언트가 모두 0이면 움직이지 않습니다.
-        zero_grad: True이면 다 움직인 다음에 모든 그레이디언트를 지웁니다.
+        zero_grad: True이면 다 움직인 다음에 모든 매개변수 그룹의 그레이디언트를 지웁니다.
         """
         # BEGIN SOLUTION
         squares = []
@@ -679,7 +679,7 @@ class SAM(torch.optim.Optimizer):
     def second_step(self, zero_grad=False):
         """적어 둔 w로 모두 되돌린 다음, w + e에서 구한 그레이디언트로 base_optimizer가 한 스텝을 합니다.
 
-        zero_grad: True이면 그 스텝까지 마친 다음에 모든 그레이디언트를 지웁니다.
+        zero_grad: True이면 그 스텝까지 마친 다음에 모든 매개변수 그룹의 그레이디언트를 지웁니다.
         """
         # BEGIN SOLUTION
         # .grad가 None이 된 매개변수도 되돌립니다
@@ -1028,9 +1028,10 @@ def sam_accumulate(model, sam, loss_fn, micro_batches, accum_steps, *, max_norm=
     """마이크로 배치 accum_steps개(한 구간)마다 SAM 업데이트를 한 번 하고, 구간마다의 손실을 리스트로 돌려줍니다.
 
     micro_batches: (xb, yb)를 차례로 내는 이터러블입니다. 제너레이터일 수도 있습니다(한 번만 돌 수 있습니다).
-        마이크로 배치의 크기(샘플 수)는 모두 같습니다.
-    max_norm: 값이 있으면 구간마다 한 번, 업데이트에 쓸 그레이디언트를 줄입니다.
+        마이크로 배치의 크기(샘플 수)는 모두 같습니다. 하나도 없으면 업데이트하지 않고 빈 리스트를 돌려줍니다.
+    max_norm: 값이 있으면(0.0도) 구간마다 한 번, 업데이트에 쓸 그레이디언트를 줄입니다.
 
+    모드는 받은 그대로 둡니다.
     마이크로 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 계산 그래프 여럿을 함께 들고 있지 않습니다.
     두 패스 모두 구간의 마이크로 배치를 전부 봅니다. 마지막 구간이 짧으면 거기에 있는 것으로 평균을 냅니다.
     돌려주는 손실은 w에서 잰 것의 구간 평균입니다. 크기가 모두 같으므로, 구간을 이어 붙인 배치에 sam_step을 한 것과 같습니다.
@@ -1092,8 +1093,9 @@ def sam_accumulate_weighted(model, sam, loss_fn, micro_batches, accum_steps, *, 
 
     micro_batches: (xb, yb)를 차례로 내는 이터러블입니다. 제너레이터일 수도, 비어 있을 수도 있습니다. 크기(샘플 수)가 서로 다릅니다.
     loss_fn: 받은 배치의 샘플 평균을 돌려줍니다.
-    max_norm: 값이 있으면 구간마다(짧은 마지막 구간도) 한 번, 업데이트에 쓸 그레이디언트를 줄입니다.
+    max_norm: 값이 있으면(0.0도) 구간마다(짧은 마지막 구간도) 한 번, 업데이트에 쓸 그레이디언트를 줄입니다.
 
+    모드는 받은 그대로 둡니다.
     마이크로 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 계산 그래프 여럿을 함께 들고 있지 않습니다.
     들어올 때 남아 있던 .grad는 쓰지 않습니다. 마지막 구간이 짧으면 거기에 있는 샘플로 평균을 냅니다.
     돌려주는 리스트에는 구간마다 하나씩, w에서 잰 손실의 샘플 평균이 float로 들어 있습니다.
@@ -2569,13 +2571,15 @@ def train_qa(
     배치는 input_ids, attention_mask, start_positions, end_positions를 담은 dict이고, 손실은 model(**batch).loss입니다.
     학습 배치의 크기(샘플 수)는 모두 같습니다. 다르면 구간을 이어 붙인 배치와 어긋납니다.
     학습 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 지난 배치의 계산 그래프는 붙들고 있지 않습니다.
+    train_loader, dev_loader: 배치가 하나 이상 있습니다.
     scheduler: 있으면 업데이트마다 한 번 step()을 부릅니다.
+    max_norm: 구간마다 한 번, 업데이트에 쓸 그레이디언트를 이 노름까지 줄입니다. 0.0도 값입니다.
     checkpoint_path: 검증 손실이 가장 낮은 에폭의 model.state_dict()를 저장합니다.
 
     돌려주는 dict:
         train_losses    에폭마다, w에서 잰 손실의 샘플 평균
         dev_losses      에폭마다, 평가 모드에서 잰 검증 손실의 샘플 평균
-        best_epoch      검증 손실이 가장 낮은 에폭(0부터)
+        best_epoch      검증 손실이 가장 낮은 에폭(0부터). 같으면 먼저 나온 에폭
     끝나면 모델은 학습 모드입니다.
     """
     # BEGIN SOLUTION

@@ -36,9 +36,9 @@ def record_climbs(stage: Stage, *, adaptive: bool) -> None:
         if rho is not None:
             extra["rho"] = rho
         watched = WatchedSAM(stage, model, groups, torch.optim.SGD, watch=False, lr=0.3, **extra)
-        watched.gradients(sam_batches(env)[number])
-        if rho is None:
-            watched.put([None if p.grad is None else p.grad * 300.0 for p in watched.parameters])
+        watched.compute_gradients(sam_batches(env)[number])
+        if rho is None:  # steep: a norm that something has clipped shows
+            watched.set_gradients([None if p.grad is None else p.grad * 300.0 for p in watched.parameters])
         direction = torch.cat([_uphill(p, adaptive=adaptive) for p in model.parameters()])
         before = flat_weights(model)
         stage.recorder.call(watched.sam.first_step)

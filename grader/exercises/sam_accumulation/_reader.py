@@ -19,7 +19,8 @@ _PAD, TRAIN, DEV = 0, 1, 2
 
 MICRO, ACCUM = 3, 2
 """Samples in a micro-batch, and micro-batches in a window."""
-_DEV_SIZES = (4, 1)
+_DEV_SIZES = (4, 2)
+"""Samples in the dev batches. They differ, and the last one has more than one: a factor of its size shows."""
 _NARROW = 4
 """Tokens of the shorter batches, where batches are only as wide as their longest question."""
 

@@ -25,21 +25,24 @@ _DEPTH = 8
 """Maximum depth of nested containers that is searched for tensors."""
 
 
-def begun(stage: Stage, number: int, *, watch: bool) -> WatchedSAM:
-    """Return a SAM after two updates on given gradients, so that its base optimizer has a state."""
+def sam_with_state(stage: Stage, number: int, *, watch: bool) -> WatchedSAM:
+    """Return a SAM with the settings `SETTINGS[number]` after two updates, which give its base optimizer a state."""
     kind, kwargs = SETTINGS[number]
     model = mlp(stage.env, f"model {number}")
     groups = two_groups(model, (0.03, 0.02))
     sam = WatchedSAM(stage, model, groups, kind, watch=watch, rho=RHO, lr=0.03, **kwargs)
     given = GivenGradients(stage.env, model)
     for _ in range(2):
-        sam.given_update(given.next(), given.next())
+        sam.update_on(given.next(), given.next())
         scale_rates(sam.base or sam.sam, 0.8)
     return sam
 
 
-def resumed(stage: Stage, first: WatchedSAM, number: int, saved: Any, *, watch: bool) -> WatchedSAM:
-    """Return a new SAM over a copy of the model, after loading what was saved."""
+def resume_in_new_sam(stage: Stage, first: WatchedSAM, number: int, saved: Any, *, watch: bool) -> WatchedSAM:
+    """Return a new SAM over a copy of the first one's model, after loading what was saved.
+
+    Its rates differ from the saved ones, which loading must bring back; its radius is the same.
+    """
     kind, kwargs = SETTINGS[number]
     model = copy.deepcopy(first.model)
     groups = two_groups(model, (0.01, 0.01))
@@ -48,13 +51,13 @@ def resumed(stage: Stage, first: WatchedSAM, number: int, saved: Any, *, watch: 
     return second
 
 
-def saved_state(stage: Stage, first: WatchedSAM) -> Any:
-    """Return what the SAM saves.
+def state_to_load(stage: Stage, first: WatchedSAM) -> Any:
+    """Return a copy of what the SAM saves or, if that lacks some of the state, of what its base optimizer saves.
 
-    If that lacks some of the state, return what its base optimizer saves, so that loading can be judged all the same.
+    So loading can be judged although saving is wrong.
     """
     saved = stage.recorder.call(first.sam.state_dict)
-    if "없음" in carried(saved, first.base) and first.base is not None:
+    if "없음" in tell_carried(saved, first.base) and first.base is not None:
         saved = first.base.state_dict()
     return copy.deepcopy(saved)
 
@@ -70,15 +73,15 @@ def _tensors_in(value: Any, depth: int = _DEPTH) -> Iterator[Tensor]:
             yield from _tensors_in(item, depth - 1)
 
 
-def carried(state: object, base: Optimizer | None) -> list[str]:
+def tell_carried(state: object, base: Optimizer | None) -> list[str]:
     """For each tensor of the base optimizer's state, tell in Korean if `state` holds an equal one.
 
     What a `state_dict` looks like is up to the class that loads it. So tensors are recognised by their values, wherever
     they are.
     """
-    found = list(_tensors_in(state))
+    held = list(_tensors_in(state))
     wanted = [] if base is None else list(_tensors_in(dict(enumerate(base.state.values()))))
-    return ["있음" if any(_same(one, other) for other in found) else "없음" for one in wanted]
+    return ["있음" if any(_same(tensor, other) for other in held) else "없음" for tensor in wanted]
 
 
 def _same(one: Tensor, other: Tensor) -> bool:

@@ -23,7 +23,7 @@ from grader.exercises.fixtures.marks import drawn
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
 
-_HANDED_OVER = {
+_TITLES = {
     "train": "학습 모드로 받은 모델",
     "eval": "평가 모드로 받은 모델",
     "frozen": "배치 정규화만 평가 모드로 얼려 둔 모델",
@@ -43,7 +43,7 @@ class _ModeLog:
     def note(self, training: bool) -> None:
         self._modes[training] = drawn(self._env, self._layer, training)
 
-    def begin(self) -> None:
+    def clear(self) -> None:
         self._modes.clear()
 
     def as_fact(self) -> list[Fact]:
@@ -93,7 +93,7 @@ def _modes_left(env: Env, model: Any) -> list[float]:
     """Return a number for each layer that depends on its mode in one more forward pass, made now."""
     layers = model.layers[1], model.layers[3]
     for layer in layers:
-        layer.seen.begin()
+        layer.seen.clear()
     with torch.no_grad():
         model(batches(env, (2,), "left")[0][0])
     return [layer.seen.as_number() for layer in layers]
@@ -101,7 +101,7 @@ def _modes_left(env: Env, model: Any) -> list[float]:
 
 def add_mode_scenarios(driver: Driver, check: str, use: Callable[[Stage, Net], None]) -> None:
     """Add one scenario for each mode in which a model is handed over; `use` calls the student's function with it."""
-    for mode, title in _HANDED_OVER.items():
+    for mode, title in _TITLES.items():
 
         def scenario(stage: Stage, mode: str = mode) -> None:
             model: Any = set_modes(_observed_model(stage.env), mode)

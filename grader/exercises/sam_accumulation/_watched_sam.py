@@ -24,6 +24,16 @@ class WatchedSAM:
         watch: bool = True,
         **kwargs: Any,
     ) -> None:
+        """Make the student's SAM over `model`.
+
+        Args:
+            stage: the scenario's stage.
+            model: the model.
+            groups: its parameters, or groups of them.
+            kind: class of the base optimizer.
+            watch: record what happens to the parameters.
+            kwargs: further arguments of the SAM.
+        """
         self.model, self.recorder = model, stage.recorder
         self.parameters = list(model.parameters())
         made: list[Optimizer] = []
@@ -32,11 +42,12 @@ class WatchedSAM:
             # No state between the two steps is an update, so w + e is no recorded state; only forward passes see it.
             self.recorder.watch(model, batches=inputs, at_forwards=False)
         self.sam = self.recorder.call(stage.student("SAM"), groups, _tracked_class(kind, made), **kwargs)
+        # The last one, in case the student's class made one to throw away.
         self.base = made[-1] if made else None
         if watch and self.base is not None:
             self.recorder.adopt(self.base)
 
-    def gradients(self, batch: Batch) -> None:
+    def compute_gradients(self, batch: Batch) -> None:
         """Compute the gradients of one batch at the current weights, and do nothing else."""
         self.model.zero_grad()
         pull(self.model(batch[0])).backward()
@@ -49,27 +60,27 @@ class WatchedSAM:
         self.recorder.call(self._update, batch)
 
     def _update(self, batch: Batch) -> None:
-        self.gradients(batch)
+        self.compute_gradients(batch)
         self.recorder.note("first_step")
         self.sam.first_step(zero_grad=True)
-        self.gradients(batch)
+        self.compute_gradients(batch)
         self.sam.second_step(zero_grad=True)
 
-    def given_update(self, first: "Gradients", second: "Gradients") -> None:
+    def update_on(self, first: "Gradients", second: "Gradients") -> None:
         """Make both steps on gradients that do not depend on the weights.
 
         So the result depends neither on how far `first_step` climbs nor on the direction.
         """
-        self.recorder.call(self._given_update, first, second)
+        self.recorder.call(self._update_on, first, second)
 
-    def _given_update(self, first: "Gradients", second: "Gradients") -> None:
-        self.put(first)
+    def _update_on(self, first: "Gradients", second: "Gradients") -> None:
+        self.set_gradients(first)
         self.recorder.note("first_step")
         self.sam.first_step()
-        self.put(second)
+        self.set_gradients(second)
         self.sam.second_step()
 
-    def put(self, gradients: "Gradients") -> None:
+    def set_gradients(self, gradients: "Gradients") -> None:
         """Give the parameters these gradients."""
         for parameter, gradient in zip(self.parameters, gradients, strict=True):
             parameter.grad = None if gradient is None else gradient.clone()

@@ -24,7 +24,14 @@ from grader.exercises.fixtures.classifiers import (
     two_groups,
 )
 from grader.exercises.sam_accumulation._climbing import record_climbs
-from grader.exercises.sam_accumulation._resuming import RHO, SETTINGS, begun, carried, resumed, saved_state
+from grader.exercises.sam_accumulation._resuming import (
+    RHO,
+    SETTINGS,
+    resume_in_new_sam,
+    sam_with_state,
+    state_to_load,
+    tell_carried,
+)
 from grader.exercises.sam_accumulation._watched_sam import GivenGradients, WatchedSAM, sam_batches
 from grader.observe.play import Driver, Env, Problem, Stage
 
@@ -60,12 +67,12 @@ def _climbs_adaptive(stage: Stage) -> None:
 
 
 def _comes_back(stage: Stage, kind: type[Optimizer], **kwargs: Any) -> None:
-    """Three updates on given gradients, of which the second step of the second update has large ones."""
+    """Make three updates on given gradients; those of the second update's second step are large."""
     model = mlp(stage.env)
     watched = WatchedSAM(stage, model, two_groups(model, (0.03, 0.02)), kind, rho=RHO, **kwargs)
     given = GivenGradients(stage.env, model)
     for scale in (1.0, 20.0, 1.0):
-        watched.given_update(given.next(), given.next(scale=scale))
+        watched.update_on(given.next(), given.next(scale=scale))
 
 
 @driver.scenario("sgd", "주어진 그레이디언트로 하는 second_step", atol=SAM_ATOL)
@@ -85,16 +92,14 @@ def _adamw(stage: Stage) -> None:
     watched = WatchedSAM(stage, model, model.parameters(), torch.optim.AdamW, lr=0.02, weight_decay=0.05)
     given = GivenGradients(stage.env, model)
     for _ in range(3):
-        watched.given_update(given.next(), given.next())
+        watched.update_on(given.next(), given.next())
 
 
 # ---- whole updates -------------------------------------------------------------------------------
 
 
 def _trajectory(stage: Stage, kind: type[Optimizer], **kwargs: Any) -> None:
-    """Updates with two parameter groups, a rate that changes through the
-    SAM's own groups, and batches of different sizes.
-    """
+    """Make updates with two groups, a rate set through the SAM's own groups, and batches of different sizes."""
     model = mlp(stage.env)
     watched = WatchedSAM(stage, model, two_groups(model, (0.3, 0.2)), kind, rho=RHO, **kwargs)
     for batch in sam_batches(stage.env)[:3]:
@@ -115,7 +120,7 @@ def _adaptive(stage: Stage) -> None:
 
 
 @driver.scenario("float32", "float32 모델 위의 SAM", check="together", atol=FLOAT32_UPDATES_ATOL)
-def _single(stage: Stage) -> None:
+def _float32(stage: Stage) -> None:
     """A float32 model, because autocast leaves float64 alone and would not show there."""
     model = mlp(stage.env).float()
     watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=RHO, lr=0.3)
@@ -133,13 +138,14 @@ def _sam_over_sgd(stage: Stage, *, watch: bool = True, **extra: Any) -> WatchedS
 
 
 def _missing(stage: Stage, rounds: tuple[tuple[int | None, int | None], ...]) -> None:
-    """Updates on given gradients; for each update, the numbers of the
-    parameters without one in the first and second pass.
+    """Make an update on given gradients for each pair in `rounds`.
+
+    A pair says which parameter has no gradient in the first pass, and which in the second; None for none.
     """
     watched = _sam_over_sgd(stage)
     given = GivenGradients(stage.env, watched.model)
     for first, second in rounds:
-        watched.given_update(given.next(without=first), given.next(without=second))
+        watched.update_on(given.next(without=first), given.next(without=second))
 
 
 @driver.scenario("none", "첫 번째 그레이디언트가 None인 매개변수", atol=SAM_ATOL)
@@ -160,17 +166,17 @@ def _missing_second(stage: Stage) -> None:
 def _missing_climbs(stage: Stage) -> None:
     """A parameter without a gradient must stay where it is, whatever the others do."""
     watched = _sam_over_sgd(stage, watch=False)
-    watched.put(GivenGradients(stage.env, watched.model).next(without=1))
+    watched.set_gradients(GivenGradients(stage.env, watched.model).next(without=1))
     before = watched.parameters[1].detach().clone()
     stage.recorder.call(watched.sam.first_step)
     stage.recorder.array("움직인 거리", (watched.parameters[1].detach() - before).norm().reshape(1))
 
 
 def _zero_gradients(stage: Stage, **extra: Any) -> None:
-    """All gradients are zero in the first pass: the weights must stay where they are."""
+    """Climb on gradients that are all zero: the weights must stay where they are."""
     watched = _sam_over_sgd(stage, watch=False, **extra)
     before = flat_weights(watched.model)
-    watched.put([torch.zeros_like(p) for p in watched.parameters])
+    watched.set_gradients([torch.zeros_like(p) for p in watched.parameters])
     stage.recorder.call(watched.sam.first_step)
     stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
 
@@ -193,9 +199,9 @@ def _zero_later(stage: Stage) -> None:
     """
     watched = _sam_over_sgd(stage, watch=False)
     given = GivenGradients(stage.env, watched.model)
-    watched.given_update(given.next(), given.next())
+    watched.update_on(given.next(), given.next())
     before = flat_weights(watched.model)
-    watched.given_update([torch.zeros_like(p) for p in watched.parameters], given.next())
+    watched.update_on([torch.zeros_like(p) for p in watched.parameters], given.next())
     stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
 
 
@@ -203,7 +209,7 @@ def _zero_later(stage: Stage) -> None:
 
 
 def _scheduled(stage: Stage, *, on_sam: bool) -> None:
-    """A scheduler over two groups, then over a plain list of parameters.
+    """Update with a scheduler over two groups, then over a plain list of parameters.
 
     Two optimizers that are given the same dicts share them automatically; two that are given a list do not.
     """
@@ -217,7 +223,7 @@ def _scheduled(stage: Stage, *, on_sam: bool) -> None:
             over = watched.sam if on_sam else watched.base or watched.sam
             scheduler = torch.optim.lr_scheduler.ExponentialLR(over, 0.5)
             for _ in range(3):
-                watched.given_update(given.next(), given.next())
+                watched.update_on(given.next(), given.next())
                 scheduler.step()
 
 
@@ -236,10 +242,10 @@ def _scheduler_on_base(stage: Stage) -> None:
 def _saves(stage: Stage) -> None:
     """Every tensor of the base optimizer's state is saved, in whatever shape."""
     for number, (kind, _) in enumerate(SETTINGS):
-        first = begun(stage, number, watch=False)
+        first = sam_with_state(stage, number, watch=False)
         saved = stage.recorder.call(first.sam.state_dict)
         stage.recorder.fact(
-            f"{kind.__name__}의 상태 텐서마다 저장되었는지", ", ".join(carried(saved, first.base))
+            f"{kind.__name__}의 상태 텐서마다 저장되었는지", ", ".join(tell_carried(saved, first.base))
         )
 
 
@@ -247,36 +253,53 @@ def _saves(stage: Stage) -> None:
 def _loads(stage: Stage) -> None:
     """Every tensor of the saved state arrives in the new base optimizer."""
     for number, (kind, _) in enumerate(SETTINGS):
-        first = begun(stage, number, watch=False)
-        second = resumed(stage, first, number, saved_state(stage, first), watch=False)
+        first = sam_with_state(stage, number, watch=False)
+        second = resume_in_new_sam(stage, first, number, state_to_load(stage, first), watch=False)
         state = {} if second.base is None else dict(enumerate(second.base.state.values()))
         stage.recorder.fact(
-            f"{kind.__name__}의 상태 텐서마다 읽혔는지", ", ".join(carried(state, first.base))
+            f"{kind.__name__}의 상태 텐서마다 읽혔는지", ", ".join(tell_carried(state, first.base))
         )
 
 
 @driver.scenario("loads-groups", "읽은 다음의 param_groups", check="resumes", atol=SAM_ATOL)
 def _loads_groups(stage: Stage) -> None:
     """Loaded rates are used, and a rate set through the SAM afterwards reaches the base optimizer."""
-    first = begun(stage, 0, watch=False)
-    second = resumed(stage, first, 0, saved_state(stage, first), watch=False)
+    first = sam_with_state(stage, 0, watch=False)
+    second = resume_in_new_sam(stage, first, 0, state_to_load(stage, first), watch=False)
     base = second.base or second.sam
     stage.recorder.array("읽은 다음의 학습률", [group["lr"] for group in base.param_groups])
     scale_rates(second.sam, 0.5)
     stage.recorder.array("읽고 SAM에서 바꾼 학습률", [group["lr"] for group in base.param_groups])
 
 
+@driver.scenario("loads-climb", "읽은 다음의 first_step", check="resumes", atol=SAM_ATOL)
+def _loads_climb(stage: Stage) -> None:
+    """A SAM that was loaded climbs as far as one that was not, and in the same direction; how far does not matter here.
+
+    Both were made with the same radius. Nobody has said which counts if the saved one is another, so a SAM may keep it
+    among its groups or as an attribute.
+    """
+    first = sam_with_state(stage, 0, watch=False)
+    second = resume_in_new_sam(stage, first, 0, state_to_load(stage, first), watch=False)
+    gradients = GivenGradients(stage.env, first.model).next()
+    for watched in (first, second):
+        watched.set_gradients(gradients)
+        stage.recorder.call(watched.sam.first_step)
+    apart = flat_weights(second.model) - flat_weights(first.model)
+    stage.recorder.array("읽은 SAM과 읽지 않은 SAM이 올라간 곳의 차이", apart.nan_to_num())
+
+
 @driver.scenario("resumes", "state_dict로 이어서 학습하기", atol=SAM_ATOL)
 def _resumes(stage: Stage) -> None:
     """Two updates; the state carried over to a new SAM over a new model; two more updates."""
     for number in range(len(SETTINGS)):
-        first = begun(stage, number, watch=True)
+        first = sam_with_state(stage, number, watch=True)
         # A copy, as a file would hold it: untouched by whatever happens to the first SAM.
         saved = copy.deepcopy(stage.recorder.call(first.sam.state_dict))
-        second = resumed(stage, first, number, saved, watch=True)
+        second = resume_in_new_sam(stage, first, number, saved, watch=True)
         given = GivenGradients(stage.env, second.model)
         for _ in range(2):
-            second.given_update(given.next(), given.next())
+            second.update_on(given.next(), given.next())
             scale_rates(second.sam, 0.8)
 
 
@@ -322,12 +345,14 @@ def _is_optimizer(stage: Stage) -> None:
 
 
 def _clearing(stage: Stage, clears: str) -> None:
-    """Gradients are left alone by default and if asked to, and are cleared if asked to."""
-    watched = _sam_over_sgd(stage, watch=False)
-    given = GivenGradients(stage.env, watched.model)
+    """Gradients are left alone by default and if asked to, and those of both groups are cleared if asked to."""
+    model = mlp(stage.env)
+    groups = two_groups(model, (0.03, 0.02))
+    watched = WatchedSAM(stage, model, groups, torch.optim.SGD, watch=False, rho=RHO, lr=0.03)
+    given = GivenGradients(stage.env, model)
     for flags in ({}, {"zero_grad": False}, {"zero_grad": True}):
         for method in ("first_step", "second_step"):
-            watched.put(given.next())
+            watched.set_gradients(given.next())
             asked = flags if method == clears else {}
             stage.recorder.call(getattr(watched.sam, method), **asked)
             if method == clears:

@@ -26,7 +26,7 @@ from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import items_of, type_name
 
-driver = Driver("sam_accumulate", cost=1.5)
+driver = Driver("sam_accumulate", cost=1.5)  # two passes over many micro-batches
 
 _MICRO = 3
 """Samples in every micro-batch. All are equal, so that the mean of means is the mean."""
@@ -67,6 +67,13 @@ def _clip(stage: Stage) -> None:
     norm = window_norm(case, case.data[:3])
     case.call(case.data[:6], 3, max_norm=0.15 * norm)
     case.call(case.data[6:], 2, max_norm=50.0 * norm)
+
+
+@driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
+def _zero_norm(stage: Stage) -> None:
+    """A limit of zero is a limit, under which AdamW only decays. Code that asks `if max_norm:` does not clip at all."""
+    case = _case(stage, [_MICRO] * 2, adamw)
+    case.call(case.data, 2, max_norm=0.0)
 
 
 @driver.scenario("leftover", "짧은 마지막 구간", check="edges")

@@ -10,6 +10,7 @@ from grader.exercises.fixtures.classifiers import (
     CLIP_ATOL,
     FLOAT32_UPDATES_ATOL,
     Net,
+    adamw,
     add_gradients,
     batches,
     loss_function,
@@ -28,9 +29,7 @@ from grader.observe.values import items_of, type_name
 driver = Driver("sam_accumulate_weighted")
 
 _SIZES = (6, 2, 3, 1, 5, 2, 4, 1, 7, 3)
-"""Samples in each micro-batch. No window below has micro-batches of one size,
-nor does the first one's size equal the window's mean.
-"""
+"""Samples in each micro-batch. In no window below are they equal, or the first equal to their mean."""
 
 
 _case = partial(sam_case, name="sam_accumulate_weighted")
@@ -70,6 +69,13 @@ def _clip(stage: Stage) -> None:
     norm = window_norm(case, case.data[:3])
     case.call(case.data[:6], 3, max_norm=0.15 * norm)
     case.call(case.data[6:], 2, max_norm=50.0 * norm)
+
+
+@driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
+def _zero_norm(stage: Stage) -> None:
+    """A limit of zero is a limit, under which AdamW only decays. Code that asks `if max_norm:` does not clip at all."""
+    case = _case(stage, _SIZES[:2], adamw)
+    case.call(case.data, 2, max_norm=0.0)
 
 
 @driver.scenario("leftover", "짧은 마지막 구간", check="edges")

@@ -57,7 +57,7 @@ def _measure_batch(stage: Stage, model: Net, batch: Batch) -> Any:
     return _measure(stage, model, batch, 0.3)
 
 
-def _measure_once(stage: Stage, model: Net) -> Any:
+def _measure_new_batch(stage: Stage, model: Net) -> Any:
     (batch,) = batches(stage.env, (6,))
     return _measure_batch(stage, model, batch)
 
@@ -99,7 +99,7 @@ def _steep(stage: Stage) -> None:
 
 
 @driver.scenario("float32", "float32 모델", check="value", atol=FLOAT32_UPDATES_ATOL)
-def _single(stage: Stage) -> None:
+def _float32(stage: Stage) -> None:
     """A float32 model, because autocast leaves float64 alone and would not show there."""
     (batch,) = batches(stage.env, (6,))
     value = _measure(stage, mlp(stage.env).float().eval(), (batch[0].float(), batch[1]), 0.3)
@@ -154,9 +154,9 @@ def _frozen(stage: Stage) -> None:
 
 
 add_state_scenarios(driver, "statistics", _measure_batch)
-add_mode_scenarios(driver, "statistics", _measure_once)
+add_mode_scenarios(driver, "statistics", _measure_new_batch)
 
 
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
-    record_type(stage, _measure_once, mlp(stage.env))
+    record_type(stage, _measure_new_batch, mlp(stage.env))

@@ -25,7 +25,7 @@ from grader.exercises.sam_accumulation._reader import ACCUM, DEV, JUDGED_EPOCHS,
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
 
-driver = Driver("train_qa", cost=1.8)
+driver = Driver("train_qa", cost=1.8)  # whole trainings, some of them of seven epochs
 
 _NO_CLIP = 1e3
 """A limit that no gradient reaches."""
@@ -115,6 +115,12 @@ def _clips(stage: Stage) -> None:
 def _clips_by_default(stage: Stage) -> None:
     """`max_norm` is not given, so the limit is 1.0; with such a large `temper`, the gradients exceed it."""
     _trained(stage, make_case(stage.env, temper=6.0), sgd, epochs=1)
+
+
+@driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
+def _zero_norm(stage: Stage) -> None:
+    """A limit of zero is a limit, under which AdamW only decays. Code that asks `if max_norm:` does not clip at all."""
+    _trained(stage, make_case(stage.env, 2), adamw, epochs=1, max_norm=0.0)
 
 
 @driver.scenario("scheduler", "업데이트마다의 학습률")
@@ -222,14 +228,30 @@ def _returned(stage: Stage) -> None:
 
 @driver.scenario("best-epoch", "가장 좋은 에폭의 번호")
 def _best_epoch(stage: Stage) -> None:
-    """The returned number of the best epoch; its witness is the number
-    with which the model was stamped in that epoch.
-    """
+    """Every wrong way of choosing an epoch finds another one."""
     case = _judged_case(stage, JUDGED_EPOCHS)
-    best = plain(_field(_judged(stage, case, JUDGED_EPOCHS), "best_epoch"))
+    _claim_best_epoch(stage, case, _judged(stage, case, JUDGED_EPOCHS))
+
+
+def _claim_best_epoch(stage: Stage, case: Case, returned: Any) -> None:
+    """Record the returned number of the best epoch, with the model's stamp of that epoch as the witness."""
+    best = plain(_field(returned, "best_epoch"))
     stamps = case.model.stamps
     of_best = stamps[best : best + 1] if isinstance(best, int) and best >= 0 else []
     stage.recorder.claim("best_epoch", best, of_best)
+
+
+def _tied_case(stage: Stage) -> Case:
+    """Return a reader whose lowest dev loss is that of its second epoch and, to the bit, of its third too."""
+    case = _judged_case(stage, 3)
+    case.model.dev_handicaps = (2.0, 1.0, 1.0)
+    return case
+
+
+@driver.scenario("best-epoch-tie", "검증 손실이 같은 두 에폭", check="best-epoch")
+def _best_epoch_tie(stage: Stage) -> None:
+    case = _tied_case(stage)
+    _claim_best_epoch(stage, case, _judged(stage, case, 3))
 
 
 @driver.scenario("checkpoint", "가장 좋은 에폭의 가중치")
@@ -246,6 +268,20 @@ def _checkpoint(stage: Stage) -> None:
         stage.recorder.fact("저장된 키", ", ".join(str(key) for key in state))
 
     _trained(stage, case, sgd, epochs=JUDGED_EPOCHS, watch=False, after=look, max_norm=_NO_CLIP)
+
+
+@driver.scenario("checkpoint-tie", "검증 손실이 같은 두 에폭의 저장", check="checkpoint")
+def _checkpoint_tie(stage: Stage) -> None:
+    """Which of the two epochs was saved; the weights are those of both, and the stamp tells."""
+    case = _tied_case(stage)
+
+    def look(path: Path) -> None:
+        stamp = as_number(read_checkpoint(path)[0].get("stamp"))
+        stamps = case.model.stamps
+        epoch = f"에폭 {stamps.index(stamp)}" if stamp in stamps else "알 수 없음"
+        stage.recorder.claim("저장된 에폭(0부터)", epoch, [stamp])
+
+    _trained(stage, case, zero_rate_sgd, epochs=3, watch=False, after=look, max_norm=_NO_CLIP)
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)

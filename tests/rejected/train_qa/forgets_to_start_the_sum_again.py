@@ -1,4 +1,4 @@
-# expect: cumulative-train-mean
+# expect: cumulative-train-mean+last-of-equals
 from itertools import islice
 
 import torch
