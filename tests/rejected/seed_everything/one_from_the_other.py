@@ -1,3 +1,4 @@
+# expect: another-seed
 import random
 
 import numpy as np

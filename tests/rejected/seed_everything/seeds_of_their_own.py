@@ -1,3 +1,4 @@
+# expect: another-seed
 import random as rnd
 
 import numpy
