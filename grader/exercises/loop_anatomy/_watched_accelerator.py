@@ -78,14 +78,14 @@ def watched_accelerator(env: Env, case: Case, *, scale: float | None = None) -> 
 
     use_cpu = {"ACCELERATE_USE_CPU": "true"} if env.device.type == "cpu" else {}
     with patch.dict(os.environ, use_cpu), _fresh_accelerate_state():
-        Accelerator.__init__ = with_scaler  # type: ignore[method-assign]
+        Accelerator.__init__ = with_scaler
         Accelerator.backward = noted_backward
         Accelerator.prepare_model = wrapping
         Accelerator.prepare_data_loader = noted_loader
         try:
             yield calls
         finally:
-            Accelerator.__init__ = init  # type: ignore[method-assign]
+            Accelerator.__init__ = init
             Accelerator.backward = backward
             Accelerator.prepare_model = prepare_model
             Accelerator.prepare_data_loader = prepare_loader

@@ -22,7 +22,7 @@ from grader.exercises.loop_anatomy._training_run import (
 from grader.exercises.loop_anatomy._watched_accelerator import Calls, watched_accelerator
 from grader.observe.play import Driver, Stage
 
-driver = Driver("train_accelerate", cost=2)
+driver = Driver("train_accelerate", cost=2)  # Accelerate is set up anew in each scenario
 
 
 def _counted(

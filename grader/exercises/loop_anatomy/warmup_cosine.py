@@ -9,9 +9,7 @@ import torch
 from grader.exercises.fixtures.classifiers import mlp, two_groups
 from grader.observe.play import Driver, Stage
 
-driver = Driver(
-    "warmup_cosine", cost=2
-)  # each scenario steps a scheduler a dozen times, each time through the recorder
+driver = Driver("warmup_cosine", cost=2)  # each scenario steps a scheduler a dozen times
 
 
 def _record_rates(
