@@ -549,7 +549,7 @@ GPU에서는 같은 기계, 같은 시드로도 순서가 달라지는 연산이
 
 # %% tags=["exercise:seed_everything"]
 def seed_everything(seed) -> torch.Generator:
-    """random, numpy, torch의 시드를 받은 값 그대로 정하고, DataLoader에 넘길 torch.Generator를 같은 시드로 만들어 돌려줍니다."""
+    """random, numpy, torch의 시드를 정하고, DataLoader에 넘길 torch.Generator를 같은 시드로 만들어 돌려줍니다."""
     # BEGIN SOLUTION
     random.seed(seed)
     np.random.seed(seed)

@@ -1,4 +1,3 @@
-# expect: another-seed
 import random
 
 import numpy as np
