@@ -983,7 +983,7 @@ def amp_step(model, opt, loss_fn, xb, yb, *, dtype, scaler=None, max_norm=None) 
 
     dtype: 순전파와 손실을 계산할 정밀도입니다(torch.bfloat16, torch.float16).
     scaler: torch.amp.GradScaler입니다. None이면 배율 없이 역전파합니다.
-    max_norm: 값이 있으면 배율을 되돌린 그레이디언트를 줄입니다.
+    max_norm: 값이 있으면 배율을 되돌린 그레이디언트를 줄입니다. 0.0도 값입니다.
 
     오버플로가 나면 매개변수를 바꾸지 않고, 배율이 내려갑니다.
     """
@@ -1088,7 +1088,8 @@ r"""
 def amp_accumulate(model, opt, loss_fn, micro_batches, *, dtype, scaler=None, max_norm=None) -> float:
     """micro_batches 전체를 한 구간으로 보고 혼합 정밀도로 한 번 업데이트합니다. 구간의 평균 손실을 float로 돌려줍니다.
 
-    micro_batches: 크기가 같은 (xb, yb)의 리스트입니다.
+    micro_batches: 크기가 같은 (xb, yb)의 리스트이고, 비어 있지 않습니다.
+    dtype, scaler, max_norm은 amp_step과 같고, 배율을 되돌리는 것도 클리핑도 구간에 한 번입니다.
     마이크로 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 계산 그래프 여럿을 함께 들고 있지 않습니다.
     """
     # BEGIN SOLUTION
@@ -1322,15 +1323,17 @@ r"""
 def lr_range_test(model, opt, loss_fn, batches, lrs) -> list[float]:
     """lrs의 학습률마다 한 번씩 차례로 업데이트해 보고, 업데이트하기 전의 손실을 float의 리스트로 돌려줍니다.
 
-    batches: (xb, yb)의 리스트입니다. 학습률마다 다음 배치를 하나 쓰고, 배치가 모자라면 처음부터 다시 씁니다.
+    batches: 비어 있지 않은 (xb, yb)의 리스트입니다. 학습률마다 다음 배치를 하나 쓰고, 배치가 모자라면 처음부터 다시 씁니다.
     lrs: 학습률의 리스트입니다. 오르는 순서가 아니어도 받은 순서대로, 업데이트할 때 모든 매개변수 그룹에 그 학습률을 씁니다.
         비어 있으면 업데이트하지 않고 빈 리스트를 돌려줍니다.
 
-    opt로 업데이트하되 이번 배치의 그레이디언트만 쓰고(부르기 전에 남아 있던 것도 쓰지 않습니다), 모드는 받은 그대로 둡니다.
-    손실이 inf, -inf, NaN이면 그 손실은 리스트에 넣지 않고 거기서 끝냅니다. 아무리 커도 유한하면 끝내지 않습니다.
-    끝나면 모델의 state_dict()에 있는 매개변수와 버퍼, 모듈마다의 모드, 옵티마이저의 상태와 그룹마다의 학습률이 부르기 전과 같습니다.
-    어느 매개변수에도 그레이디언트가 남지 않습니다(None이나 0). opt에 없는 매개변수도, lrs가 비었을 때도 마찬가지입니다.
-    도중에 예외가 나도 모두 되돌린 다음 그 예외를 그대로 냅니다. 난수의 상태는 되돌리지 않아도 됩니다.
+    - opt로 업데이트하되 이번 배치의 그레이디언트만 씁니다. 부르기 전에 남아 있던 것은 쓰지 않습니다.
+    - 손실이 inf, -inf, NaN이면 그 손실은 리스트에 넣지 않고 거기서 끝냅니다. 아무리 커도 유한하면 끝내지 않습니다.
+    - 모듈마다의 모드는 도중에도 끝난 뒤에도 받은 그대로입니다.
+    - 끝나면 model.state_dict()의 매개변수와 버퍼, 옵티마이저의 상태, 그룹마다의 학습률이 부르기 전과 같습니다.
+    - 끝나면 어느 매개변수에도 그레이디언트가 없습니다(None이나 0). opt에 없는 매개변수도, lrs가 비었을 때도 마찬가지입니다.
+    - 도중에 예외가 나면 모두 되돌린 다음 그 예외를 그대로 냅니다. Ctrl+C(KeyboardInterrupt)도 예외입니다.
+    - 난수의 상태는 되돌리지 않아도 됩니다.
     """
     # BEGIN SOLUTION
     # state_dict()의 텐서는 복사본이 아니므로 깊은 복사본을 만듭니다
@@ -1595,7 +1598,7 @@ class BestCheckpoint:
     """점수가 가장 높았던 순간의 학습 상태를 파일 하나에 남깁니다."""
 
     def __init__(self, path):
-        """path: 체크포인트 파일의 경로입니다."""
+        """path: 체크포인트 파일의 경로입니다. 이미 있던 파일의 점수는 세지 않고, 처음 저장할 때 덮어씁니다."""
         # BEGIN SOLUTION
         self.path = Path(path)
         self.best = None
@@ -1606,8 +1609,9 @@ class BestCheckpoint:
 
         첫 점수는 0.0이어도 저장합니다. NaN은 저장하지 않습니다.
         config는 TrainConfig이거나 dict입니다. 파일에는 어느 쪽이든 dict로 담습니다.
-        파일의 키는 model, optimizer, scheduler, step, score, config입니다. weights_only=True로 열려야 합니다.
+        파일의 키는 model, optimizer, scheduler, step, score, config입니다. 다른 키가 더 있어도 됩니다. weights_only=True로 열려야 합니다.
         저장하다 끊겨도 예전 파일이나 새 파일이 온전히 남아야 합니다.
+        저장이 예외로 끝났을 때 그 점수를 지금까지의 점수로 칠지는 정하지 않습니다.
         """
         # BEGIN SOLUTION
         score = float(score)
@@ -1945,6 +1949,7 @@ class Snapshot:
         """save가 쓴 파일의 상태를 이 Snapshot이 받은 객체들과 전역 난수에 되돌립니다.
 
         파일은 다른 이름으로 옮겨졌을 수 있습니다. 한 Snapshot으로 여러 번 저장하고 여러 번 불러올 수 있습니다.
+        같은 경로에 다시 저장하면 파일을 덮어쓰고, 불러온 파일은 그대로 둡니다.
         모드는 바꾸지 않습니다.
         """
         # BEGIN SOLUTION
@@ -1995,7 +2000,7 @@ r"""
 
 # %% tags=["exercise:train"]
 def train(model, train_loader, val_loader, cfg, *, device="cpu", checkpoint_path) -> float:
-    """cfg대로 처음부터 끝까지 학습하고, 가장 높은 검증 정확도를 돌려줍니다.
+    """cfg대로 처음부터 끝까지 학습하고, 가장 높은 검증 정확도를 돌려줍니다. 두 로더에는 배치가 하나 이상 있습니다.
 
     AdamW, 교차 엔트로피, 클리핑, 스텝마다 warmup_cosine을 씁니다. cfg.amp_dtype이 있으면 autocast 안에서 순전파하고,
     float16이면 GradScaler도 씁니다. 체크포인트의 step은 그때까지 한 업데이트의 수입니다.
@@ -2131,7 +2136,13 @@ r"""
 
 # %% tags=["exercise:train_accelerate"]
 def train_accelerate(model, train_loader, val_loader, cfg, *, checkpoint_path) -> float:
-    """train과 같은 학습을 Hugging Face Accelerate에 맡깁니다. 가장 높은 검증 정확도를 돌려줍니다."""
+    """train과 같은 학습을 Hugging Face Accelerate에 맡깁니다. 가장 높은 검증 정확도를 돌려줍니다.
+
+    모델, 옵티마이저, train_loader를 prepare에 넘기고, 역전파와 클리핑도 Accelerator에 맡깁니다.
+    cfg.amp_dtype이 None이면 float32로 계산하고, "bfloat16"이어도 오류 없이 끝까지 학습합니다.
+    체크포인트에는 prepare가 감싸기 전의 모델을 담습니다. 지난 배치의 계산 그래프는 붙들고 있지 않습니다.
+    모델에는 마지막 가중치가 남고, 학습 모드로 끝납니다.
+    """
     # BEGIN SOLUTION
     from accelerate import Accelerator
 

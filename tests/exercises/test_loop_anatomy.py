@@ -73,6 +73,7 @@ def _process_state() -> tuple[Any, ...]:
         torch.save,
         torch.amp.GradScaler.__init__,
         os.replace,
+        Accelerator.__init__,
         Accelerator.backward,
         Accelerator.prepare_model,
         Accelerator.prepare_data_loader,

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from grader.exercises.fixtures.checkpoints import find_saved_moment, plain, read_checkpoint
-from grader.exercises.loop_anatomy._failing_disk import renaming, second_name
+from grader.exercises.loop_anatomy._failing_disk import change_detector, renaming
 from grader.exercises.loop_anatomy._training_case import TrainedNet
 from grader.observe.recorder import Recorder
 from grader.observe.trace import Fact
@@ -31,7 +31,7 @@ def recorded_content(recorder: Recorder, path: Path, known: Sequence[type] = ())
 @contextmanager
 def watched_replacement(recorder: Recorder, student: Any, path: Path) -> Iterator[None]:
     """Record how the file at `path` is replaced inside this context: there must be a whole file at any time."""
-    kept = second_name(path, path.with_name("kept.pt"))
+    is_unchanged = change_detector(path, path.with_name("kept.pt"))
     with renaming(student, path) as seen:
         yield
     # `shutil.move` does not fail where it cannot rename: it copies.
@@ -39,7 +39,7 @@ def watched_replacement(recorder: Recorder, student: Any, path: Path) -> Iterato
     # If a program removes the old file before it renames the new one, a crash in between leaves no file.
     recorder.fact("이름을 바꿀 때 예전 파일", "없음" if any(seen.gaps) else "있음")
     # A file that was written in place also shows its new content under its second name.
-    recorder.fact("저장하는 동안 예전 파일", "그대로" if kept() else "덮어씀")
+    recorder.fact("저장하는 동안 예전 파일", "그대로" if is_unchanged() else "덮어씀")
 
 
 def epoch_of_weights(model: TrainedNet, content: Mapping[str, Any]) -> str:

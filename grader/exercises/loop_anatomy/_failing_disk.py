@@ -27,7 +27,7 @@ def full_disk(student: Any) -> Iterator[None]:
             Path(target).write_bytes(written)
         else:
             target.write(written)
-        raise OSError(28, "No space left on device")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with replaced(student, torch, "save", half):
         yield
@@ -69,10 +69,11 @@ def renaming(student: Any, path: Path) -> Iterator[Renames]:
         yield seen
 
 
-def second_name(path: Path, link: Path) -> Any:
-    """Make a hard link to the file as it is now, and return a function that tells whether its content is unchanged.
+def change_detector(path: Path, link: Path) -> Callable[[], bool]:
+    """Make a hard link to the file as it is now; return a function that returns True while its content is unchanged.
 
-    Without a file or hard links, the function only tells whether the file exists.
+    The link keeps the file when `path` is replaced, and shows when it is written in place. Without a file, or where
+    hard links cannot be made, the function returns True while a file exists at `path`.
     """
     try:
         before = path.read_bytes()

@@ -92,6 +92,16 @@ def update_with_limits(
         stage.recorder.array("배율", scales)
 
 
+def update_with_limit_zero(stage: Stage, name: str, problem: Problem, given: Sequence[Any]) -> None:
+    """Call the student's function with `max_norm=0.0`: a limit of zero is a limit, so that nothing moves.
+
+    Code that asks `if max_norm:` does not clip at all.
+    """
+    opt = sgd(problem.model)
+    stage.recorder.watch(problem.model, opt)
+    update_with_limits(stage, name, problem, opt, [given], [0.0], dtype=torch.bfloat16, scaler=None)
+
+
 def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtype, Any], None]) -> None:
     """Record which precision autocast asks for during forward pass, loss and backward pass.
 

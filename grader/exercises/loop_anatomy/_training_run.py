@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from grader.exercises.fixtures.checkpoints import plain, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import buffers, gradient_norm
+from grader.exercises.fixtures.memory import record_loop_memory
 from grader.exercises.fixtures.stand_ins import untouched_backends
 from grader.exercises.fixtures.training import Settings
 from grader.exercises.loop_anatomy._checkpoint_file import (
@@ -103,6 +104,15 @@ def record_autocast(stage: Stage, case: Case) -> None:
     notes = case.model.notes
     for name in ("학습 순전파", "검증 순전파", "역전파"):
         stage.recorder.claim(f"{name}의 autocast", notes.fact(name), notes.numbers(name))
+
+
+def record_memory(stage: Stage, call: Call) -> None:
+    """Record whether graphs pile up batch by batch: losses of training, or outputs of validation, kept with theirs."""
+    case = training_case(stage.env, replace(STEADY, batch_size=1), (3, 5), samples=7, validation=(8, 1))
+    stage.recorder.watch(case.model, states=False)
+    meter = stage.recorder.measure_memory(case.model)
+    unwatched(stage, call, case)
+    record_loop_memory(stage, meter)
 
 
 def _falling(count: int) -> tuple[int, ...]:

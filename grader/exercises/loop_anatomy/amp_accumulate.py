@@ -22,6 +22,7 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     record_precision,
     record_returned,
     record_scales,
+    update_with_limit_zero,
     update_with_limits,
 )
 from grader.observe.play import Driver, Env, Problem, Stage
@@ -66,6 +67,11 @@ def _accumulated(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler 
 @driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)
 def _bf16(stage: Stage) -> None:
     _accumulated(stage, torch.bfloat16, None)
+
+
+@driver.scenario("zero-norm", "max_norm=0.0", check="bf16", atol=AMP_ATOL)
+def _zero_norm(stage: Stage) -> None:
+    update_with_limit_zero(stage, "amp_accumulate", _problem(stage.env), (_windows(stage.env)[0],))
 
 
 @driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)

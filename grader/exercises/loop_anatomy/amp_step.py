@@ -32,6 +32,7 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     record_precision,
     record_returned,
     record_scales,
+    update_with_limit_zero,
     update_with_limits,
 )
 from grader.observe.play import Driver, Env, Problem, Stage
@@ -79,6 +80,12 @@ def _steps(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None
 def _bf16(stage: Stage) -> None:
     """Without a scaler, because beside gradients scaled by 4096 an older one that was not cleared hardly shows."""
     _steps(stage, torch.bfloat16, None)
+
+
+@driver.scenario("zero-norm", "max_norm=0.0", check="bf16", atol=AMP_ATOL)
+def _zero_norm(stage: Stage) -> None:
+    problem = _problem(stage.env)
+    update_with_limit_zero(stage, "amp_step", problem, problem.batches[0])
 
 
 @driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)

@@ -123,6 +123,18 @@ def _best(stage: Stage) -> None:
     _after_each(stage, orders[stage.env.number("order") % len(orders)], beside=True)
 
 
+@driver.scenario("folder", "저장할 때마다 폴더에 남는 파일", check="best")
+def _folder(stage: Stage) -> None:
+    """Three saves leave as many files as two: one, or two in programs that keep the best checkpoint but one as well."""
+    file_counts: list[int] = []
+    with scratch_folder() as folder:
+        path = folder / "best.pt"
+        for run, moments in _updates(stage, path, _rising(stage.env, 3)):
+            file_counts.append(sum(1 for found in folder.rglob("*") if found.is_file()))
+            _record_file(stage.recorder, path, run, moments, f"{len(moments)}번째 update() 뒤")
+    stage.recorder.fact("저장할수록 파일이 늘어남", "예" if file_counts[2] > file_counts[1] else "아니요")
+
+
 @driver.scenario("returns", "update()의 반환값", check="best")
 def _returns(stage: Stage) -> None:
     """The values that `update` returns: whether it saved."""

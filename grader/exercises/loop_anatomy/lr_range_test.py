@@ -14,6 +14,9 @@ from torch.optim import Optimizer
 
 from grader.exercises.fixtures.checkpoints import flat_state
 from grader.exercises.fixtures.classifiers import (
+    CLASSES,
+    FEATURES,
+    HIDDEN,
     Batch,
     LossFn,
     MakeOptimizer,
@@ -119,6 +122,7 @@ def _stale(stage: Stage) -> None:
     recorder.fact("남은 그레이디언트", recorder.gradients_left())
     add_gradients(stage.env, model)
     nothing = recorder.call(stage.student("lr_range_test"), model, opt, loss_function(stage.env), data, [])
+    recorder.fact("lrs가 비었을 때의 반환 타입", type_name(nothing))
     recorder.fact("lrs가 비었을 때 돌려준 손실의 수", len(items_of(nothing)))
     recorder.fact("lrs가 비었을 때 남은 그레이디언트", recorder.gradients_left())
 
@@ -287,34 +291,78 @@ def _gradients(stage: Stage) -> None:
 
 
 class _Interruption(ValueError):
-    """The loss function's exception; no class that a program would look for."""
+    """The exception of scenarios; no class that a program would look for."""
 
 
-@driver.scenario("interrupted", "도중에 예외가 날 때")
-def _interrupted(stage: Stage) -> None:
-    """An exception half-way, in a run with moments and statistics: everything must be put back, these included."""
-    model = norm_dropout_mlp(stage.env)
-    opt = sgd(model, momentum=0.9)
+def _record_what_an_exception_leaves(
+    stage: Stage, model: Net, opt: Optimizer, loss_fn: LossFn, expected: type[BaseException]
+) -> None:
+    """Record that the exception comes out, and what it leaves behind; model or loss must raise it at the third batch.
+
+    The optimizer has moments already, and the model statistics if it has BatchNorm.
+    """
+    recorder = stage.recorder
     _trained(stage.env, model, opt)
     put_right = _remembered(model, opt)
     before = flat_state(model.state_dict(), model)
-    smooth = loss_function(stage.env)
-
-    def loss_fn(output: Tensor, target: Tensor) -> Tensor:
-        if len(target) == _SIZES[2]:
-            raise _Interruption("손실 함수가 낸 예외")
-        return smooth(output, target)
-
-    stage.recorder.watch(model, opt, states=False)
-    stage.recorder.expect(
-        _Interruption,
+    recorder.watch(model, opt, states=False)
+    recorder.expect(
+        expected,
         "예외",
         stage.student("lr_range_test"),
         *(model, opt, loss_fn, batches(stage.env, _SIZES), _rates(stage.env, 4)),
     )
     _record_model(stage, model, before)
-    stage.recorder.array("끝난 뒤의 학습률", [float(group["lr"]) for group in opt.param_groups])
-    stage.recorder.fact("남은 그레이디언트", stage.recorder.gradients_left())
+    recorder.array("끝난 뒤의 학습률", [float(group["lr"]) for group in opt.param_groups])
+    recorder.fact("남은 그레이디언트", recorder.gradients_left())
     _record_that_it_looked(stage, 3)
     put_right()
     _record_next_update(stage, model, opt)
+
+
+def _loss_raises(stage: Stage, exception: type[BaseException]) -> None:
+    """Let the loss function raise, in a run with BatchNorm, dropout and momentum."""
+    smooth = loss_function(stage.env)
+
+    def loss_fn(output: Tensor, target: Tensor) -> Tensor:
+        if len(target) == _SIZES[2]:
+            raise exception("손실 함수가 낸 예외")
+        return smooth(output, target)
+
+    model = norm_dropout_mlp(stage.env)
+    _record_what_an_exception_leaves(stage, model, sgd(model, momentum=0.9), loss_fn, exception)
+
+
+@driver.scenario("interrupted", "도중에 예외가 날 때")
+def _interrupted(stage: Stage) -> None:
+    """An ordinary exception half-way."""
+    _loss_raises(stage, _Interruption)
+
+
+@driver.scenario("ctrl-c", "도중에 Ctrl+C로 멈출 때", check="interrupted")
+def _ctrl_c(stage: Stage) -> None:
+    """A KeyboardInterrupt is how people stop a test that takes too long; `except Exception` does not see it."""
+    _loss_raises(stage, KeyboardInterrupt)
+
+
+class _FailsBackward(nn.Module):
+    """Passes inputs on, and raises in the backward pass of the third batch."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return the inputs."""
+        if inputs.requires_grad and len(inputs) == _SIZES[2]:
+            inputs.register_hook(_raise)
+        return inputs
+
+
+def _raise(_: Tensor) -> None:
+    raise _Interruption("역전파가 낸 예외")
+
+
+@driver.scenario("failed-backward", "역전파하다가 예외가 날 때", check="interrupted")
+def _failed_backward(stage: Stage) -> None:
+    """The last layer has its gradient by then. When the loss raises, many programs have just cleared the gradients."""
+    layers = [nn.Linear(FEATURES, HIDDEN), _FailsBackward(), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)]
+    model = initialised(Net(layers), stage.env, "model")
+    opt = sgd(model, momentum=0.9)
+    _record_what_an_exception_leaves(stage, model, opt, loss_function(stage.env), _Interruption)

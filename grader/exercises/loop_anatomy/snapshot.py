@@ -282,6 +282,28 @@ def _together(stage: Stage) -> None:
             _record_ends(stage, whole, resumed)
 
 
+@driver.scenario("same-file", "같은 파일에 다시 저장하고 다시 불러올 때", check="together")
+def _same_file(stage: Stage) -> None:
+    """Save twice to one path, then load that file twice: the second save replaces the first, a load keeps the file."""
+    env, recorder = stage.env, stage.recorder
+    whole, resumed = (
+        _Objects(model, sgd(model, momentum=0.9)) for model in (mlp(env, "saved"), mlp(env, "new"))
+    )
+    data = batches(env, (4,) * 3)
+    with scratch_folder() as folder:
+        path = folder / "run.pt"
+        saving = _snapshot(stage, whole)
+        for batch in data[:2]:
+            _train(whole, [batch], env)
+            recorder.call(saving.save, path)
+        _train(whole, data[2:], env)
+        loading = _snapshot(stage, resumed)
+        for _ in range(2):
+            recorder.call(loading.load, path)
+            _train(resumed, data[2:], env)
+    _record_ends(stage, whole, resumed)
+
+
 def _plain(value: Any) -> Any:
     """Return a copy with lists for tensors, which can be compared with `==`."""
     if isinstance(value, torch.Tensor):

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from grader.exercises.fixtures.memory import record_loop_memory
 from grader.exercises.fixtures.training import settings_for
 from grader.exercises.loop_anatomy._gradient_scaling import scalers_on_cpu, watched_gradients
 from grader.exercises.loop_anatomy._training_case import STEADY, Case, training_case
@@ -20,6 +19,7 @@ from grader.exercises.loop_anatomy._training_run import (
     first_norm,
     played,
     record_autocast,
+    record_memory,
     unwatched,
 )
 from grader.observe.play import Driver, Stage
@@ -129,9 +129,4 @@ def _overflow(stage: Stage) -> None:
 
 @driver.scenario("memory", "살아 있는 계산 그래프", atol=TRAIN_ATOL, watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """Losses that are kept with their graphs pile up batch by batch."""
-    case = training_case(stage.env, replace(STEADY, batch_size=1), (3, 5), samples=7)
-    stage.recorder.watch(case.model, states=False)
-    meter = stage.recorder.measure_memory(case.model)
-    unwatched(stage, _train, case)
-    record_loop_memory(stage, meter)
+    record_memory(stage, _train)

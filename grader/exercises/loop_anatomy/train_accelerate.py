@@ -9,25 +9,33 @@ from pathlib import Path
 from typing import Any
 
 from grader.exercises.fixtures.training import settings_for
+from grader.exercises.loop_anatomy._gradient_scaling import watched_gradients
 from grader.exercises.loop_anatomy._training_case import STEADY, Case, training_case
 from grader.exercises.loop_anatomy._training_run import (
     TRAIN_ATOL,
     add_run_scenarios,
+    first_norm,
     record_autocast,
+    record_memory,
     unwatched,
 )
 from grader.exercises.loop_anatomy._watched_accelerator import Calls, watched_accelerator
 from grader.observe.play import Driver, Stage
 
-driver = Driver("train_accelerate", cost=2)
+driver = Driver("train_accelerate", cost=2)  # Accelerate is set up anew in each scenario
 
 
 def _counted(
-    stage: Stage, case: Case, path: str | Path, through: Callable[..., Any] | None = None
+    stage: Stage,
+    case: Case,
+    path: str | Path,
+    through: Callable[..., Any] | None = None,
+    *,
+    scale: float | None = None,
 ) -> tuple[Any, Calls]:
     """Call the student's function; return its result, and its calls of the Accelerator."""
     student = stage.student("train_accelerate")
-    with watched_accelerator(stage.env, case) as calls:
+    with watched_accelerator(stage.env, case, scale=scale) as calls:
         result = (through or stage.recorder.call)(
             student,
             *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),
@@ -47,7 +55,7 @@ add_run_scenarios(driver, _train_accelerate)
 
 @driver.scenario("calls", "Accelerator에 맡긴 일", atol=TRAIN_ATOL)
 def _calls(stage: Stage) -> None:
-    """Calls that matter only with several processes: backward and the training loader must go through the Accelerator.
+    """Calls that matter only with several processes: model, training loader and backward go through the Accelerator.
 
     The config asks for float32; an Accelerator with a precision of its own would train in another one.
     """
@@ -58,10 +66,30 @@ def _calls(stage: Stage) -> None:
         result, calls = _counted(stage, case, path)
         stage.recorder.fact("accelerator.backward를 부른 횟수", calls.backward)
         stage.recorder.fact("prepare를 거친 train_loader", calls.train_loader_prepared)
+        stage.recorder.fact("prepare를 거친 모델로 학습한 배치", calls.wrapped_forwards)
         return result
 
     unwatched(stage, call, case)
     record_autocast(stage, case)
+
+
+@driver.scenario("scaled", "배율을 쓰는 Accelerator", check="calls", atol=TRAIN_ATOL)
+def _scaled(stage: Stage) -> None:
+    """The Accelerator has a scaler: clipping and update must see gradients in their true size.
+
+    The limit is above the true norm and below the scaled one. The weights are not compared: AdamW hides a scale. There
+    is one update, so that gradients which are not cleared make no difference.
+    """
+    case = training_case(stage.env, STEADY, (3,))
+    limit = 20 * first_norm(case)
+    case = replace(case, settings=replace(case.settings, max_norm=limit))
+
+    def call(stage: Stage, case: Case, path: str | Path, **_: Any) -> Any:
+        return _counted(stage, case, path, scale=2.0**16)[0]
+
+    with watched_gradients(case.model) as norms:
+        unwatched(stage, call, case)
+    stage.recorder.array("업데이트가 읽은 그레이디언트의 노름", norms.read)
 
 
 @driver.scenario("bf16", "bfloat16으로 맡긴 학습", check="calls", atol=TRAIN_ATOL)
@@ -71,3 +99,8 @@ def _bf16(stage: Stage) -> None:
     The precision that it really trains in is not judged.
     """
     unwatched(stage, _train_accelerate, training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,)))
+
+
+@driver.scenario("memory", "살아 있는 계산 그래프", check="run", atol=TRAIN_ATOL)
+def _memory(stage: Stage) -> None:
+    record_memory(stage, _train_accelerate)

@@ -11,7 +11,7 @@ def amp_step(model, opt, loss_fn, xb, yb, *, dtype, scaler=None, max_norm=None):
     scaled.backward()
     if scaler is not None:
         scaler.unscale_(opt)
-    if max_norm:
+    if max_norm is not None:
         torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm, foreach=True)
     (opt.step if scaler is None else lambda: scaler.step(opt))()
     if scaler is not None:

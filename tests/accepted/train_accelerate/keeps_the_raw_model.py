@@ -34,6 +34,7 @@ def train_accelerate(model, train_loader, val_loader, cfg, *, checkpoint_path):
             with accelerator.autocast():
                 loss = criterion(net(xb), yb)
             accelerator.backward(loss)
+            accelerator.unscale_gradients()
             nn.utils.clip_grad_norm_(net.parameters(), cfg.max_norm)
             opt.step()
             sched.step()

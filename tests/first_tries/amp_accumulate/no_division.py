@@ -1,5 +1,5 @@
-# mistakes: no-division, clip-every-micro-batch, returns-last-loss
-# lines: 13, 17, 24
+# mistakes: no-division, zero-norm-ignored, clip-every-micro-batch, returns-last-loss
+# lines: 13, 16, 17, 24
 import torch
 
 
