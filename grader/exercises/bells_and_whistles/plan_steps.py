@@ -18,7 +18,7 @@ driver = Driver("plan_steps")
 _Plan = tuple[int, int, float, int]
 """(n_batches, n_epochs, warmup_ratio, accum_steps)."""
 
-_TOTAL, _WARMUP = "전체 스텝", "워밍업"
+_TOTAL, _WARMUP = "전체 스텝(두 값 가운데 큰 것)", "워밍업(두 값 가운데 작은 것)"
 _Range = tuple[float, float]
 """Lowest and highest value."""
 _ROUNDS_UP: _Range = (0.6, 0.9)
