@@ -75,10 +75,10 @@ def _grade(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Submiss
     Raises:
         HanstepError, OSError, EOFError, MemoryError: the course or the machine is at fault, not the student.
     """
-    from grader.grading.grade_submission import grade_with_memory
+    from grader.grading.grade_submission import grade_in_sandbox
 
     try:
-        return grade_with_memory(run, submission, sandbox)
+        return grade_in_sandbox(run, submission, sandbox)
     # A fault of the course or the machine, not of the student
     except (HanstepError, OSError, EOFError, MemoryError):
         raise

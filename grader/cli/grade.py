@@ -52,10 +52,6 @@ def grade(
             "--changed-only", help="지난 채점 뒤에 새로 냈거나 바뀐 것만 채점하고 나머지는 그대로 둬요"
         ),
     ] = False,
-    each: Annotated[
-        bool,
-        typer.Option("--each", help="앞에서 맞은 것과 똑같은 프로그램도 제출물마다 다시 실행해요"),
-    ] = False,
     roster: Annotated[Path | None, typer.Option(help="명단(CSV): 학번, 이름, 분반")] = None,
     policy: Annotated[Path | None, typer.Option(help="점수 정책(policy.toml)")] = None,
     override: Annotated[Path | None, typer.Option(help="직접 준 점수(overrides.csv)")] = None,
@@ -112,7 +108,6 @@ def grade(
             sandbox,
             jobs or (_MOST_JOBS if ray not in (None, "local") else os.cpu_count() or 1),
             added=tuple(package or ()),
-            each=each,
             ray=ray,
         )
         walls = "none" if sandbox == "none" else "bwrap"
@@ -161,7 +156,6 @@ def _resume_command(submissions: Path, out_dir: Path, run: "GradingRun", lessons
     chosen += [word for key in lessons for word in ("--lesson", key)]
     chosen += [word for name in run.added for word in ("--package", name)]
     chosen += ["--sandbox", run.sandbox] if run.sandbox != "auto" else []
-    chosen += ["--each"] if run.each else []
     chosen += ["--ray", run.ray] if run.ray else []
     return shlex.join(["grader", "grade", str(submissions), *chosen])
 

@@ -2,15 +2,13 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from types import MappingProxyType
 
 from grader.course.course import CourseError, Exercise
 from grader.course.feedback import Feedback, SubmissionResult
 from grader.grading.grading_run import GradingRun
-from grader.grading.right_programs import RightPrograms, is_right
 from grader.grading.run_submission import Outcomes, run_submission, sandbox_of
 from grader.grading.warm import warm_up
 from grader.judging.assess import assess, without_trace
@@ -21,53 +19,16 @@ from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace
 from grader.sandbox.attempts import Attempts
 from grader.sandbox.client import WAITED
-from grader.sandbox.sandbox import OVER, Job, Outcome, Sandbox
+from grader.sandbox.sandbox import OVER, Outcome, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
-from grader.submission.exercise_parts import Part
 from grader.submission.submission import Submission
 from grader.submission.tamper_scan import suspicious_lines
-
-_right_programs = RightPrograms()
-
-
-def grade_with_memory(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
-    """Grade a submission as `grade_in_sandbox` does, but do not run exercises that `RightPrograms` knows to be right.
-
-    With `run.each`, everything is run.
-    """
-    if run.each:
-        return grade_in_sandbox(run, submission, sandbox)
-    until = time.monotonic() + run.submission_seconds
-
-    def alone(name: str, part: Part) -> Feedback | None:
-        return _grade_part_alone(run, name, part, sandbox, until)
-
-    recalled = _right_programs.recall(run, submission, alone)
-    outcomes = run_submission(run, submission, sandbox, until=until, known=recalled.known)
-    result = assess_submission(run, submission, outcomes, sandbox, recalled.known)
-    _right_programs.remember(recalled, result)
-    return result
 
 
 def grade_in_sandbox(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
     """Run a submission in the sandbox and judge the traces."""
     until = time.monotonic() + run.submission_seconds
     return assess_submission(run, submission, run_submission(run, submission, sandbox, until=until), sandbox)
-
-
-def _grade_part_alone(
-    run: GradingRun, name: str, part: Part, sandbox: Sandbox, until: float
-) -> Feedback | None:
-    """Run and grade one exercise's part alone; return feedback only if it is right and there is nothing else to say.
-
-    The sandbox is used without repair, because only right programs matter here.
-    """
-    (outcome,) = sandbox.run([Job(part.text, (name,))], run.seed, until=until)
-    if outcome.trace is None or outcome.reached:
-        return None
-    exercise, known_runs = run.course.exercise(name), reference(name, run.seed, run.device)
-    feedback = _assess_and_repair(exercise, outcome.trace, known_runs, Origin(None, part.text, 1), None)
-    return replace(feedback, seconds=outcome.seconds) if is_right(feedback) else None
 
 
 def grade_one(
@@ -102,7 +63,6 @@ def assess_submission(
     submission: Submission,
     outcomes: Outcomes,
     sandbox: Sandbox | None = None,
-    known: Mapping[str, Feedback] = MappingProxyType({}),
 ) -> SubmissionResult:
     """Judge the outcome of each exercise, and report the exercises that were not run.
 
@@ -111,13 +71,11 @@ def assess_submission(
         submission: the submission.
         outcomes: results of running its exercises.
         sandbox: where attempts are played when a repair is searched; None: no search.
-        known: feedback on the exercises that were not run because they are known to be right.
     """
     # The exercises share the attempts, whose time is limited for a whole submission.
     with nullcontext() if sandbox is None else sandbox.attempts(run.seed) as attempts:
         judged = {
-            e.name: known.get(e.name) or _feedback_on(run, submission, e, outcomes.get(e.name), attempts)
-            for e in run.exercises
+            e.name: _feedback_on(run, submission, e, outcomes.get(e.name), attempts) for e in run.exercises
         }
     feedbacks: list[Feedback] = []
     extras: list[Feedback] = []
@@ -130,7 +88,7 @@ def assess_submission(
             feedback = replace(feedback, notes=(*feedback.notes, note))
         if exercise.kind == "exercise":
             feedbacks.append(feedback)
-        elif exercise.name in known or (feedback.begun and outcomes.get(exercise.name) is not None):
+        elif feedback.begun and outcomes.get(exercise.name) is not None:
             extras.append(feedback)
     return SubmissionResult(
         student=submission.student,

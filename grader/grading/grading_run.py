@@ -30,8 +30,6 @@ class GradingRun:
     """Installed packages, as pip calls them, that submissions may use beside those of the course."""
     ahead: tuple[str, ...] = ()
     """Modules that submissions of this class import; each sandbox imports them once for all submissions."""
-    each: bool = False
-    """Run every program, even one equal to a right one that came before."""
     ray: str | None = None
     """Address of the Ray cluster that grades; None: this machine does."""
 

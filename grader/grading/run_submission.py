@@ -1,6 +1,5 @@
 """Run one submission's exercises in a sandbox and return the outcomes, which are not judged yet."""
 
-from collections.abc import Collection
 from itertools import groupby
 from operator import itemgetter
 
@@ -34,9 +33,7 @@ def sandbox_of(run: GradingRun, *, once: bool = False) -> Sandbox:
     )
 
 
-def run_submission(
-    run: GradingRun, submission: Submission, sandbox: Sandbox, *, until: float, known: Collection[str] = ()
-) -> Outcomes:
+def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox, *, until: float) -> Outcomes:
     """Run all exercises that a submission defines, in the order of the course.
 
     Args:
@@ -44,10 +41,9 @@ def run_submission(
         submission: the submission to run.
         sandbox: the sandbox to run it in.
         until: time of `time.monotonic()` after which no further exercise is begun.
-        known: names of exercises that need not be run.
 
     Returns:
-        For each exercise that was found and not known, its outcome, or a Korean message if its cell does not parse.
+        For each exercise that was found, its outcome, or a Korean message if its cell does not parse.
 
     Raises:
         SandboxUnavailable: the sandbox cannot be used any more.
@@ -56,7 +52,7 @@ def run_submission(
     found: list[tuple[SourceFile, str]] = []
     for exercise in run.exercises:
         source = submission.source_for(exercise.name)
-        if source is None or exercise.name in known:
+        if source is None:
             continue
         complaint = source.complaint(exercise.name)
         if complaint is not None:

@@ -187,11 +187,6 @@ def assignments_of_names(node: ast.AST) -> list[str]:
     return [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
-def names_changed(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that these nodes assign to or delete."""
-    return {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-
-
 def names_imported(node: ast.AST) -> list[str]:
     """Return the names that an import binds; `*` for those of a star import. Empty for any other node."""
     if isinstance(node, ast.Import | ast.ImportFrom):

@@ -176,13 +176,13 @@ def test_the_command_that_resumes_asks_for_the_same(
     monkeypatch.setattr(grade_class, "grade_class", grade)
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "kim.py").write_text(RIGHT, encoding="utf-8")
-    for out, options in (("a", "--sandbox none"), ("b", "--sandbox none --lesson 01 --package numpy --each")):
+    for out, options in (("a", "--sandbox none"), ("b", "--sandbox none --lesson 01 --package numpy")):
         words = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / out), "--device", "cpu"]
         words += [*options.split(), "--resume"]
         status, said = ended(*words)
         assert status == 130
         assert sorted(said.split("이어서 하려면: ")[1].split()[1:]) == sorted(words)
-    assert [run.each for run in runs] == [False, True]
+    assert [run.added for run in runs] == [(), ("numpy",)]
 
 
 def test_only_what_has_changed_is_graded(
