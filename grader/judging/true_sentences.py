@@ -11,7 +11,7 @@ Conditions are joined by ` and `; `in SCENARIO` behind one makes it look at this
                            what else is wrong shows in other scenarios
     still                  no parameter ever moves, although the solution moves them
     raises [TYPE]          an exception (of this type) that the solution does not raise ends a scenario
-    returns TYPE           everything that is returned is of this type, although the solution returns another one
+    returns TYPE           something that is returned is of this type, where the solution returns another one
     right FIELD            the array or fact is there and equals the solution's wherever it is recorded
     wrong FIELD            it differs from the solution's somewhere
     more FIELD, less FIELD it differs, and every number that differs is larger, or smaller, than the solution's
@@ -179,12 +179,9 @@ def _returns(runs: Runs, kind: str) -> bool:
         for run, solution, _ in runs.pairs()
         if _TYPE_FACT in run.facts
     ]
-    return bool(facts) and all(got != expected and _is_only(got, kind) for got, expected in facts)
-
-
-def _is_only(fact: object, kind: str) -> bool:
-    """Return True if the fact is this text, or a list of nothing else."""
-    return bool(fact) and all(value == kind for value in fact) if isinstance(fact, list) else fact == kind
+    return any(
+        got != expected and kind in (got if isinstance(got, list) else [got]) for got, expected in facts
+    )
 
 
 def _right(runs: Runs, field: str) -> bool:

@@ -69,10 +69,12 @@ def false_sentences(its: Reference, combination: Combination) -> list[str]:
 
 
 def _is_recorded(condition: str, its: Reference) -> bool:
-    """Return True unless the condition is about an array that no scenario of the exercise records by this name."""
-    field = condition.partition(" ")[2]
+    """Return True unless the condition is about something that no scenario of the exercise records by this name."""
+    word, _, field = condition.partition(" ")
+    field = "반환 타입" if word == "returns" else field
     solutions = [its.solution(scenario.name) for scenario in its.exercise.driver.scenarios]
-    return field not in ("returned", "theta") or any(field in run.arrays for run in solutions)
+    known = {name for run in solutions for name in (*run.arrays, *run.facts)}
+    return field not in ("returned", "theta", "반환 타입") or field in known
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ CLAIMS: tuple[tuple[str, str], ...] = (
     (r"^(매개변수|업데이트|가중치)는 맞", "right theta"),
     (r"^하는 일은 맞", "only print를 부름"),
     (r"^반환값이 None이에요|^None이 돌아왔", "returns NoneType"),
-    (r"(오류가|Error가) 났", "raises"),
+    (r"(오류가|Error가) 났어요", "raises"),
     (r"^두 번째 업데이트부터|^둘째 업데이트부터", "later"),
     (r"^반환값이 .*커요", "more returned"),
     (r"^돌려준 손실이 .*작아요", "less returned"),
