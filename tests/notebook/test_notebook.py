@@ -27,7 +27,7 @@ def cell(source: str, *earlier: str, **variables: object) -> dict[str, object]:
     """Run a notebook cell as IPython does: compiled under its own file name, known to linecache and `In`."""
     filename = f"/tmp/ipykernel_test/{abs(hash(source))}.py"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    earlier = ("import torch\nfrom torch import nn\n", *earlier)
+    earlier = ("import torch\nimport torch.nn.functional as F\nfrom torch import nn\n", *earlier)
     namespace: dict[str, object] = {"__name__": "__main__", "In": ["", *earlier, source], **variables}
     for text in earlier:
         exec(text, namespace)
