@@ -181,7 +181,9 @@ class Diagnosis:
     """The named mistakes; empty if no known mistake behaves like this."""
     first_difference: FirstDifference | None = None
     yours: tuple[Moment, ...] = ()
+    """The learner's timeline of events."""
     right: tuple[Moment, ...] = ()
+    """The solution's timeline beside it."""
     recipe: Recipe | None = None
     unexplained: tuple[str, ...] = ()
     """Titles of the failing scenarios that the named mistakes do not explain."""
@@ -195,6 +197,8 @@ class Diagnosis:
     """Titles of the scenarios that still fail with the edits of `repair`; never more scenarios than the edits mend."""
     remembered: Remembered | None = None
     """State that the program keeps from earlier calls. If set, nothing else is named."""
+    order_scenario: str = ""
+    """Title of the scenario of the timelines `yours` and `right`; empty if it is that of the first difference."""
 
 
 @dataclass(frozen=True)

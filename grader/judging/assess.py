@@ -147,6 +147,7 @@ def _diagnosis(
         first_difference=evidence.first_difference,
         yours=tuple(map(placed, evidence.yours)),
         right=evidence.right,
+        order_scenario=evidence.order_scenario,
         recipe=evidence.recipe,
         unexplained=tuple(titles[name] for name in explanation.unexplained),
         near=None if explanation.near is None else NamedMistake.of((explanation.near,)),

@@ -26,6 +26,8 @@ class Evidence:
     """The learner's timeline of events, with lines of the program."""
     right: tuple[Moment, ...] = ()
     """The solution's timeline beside it."""
+    order_scenario: str = ""
+    """Title of the scenario of the timelines; empty if it is that of the first difference."""
     recipe: Recipe | None = None
     """The mixture of gradients in the first wrong update; None if it cannot be computed or is right."""
 
@@ -53,16 +55,17 @@ def gather_evidence(
     if run is None:
         return Evidence(first)
     names = tuple(dict.fromkeys((name, *verdict.differences)))  # without the second `name`
-    yours, right = _timelines(names, trace, verdict, reference)
-    return Evidence(first, yours, right, _recipe(names, trace, verdict, reference))
+    shown, yours, right = _timelines(names, trace, verdict, reference)
+    title = "" if shown in ("", names[0]) else reference.exercise.driver[shown].title
+    return Evidence(first, yours, right, title, _recipe(names, trace, verdict, reference))
 
 
 def _timelines(
     names: Iterable[str], trace: Trace, verdict: Verdict, reference: Reference
-) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
-    """Return the learner's and the solution's timeline in the first of these scenarios in which they differ.
+) -> tuple[str, tuple[Moment, ...], tuple[Moment, ...]]:
+    """Return the first of these scenarios in which the timelines differ, the learner's timeline and the solution's.
 
-    If they differ in none, return those of the first scenario with a run; two empty ones if no scenario has a run.
+    If they differ in none, return the first scenario with a run; an empty name and timelines if none has one.
     """
     fallback = None
     for name in names:
@@ -70,11 +73,11 @@ def _timelines(
         if run is None:
             continue
         solution = reference.solution(name)
-        both = timelines(run, solution, first_wrong_update(verdict.differences[name], run, solution))
-        if any(moment.differs for side in both for moment in side):
-            return both
-        fallback = fallback or both
-    return fallback or ((), ())
+        yours, right = timelines(run, solution, first_wrong_update(verdict.differences[name], run, solution))
+        if any(moment.differs for moment in (*yours, *right)):
+            return name, yours, right
+        fallback = fallback or (name, yours, right)
+    return fallback or ("", (), ())
 
 
 def _recipe(names: tuple[str, ...], trace: Trace, verdict: Verdict, reference: Reference) -> Recipe | None:

@@ -93,6 +93,7 @@ def feedback_html(
             error=words.error_text(feedback),
             next_step=words.next_step(feedback),
             pairs=pairs,
+            order_title=words.order_title(feedback),
             same_order=bool(pairs) and not any(pair.differs for pair in pairs),
             recipe=_bars(diagnosis.recipe),
             hints=tuple(hints),

@@ -188,7 +188,8 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     pairs = timeline.align(diagnosis.yours, diagnosis.right)
     if pairs:
         compared = diagnosis.yours and timeline.is_readable(pairs) and any(pair.differs for pair in pairs)
-        yield _label("실행 순서 (≠ 한쪽에만 있는 것)" if compared else "실행 순서")
+        title = words.order_title(feedback)
+        yield _label(f"{title} (≠ 한쪽에만 있는 것)" if compared else title)
         if not diagnosis.yours:
             yield _indented(prose(words.NOTHING_HAPPENED), 2)
             yield _indented(Text(f"정답    {timeline.order_in_words(diagnosis.right)}"), 2)

@@ -213,9 +213,17 @@ def common_cause(feedback: Feedback) -> str:
     if failed < 2 or not mistakes or feedback.diagnosis.unexplained:
         return ""
     if feedback.error is not None and not feedback.raised:
-        return "오류가 난 다음의 코드는 아직 보지 못했어요. 여기까지 고치고 다시 확인해 보세요."
-    cause = "이 실수에서" if len(mistakes) == 1 else "이 실수들에서"
-    return f"틀린 항목 {failed}개가 모두 {cause} 나왔어요."
+        return (
+            "오류가 난 상황에서는 그다음 코드를 아직 확인하지 못했어요. 여기까지 고치고 다시 확인해 보세요."
+        )
+    these = "이 실수로" if len(mistakes) == 1 else "이 실수들로"
+    return f"틀린 항목 {failed}개를 {these} 모두 설명할 수 있어요. 고친 다음 다시 확인해 보세요."
+
+
+def order_title(feedback: Feedback) -> str:
+    """Return the title above the two timelines, with their scenario if it is not that of the first difference."""
+    scenario = feedback.diagnosis.order_scenario
+    return "실행 순서" + (f" · {one_line(scenario, 60)}" if scenario else "")
 
 
 def rest(feedback: Feedback) -> str:
@@ -231,7 +239,7 @@ def rest(feedback: Feedback) -> str:
         return ""
     these = "이 실수" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들"
     return (
-        f"{these}만으로는 {_quoted_titles(titles)}에서 달라진 까닭이 다 설명되지 않아요. "
+        f"{these}만으로는 {_quoted_titles(titles)}에서 달라진 까닭을 다 설명할 수 없어요. "
         "먼저 여기까지 고치고 다시 확인해 보세요."
     )
 

@@ -63,7 +63,15 @@ def test_each_value_of_a_diagnosis_has_a_name() -> None:
     assert first["checks"][0] == {"title": "SGD 궤적", "points": 2.0, "passed": False, "look": ""}
     found = first["diagnosis"]
     assert list(found)[:5] == ["mistakes", "first_difference", "yours", "right", "recipe"]
-    assert list(found)[5:] == ["unexplained", "near", "repair", "pasted", "repair_leaves", "remembered"]
+    assert list(found)[5:] == [
+        "unexplained",
+        "near",
+        "repair",
+        "pasted",
+        "repair_leaves",
+        "remembered",
+        "order_scenario",
+    ]
     assert list(found["mistakes"][0])[:4] == ["ids", "titles", "explain", "hint"]
     assert list(found["mistakes"][0])[4:] == ["scenarios", "line", "cell", "before", "source_line"]
     assert found["first_difference"] == {

@@ -107,10 +107,10 @@ def test_named_mistakes_are_said_to_cause_every_failed_check() -> None:
     several = replace(named, checks=tuple(replace(c, passed=False) for c in named.checks))
     assert len(several.checks) > 1
     for shown in (feedback_text(several), feedback_html(several)):
-        assert f"틀린 항목 {len(several.checks)}개가 모두 이 실수에서 나왔어요" in shown
+        assert f"틀린 항목 {len(several.checks)}개를 이 실수로 모두 설명할 수 있어요" in shown
     one = replace(named, checks=tuple(replace(c, passed=bool(i)) for i, c in enumerate(named.checks)))
     for feedback in (one, replace(several, diagnosis=Diagnosis())):
-        assert "에서 나왔어요" not in feedback_text(feedback)
+        assert "모두 설명할 수 있어요" not in feedback_text(feedback)
 
 
 def test_feedback_samples_cover_every_status() -> None:
@@ -129,3 +129,11 @@ def test_what_the_sandbox_says_of_replaced_functions_is_not_taken_for_a_wrong_va
     )
     raised = replace(samples.raised(), error=error, raised=False)
     assert "다른 것을 넣는 줄을 지우고" in words.next_step(raised)
+
+
+def test_the_order_names_its_scenario_if_it_is_another_one() -> None:
+    named = samples.named_mistake()
+    assert words.order_title(named) == "실행 순서"
+    other = replace(named, diagnosis=replace(named.diagnosis, order_scenario="드롭아웃이 있는 모델"))
+    for shown in (feedback_text(other), feedback_html(other)):
+        assert "실행 순서 · 드롭아웃이 있는 모델" in shown
