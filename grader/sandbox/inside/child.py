@@ -33,7 +33,7 @@ _MAX_REPLACED_SHOWN = 5
 """Maximum number of replaced attributes that a message shows."""
 _INDESCRIBABLE = Failure("BaseException", ("BaseException",), "")
 """Says only that there was a failure, for an exception that cannot even be described. Made before a submission runs,
-because by the time this is needed it may have replaced `Failure.__init__`."""
+because the submission may have replaced `Failure.__init__` by the time this is needed."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def _keep_only(channel: int, output: int) -> None:
 def _serve_requests(channel: socket.socket, prepared: Prepared, device: str) -> NoReturn:
     """Answer the grader's requests until the channel is closed.
 
-    A request's header names the operation in `op`:
+    A request is a frame; its header names the operation in `op`:
         bring: unpack the driver of `exercise`; the body is its parcel. There is no answer.
         load: execute the file's text in the body. The answer is the event `loaded`.
         play: play all scenarios of `exercise` with `seed`. The answer's body is the trace.
@@ -118,12 +118,12 @@ def _serve_requests(channel: socket.socket, prepared: Prepared, device: str) -> 
             case "bring":
                 player.bring(header["exercise"], body)
             case "load":
-                _limit_processor_time(0.0)  # an earlier text may have set a timer of its own
+                _limit_processor_time(0.0)  # code that ran before may have set the timer itself
                 player.load(body)
                 # Also if it failed: what it raised is the answer to each exercise asked for.
                 frames.send(channel, {"event": "loaded"})
             case "play":
-                _limit_processor_time(0.0)
+                _limit_processor_time(0.0)  # as for `load`
                 trace = player.play(header["exercise"], header["seed"])
                 _answer(channel, {"exercise": header["exercise"]}, trace)
             case "attempt":
@@ -131,7 +131,7 @@ def _serve_requests(channel: socket.socket, prepared: Prepared, device: str) -> 
                 if body:
                     player.load(body)
                 trace = player.play(header["exercise"], header["seed"], header["only"])
-                # The number tells the grader that this is no forged answer, sent before the question.
+                # With its number, this cannot be taken for the answer to the next attempt if a forged one came first.
                 _answer(channel, {"exercise": header["exercise"], "number": header["number"]}, trace)
             case other:
                 raise ValueError(f"no request of the grader's: {other}")
@@ -147,7 +147,7 @@ def _answer(channel: socket.socket, header: frames.Header, trace: bytes) -> None
 class _Player:
     """Loads one text after the other, and plays the exercises brought so far with the text loaded last.
 
-    Originals are restored before anything of the grader's runs, unless no code of a submission has run since the last
+    Originals are restored before a driver is unpacked or played, unless no code of a submission has run since the last
     time. What was replaced while a text was loaded is forgiven; what was replaced during a play makes that play fail.
     """
 
@@ -198,7 +198,8 @@ class _Player:
                 trace = Trace(load_failure=_replacement_failure(replaced, self._modules.names()))
             return to_bytes(trace)
         except BaseException as error:
-            # The recorder lets these through too. Here, where nobody presses Ctrl-C, they are errors like any other.
+            # The recorder lets the same through as `load_program`. Here, where nobody presses Ctrl-C, these are errors
+            # like any other.
             return _error_trace(error, self._program)
 
     def _restore_unless_clean(self) -> None:

@@ -183,7 +183,7 @@ def _supervise(
             try:
                 reason = _watch(control, from_keeper, child, bounds, setting)
             finally:
-                # Whatever the reason to stop watching: if the grader is gone, the child would go on for ever.
+                # Also on EOFError: if the grader is gone, nobody else would ever end the child.
                 _kill(child)
     finally:
         end = _read_record(from_keeper, _END_RECORD)
