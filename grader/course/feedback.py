@@ -51,7 +51,7 @@ class Moment:
     """One event on a timeline."""
 
     kind: str
-    """`zero_grad`, `forward`, `backward`, `clip`, `step` or `scheduler`."""
+    """`zero_grad`, `forward`, `backward`, `clip`, `first_step` (SAM's climb), `step` or `scheduler`."""
     line: int | None
     """The learner's line; None on the solution's timeline."""
     batch: int | None = None

@@ -33,7 +33,8 @@ class Event:
     """One thing that the student's function did. Events are kept in order; feedback uses them, marks do not."""
 
     kind: str
-    """zero_grad, forward, backward, gradient (a gradient reached the first parameter), clip, step or scheduler."""
+    """zero_grad, forward, backward, gradient (a gradient reached the first parameter), clip, first_step (SAM's climb to
+    w + e), step or scheduler."""
     line: int | None = None
     """Line of the submission that caused it; None if no frame of the submission was on the stack."""
     call: int = 0
@@ -122,7 +123,11 @@ class Trace:
     seconds: float = 0.0
     """Wall time of playing all scenarios."""
     load_failure: Failure | None = None
-    """Set if the program could not be loaded or its function is missing; there are no runs then."""
+    """Set if there is nothing to judge but this failure; there are no runs then.
+
+    Most often the program could not be loaded, or its function is missing. In the sandbox, also: it replaced something
+    of torch's or the grader's while it was played, or raised what no recorder catches (KeyboardInterrupt, a
+    BaseException of its own)."""
     warnings: list[str] = field(default_factory=list)
     """Korean lines about imports that failed and the like; they cost no points."""
 

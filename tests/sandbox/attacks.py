@@ -88,7 +88,7 @@ ATTACKS_EXPECTED = {
     "closes_files": Expected("crashed"),
     # Lying.
     "patches_comparisons": Expected(other="lost"),
-    "patches_recorder": Expected(other="lost"),
+    "patches_recorder": Expected(says=r"RuntimeError: .* 바뀐 것: 채점기의 코드$", other="lost"),
     "patches_serialization": Expected(says=r"RuntimeError: .*`json.dumps`"),
     "hides_gradients": Expected(other="lost"),
     "breaks_off": Expected(says=""),

@@ -11,11 +11,11 @@ import pytest
 
 from grader.sandbox import bubblewrap, server_process
 from grader.sandbox.client import Child, ServerGone
-from grader.sandbox.sandbox import Sandbox
+from grader.sandbox.sandbox import Job, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable, Server
 from tests.places import ROOT
 from tests.sandbox.attacks import attack
-from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, content, run
+from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, SEED, content, run
 from tests.sandbox.processes import alive, descendants, left_of
 
 pytestmark = [pytest.mark.sandbox, ONE_PROCESS]
@@ -136,6 +136,38 @@ def test_a_child_that_cannot_be_isolated_is_nobodys_crash(monkeypatch: pytest.Mo
     while any(alive(pid) for pid in family) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(alive(pid) for pid in family)
+
+
+HELPERS = """
+import os
+import time
+
+def first(model, opt, xb):
+    for _ in range({helpers}):
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+    time.sleep({seconds})
+    return 0.0
+"""
+
+
+def test_without_a_filter_of_system_calls_the_server_counts_processes(
+    monkeypatch: pytest.MonkeyPatch, undisturbed: list[object]
+) -> None:
+    """Twelve in all, of which four are the sandbox's own."""
+    unfiltered = "from grader.sandbox.inside import seccomp; seccomp.supported = lambda: False; "
+    monkeypatch.setattr(server_process, "_SERVE", unfiltered + server_process._SERVE)
+    with Sandbox("bwrap", limits=LIMITS, lessons=["probe"]) as sandbox:
+        few, many = (
+            sandbox.run([Job(HELPERS.format(helpers=helpers, seconds=seconds), ("first",))], SEED)[0]
+            for helpers, seconds in ((8, 0.3), (9, 60))
+        )
+        assert (few.status, few.detail) == ("ran", "")
+        assert (many.status, many.detail) == ("crashed", "너무 많은 프로세스")
+        assert [content(outcome.trace) for outcome in run(sandbox, NEIGHBOUR)] == undisturbed
+        family = descendants(sandbox._server._process.pid) if sandbox._server else []
+        assert len(family) == 2, "bubblewrap's first process and the server"
 
 
 VICTIMS = ("bubblewrap", "its first process", "the server", "the keeper", "the child")

@@ -15,9 +15,9 @@ from grader.exercises.fixtures.classifiers import (
     Batch,
     LossFn,
     batches,
-    freeze_last,
     gradient_norm,
     initialised,
+    last_layer_to_eval,
     loss_function,
     scale_rates,
     sgd,
@@ -180,7 +180,7 @@ def record_modes(stage: Stage, name: str, given: Sequence[Any]) -> None:
     """
     for training in (True, False):
         model = autocast_net(stage.env)
-        freeze_last(model)
+        last_layer_to_eval(model)
         if not training:
             model.eval()
         stage.recorder.call(

@@ -1,4 +1,4 @@
-"""Make Accelerate's `Accelerator` behave as if started by several processes, and note what goes through it."""
+"""Make Accelerate's `Accelerator` behave as if started by several processes, and count what passes through it."""
 
 import functools
 import os
@@ -15,87 +15,80 @@ from grader.exercises.loop_anatomy._training_case import Case
 from grader.observe.play import Env
 
 
-class _Wrapped(nn.DataParallel[nn.Module]):
-    """The wrapper that `prepare` puts around a model for several processes; names in its state begin with `module.`."""
-
-    def __init__(self, module: nn.Module, calls: "Calls") -> None:
-        nn.Module.__init__(self)
-        self.module = module
-        self._calls = calls
-
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """Call the wrapped module."""
-        outputs = self.module(*inputs, **kwargs)
-        self._calls.wrapped_forwards += outputs.requires_grad
-        return outputs
-
-
 @dataclass
-class Calls:
-    """What went through the Accelerator."""
+class AcceleratorUse:
+    """What a training has passed through the Accelerator."""
 
-    backward: int = 0
-    wrapped_forwards: int = 0
-    """Forward passes with a graph through the model that `prepare` returned."""
+    backward_calls: int = 0
+    """Number of calls of `Accelerator.backward`."""
+    forwards_through_wrapper: int = 0
+    """Number of forward passes, with a graph, through the model that `prepare` returned."""
     train_loader_prepared: bool = False
+    """True if `prepare` was given the training loader."""
 
 
 @contextmanager
-def watched_accelerator(env: Env, case: Case, *, scale: float | None = None) -> Iterator[Calls]:
-    """Make Accelerator behave as if started by several processes, as far as one process can, and note its calls.
+def accelerator_as_if_distributed(
+    env: Env, case: Case, *, scale: float | None = None
+) -> Iterator[AcceleratorUse]:
+    """Make Accelerator behave as if started by several processes, as far as one process can, and note its use.
 
-    On one process, a run goes right even if nothing is prepared or unwrapped; on several it does not.
+    In one process, a training goes right even if nothing is prepared or unwrapped; in several it does not.
 
     Args:
         env: the scenario's env.
-        case: the training run.
+        case: the training case.
         scale: give the Accelerator a GradScaler of this scale, as `accelerate launch --mixed_precision fp16` does; then
-            a run goes right only if loss, gradients and optimizer all pass through the Accelerator. None: no scaler.
+            a training goes right only if loss, gradients and optimizer all pass through the Accelerator. None: no
+            scaler.
     """
     from accelerate import Accelerator
 
-    calls = Calls()
+    use = AcceleratorUse()
     init, backward = Accelerator.__init__, Accelerator.backward
-    prepare_model, prepare_loader = Accelerator.prepare_model, Accelerator.prepare_data_loader
+    prepare_model, prepare_data_loader = Accelerator.prepare_model, Accelerator.prepare_data_loader
 
     @functools.wraps(init)
-    def with_scaler(self: Any, *args: Any, **kwargs: Any) -> None:
+    def init_with_scaler(self: Any, *args: Any, **kwargs: Any) -> None:
         init(self, *args, **kwargs)
-        if scale is not None:  # asked for fp16 itself, Accelerate refuses on a CPU
+        if scale is not None:
+            # Set afterwards, because Accelerate refuses fp16 on a CPU when asked for it
             self.native_amp, self.state._mixed_precision = True, "fp16"
             self.scaler = torch.amp.GradScaler(env.device.type, init_scale=scale)
 
-    def noted_backward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        calls.backward += 1
+    @functools.wraps(backward)
+    def count_and_backward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        use.backward_calls += 1
         return backward(self, *args, **kwargs)
 
-    def wrapping(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _Wrapped(prepare_model(self, *args, **kwargs), calls)
+    @functools.wraps(prepare_model)
+    def prepare_and_wrap_model(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _Wrapper(prepare_model(self, *args, **kwargs), use)
 
-    def noted_loader(self: Any, data_loader: Any, *args: Any, **kwargs: Any) -> Any:
-        calls.train_loader_prepared |= data_loader is case.train_loader
-        return prepare_loader(self, data_loader, *args, **kwargs)
+    @functools.wraps(prepare_data_loader)
+    def note_and_prepare_loader(self: Any, data_loader: Any, *args: Any, **kwargs: Any) -> Any:
+        if data_loader is case.train_loader:
+            use.train_loader_prepared = True
+        return prepare_data_loader(self, data_loader, *args, **kwargs)
 
-    use_cpu = {"ACCELERATE_USE_CPU": "true"} if env.device.type == "cpu" else {}
-    with patch.dict(os.environ, use_cpu), _fresh_accelerate_state():
-        Accelerator.__init__ = with_scaler
-        Accelerator.backward = noted_backward
-        Accelerator.prepare_model = wrapping
-        Accelerator.prepare_data_loader = noted_loader
-        try:
-            yield calls
-        finally:
-            Accelerator.__init__ = init
-            Accelerator.backward = backward
-            Accelerator.prepare_model = prepare_model
-            Accelerator.prepare_data_loader = prepare_loader
+    # Otherwise Accelerate would choose a GPU wherever it finds one
+    environment = {"ACCELERATE_USE_CPU": "true"} if env.device.type == "cpu" else {}
+    patched = patch.multiple(
+        Accelerator,
+        __init__=init_with_scaler,
+        backward=count_and_backward,
+        prepare_model=prepare_and_wrap_model,
+        prepare_data_loader=note_and_prepare_loader,
+    )
+    with patch.dict(os.environ, environment), _fresh_accelerate_state(), patched:
+        yield use
 
 
 @contextmanager
 def _fresh_accelerate_state() -> Iterator[None]:
-    """Let each run choose device and precision anew, and give a notebook its own choice back afterwards.
+    """Empty the state that Accelerate keeps for the whole process, and put it back afterwards.
 
-    Accelerate keeps both for the whole process.
+    It holds device and precision. Each training chooses them anew, and a notebook finds its own choice again.
     """
     from accelerate.state import AcceleratorState, GradientState, PartialState
 
@@ -109,3 +102,23 @@ def _fresh_accelerate_state() -> Iterator[None]:
         for state, content in zip(shared, before, strict=True):
             state.clear()
             state.update(content)
+
+
+class _Wrapper(nn.DataParallel[nn.Module]):
+    """The wrapper that `prepare` puts around a model for several processes; names in its state begin with `module.`.
+
+    A DataParallel, because `Accelerator.unwrap_model` takes off only that and DistributedDataParallel, which needs
+    several processes. It is not initialized as one, because that looks for GPUs; nothing else of it is used.
+    """
+
+    def __init__(self, module: nn.Module, use: AcceleratorUse) -> None:
+        nn.Module.__init__(self)
+        self.module = module
+        self._use = use
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Call the wrapped module."""
+        outputs = self.module(*inputs, **kwargs)
+        if outputs.requires_grad:  # validation without a graph does not count
+            self._use.forwards_through_wrapper += 1
+        return outputs

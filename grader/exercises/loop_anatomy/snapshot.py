@@ -24,7 +24,7 @@ from grader.exercises.fixtures.classifiers import (
     MakeOptimizer,
     adamw,
     batches,
-    freeze_last,
+    last_layer_to_eval,
     loss_function,
     mlp,
     norm_dropout_mlp,
@@ -119,7 +119,7 @@ def _updates_go_on(stage: Stage, make_opt: MakeOptimizer, *, norm: bool) -> None
 
     data = batches(env, (4,) * 6)
     whole, resumed = made("saved"), made("new")
-    freeze_last(resumed.model)
+    last_layer_to_eval(resumed.model)
     _train(whole, data[:3], env)
     scale_rates(whole.opt, 0.5)  # as a schedule would have left them
     with scratch_folder() as folder:
@@ -350,7 +350,7 @@ def _file(stage: Stage) -> None:
     held = _whole_run(env, "saved")
     for _ in _epochs(env, held, 1):
         pass
-    freeze_last(held.model)
+    last_layer_to_eval(held.model)
     with scratch_folder() as folder:
         with _untouched(stage, held):
             _save(stage, held, str(folder / "run.state"))

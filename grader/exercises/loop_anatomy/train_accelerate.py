@@ -19,35 +19,43 @@ from grader.exercises.loop_anatomy._training_run import (
     record_memory,
     unwatched,
 )
-from grader.exercises.loop_anatomy._watched_accelerator import Calls, watched_accelerator
+from grader.exercises.loop_anatomy._watched_accelerator import AcceleratorUse, accelerator_as_if_distributed
 from grader.observe.play import Driver, Stage
 
 driver = Driver("train_accelerate", cost=2)  # Accelerate is set up anew in each scenario
 
 
-def _counted(
+def _train_and_count(
     stage: Stage,
     case: Case,
     path: str | Path,
     through: Callable[..., Any] | None = None,
     *,
     scale: float | None = None,
-) -> tuple[Any, Calls]:
-    """Call the student's function; return its result, and its calls of the Accelerator."""
+) -> tuple[Any, AcceleratorUse]:
+    """Call the student's function; return its result, and what it passed through the Accelerator.
+
+    Args:
+        stage: the scenario's stage.
+        case: the training case.
+        path: where the checkpoint is written.
+        through: calls the function with its arguments; None: `stage.recorder.call`.
+        scale: scale of the GradScaler that the Accelerator has; None: it has none.
+    """
     student = stage.student("train_accelerate")
-    with watched_accelerator(stage.env, case, scale=scale) as calls:
+    with accelerator_as_if_distributed(stage.env, case, scale=scale) as use:
         result = (through or stage.recorder.call)(
             student,
             *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),
             checkpoint_path=path,
         )
-    return result, calls
+    return result, use
 
 
 def _train_accelerate(
     stage: Stage, case: Case, path: str | Path, *, through: Callable[..., Any] | None = None
 ) -> Any:
-    return _counted(stage, case, path, through)[0]
+    return _train_and_count(stage, case, path, through)[0]
 
 
 add_run_scenarios(driver, _train_accelerate)
@@ -63,10 +71,10 @@ def _calls(stage: Stage) -> None:
     case = training_case(stage.env, STEADY, (3,), samples=updates * STEADY.batch_size)
 
     def call(stage: Stage, case: Case, path: str | Path, **_: Any) -> Any:
-        result, calls = _counted(stage, case, path)
-        stage.recorder.fact("accelerator.backward를 부른 횟수", calls.backward)
-        stage.recorder.fact("prepare를 거친 train_loader", calls.train_loader_prepared)
-        stage.recorder.fact("prepare를 거친 모델로 학습한 배치", calls.wrapped_forwards)
+        result, use = _train_and_count(stage, case, path)
+        stage.recorder.fact("accelerator.backward를 부른 횟수", use.backward_calls)
+        stage.recorder.fact("prepare를 거친 train_loader", use.train_loader_prepared)
+        stage.recorder.fact("prepare를 거친 모델로 학습한 배치", use.forwards_through_wrapper)
         return result
 
     unwatched(stage, call, case)
@@ -85,7 +93,7 @@ def _scaled(stage: Stage) -> None:
     case = replace(case, settings=replace(case.settings, max_norm=limit))
 
     def call(stage: Stage, case: Case, path: str | Path, **_: Any) -> Any:
-        return _counted(stage, case, path, scale=2.0**16)[0]
+        return _train_and_count(stage, case, path, scale=2.0**16)[0]
 
     with watched_gradients(case.model) as norms:
         unwatched(stage, call, case)

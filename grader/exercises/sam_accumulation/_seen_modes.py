@@ -99,8 +99,14 @@ def _modes_left(env: Env, model: Any) -> list[float]:
     return [layer.seen.as_number() for layer in layers]
 
 
-def add_mode_scenarios(driver: Driver, check: str, use: Callable[[Stage, Net], None]) -> None:
-    """Add one scenario for each mode in which a model is handed over; `use` calls the student's function with it."""
+def add_mode_scenarios(driver: Driver, use: Callable[[Stage, Net], None], *, check: str) -> None:
+    """Add one scenario for each mode in which a model is handed over.
+
+    Args:
+        driver: the exercise's driver.
+        use: calls the student's function with the model.
+        check: id of the check that the scenarios decide.
+    """
     for mode, title in _TITLES.items():
 
         def scenario(stage: Stage, mode: str = mode) -> None:

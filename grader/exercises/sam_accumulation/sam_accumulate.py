@@ -1,7 +1,8 @@
 """Driver of `sam_accumulate`, which makes one SAM update for each window of micro-batches and returns window losses.
 
-Scenarios isolate whole windows first; then short windows, generators, clipping, losses and modes. The SAM is the
-fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
+Scenarios isolate whole windows first; then clipping, short windows, generators and empty input, other base optimizers
+and precisions, modes, losses, and memory. The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not
+counted again here.
 """
 
 from functools import partial
@@ -12,7 +13,7 @@ from grader.exercises.fixtures.classifiers import (
     Net,
     adamw,
     batches,
-    freeze_last,
+    last_layer_to_eval,
     loss_function,
     mlp,
     momentum_sgd,
@@ -26,14 +27,18 @@ from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import items_of, type_name
 
-driver = Driver("sam_accumulate", cost=1.5)  # two passes over many micro-batches
+driver = Driver("sam_accumulate", cost=1.5)  # two passes over 14 micro-batches take long
 
 _MICRO = 3
-"""Samples in every micro-batch. All are equal, so that the mean of means is the mean."""
+"""Samples in every micro-batch. All have equally many, so that the mean of their mean losses is the mean over the
+samples of the window: both ways to average are right."""
+_SGD_SIZES = [_MICRO] * 14
+"""Samples in each micro-batch of the scenario `sgd`, and so of its `Problem`."""
 
 
 def _problem(env: Env) -> Problem:
-    return Problem(mlp(env), batches(env, [_MICRO] * 14), loss_function(env))
+    """Return what the updates are made of; this can be told only where the base step is plain SGD."""
+    return Problem(mlp(env), batches(env, _SGD_SIZES), loss_function(env))
 
 
 _case = partial(sam_case, name="sam_accumulate")
@@ -41,8 +46,8 @@ _case = partial(sam_case, name="sam_accumulate")
 
 @driver.scenario("sgd", "SGD 위의 SAM", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    """Two windows of four in train mode, then two of three in eval mode, which is all the same to this model."""
-    case = _case(stage, [_MICRO] * 14)
+    """Two windows of four in train mode, then two of three in eval mode, which makes no difference to this model."""
+    case = _case(stage, _SGD_SIZES)
     case.call(case.data[:8], 4)
     scale_rates(case.opt, 0.8)
     case.model.eval()
@@ -58,13 +63,13 @@ def _ones(stage: Stage) -> None:
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """An active clip in the first call, an idle one in the second.
+    """A limit that always acts in the first call, and one that never acts in the second.
 
-    The active one would still clip at four times the limit. A clip that always acts would hide a wrong scale, such as
-    gradients that are not divided by the length of the window.
+    The first is so low (0.15 of the norm) that it acts under any scale of the gradient. The second is there because
+    clipping hides a wrong scale, such as a missing division by the length of the window.
     """
     case = _case(stage, [_MICRO] * 8)
-    norm = window_norm(case, case.data[:3])
+    norm = window_norm(case, case.data[:3])  # at w; the clip acts at w + e, where it is of the same size
     case.call(case.data[:6], 3, max_norm=0.15 * norm)
     case.call(case.data[6:], 2, max_norm=50.0 * norm)
 
@@ -117,9 +122,9 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("together", "모멘텀, 클리핑, 짧은 구간, 제너레이터를 함께", check="adamw", atol=CLIP_ATOL)
 def _together(stage: Stage) -> None:
-    """Also, the last layer is in eval mode and the rate falls."""
+    """All of the title at once; in addition, the last layer is in eval mode, and the rate falls after each call."""
     case = _case(stage, [_MICRO] * 10, momentum_sgd)
-    freeze_last(case.model)
+    last_layer_to_eval(case.model)
     limit = 0.15 * window_norm(case, case.data[:3])
     for part in (case.data[:5], case.data[5:]):
         case.call((batch for batch in part), 3, max_norm=limit)
@@ -133,25 +138,27 @@ def _float32(stage: Stage) -> None:
     case.call(case.data, 2)
 
 
-def _accumulate_in_mode(stage: Stage, model: Net) -> None:
+def _accumulate_with(stage: Stage, model: Net) -> None:
+    """Two windows of two, with a model whose modes are set already."""
     case = _case(stage, [_MICRO] * 4, model=model, watch=False)
     case.call(case.data, 2)
 
 
-add_mode_scenarios(driver, "modes", _accumulate_in_mode)
+add_mode_scenarios(driver, _accumulate_with, check="modes")
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """Losses of windows at unchanged weights; then of one window on each of two fresh models.
+    """Losses of two windows at unchanged weights; then of one window on each of two fresh models.
 
-    The fresh models are updated only after the loss is measured.
+    The fresh models are really updated, so that a loss measured after the update differs. Each makes one update only,
+    so that a wrong update spoils no later loss.
     """
     case = _case(stage, [_MICRO] * 10, zero_rate_sgd, watch=False)
     losses = items_of(case.call(case.data[:6], 3))
-    for number in range(2):
+    for number, window in enumerate((case.data[6:8], case.data[8:10])):
         fresh = _case(stage, [_MICRO] * 10, model=mlp(stage.env, f"model {number}"), watch=False)
-        losses += items_of(fresh.call(case.data[6 + 2 * number : 8 + 2 * number], 2))
+        losses += items_of(fresh.call(window, 2))
     record_numbers(stage.recorder, losses)
 
 
@@ -168,5 +175,5 @@ add_usual(
     driver,
     lambda stage: _case(stage, [_MICRO] * 6, watch=False),
     lambda case, data: case.call(data, 3),
-    memory="memory",
+    memory="memory",  # the usual scenario `memory` decides the check `memory`
 )

@@ -64,7 +64,10 @@ def _float32(stage: Stage) -> None:
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """A clip that is clearly active in the first call, and idle in the second."""
+    """A limit that acts under any scale in the first call, and one that never acts in the second.
+
+    The driver of `sam_accumulate` says why both.
+    """
     case = _case(stage, _SIZES)
     norm = window_norm(case, case.data[:3])
     case.call(case.data[:6], 3, max_norm=0.15 * norm)
@@ -118,12 +121,13 @@ def _stale(stage: Stage) -> None:
     case.call(case.data, 2)
 
 
-def _accumulate_in_mode(stage: Stage, model: Net) -> None:
+def _accumulate_with(stage: Stage, model: Net) -> None:
+    """Two windows of two, with a model whose modes are set already."""
     case = _case(stage, (4, 2, 3, 5), model=model, watch=False)
     case.call(case.data, 2)
 
 
-add_mode_scenarios(driver, "modes", _accumulate_in_mode)
+add_mode_scenarios(driver, _accumulate_with, check="modes")
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
@@ -146,5 +150,5 @@ add_usual(
     driver,
     lambda stage: _case(stage, _SIZES[:6], watch=False),
     lambda case, data: case.call(data, 3),
-    memory="memory",
+    memory="memory",  # the usual scenario `memory` decides the check `memory`
 )

@@ -107,7 +107,7 @@ def _step_in_mode(stage: Stage, model: Net) -> None:
     case.call(*case.data[0])
 
 
-add_mode_scenarios(driver, "modes", _step_in_mode)
+add_mode_scenarios(driver, _step_in_mode, check="modes")
 
 
 def _losses(stage: Stage) -> Sequence[Any]:

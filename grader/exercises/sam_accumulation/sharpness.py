@@ -154,7 +154,7 @@ def _frozen(stage: Stage) -> None:
 
 
 add_state_scenarios(driver, "statistics", _measure_batch)
-add_mode_scenarios(driver, "statistics", _measure_new_batch)
+add_mode_scenarios(driver, _measure_new_batch, check="statistics")
 
 
 @driver.scenario("types", "반환 타입")

@@ -46,6 +46,18 @@ class Modules:
             raise LookupError("a parcel without a driver")
         return driver, unpacked
 
+    def names(self) -> set[str]:
+        """Return `grader`, and the names of all classes and functions that the hidden modules define or import from it.
+
+        `sys.modules` does not lead to these modules any more.
+        """
+        return {"grader"} | {
+            name
+            for module in self._hidden.values()
+            for name, value in [*vars(module).items()]
+            if str(getattr(value, "__module__", "")).startswith("grader.")
+        }
+
     def _hide(self) -> None:
         """Take the grader's modules out of `sys.modules` and `grader`, so that no submission can import them."""
         import grader
