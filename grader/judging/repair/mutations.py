@@ -59,13 +59,13 @@ class Mutation(NamedTuple):
     """An expression that may have been meant."""
 
     extra_cost: float
-    """Unlikeliness, added to the usual cost of an edit: mutations of lower cost are tried first."""
+    """Added to the usual cost of an edit, by which edits are tried in order; negative for the likeliest."""
     kind: Kind
     expression: ast.expr
 
 
 def mutations(node: ast.expr, scope: Scope) -> Iterator[Mutation]:
-    """Yield the expressions that may have been meant instead of `node`; they share parts of its tree."""
+    """Yield the expressions that may have been meant instead of `node`, not to be changed: they share its tree."""
     if isinstance(node, ast.Compare):
         yield from _other_comparisons(node, scope)
     elif isinstance(node, ast.BinOp):
@@ -97,7 +97,7 @@ def _other_conditions(node: ast.BoolOp) -> Iterator[Mutation]:
 
 
 def _other_names(node: ast.Name, scope: Scope) -> Iterator[Mutation]:
-    """Yield `n + 1` and `n - 1` if `n` holds a number, and names that sound like `n` or are used like it."""
+    """Yield `n + 1` and `n - 1` if `n` holds a number, and names that share a word with `n` or are used like it."""
     if node.id in scope.numbers:
         plus = ast.BinOp(ast.Name(node.id, ast.Load()), ast.Add(), ast.Constant(1))
         yield Mutation(0.6, "off-by-one", plus)
