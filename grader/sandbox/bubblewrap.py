@@ -5,7 +5,6 @@ the few parts of the grader that know no answers. Folders with answers that this
 """
 
 import functools
-import importlib.util
 import os
 import shutil
 import site
@@ -19,16 +18,21 @@ from typing import Literal
 
 from grader.paths import asset_path, course_root
 from grader.sandbox.packages import undeclared_entries
+from grader.sandbox.server_command import (
+    GRADER_PACKAGE,
+    IMPORT_ROOT_INSIDE,
+    import_path,
+    interpreter,
+    package_folders,
+    python_command,
+    server_environment,
+)
 
-PACKAGE = Path(__file__).resolve().parent.parent
-_INSIDE = Path("/hanstep")
 _PARTS_INSIDE = (
     *("__init__.py", "base/__init__.py", "base/package.py"),
     *("observe", "sandbox/__init__.py", "sandbox/inside"),
 )
-"""Parts of the grader that are bound into the sandbox; none of them knows answers."""
-_IMPORTED = ("torch", "numpy", "safetensors", "msgspec")
-
+"""Parts of the grader that are bound into the sandbox, as paths in its package; none of them knows answers."""
 _CAPABILITIES = ("--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN")
 """The server needs CAP_SYS_ADMIN to create its children's namespaces; it holds in bubblewrap's user namespace only."""
 
@@ -37,27 +41,31 @@ Reason = Literal["ok", "not-linux", "no-bwrap", "apparmor", "userns-off", "conta
 
 @dataclass(frozen=True)
 class Probe:
-    """The answer to whether submissions can be isolated on this machine."""
+    """Whether submissions can be isolated on this machine, and if not, why."""
 
     available: bool
     reason: Reason
     remedy: str = ""
     """Shell command that fixes the problem; empty if none is known."""
     detail: str = ""
-    """Last line printed by the part that failed."""
+    """Last line printed by what failed, or the error that kept it from starting; may be empty."""
 
 
 @functools.cache
 def probe() -> Probe:
-    """Try once everything the sandbox does except torch, which takes a tenth of a second; cached."""
+    """Find out whether submissions can be isolated here, by doing once all that the sandbox does, except import torch.
+
+    The first call takes a tenth of a second; its result is kept.
+    """
     if sys.platform != "linux":
         return Probe(False, "not-linux")
     if shutil.which("bwrap") is None:
         return Probe(False, "no-bwrap", _install_command())
     code = "from grader.sandbox.inside import isolation; isolation.self_test()"
+    only_grader = import_path(isolate=True)[:1]  # the self-test needs no installed packages
     try:
         test = subprocess.run(
-            [*bwrap_command(), *python_command(search_path(isolate=True)[:1], code)],
+            [*bwrap_command(), *python_command(only_grader, code)],
             env=server_environment("cpu"),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -81,16 +89,14 @@ def bwrap_command(device: str = "cpu", added: Sequence[str] = ()) -> list[str]:
         device: `cpu`, or a GPU, whose device files are then bound too.
         added: installed packages, as pip calls them, that submissions may import beside those of the course.
     """
-    bound = [*_python_directories(), *_site_directories()]
+    # --unshare-all alone would go on without a user namespace if there can be none; --unshare-user fails then.
     arguments = [shutil.which("bwrap") or "bwrap", "--unshare-user", "--unshare-all", *_CAPABILITIES]
     arguments += ["--uid", "1000", "--gid", "1000", "--hostname", "hanstep"]
     arguments += [*_system(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
-    arguments += _binds_and_masks(bound)
-    absent = asset_path("absent_package")
-    for path in (path for folder in _site_directories() for path in undeclared_entries(folder, added)):
-        arguments += ["--ro-bind", str(absent if path.is_dir() else absent / "__init__.py"), str(path)]
+    arguments += _binds_and_masks([*_interpreter_paths(), *package_folders()])
+    arguments += _hidden_packages(added)
     for part in _PARTS_INSIDE:
-        arguments += ["--ro-bind", str(PACKAGE / part), str(_INSIDE / "grader" / part)]
+        arguments += ["--ro-bind", str(GRADER_PACKAGE / part), str(IMPORT_ROOT_INSIDE / "grader" / part)]
     if device != "cpu":
         for node in (*sorted(Path("/dev").glob("nvidia*")), *Path("/dev").glob("dxg")):  # dxg: under WSL
             arguments += ["--dev-bind", str(node), str(node)]
@@ -104,55 +110,8 @@ def bound_folders_in_tmp() -> tuple[str, ...]:
 
     That is a virtual environment created in /tmp, to try things or in CI.
     """
-    folders = {path for path in (*_python_directories(), *_site_directories()) if path.is_dir()}
+    folders = {path for path in (*_interpreter_paths(), *package_folders()) if path.is_dir()}
     return tuple(str(path) for path in sorted(folders) if path.is_relative_to("/tmp"))
-
-
-def python_command(search_path: list[str], code: str) -> list[str]:
-    """Return the command for a Python that imports only from the standard library and `search_path`.
-
-    Like `-I`, but PYTHONHASHSEED is respected: the order of a set of names must not change between two runs.
-    """
-    start = f"import sys; sys.path[:0] = {search_path!r}; {code}"
-    return [_executable(), "-s", "-S", "-P", "-B", "-X", "utf8", "-c", start]
-
-
-def search_path(*, isolate: bool) -> list[str]:
-    """Return the import path of the server: the folder that holds `grader`, then the installed packages."""
-    grader = _INSIDE if isolate else PACKAGE.parent
-    return [str(grader), *(str(path) for path in _site_directories())]
-
-
-def server_environment(device: str, home: str = "/tmp") -> dict[str, str]:
-    """Return all environment variables of the server. The caller's are not passed on, because they may hold tokens.
-
-    (Except CUDA_VISIBLE_DEVICES, for a GPU.)
-    """
-    variables = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": home,
-        "TMPDIR": home,
-        "LANG": "C.UTF-8",
-        "PYTHONHASHSEED": "0",
-        "MPLBACKEND": "Agg",
-        # One thread per library: a forked child would wait for ever for worker threads that only its parent has.
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "JOBLIB_MULTIPROCESSING": "0",  # joblib would try it in /dev/shm, which is missing
-        # Put everything on huge pages where the kernel has them; Python's own allocator does not ask for them. Forking
-        # the warmed server copies its page table, which takes 14 ms with small pages and 3 ms with huge ones.
-        "PYTHONMALLOC": "malloc",
-        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
-    }
-    if device == "cpu":
-        variables["CUDA_VISIBLE_DEVICES"] = ""
-    else:
-        # torch.cuda.is_available() must not initialize CUDA in the server: its forks could not use CUDA then.
-        variables["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
-        if "CUDA_VISIBLE_DEVICES" in os.environ:
-            variables["CUDA_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"]
-    return variables
 
 
 # ---- what is bound into the sandbox --------------------------------------------------------------
@@ -173,42 +132,40 @@ def _system() -> list[str]:
     return arguments
 
 
-def _executable() -> str:
-    """Return the path of the interpreter itself, not a virtual environment's link to it."""
-    return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
-
-
-def _python_directories() -> list[Path]:
-    """Return the paths of the interpreter and its standard library."""
-    executable = Path(_executable())
+def _interpreter_paths() -> list[Path]:
+    """Return the interpreter's program file, and the folders of its standard library and shared libraries."""
     library = Path(sysconfig.get_path("stdlib")).resolve().parent
     # The interpreter's shared libraries are in lib, even where its modules are in lib64.
-    candidates = [executable, library, Path(sys.base_prefix).resolve() / "lib"]
+    candidates = [Path(interpreter()), library, Path(sys.base_prefix).resolve() / "lib"]
     return sorted({path for path in candidates if path.exists()})
 
 
-@functools.cache
-def _site_directories() -> tuple[Path, ...]:
-    """Return the folders of installed packages: those on `sys.path`, and those that hold the packages we need."""
-    paths = [Path(entry) for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")]
-    for name in _IMPORTED:
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.origin is not None:
-            paths.append(Path(spec.origin).parent.parent)
-    return tuple(dict.fromkeys(path.resolve() for path in paths if path.is_dir()))
+def _hidden_packages(added: Sequence[str]) -> list[str]:
+    """Return the arguments that bind a stand-in over each package that submissions may not import.
+
+    The stand-in (`assets/absent_package`) raises the ModuleNotFoundError that a missing package would. It covers the
+    installed packages that are neither the course's nor among `added`.
+    """
+    absent = asset_path("absent_package")
+    arguments: list[str] = []
+    for folder in package_folders():
+        for path in undeclared_entries(folder, added):
+            stand_in = absent if path.is_dir() else absent / "__init__.py"
+            arguments += ["--ro-bind", str(stand_in), str(path)]
+    return arguments
 
 
 def _folders_with_answers() -> set[Path]:
     """Return the folders that hold answers, or parts of the grader that know them."""
     data = sysconfig.get_path("data")  # Debian's own Python installs to /usr/local, not to its prefix
-    shares = [Path(prefix) for prefix in (sys.prefix, sys.base_prefix, data, site.getuserbase()) if prefix]
-    folders = [course_root(), PACKAGE, *(prefix / "share" / "hanstep" for prefix in shares)]
-    folders += [directory / "grader" for directory in _site_directories()]
+    prefixes = [Path(prefix) for prefix in (sys.prefix, sys.base_prefix, data, site.getuserbase()) if prefix]
+    folders = [course_root(), GRADER_PACKAGE, *(prefix / "share" / "hanstep" for prefix in prefixes)]
+    folders += [folder / "grader" for folder in package_folders()]
     return {folder.resolve() for folder in folders if folder.is_dir()}
 
 
 def _binds_and_masks(bound: list[Path]) -> list[str]:
-    """Return arguments that bind the folders `bound`, and mask every folder with answers inside them.
+    """Return arguments that bind the paths `bound`, and mask every folder with answers inside them.
 
     Shallow paths come first, so that an environment inside the checkout is bound again on top of the checkout's mask.
     """
@@ -228,8 +185,8 @@ def _binds_and_masks(bound: list[Path]) -> list[str]:
 # ---- why bubblewrap does not work ------------------------------------------------------------------
 
 
-def explain_probe(found: Probe) -> str:
-    """Return Korean lines that say what is missing for the sandbox and which command fixes it."""
+def explain_probe(result: Probe) -> str:
+    """Return Korean lines that say whether the sandbox works, else what is missing and which command fixes it."""
     why = {
         "ok": "샌드박스를 쓸 수 있어요.",
         "not-linux": "샌드박스는 리눅스에서만 돌아요.",
@@ -238,13 +195,13 @@ def explain_probe(found: Probe) -> str:
         "userns-off": "이 컴퓨터에서는 사용자 네임스페이스가 꺼져 있어요.",
         "container": "이 컨테이너 안에서는 bubblewrap이 격리를 만들 수 없어요.",
         "refused": "bubblewrap이 격리를 만들지 못했어요.",
-    }[found.reason]
+    }[result.reason]
     lines = [why]
-    if found.detail:
-        lines.append(f"  ({found.detail})")
-    if found.remedy:
-        lines.append(f"이렇게 고칠 수 있어요: {found.remedy}")
-    if not found.available:
+    if result.detail:
+        lines.append(f"  ({result.detail})")
+    if result.remedy:
+        lines.append(f"이렇게 고칠 수 있어요: {result.remedy}")
+    if not result.available:
         lines.append("믿을 수 있는 코드만 있다면 격리 없이 돌릴 수도 있어요: --sandbox none")
     return "\n".join(lines)
 

@@ -14,7 +14,7 @@ import traceback
 from contextlib import suppress
 from typing import IO, NoReturn
 
-from grader.sandbox import bubblewrap
+from grader.sandbox.server_command import server_environment
 
 
 def can_fork(device: str) -> bool:
@@ -92,7 +92,7 @@ def _become_server(control: socket.socket, errors: IO[bytes], home: str, device:
         # Including the parent's end of the socket: otherwise its closing would never be noticed
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         os.environ.clear()
-        os.environ.update(bubblewrap.server_environment(device, home))
+        os.environ.update(server_environment(device, home))
         server.main()
     except BaseException:
         traceback.print_exc()

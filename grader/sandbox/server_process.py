@@ -14,6 +14,7 @@ from grader.sandbox import bubblewrap, cgroups
 from grader.sandbox.forked import ForkedServer
 from grader.sandbox.inside import frames
 from grader.sandbox.inside.frames import Setting
+from grader.sandbox.server_command import import_path, python_command, server_environment
 
 _START_SECONDS = 300.0
 """Time to wait until a server is warm: several at once may import torch from a slow disk."""
@@ -57,7 +58,7 @@ class Server:
             self._errors = stack.enter_context(tempfile.TemporaryFile())
             self.control, inside = socket.socketpair()
             stack.callback(self.control.close)
-            command = bubblewrap.python_command(bubblewrap.search_path(isolate=isolate), _SERVE)
+            command = python_command(import_path(isolate=isolate), _SERVE)
             if isolate:
                 command = [*bubblewrap.bwrap_command(device, added), *command]
                 command = cgroups.wrap_in_cgroup(command, memory_bytes, stack)
@@ -71,7 +72,7 @@ class Server:
                         stdout=subprocess.DEVNULL,
                         stderr=self._errors,
                         cwd=home,
-                        env=bubblewrap.server_environment(device, home),
+                        env=server_environment(device, home),
                         start_new_session=True,  # Ctrl-C in the terminal must not reach the server
                     )
                 )

@@ -8,6 +8,7 @@ import pytest
 
 from grader.sandbox import bubblewrap
 from grader.sandbox.sandbox import Sandbox
+from grader.sandbox.server_command import package_folders
 from tests.sandbox.attacks import ATTACKS, ATTACKS_EXPECTED, attack, said
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, compared, content, run
 
@@ -63,7 +64,7 @@ def test_thousands_of_failing_imports_cost_nothing(sandbox: Sandbox, undisturbed
 def test_home_shows_only_the_way_to_python(sandbox: Sandbox) -> None:
     first, _ = run(sandbox, attack("lists_home"))
     seen = set(said(first).removeprefix("LookupError: ").split())
-    bound = [*bubblewrap._python_directories(), *bubblewrap._site_directories()]
+    bound = [*bubblewrap._interpreter_paths(), *package_folders()]
     way = {str(parent) for path in bound for parent in (path, *path.parents)}
     assert seen <= way | {"/etc/alternatives", "/etc/ld.so.cache", "/sys/kernel"}
 

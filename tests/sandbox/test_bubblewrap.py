@@ -9,6 +9,7 @@ import pytest
 from grader.sandbox import bubblewrap
 from grader.sandbox.bubblewrap import Probe, explain_probe
 from grader.sandbox.sandbox import Sandbox
+from grader.sandbox.server_command import python_command, server_environment
 from grader.sandbox.server_process import SandboxUnavailable
 
 
@@ -36,14 +37,14 @@ def test_an_installed_grader_is_masked(tmp_path: Path, monkeypatch: pytest.Monke
     for name in ("grader/judging/judge.py", "torch_like/file.py", "share/hanstep/solutions/01/fit.toml"):
         (site / name).parent.mkdir(parents=True, exist_ok=True)
         (site / name).write_text("")
-    monkeypatch.setattr(bubblewrap, "_site_directories", lambda: (site,))
+    monkeypatch.setattr(bubblewrap, "package_folders", lambda: (site,))
     monkeypatch.setattr(bubblewrap, "undeclared_entries", lambda folder, added: [])
     monkeypatch.setattr(bubblewrap, "course_root", lambda: site / "share" / "hanstep")
     walk = f"sorted(name for *_, names in os.walk({str(site)!r}) for name in names)"
     code = f"import os; print({walk}, os.listdir('/hanstep/grader'))"
     shown = subprocess.run(
-        [*bubblewrap.bwrap_command(), *bubblewrap.python_command([], code)],
-        env=bubblewrap.server_environment("cpu"),
+        [*bubblewrap.bwrap_command(), *python_command([], code)],
+        env=server_environment("cpu"),
         capture_output=True,
         text=True,
         check=True,

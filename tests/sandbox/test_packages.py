@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.sandbox.bubblewrap import bwrap_command, python_command, search_path, server_environment
+from grader.sandbox.bubblewrap import bwrap_command
 from grader.sandbox.packages import is_installed, undeclared_entries
+from grader.sandbox.server_command import import_path, python_command, server_environment
 
 MARK = "hanstep_not_declared"
 
@@ -38,7 +39,7 @@ def test_what_is_not_declared_is_covered_unless_it_is_added(site: Path) -> None:
 def test_what_is_covered_says_that_it_is_not_there(name: str) -> None:
     """A folder and a module; an empty one could be imported, and would fail at its first use."""
     assert importlib.util.find_spec(name) is not None
-    inside = [*bwrap_command(), *python_command(search_path(isolate=True), f"import {name}")]
+    inside = [*bwrap_command(), *python_command(import_path(isolate=True), f"import {name}")]
     done = subprocess.run(inside, env=server_environment("cpu"), capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"ModuleNotFoundError: No module named '{name}'"

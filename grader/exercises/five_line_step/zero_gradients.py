@@ -1,12 +1,13 @@
 """Driver of `zero_gradients`, which does by hand what `opt.zero_grad()` does.
 
-Scenarios isolate ordinary gradients, infinite and NaN ones, frozen parameters that hold a gradient, and a parameter
+Scenarios isolate ordinary gradients, infinite and NaN ones, such that sum to zero, frozen parameters that hold a gradient, and a parameter
 without one. A backward pass afterwards shows what was really left: an old gradient would be added to the new one.
 """
 
 import math
 from collections.abc import Iterable
 
+import torch
 from torch import nn
 
 from grader.exercises.fixtures.classifiers import Net, batches, flat_gradients, loss_function, mlp
@@ -59,6 +60,21 @@ def _not_finite(stage: Stage) -> None:
     for parameter, value in zip(model.parameters(), (math.inf, math.nan, -math.inf, 1e300), strict=True):
         if parameter.grad is not None:
             parameter.grad.view(-1)[1] = value
+    stage.recorder.watch(model, states=False)
+    stage.recorder.call(stage.student("zero_gradients"), list(model.parameters()))
+    stage.recorder.fact("매개변수마다의 그레이디언트", _gradients_left(model.parameters()))
+
+
+@driver.scenario("balanced", "합이 0인 그레이디언트", check="clears")
+def _balanced(stage: Stage) -> None:
+    """Every gradient sums to zero, exactly: whether something is left cannot be asked of the sum."""
+    model = _model_after_backward(stage.env)
+    for parameter in model.parameters():
+        grad = torch.zeros_like(parameter).view(-1)
+        half = len(grad) // 2
+        grad[:half] = torch.arange(1, half + 1)  # whole numbers, of which every sum is exact
+        grad[half : 2 * half] = -grad[:half]
+        parameter.grad = grad.view_as(parameter)
     stage.recorder.watch(model, states=False)
     stage.recorder.call(stage.student("zero_gradients"), list(model.parameters()))
     stage.recorder.fact("매개변수마다의 그레이디언트", _gradients_left(model.parameters()))

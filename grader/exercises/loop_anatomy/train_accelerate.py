@@ -109,6 +109,6 @@ def _bf16(stage: Stage) -> None:
     unwatched(stage, _train_accelerate, training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,)))
 
 
-@driver.scenario("memory", "살아 있는 계산 그래프", check="run", atol=TRAIN_ATOL)
+@driver.scenario("memory", "살아 있는 계산 그래프", check="run", atol=TRAIN_ATOL, watches_memory=True)
 def _memory(stage: Stage) -> None:
     record_memory(stage, _train_accelerate)

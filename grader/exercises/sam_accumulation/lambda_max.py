@@ -28,7 +28,7 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.marks import drawn
 from grader.exercises.fixtures.returned import record_numbers
-from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
+from grader.exercises.sam_accumulation._mode_scenarios import add_mode_scenarios
 from grader.exercises.sam_accumulation._untouched import (
     RANDOM_STATE,
     add_state_scenarios,

@@ -23,7 +23,7 @@ from grader.exercises.fixtures.classifiers import (
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_numbers
 from grader.exercises.fixtures.sam import sam_case, window_norm
 from grader.exercises.fixtures.usual import add_usual
-from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
+from grader.exercises.sam_accumulation._mode_scenarios import add_mode_scenarios
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import items_of, type_name
 

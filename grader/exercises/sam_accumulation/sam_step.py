@@ -29,7 +29,7 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_numbers
 from grader.exercises.fixtures.sam import sam_case
-from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
+from grader.exercises.sam_accumulation._mode_scenarios import add_mode_scenarios
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import type_name
 

@@ -25,7 +25,7 @@ from grader.exercises.fixtures.classifiers import (
     set_modes,
 )
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_numbers
-from grader.exercises.sam_accumulation._seen_modes import add_mode_scenarios
+from grader.exercises.sam_accumulation._mode_scenarios import add_mode_scenarios
 from grader.exercises.sam_accumulation._untouched import (
     RANDOM_STATE,
     add_state_scenarios,

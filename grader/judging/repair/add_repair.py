@@ -14,7 +14,7 @@ from grader.judging.judge import judge
 from grader.judging.messages import unnamed_message
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
-from grader.judging.repair.remembered_state import differing_when_reloaded, line_that_remembers
+from grader.judging.repair.remembered_state import line_that_could_remember, scenarios_changed_by_reloading
 from grader.judging.repair.search import Repair, Runner, search
 from grader.judging.repair.small_edits import SmallEdit
 from grader.observe.trace import Run, Trace
@@ -115,13 +115,13 @@ def _with_remembered_state(
 
     None if it remembers nothing, or if nothing more can be played to find that out.
     """
-    line = line_that_remembers(origin.source, exercise.name)
+    line = line_that_could_remember(origin.source, exercise.name)
     if line is None:
         return None
     differences = judge(exercise, Trace(dict(runs)), reference.solution).differences
     failing = [name for name in differences if name in runs]
     try:
-        affected = differing_when_reloaded(exercise, origin.source, runs, failing, runner)
+        affected = scenarios_changed_by_reloading(exercise, origin.source, runs, failing, runner)
     except AttemptsSpent:
         return None
     if not affected:

@@ -45,8 +45,8 @@ def expression_drafts(definition: DefinitionText, donors: Donors) -> Iterator[Dr
             for node in ast.walk(part):
                 if isinstance(node, ast.expr) and not _in_f_string(part, node):
                     if not (isinstance(node, ast.Name) and node in functions):
-                        for extra, kind, new in mutations(node, scope):
-                            yield _replaced(definition, node, new, cost + extra, kind)
+                        for extra_cost, kind, new in mutations(node, scope):
+                            yield _replaced(definition, node, new, cost + extra_cost, kind)
                     for size, new in _enclosing_in_solution(node, donors):
                         yield _replaced(definition, node, new, 1.6 + 0.04 * size, "expression")
         yield from _whole_value_edits(definition, statement, scope, cost)

@@ -1,11 +1,14 @@
-"""Mutate single expressions as beginners get them wrong in any program, whatever the solution has.
+"""Propose what a single expression of the learner's may have been meant to be.
 
-`expression_edits` tries these on every expression of the learner's definition.
+For `i < n` the proposals are `i <= n`, `i > n` and `i >= n`: slips that beginners make in any program. Of the solution
+only the constants and the divisors are used (`Scope`). `expression_edits` tries the proposals on every expression of
+the learner's definition.
 """
 
 import ast
 import copy
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from grader.judging.repair.edit_candidates import Kind
 from grader.judging.repair.names_in_reach import Scope
@@ -47,29 +50,30 @@ _OTHER_FUNCTIONS = {
     "min": ("max",),
     "int": ("round",),
 }
-"""Functions and methods that may be meant instead, by name."""
+"""Name of a function or method -> the functions and methods that may be meant instead, the likeliest first."""
+_SAME_VALUE_METHODS = ("item", "detach", "float", "double", "clone", "cpu")
+"""Methods that return the same value in another form: a call of one may be superfluous."""
 
 
-def mutations(node: ast.expr, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
-    """Yield what an expression may be meant to be, each as (cost, kind, expression).
+class Mutation(NamedTuple):
+    """An expression that may have been meant."""
 
-    The cost is added to the usual one; the lower, the likelier.
-    """
+    extra_cost: float
+    """Added to the usual cost of an edit, by which edits are tried in order; negative for the likeliest."""
+    kind: Kind
+    expression: ast.expr
+
+
+def mutations(node: ast.expr, scope: Scope) -> Iterator[Mutation]:
+    """Yield the expressions that may have been meant instead of `node`, not to be changed: they share its tree."""
     if isinstance(node, ast.Compare):
         yield from _other_comparisons(node, scope)
     elif isinstance(node, ast.BinOp):
         yield from _other_calculations(node, scope)
     elif isinstance(node, ast.BoolOp):
-        for index in range(len(node.values)):
-            rest = node.values[:index] + node.values[index + 1 :]
-            yield 0.2, "condition", rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
-        yield (
-            0.4,
-            "condition",
-            ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values),
-        )
+        yield from _other_conditions(node)
     elif isinstance(node, ast.UnaryOp):
-        yield 0.3, "operator", node.operand
+        yield Mutation(0.3, "condition" if isinstance(node.op, ast.Not) else "operator", node.operand)
     elif isinstance(node, ast.Call):
         yield from _other_calls(node)
     elif isinstance(node, ast.Constant):
@@ -77,78 +81,91 @@ def mutations(node: ast.expr, scope: Scope) -> Iterator[tuple[float, Kind, ast.e
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield from _other_names(node, scope)
     elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-        yield 0.8, "expression", node.value
         yield from _other_slices(node, node.slice)
     elif isinstance(node, ast.IfExp):
-        yield 0.8, "no-condition", node.body
-        yield 0.8, "no-condition", node.orelse
+        yield Mutation(0.8, "no-condition", node.body)
+        yield Mutation(0.8, "no-condition", node.orelse)
 
 
-def _other_names(node: ast.Name, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
-    """Yield the name plus or minus one if it is a number, and other names that are like it."""
+def _other_conditions(node: ast.BoolOp) -> Iterator[Mutation]:
+    """Yield `a and b` without each of its parts, and with `or` for `and`, or the reverse."""
+    for index in range(len(node.values)):
+        rest = node.values[:index] + node.values[index + 1 :]
+        yield Mutation(0.2, "condition", rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest))
+    other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+    yield Mutation(0.4, "condition", ast.BoolOp(other, node.values))
+
+
+def _other_names(node: ast.Name, scope: Scope) -> Iterator[Mutation]:
+    """Yield `n + 1` and `n - 1` if `n` holds a number, and names that share a word with `n` or are used like it."""
     if node.id in scope.numbers:
         plus = ast.BinOp(ast.Name(node.id, ast.Load()), ast.Add(), ast.Constant(1))
-        yield 0.6, "off-by-one", plus
-        yield 0.9, "off-by-one", ast.BinOp(plus.left, ast.Sub(), ast.Constant(1))
-    for number, (extra, other) in enumerate(scope.siblings(node)):
-        yield extra + 0.1 * number, "name", ast.Name(other, ast.Load())
-    for number, other in enumerate(scope.groups.get(node.id, ())):
-        yield 0.8 + 0.1 * number, "name", ast.Name(other, ast.Load())
+        yield Mutation(0.6, "off-by-one", plus)
+        yield Mutation(0.9, "off-by-one", ast.BinOp(plus.left, ast.Sub(), ast.Constant(1)))
+    for rank, (extra_cost, other) in enumerate(scope.siblings(node)):
+        yield Mutation(extra_cost + 0.1 * rank, "name", ast.Name(other, ast.Load()))
+    for rank, other in enumerate(scope.groups.get(node.id, ())):
+        yield Mutation(0.8 + 0.1 * rank, "name", ast.Name(other, ast.Load()))
 
 
-def _other_slices(node: ast.Subscript, part: ast.Slice) -> Iterator[tuple[float, Kind, ast.expr]]:
-    """Yield `xs[i : i + n]` for `xs[i:n]`, and slices that end one later or one earlier."""
+def _other_slices(node: ast.Subscript, part: ast.Slice) -> Iterator[Mutation]:
+    """Yield `xs`, `xs[i : i + n]`, `xs[i : n + 1]` and `xs[i : n - 1]` for `xs[i:n]`.
+
+    Without an `n` only `xs`; without an `i` all but `xs[i : i + n]`.
+    """
+    yield Mutation(0.8, "expression", node.value)
     if part.upper is None:
         return
-    ends = [ast.BinOp(part.upper, op, ast.Constant(1)) for op in (ast.Add(), ast.Sub())]
+    ends: list[tuple[Kind, ast.expr]] = []
     if part.lower is not None:
-        ends.insert(0, ast.BinOp(part.lower, ast.Add(), part.upper))
-    for number, upper in enumerate(ends):
+        ends.append(("expression", ast.BinOp(part.lower, ast.Add(), part.upper)))
+    ends.append(("off-by-one", ast.BinOp(part.upper, ast.Add(), ast.Constant(1))))
+    ends.append(("off-by-one", ast.BinOp(part.upper, ast.Sub(), ast.Constant(1))))
+    for rank, (kind, upper) in enumerate(ends):
         changed = ast.Slice(part.lower, upper, part.step)
-        yield (
-            0.2 + 0.2 * number,
-            "off-by-one" if number else "expression",
-            ast.Subscript(node.value, changed, node.ctx),
-        )
+        yield Mutation(0.2 + 0.2 * rank, kind, ast.Subscript(node.value, changed, node.ctx))
 
 
-def _other_comparisons(node: ast.Compare, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
+def _other_comparisons(node: ast.Compare, scope: Scope) -> Iterator[Mutation]:
     """Yield other comparison operators, and an additional condition for the end of the loop."""
     for index, operator in enumerate(node.ops):
-        for number, other in enumerate(_OTHER_COMPARISONS.get(type(operator), ())):
+        for rank, other in enumerate(_OTHER_COMPARISONS.get(type(operator), ())):
             changed = copy.deepcopy(node)
             changed.ops[index] = other()
-            yield 0.1 + 0.3 * number, "compare", changed
+            yield Mutation(0.1 + 0.3 * rank, "compare", changed)
     yield from _or_at_the_end(node, scope)
 
 
-def _or_at_the_end(node: ast.Compare, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
-    """Yield `(i + 1) % k == 0 or i + 1 == n` for `(i + 1) % k == 0`: the last round counts, too."""
+def _or_at_the_end(node: ast.Compare, scope: Scope) -> Iterator[Mutation]:
+    """Yield `(i + 1) % k == 0 or i + 1 == n` for `(i + 1) % k == 0`, which forgets the last round of the loop."""
     left = node.left
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod):
-        for number, count in enumerate(scope.lengths):
-            end = ast.Compare(left.left, [ast.Eq()], [count])
-            yield 0.1 + 0.2 * number, "condition", ast.BoolOp(ast.Or(), [node, end])
+        for rank, rounds in enumerate(scope.lengths):
+            end = ast.Compare(left.left, [ast.Eq()], [rounds])
+            yield Mutation(0.1 + 0.2 * rank, "condition", ast.BoolOp(ast.Or(), [node, end]))
 
 
-def _other_calculations(node: ast.BinOp, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
-    """Yield one operand alone, other operators, swapped operands, and other divisors."""
-    quotient = isinstance(node.op, ast.Div | ast.FloorDiv)
-    kind: Kind = "divisor" if quotient else "operator"
-    yield 0.1 if quotient else 0.4, kind, node.left
-    if not quotient:
-        yield 0.6, "operator", node.right
-    for number, other in enumerate(_OTHER_OPERATORS.get(type(node.op), ())):
-        yield 0.5 + 0.3 * number, kind, ast.BinOp(node.left, other(), node.right)
+def _other_calculations(node: ast.BinOp, scope: Scope) -> Iterator[Mutation]:
+    """Yield one operand alone, other operators, `b - a` for `a - b`, and other divisors.
+
+    Of a quotient only the dividend is yielded alone: the division may be superfluous, but hardly the dividend.
+    """
+    divides = isinstance(node.op, ast.Div | ast.FloorDiv)
+    kind: Kind = "divisor" if divides else "operator"
+    yield Mutation(0.1 if divides else 0.4, kind, node.left)
+    if not divides:
+        yield Mutation(0.6, "operator", node.right)
+    for rank, other in enumerate(_OTHER_OPERATORS.get(type(node.op), ())):
+        yield Mutation(0.5 + 0.3 * rank, kind, ast.BinOp(node.left, other(), node.right))
     if isinstance(node.op, ast.Sub | ast.Div):
-        yield 0.9, kind, ast.BinOp(node.right, node.op, node.left)
-    if quotient:
-        for number, divisor in enumerate(scope.divisors):
-            yield 0.1 + 0.15 * number, "divisor", ast.BinOp(node.left, node.op, divisor)
+        yield Mutation(0.9, kind, ast.BinOp(node.right, node.op, node.left))
+    if divides:
+        for rank, divisor in enumerate(scope.divisors):
+            yield Mutation(0.1 + 0.15 * rank, "divisor", ast.BinOp(node.left, node.op, divisor))
 
 
-def _other_calls(node: ast.Call) -> Iterator[tuple[float, Kind, ast.expr]]:
-    """Yield other functions, the object without a conversion, and fewer or swapped arguments."""
+def _other_calls(node: ast.Call) -> Iterator[Mutation]:
+    """Yield other functions, the converted value itself, two neighbouring arguments swapped, and one keyword less."""
     method = node.func.attr if isinstance(node.func, ast.Attribute) else None
     name = method or (node.func.id if isinstance(node.func, ast.Name) else "")
     for other in _OTHER_FUNCTIONS.get(name, ()):
@@ -157,37 +174,28 @@ def _other_calls(node: ast.Call) -> Iterator[tuple[float, Kind, ast.expr]]:
             changed.func.attr = other
         elif isinstance(changed.func, ast.Name):
             changed.func.id = other
-        yield 0.3, "method", changed
-    if isinstance(node.func, ast.Attribute) and method in (
-        "item",
-        "detach",
-        "float",
-        "double",
-        "clone",
-        "cpu",
-    ):
-        yield 0.3, "tensor-or-number", node.func.value
+        yield Mutation(0.3, "method", changed)
+    if isinstance(node.func, ast.Attribute) and method in _SAME_VALUE_METHODS:
+        yield Mutation(0.3, "tensor-or-number", node.func.value)
     if name in ("float", "int") and len(node.args) == 1:
-        yield 0.5, "tensor-or-number", node.args[0]
+        yield Mutation(0.5, "tensor-or-number", node.args[0])
     for index in range(len(node.args) - 1):
         changed = copy.deepcopy(node)
         changed.args[index : index + 2] = reversed(changed.args[index : index + 2])
-        yield 0.5, "argument-order", changed
+        yield Mutation(0.5, "argument-order", changed)
     for index in range(len(node.keywords)):
         changed = copy.deepcopy(node)
         del changed.keywords[index]
-        yield 0.4, "argument", changed
+        yield Mutation(0.4, "argument", changed)
 
 
-def _other_constants(node: ast.Constant, scope: Scope) -> Iterator[tuple[float, Kind, ast.expr]]:
-    """Yield the other boolean, or numbers near by and those that the solution has; none below 0."""
+def _other_constants(node: ast.Constant, scope: Scope) -> Iterator[Mutation]:
+    """Yield the other boolean; for a number one more, one less, and the solution's numbers, except negative ones."""
     value = node.value
     if isinstance(value, bool):
-        yield 0.1, "value", ast.Constant(not value)
+        yield Mutation(0.1, "value", ast.Constant(not value))
     elif isinstance(value, int | float):
-        near = [c.value for c in scope.constants if isinstance(c.value, int | float)]
-        others = dict.fromkeys([*(type(value)(value + d) for d in (1, -1)), *near])
-        for number, other in enumerate(
-            o for o in others if o != value and not isinstance(o, bool) and o >= 0
-        ):
-            yield 0.5 + 0.2 * number, "value", ast.Constant(other)
+        of_solution = [c.value for c in scope.constants if isinstance(c.value, int | float)]
+        others = dict.fromkeys([value + 1, value - 1, *of_solution])
+        for rank, other in enumerate(o for o in others if o != value and not isinstance(o, bool) and o >= 0):
+            yield Mutation(0.5 + 0.2 * rank, "value", ast.Constant(other))

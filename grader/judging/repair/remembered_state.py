@@ -3,6 +3,10 @@
 All scenarios are played in one process, as a learner calls a function again and again in one notebook. A mutable
 default, an attribute of a class or a global variable lives on between the calls; a newly loaded program has forgotten
 what they held. So a scenario that comes out differently in a newly loaded program shows that something was remembered.
+
+That costs plays, so they are made only for programs with a line that could remember something. Not recognized as such
+are a cache in a decorator (`functools.lru_cache`), a variable of an enclosing function (a closure), an attribute set
+outside the definition (`f.cache = []`), and what a library keeps, such as the default dtype of torch.
 """
 
 import ast
@@ -19,39 +23,41 @@ _MAYBE_MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.S
 """Expressions whose value is mutable, or may be: the result of a call."""
 
 
-def line_that_remembers(source: str, name: str) -> int | None:
+def line_that_could_remember(source: str, name: str) -> int | None:
     """Return a line, from 1, by which the definition of `name` could remember something; None if there is none.
 
-    Searched are the definition, then the functions and classes it names, then the mutable top-level variables it names.
+    Searched first is the definition, then the functions and classes that it names, but not those that these name. Last
+    come the top-level variables that the definition names, if their values could be mutable.
     """
-    others = definitions(source)
-    definition = others.pop(name, None)
+    other_definitions = definitions(source)
+    definition = other_definitions.pop(name, None)
     if definition is None:
         return None
-    used = names_in(definition)
-    examined = [definition, *(node for other, node in others.items() if other in used)]
-    lines_inside = (line for node in examined for line in _lines_that_remember(node))
+    names = names_in(definition)
+    examined = [definition, *(node for other, node in other_definitions.items() if other in names)]
+    lines_inside = (line for node in examined for line in _lines_that_could_remember(node))
     lines_of_variables = (
         statement.lineno
         for statement in top_level(source)
         if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(statement.value, _MAYBE_MUTABLE)
         for target in _targets(statement)
-        if isinstance(target, ast.Name) and target.id in used
+        if isinstance(target, ast.Name) and target.id in names
     )
     return next(chain(lines_inside, lines_of_variables), None)
 
 
-def _lines_that_remember(definition: Definition) -> Iterator[int]:
-    """Yield lines of mutable defaults, attributes of the class or function, and `global` statements."""
+def _lines_that_could_remember(definition: Definition) -> Iterator[int]:
+    """Yield the lines of mutable defaults, class attributes, `global` statements, and `f.calls = …` inside `f`."""
     for node in ast.walk(definition):
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             defaults = (d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None)
             yield from (d.lineno for d in defaults if isinstance(d, _MAYBE_MUTABLE))
         elif isinstance(node, ast.ClassDef):
-            yield from (s.lineno for s in node.body if isinstance(s, ast.Assign | ast.AnnAssign))
+            assignments = (s for s in node.body if isinstance(s, ast.Assign | ast.AnnAssign))
+            yield from (s.lineno for s in assignments if s.value is not None)  # not `best: float`
         elif isinstance(node, ast.Global):
             yield node.lineno
-        elif isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+        elif isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
             yield from (
                 target.lineno
                 for target in _targets(node)
@@ -66,10 +72,12 @@ def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Iterable[ast.e
     return node.targets if isinstance(node, ast.Assign) else (node.target,)
 
 
-def differing_when_reloaded(
+def scenarios_changed_by_reloading(
     exercise: Exercise, source: str, runs: Mapping[str, Run], failing: Iterable[str], runner: Runner
 ) -> list[str]:
-    """Return the failing scenarios whose result is another one, and the same one twice, in a newly loaded program.
+    """Return the names of the failing scenarios in which a newly loaded program gives another result than before.
+
+    Two newly loaded programs must give that other result, because a difference by chance proves nothing.
 
     Args:
         exercise: the exercise that was played.
@@ -81,18 +89,18 @@ def differing_when_reloaded(
     Raises:
         AttemptsSpent: the runner plays nothing more.
     """
-    # Each text has one more empty line at its end, so that the runner loads it anew.
-    new_texts = (source + "\n" * number for number in count(1))
-    return [name for name in failing if _differs_when_reloaded(exercise, new_texts, name, runs[name], runner)]
+    # Each copy has one more empty line at its end, so that the runner loads it anew.
+    fresh_copies = (source + "\n" * number for number in count(1))
+    return [name for name in failing if _reloading_changes(exercise, fresh_copies, name, runs[name], runner)]
 
 
-def _differs_when_reloaded(
-    exercise: Exercise, new_texts: Iterator[str], name: str, before: Run, runner: Runner
+def _reloading_changes(
+    exercise: Exercise, fresh_copies: Iterator[str], name: str, before: Run, runner: Runner
 ) -> bool:
-    """Return True if two plays by newly loaded programs agree with each other, but not with the run before."""
+    """Return True if two newly loaded copies give the same result in a scenario, and not that of the run before."""
     atol = exercise.driver[name].atol
-    first = runner.run(next(new_texts), name)
+    first = runner.run(next(fresh_copies), name)
     if first is None or difference(first, before, atol) is None:
         return False
-    second = runner.run(next(new_texts), name)  # a difference by chance proves nothing
+    second = runner.run(next(fresh_copies), name)
     return second is not None and difference(first, second, atol) is None

@@ -90,6 +90,21 @@ def test_a_slice_whose_end_forgets_its_start() -> None:
     assert position(edits, "update(batches[start:start + size])") < EARLY
 
 
+@pytest.mark.parametrize("end", ["n + 1", "n - 1"])
+@pytest.mark.parametrize("start", ["", "i"])
+def test_a_slice_that_ends_one_later_or_earlier_is_off_by_one(start: str, end: str) -> None:
+    solution = f"def f(xs, i, n):\n    return xs[{start}:n]\n"
+    edits = tried(solution, solution)
+    assert edits[position(edits, f"return xs[{start}:{end}]")].kind == "off-by-one"
+
+
+def test_a_condition_that_is_negated_is_a_condition_and_a_sign_an_operator() -> None:
+    source = "def f(x, done):\n    if not done:\n        return -x\n"
+    edits = tried(source, source)
+    assert edits[position(edits, "if done:")].kind == "condition"
+    assert edits[position(edits, "return x")].kind == "operator"
+
+
 @pytest.mark.parametrize("condition", ["x <= (a or b)", "x >= (a or b)", "x != (a == b)", "x == (a or b)"])
 def test_what_a_value_is_compared_with_gets_parentheses(condition: str) -> None:
     solution = f"def f(x, n, a, b):\n    if {condition}:\n        return 1\n"

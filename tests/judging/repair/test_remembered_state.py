@@ -7,7 +7,7 @@ from grader.judging.assess import assess
 from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.judging.repair.add_repair import with_repair
-from grader.judging.repair.remembered_state import line_that_remembers
+from grader.judging.repair.remembered_state import line_that_could_remember
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Run
@@ -130,10 +130,16 @@ def test_points_are_those_of_the_program_as_it_is() -> None:
         ("CACHE = {}\n\ndef f(x):\n    return CACHE", 1),
         ("def g(seen=[]):\n    return seen\n\ndef f(x):\n    return g()", 1),
         ("class f:\n    best = 0", 2),
+        ("class f:\n    best: float = 0", 2),
+        ("class f:\n    best: float\n    count: int = 0", 3),
+        ("class f:\n    best: float", None),
+        ("def f(x):\n    f.calls: int = 1", 2),
+        ("def f(x):\n    f.calls: int", None),
+        ("def h(seen=[]):\n    return seen\n\ndef g():\n    return h()\n\ndef f(x):\n    return g()", None),
         ("def f(x, seen=None, n=0):\n    return seen", None),
         ("CACHE = {}\n\ndef f(x):\n    return x", None),
         ("def f(", None),
     ],
 )
 def test_where_something_could_be_kept(text: str, line: int | None) -> None:
-    assert line_that_remembers(text, "f") == line
+    assert line_that_could_remember(text, "f") == line

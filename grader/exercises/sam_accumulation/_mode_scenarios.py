@@ -1,0 +1,135 @@
+"""A model that logs the modes in which its layers make forward passes, and the scenarios that drivers add with it.
+
+The scenarios record facts, and numbers that depend on these facts alone. A function that computes wrong numbers but
+leaves the modes alone passes; one that computes the right numbers in the wrong mode does not.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.fixtures.classifiers import (
+    CLASSES,
+    FEATURES,
+    HIDDEN,
+    Net,
+    batches,
+    initialised,
+    set_modes,
+)
+from grader.exercises.fixtures.marks import drawn
+from grader.observe.play import Driver, Env, Stage
+from grader.observe.trace import Fact
+
+_TITLE_OF_MODE = {
+    "train": "학습 모드로 받은 모델",
+    "eval": "평가 모드로 받은 모델",
+    "frozen": "배치 정규화만 평가 모드로 얼려 둔 모델",
+}
+"""Mode in which a model is handed over, as `set_modes` calls it -> title of its scenario."""
+
+
+class _ModeLog:
+    """The modes in which one layer has made forward passes, each with a witness number that follows from the seed.
+
+    A copy of the layer writes to the same log, so that passes of a copied model count, too.
+    """
+
+    def __init__(self, env: Env, layer_name: str) -> None:
+        self._env, self._layer_name = env, layer_name
+        self._witness_of_mode: dict[bool, float] = {}
+        """`training` of the layer -> witness number."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "_ModeLog":
+        return self
+
+    def note(self, training: bool) -> None:
+        self._witness_of_mode[training] = drawn(self._env, self._layer_name, training)
+
+    def clear(self) -> None:
+        self._witness_of_mode.clear()
+
+    # `as_fact` and `as_number` sort, so that it makes no difference which mode came first: even sums depend on order.
+
+    def as_fact(self) -> list[Fact]:
+        """Return each mode once, True (training) first."""
+        return [*sorted(self._witness_of_mode, reverse=True)]
+
+    def as_number(self) -> float:
+        """Return the sum of the witness numbers; 0 if the layer has made no forward pass."""
+        return sum(self._witness_of_mode[training] for training in sorted(self._witness_of_mode))
+
+
+class _BatchNorm(nn.BatchNorm1d):
+    """A BatchNorm layer that logs its mode in each forward pass."""
+
+    def __init__(self, features: int, env: Env) -> None:
+        super().__init__(features)
+        self.log = _ModeLog(env, "norm")
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        self.log.note(self.training)
+        return super().forward(inputs)
+
+
+class _Dropout(nn.Dropout):
+    """A dropout layer that logs its mode in each forward pass. It drops nothing, so that masks make no difference."""
+
+    def __init__(self, env: Env) -> None:
+        super().__init__(0.0)
+        self.log = _ModeLog(env, "dropout")
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        self.log.note(self.training)
+        return super().forward(inputs)
+
+
+def _observed_model(env: Env) -> tuple[Net, _BatchNorm, _Dropout]:
+    """Return a model, and those of its layers that log their modes."""
+    norm, dropout = _BatchNorm(HIDDEN, env), _Dropout(env)
+    layers = [
+        nn.Linear(FEATURES, HIDDEN, bias=False),
+        norm,
+        nn.Tanh(),
+        dropout,
+        nn.Linear(HIDDEN, CLASSES),
+    ]
+    return initialised(Net(layers), env, "model"), norm, dropout
+
+
+def _modes_left(env: Env, model: Net, logs: Sequence[_ModeLog]) -> list[float]:
+    """Make one more forward pass, and return for each of the model's logs a number that depends on the mode in it."""
+    for log in logs:
+        log.clear()
+    with torch.no_grad():
+        model(batches(env, (2,), "left")[0][0])
+    return [log.as_number() for log in logs]
+
+
+def add_mode_scenarios(driver: Driver, call: Callable[[Stage, Net], None], *, check: str) -> None:
+    """Add one scenario for each mode in which a model is handed over.
+
+    Args:
+        driver: the exercise's driver.
+        call: calls the student's function with the model.
+        check: id of the check that the scenarios decide.
+    """
+    for mode, title in _TITLE_OF_MODE.items():
+
+        def scenario(stage: Stage, mode: str = mode) -> None:
+            model, norm, dropout = _observed_model(stage.env)
+            set_modes(model, mode)
+            call(stage, model)
+            recorder = stage.recorder
+            for name, log in (("배치 정규화가", norm.log), ("드롭아웃이", dropout.log)):
+                # Before `_modes_left`, which clears the logs.
+                recorder.claim(f"{name} 순전파에서 쓴 모드", log.as_fact(), [log.as_number()])
+            left: list[Fact] = [m.training for m in model.modules()]
+            recorder.claim("끝난 뒤의 모드", left, _modes_left(stage.env, model, (norm.log, dropout.log)))
+            # A function may turn the running statistics off for a pass, but must turn them on again.
+            recorder.fact("끝난 뒤 배치 정규화의 momentum", norm.momentum)
+            recorder.fact("끝난 뒤 배치 정규화의 track_running_stats", norm.track_running_stats)
+
+        driver.scenario(f"modes-{mode}", title, check=check)(scenario)

@@ -1,0 +1,126 @@
+"""Which call is drawn as timelines, and which of its events have no counterpart."""
+
+import numpy as np
+import pytest
+
+from grader.course.feedback import Moment
+from grader.judging.event_orders import timelines, unpaired_events
+from grader.observe.trace import Event, Run
+
+AT_START = "zero_grad forward backward step"
+AT_END = "forward backward step zero_grad"
+
+
+def played(*calls: str, updates: int = 0) -> Run:
+    """A run whose calls have these events; each `step` makes a state, and each event has a line of its own."""
+    events: list[Event] = []
+    state = 0
+    for call, kinds in enumerate(calls):
+        for kind in kinds.split():
+            events.append(Event(kind, line=len(events) + 1, call=call, state=state))
+            state += kind == "step"
+    return Run(arrays={"theta": np.zeros((updates + 1, 2))}, events=events)
+
+
+def kinds(moments: tuple[Moment, ...]) -> str:
+    """Kinds of the moments; those without a counterpart have a star."""
+    return " ".join(m.kind + "*" * m.differs for m in moments)
+
+
+def drawn(run: Run, solution: Run, update: int | None = None) -> tuple[str, str]:
+    yours, expected = timelines(run, solution, update)
+    return kinds(yours), kinds(expected)
+
+
+def test_the_call_with_the_difference_is_drawn_though_each_call_clears_at_its_end() -> None:
+    run = played(AT_END, "forward backward clip step zero_grad", AT_END)
+    yours, expected = drawn(run, played(AT_START, AT_START, AT_START))
+    assert yours == "forward backward clip* step zero_grad"
+    assert expected == AT_END
+
+
+def test_what_is_not_drawn_does_not_choose_the_call() -> None:
+    """A backward that reaches the first parameter in one program only, such as a frozen one."""
+    run = played("zero_grad forward backward step", "zero_grad forward backward clip step")
+    solution = played("zero_grad forward backward gradient step", "zero_grad forward backward gradient step")
+    yours, expected = drawn(run, solution)
+    assert yours == "zero_grad forward backward clip* step"
+    assert expected == AT_START
+
+
+@pytest.mark.parametrize(
+    ("yours", "expected"),
+    [
+        (AT_END, AT_START),
+        ("zero_grad forward backward step zero_grad", AT_START),
+        ("forward backward step zero_grad scheduler", "zero_grad forward backward step scheduler"),
+        ("forward backward step scheduler zero_grad", "zero_grad forward backward step scheduler"),
+    ],
+)
+def test_where_the_gradients_are_cleared_is_no_difference(yours: str, expected: str) -> None:
+    run, solution = played(yours), played(expected)
+    assert "*" not in "".join(drawn(run, solution))
+    assert unpaired_events(run, solution) == []
+
+
+def test_partners_stand_in_the_same_order() -> None:
+    """Columns need it: the n-th moment with a partner belongs to the n-th of the other timeline."""
+    run = played("forward backward step zero_grad scheduler")
+    yours, expected = timelines(run, played("zero_grad forward backward step scheduler"), None)
+    assert [m.kind for m in yours] == [m.kind for m in expected]
+
+
+def test_gradients_that_are_never_cleared_differ() -> None:
+    run, solution = played("forward backward step"), played(AT_START)
+    assert drawn(run, solution) == ("forward backward step", "zero_grad* forward backward step")
+
+
+def test_gradients_that_are_cleared_between_backward_and_step_differ() -> None:
+    run, solution = played("forward backward zero_grad step"), played(AT_START)
+    assert drawn(run, solution)[0] == "forward backward zero_grad* step"
+    assert [e.line for e in unpaired_events(run, solution)] == [3]
+
+
+def test_the_call_that_makes_the_wrong_update_is_drawn() -> None:
+    run = played("clip " + AT_START, AT_START, updates=2)
+    yours, _ = timelines(run, played(AT_START, AT_START, updates=2), 2)
+    assert [m.line for m in yours] == [6, 7, 8, 9]
+
+
+def test_an_update_that_the_learner_lacks_is_found_in_the_solution() -> None:
+    run = played(AT_START, "zero_grad forward backward", updates=1)
+    yours, expected = drawn(run, played(AT_START, AT_START, updates=2), 2)
+    assert yours == "zero_grad forward backward"
+    assert expected == "zero_grad forward backward step*"
+
+
+def test_a_timeline_begins_after_the_update_before_the_wrong_one() -> None:
+    loop = played(" ".join([AT_START] * 5), updates=5)
+    yours, expected = timelines(loop, loop, 4)
+    assert [m.line for m in yours] == list(range(13, 21))
+    assert {m.line for m in expected} == {None}
+
+
+def test_a_start_that_is_wrong_is_drawn_from_the_first_event() -> None:
+    run = played(AT_START, updates=1)
+    assert drawn(run, run, 0) == (AT_START, AT_START)
+
+
+def test_a_timeline_surrounds_the_first_difference() -> None:
+    run = played(" ".join(["forward"] * 20 + ["clip"] + ["forward"] * 20))
+    yours, _ = timelines(run, played(" ".join(["forward"] * 40)), None)
+    assert len(yours) == 12
+    assert yours[6] == Moment("clip", 21, None, True)
+
+
+def test_numbers_of_calls_may_be_forged() -> None:
+    run = Run(events=[Event("clip", call=10**15)])
+    assert drawn(run, played(AT_START))[1] == " ".join(f"{kind}*" for kind in AT_START.split())
+
+
+def test_batches_are_counted_from_one() -> None:
+    run = Run(events=[Event("forward", batch=1)])
+    assert timelines(run, Run(events=[Event("forward", batch=0)]), None) == (
+        (Moment("forward", None, 2, True),),
+        (Moment("forward", None, 1, True),),
+    )
