@@ -1,7 +1,8 @@
 """Driver of `zero_gradients`, which does by hand what `opt.zero_grad()` does.
 
-Scenarios isolate ordinary gradients, infinite and NaN ones, such that sum to zero, frozen parameters that hold a gradient, and a parameter
-without one. A backward pass afterwards shows what was really left: an old gradient would be added to the new one.
+Scenarios isolate ordinary gradients, infinite and NaN ones, gradients that sum to zero, frozen parameters that hold a
+gradient, and a parameter without one. A backward pass afterwards shows what was really left: an old gradient would be
+added to the new one.
 """
 
 import math
