@@ -43,7 +43,7 @@ class Case:
     program: str = ""
     """Text of the function alone, without imports."""
     explains: tuple[str, ...] = ()
-    """What is true of each mistake in this function, in their order."""
+    """What is true of each of `mistakes` in this function."""
 
     def named(self, name: str) -> str:
         """Return the text with the function under another name."""

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from grader.course.conditions import told_in_full
 from grader.course.course import Exercise
 from grader.judging.edits import exercise_source
 from grader.judging.reference import reference
@@ -92,7 +93,7 @@ def test_every_mistake_is_described(exercise: Exercise) -> None:
             assert "**" not in text, mistake.id
             assert text.count("`") % 2 == 0, mistake.id
         assert "\n" not in mistake.title
-        assert mistake.explain.endswith("요."), mistake.id
+        assert told_in_full(mistake.explain).endswith("요."), mistake.id
         assert mistake.hint.endswith(("요.", "요?")), mistake.id
 
 
