@@ -12,6 +12,7 @@ from tests.sandbox.neighbour import NEIGHBOUR, ONE_PROCESS, content, run
 
 OWN = """
 import torch
+from torch import library
 
 
 class Square(torch.autograd.Function):
@@ -30,7 +31,7 @@ class Named(torch.Tensor):
     pass
 
 
-@torch.library.custom_op("own::same", mutates_args=())
+@library.custom_op("own::same", mutates_args=())
 def same(value: torch.Tensor) -> torch.Tensor:
     return value.clone()
 

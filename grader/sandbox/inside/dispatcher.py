@@ -14,7 +14,7 @@ from grader.observe.wording import LEAVE_ORIGINALS
 
 _OF_TORCH = ("aten", "_")
 """Namespaces in which nothing can be registered: torch's operators, and what all operators fall back to. Others stay
-open, because torch's compiler and `torch.library.custom_op` register there."""
+open, because torch's compiler and `custom_op` register there."""
 _Registration = tuple[str, tuple[Any, ...], dict[str, Any]]
 
 
