@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
 
+from grader.course.conditions import told_always
 from grader.course.course import Exercise, Mistake
 from grader.grading import SEED
 from grader.judging.edits import Combination, MistakeVariant, exercise_source, program_text, variants
@@ -42,12 +43,18 @@ class Case:
     """Name of the first scenario in which the mistake shows; empty if unknown."""
     program: str = ""
     """Text of the function alone, without imports."""
-    explains: tuple[str, ...] = ()
-    """What is true of each of `mistakes` in this function."""
+    made: Combination = ()
+    """The ways in which `mistakes` are made, in their order; empty for a program by somebody else."""
 
     def named(self, name: str) -> str:
         """Return the text with the function under another name."""
         return with_name(self.text, self.exercise.name, name)
+
+    def explanations(self) -> tuple[str, ...]:
+        """Return what is true of each of `mistakes` in this function; it is played for that."""
+        if not self.made:
+            return tuple(told_always(mistake.explain) for mistake in self.mistakes)
+        return true_explanations(self.made, reference(self.exercise.name, SEED))
 
     @property
     def is_class(self) -> bool:
@@ -165,7 +172,7 @@ def _drawn(known: Reference, chosen: Combination, chance: random.Random) -> Case
         lines,
         scenario,
         broken,
-        true_explanations(chosen, known),
+        chosen,
     )
 
 

@@ -6,7 +6,6 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from grader import paths
-from grader.course.conditions import told_always
 from grader.course.course import Course, CourseError, Exercise, Text
 from grader.course.reading import load_course, read_typed
 from grader.practice.case import Case, as_file
@@ -71,5 +70,4 @@ def case_of(bug: RealBug, course: Course) -> Case:
             f"solutions/real_bugs.toml: '{bug.id}'의 program이 레슨에서 import하지 않는 이름을 써요. 고쳐 주세요."
         )
     mistakes = tuple(mistake for mistake in exercise.mistakes if mistake.id in bug.mistakes)
-    explains = tuple(told_always(mistake.explain) for mistake in mistakes)
-    return Case(exercise, mistakes, text, program=bug.program.lstrip("\n"), explains=explains)
+    return Case(exercise, mistakes, text, program=bug.program.lstrip("\n"))

@@ -97,7 +97,7 @@ class Visit:
         detail = {"rating": rating, "how": how} | ({} if self.bug is None else {"real": self.bug.id})
         name = self.case.exercise.name
         learner.record([happened("clinic", f"{name}/{m.id}", **detail) for m in self.case.mistakes])
-        told = zip(self.case.mistakes, self.case.explains, strict=True)
+        told = zip(self.case.mistakes, self.case.explanations(), strict=True)
         lines = [first, *(f"{mistake.title}. {explain}" for mistake, explain in told)]
         if self.bug is not None:
             lines += [f"실제로는: {self.bug.cost}", self.bug.link]
