@@ -5,9 +5,9 @@ that differ only in their text is the same, and what follows from behaviour alon
 """
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 
-import msgspec
 import numpy as np
 
 from grader.observe.trace import Array, Run, Trace
@@ -26,11 +26,11 @@ def digest_of(trace: Trace) -> bytes:
 def _pieces(name: str, run: Run) -> Iterator[bytes]:
     """Yield everything about a run that may differ between programs, but no line numbers."""
     failure = run.failure
-    yield name.encode()
-    yield from _arrays(run.arrays)
-    yield from _arrays(run.evidence)
-    yield msgspec.json.encode(
+    yield from _array_pieces("arrays", run.arrays)
+    yield from _array_pieces("evidence", run.evidence)
+    yield _text_piece(
         [
+            name,
             run.facts,
             [(parameter.name, parameter.size) for parameter in run.parameters],
             [
@@ -53,7 +53,12 @@ def _pieces(name: str, run: Run) -> Iterator[bytes]:
     )
 
 
-def _arrays(arrays: Mapping[str, Array]) -> Iterator[bytes]:
+def _array_pieces(kind: str, arrays: Mapping[str, Array]) -> Iterator[bytes]:
     for name, values in arrays.items():
-        yield f"{name} {values.dtype.str} {values.shape}".encode()
+        yield _text_piece([kind, name, values.dtype.str, values.shape])
         yield np.ascontiguousarray(values).tobytes()
+
+
+def _text_piece(value: object) -> bytes:
+    """Return plain values as JSON in ASCII: a learner's message may hold half of a surrogate pair."""
+    return json.dumps(value, ensure_ascii=True).encode()

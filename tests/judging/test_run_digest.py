@@ -67,3 +67,15 @@ def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         explained(played(FORGETS.replace("loss.backward()", f"({factor} * loss).backward()")), its)
     assert explained(played(FORGETS), its) is not first
     assert explained(played(FORGETS), its) == first
+
+
+def test_a_message_that_is_no_text_has_a_digest() -> None:
+    trace = played(FORGETS.replace("    return", '    raise ValueError("\\ud83d")\n    return'))
+    assert digest_of(trace) != digest_of(played(FORGETS))
+
+
+def test_what_is_compared_and_what_is_evidence_are_told_apart() -> None:
+    trace, other = played(FORGETS), played(FORGETS)
+    run = other.runs["sgd"]
+    run.arrays, run.evidence = run.evidence, run.arrays
+    assert digest_of(trace) != digest_of(other)
