@@ -27,6 +27,10 @@ CONDITIONS = (
 _CONDITIONAL = re.compile(rf"\{{((?:{'|'.join(CONDITIONS)})(?: [^{{}}:]*)?): ([^{{}}]*)\}}")
 
 
+_LOOKS_CONDITIONAL = re.compile(r"\{[^{}]*:")
+"""A brace in which a condition could have been meant."""
+
+
 @dataclass(frozen=True)
 class Part:
     """A part of a text."""
@@ -60,3 +64,14 @@ def told_in_full(text: str) -> str:
 def told_always(text: str) -> str:
     """Return the text without its conditional parts."""
     return told(text, lambda _: False)
+
+
+def unreadable(text: str) -> str:
+    """Return the first condition in a text that is written in none of the known words; empty if there is none."""
+    for part in parts_of(text):
+        for condition in part.when.split(" and ") if part.when else ():
+            if condition.split(" ")[0] not in CONDITIONS:
+                return condition
+        if not part.when and (found := _LOOKS_CONDITIONAL.search(part.text)):
+            return found[0]
+    return ""

@@ -112,19 +112,19 @@ class NamedMistake:
 
     @classmethod
     def of(
-        cls, mistakes: Sequence[Mistake], scenarios: tuple[str, ...] = (), explain: str = ""
+        cls, mistakes: Sequence[Mistake], scenarios: tuple[str, ...] = (), explain: str | None = None
     ) -> "NamedMistake":
         """Name mistakes that behave alike, without a line; the first one's hint stands for all.
 
         Args:
             mistakes: the mistakes.
             scenarios: titles of the scenarios in which they show.
-            explain: what is true of them in this run; empty: what is true in every run, of the first one.
+            explain: what is true of them in this run; None: what is true of the first one in every run.
         """
         return cls(
             ids=tuple(m.id for m in mistakes),
             titles=tuple(m.title for m in mistakes),
-            explain=explain or told_always(mistakes[0].explain),
+            explain=told_always(mistakes[0].explain) if explain is None else explain,
             hint=mistakes[0].hint,
             scenarios=scenarios,
         )

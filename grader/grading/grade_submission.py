@@ -148,7 +148,7 @@ def _feedback_on(
         submission: the submission.
         exercise: the exercise.
         outcome: result of running it; a Korean message if its cell does not parse; None if it was not run.
-        sandbox: where variants are played when a repair is searched; None: no search.
+        attempts: play attempts when a repair is searched; None: no search.
     """
     source = submission.source_for(exercise.name)
     file = source.name if source is not None else None

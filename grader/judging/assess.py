@@ -1,9 +1,10 @@
 """Judge a trace and turn it into feedback, step by step: verdict -> explanation -> lines -> evidence -> feedback.
 
 `judge` says which checks pass and where each scenario first differs. `explain` finds the known mistakes that behave as
-the submission does, `locate` the learner's line for each of them, and `gather_evidence` what else shows that something
-is wrong. Each step takes what the earlier ones found; lines are those of the program until the feedback is made, in
-which they are those that the learner sees. `check` and `grade` both use this.
+the submission does, `true_explanation` what is true of each in this run, `locate` the learner's line for each of them,
+and `gather_evidence` what else shows that something is wrong. Each step takes what the earlier ones found; lines are
+those of the program until the feedback is made, in which they are those that the learner sees. `check` and `grade` both
+use this.
 
 Example: the explanation of a first try at `accumulate` is {no-division, drops-leftover, no-accum-check} and leaves
 nothing open, so the feedback names three mistakes, each with its line and the titles of the scenarios in which it

@@ -31,8 +31,10 @@ _TOO_FEW_STATES = 2
 
 _REMEMBERED = 300
 """Maximum number of explanations kept for each reference; the least recently used is dropped first."""
-_explanations: WeakKeyDictionary[Reference, OrderedDict[bytes, "Explanation"]] = WeakKeyDictionary()
-"""Explanations by the digest of the runs that they explain, as long as the reference is kept."""
+_Key = tuple[bytes, tuple[str, ...]]
+"""(digest of the runs, names of the wrong scenarios)"""
+_explanations: WeakKeyDictionary[Reference, OrderedDict[_Key, "Explanation"]] = WeakKeyDictionary()
+"""Explanations by what they explain, as long as the reference is kept."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +78,14 @@ def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation
     if not verdict.differences:
         return Explanation()
     remembered = _explanations.setdefault(reference, OrderedDict())
-    digest = digest_of(trace)
-    if digest in remembered:
-        remembered.move_to_end(digest)
+    key = digest_of(trace), tuple(verdict.differences)
+    if key in remembered:
+        remembered.move_to_end(key)
     else:
-        remembered[digest] = _explained(trace, verdict, reference)
+        remembered[key] = _explained(trace, verdict, reference)
         if len(remembered) > _REMEMBERED:
             remembered.popitem(last=False)
-    return remembered[digest]
+    return remembered[key]
 
 
 def _explained(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation:

@@ -15,7 +15,7 @@ Conditions are joined by ` and `; `in SCENARIO` behind one makes it look at this
     right FIELD            the array or fact is there and equals the solution's wherever it is recorded
     wrong FIELD            it differs from the solution's somewhere
     more FIELD, less FIELD it differs, and every number that differs is larger, or smaller, than the solution's
-    later                  parameters differ, but never after the first update
+    later                  parameters differ, but not yet after the first update
     only FIELD             nothing but this array or fact differs from the solution's
     same SCENARIO          the run of this scenario is that of the usual program with this mistake
 
@@ -63,8 +63,13 @@ def true_explanations(combination: Combination, reference: Reference) -> tuple[s
     Args:
         combination: the mistakes, whose edits can be combined.
         reference: plays the program.
+
+    Raises:
+        ValueError: the edits exclude each other.
     """
-    program = reference.program_of_all(combination) or ""
+    program = reference.program_of_all(combination)
+    if program is None:
+        raise ValueError(f"edits that exclude each other: {[variant.name for variant in combination]}")
     names = [scenario.name for scenario in reference.exercise.driver.scenarios]
     trace = Trace(runs={name: reference.run(program, name) for name in names})
     explanation = Explanation(combination=combination)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch._C import DisableTorchFunctionSubclass
 
 from grader.observe.trace import Array
 
@@ -40,7 +41,7 @@ def flattened(tensors: Iterable[Tensor]) -> Array:
 
     A subclass of Tensor has no say in what its values are.
     """
-    with torch._C.DisableTorchFunctionSubclass():
+    with DisableTorchFunctionSubclass():
         return np.concatenate([_on_the_cpu(tensor).ravel() for tensor in tensors])
 
 

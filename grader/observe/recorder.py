@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch._C import DisableTorchFunctionSubclass
 from torch.optim import Optimizer
 
 from grader.observe.argument_guard import ArgumentGuard
@@ -260,7 +261,7 @@ class Recorder:
 
     def gradients_left(self) -> bool:
         """True if some parameter holds a gradient that is not zero."""
-        with torch._C.DisableTorchFunctionSubclass():
+        with DisableTorchFunctionSubclass():
             return self._model is not None and any(
                 p.grad is not None and bool(p.grad.any()) for p in parameters_of(self._model)
             )

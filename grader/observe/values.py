@@ -4,8 +4,8 @@ import math
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
+from torch._C import DisableTorchFunctionSubclass
 
 from grader.observe.program import without_addresses
 from grader.observe.trace import Array, Fact
@@ -36,7 +36,7 @@ def type_name(value: Any) -> str:
 def as_number(value: Any) -> float:
     """Return the value as a float (the mean, for a tensor); NaN if it is not a number."""
     try:
-        with torch._C.DisableTorchFunctionSubclass():
+        with DisableTorchFunctionSubclass():
             return float(value.detach().double().mean()) if isinstance(value, Tensor) else float(value)
     except (TypeError, ValueError, RuntimeError, OverflowError):
         return float("nan")
@@ -52,7 +52,7 @@ def items_of(value: Any) -> list[Any]:
 def to_array(value: Any) -> Array:
     """Return the value as a float64 array on the CPU; for a tensor, a copy, whatever its class says of it."""
     if isinstance(value, Tensor):
-        with torch._C.DisableTorchFunctionSubclass():
+        with DisableTorchFunctionSubclass():
             return value.detach().double().cpu().numpy().copy()
     return np.asarray(value, dtype=np.float64)
 

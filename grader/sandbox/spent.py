@@ -5,4 +5,4 @@ It is not in `attempts`, which cannot be imported on Windows, because the search
 
 
 class AttemptsSpent(Exception):
-    """No more variants are played: what they may take together is spent."""
+    """No more attempts are played: what they may take together is spent."""

@@ -25,6 +25,8 @@ from grader.observe.trace import Trace
 from tests.sentences.claims import claims_of, opposites_in
 
 SEED = 1
+_TRIES = 50
+"""Tries to draw one combination whose edits go together."""
 
 
 def alone(its: Reference) -> Iterator[Combination]:
@@ -35,10 +37,15 @@ def alone(its: Reference) -> Iterator[Combination]:
 def drawn(
     references: list[Reference], size: int, count: int, seed: int
 ) -> Iterator[tuple[Reference, Combination]]:
-    """Yield this many random combinations of mistakes whose edits go together; exercises take turns."""
+    """Yield this many random combinations of mistakes, each of a random exercise, whose edits go together.
+
+    Fewer if none was found in `_TRIES` tries for each.
+    """
     chance = random.Random(f"{size} {seed}")
     found = 0
-    while found < count:
+    for _ in range(_TRIES * count):
+        if found == count:
+            break
         its = references[chance.randrange(len(references))]
         if len(its.exercise.mistakes) < size:
             continue
@@ -54,7 +61,8 @@ def drawn(
 
 def false_sentences(its: Reference, combination: Combination) -> list[str]:
     """Return what is false on the card of the program that makes these mistakes, in words."""
-    program = its.program_of_all(combination) or ""
+    program = its.program_of_all(combination)
+    assert program is not None
     names = [scenario.name for scenario in its.exercise.driver.scenarios]
     trace = Trace(runs={name: its.run(program, name) for name in names})
     feedback = assess(its.exercise, trace, its, Origin("program.py", program, 1))
@@ -88,7 +96,7 @@ def main() -> int:
     torch.set_num_threads(1)
     exercises = load_course().exercises
     references = [reference(name, SEED) for name in arguments.exercise or exercises]
-    cards = [(its, one) for its in references for one in alone(its)] if not arguments.pairs else []
+    cards = [(its, one) for its in references for one in alone(its)]
     cards += drawn(references, 2, arguments.pairs, arguments.seed)
     cards += drawn(references, 3, arguments.triples, arguments.seed)
     wrong = 0

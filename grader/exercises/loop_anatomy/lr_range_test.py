@@ -6,6 +6,7 @@ the updates themselves are not recorded.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -361,7 +362,11 @@ def _raise(_: Tensor) -> None:
 
 @driver.scenario("failed-backward", "역전파하다가 예외가 날 때", check="interrupted")
 def _failed_backward(stage: Stage) -> None:
-    """The last layer has its gradient by then. When the loss raises, many programs have just cleared the gradients."""
+    """The last layer has its gradient by then. When the loss raises, many programs have just cleared the gradients.
+
+    It is played on the CPU: on a GPU, the hook would raise in a thread of autograd.
+    """
+    stage = replace(stage, env=replace(stage.env, device=torch.device("cpu")))
     layers = [nn.Linear(FEATURES, HIDDEN), _FailsBackward(), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)]
     model = initialised(Net(layers), stage.env, "model")
     opt = sgd(model, momentum=0.9)

@@ -5,6 +5,7 @@ compile some functions, and nothing is compiled here anyway. Code that asks for 
 from then on.
 """
 
+import builtins
 import importlib
 import os
 import sys
@@ -15,6 +16,9 @@ from types import ModuleType
 from typing import Any
 
 import torch
+
+# The functions below ask this dict for builtin functions: everybody's may be a submission's by then.
+globals()["__builtins__"] = dict(vars(builtins))
 
 
 class _Nothing:

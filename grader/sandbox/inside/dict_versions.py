@@ -5,10 +5,14 @@ that the value lies on: comparing ten thousand attributes cost each submission 1
 dict (`ma_version_tag`, PEP 509). If the number is unchanged, nothing was written, and nothing need be compared.
 """
 
+import builtins
 import ctypes
 import gc
 from collections.abc import Callable
 from typing import Any
+
+# The functions below ask this dict for builtin functions: everybody's may be a submission's by then.
+globals()["__builtins__"] = dict(vars(builtins))
 
 _TAG_OFFSET = object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t)
 """Offset of the version tag in a dict object, in bytes: it follows the object header and the number of items."""

@@ -5,12 +5,34 @@ being replaced. So the server refuses new kernels for torch's operators before a
 that see every operator may be entered; those that were not left are left in `leave_modes`.
 """
 
+import builtins
 from collections.abc import Callable, Generator
 from typing import Any
 
 import torch
 
 from grader.observe.wording import LEAVE_ORIGINALS
+
+# The functions below ask this dict for builtin functions: everybody's may be a submission's by then.
+globals()["__builtins__"] = dict(vars(builtins))
+
+# Torch's own functions, taken before a submission can put others in their places.
+_c: Any = torch._C
+_count_function_modes, _pop_function_mode = _c._len_torch_function_stack, _c._pop_torch_function_stack
+_count_dispatch_modes, _pop_dispatch_mode = _c._len_torch_dispatch_stack, _c._pop_torch_dispatch_stack
+_top_saved_tensors_hooks = _c._autograd._top_saved_tensors_default_hooks
+_pop_saved_tensors_hooks = _c._autograd._pop_saved_tensors_default_hooks
+_included_keys, _excluded_keys = _c._dispatch_tls_local_include_set, _c._dispatch_tls_local_exclude_set
+_is_included, _set_included = (
+    _c._dispatch_tls_is_dispatch_key_included,
+    _c._dispatch_tls_set_dispatch_key_included,
+)
+_is_excluded, _set_excluded = (
+    _c._dispatch_tls_is_dispatch_key_excluded,
+    _c._dispatch_tls_set_dispatch_key_excluded,
+)
+_keys_of_number, _KEYS = _c.DispatchKeySet.from_raw_repr, dict(_c.DispatchKey.__members__)
+_DisablePythonDispatcher = _c._DisablePythonDispatcher
 
 _OF_TORCH = ("aten", "_")
 """Namespaces in which nothing can be registered: torch's operators, and what all operators fall back to. Others stay
@@ -56,10 +78,15 @@ def _registrar() -> Generator[Any, _Registration, None]:
     answer: tuple[Any, Exception | None] = (None, None)
     while True:
         name, args, kwargs = yield answer
-        texts = [value for value in (*args, *kwargs.values()) if isinstance(value, str)]
-        of_torch = any(text.partition("::")[0] in _OF_TORCH for text in texts)
+        # C takes bytes and subclasses of str for a name, too. None that is right passes any.
+        values = (*args, *kwargs.values())
+        unread = any(
+            isinstance(value, str | bytes | bytearray) and type(value) is not str for value in values
+        )
+        of_torch = any(type(text) is str and text.partition("::")[0] in _OF_TORCH for text in values)
+        known = not name or any(args[0] is library for library in made if args)
         try:
-            if of_torch or (name and not any(args[:1] == (library,) for library in made)):
+            if unread or of_torch or not known:
                 raise RuntimeError(f"{LEAVE_ORIGINALS} 연산자의 구현은 더하거나 바꿀 수 없어요.")
             answer = (methods[name] if name else make)(*args, **kwargs), None
         except Exception as error:
@@ -80,13 +107,14 @@ class Dispatching:
 
         Such a mode sees, and could change, every call of a torch function.
         """
-        left = []
-        while torch._C._len_torch_function_stack():
-            left.append(type(torch._C._pop_torch_function_stack()).__name__)
-        while torch._C._len_torch_dispatch_stack():
-            left.append(type(torch._C._pop_torch_dispatch_stack(None)).__name__)
-        while torch._C._autograd._top_saved_tensors_default_hooks(True) is not None:
-            torch._C._autograd._pop_saved_tensors_default_hooks()
+        modes = []
+        while _count_function_modes():
+            modes.append(_pop_function_mode())
+        while _count_dispatch_modes():
+            modes.append(_pop_dispatch_mode(None))
+        left = [_class_name(mode) for mode in modes]
+        while _top_saved_tensors_hooks(True) is not None:
+            _pop_saved_tensors_hooks()
             left.append("saved_tensors_hooks")
         if _switched_keys() != self._kept:
             left += self._switch_back()
@@ -94,32 +122,28 @@ class Dispatching:
 
     def _switch_back(self) -> list[str]:
         """Switch every dispatch key on or off as it was; return the names of those that were switched."""
-        c: Any = torch._C
-        included, excluded = (c.DispatchKeySet.from_raw_repr(raw) for raw in self._kept)
+        included, excluded = map(_keys_of_number, self._kept)
         switched = []
-        for name, key in c.DispatchKey.__members__.items():
+        for name, key in _KEYS.items():
             for kept, is_on, switch in (
-                (
-                    included,
-                    c._dispatch_tls_is_dispatch_key_included,
-                    c._dispatch_tls_set_dispatch_key_included,
-                ),
-                (
-                    excluded,
-                    c._dispatch_tls_is_dispatch_key_excluded,
-                    c._dispatch_tls_set_dispatch_key_excluded,
-                ),
+                (included, _is_included, _set_included),
+                (excluded, _is_excluded, _set_excluded),
             ):
                 if is_on(key) != kept.has(key):
                     switch(key, kept.has(key))
                     switched.append(name)
         # Otherwise a backward pass would switch the dispatcher in Python on again: it has a state beside its key.
-        self._guards.append(c._DisablePythonDispatcher())
+        self._guards.append(_DisablePythonDispatcher())
         self._guards[-1].__enter__()
         return switched
 
 
+def _class_name(value: object) -> str:
+    """Return the name of the value's class without running code of its metaclass."""
+    name: str = type.__dict__["__name__"].__get__(type(value))
+    return name
+
+
 def _switched_keys() -> tuple[int, int]:
     """Return the dispatch keys switched on and off in this thread, as numbers to be compared."""
-    c: Any = torch._C
-    return c._dispatch_tls_local_include_set().raw_repr(), c._dispatch_tls_local_exclude_set().raw_repr()
+    return _included_keys().raw_repr(), _excluded_keys().raw_repr()

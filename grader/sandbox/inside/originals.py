@@ -6,6 +6,7 @@ it is loaded is restored before an exercise is played; if it replaces something 
 exercise fails and what was observed is discarded.
 """
 
+import builtins
 import importlib
 import sys
 import types
@@ -19,6 +20,9 @@ from grader.sandbox.inside.compiler_stand_in import StandIn
 from grader.sandbox.inside.dict_versions import DictVersions
 from grader.sandbox.inside.dispatcher import Dispatching
 from grader.sandbox.inside.protected_functions import ProtectedFunctions
+
+# The functions below ask this dict for builtin functions: everybody's may be a submission's by then.
+globals()["__builtins__"] = dict(vars(builtins))
 
 _LIBRARIES = (
     *("torch", "torch._tensor", "torch.random", "torch.serialization", "torch.nn.functional"),

@@ -4,6 +4,7 @@
 or class, as `originals` does, shows nothing.
 """
 
+import builtins
 import functools
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,9 @@ from typing import Any, NamedTuple
 import torch._compile
 
 from grader.sandbox.inside.compiler_stand_in import StandIn
+
+# The functions below ask this dict for builtin functions: everybody's may be a submission's by then.
+globals()["__builtins__"] = dict(vars(builtins))
 
 _ASSIGNABLE_PARTS = ("__code__", "__defaults__", "__kwdefaults__")
 """Attributes that decide what a function does and can be assigned. Its closure cannot, but the cells in it can."""
