@@ -49,7 +49,7 @@ def amp_accumulate(m, o, loss_fn, micro_batches, *, dtype, scaler=None, max_norm
         s.scale(l).backward()
         L += l.item()
     s.unscale_(o)
-    max_norm and clip(m.parameters(), max_norm)
+    max_norm is None or clip(m.parameters(), max_norm)
     s.step(o), s.update()
     return L
 
@@ -60,7 +60,7 @@ def amp_step(m, o, loss_fn, x, y, *, dtype, scaler=None, max_norm=None):
     with torch.autocast(x.device.type, dtype):
         l = loss_fn(m(x), y)
     s.scale(l).backward(), s.unscale_(o)
-    max_norm and clip(m.parameters(), max_norm)
+    max_norm is None or clip(m.parameters(), max_norm)
     s.step(o), s.update()
     return l.item()
 
@@ -86,7 +86,7 @@ def resume(path, **parts):
     return d["step"]
 
 
-def run(m, tr, va, cfg, path, dev, back, wrap, unwrap):
+def run(m, tr, va, cfg, path, dev, back, wrap, unwrap, clip=clip):
     seed_everything(cfg.seed)
     o = torch.optim.AdamW(m.to(dev).parameters(), cfg.lr, weight_decay=cfg.weight_decay)
     s, c, n, best = warmup_cosine(o, cfg.warmup_steps, cfg.total_steps), BestCheckpoint(path), 0, 0
@@ -118,4 +118,4 @@ def train(m, tr, va, cfg, *, device="cpu", checkpoint_path):
 def train_accelerate(m, tr, va, cfg, *, checkpoint_path):
     from accelerate import Accelerator
     a = Accelerator()
-    return run(m, tr, va, cfg, checkpoint_path, a.device, a.backward, a.prepare, a.unwrap_model)
+    return run(m, tr, va, cfg, checkpoint_path, a.device, a.backward, a.prepare, a.unwrap_model, a.clip_grad_norm_)

@@ -75,7 +75,7 @@ def _balanced(stage: Stage) -> None:
         half = len(grad) // 2
         grad[:half] = torch.arange(1, half + 1)  # whole numbers, of which every sum is exact
         grad[half : 2 * half] = -grad[:half]
-        parameter.grad = grad.view_as(parameter)
+        parameter.grad = grad.reshape(parameter.shape).clone()  # no view: a program may detach it in place
     stage.recorder.watch(model, states=False)
     stage.recorder.call(stage.student("zero_gradients"), list(model.parameters()))
     stage.recorder.fact("매개변수마다의 그레이디언트", _gradients_left(model.parameters()))
