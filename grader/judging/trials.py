@@ -63,6 +63,10 @@ class Trials:
         """Allow the reserve to be used from now on."""
         self._held_back = 0
 
+    def ensure(self, plays: int) -> None:
+        """Allow at least this many plays from now on, however many have been made."""
+        self._budget = max(self._budget, self.plays + plays)
+
     def in_course_order(self, combination: Iterable[MistakeVariant]) -> Combination:
         """Return the variants in the order of the course file."""
         return tuple(sorted(combination, key=self._positions.__getitem__))
