@@ -1,5 +1,5 @@
-# mistakes: cumulative-train-mean, cumulative-dev-mean, scheduler-per-epoch, missing-eval-mode, counts-epochs-from-one
-# lines: 22, 22, 45, 48, 57
+# mistakes: cumulative-train-mean, cumulative-dev-mean, scheduler-per-epoch, missing-eval-mode, counts-epochs-from-one, zero-norm-ignored
+# lines: 22, 22, 45, 48, 57, 41
 from itertools import islice
 
 import torch
