@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from grader.course.conditions import parts_of, told_always, told_in_full
+from grader.course.conditions import CONDITIONS, parts_of, told_always, told_in_full
 from grader.course.course import CourseError, Exercise
 from grader.judging.edits import MistakeVariant
 from grader.judging.explain import Explanation
 from grader.judging.reference import Reference, reference
-from grader.judging.true_sentences import Runs, condition_holds, true_explanations
+from grader.judging.true_sentences import _CHECKS, Runs, condition_holds, true_explanations
 from tests.judging.examined import EXERCISES, runs_of
 
 SEED = 1
@@ -98,3 +98,7 @@ def test_conditions(exercise: str, ids: list[str], condition: str, holds: bool) 
 def test_a_condition_that_cannot_be_read_is_refused(condition: str) -> None:
     with pytest.raises(CourseError, match="실수 설명의 조건"):
         condition_holds(condition, runs(reference("train_step", SEED), "missing-step"))
+
+
+def test_the_words_that_are_read_are_those_that_are_checked() -> None:
+    assert tuple(_CHECKS) == CONDITIONS
