@@ -72,7 +72,8 @@ def test_the_budget_bounds_the_plays(monkeypatch: pytest.MonkeyPatch) -> None:
     runs, differ = wrong(PLAIN.format(scale=" * 1.5"), its)
     before = its.plays
     find_mistakes(its, runs, differ)
-    assert its.plays - before <= 60
+    at_the_end = 2 * len(its.exercise.driver.scenarios)  # two candidates may always be played whole
+    assert its.plays - before <= 60 + at_the_end
 
 
 def test_without_a_table_the_answer_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
