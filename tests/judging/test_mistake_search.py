@@ -105,3 +105,20 @@ def test_a_program_of_another_kind_is_given_up_soon(monkeypatch: pytest.MonkeyPa
         return its.plays
 
     assert plays_made(hope=1) < plays_made(hope=10**9)
+
+
+def test_what_brings_a_set_nearer_does_not_depend_on_how_far_it_was_played() -> None:
+    """Every variant's run is broken off at the first difference from the learner's, or known to its end."""
+    exercise, scenario = COURSE.exercise("sgd_update"), "moves"
+    fresh, played = Reference(exercise, 5), Reference(exercise, 5)
+    learner = {scenario: fresh.run(fresh.sources["moves-without-no-grad"], scenario)}
+    fresh = Reference(exercise, 5)
+    for source in played.sources.values():
+        played.run(source, scenario)
+
+    def progress(its: Reference) -> list[int]:
+        made = trials.Trials(its, learner, [scenario])
+        made.ensure(10**6)
+        return [made.progress(frozenset([variant]), scenario) for variant in its.variants]
+
+    assert progress(fresh) == progress(played)
