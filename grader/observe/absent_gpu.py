@@ -39,8 +39,8 @@ _ANSWERS: dict[str, object] = {
 }
 """Function of `torch.cuda` that fails without a GPU -> what it returns instead."""
 _NOTE = (
-    "GPU(`cuda`)가 필요한 코드인데 이 컴퓨터에는 GPU가 없어서, `cuda`를 `cpu`로 바꿔 채점했어요. "
-    '장치를 `"cuda"`로 정해 두지 말고 데이터나 모델이 있는 장치(`xb.device`)나 함수가 받은 `device`를 쓰면 '
+    "GPU(`cuda`)를 쓰는 줄이에요. 여기에는 GPU가 없어서 `cuda`를 `cpu`로 바꿔 채점했어요. "
+    '장치를 `"cuda"`로 정해 두지 말고, 데이터나 모델이 있는 장치(`xb.device`)나 함수가 받은 `device`를 쓰면 '
     "어느 컴퓨터에서나 실행돼요."
 )
 

@@ -332,7 +332,6 @@ class Recorder:
         """Call the student's function while recording events, prints, warnings and changes to its arguments."""
         guard = ArgumentGuard((*args, *kwargs.values()))
         with (
-            self.program.cuda.on_cpu(),
             noted_calls(function, self._note_call),
             noted_prints(self._note_print),
             warnings.catch_warnings(record=True) as caught,
@@ -340,7 +339,9 @@ class Recorder:
             warnings.simplefilter("always")
             self._recording = True
             try:
-                return function(*args, **kwargs)
+                # Innermost: whatever the function does to this context is over before anything is compared
+                with self.program.cuda.on_cpu():
+                    return function(*args, **kwargs)
             except STUDENT_ERRORS as error:
                 self.lacked_gpu |= self.program.cuda.begin_after(describe_failure(error, self.program))
                 raise
