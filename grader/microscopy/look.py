@@ -87,6 +87,9 @@ def _side(
         raise
     except BaseException:
         recorder.recording.stopped = "crashed"
+    failure = recorder.recording.failure
+    if failure is not None and program.cuda.begin_after(failure):
+        return _side(function, program, signature, situation, lesson, limited)
     return Side(recorder.recording, flow(recorder.recording, bench.batches))
 
 

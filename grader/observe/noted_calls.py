@@ -99,14 +99,17 @@ def _noting_wrapper(
 
     def noted(*args: Any, **kwargs: Any) -> Any:
         by_hand = original.__name__ == "grad"
-        if kind not in in_progress:
+        outermost = kind not in in_progress
+        if outermost:
             note(kind, by_hand)
         in_progress.append(kind)
         try:
             result = original(*args, **kwargs)
         finally:
             in_progress.pop()
-        if by_hand:  # `torch.autograd.grad` returns the gradients, so no hook on a parameter sees them
+        if (
+            by_hand and outermost
+        ):  # `torch.autograd.grad` returns the gradients, so no hook on a parameter sees them
             note("gradient", False)
         return result
 

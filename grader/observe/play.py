@@ -8,7 +8,7 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -205,13 +205,14 @@ def play(
     started = time.perf_counter()
     trace = Trace()
     trace.load_failure = _load_failure(program, driver.name)
-    loading = list(program.warnings)
+    loading, cuda = list(program.warnings), replace(program.cuda)
     if trace.load_failure is None:
         for scenario in driver.scenarios:
             if only is None or scenario.name in only:
                 trace.runs[scenario.name] = play_scenario(scenario, program, seed=seed, device=device)
-    trace.warnings = list(program.warnings)
-    program.warnings[:] = loading  # remove warnings added by this driver: they concern this exercise only
+    trace.warnings = [*program.warnings, *([program.cuda.note] if program.cuda.note else [])]
+    # Forget what was added during this exercise: it concerns no other
+    program.warnings[:], program.cuda = loading, cuda
     trace.seconds = time.perf_counter() - started
     return trace
 
@@ -230,10 +231,18 @@ def play_scenario(
     """
     env = Env(seed, torch.device(device), scenario.name)
     recorder = Recorder(program, against=against, atol=scenario.atol)
+    run = _play_once(scenario, env, recorder)
+    if recorder.lacked_gpu:
+        run = _play_once(scenario, env, Recorder(program, against=against, atol=scenario.atol))
+    return run
+
+
+def _play_once(scenario: Scenario, env: Env, recorder: Recorder) -> Run:
+    """Play one scenario with the recorder's program, and return what was recorded."""
     with restored_process_state(env.device):
         _begin_from_a_known_state(env)
         try:
-            scenario.play(Stage(program, recorder, env))
+            scenario.play(Stage(recorder.program, recorder, env))
         except ScenarioOver:
             pass
         except Diverged:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from grader.observe.absent_gpu import CudaRequests
 from grader.observe.trace import Failure
 from grader.observe.wording import with_particle
 
@@ -38,6 +39,8 @@ class Program:
     """Top-level name whose definition raised -> the exception. `*` stands for all names: the text does not parse."""
     warnings: list[str] = field(default_factory=list)
     """Korean lines about imports that failed and the like; they cost no points."""
+    cuda: CudaRequests = field(default_factory=CudaRequests)
+    """Requests for CUDA so far: while it was loaded, and in the exercise being played."""
     module_name: str | None = None
     """Name in `sys.modules`; None if it is not registered there."""
 
@@ -99,9 +102,13 @@ def _execute(statement: ast.stmt, program: Program, module: types.ModuleType, fl
             flags=flags,
             dont_inherit=True,
         )
-        exec(code, module.__dict__)
+        with program.cuda.on_cpu():
+            exec(code, module.__dict__)
     except STUDENT_ERRORS as error:
         failure = describe_failure(error, program)
+        if program.cuda.begin_after(failure):
+            _execute(statement, program, module, flags)
+            return
         for defined in defined_names(statement):
             program.failures[defined] = failure
         if isinstance(statement, ast.Import | ast.ImportFrom) and len(program.warnings) < _MAX_WARNINGS:

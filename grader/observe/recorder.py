@@ -60,6 +60,8 @@ class Recorder:
         self.calls = 0
         self.warned: list[str] = []
         """Category names of the warnings raised inside the student's function."""
+        self.lacked_gpu = False
+        """True if this run shows what happens without a GPU, so that it must be played once more (`absent_gpu`)."""
         self.forward_modes: list[bool] = []
         """For each forward pass inside the student's function, True if the model was in train mode."""
         self.graphs_built = 0
@@ -337,7 +339,12 @@ class Recorder:
             warnings.simplefilter("always")
             self._recording = True
             try:
-                return function(*args, **kwargs)
+                # Innermost: whatever the function does to this context is over before anything is compared
+                with self.program.cuda.on_cpu():
+                    return function(*args, **kwargs)
+            except STUDENT_ERRORS as error:
+                self.lacked_gpu |= self.program.cuda.begin_after(describe_failure(error, self.program))
+                raise
             finally:
                 self._recording = False
                 for what in guard.changes():

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
@@ -104,6 +105,41 @@ def test_the_three_say_the_same(
     sample: Sample, tmp_path: Path, sandboxes: dict[tuple[str, str], Sandbox]
 ) -> None:
     check_three_ways(sample.write(tmp_path), sandboxes)
+
+
+@pytest.mark.sandbox
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+@pytest.mark.parametrize(
+    ("forgets", "device"), [(True, '"cuda"'), (False, 'torch.device("cuda:0")')], ids=["wrong", "right"]
+)
+def test_cuda_without_a_gpu_costs_only_what_is_wrong(
+    forgets: bool, device: str, tmp_path: Path, sandboxes: dict[tuple[str, str], Sandbox]
+) -> None:
+    """It is graded as the CPU, and said, whether anything else is wrong or not: 0 of 4 points became 2 and 4."""
+    exercise = COURSE.exercise("train_step")
+    text = exercise_source(exercise).replace(
+        "    opt.zero_grad()\n",
+        "    model.to(DEVICE)\n    xb, yb = xb.to(DEVICE), yb.to(DEVICE)\n"
+        + "    opt.zero_grad()\n" * (not forgets),
+    )
+    path = tmp_path / "train_step" / "asks.py"
+    path.parent.mkdir()
+    path.write_text(f"import torch\n\nDEVICE = {device}\n{text}", encoding="utf-8")
+    check_three_ways(path, sandboxes)
+    feedback = graded(path, exercise, "bwrap", sandboxes)
+    assert feedback.mistake_ids == (["missing-zero-grad"] if forgets else [])
+    assert feedback.score == (2 if forgets else 4)
+    notes = feedback.notes
+    assert [note.split(":")[0] for note in notes] == [f"{line_of(path, 'model.to')}번째 줄"]
+    assert "GPU" in notes[0]
+    assert graded(path, exercise, "none", sandboxes).notes == notes
+    assert in_a_notebook(path.read_text(encoding="utf-8"), exercise).notes == notes
+
+
+def line_of(path: Path, part: str) -> int:
+    """Number of the first line that holds a text."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if part in line)
 
 
 @pytest.mark.sandbox

@@ -37,6 +37,14 @@ def kinds(side: Side) -> list[str]:
     return [moment.kind for moment in side.recording.moments]
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_a_request_for_cuda_is_seen_on_the_cpu() -> None:
+    asking, plain = looked(HEAD + "    xb = xb.cuda()\n" + RIGHT), looked(HEAD + RIGHT)
+    for one, other in zip(asking, plain, strict=True):
+        assert one.yours.recording.failure is None
+        assert list(filter(None, kinds(one.yours))) == list(filter(None, kinds(other.yours)))
+
+
 # ---- the numbers -----------------------------------------------------------------------------------------
 
 

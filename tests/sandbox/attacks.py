@@ -45,6 +45,8 @@ ATTACKS_EXPECTED = {
     "falls_back_to_its_own": Expected(says=r"RuntimeError: .*연산자의 구현은 더하거나 바꿀 수 없어요"),
     "dispatches_in_python": Expected(says=r"RuntimeError: .*`PythonDispatcher`"),
     "leaves_modes": Expected(says=r"RuntimeError: .*`Nothing`"),
+    "leaves_modes_for_the_absent_gpu": Expected(says=r"RuntimeError: .*`Nothing`"),
+    "changes_the_mode_for_the_absent_gpu": Expected(),
     "leaves_hooks_for_saved_tensors": Expected(says=r"RuntimeError: .*`saved_tensors_hooks`"),
     "imports_a_ready_made_answer": Expected(says=r"LookupError: found: \[\] of \d\d+ packages"),
     "reads_canary": Expected(says=r"FileNotFoundError: .*canary"),
