@@ -11,7 +11,7 @@ from grader.course.feedback import Feedback, SubmissionResult
 from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import Outcomes, run_submission, sandbox_of
 from grader.grading.warm import warm_up
-from grader.judging.assess import assess, without_trace
+from grader.judging.assess import assess, unparsed, without_trace
 from grader.judging.messages import MESSAGES, kept_waiting, not_begun_in_time, out_of_time
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference, reference
@@ -21,6 +21,7 @@ from grader.sandbox.attempts import Attempts
 from grader.sandbox.client import WAITED
 from grader.sandbox.sandbox import OVER, Outcome, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
+from grader.submission.source_file import Complaint
 from grader.submission.submission import Submission
 from grader.submission.tamper_scan import suspicious_lines
 
@@ -138,7 +139,7 @@ def _feedback_on(
     run: GradingRun,
     submission: Submission,
     exercise: Exercise,
-    outcome: Outcome | str | None,
+    outcome: Outcome | Complaint | None,
     attempts: Attempts | None,
 ) -> Feedback:
     """Return feedback on one exercise.
@@ -147,13 +148,13 @@ def _feedback_on(
         run: settings of the grading.
         submission: the submission.
         exercise: the exercise.
-        outcome: result of running it; a Korean message if its cell does not parse; None if it was not run.
+        outcome: result of running it; a complaint if its code does not parse; None if it was not run.
         attempts: play attempts when a repair is searched; None: no search.
     """
     source = submission.source_for(exercise.name)
     file = source.name if source is not None else None
-    if isinstance(outcome, str):
-        return without_trace(exercise, "error", message=outcome, file=file)
+    if isinstance(outcome, Complaint):
+        return unparsed(exercise, outcome, file)
     if outcome is None or source is None:
         if submission.unreadable and source is None:
             return without_trace(exercise, "unreadable", message=submission.unreadable_message())
