@@ -64,7 +64,9 @@ def test_the_code_in_a_chat_answer_is_read(request, suffix, text, line):
 
 
 def test_all_fences_are_read_in_order(py):
-    file = py(f"{PROSE}```python\nimport os\n{STEP}```\n{PROSE}```py\ndef train_step(model):\n    return 2\n```\n")
+    file = py(
+        f"{PROSE}```python\nimport os\n{STEP}```\n{PROSE}```py\ndef train_step(model):\n    return 2\n```\n"
+    )
     assert file.defines == {"train_step": 9}
     assert "1~2, 6~8, 11번째 줄" in file.notes[0]
 
@@ -86,13 +88,17 @@ def test_what_parses_is_read_as_it_stands(py, text):
 
 def test_a_fence_in_a_docstring_is_no_fence(py):
     """Where another function is broken."""
-    file = py(f'def f(:\n\ndef train_step(m):\n    """Say.\n\n```python\ndef accumulate(): ...\n```\n"""\n    return 1\n')
+    file = py(
+        'def f(:\n\ndef train_step(m):\n    """Say.\n\n```python\ndef accumulate(): ...\n```\n"""\n    return 1\n'
+    )
     assert set(file.defines) == {"train_step"}
 
 
 def test_a_broken_function_costs_only_itself(py):
     """Of a file without cells, too."""
-    file = py(f"import os\nLR = 1\n\n{STEP}\n\ndef accumulate(model:\n    return 1\n\n\ndef other():\n    return 2\n")
+    file = py(
+        f"import os\nLR = 1\n\n{STEP}\n\ndef accumulate(model:\n    return 1\n\n\ndef other():\n    return 2\n"
+    )
     assert set(file.defines) == {"LR", "train_step", "other"}
     problem = file.problem_for("accumulate")
     assert problem is not None
@@ -157,7 +163,12 @@ def test_practice_in_a_broken_file_is_no_answer(py):
     assert file.defines["train_step"] == 1
 
 
-@given(st.lists(FRAGMENTS | st.sampled_from([PROSE, MORE, STEP, "```python", "```", "def f(:", "@a", "    x"]), max_size=8))
+@given(
+    st.lists(
+        FRAGMENTS | st.sampled_from([PROSE, MORE, STEP, "```python", "```", "def f(:", "@a", "    x"]),
+        max_size=8,
+    )
+)
 @settings(deadline=None)
 def test_whatever_is_recovered_parses_line_for_line(parts):
     text = "\n".join(parts)
@@ -169,7 +180,23 @@ def test_whatever_is_recovered_parses_line_for_line(parts):
         assert line.strip() in ("", "0") or line.strip() in lines[number]
 
 
-WORDS = ["물론", "(", ")", "def f(", '"""', "'", "```python", "```", "@a", "x = [", "\\", "    ", "import a", ":", "{"]
+WORDS = [
+    "물론",
+    "(",
+    ")",
+    "def f(",
+    '"""',
+    "'",
+    "```python",
+    "```",
+    "@a",
+    "x = [",
+    "\\",
+    "    ",
+    "import a",
+    ":",
+    "{",
+]
 
 
 @pytest.mark.parametrize("seed", range(4))
