@@ -152,7 +152,9 @@ def _place(feedback: Feedback) -> Iterable[RenderableType]:
         yield _label("내 코드")
         yield _indented(Text(where, _LABEL), 2)
         if line:
-            for number, one in enumerate((line if "\n" in line else line.strip()).split("\n"), start=feedback.line or 0):
+            for number, one in enumerate(
+                (line if "\n" in line else line.strip()).split("\n"), start=feedback.line or 0
+            ):
                 before = "" if feedback.line is None else f"{number} | "
                 yield _indented(Text(f"{before}{plain_text.clean(one.rstrip(), 400)}", "bold"), 2)
     error = words.error_text(feedback)

@@ -21,7 +21,9 @@ _MAX_TAGS = 100
 
 _TAG = re.compile(r"exercise:(\w+)")
 """Tag of the cell in which an exercise is answered."""
-_WRITEFILE = re.compile(r"(?:[ \t]*+(?:\#[^\n]*+)?\n)*+[ \t]*+%%(?:writefile|file)[ \t]++(?:-a[ \t]++)?(\S++)[^\n]*+")
+_WRITEFILE = re.compile(
+    r"(?:[ \t]*+(?:\#[^\n]*+)?\n)*+[ \t]*+%%(?:writefile|file)[ \t]++(?:-a[ \t]++)?(\S++)[^\n]*+"
+)
 _MARKER = re.compile(r"^#[ \t]*%%+(?:[ \t](.*))?$", re.MULTILINE)
 
 
@@ -59,9 +61,9 @@ def notebook_cells(text: str) -> list[Cell]:
     for raw, source in zip(raws, map(_source_text, parts), strict=True):
         if source.strip():
             _check_cells(len(cells) + 1)
-            written, source = _without_writefile(source)
+            written, body = _without_writefile(source)
             tags = _exercises(raw.get("metadata"))
-            cells.append(Cell(len(cells) + 1, 1, as_python(source), tags, written))
+            cells.append(Cell(len(cells) + 1, 1, as_python(body), tags, written))
     return cells
 
 

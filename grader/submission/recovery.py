@@ -36,7 +36,8 @@ _TRIPLE = re.compile(r"\"\"\"|'''")
 _TOP = re.compile(r"(?!(?:else|elif|except|finally)\b)[^\s)\]}\#]|\#[ \t]*+%%")
 """Start of a line that begins a piece. Closing brackets, comments and `else` go on with the one before."""
 _RESUME = re.compile(
-    r"^(?:(?:async[ \t]++)?def\b|class\b|@|import\b|from[ \t]++[\w.]++[ \t]++import\b|\#[ \t]*+%%)", re.MULTILINE
+    r"^(?:(?:async[ \t]++)?def\b|class\b|@|import\b|from[ \t]++[\w.]++[ \t]++import\b|\#[ \t]*+%%)",
+    re.MULTILINE,
 )
 """Line that begins a piece even if a bracket or a string before it was never closed."""
 _STATEMENT = re.compile(
@@ -47,7 +48,9 @@ _STATEMENT = re.compile(
 )
 """Start of a line that could be a statement; that of prose is not even parsed."""
 _DECORATORS = r"(?:@[^\n]*+\n(?:[ \t\#][^\n]*+\n|\n)*+)*+"
-_DEFINITION = re.compile(rf"{_DECORATORS}(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|(\w++)[ \t]*+(?::[ \t]*+[\w.\[\],|]++[ \t]*+)?=(?!=)")
+_DEFINITION = re.compile(
+    rf"{_DECORATORS}(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|(\w++)[ \t]*+(?::[ \t]*+[\w.\[\],|]++[ \t]*+)?=(?!=)"
+)
 """Start of a piece that defines its first or second group."""
 _ANY_DEFINITION = re.compile(r"^([ \t]*+)(?:(?:async[ \t]++)?def|class)[ \t]++\w", re.MULTILINE)
 _OUTSIDE = re.compile(r"(?:(?:async[ \t]++)?def|class|import|from)\b|@")

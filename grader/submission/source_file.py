@@ -24,7 +24,7 @@ from grader.submission.statements import (
     needed_names,
     select,
 )
-from grader.submission.syntax import ParseError, parse
+from grader.submission.syntax import parse
 
 _MAX_NOTES = 5
 """Maximum number of notes about what was left out of one file."""

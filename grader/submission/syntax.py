@@ -9,6 +9,7 @@ survives it.
 """
 
 import ast
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -18,6 +19,8 @@ from grader.submission.syntax_errors import tell_syntax_error
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 _RUNS_CODE = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)
+
+_LINE_IN_MESSAGE = re.compile(r" (?:on line \d+|\(detected at line \d+\))")
 
 Definition = ast.FunctionDef | ast.ClassDef
 """An exercise's function or class."""
@@ -54,7 +57,8 @@ def parse(text: str) -> list[ast.stmt]:
             return ast.parse(text).body
     except SyntaxError as error:
         told = tell_syntax_error(error, text)
-        english = f"({type(error).__name__}: {error.msg})"
+        # Without line numbers: they count in this text, which may be a part of the learner's.
+        english = f"({type(error).__name__}: {_LINE_IN_MESSAGE.sub('', error.msg or '')})"
         raise ParseError(f"문법 오류예요: {told.message} {english}", told.line, told.shown) from error
     except (RecursionError, MemoryError) as error:
         raise ParseError("너무 깊이 겹쳐 있어서 읽을 수 없어요.", 1) from error

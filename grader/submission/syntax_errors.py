@@ -24,33 +24,42 @@ def tell_syntax_error(error: SyntaxError, text: str) -> SyntaxErrorNote:
     lines = text.split("\n")
     number = min(max(error.lineno or 1, 1), len(lines))
     line = lines[number - 1]
-    message = error.msg or ""
     if (habit := _habit(line)) is not None:
         return SyntaxErrorNote(habit, number)
-    if match := re.match(r"expected an indented block after .* on line (\d+)", message):
-        head = min(max(int(match[1]), 1), len(lines))
-        told = (
-            f"{_quoted(lines[head - 1])} 아래에 들여 쓴 줄이 없어요. "
-            "그 안에 들어갈 줄을 빈칸 4개만큼 들여 써 주세요."
-        )
-        return SyntaxErrorNote(told, head, 1 if number == head else 2)
-    if isinstance(error, TabError):
-        told = "들여쓰기에 탭과 빈칸이 섞여 있어요. 탭을 모두 빈칸 4개로 바꿔 주세요."
-        return SyntaxErrorNote(told, max(number - 1, 1), 2)
     if isinstance(error, IndentationError):
-        if message.startswith("unindent"):
-            told = "들여쓰기가 위의 어느 줄과도 맞지 않아요. 같은 블록의 줄끼리 첫 칸을 맞춰 주세요."
-        else:
-            told = "들여쓰기가 앞줄보다 깊어요. 앞줄과 첫 칸을 맞춰 주세요."
-        return SyntaxErrorNote(told, max(number - 1, 1), 2 if number > 1 else 1)
-    for pattern, tell in _TOLD:
+        return _wrong_indentation(error, lines, number)
+    message = error.msg or ""
+    for pattern, tell in _TOLD_OF:
         if found := re.match(pattern, message):
             return SyntaxErrorNote(tell(found, line), number)
+    for pattern, what, remedy in _TOLD:
+        if re.match(pattern, message):
+            return SyntaxErrorNote(f"{what} {remedy}", number)
     place = _place(error, line)
     near = f"{place} 앞뒤에서 " if place else ""
-    return SyntaxErrorNote(
-        f"Python이 읽을 수 없는 줄이에요. {near}빠뜨리거나 잘못 쓴 기호가 없는지 살펴봐 주세요.", number
-    )
+    told = f"Python이 읽을 수 없는 줄이에요. {near}빠뜨리거나 잘못 쓴 기호가 없는지 살펴봐 주세요."
+    return SyntaxErrorNote(told, number)
+
+
+def _wrong_indentation(error: IndentationError, lines: list[str], number: int) -> SyntaxErrorNote:
+    """Describe an error of indentation that Python found at this line; it shows beside the line above."""
+    message = error.msg or ""
+    above, shown = max(number - 1, 1), 2 if number > 1 else 1
+    if match := re.match(r"expected an indented block after .* on line (\d+)", message):
+        above = min(max(int(match[1]), 1), len(lines))
+        shown = 1 if above == number else 2
+        what = f"{_quoted(lines[above - 1])} 아래에 들여 쓴 줄이 없어요."
+        remedy = "그 안에 들어갈 줄을 빈칸 4개만큼 들여 써 주세요."
+    elif isinstance(error, TabError):
+        what = "들여쓰기에 탭과 빈칸이 섞여 있어요."
+        remedy = "탭을 모두 빈칸 4개로 바꿔 주세요."
+    elif message.startswith("unindent"):
+        what = "들여쓰기가 위의 어느 줄과도 맞지 않아요."
+        remedy = "같은 블록의 줄끼리 첫 칸을 맞춰 주세요."
+    else:
+        what = "들여쓰기가 앞줄보다 깊어요."
+        remedy = "앞줄과 첫 칸을 맞춰 주세요."
+    return SyntaxErrorNote(f"{what} {remedy}", above, shown)
 
 
 def _quoted(code: str) -> str:
@@ -68,21 +77,34 @@ def _place(error: SyntaxError, line: str) -> str:
 
 
 _HABITS = (
-    (r"\s*(?:>>>|\.\.\.\s)", "줄 앞에 프롬프트(`>>>`, `...`)가 남아 있어요. 프롬프트를 지우고 코드만 남겨 주세요."),
-    (r"\s*In ?\[\d*\]:", "줄 앞에 프롬프트(`In [1]:`)가 남아 있어요. 프롬프트를 지우고 코드만 남겨 주세요."),
-    (r"(?:<{7}|={7}|>{7})(?: |$)", "Git 병합 충돌 표시가 남아 있어요. 남길 쪽을 고르고 표시 줄을 지워 주세요."),
-    (r"\s*(?:`{3}|~{3})", "Markdown의 ``` 줄이 남아 있어요. 그 줄을 지우고 코드만 남겨 주세요."),
-    (r"\s*else\s+if\b", "`else if`가 아니라 `elif`로 써요."),
-    (r"[^'\"#]*(?:\+\+|--)\s*;?\s*$", "Python에는 `++`와 `--`가 없어요. `i += 1`처럼 써 주세요."),
-    (r"[^'\"#]*(?:&&|\|\|)", "`&&`와 `||`가 아니라 `and`와 `or`로 써요."),
-    (r"\s*[^\s=(.\[#'\"`]*[가-힣][^\s=(\[]*\s*(?![\s=+\-*/.(\[:,])", "코드가 아니라 글이에요. 지우거나, 설명이라면 줄 앞에 `#`을 붙여 주세요."),
-)  # fmt: skip
-"""Start of a line that does not parse -> what it is, whatever Python says of it."""
+    (
+        r"\s*(?:>>>|\.\.\.\s|In ?\[\d*\]:)",
+        "줄 앞에 프롬프트(`>>>`, `...`, `In [1]:`)가 남아 있어요.",
+        "프롬프트를 지우고 코드만 남겨 주세요.",
+    ),
+    (
+        r"(?:<{7}|={7}|>{7})(?: |$)",
+        "Git 병합 충돌 표시가 남아 있어요.",
+        "남길 쪽을 고르고 표시 줄을 지워 주세요.",
+    ),
+    (r"\s*(?:`{3}|~{3})", "Markdown의 ``` 줄이 남아 있어요.", "그 줄을 지우고 코드만 남겨 주세요."),
+    (r"\s*else\s+if\b", "`else if`라고 썼어요.", "`elif`로 써 주세요."),
+    (r"[^'\"#]*(?:\+\+|--)\s*;?\s*$", "Python에는 `++`와 `--`가 없어요.", "`i += 1`처럼 써 주세요."),
+    (r"[^'\"#]*(?:&&|\|\|)", "Python에는 `&&`와 `||`가 없어요.", "`and`와 `or`로 써 주세요."),
+    (
+        r"\s*+(?=[^\s=(\[#'\"`]*[가-힣])[^\s=(\[]++\s*+(?![=+\-*/.(\[:,])",
+        "코드가 아니라 글이에요.",
+        "지우거나, 설명이라면 줄 앞에 `#`을 붙여 주세요.",
+    ),
+)
+"""Start of a line that does not parse -> what it is and what to do, whatever Python says of it."""
 
 
 def _habit(line: str) -> str | None:
     """Return what to say of a line that is recognized by its text; None for any other."""
-    return next((told for pattern, told in _HABITS if re.match(pattern, line[:500])), None)
+    return next(
+        (f"{what} {remedy}" for pattern, what, remedy in _HABITS if re.match(pattern, line[:500])), None
+    )
 
 
 def _never_closed(found: re.Match[str], line: str) -> str:
@@ -97,12 +119,13 @@ def _wrong_character(found: re.Match[str], line: str) -> str:
     return told + (f" `{usual}`로 다시 쳐 주세요." if usual != character else " 지우고 다시 쳐 주세요.")
 
 
-_USUAL = {"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "′": "'", "–": "-", "—": "-", "−": "-", "×": "*", "…": "..."}  # fmt: skip
+_USUAL = {
+    **dict.fromkeys("“”„", '"'),
+    **dict.fromkeys("‘’′", "'"),
+    **dict.fromkeys("–—−", "-"),
+    **{"×": "*", "…": "..."},
+}
 """Character of typeset text -> what a keyboard has for it."""
-
-
-def _assignment(found: re.Match[str], line: str) -> str:
-    return "`=`는 값을 넣는 기호예요. 두 값이 같은지 보려면 `==`로 써 주세요."
 
 
 def _colon(found: re.Match[str], line: str) -> str:
@@ -115,52 +138,92 @@ def _python_2(found: re.Match[str], line: str) -> str:
     return f"Python 2의 `{found[1]}` 문이에요. `{found[1]}(...)`처럼 괄호를 써 주세요."
 
 
-def _always(told: str) -> Callable[[re.Match[str], str], str]:
-    """Return a function that says the same of every line."""
-    return lambda found, line: told
+def _unmatched(found: re.Match[str], line: str) -> str:
+    return f"닫는 괄호 `{found[1]}`의 짝이 없어요. 여는 괄호를 넣거나 닫는 괄호를 지워 주세요."
 
 
-_TOLD: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
+def _wrong_pair(found: re.Match[str], line: str) -> str:
+    return f"`{found[2]}`로 연 괄호를 `{found[1]}`로 닫았어요. 짝을 맞춰 주세요."
+
+
+def _invisible_character(found: re.Match[str], line: str) -> str:
+    told = f"눈에 보이지 않는 글자({found[1]})가 있어요. 복사할 때 따라온 글자예요."
+    return f"{told} 그 자리의 빈칸을 지우고 다시 쳐 주세요."
+
+
+_TOLD_OF: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
     (r"'([(\[{])' was never closed", _never_closed),
-    (
-        r"unmatched '(.)'",
-        lambda found, line: (
-            f"닫는 괄호 `{found[1]}`의 짝이 없어요. 여는 괄호를 넣거나 닫는 괄호를 지워 주세요."
-        ),
-    ),
-    (
-        r"closing parenthesis '(.)' does not match opening parenthesis '(.)'",
-        lambda found, line: f"`{found[2]}`로 연 괄호를 `{found[1]}`로 닫았어요. 짝을 맞춰 주세요.",
-    ),
+    (r"unmatched '(.)'", _unmatched),
+    (r"closing parenthesis '(.)' does not match opening parenthesis '(.)'", _wrong_pair),
+    (r"invalid character '(.)'", _wrong_character),
+    (r"invalid non-printable character (U\+\w+)", _invisible_character),
+    (r"Missing parentheses in call to '(\w+)'", _python_2),
+    (r"expected ':'", _colon),
+)
+"""Start of Python's message -> function of the match and the learner's line that says what it is and what to do."""
+
+_TOLD = (
     (
         r"unterminated triple-quoted",
-        _always("따옴표 세 개로 연 문자열을 닫지 않았어요. 끝나는 곳에 같은 따옴표 세 개를 넣어 주세요."),
+        "따옴표 세 개로 연 문자열을 닫지 않았어요.",
+        "끝나는 곳에 같은 따옴표 세 개를 넣어 주세요.",
     ),
     (
-        r"unterminated (?:f-)?string|EOL while",
-        _always("따옴표를 열고 닫지 않았어요. 문자열이 끝나는 곳에 같은 따옴표를 넣어 주세요."),
+        r"unterminated (?:f-)?string",
+        "따옴표를 열고 닫지 않았어요.",
+        "문자열이 끝나는 곳에 같은 따옴표를 넣어 주세요.",
     ),
-    (r"invalid character '(.)'", _wrong_character),
     (
-        r"invalid non-printable character (U\+\w+)",
-        lambda found, line: (
-            f"눈에 보이지 않는 글자({found[1]})가 있어요. 복사할 때 따라온 글자이니, 빈칸을 지우고 다시 쳐 주세요."
-        ),
+        r"(?:invalid syntax|cannot assign to .*)\. Maybe you meant '=='|expression cannot contain assignment",
+        "`=`는 값을 넣는 기호예요.",
+        "두 값이 같은지 보려면 `==`로 써 주세요.",
     ),
-    (r"(?:invalid syntax|cannot assign to .*)\. Maybe you meant '=='", _assignment),
-    (r"expression cannot contain assignment", _assignment),
-    (r"cannot assign to", _always("`=`의 왼쪽에는 변수 이름이 와야 해요. 왼쪽과 오른쪽을 확인해 주세요.")),
-    (r"Missing parentheses in call to '(\w+)'", _python_2),
-    (r"multiple exception types must be parenthesized", _always("Python 2의 `except`예요. `except E as e:`로 써 주세요.")),
-    (r"invalid syntax\. Perhaps you forgot a comma", _always("쉼표(`,`)나 닫는 괄호가 빠진 것 같아요. 값과 값 사이를 살펴봐 주세요.")),
-    (r"expected ':'", _colon),
-    (r"expected '\('", _always("함수 이름 뒤에 괄호가 없어요. `def 이름(인자):`처럼 써 주세요. 이름에는 빈칸을 쓸 수 없어요.")),
-    (r"expected 'except' or 'finally'", _always("`try`에 짝이 되는 `except`가 없어요. `except`를 넣거나 `try`를 지워 주세요.")),
-    (r"f-string", _always("f-문자열의 중괄호 안이 맞지 않아요. `{`와 `}`의 짝과 그 안의 식을 확인해 주세요.")),
-    (r"unexpected character after line continuation", _always("`\\`는 줄의 맨 끝에만 쓸 수 있어요. `\\` 뒤의 글자를 지워 주세요.")),
-    (r"invalid decimal literal", _always("이름은 숫자로 시작할 수 없고, 숫자 뒤에 글자를 붙일 수 없어요. 이름이나 숫자를 고쳐 주세요.")),
-    (r"leading zeros", _always("숫자를 `0`으로 시작할 수 없어요. 앞의 `0`을 지워 주세요.")),
-    (r"positional argument follows", _always("`이름=값`으로 준 인자 뒤에 이름 없는 인자가 왔어요. 이름 없는 인자를 앞으로 옮겨 주세요.")),
-    (r"(?:non-default argument|parameter without a default) follows", _always("기본값이 있는 매개변수 뒤에 기본값이 없는 매개변수가 왔어요. 차례를 바꿔 주세요.")),
-)  # fmt: skip
-"""Start of Python's message -> what to say of it."""
+    (r"cannot assign to", "`=`의 왼쪽에는 변수 이름이 와야 해요.", "왼쪽과 오른쪽을 확인해 주세요."),
+    (
+        r"multiple exception types must be parenthesized",
+        "Python 2의 `except`예요.",
+        "`except E as e:`로 써 주세요.",
+    ),
+    (
+        r"invalid syntax\. Perhaps you forgot a comma",
+        "쉼표(`,`)나 닫는 괄호가 빠진 것 같아요.",
+        "값과 값 사이를 살펴봐 주세요.",
+    ),
+    (
+        r"expected '\('",
+        "함수 이름 뒤에 괄호가 없어요. 이름에는 빈칸을 쓸 수 없어요.",
+        "`def 이름(인자):`처럼 써 주세요.",
+    ),
+    (
+        r"expected 'except' or 'finally'",
+        "`try`에 짝이 되는 `except`가 없어요.",
+        "`except`를 넣거나 `try`를 지워 주세요.",
+    ),
+    (
+        r"f-string",
+        "f-문자열의 중괄호 안이 맞지 않아요.",
+        "`{`와 `}`의 짝과 그 안의 식을 확인해 주세요.",
+    ),
+    (
+        r"unexpected character after line continuation",
+        "`\\`는 줄의 맨 끝에만 쓸 수 있어요.",
+        "`\\` 뒤의 글자를 지워 주세요.",
+    ),
+    (
+        r"invalid decimal literal",
+        "이름은 숫자로 시작할 수 없고, 숫자 뒤에 글자를 붙일 수 없어요.",
+        "이름이나 숫자를 고쳐 주세요.",
+    ),
+    (r"leading zeros", "숫자를 `0`으로 시작할 수 없어요.", "앞의 `0`을 지워 주세요."),
+    (
+        r"positional argument follows",
+        "`이름=값`으로 준 인자 뒤에 이름 없는 인자가 왔어요.",
+        "이름 없는 인자를 앞으로 옮겨 주세요.",
+    ),
+    (
+        r"(?:non-default argument|parameter without a default) follows",
+        "기본값이 있는 매개변수 뒤에 기본값이 없는 매개변수가 왔어요.",
+        "차례를 바꿔 주세요.",
+    ),
+)
+"""Start of Python's message -> what it is and what to do."""
