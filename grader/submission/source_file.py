@@ -331,14 +331,14 @@ def _notebook(
 
 
 def _without_copies(units: list[_ParsedSource], exercises: Collection[str]) -> list[_ParsedSource]:
-    """Empty the cells that write an exercise into a file, if a cell that runs defines the exercise too."""
-    bound = [{name for uses in unit.block.uses for name in uses.bound} & {*exercises} for unit in units]
-    ran = set().union(*(names for unit, names in zip(units, bound, strict=True) if not unit.cell.written))
+    """Empty each cell that writes a file, unless it defines an exercise, and none that a cell which runs defines."""
+    defined = [{name for uses in unit.block.uses for name in uses.defined} & {*exercises} for unit in units]
+    ran = set().union(*(names for unit, names in zip(units, defined, strict=True) if not unit.cell.written))
     return [
         _unit(replace(unit.cell, text="\n" * unit.cell.text.count("\n"), written=""))
-        if unit.cell.written and names & ran
+        if unit.cell.written and (not names or names & ran)
         else unit
-        for unit, names in zip(units, bound, strict=True)
+        for unit, names in zip(units, defined, strict=True)
     ]
 
 

@@ -149,6 +149,17 @@ def test_a_cell_that_runs_counts_before_one_that_writes_a_file(ipynb):
     assert file.notes == ()
 
 
+def test_a_cell_that_writes_a_file_counts_where_the_notebook_imports_it(ipynb):
+    file = ipynb(code(f"%%writefile train.py\n{STEP}"), code("from train import train_step"))
+    assert file.defines == {"train_step": 2}
+
+
+def test_a_cell_that_writes_a_file_without_an_exercise_is_not_read(ipynb):
+    """Its helpers would replace those of the cells that run."""
+    file = ipynb(code("LR = 1"), code("%%writefile settings.py\nLR = 2\n"))
+    assert kept(file) == ["LR = 1"]
+
+
 def test_a_file_that_begins_with_writefile_is_read_and_told(py):
     file = py(f"%%writefile train.py\n{STEP}")
     assert file.defines == {"train_step": 2}
