@@ -80,8 +80,10 @@ class OwnFile:
         """Functions of the file that are probably exercises under another name."""
         if not self.exercises:
             where = " ".join((f"{file}에서 연습 문제를 찾지 못했어요.", *self.notes))
-            how = proposal(file, self.close_names) or f"있는 연습 문제: {', '.join(course.exercises)}"
-            raise NothingToCheck(f"{where} {how}")
+            how = proposal(file, self.close_names)
+            if not how and all(p.name for source in self.submission.files for p in source.problems):
+                how = f"있는 연습 문제: {', '.join(course.exercises)}"
+            raise NothingToCheck(f"{where} {how}".rstrip())
         self._course = course
 
     def _rename(self, file: Path, names: Mapping[str, str]) -> None:

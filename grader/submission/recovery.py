@@ -151,8 +151,13 @@ class _Reader:
         if is_empty and not self._broken:
             nothing = "\n" * (len(self._lines) - 1)
             return Recovery(nothing, (self._broken_text(None, reason, "\n".join(self._lines)),))
-        left_out = tuple(number + 1 for number in sorted(self._unclear) if self._lines[number].strip())
+        left_out = tuple(number + 1 for number in sorted(self._unclear) if self._is_text(number))
         return Recovery(text, tuple(self._broken), left_out, fenced)
+
+    def _is_text(self, number: int) -> bool:
+        """Return True if a line is neither blank nor a comment."""
+        line = self._lines[number].strip()
+        return bool(line) and not line.startswith("#")
 
     def _read_segment(self, first: int, end: int, *, prose: bool) -> None:
         """Read the lines from `first` up to `end`; of `prose` around fences, only definitions and imports."""

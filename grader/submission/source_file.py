@@ -24,7 +24,7 @@ from grader.submission.statements import (
     needed_names,
     select,
 )
-from grader.submission.syntax import parse
+from grader.submission.syntax import SYNTAX_ERROR, parse
 
 _MAX_NOTES = 5
 """Maximum number of notes about what was left out of one file."""
@@ -199,7 +199,9 @@ def _problem(broken: Broken, cell: Cell, before: int) -> Problem:
 
 def _no_code(problem: Problem, place: Place) -> str:
     """Return a Korean line about a file in which nothing can be read."""
-    return f"{_in_words(place)}부터 Python 코드로 읽을 수 없어요. {problem.message}"
+    return (
+        f"{_in_words(place)}부터 Python 코드로 읽을 수 없어요. {problem.message.removeprefix(SYNTAX_ERROR)}"
+    )
 
 
 def _in_words(place: Place) -> str:
@@ -213,7 +215,7 @@ def _left_out(unit: "_ParsedSource") -> Iterator[str]:
         yield f"{where}`%%writefile {short(unit.cell.written)}` 아래의 코드를 읽었어요."
     lines = unit.recovery.left_out
     if lines and unit.recovery.text.strip():
-        spans = _spans(lines)
+        spans = _spans(lines, unit.cell.text)
         shown = ", ".join(spans[:LISTED]) + (" 등 " if len(spans) > LISTED else "")
         what = (
             "Markdown 코드 블록 안의 코드를 읽고, 그 밖의 글은 뺐어요"
@@ -223,11 +225,12 @@ def _left_out(unit: "_ParsedSource") -> Iterator[str]:
         yield f"{what} ({where}{shown}번째 줄)."
 
 
-def _spans(lines: Sequence[int]) -> list[str]:
-    """Return ascending line numbers as `1~3`, `7`; lines with only one other between them are joined."""
+def _spans(lines: Sequence[int], text: str) -> list[str]:
+    """Return ascending line numbers of a text as `1~3`, `7`; blank lines between them count as left out too."""
+    written = text.split("\n")
     spans: list[list[int]] = []
     for line in lines:
-        if spans and line - spans[-1][1] <= 2:
+        if spans and not "".join(written[spans[-1][1] : line - 1]).strip():
             spans[-1][1] = line
         else:
             spans.append([line, line])

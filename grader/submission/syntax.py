@@ -20,6 +20,8 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 _RUNS_CODE = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)
 
+SYNTAX_ERROR = "문법 오류예요: "
+"""Start of the message of a ParseError for a syntax error."""
 _LINE_IN_MESSAGE = re.compile(r" (?:on line \d+|\(detected at line \d+\))")
 
 Definition = ast.FunctionDef | ast.ClassDef
@@ -32,7 +34,7 @@ class ParseError(ValueError):
 
     Attributes:
         line: line to look at, from 1.
-        shown: number of lines to show from there, 1 or 2.
+        shown: number of lines to show from there.
     """
 
     def __init__(self, message: str, line: int, shown: int = 1) -> None:
@@ -59,7 +61,7 @@ def parse(text: str) -> list[ast.stmt]:
         told = tell_syntax_error(error, text)
         # Without line numbers: they count in this text, which may be a part of the learner's.
         english = f"({type(error).__name__}: {_LINE_IN_MESSAGE.sub('', error.msg or '')})"
-        raise ParseError(f"문법 오류예요: {told.message} {english}", told.line, told.shown) from error
+        raise ParseError(f"{SYNTAX_ERROR}{told.message} {english}", told.line, told.shown) from error
     except (RecursionError, MemoryError) as error:
         raise ParseError("너무 깊이 겹쳐 있어서 읽을 수 없어요.", 1) from error
     except ValueError as error:  # NUL characters, before Python 3.11.4

@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from grader.observe.wording import with_particle
 
+_MAX_SHOWN = 4
+"""Maximum lines shown; blank lines can stand between two that do not fit."""
+
 
 class SyntaxErrorNote(NamedTuple):
     """What to tell of a syntax error."""
@@ -16,7 +19,7 @@ class SyntaxErrorNote(NamedTuple):
     line: int
     """Line to look at, from 1."""
     shown: int = 1
-    """Number of lines to show from there: 2 if the error shows only beside the next line."""
+    """Number of lines to show from there: more than 1 if the error shows only beside a later line."""
 
 
 def tell_syntax_error(error: SyntaxError, text: str) -> SyntaxErrorNote:
@@ -44,10 +47,9 @@ def tell_syntax_error(error: SyntaxError, text: str) -> SyntaxErrorNote:
 def _wrong_indentation(error: IndentationError, lines: list[str], number: int) -> SyntaxErrorNote:
     """Describe an error of indentation that Python found at this line; it shows beside the line above."""
     message = error.msg or ""
-    above, shown = max(number - 1, 1), 2 if number > 1 else 1
+    above = next((n for n in range(number - 1, 0, -1) if lines[n - 1].strip()), number)
     if match := re.match(r"expected an indented block after .* on line (\d+)", message):
         above = min(max(int(match[1]), 1), len(lines))
-        shown = 1 if above == number else 2
         what = f"{_quoted(lines[above - 1])} 아래에 들여 쓴 줄이 없어요."
         remedy = "그 안에 들어갈 줄을 빈칸 4개만큼 들여 써 주세요."
     elif isinstance(error, TabError):
@@ -59,7 +61,8 @@ def _wrong_indentation(error: IndentationError, lines: list[str], number: int) -
     else:
         what = "들여쓰기가 앞줄보다 깊어요."
         remedy = "앞줄과 첫 칸을 맞춰 주세요."
-    return SyntaxErrorNote(f"{what} {remedy}", above, shown)
+    shown = number - above + 1
+    return SyntaxErrorNote(f"{what} {remedy}", above, shown if 1 <= shown <= _MAX_SHOWN else 1)
 
 
 def _quoted(code: str) -> str:

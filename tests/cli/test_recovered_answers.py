@@ -50,6 +50,7 @@ def test_a_file_of_prose_is_told_as_prose(ended: Ended, file: Callable[[str], st
     code, said = ended("check", file("물론입니다! train_step은 이렇게 씁니다.\n"))
     assert code == 1
     assert "코드가 아니라 글이에요" in said
+    assert "accumulate_weighted" not in said
 
 
 def test_a_syntax_error_shows_its_line(ended: Ended, file: Callable[[str], str]) -> None:

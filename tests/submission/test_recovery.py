@@ -128,6 +128,13 @@ def test_a_name_that_only_occurs_is_not_begun(py, text):
     assert not file.defines_or_attempts("accumulate")
 
 
+def test_the_lines_that_are_told_are_those_left_out(py):
+    """Blank lines between them are, lines of code are not."""
+    file = py(f"{PROSE}\n\n```python\n{STEP}```\n{PROSE}```python\nLR = 1\n```\n")
+    assert kept(file) == [*STEP_LINES, "LR = 1"]
+    assert "(1~4, 7~9, 11번째 줄)" in file.notes[0]
+
+
 def test_prose_alone_is_told_as_prose(py):
     file = py(PROSE + MORE)
     assert file.defines == {}

@@ -17,6 +17,7 @@ from grader.submission.syntax import ParseError, parse
         ("x = 1\nfor i in x:\nprint(i)\n", 2, 2, "`for i in x:` 아래에 들여 쓴 줄이 없어요"),
         ("if x:\n    y\n      z\n", 2, 2, "들여쓰기가 앞줄보다 깊어요"),
         ("if x:\n    y\n  z\n", 2, 2, "들여쓰기가 위의 어느 줄과도 맞지 않아요"),
+        ("if x:\n    y\n\n  z\n", 2, 3, "들여쓰기가 위의 어느 줄과도 맞지 않아요"),
         ("if x:\n\ty\n        z\n", 2, 2, "탭과 빈칸이 섞여"),
         ("if x = 1:\n    pass\n", 1, 1, "`==`로 써 주세요"),
         ("print 'x'\n", 1, 1, "Python 2의 `print`"),
