@@ -1,16 +1,21 @@
 """Define commands for learners: copy the lessons, check a file, watch it, show hints, update, start over."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.base.errors import NothingToCheck
+from grader.base.errors import CommandError, NothingToCheck
 from grader.cli.progress import DataDir
 from grader.cli.terminal import device as device_for
 from grader.cli.terminal import out, say
 from grader.grading import SEED
 from grader.grading.warm import without_gc_for_good
+from grader.observe.wording import particle
+
+if TYPE_CHECKING:
+    from grader.course.course import Course
 
 
 def start(
@@ -34,10 +39,18 @@ def check(
     exercise: Annotated[str | None, typer.Option(help="이 연습 문제만")] = None,
     seed: Annotated[int, typer.Option(help="난수 시드", min=0, show_default=False)] = SEED,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "cpu",
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as",
+            metavar="내이름=연습이름",
+            help="이름이 다른 함수를 이 연습 문제로 확인해요. 예: --as trainStep=train_step. 여러 번 쓸 수 있어요",
+        ),
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """내 파일을 확인해요. 종료 코드는 모두 통과하면 0, 아니면 1이에요."""
-    raise typer.Exit(0 if _check_file(file, exercise, seed, device) else 1)
+    raise typer.Exit(0 if _check_file(file, exercise, seed, device, pairs or ()) else 1)
 
 
 def watch(
@@ -52,22 +65,50 @@ def watch(
     watch_file(file, out)
 
 
-def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> bool:
+def _named(pairs: Sequence[str], course: "Course") -> dict[str, str]:
+    """Return the pairs of `--as` as a dict: name in the learner's file -> name of the exercise.
+
+    Raises:
+        HanstepError: one of them is no such pair, names no exercise, or repeats a name.
+    """
+    names: dict[str, str] = {}
+    for pair in pairs:
+        own, equals, wanted = (part.strip() for part in pair.partition("="))
+        if not equals or not own.isidentifier() or not wanted:
+            raise CommandError(
+                "--as에는 내 이름과 연습 문제의 이름을 =로 이어 적어 주세요. "
+                f"받은 값: {pair!r}. 예: --as trainStep=train_step"
+            )
+        if own in course.exercises and wanted not in course.exercises:
+            raise CommandError(f"--as에서 차례가 바뀌었어요: {pair}. 이렇게 적어 주세요: --as {wanted}={own}")
+        name = course.exercise(wanted).name
+        if own in course.exercises:
+            raise CommandError(
+                f"`{own}`{particle(own, '은/는')} 연습 문제의 이름이에요(--as {pair}). --as를 빼고 확인해 주세요."
+            )
+        if own in names or name in names.values():
+            raise CommandError(f"--as에 같은 이름이 두 번 나왔어요: {pair}. 이름마다 한 번씩만 적어 주세요.")
+        names[own] = name
+    return names
+
+
+def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs: Sequence[str]) -> bool:
     """Check the file's exercises, record and print the results; return True if all passed."""
     with without_gc_for_good():
         from grader.course.reading import load_course
-        from grader.grading.own_file import OwnFile
+        from grader.grading.own_file import OwnFile, proposal
         from grader.learner.earned import recorded_check
         from grader.learner.progress import Progress
         from grader.report.text import print_feedback, print_standing
 
         course = load_course()
     wanted = None if exercise is None else course.exercise(exercise)
-    own = OwnFile(file, course)
+    own = OwnFile(file, course, _named(pairs, course))
     if wanted is not None and wanted not in own.exercises:
         found = ", ".join(one.name for one in own.exercises)
         where = " ".join((f"{file}에는 {exercise} 함수가 없어요.", *own.notes))
-        raise NothingToCheck(f"{where} 들어 있는 연습 문제: {found}")
+        how = proposal(file, [pairing for pairing in own.close_names if pairing.exercise == exercise])
+        raise NothingToCheck(f"{where} {how or f'들어 있는 연습 문제: {found}'}")
     feedbacks = own.check(
         own.exercises if wanted is None else (wanted,),
         seed=seed,
@@ -82,7 +123,8 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str) -> boo
         gain = recorded_check(learner, feedback, own.source(feedback.exercise))
         print_feedback(out, feedback)
         print_standing(out, gain.lines)
-    for notice in (*own.notes, *learner.take_notices()):
+    proposed = proposal(file, own.close_names)
+    for notice in (*own.notes, *([proposed] if proposed else []), *learner.take_notices()):
         say(notice)
     return all(feedback.status == "passed" for feedback in feedbacks)
 

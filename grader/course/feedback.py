@@ -234,6 +234,8 @@ class Feedback:
     """Further Korean lines that change no points: another definition was overridden, a notebook variable is used, …"""
     seconds: float = 0.0
     """Wall-clock time that running the exercise took."""
+    other_name: str = ""
+    """For a missing exercise: the name of a function that is probably meant as it; empty if there is none."""
 
     @property
     def score(self) -> float:

@@ -11,16 +11,19 @@ from grader.course.feedback import Feedback, SubmissionResult
 from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import Outcomes, run_submission, sandbox_of
 from grader.grading.warm import warm_up
-from grader.judging.assess import assess, without_trace
+from grader.judging.assess import assess, unparsed, without_trace
 from grader.judging.messages import MESSAGES, kept_waiting, not_begun_in_time, out_of_time
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference, reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace
+from grader.observe.wording import particle
 from grader.sandbox.attempts import Attempts
 from grader.sandbox.client import WAITED
 from grader.sandbox.sandbox import OVER, Outcome, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
+from grader.submission.close_names import Pairing, close_names
+from grader.submission.source_file import Complaint
 from grader.submission.submission import Submission
 from grader.submission.tamper_scan import suspicious_lines
 
@@ -72,10 +75,15 @@ def assess_submission(
         outcomes: results of running its exercises.
         sandbox: where attempts are played when a repair is searched; None: no search.
     """
+    absent = (e for e in run.exercises if submission.source_for(e.name) is None)
+    close = {
+        pairing.exercise: pairing for pairing in close_names(submission.files, absent, run.course.exercises)
+    }
     # The exercises share the attempts, whose time is limited for a whole submission.
     with nullcontext() if sandbox is None else sandbox.attempts(run.seed) as attempts:
         judged = {
-            e.name: _feedback_on(run, submission, e, outcomes.get(e.name), attempts) for e in run.exercises
+            e.name: _feedback_on(run, submission, e, outcomes.get(e.name), attempts, close.get(e.name))
+            for e in run.exercises
         }
     feedbacks: list[Feedback] = []
     extras: list[Feedback] = []
@@ -134,12 +142,23 @@ def _assess_and_repair(
         return without_trace(exercise, "crashed", message=message, file=origin.file)
 
 
+def _under_another_name(close: Pairing) -> str:
+    """Return the message for an exercise that is missing although a function of a similar name is there."""
+    cell = "" if close.place.cell is None else f"코드 셀 {close.place.cell}의 "
+    return (
+        f"{MESSAGES['missing']} 이름이 비슷한 `{close.own}`{particle(close.own, '이/가')} "
+        f"{close.file} {cell}{close.place.line}번째 줄에 있어요. 이것이 답이라면 이름을 "
+        f"`{close.exercise}`{particle(close.exercise, '으로/로')} 바꿔 주세요."
+    )
+
+
 def _feedback_on(
     run: GradingRun,
     submission: Submission,
     exercise: Exercise,
-    outcome: Outcome | str | None,
+    outcome: Outcome | Complaint | None,
     attempts: Attempts | None,
+    close: Pairing | None,
 ) -> Feedback:
     """Return feedback on one exercise.
 
@@ -147,17 +166,21 @@ def _feedback_on(
         run: settings of the grading.
         submission: the submission.
         exercise: the exercise.
-        outcome: result of running it; a Korean message if its cell does not parse; None if it was not run.
+        outcome: result of running it; a complaint if its code does not parse; None if it was not run.
         attempts: play attempts when a repair is searched; None: no search.
+        close: a function that is probably meant as this exercise, which is not defined; None: there is none.
     """
     source = submission.source_for(exercise.name)
     file = source.name if source is not None else None
-    if isinstance(outcome, str):
-        return without_trace(exercise, "error", message=outcome, file=file)
+    if isinstance(outcome, Complaint):
+        return unparsed(exercise, outcome, file)
     if outcome is None or source is None:
         if submission.unreadable and source is None:
             return without_trace(exercise, "unreadable", message=submission.unreadable_message())
-        return without_trace(exercise, "missing")
+        missing = without_trace(exercise, "missing")
+        if close is None:
+            return missing
+        return replace(missing, message=_under_another_name(close), other_name=close.own)
     if outcome.trace is None:
         status = "crashed" if outcome.status == "ran" else outcome.status
         message = MESSAGES[status] if not outcome.detail else f"{MESSAGES[status]} ({outcome.detail})"

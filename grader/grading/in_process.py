@@ -9,7 +9,7 @@ from grader.course.course import Exercise
 from grader.course.feedback import Feedback
 from grader.grading import SEED
 from grader.grading.time_limit import time_limit
-from grader.judging.assess import assess, without_trace
+from grader.judging.assess import assess, unparsed, without_trace
 from grader.judging.messages import MESSAGES, out_of_time
 from grader.judging.origin import Origin
 from grader.judging.reference import reference
@@ -112,7 +112,7 @@ def _check_one(
     """Load a file and return feedback on one of its exercises, within the time limit for each step."""
     complaint = source.complaint(exercise.name)
     if complaint is not None:
-        return without_trace(exercise, "error", message=complaint, file=source.name)
+        return unparsed(exercise, complaint, source.name)
     program = None
     try:
         with time_limit(seconds):

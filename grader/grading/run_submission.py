@@ -5,11 +5,11 @@ from operator import itemgetter
 
 from grader.grading.grading_run import GradingRun
 from grader.sandbox.sandbox import Job, Outcome, Sandbox
-from grader.submission.source_file import SourceFile
+from grader.submission.source_file import Complaint, SourceFile
 from grader.submission.submission import Submission
 
-Outcomes = dict[str, Outcome | str]
-"""Name of each exercise that was found -> its outcome, or a Korean message if its cell does not parse."""
+Outcomes = dict[str, Outcome | Complaint]
+"""Name of each exercise that was found -> its outcome, or what to say of it if its code does not parse."""
 
 
 def sandbox_of(run: GradingRun, *, once: bool = False) -> Sandbox:
@@ -43,7 +43,7 @@ def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox, *,
         until: time of `time.monotonic()` after which no further exercise is begun.
 
     Returns:
-        For each exercise that was found, its outcome, or a Korean message if its cell does not parse.
+        For each exercise that was found, its outcome, or what to say of it if its code does not parse.
 
     Raises:
         SandboxUnavailable: the sandbox cannot be used any more.

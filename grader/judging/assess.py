@@ -27,6 +27,7 @@ from grader.judging.reference import Reference
 from grader.judging.text_location import Location
 from grader.judging.true_sentences import true_explanation
 from grader.observe.trace import Trace
+from grader.submission.source_file import Complaint
 from grader.submission.syntax import Definition, definition_of, is_constant, methods
 
 _LINE_SHOWN = 400
@@ -78,6 +79,13 @@ def without_trace(
         file=file,
         kind=exercise.kind,
     )
+
+
+def unparsed(exercise: Exercise, complaint: Complaint, file: str | None) -> Feedback:
+    """Return feedback for an exercise whose code does not parse, with the learner's line."""
+    feedback = without_trace(exercise, "error", message=complaint.message, file=file)
+    place = complaint.place
+    return replace(feedback, line=place.line, cell=place.cell, source_line=complaint.shown)
 
 
 def _feedback(

@@ -43,12 +43,13 @@ _KINDS: dict[str, tuple[str, Callable[[SubmissionResult], bool]]] = {
     "raised": ("코드에서 예외가 난 학생", lambda s: any(f.begun and f.status == "error" for f in s.feedbacks)),
     "halted": ("코드가 끝까지 실행되지 않은 학생", lambda s: any(f.status in _HALTED for f in s.feedbacks)),
     "unreadable": ("읽을 수 없는 파일을 낸 학생", lambda s: any(f.status == "unreadable" for f in s.feedbacks)),
+    "renamed": ("연습 문제와 이름이 다른 함수를 낸 학생", lambda s: any(f.other_name for f in s.feedbacks)),
     "nothing": ("답안을 내지 않은 학생", lambda s: not any(tried(f) or f.status == "unreadable" for f in s.feedbacks)),
     "scrutiny": ("직접 살펴볼 코드가 있는 학생", lambda s: bool(s.scrutiny)),
 }  # fmt: skip
 """Filters for the student table, besides mistakes: key → label and condition."""
 _HALTED: tuple[Status, ...] = ("timeout", "memory", "crashed", "output")
-_LOOK_FIRST = ("unreadable", "nothing")
+_LOOK_FIRST = ("unreadable", "renamed", "nothing")
 
 
 @dataclass(frozen=True)

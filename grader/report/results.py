@@ -19,9 +19,9 @@ SCHEMA = "hanstep.results/2"
 """Current schema of `results.json`.
 
 Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1. Fields
-added later are empty if absent: `extras`, `person`, `late`, `handed_in` and `mark` of a submission, `kind` and
-`because` of a feedback, `source_line` of a mistake, `absent` of a class. `score` is always the measured score; `mark`
-is the final one after the policy and marks given by hand.
+added later are empty if absent: `extras`, `person`, `late`, `handed_in` and `mark` of a submission, `kind`,
+`because` and `other_name` of a feedback, `source_line` of a mistake, `absent` of a class. `score` is always the
+measured score; `mark` is the final one after the policy and marks given by hand.
 """
 
 _UNCOMMON = re.compile("[^\n -~가-힣]")
@@ -121,6 +121,7 @@ def _feedback_to_document(feedback: Feedback) -> dict[str, Any]:
         "begun": feedback.begun,
         "kind": feedback.kind,
         "because": feedback.because,
+        "other_name": feedback.other_name,
         "checks": [{**asdict(check), "points": _number(check.points)} for check in feedback.checks],
         "notes": list(feedback.notes),
         "diagnosis": None

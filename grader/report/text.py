@@ -152,8 +152,11 @@ def _place(feedback: Feedback) -> Iterable[RenderableType]:
         yield _label("내 코드")
         yield _indented(Text(where, _LABEL), 2)
         if line:
-            number = "" if feedback.line is None else f"{feedback.line} | "
-            yield _indented(Text(f"{number}{plain_text.clean(line.strip(), 400)}", "bold"), 2)
+            for number, one in enumerate(
+                (line if "\n" in line else line.strip()).split("\n"), start=feedback.line or 0
+            ):
+                before = "" if feedback.line is None else f"{number} | "
+                yield _indented(Text(f"{before}{plain_text.clean(one.rstrip(), 400)}", "bold"), 2)
     error = words.error_text(feedback)
     if error:
         yield _label("예외")

@@ -172,8 +172,8 @@ def next_step(feedback: Feedback) -> str:
 
 
 def _after_exception(error: str | None) -> str:
-    if error is None:  # no exception: the cell could not be parsed
-        return "그 줄과 바로 윗줄의 괄호, 따옴표, 들여쓰기를 보세요."
+    if error is None:  # no exception: the code does not parse, and the message says what to do
+        return ""
     kind, _, message = error.partition(":")
     if kind == "TypeError" and _CALLED_OTHERWISE.search(message):
         return "함수의 첫 줄을 처음 그대로 두었는지 보세요. 인자의 이름과 순서는 바꿀 수 없어요."

@@ -21,6 +21,9 @@ _MAX_TAGS = 100
 
 _TAG = re.compile(r"exercise:(\w+)")
 """Tag of the cell in which an exercise is answered."""
+_WRITEFILE = re.compile(
+    r"(?:[ \t]*+(?:\#[^\n]*+)?\n)*+[ \t]*+%%(?:writefile|file)[ \t]++(?:-a[ \t]++)?(\S++)[^\n]*+"
+)
 _MARKER = re.compile(r"^#[ \t]*%%+(?:[ \t](.*))?$", re.MULTILINE)
 
 
@@ -35,6 +38,8 @@ class Cell:
     text: str
     exercises: tuple[str, ...]
     """Exercises that the cell is tagged for."""
+    written: str = ""
+    """Name of the `.py` file into which the cell writes its code by `%%writefile`; else empty."""
 
 
 def notebook_cells(text: str) -> list[Cell]:
@@ -56,7 +61,9 @@ def notebook_cells(text: str) -> list[Cell]:
     for raw, source in zip(raws, map(_source_text, parts), strict=True):
         if source.strip():
             _check_cells(len(cells) + 1)
-            cells.append(Cell(len(cells) + 1, 1, as_python(source), _exercises(raw.get("metadata"))))
+            written, body = _without_writefile(source)
+            tags = _exercises(raw.get("metadata"))
+            cells.append(Cell(len(cells) + 1, 1, as_python(body), tags, written))
     return cells
 
 
@@ -82,6 +89,19 @@ def percent_cells(text: str) -> list[Cell]:
             )
         line += text.count("\n", start, end)
     return cells
+
+
+def written_file(text: str) -> str:
+    """Return the name of the `.py` file into which a text that begins with `%%writefile` is written; else empty."""
+    match = _WRITEFILE.match(text)
+    return match[1].strip("\"'") if match and match[1].strip("\"'").endswith(".py") else ""
+
+
+def _without_writefile(source: str) -> tuple[str, str]:
+    """Return the name of the `.py` file that a cell writes, and its source with the `%%writefile` blanked out."""
+    written = written_file(source)
+    match = _WRITEFILE.match(source) if written else None
+    return written, "\n" * source.count("\n", 0, match.end()) + source[match.end() :] if match else source
 
 
 def _check_size(size: int) -> None:
@@ -210,13 +230,13 @@ def without_magics(text: str) -> str:
             end = magic.end()
             done.append(f"{magic[1]}0" + "\n" * text.count("\n", position, end))
         else:
-            end = _end_of_logical_line(text, position)
+            end = end_of_logical_line(text, position)
             done.append(text[position:end])
         position = end
     return "".join(done)
 
 
-def _end_of_logical_line(text: str, start: int) -> int:
+def end_of_logical_line(text: str, start: int) -> int:
     """Return the position after the logical line at `start`, skipping strings, comments and open brackets."""
     depth = 0
     for piece in _TOKEN.finditer(text, start):

@@ -2,19 +2,20 @@
 
 import ast
 import gc
-import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from grader.base.decoding import read_text
-from grader.submission.cells import Cell, notebook_cells, percent_cells, without_magics
+from grader.base.names import LISTED, short
+from grader.submission.cells import Cell, notebook_cells, percent_cells, written_file
 from grader.submission.practice_cells import Practice, script_without_practice, without_practice
 from grader.submission.practice_files import practices, tool_of
+from grader.submission.recovery import Broken, Recovery, recover
 from grader.submission.statements import (
     Block,
     bound_names,
@@ -23,10 +24,10 @@ from grader.submission.statements import (
     needed_names,
     select,
 )
-from grader.submission.syntax import ParseError, parse
+from grader.submission.syntax import SYNTAX_ERROR, parse
 
-_DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|^(\w++)[ \t]*+=", re.MULTILINE)
-_WORD = re.compile(r"\w++")
+_MAX_NOTES = 5
+"""Maximum number of notes about what was left out of one file."""
 
 
 @dataclass(frozen=True)
@@ -45,25 +46,35 @@ class Place:
 
 @dataclass(frozen=True)
 class Problem:
-    """A cell, or a whole `.py` file, that does not parse; its lines are blank in the program."""
+    """A definition that does not parse, or a cell or file without any; its lines are blank in the program."""
 
     line: int
-    """Line in the program at which parsing failed."""
+    """Line in the program to look at."""
     message: str
     """Reason, in Korean."""
     text: str
-    """The cell as it was handed in: it shows which exercises are lost."""
+    """The code as it was handed in."""
     exercises: tuple[str, ...]
     """Exercises that the cell is tagged for."""
+    name: str | None = None
+    """Name that the code was meant to define; None if it defines nothing."""
+    shown: str = ""
+    """The learner's line to look at, and the next one if the error shows only there."""
 
     def defined(self) -> set[str]:
-        """Return the names that the cell was meant to define."""
-        found = (match[1] or match[2] for match in _DEFINITION.finditer(self.text))
-        return {*self.exercises, *found}
+        """Return the names that the code was meant to define, and the exercises in its cell's tags."""
+        return {*self.exercises, *([self.name] if self.name else [])}
 
-    def mentioned(self) -> set[str]:
-        """Return all words that stand anywhere in the cell, and the exercises in its tags."""
-        return {*self.exercises, *_WORD.findall(self.text)}
+
+@dataclass(frozen=True)
+class Complaint:
+    """What to say of an exercise whose code does not parse."""
+
+    message: str
+    """Korean: the place and the reason."""
+    place: Place
+    shown: str
+    """The learner's line there, as written; two lines if the error shows only in the next one."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +96,8 @@ class SourceFile:
     """Characters of code in the file, graded or not."""
     practice: tuple[Practice, ...] = ()
     """Definitions in drill or clinic cells, or in a drill file; none of them is in `text`."""
+    notes: tuple[str, ...] = ()
+    """Korean lines about what was left out to read the file."""
 
     def place(self, line: int) -> Place:
         """Return the place of a line of `text`; a line outside it counts as the nearest one."""
@@ -93,37 +106,27 @@ class SourceFile:
         return self.places[min(max(line, 1), len(self.places)) - 1]
 
     def defines_or_attempts(self, name: str) -> bool:
-        """Return True if the file defines `name`, or a broken cell was meant to."""
+        """Return True if the file defines `name`, or was meant to in code that does not parse."""
         return name in self.defines or name in self._broken_definitions
 
     def problem_for(self, name: str) -> Problem | None:
-        """Return the broken cell to blame if `name` is not defined: one meant to define it, else one mentioning it.
+        """Return the code that was meant to define `name`; None if it is defined, or nothing was meant to."""
+        return None if name in self.defines else self._broken_definitions.get(name)
 
-        None if `name` is defined, or no broken cell mentions it.
-        """
-        if name in self.defines:
-            return None
-        return self._broken_definitions.get(name) or self._broken_mentions.get(name)
-
-    def complaint(self, name: str) -> str | None:
-        """Return a Korean line on why the cell meant to define `name` cannot be read; None if there is no such cell."""
+    def complaint(self, name: str) -> Complaint | None:
+        """Return why the code meant to define `name` cannot be read; None if there is no such code."""
         problem = self.problem_for(name)
         if problem is None:
             return None
         place = self.place(problem.line)
         where = f"{place.line}번째 줄" if place.cell is None else f"셀 {place.cell}의 {place.line}번째 줄"
-        return f"{self.name} {where}을 읽을 수 없어요. {problem.message}"
+        message = f"{self.name} {where}을 읽을 수 없어요. {problem.message}"
+        return Complaint(message, place, problem.shown)
 
-    # The next two map each name to the last such cell, once: a file can have thousands of names, and it is asked about
-    # every exercise.
-
+    # Mapped once: a file can have thousands of names, and it is asked about every exercise. The last one counts.
     @cached_property
     def _broken_definitions(self) -> dict[str, Problem]:
         return {name: problem for problem in self.problems for name in problem.defined()}
-
-    @cached_property
-    def _broken_mentions(self) -> dict[str, Problem]:
-        return {name: problem for problem in self.problems for name in problem.mentioned()}
 
 
 def read_source(path: Path, name: str, exercises: Collection[str], root: Path | None = None) -> SourceFile:
@@ -162,16 +165,11 @@ def _without_gc() -> Iterator[None]:
 
 
 def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> SourceFile:
-    """Turn the text of a file into a SourceFile: remove practice, parse, select statements, map lines to places."""
+    """Turn the text of a file into a SourceFile: recover code, remove practice, select statements, map the lines."""
     is_module = path.suffix.lower() != ".ipynb"
     cells = percent_cells(text) if is_module else notebook_cells(text)
     size = sum(len(cell.text) for cell in cells)
-    if is_module:
-        whole, (text, practice) = text, _answers_of_script(name, text, exercises)
-        cells = cells if text == whole else percent_cells(text)
-    else:
-        cells, practice = without_practice(cells, exercises)
-    units = _module(text, cells) if is_module else [_unit(cell) for cell in cells]
+    units, practice = _module(name, text, exercises) if is_module else _notebook(cells, exercises)
     kept = select([unit.block for unit in units], exercises, is_module=is_module)
 
     lines: list[str] = []
@@ -181,12 +179,62 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
     for unit, statements in zip(units, kept, strict=True):
         cell, before = unit.cell, len(lines)
         defines |= {name: before + line for name, line in defined_names(unit.block, statements).items()}
-        if unit.error is not None:
-            problems.append(Problem(before + unit.error.line, str(unit.error), cell.text, cell.exercises))
+        problems += (_problem(broken, cell, before) for broken in unit.recovery.broken)
         lines += keep_only(unit.block, statements)
         places += [_place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
     text = "".join(f"{line}\n" for line in lines)
-    return SourceFile(path, name, text, tuple(places), defines, tuple(problems), size, practice)
+    notes = [note for unit in units for note in _left_out(unit)]
+    if not defines and problems and all(problem.name is None for problem in problems):
+        notes = [_no_code(problems[0], places[problems[0].line - 1])]
+    return SourceFile(
+        path, name, text, tuple(places), defines, tuple(problems), size, practice, tuple(notes[:_MAX_NOTES])
+    )
+
+
+def _problem(broken: Broken, cell: Cell, before: int) -> Problem:
+    """Return the problem of code that does not parse, in a cell with this many lines of the program above it."""
+    line, message = before + broken.error.line, str(broken.error)
+    return Problem(line, message, broken.text, cell.exercises, broken.name, broken.shown)
+
+
+def _no_code(problem: Problem, place: Place) -> str:
+    """Return a Korean line about a file in which nothing can be read."""
+    return (
+        f"{_in_words(place)}부터 Python 코드로 읽을 수 없어요. {problem.message.removeprefix(SYNTAX_ERROR)}"
+    )
+
+
+def _in_words(place: Place) -> str:
+    return f"{place.line}번째 줄" if place.cell is None else f"코드 셀 {place.cell}의 {place.line}번째 줄"
+
+
+def _left_out(unit: "_ParsedSource") -> Iterator[str]:
+    """Yield Korean lines about what was left out to read a cell or file, and about a `%%writefile`."""
+    where = "" if unit.cell.number is None else f"코드 셀 {unit.cell.number}의 "
+    if unit.cell.written:
+        yield f"{where}`%%writefile {short(unit.cell.written)}` 아래의 코드를 읽었어요."
+    lines = unit.recovery.left_out
+    if lines and unit.recovery.text.strip():
+        spans = _spans(lines, unit.cell.text)
+        shown = ", ".join(spans[:LISTED]) + (" 등 " if len(spans) > LISTED else "")
+        what = (
+            "Markdown 코드 블록 안의 코드를 읽고, 그 밖의 글은 뺐어요"
+            if unit.recovery.fenced
+            else "Python 코드로 읽을 수 없는 줄은 빼고 읽었어요"
+        )
+        yield f"{what} ({where}{shown}번째 줄)."
+
+
+def _spans(lines: Sequence[int], text: str) -> list[str]:
+    """Return ascending line numbers of a text as `1~3`, `7`; blank lines between them count as left out too."""
+    written = text.split("\n")
+    spans: list[list[int]] = []
+    for line in lines:
+        if spans and not "".join(written[spans[-1][1] : line - 1]).strip():
+            spans[-1][1] = line
+        else:
+            spans.append([line, line])
+    return [f"{first}" if first == last else f"{first}~{last}" for first, last in spans]
 
 
 def _answers_of_script(name: str, text: str, exercises: Collection[str]) -> tuple[str, tuple[Practice, ...]]:
@@ -235,33 +283,66 @@ def without_demos(module: str, exercises: Collection[str]) -> str:
 
 @dataclass(frozen=True)
 class _ParsedSource:
-    """Source that is parsed as a whole: a cell, or an entire `.py` file. `error` is set if it does not parse."""
+    """Source that is parsed as a whole: a cell, or an entire `.py` file."""
 
     cell: Cell
+    """The source as it was handed in."""
     block: Block
-    error: ParseError | None = None
+    recovery: Recovery
 
 
 def _unit(cell: Cell) -> _ParsedSource:
-    """Parse one cell; if it is tagged for an exercise, mark all its statements as tagged."""
-    lines = tuple(cell.text.split("\n"))
-    try:
-        body = tuple(parse(cell.text))
-    except ParseError as error:
-        return _ParsedSource(cell, Block(lines, (), frozenset()), error)
-    return _ParsedSource(cell, Block(lines, body, frozenset(range(len(body) if cell.exercises else 0))))
+    """Parse what can be read of one cell."""
+    return _parsed(cell, recover(cell.text))
 
 
-def _module(text: str, cells: list[Cell]) -> list[_ParsedSource]:
-    """Parse a `.py` file as a whole or, if that fails, cell by cell."""
-    for source in (text, without_magics(text)):  # Colab saves `!pip install` lines into the .py
-        unit = _unit(Cell(None, 1, source, ()))
-        if unit.error is None:
-            block = Block(unit.block.lines, unit.block.body, _tagged(unit.block.body, cells))
-            return [_ParsedSource(unit.cell, block)]
-    if len(cells) == 1:
-        return [_unit(cells[0])]
-    return [_unit(cell) for cell in percent_cells(without_magics(text))]
+def _parsed(cell: Cell, recovery: Recovery) -> _ParsedSource:
+    """Parse what was recovered of one cell; if it is tagged for an exercise, mark all its statements as tagged."""
+    body = tuple(parse(recovery.text))
+    tagged = frozenset(range(len(body) if cell.exercises else 0))
+    return _ParsedSource(cell, Block(tuple(recovery.text.split("\n")), body, tagged), recovery)
+
+
+def _module(
+    name: str, text: str, exercises: Collection[str]
+) -> tuple[list[_ParsedSource], tuple[Practice, ...]]:
+    """Parse what can be read of a `.py` file, without practice; return it, and the practice that was removed."""
+    text, practice = _answers_of_script(name, text, exercises)
+    recovery = recover(text)
+    if recovery.is_partial:  # Practice could not be told from answers before.
+        readable, more = _answers_of_script(name, recovery.text, exercises)
+        recovery, practice = replace(recovery, text=readable), practice + more
+    body = tuple(parse(recovery.text))
+    block = Block(tuple(recovery.text.split("\n")), body, _tagged(body, percent_cells(text)))
+    return [_ParsedSource(Cell(None, 1, text, (), written_file(text)), block, recovery)], practice
+
+
+def _notebook(
+    cells: list[Cell], exercises: Collection[str]
+) -> tuple[list[_ParsedSource], tuple[Practice, ...]]:
+    """Parse what can be read of a notebook's cells, without practice; return it, and the practice that was removed."""
+    cells, practice = without_practice(cells, exercises)
+    units = [_unit(cell) for cell in cells]
+    if any(unit.recovery.is_partial for unit in units):  # Practice could not be told from answers before.
+        readable = [replace(unit.cell, text=unit.recovery.text) for unit in units]
+        answers, more = without_practice(readable, exercises)
+        practice += more
+        for index, (unit, answer) in enumerate(zip(units, answers, strict=True)):
+            if unit.recovery.text != answer.text:
+                units[index] = _parsed(unit.cell, replace(unit.recovery, text=answer.text))
+    return _without_copies(units, exercises), practice
+
+
+def _without_copies(units: list[_ParsedSource], exercises: Collection[str]) -> list[_ParsedSource]:
+    """Empty each cell that writes a file, unless it defines an exercise, and none that a cell which runs defines."""
+    defined = [{name for uses in unit.block.uses for name in uses.defined} & {*exercises} for unit in units]
+    ran = set().union(*(names for unit, names in zip(units, defined, strict=True) if not unit.cell.written))
+    return [
+        _unit(replace(unit.cell, text="\n" * unit.cell.text.count("\n"), written=""))
+        if unit.cell.written and (not names or names & ran)
+        else unit
+        for unit, names in zip(units, defined, strict=True)
+    ]
 
 
 def _tagged(body: tuple[ast.stmt, ...], cells: list[Cell]) -> frozenset[int]:

@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from grader.base.decoding import MAX_FILE_BYTES, ReadError
@@ -16,6 +17,8 @@ from grader.submission.source_file import SourceFile, read_source
 
 MAX_STUDENT_CHARS = 5 * MAX_CODE_CHARS
 """Maximum characters of code read for one student. It bounds the time that one student's folder can take."""
+_MAX_NOTES = 10
+"""Maximum number of notes about what was left out of one student's files."""
 MAX_STUDENT_BYTES = 20 * MAX_FILE_BYTES
 """Maximum bytes read for one student. Files refused after reading count too."""
 
@@ -44,13 +47,8 @@ class Submission:
         return state.hexdigest()[:16]
 
     def source_for(self, name: str) -> SourceFile | None:
-        """Return the last file that defines the exercise `name`, or tries to in a cell that does not parse.
-
-        If there is none, return the last file with a broken cell that mentions the name; else None.
-        """
-        defining = [file for file in self.files if file.defines_or_attempts(name)]
-        naming = defining or [file for file in self.files if file.problem_for(name) is not None]
-        return naming[-1] if naming else None
+        """Return the last file that defines the exercise `name`, or tries to in code that does not parse."""
+        return next((file for file in reversed(self.files) if file.defines_or_attempts(name)), None)
 
     def unreadable_message(self) -> str:
         """Return a Korean line of bounded length about the files that could not be read; empty if all could."""
@@ -116,7 +114,8 @@ def read_files(
             files.append(source)
             chars_left -= source.size
     unreadable = tuple(Unreadable(short(u.name), u.message) for u in found.unreadable)
-    notes = (*found.notes(), *_practised_only(files, exercise_names))
+    left_out = (f"{file.name}: {note}" for file in files for note in file.notes)
+    notes = (*found.notes(), *islice(left_out, _MAX_NOTES), *_practised_only(files, exercise_names))
     return Submission(student, tuple(files), unreadable, notes)
 
 

@@ -9,13 +9,20 @@ survives it.
 """
 
 import ast
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from grader.submission.syntax_errors import tell_syntax_error
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 _RUNS_CODE = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)
+
+SYNTAX_ERROR = "문법 오류예요: "
+"""Start of the message of a ParseError for a syntax error."""
+_LINE_IN_MESSAGE = re.compile(r" (?:on line \d+|\(detected at line \d+\))")
 
 Definition = ast.FunctionDef | ast.ClassDef
 """An exercise's function or class."""
@@ -23,11 +30,21 @@ Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 
 
 class ParseError(ValueError):
-    """Source that does not parse; the message is Korean. `line` counts from 1."""
+    """Source that does not parse; the message is Korean.
 
-    def __init__(self, message: str, line: int) -> None:
+    Attributes:
+        line: line to look at, from 1.
+        shown: number of lines to show from there.
+    """
+
+    def __init__(self, message: str, line: int, shown: int = 1) -> None:
         super().__init__(message)
         self.line = line
+        self.shown = shown
+
+    def moved(self, lines: int) -> "ParseError":
+        """Return the same error in a text that has this many more lines above."""
+        return ParseError(str(self), self.line + lines, self.shown)
 
 
 def parse(text: str) -> list[ast.stmt]:
@@ -41,8 +58,10 @@ def parse(text: str) -> list[ast.stmt]:
             warnings.simplefilter("ignore")  # e.g. about "\d" in a student's string
             return ast.parse(text).body
     except SyntaxError as error:
-        line = min(max(error.lineno or 1, 1), text.count("\n") + 1)
-        raise ParseError(f"문법 오류예요({type(error).__name__}: {error.msg}).", line) from error
+        told = tell_syntax_error(error, text)
+        # Without line numbers: they count in this text, which may be a part of the learner's.
+        english = f"({type(error).__name__}: {_LINE_IN_MESSAGE.sub('', error.msg or '')})"
+        raise ParseError(f"{SYNTAX_ERROR}{told.message} {english}", told.line, told.shown) from error
     except (RecursionError, MemoryError) as error:
         raise ParseError("너무 깊이 겹쳐 있어서 읽을 수 없어요.", 1) from error
     except ValueError as error:  # NUL characters, before Python 3.11.4

@@ -19,7 +19,7 @@ def test_measuring_magics_lose_their_line_only(ipynb, magic):
     assert file.defines == {"train_step": 4}
 
 
-@pytest.mark.parametrize("magic", ["bash", "html", "writefile train.py", "script false --no-raise-error"])
+@pytest.mark.parametrize("magic", ["bash", "html", "writefile notes.txt", "script false --no-raise-error"])
 def test_cells_in_other_languages_are_dropped(ipynb, magic):
     """A cell that IPython does not run as Python defines nothing, here as there."""
     file = ipynb(code(f"# note\n%%{magic}\n{STEP}"), code("LR = 1"))

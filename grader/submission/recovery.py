@@ -1,0 +1,249 @@
+"""Recover the code of a file or cell that does not parse: without the prose around it, and without broken definitions.
+
+An answer copied from a chat comes with sentences and Markdown fences; a syntax error in one function says nothing about
+the others. The text is cut into pieces that each begin at the left margin. A piece that parses is kept; a definition
+that does not is reported by itself; everything else is left out. What is left out becomes blank, so that every line
+keeps its number.
+
+    물론입니다! 다음과 같습니다.       # left out
+    ```python                          # left out
+    def train_step(model, opt):        # kept
+        opt.step()
+    ```                                # left out
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import dedent
+
+from grader.submission.cells import end_of_logical_line, without_magics
+from grader.submission.syntax import ParseError, parse
+
+_MAX_PIECES = 3_000
+"""Maximum pieces parsed in one text; a long file has some hundred statements at its left margin."""
+_MAX_SCANS = 3
+"""Maximum times, on average, that a character is looked at in search of the ends of pieces. Hostile text could make
+each piece end only at the end of the file."""
+
+_MAX_SHOWN = 400
+"""Maximum characters shown of a line that does not parse."""
+
+_LANGUAGES = frozenset(("", "py", "python", "python3", "py3", "ipython", "ipython3", "pytorch"))
+"""Languages after an opening fence whose code is read."""
+_FENCE = re.compile(r"[ \t]*+(?P<marks>`{3,}+|~{3,}+)[ \t]*+(?:\{?\.?(?P<language>[\w+-]*+)[^`\n]*+)")
+_TRIPLE = re.compile(r"\"\"\"|'''")
+_TOP = re.compile(r"(?!(?:else|elif|except|finally)\b)[^\s)\]}\#]|\#[ \t]*+%%")
+"""Start of a line that begins a piece. Closing brackets, comments and `else` go on with the one before."""
+_RESUME = re.compile(
+    r"^(?:(?:async[ \t]++)?def\b|class\b|@|import\b|from[ \t]++[\w.]++[ \t]++import\b|\#[ \t]*+%%)",
+    re.MULTILINE,
+)
+"""Line that begins a piece even if a bracket or a string before it was never closed."""
+_STATEMENT = re.compile(
+    r"""@ | (?:async|def|class|import|from|if|try|for|while|with|del|assert|raise|pass|global)\b
+    | (?!\d)\w++(?:\.\w++)*+[ \t]*+(?:\[[^\]\n]*+\])?[ \t]*+[(\[=:+\-*/|&,;]
+    | [rbfuRBFU]{0,2}["'] | [\#0]""",
+    re.VERBOSE,
+)
+"""Start of a line that could be a statement; that of prose is not even parsed."""
+_DECORATORS = r"(?:@[^\n]*+\n(?:[ \t\#][^\n]*+\n|\n)*+)*+"
+_DEFINITION = re.compile(
+    rf"{_DECORATORS}(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|(\w++)[ \t]*+(?::[ \t]*+[\w.\[\],|]++[ \t]*+)?=(?!=)"
+)
+"""Start of a piece that defines its first or second group."""
+_ANY_DEFINITION = re.compile(r"^([ \t]*+)(?:(?:async[ \t]++)?def|class)[ \t]++\w", re.MULTILINE)
+_OUTSIDE = re.compile(r"(?:(?:async[ \t]++)?def|class|import|from)\b|@")
+"""Start of a piece that is kept outside of fences, where there are some."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A definition, or a text without any, that does not parse."""
+
+    name: str | None
+    """The function, class or variable that it was meant to define; None if it defines nothing at the left margin."""
+    error: ParseError
+    """The reason; its line counts in the whole text."""
+    text: str
+    shown: str
+    """The line to look at, and the next one if the error shows only there; without their common indentation."""
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What could be read of a text."""
+
+    text: str
+    """As many lines as the text that was given; it always parses."""
+    broken: tuple[Broken, ...] = ()
+    left_out: tuple[int, ...] = ()
+    """Lines from 1 that are not code: prose, fences, statements outside of definitions that do not parse."""
+    fenced: bool = False
+    """True if the code stood between Markdown fences."""
+
+    @property
+    def is_partial(self) -> bool:
+        """True if the text did not parse as it was."""
+        return bool(self.broken or self.left_out)
+
+
+def recover(text: str) -> Recovery:
+    """Return what can be read of a text as Python; of one that parses, all of it.
+
+    Lines that only IPython understands are replaced if the text does not parse with them.
+    """
+    try:
+        parse(text)
+        return Recovery(text)
+    except ParseError as error:
+        reason = error
+    plain = without_magics(text)
+    if plain != text and _parses(plain):
+        return Recovery(plain)
+    return _Reader(_at_the_margin(text)).read(reason)
+
+
+def _parses(text: str) -> bool:
+    try:
+        parse(text)
+    except ParseError:
+        return False
+    return True
+
+
+def _at_the_margin(text: str) -> str:
+    """Remove the indentation of the definitions, if none stands at the left margin: code within a list, say."""
+    depths = {match[1] for match in _ANY_DEFINITION.finditer(text)}
+    if not depths or "" in depths:
+        return text
+    indent = min(depths, key=len)
+    return "\n".join(line.removeprefix(indent) for line in text.split("\n"))
+
+
+class _Reader:
+    """Reads one text that does not parse as a whole."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+        self._kept = [""] * len(self._lines)
+        self._broken: list[Broken] = []
+        self._unclear = set(range(len(self._lines)))
+        """Lines, from 0, that belong neither to what is kept nor to a broken definition."""
+        self._pieces_left = _MAX_PIECES
+        self._scans_left = _MAX_SCANS * len(text)
+
+    def read(self, reason: ParseError) -> Recovery:
+        """Read all of it.
+
+        Args:
+            reason: why the whole text does not parse.
+        """
+        segments = list(_segments(self._lines))
+        fenced = len(segments) > 1 or any(inside for _, _, inside in segments)
+        for first, end, inside in segments:
+            self._read_segment(first, end, prose=fenced and not inside)
+        text = "\n".join(self._kept)
+        try:
+            is_empty = not parse(text)
+        except ParseError:  # pieces that parse alone do together; should they not, nothing is graded
+            is_empty = True
+        if is_empty and not self._broken:
+            nothing = "\n" * (len(self._lines) - 1)
+            return Recovery(nothing, (self._broken_text(None, reason, "\n".join(self._lines)),))
+        left_out = tuple(number + 1 for number in sorted(self._unclear) if self._is_text(number))
+        return Recovery(text, tuple(self._broken), left_out, fenced)
+
+    def _is_text(self, number: int) -> bool:
+        """Return True if a line is neither blank nor a comment."""
+        line = self._lines[number].strip()
+        return bool(line) and not line.startswith("#")
+
+    def _read_segment(self, first: int, end: int, *, prose: bool) -> None:
+        """Read the lines from `first` up to `end`; of `prose` around fences, only definitions and imports."""
+        text = "\n".join(self._lines[first:end])
+        if not prose:
+            text = without_magics(_at_the_margin(text))
+            if _parses(text):
+                self._keep(text, first)
+                return
+        position, line = 0, first
+        while position < len(text):
+            stop = self._end_of_piece(text, position)
+            if not self._read_piece(text[position:stop], line, prose=prose):
+                resumed = _RESUME.search(text, text.find("\n", position) + 1 or len(text), stop)
+                stop = resumed.start() if resumed else stop
+                self._note_broken(text[position:stop], line, prose=prose)
+            line += text.count("\n", position, stop)
+            position = stop
+
+    def _end_of_piece(self, text: str, start: int) -> int:
+        """Return where the piece that begins at `start` ends: before the next line at the margin."""
+        if self._scans_left <= 0:
+            resumed = _RESUME.search(text, text.find("\n", start) + 1 or len(text))
+            return resumed.start() if resumed else len(text)
+        position, decorated = start, False
+        while position < len(text) and (position == start or decorated or not _TOP.match(text, position)):
+            decorated = text[position] == "@" or (decorated and text[position] in "\n#")
+            position = end_of_logical_line(text, position)
+        self._scans_left -= position - start
+        return position
+
+    def _read_piece(self, piece: str, line: int, *, prose: bool) -> bool:
+        """Keep the piece that begins at this line if it parses; return True if it does, or cannot be code."""
+        if not (_OUTSIDE if prose else _STATEMENT).match(piece):
+            return piece.isspace() or not _RESUME.search(piece)
+        self._pieces_left -= 1
+        if self._pieces_left < 0 or not _parses(piece):
+            return False
+        self._keep(piece.removesuffix("\n"), line)
+        return True
+
+    def _note_broken(self, piece: str, line: int, *, prose: bool) -> None:
+        """Report a piece that does not parse, if it begins a definition."""
+        match = _DEFINITION.match(piece)
+        if match is None or self._pieces_left < 0 or (prose and not _OUTSIDE.match(piece)):
+            return
+        try:
+            parse(piece)
+        except ParseError as error:
+            self._broken.append(self._broken_text(match[1] or match[2], error.moved(line), piece))
+            self._unclear.difference_update(range(line, line + piece.rstrip().count("\n") + 1))
+        else:  # it parses now that it was cut off at the next definition
+            self._keep(piece.removesuffix("\n"), line)
+
+    def _broken_text(self, name: str | None, error: ParseError, text: str) -> Broken:
+        lines = self._lines[error.line - 1 : error.line - 1 + error.shown]
+        return Broken(name, error, text, dedent("\n".join(line[:_MAX_SHOWN].rstrip() for line in lines)))
+
+    def _keep(self, text: str, first: int) -> None:
+        lines = text.split("\n")
+        self._kept[first : first + len(lines)] = lines
+        self._unclear.difference_update(range(first, first + len(lines)))
+
+
+def _segments(lines: list[str]) -> Iterator[tuple[int, int, bool]]:
+    """Yield (first line, line after the last, True if between fences) of the text, without the fences themselves.
+
+    Code of other languages is left out. A fence inside a string of three quotes is none. Without fences around any
+    definition, the whole text is one segment outside of fences.
+    """
+    found: list[tuple[int, int, bool]] = []
+    start, fence, quote, language = 0, "", "", ""
+    for number, line in enumerate(lines):
+        match = None if quote else _FENCE.fullmatch(line)
+        if match is None:
+            for mark in () if fence else _TRIPLE.findall(line):
+                quote = mark if not quote else "" if mark == quote else quote
+        elif not fence or match["language"] or match["marks"].startswith(fence):
+            if not fence or language in _LANGUAGES:
+                found.append((start, number, bool(fence)))
+            closes = bool(fence) and not match["language"]
+            start, fence = number + 1, "" if closes else match["marks"]
+            language = (match["language"] or "").lower()
+    if not fence or language in _LANGUAGES:
+        found.append((start, len(lines), bool(fence)))
+    if any(inside and _ANY_DEFINITION.search("\n".join(lines[a:b])) for a, b, inside in found):
+        yield from found
+    else:
+        yield 0, len(lines), False

@@ -1,0 +1,232 @@
+"""Say in Korean what kind of syntax error Python found, what to do about it, and which lines to look at."""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import NamedTuple
+
+from grader.observe.wording import with_particle
+
+_MAX_SHOWN = 4
+"""Maximum lines shown; blank lines can stand between two that do not fit."""
+
+
+class SyntaxErrorNote(NamedTuple):
+    """What to tell of a syntax error."""
+
+    message: str
+    """Korean sentences: what is wrong, then what to do."""
+    line: int
+    """Line to look at, from 1."""
+    shown: int = 1
+    """Number of lines to show from there: more than 1 if the error shows only beside a later line."""
+
+
+def tell_syntax_error(error: SyntaxError, text: str) -> SyntaxErrorNote:
+    """Describe an error that `ast.parse` raised for `text`."""
+    lines = text.split("\n")
+    number = min(max(error.lineno or 1, 1), len(lines))
+    line = lines[number - 1]
+    if (habit := _habit(line)) is not None:
+        return SyntaxErrorNote(habit, number)
+    if isinstance(error, IndentationError):
+        return _wrong_indentation(error, lines, number)
+    message = error.msg or ""
+    for pattern, tell in _TOLD_OF:
+        if found := re.match(pattern, message):
+            return SyntaxErrorNote(tell(found, line), number)
+    for pattern, what, remedy in _TOLD:
+        if re.match(pattern, message):
+            return SyntaxErrorNote(f"{what} {remedy}", number)
+    place = _place(error, line)
+    near = f"{place} 앞뒤에서 " if place else ""
+    told = f"Python이 읽을 수 없는 줄이에요. {near}빠뜨리거나 잘못 쓴 기호가 없는지 살펴봐 주세요."
+    return SyntaxErrorNote(told, number)
+
+
+def _wrong_indentation(error: IndentationError, lines: list[str], number: int) -> SyntaxErrorNote:
+    """Describe an error of indentation that Python found at this line; it shows beside the line above."""
+    message = error.msg or ""
+    above = next((n for n in range(number - 1, 0, -1) if lines[n - 1].strip()), number)
+    if match := re.match(r"expected an indented block after .* on line (\d+)", message):
+        above = min(max(int(match[1]), 1), len(lines))
+        what = f"{_quoted(lines[above - 1])} 아래에 들여 쓴 줄이 없어요."
+        remedy = "그 안에 들어갈 줄을 빈칸 4개만큼 들여 써 주세요."
+    elif isinstance(error, TabError):
+        what = "들여쓰기에 탭과 빈칸이 섞여 있어요."
+        remedy = "탭을 모두 빈칸 4개로 바꿔 주세요."
+    elif message.startswith("unindent"):
+        what = "들여쓰기가 위의 어느 줄과도 맞지 않아요."
+        remedy = "같은 블록의 줄끼리 첫 칸을 맞춰 주세요."
+    else:
+        what = "들여쓰기가 앞줄보다 깊어요."
+        remedy = "앞줄과 첫 칸을 맞춰 주세요."
+    shown = number - above + 1
+    return SyntaxErrorNote(f"{what} {remedy}", above, shown if 1 <= shown <= _MAX_SHOWN else 1)
+
+
+def _quoted(code: str) -> str:
+    """Return a piece of the learner's code between backticks, shortened."""
+    code = " ".join(code.replace("`", "'").split())
+    return f"`{code if len(code) <= 60 else code[:59] + '…'}`"
+
+
+def _place(error: SyntaxError, line: str) -> str:
+    """Return the code at which Python stopped reading, quoted; empty if it was the end of the line."""
+    start = max((error.offset or 1) - 1, 0)
+    end = error.end_offset or 0
+    rest = line[start : end - 1 if error.end_lineno == error.lineno and end - 1 > start else start + 1]
+    return _quoted(rest) if rest.strip() and rest.isprintable() else ""
+
+
+_HABITS = (
+    (
+        r"\s*(?:>>>|\.\.\.\s|In ?\[\d*\]:)",
+        "줄 앞에 프롬프트(`>>>`, `...`, `In [1]:`)가 남아 있어요.",
+        "프롬프트를 지우고 코드만 남겨 주세요.",
+    ),
+    (
+        r"(?:<{7}|={7}|>{7})(?: |$)",
+        "Git 병합 충돌 표시가 남아 있어요.",
+        "남길 쪽을 고르고 표시 줄을 지워 주세요.",
+    ),
+    (r"\s*(?:`{3}|~{3})", "Markdown의 ``` 줄이 남아 있어요.", "그 줄을 지우고 코드만 남겨 주세요."),
+    (r"\s*else\s+if\b", "`else if`라고 썼어요.", "`elif`로 써 주세요."),
+    (r"[^'\"#]*(?:\+\+|--)\s*;?\s*$", "Python에는 `++`와 `--`가 없어요.", "`i += 1`처럼 써 주세요."),
+    (r"[^'\"#]*(?:&&|\|\|)", "Python에는 `&&`와 `||`가 없어요.", "`and`와 `or`로 써 주세요."),
+    (
+        r"\s*+(?=[^\s=(\[#'\"`]*[가-힣])[^\s=(\[]++\s*+(?![=+\-*/.(\[:,])",
+        "코드가 아니라 글이에요.",
+        "지우거나, 설명이라면 줄 앞에 `#`을 붙여 주세요.",
+    ),
+)
+"""Start of a line that does not parse -> what it is and what to do, whatever Python says of it."""
+
+
+def _habit(line: str) -> str | None:
+    """Return what to say of a line that is recognized by its text; None for any other."""
+    return next(
+        (f"{what} {remedy}" for pattern, what, remedy in _HABITS if re.match(pattern, line[:500])), None
+    )
+
+
+def _never_closed(found: re.Match[str], line: str) -> str:
+    closing = {"(": ")", "[": "]", "{": "}"}[found[1]]
+    return f"괄호 `{found[1]}`를 열고 닫지 않았어요. 짝이 되는 `{closing}`를 넣어 주세요."
+
+
+def _wrong_character(found: re.Match[str], line: str) -> str:
+    character = found[1]
+    usual = _USUAL.get(character) or unicodedata.normalize("NFKC", character)
+    told = f"코드에 쓸 수 없는 글자 `{character}`가 있어요. 웹 페이지나 문서에서 복사한 글자예요."
+    return told + (f" `{usual}`로 다시 쳐 주세요." if usual != character else " 지우고 다시 쳐 주세요.")
+
+
+_USUAL = {
+    **dict.fromkeys("“”„", '"'),
+    **dict.fromkeys("‘’′", "'"),
+    **dict.fromkeys("–—−", "-"),
+    **{"×": "*", "…": "..."},
+}
+"""Character of typeset text -> what a keyboard has for it."""
+
+
+def _colon(found: re.Match[str], line: str) -> str:
+    word = re.match(r"\s*(?:async\s+)?(\w+)", line)
+    what = with_particle(f"`{word[1]}`", "으로/로") if word else "이렇게"
+    return f"`:`이 빠졌어요. {what} 시작하는 줄은 `:`으로 끝나야 해요."
+
+
+def _python_2(found: re.Match[str], line: str) -> str:
+    return f"Python 2의 `{found[1]}` 문이에요. `{found[1]}(...)`처럼 괄호를 써 주세요."
+
+
+def _unmatched(found: re.Match[str], line: str) -> str:
+    return f"닫는 괄호 `{found[1]}`의 짝이 없어요. 여는 괄호를 넣거나 닫는 괄호를 지워 주세요."
+
+
+def _wrong_pair(found: re.Match[str], line: str) -> str:
+    return f"`{found[2]}`로 연 괄호를 `{found[1]}`로 닫았어요. 짝을 맞춰 주세요."
+
+
+def _invisible_character(found: re.Match[str], line: str) -> str:
+    told = f"눈에 보이지 않는 글자({found[1]})가 있어요. 복사할 때 따라온 글자예요."
+    return f"{told} 그 자리의 빈칸을 지우고 다시 쳐 주세요."
+
+
+_TOLD_OF: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
+    (r"'([(\[{])' was never closed", _never_closed),
+    (r"unmatched '(.)'", _unmatched),
+    (r"closing parenthesis '(.)' does not match opening parenthesis '(.)'", _wrong_pair),
+    (r"invalid character '(.)'", _wrong_character),
+    (r"invalid non-printable character (U\+\w+)", _invisible_character),
+    (r"Missing parentheses in call to '(\w+)'", _python_2),
+    (r"expected ':'", _colon),
+)
+"""Start of Python's message -> function of the match and the learner's line that says what it is and what to do."""
+
+_TOLD = (
+    (
+        r"unterminated triple-quoted",
+        "따옴표 세 개로 연 문자열을 닫지 않았어요.",
+        "끝나는 곳에 같은 따옴표 세 개를 넣어 주세요.",
+    ),
+    (
+        r"unterminated (?:f-)?string",
+        "따옴표를 열고 닫지 않았어요.",
+        "문자열이 끝나는 곳에 같은 따옴표를 넣어 주세요.",
+    ),
+    (
+        r"(?:invalid syntax|cannot assign to .*)\. Maybe you meant '=='|expression cannot contain assignment",
+        "`=`는 값을 넣는 기호예요.",
+        "두 값이 같은지 보려면 `==`로 써 주세요.",
+    ),
+    (r"cannot assign to", "`=`의 왼쪽에는 변수 이름이 와야 해요.", "왼쪽과 오른쪽을 확인해 주세요."),
+    (
+        r"multiple exception types must be parenthesized",
+        "Python 2의 `except`예요.",
+        "`except E as e:`로 써 주세요.",
+    ),
+    (
+        r"invalid syntax\. Perhaps you forgot a comma",
+        "쉼표(`,`)나 닫는 괄호가 빠진 것 같아요.",
+        "값과 값 사이를 살펴봐 주세요.",
+    ),
+    (
+        r"expected '\('",
+        "함수 이름 뒤에 괄호가 없어요. 이름에는 빈칸을 쓸 수 없어요.",
+        "`def 이름(인자):`처럼 써 주세요.",
+    ),
+    (
+        r"expected 'except' or 'finally'",
+        "`try`에 짝이 되는 `except`가 없어요.",
+        "`except`를 넣거나 `try`를 지워 주세요.",
+    ),
+    (
+        r"f-string",
+        "f-문자열의 중괄호 안이 맞지 않아요.",
+        "`{`와 `}`의 짝과 그 안의 식을 확인해 주세요.",
+    ),
+    (
+        r"unexpected character after line continuation",
+        "`\\`는 줄의 맨 끝에만 쓸 수 있어요.",
+        "`\\` 뒤의 글자를 지워 주세요.",
+    ),
+    (
+        r"invalid decimal literal",
+        "이름은 숫자로 시작할 수 없고, 숫자 뒤에 글자를 붙일 수 없어요.",
+        "이름이나 숫자를 고쳐 주세요.",
+    ),
+    (r"leading zeros", "숫자를 `0`으로 시작할 수 없어요.", "앞의 `0`을 지워 주세요."),
+    (
+        r"positional argument follows",
+        "`이름=값`으로 준 인자 뒤에 이름 없는 인자가 왔어요.",
+        "이름 없는 인자를 앞으로 옮겨 주세요.",
+    ),
+    (
+        r"(?:non-default argument|parameter without a default) follows",
+        "기본값이 있는 매개변수 뒤에 기본값이 없는 매개변수가 왔어요.",
+        "차례를 바꿔 주세요.",
+    ),
+)
+"""Start of Python's message -> what it is and what to do."""
