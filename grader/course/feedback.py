@@ -9,6 +9,7 @@ from typing import Literal
 
 from grader.course.conditions import told_always
 from grader.course.course import Kind, Mistake
+from grader.observe.printed import Printed
 
 Status = Literal[
     "passed", "failed", "error", "timeout", "memory", "crashed", "output", "missing", "unreadable"
@@ -234,6 +235,10 @@ class Feedback:
     """Further Korean lines that change no points: another definition was overridden, a notebook variable is used, …"""
     seconds: float = 0.0
     """Wall-clock time that running the exercise took."""
+    printed: Printed | None = None
+    """What the function printed in one scenario; None if nothing."""
+    printed_in: str = ""
+    """Korean title of that scenario."""
 
     @property
     def score(self) -> float:

@@ -59,7 +59,12 @@ def play_and_judge(
     """
     known = reference(exercise.name, seed, device)
     try:
-        with time_limit(seconds):
+        # Each scenario would print anew, in a notebook above the card; the trace keeps what the card shows.
+        with (
+            open(os.devnull, "w", encoding="utf-8") as nowhere,
+            redirect_stdout(nowhere),
+            time_limit(seconds),
+        ):
             trace = play(exercise.driver, program, seed=seed, device=device)
     except TimeLimit:
         return without_trace(exercise, "timeout", message=out_of_time(seconds)), None
