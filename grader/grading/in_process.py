@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
 from grader.base.errors import HanstepError
+from grader.base.menus import RESTART
 from grader.course.course import Exercise
 from grader.course.feedback import Feedback
 from grader.grading import SEED
@@ -23,7 +24,7 @@ SECONDS = 20.0
 
 _BROKEN = (
     "정답도 이 커널에서는 실행되지 않아요. 실행을 멈춘 순간에 PyTorch를 반쯤 불러온 것일 수 있어요. "
-    "커널을 다시 시작한 다음 다시 확인해 보세요."
+    f"커널을 다시 시작한 다음 다시 확인해 보세요 ({RESTART})."
 )
 
 
