@@ -24,6 +24,7 @@ from grader.notebook.check import judge_in_kernel
 from grader.notebook.shown import Shown, message, new_cell
 from grader.observe.wording import with_particle
 from grader.practice.best_times import Best, BestTimes
+from grader.practice.typed_body import as_body
 from grader.report.html import feedback_html, note_html
 from grader.report.text import feedback_text
 from grader.submission.practice_cells import exercise_meant, own_name
@@ -73,9 +74,11 @@ def is_blank_file(exercise: Exercise, text: str) -> bool:
 
 
 def with_body(exercise: Exercise, body: str) -> str:
-    """Return a file in which the function has this body; the body may be indented or not."""
-    dedented = textwrap.dedent(body.expandtabs(4))
-    return _IMPORTS + signature_and_docstring(exercise) + textwrap.indent(dedented, "    ")
+    """Return a file in which the function has this body, indented or not, or which holds the whole function given."""
+    whole = textwrap.dedent(body.expandtabs(4))
+    if re.search(rf"(?m)^def {exercise.name}\b", whole):
+        return _IMPORTS + whole
+    return _IMPORTS + signature_and_docstring(exercise) + as_body(body)
 
 
 def judged(exercise: Exercise, source: str) -> Feedback | None:

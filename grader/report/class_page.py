@@ -15,9 +15,9 @@ from grader.course.course import Course
 from grader.course.feedback import ClassResult, Feedback, Status, SubmissionResult
 from grader.report import words
 from grader.report.class_facts import (
-    answered,
     LessonFacts,
     ScoreBin,
+    answered,
     count_mistakes,
     exercises_of,
     feedback_to_read_first,
