@@ -21,12 +21,13 @@ _MAX_TAGS = 100
 
 _TAG = re.compile(r"exercise:(\w+)")
 """Tag of the cell in which an exercise is answered."""
-_MARKER = re.compile(r"^#[ \t]*%%+(?:[ \t](.*))?$", re.MULTILINE)
+_MARKER = re.compile(r"^(?:#[ \t]*%%+(?:[ \t](.*))?|# In\[[ \d*]*\]:[ \t]*)$", re.MULTILINE)
+"""Line between two cells of a script, as jupytext or nbconvert writes it; only the first has tags."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One code cell of a notebook, or one `# %%` section of a `.py` file."""
+    """One code cell of a notebook, or one `# %%` or `# In[1]:` section of a `.py` file."""
 
     number: int | None
     """Number from 1 among the code cells that are not blank, as Jupyter's `[n]` counts them; None in a `.py` file."""
@@ -61,7 +62,7 @@ def notebook_cells(text: str) -> list[Cell]:
 
 
 def percent_cells(text: str) -> list[Cell]:
-    """Cut the text of a `.py` file at its `# %%` lines; a file without any is one cell.
+    """Cut the text of a `.py` file at its `# %%` and `# In[1]:` lines; a file without any is one cell.
 
     Raises:
         ReadError: the text exceeds a size limit.

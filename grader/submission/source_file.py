@@ -12,8 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from grader.base.decoding import read_text
+from grader.observe.wording import with_particle
 from grader.submission.cells import Cell, notebook_cells, percent_cells, without_magics
-from grader.submission.practice_cells import Practice, script_without_practice, without_practice
+from grader.submission.practice_cells import (
+    Practice,
+    is_blank,
+    script_without_practice,
+    without_practice,
+)
 from grader.submission.practice_files import practices, tool_of
 from grader.submission.statements import (
     Block,
@@ -23,10 +29,11 @@ from grader.submission.statements import (
     needed_names,
     select,
 )
-from grader.submission.syntax import ParseError, parse
+from grader.submission.syntax import DEFINITIONS, ParseError, parse
 
 _DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|^(\w++)[ \t]*+=", re.MULTILINE)
 _WORD = re.compile(r"\w++")
+_MISSING_NAME = re.compile(r"NameError: name '(\w+)' is not defined")
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,8 @@ class SourceFile:
     """Characters of code in the file, graded or not."""
     practice: tuple[Practice, ...] = ()
     """Definitions in drill or clinic cells, or in a drill file; none of them is in `text`."""
+    practice_names: frozenset[str] = frozenset()
+    """Other names that only drill or clinic cells define, such as helpers."""
 
     def place(self, line: int) -> Place:
         """Return the place of a line of `text`; a line outside it counts as the nearest one."""
@@ -113,6 +122,16 @@ class SourceFile:
         place = self.place(problem.line)
         where = f"{place.line}번째 줄" if place.cell is None else f"셀 {place.cell}의 {place.line}번째 줄"
         return f"{self.name} {where}을 읽을 수 없어요. {problem.message}"
+
+    def note_on(self, error: str | None) -> str | None:
+        """Return a Korean line on a NameError for a name that only a drill or clinic cell defines; else None."""
+        missing = _MISSING_NAME.match(error or "")
+        if missing is None or missing[1] not in self.practice_names:
+            return None
+        return (
+            f"{with_particle(f'`{missing[1]}`', '은/는')} 드릴이나 클리닉 셀에만 있어요. 그 셀은 연습이라 채점할 때 "
+            "실행하지 않아요. 답에 필요하면 연습 셀이나 다른 셀로 옮겨 주세요."
+        )
 
     # The next two map each name to the last such cell, once: a file can have thousands of names, and it is asked about
     # every exercise.
@@ -166,13 +185,16 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
     is_module = path.suffix.lower() != ".ipynb"
     cells = percent_cells(text) if is_module else notebook_cells(text)
     size = sum(len(cell.text) for cell in cells)
+    texts = [text] if is_module else [cell.text for cell in cells]
     if is_module:
         whole, (text, practice) = text, _answers_of_script(name, text, exercises)
         cells = cells if text == whole else percent_cells(text)
     else:
         cells, practice = without_practice(cells, exercises)
+    practice_names = _names_in(texts) - _names_in([text] if is_module else [cell.text for cell in cells])
     units = _module(text, cells) if is_module else [_unit(cell) for cell in cells]
-    kept = select([unit.block for unit in units], exercises, is_module=is_module)
+    blocks = [unit.block for unit in units]
+    kept = _without_later_blanks(blocks, select(blocks, exercises, is_module=is_module), exercises)
 
     lines: list[str] = []
     places: list[Place] = []
@@ -186,7 +208,36 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
         lines += keep_only(unit.block, statements)
         places += [_place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
     text = "".join(f"{line}\n" for line in lines)
-    return SourceFile(path, name, text, tuple(places), defines, tuple(problems), size, practice)
+    return SourceFile(
+        path, name, text, tuple(places), defines, tuple(problems), size, practice, practice_names
+    )
+
+
+def _names_in(texts: Sequence[str]) -> frozenset[str]:
+    """Return the names that lines of these texts seem to define; they need not parse."""
+    return frozenset(match[1] or match[2] for text in texts for match in _DEFINITION.finditer(text))
+
+
+def _without_later_blanks(
+    blocks: Sequence[Block], kept: Sequence[Sequence[int]], exercises: Collection[str]
+) -> list[list[int]]:
+    """Leave out each definition of an exercise that is still as it was handed out, if an earlier one is written.
+
+    It comes from a drill whose call is gone or stands elsewhere, and nobody wants to be graded by it. A tagged cell
+    counts as it is.
+    """
+    names, written = frozenset(exercises), set[str]()
+    left: list[list[int]] = []
+    for block, indices in zip(blocks, kept, strict=True):
+        left.append([])
+        for index in indices:
+            statement = block.body[index]
+            if not (isinstance(statement, DEFINITIONS) and is_blank(statement)):
+                written |= block.uses[index].bound & names
+            elif index not in block.tagged and statement.name in written:
+                continue
+            left[-1].append(index)
+    return left
 
 
 def _answers_of_script(name: str, text: str, exercises: Collection[str]) -> tuple[str, tuple[Practice, ...]]:
