@@ -26,6 +26,7 @@ from grader.observe.wording import with_particle
 from grader.practice.best_times import Best, BestTimes
 from grader.practice.typed_body import as_body
 from grader.report.html import feedback_html, note_html
+from grader.report.plain_text import one_line
 from grader.report.text import feedback_text
 from grader.submission.practice_cells import exercise_meant, own_name
 from grader.submission.practice_files import marked, unmarked
@@ -141,6 +142,11 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
     try:
         if isinstance(exercise, str):
             return _begin(load_course().exercise(exercise), now)
+        if not callable(exercise):
+            return message(
+                f"drill에는 연습 이름이나 드릴 셀에 쓴 함수를 넘겨 주세요 (받은 값: {one_line(repr(exercise), 60)}). "
+                '예: drill("train_step")으로 시작하고, drill(train_step_drill)로 끝내요.'
+            )
         written = str(getattr(exercise, "__name__", type(exercise).__name__))
         name = exercise_meant(written, load_course().exercises) or written
         drilled = load_course().exercise(name)
