@@ -1,5 +1,7 @@
 """Define `grader drill`: write an exercise's function from memory against the clock, here or in an editor."""
 
+import select
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -109,22 +111,32 @@ def _introduce(name: str, template: str, times: BestTimes) -> None:
     if template:
         shown = template[: template.index("    # 여기에")].strip()
         out.print(Panel(Syntax(shown, "python", background_color="default", word_wrap=True)))
-        say("함수 안의 줄을 기억만으로 쓰세요. 들여쓰기는 함수 안부터예요.")
+        say("함수 안의 줄을 기억만으로 쓰세요. 함수 안의 첫 들여쓰기는 쓰지 않아도 돼요.")
         say("다 쓰면 빈 줄에서 Enter를 눌러요. 아무것도 쓰지 않고 Enter를 누르면 그만둬요.")
 
 
 def _typed() -> str | None:
-    """Return the lines typed up to an empty one; None if there are none."""
+    """Return the lines typed or pasted up to an empty one that is not in the middle of a paste; None if none."""
     lines: list[str] = []
     while True:
         try:
             line = input("    ")
         except EOFError:
             break
-        if not line.strip():
+        if not line.strip() and not _more_is_pasted():
             break
         lines.append(line)
-    return "\n".join(lines) + "\n" if lines else None
+    return "\n".join(lines) + "\n" if "".join(lines).strip() else None
+
+
+def _more_is_pasted() -> bool:
+    """Return True if a terminal holds further lines already: nobody types that fast."""
+    if not sys.stdin.isatty():
+        return False
+    try:
+        return bool(select.select([sys.stdin], [], [], 0.05)[0])
+    except (OSError, ValueError):  # Windows selects sockets only
+        return False
 
 
 def _from_editor(file: Path) -> Callable[[], str | None]:

@@ -116,7 +116,7 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
         meanwhile=lambda: out.status("확인하는 중이에요"),
     )
     if not feedbacks:  # only warm-ups and bonus tasks that were not begun
-        empty = f"{file}의 연습 문제는 아직 비어 있어요. 채운 다음 다시 확인해 보세요."
+        empty = f"{file}의 연습 문제를 아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
         raise NothingToCheck(" ".join((*own.notes, empty)))
     learner = Progress.load()
     for feedback in feedbacks:

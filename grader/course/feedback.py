@@ -9,6 +9,7 @@ from typing import Literal
 
 from grader.course.conditions import told_always
 from grader.course.course import Kind, Mistake
+from grader.observe.printed import Printed
 
 Status = Literal[
     "passed", "failed", "error", "timeout", "memory", "crashed", "output", "missing", "unreadable"
@@ -236,6 +237,10 @@ class Feedback:
     """Wall-clock time that running the exercise took."""
     other_name: str = ""
     """For a missing exercise: the name of a function that is probably meant as it; empty if there is none."""
+    printed: Printed | None = None
+    """What the function printed in one scenario; None if nothing."""
+    printed_in: str = ""
+    """Korean title of that scenario."""
 
     @property
     def score(self) -> float:

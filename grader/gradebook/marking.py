@@ -15,7 +15,7 @@ from grader.base.errors import HanstepError
 from grader.base.names import listed
 from grader.course.feedback import ClassResult, ExerciseMark, Mark, SubmissionResult
 from grader.gradebook.overrides import Override, OverrideError, by_student
-from grader.gradebook.policy import Lateness, Policy, check_names
+from grader.gradebook.policy import Lateness, Policy, check_names, check_sections
 from grader.report.plain_text import one_line, points
 
 _DAY = timedelta(days=1)
@@ -53,6 +53,8 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
     lesson_of = {f.exercise: f.lesson for s in result.submissions for f in s.feedbacks}
     policy = rules.policy or Policy()
     check_names(policy, lesson_of, known, rules.policy_path)
+    people = (*(s.person for s in result.submissions), *(absent.person for absent in result.absent))
+    check_sections(policy, {person.section for person in people if person is not None}, rules.policy_path)
     by_hand = by_student(rules.overrides, _known_as(result), list(lesson_of), rules.overrides_path)
     has_rules = rules.policy is not None or bool(rules.overrides)
     refuse_unread(s for s in result.submissions if policy.lateness(_section(s)).deadline is not None)

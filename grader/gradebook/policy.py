@@ -2,8 +2,9 @@
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, tzinfo
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -13,7 +14,7 @@ from msgspec import Meta, Struct
 
 from grader.base.decoding import ReadError, read_text
 from grader.base.errors import HanstepError
-from grader.base.names import listed, short
+from grader.base.names import listed, natural, short
 from grader.base.tables import why_unread
 from grader.report.plain_text import one_line
 
@@ -86,9 +87,17 @@ _RULES = {
     "missing": '"zero"나 "blank"로 적어 주세요.',
     "timezone": '시간대의 이름으로 적어 주세요: timezone = "Asia/Seoul"',
     "drop": '이렇게 적어 주세요: [drop] 아래에 exercises = ["train_step"], lowest = 1',
+    "exercises": '연습의 이름을 따옴표와 대괄호로 적어 주세요: exercises = ["train_step"]',
+    "lowest": "0 이상의 정수로 적어 주세요: lowest = 1",
+    "grace_minutes": "봐줄 시간을 0 이상의 분으로 적어 주세요: grace_minutes = 10",
+    "closed_after_days": "0보다 큰 날수로 적어 주세요: closed_after_days = 14",
+    "sections": "분반마다 [late.sections.분반] 아래에 적어 주세요: [late.sections.B]",
     "deadline": "따옴표 없이 날짜와 시각으로 적어 주세요: deadline = 2026-03-20T23:59:00",
-    "late": "수는 0에서 100까지의 퍼센트로 적어 주세요: per_day = 10, most = 50",
+    "late": "퍼센트는 0에서 100까지의 수로 적어 주세요: per_day = 10, most = 50",
 }
+_NEED_DEADLINE = ("grace_minutes", "per_day", "closed_after_days")
+"""Keys of `[late]` that count from the deadline, and mean nothing without one."""
+_LESSON = re.compile(r"\d\d")
 _PLACE = re.compile(r"[\w.-]+")
 _DIGITS = re.compile(r"[\d_]+")
 _SHOWN = 120
@@ -113,9 +122,10 @@ def read_policy(path: Path) -> Policy:
     for name, section in policy.late.sections.items():
         unknown = [key for key in section if key not in Lateness.__struct_fields__ or key == "sections"]
         if unknown:
+            known = [f for f in Lateness.__struct_fields__ if f != "sections"]
             raise PolicyError(
-                f'{path}: [late.sections."{short(name)}"]에 모르는 키가 있어요: {listed(unknown)}. '
-                f"쓸 수 있는 키: {', '.join(f for f in Lateness.__struct_fields__ if f != 'sections')}"
+                f'{path}: [late.sections."{short(name)}"]에 모르는 키가 있어요: {listed(unknown)}.'
+                f"{_guess(unknown[0], known)} 쓸 수 있는 키: {', '.join(known)}"
             )
         try:
             policy.lateness(name)
@@ -123,6 +133,7 @@ def read_policy(path: Path) -> Policy:
             raise PolicyError(
                 f'{path}: [late.sections."{short(name)}"]: {_worded(error, section)}'
             ) from error
+    _refuse_lateness_without_deadline(policy, document, path)
     if policy.missing not in ("zero", "blank"):
         shown = one_line(policy.missing, _SHOWN)
         raise PolicyError(f"{path}: missing의 값이 맞지 않아요: '{shown}'. {_RULES['missing']}")
@@ -147,6 +158,44 @@ def _document(text: str, path: Path) -> dict[str, Any]:
         ) from error
 
 
+def _refuse_lateness_without_deadline(policy: Policy, document: Mapping[str, Any], path: Path) -> None:
+    """Refuse penalties that count from a deadline where there is none: nobody would be late.
+
+    Raises:
+        PolicyError: names the table and its first such key.
+    """
+    late = document.get("late", {})
+    deadlines = [policy.lateness(name).deadline for name in policy.late.sections]
+    tables = {} if any(deadlines) else {"[late]": (late, policy.late)}
+    for name in policy.late.sections:
+        tables[f'[late.sections."{short(name)}"]'] = (late["sections"][name], policy.lateness(name))
+    for title, (written, rule) in tables.items():
+        needy = _NEED_DEADLINE if rule.marked is not None else (*_NEED_DEADLINE, "most")
+        key = next((key for key in needy if key in written), None)
+        if rule.deadline is None and key is not None:
+            raise PolicyError(
+                f"{path}: {title}에 마감이 없어서 {key} = {one_line(repr(written[key]), _SHOWN)}에 따라 뺄 수 없어요. "
+                "마감을 적어 주세요: deadline = 2026-03-20T23:59:00. LMS의 지각 표시만으로 빼려면 "
+                "그 줄을 지우고 퍼센트를 적어 주세요: marked = 10"
+            )
+
+
+def _guess(key: str, known: Sequence[str]) -> str:
+    """Return a question on the known key that was probably meant; empty if none is near."""
+    near = get_close_matches(key, known, 1)
+    return f" 혹시 {near[0]}인가요?" if near else ""
+
+
+def _value(document: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return the value at a place of the document, as written in a message; empty if there is none."""
+    found: Any = document
+    for name in names:
+        if not isinstance(found, Mapping) or name not in found:
+            return ""
+        found = found[name]
+    return f": {one_line(str(found), _SHOWN)}" if isinstance(found, str | int | float) else ""
+
+
 def _worded(error: Exception, document: Mapping[str, Any]) -> str:
     """Word a message of our own; from msgspec's message only the place and the keys are taken."""
     what, _, place = str(error).partition(" - at ")
@@ -157,10 +206,10 @@ def _worded(error: Exception, document: Mapping[str, Any]) -> str:
         kind = {"late": Lateness, "drop": Drops}.get(names[0] if names else "", Policy)
         known = ", ".join(kind.__struct_fields__)
         key = short(".".join([*names, unknown[1]]))
-        return f"모르는 키예요: {key}. 쓸 수 있는 키: {known}"
+        return f"모르는 키예요: {key}.{_guess(unknown[1], kind.__struct_fields__)} 쓸 수 있는 키: {known}"
     where = names or [next(iter(document), "")]
     rule = next((_RULES[name] for name in reversed(where) if name in _RULES), _RULES["late"])
-    return f"{short('.'.join(where))}의 값이 맞지 않아요. {rule}"
+    return f"{short('.'.join(where))}의 값이 맞지 않아요{_value(document, where)}. {rule}"
 
 
 def check_names(policy: Policy, lesson_of: Mapping[str, str], known: Sequence[str], path: str) -> None:
@@ -186,4 +235,42 @@ def check_names(policy: Policy, lesson_of: Mapping[str, str], known: Sequence[st
         raise PolicyError(
             f"{path}: [weights]에 채점한 레슨이 빠져 있어요: {', '.join(unweighed)}. "
             "세지 않으려면 0으로 적어 주세요."
+        )
+    unknown = [name for name in policy.weights if name not in lessons and not _LESSON.fullmatch(name)]
+    if unknown:
+        raise PolicyError(
+            f"{path}: [weights]에 적은 것이 레슨의 번호가 아니에요: {listed(unknown)}. "
+            f"채점한 레슨: {', '.join(lessons)}"
+        )
+    weights = {lesson: policy.weights[lesson] for lesson in lessons} if policy.weights else {}
+    if weights and not sum(weights.values()):
+        shown = ", ".join(f'"{lesson}" = {weight:g}' for lesson, weight in weights.items())
+        raise PolicyError(
+            f"{path}: [weights]의 비중을 더하면 0이라서 모두 0점이 돼요 ({shown}). "
+            "셀 레슨에는 0보다 큰 수를 적어 주세요."
+        )
+
+
+def check_sections(policy: Policy, sections: Collection[str], path: str) -> None:
+    """Refuse rules for a section in which nobody is: its students would silently get the common ones.
+
+    Args:
+        policy: the policy to check.
+        sections: sections of the roster; an empty name stands for none.
+        path: path of the policy, for the message.
+
+    Raises:
+        PolicyError: names the unknown sections.
+    """
+    known = sorted({section for section in sections if section}, key=natural)
+    unknown = [name for name in policy.late.sections if name not in known]
+    if unknown:
+        there = (
+            f"명단에 있는 분반: {listed(known)}"
+            if known
+            else "명단에 분반이 없어요. --roster로 분반이 든 명단을 주세요."
+        )
+        raise PolicyError(
+            f"{path}: [late.sections]에 적은 분반에 아무도 없어요: {listed(unknown)}."
+            f"{_guess(unknown[0], known)} {there}"
         )

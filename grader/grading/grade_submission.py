@@ -190,4 +190,6 @@ def _feedback_on(
     else:
         known_runs = reference(exercise.name, run.seed, run.device)
         feedback = _assess_and_repair(exercise, outcome.trace, known_runs, Origin.of_file(source), attempts)
+        if note := source.note_on(feedback.error):
+            feedback = replace(feedback, notes=(*feedback.notes, note))
     return replace(feedback, seconds=outcome.seconds)

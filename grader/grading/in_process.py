@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
 from grader.base.errors import HanstepError
+from grader.base.menus import RESTART
 from grader.course.course import Exercise
 from grader.course.feedback import Feedback
 from grader.grading import SEED
@@ -23,7 +24,7 @@ SECONDS = 20.0
 
 _BROKEN = (
     "정답도 이 커널에서는 실행되지 않아요. 실행을 멈춘 순간에 PyTorch를 반쯤 불러온 것일 수 있어요. "
-    "커널을 다시 시작한 다음 다시 확인해 보세요."
+    f"커널을 다시 시작한 다음 다시 확인해 보세요 ({RESTART})."
 )
 
 
@@ -59,7 +60,12 @@ def play_and_judge(
     """
     known = reference(exercise.name, seed, device)
     try:
-        with time_limit(seconds):
+        # Each scenario would print anew, in a notebook above the card; the trace keeps what the card shows.
+        with (
+            open(os.devnull, "w", encoding="utf-8") as nowhere,
+            redirect_stdout(nowhere),
+            time_limit(seconds),
+        ):
             trace = play(exercise.driver, program, seed=seed, device=device)
     except TimeLimit:
         return without_trace(exercise, "timeout", message=out_of_time(seconds)), None

@@ -26,6 +26,7 @@ from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.text_location import Location
 from grader.judging.true_sentences import true_explanation
+from grader.observe.play import Scenario
 from grader.observe.trace import Trace
 from grader.submission.source_file import Complaint
 from grader.submission.syntax import Definition, definition_of, is_constant, methods
@@ -101,6 +102,7 @@ def _feedback(
     if failure is not None and failure.line is not None:
         line = failure.line
     place = origin.place(line)
+    shown = _printing_scenario(exercise, trace, verdict)
     return Feedback(
         lesson=exercise.lesson,
         exercise=exercise.name,
@@ -119,7 +121,16 @@ def _feedback(
         seconds=trace.seconds,
         kind=exercise.kind,
         because=exercise.because if verdict.status == "passed" else "",
+        printed=None if shown is None else trace.runs[shown.name].printed,
+        printed_in="" if shown is None else shown.title,
     )
+
+
+def _printing_scenario(exercise: Exercise, trace: Trace, verdict: Verdict) -> Scenario | None:
+    """Return the scenario whose output is shown: the first one that prints, if possible among those that differ."""
+    scenarios = sorted(exercise.driver.scenarios, key=lambda each: each.name not in verdict.differences)
+    printing = (each for each in scenarios if each.name in trace.runs and trace.runs[each.name].printed)
+    return next(printing, None)
 
 
 def _diagnosis(

@@ -16,7 +16,7 @@ MESSAGES: dict[Status, str] = {
     "unreadable": "파일을 읽을 수 없어요.",
 }
 """Message for each status, where nothing more specific can be said."""
-NOT_BEGUN = "아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요."
+NOT_BEGUN = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
 
 
 def out_of_time(seconds: float) -> str:

@@ -14,6 +14,7 @@ from traceback import walk_tb
 from types import TracebackType
 from typing import Any
 
+from grader.base.menus import RUN_ABOVE
 from grader.base.package import NOTEBOOK_FUNCTIONS
 from grader.course.reading import load_course
 from grader.paths import lessons_path
@@ -42,7 +43,7 @@ def why_missing(name: str) -> str | None:
     if name in _made_in_lessons():
         return (
             f"아직 없는 이름이에요: {name}. 레슨의 셀이 만드는 이름이니, "
-            "위의 셀을 먼저 실행하세요 (메뉴 실행 → 위의 모든 셀 실행)."
+            f"위의 셀을 먼저 실행하세요 ({RUN_ABOVE})."
         )
     return None
 

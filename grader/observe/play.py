@@ -16,6 +16,7 @@ import torch
 from numpy.random import mtrand
 from torch import Tensor, nn
 
+from grader.observe.printed import copied_output
 from grader.observe.program import STUDENT_ERRORS, Program
 from grader.observe.recorder import Diverged, Recorder, ScenarioOver
 from grader.observe.trace import Failure, Run, Trace
@@ -209,7 +210,10 @@ def play(
     if trace.load_failure is None:
         for scenario in driver.scenarios:
             if only is None or scenario.name in only:
-                trace.runs[scenario.name] = play_scenario(scenario, program, seed=seed, device=device)
+                with copied_output() as copy:
+                    run = play_scenario(scenario, program, seed=seed, device=device)
+                run.printed = copy.printed()
+                trace.runs[scenario.name] = run
     trace.warnings = [*program.warnings, *([program.cuda.note] if program.cuda.note else [])]
     # Forget what was added during this exercise: it concerns no other
     program.warnings[:], program.cuda = loading, cuda

@@ -12,6 +12,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.observe.printed import Printed
+
 Array = NDArray[Any]
 Fact = bool | int | float | str | None | list["Fact"]
 
@@ -112,6 +114,8 @@ class Run:
     complete: bool = True
     """False if it was broken off because its states differed from another run's. Only the run of a known mistake, which
     is made for comparison only, is ever broken off; a submission's run is always complete."""
+    printed: Printed | None = None
+    """What the student's function printed; shown, never compared. None if nothing."""
 
 
 @dataclass
@@ -140,6 +144,7 @@ class _RunText:
     parameters: list[Parameter]
     events: list[Event]
     failure: Failure | None
+    printed: Printed | None
 
 
 @dataclass
@@ -166,7 +171,7 @@ def to_bytes(trace: Trace) -> bytes:
             arrays[f"{name}/a/{key}"] = np.ascontiguousarray(value)
         for key, value in run.evidence.items():
             arrays[f"{name}/e/{key}"] = np.ascontiguousarray(value)
-    runs = {n: _RunText(r.facts, r.parameters, r.events, r.failure) for n, r in trace.runs.items()}
+    runs = {n: _RunText(r.facts, r.parameters, r.events, r.failure, r.printed) for n, r in trace.runs.items()}
     words = _TraceText(runs, trace.seconds, trace.load_failure, trace.warnings)
     # `json`, not msgspec, because a student's text may hold lone surrogates, which msgspec refuses.
     return bytes(save(arrays, metadata={"trace": json.dumps(words, default=vars)}))
@@ -191,8 +196,14 @@ def from_bytes(blob: bytes) -> Trace:
         trace = Trace({}, words.seconds, words.load_failure, words.warnings)
         for name, run in words.runs.items():
             facts = {key: _fact(value) for key, value in run.facts.items()}
+            if run.printed is not None and not run.printed.is_possible:
+                raise TraceError(f"output of {run.printed.lines} lines, {len(run.printed.text)} characters")
             trace.runs[name] = Run(
-                facts=facts, parameters=run.parameters, events=run.events, failure=run.failure
+                facts=facts,
+                parameters=run.parameters,
+                events=run.events,
+                failure=run.failure,
+                printed=run.printed,
             )
         for key, value in load(blob).items():
             name, kind, field_name = key.split("/", 2)

@@ -11,6 +11,7 @@ from grader.notebook.check import judge_in_kernel
 from grader.notebook.shown import Shown, new_cell
 from grader.practice.visit import Visit, closing, opening, visits
 from grader.report.html import note_html
+from grader.report.plain_text import one_line
 from grader.submission.practice_cells import own_name
 
 
@@ -51,14 +52,13 @@ def clinic(
             visit = _state.open
             if visit is None:
                 return _said(_NOTHING_OPEN)
-            reply = (
-                visit.given_up()
-                if answer
-                else visit.marked(line if isinstance(line, int) else -1, str(symptom))
-            )
+            reply = visit.given_up() if answer else visit.marked(line, symptom)
             return _after(reply.lines, reply.over)
         if mended is not None and not isinstance(mended, str):
-            return _said("clinic에는 고친 함수를 그대로 넘겨 주세요. 예: clinic(train_step_clinic)")
+            return _said(
+                f"clinic에는 연습 이름이나 고친 함수를 넘겨 주세요 (받은 값: {one_line(repr(mended), 60)}). "
+                '예: clinic("train_step")으로 받고, clinic(train_step_clinic)으로 내요.'
+            )
         return _handed_out(mended, real, more)
     except HanstepError as error:
         return _said(str(error))

@@ -24,7 +24,9 @@ from grader.notebook.check import judge_in_kernel
 from grader.notebook.shown import Shown, message, new_cell
 from grader.observe.wording import with_particle
 from grader.practice.best_times import Best, BestTimes
+from grader.practice.typed_body import as_body
 from grader.report.html import feedback_html, note_html
+from grader.report.plain_text import one_line
 from grader.report.text import feedback_text
 from grader.submission.practice_cells import exercise_meant, own_name
 from grader.submission.practice_files import marked, unmarked
@@ -73,9 +75,11 @@ def is_blank_file(exercise: Exercise, text: str) -> bool:
 
 
 def with_body(exercise: Exercise, body: str) -> str:
-    """Return a file in which the function has this body; the body may be indented or not."""
-    dedented = textwrap.dedent(body.expandtabs(4))
-    return _IMPORTS + signature_and_docstring(exercise) + textwrap.indent(dedented, "    ")
+    """Return a file in which the function has this body, indented or not, or which holds the whole function given."""
+    whole = textwrap.dedent(body.expandtabs(4))
+    if re.search(rf"(?m)^def {exercise.name}\b", whole):
+        return _IMPORTS + whole
+    return _IMPORTS + signature_and_docstring(exercise) + as_body(body)
 
 
 def judged(exercise: Exercise, source: str) -> Feedback | None:
@@ -138,6 +142,11 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
     try:
         if isinstance(exercise, str):
             return _begin(load_course().exercise(exercise), now)
+        if not callable(exercise):
+            return message(
+                f"drill에는 연습 이름이나 드릴 셀에 쓴 함수를 넘겨 주세요 (받은 값: {one_line(repr(exercise), 60)}). "
+                '예: drill("train_step")으로 시작하고, drill(train_step_drill)로 끝내요.'
+            )
         written = str(getattr(exercise, "__name__", type(exercise).__name__))
         name = exercise_meant(written, load_course().exercises) or written
         drilled = load_course().exercise(name)

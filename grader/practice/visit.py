@@ -18,6 +18,7 @@ from grader.practice.real_bugs import RealBug, case_of, load_real_bugs
 from grader.practice.schedule import appointments
 from grader.practice.symptoms import Question, question
 from grader.practice.today import MINUTES, Today, candidates, new_case, returning, today
+from grader.report.plain_text import one_line
 
 _ASKED, _AFTER_TRIES, _AT_ONCE = 1, 2, 3
 """FSRS ratings: again (the answer was asked for), hard (found after wrong tries), good (found at once)."""
@@ -71,11 +72,14 @@ class Visit:
         self._wrong += 1
         return Answer(still_wrong(feedback), over=False)
 
-    def marked(self, line: int, letter: str) -> Answer:
-        """Take the line and the symptom that the learner points out."""
+    def marked(self, line: object, letter: object) -> Answer:
+        """Take the line and the symptom that the learner points out; what can be neither counts as no try."""
         if self.question is None:
             return Answer(("이 코드는 줄을 고르는 문제가 아니에요. 코드를 고쳐 주세요.",), over=False)
-        right_line, right_symptom = line in self.case.lines, letter.strip().lower() == self.question.answer
+        letter = letter.strip().lower() if isinstance(letter, str) else letter
+        if refused := self._refused(line, letter):
+            return Answer((refused,), over=False)
+        right_line, right_symptom = line in self.case.lines, letter == self.question.answer
         if right_line and right_symptom:
             return self._close(_AFTER_TRIES if self._wrong else _AT_ONCE, "mark", "찾았어요!")
         self._wrong += 1
@@ -84,6 +88,16 @@ class Visit:
         if right_symptom:
             return Answer((f"증상은 맞았어요. 그런데 {line}번째 줄 때문은 아니에요.",), over=False)
         return Answer((f"{line}번째 줄도 아니고, 그 증상도 아니에요.",), over=False)
+
+    def _refused(self, line: object, letter: object) -> str:
+        """Return a Korean line on what is no line of the code, or no symptom to choose; empty if both are."""
+        last, letters = len(self.case.text.splitlines()), [*self.question.choices] if self.question else []
+        if not isinstance(line, int) or isinstance(line, bool) or not 1 <= line <= last:
+            return f"줄 번호는 1부터 {last}까지의 정수로 적어 주세요 (받은 값: {one_line(repr(line), 60)})."
+        if letter not in letters:
+            wanted = f"증상은 {', '.join(letters)} 가운데 한 글자로 적어 주세요"
+            return f"{wanted} (받은 값: {one_line(repr(letter), 60)})."
+        return ""
 
     def given_up(self) -> Answer:
         """Tell the answer and close the case."""

@@ -20,6 +20,16 @@ def tried(feedback: Feedback) -> bool:
     return feedback.begun and feedback.status not in ("missing", "unreadable")
 
 
+def answered(submission: SubmissionResult) -> bool:
+    """Return True if the student wrote an answer to an exercise that counts, or if a file cannot be read."""
+    return any(tried(f) or f.status == "unreadable" for f in submission.feedbacks)
+
+
+def only_extras(submission: SubmissionResult) -> tuple[Feedback, ...]:
+    """Return the warm-ups and bonus tasks of a student who handed in nothing else; empty for any other student."""
+    return () if answered(submission) else submission.extras
+
+
 # ---- mistakes -----------------------------------------------------------------------------------------
 
 
@@ -51,7 +61,7 @@ def count_mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount
             if tried(feedback):
                 tries.setdefault(feedback.exercise, set()).add(index)
             named = [(n.id, words.either(n)) for n in feedback.diagnosis.mistakes]
-            if feedback.status == "failed" and not named:
+            if feedback.status == "failed" and feedback.begun and not named:
                 named = [("", words.UNNAMED)]
             for key, title in named:
                 titles.setdefault(key, title)

@@ -17,11 +17,13 @@ from grader.report import words
 from grader.report.class_facts import (
     LessonFacts,
     ScoreBin,
+    answered,
     count_mistakes,
     exercises_of,
     feedback_to_read_first,
     hardest_first,
     lessons_of,
+    only_extras,
     reteach,
     score_bins,
     tried,
@@ -44,12 +46,13 @@ _KINDS: dict[str, tuple[str, Callable[[SubmissionResult], bool]]] = {
     "halted": ("코드가 끝까지 실행되지 않은 학생", lambda s: any(f.status in _HALTED for f in s.feedbacks)),
     "unreadable": ("읽을 수 없는 파일을 낸 학생", lambda s: any(f.status == "unreadable" for f in s.feedbacks)),
     "renamed": ("연습 문제와 이름이 다른 함수를 낸 학생", lambda s: any(f.other_name for f in s.feedbacks)),
-    "nothing": ("답안을 내지 않은 학생", lambda s: not any(tried(f) or f.status == "unreadable" for f in s.feedbacks)),
+    "extras": ("점수에 들지 않는 과제만 낸 학생", lambda s: bool(only_extras(s))),
+    "nothing": ("답안을 내지 않은 학생", lambda s: not answered(s) and not s.extras),
     "scrutiny": ("직접 살펴볼 코드가 있는 학생", lambda s: bool(s.scrutiny)),
 }  # fmt: skip
 """Filters for the student table, besides mistakes: key → label and condition."""
 _HALTED: tuple[Status, ...] = ("timeout", "memory", "crashed", "output")
-_LOOK_FIRST = ("unreadable", "renamed", "nothing")
+_LOOK_FIRST = ("unreadable", "renamed", "extras", "nothing")
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class _Student:
     """Score (`14/48`) and status signs, one pair per lesson that somebody began."""
     first: Feedback | None
     """Feedback to read first; None if every exercise passed."""
+    extras: tuple[Feedback, ...]
+    """Warm-ups and bonus tasks, if the student handed in nothing else."""
     cells: str
     """Keys of the map's cells that contain the student, separated by spaces."""
     kinds: str
@@ -87,7 +92,7 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
     students = _students(submissions, names, begun, maps)
     scores = sorted(s.score for s in submissions)
     whole = all(score == int(score) for score in scores)
-    statuses = Counter(f.status for s in submissions for f in s.feedbacks)
+    statuses = Counter(f.status if f.begun else "missing" for s in submissions for f in s.feedbacks)
     numbers = Counter(key for student in students for key in student.kinds.split())
     script = _script()
     return page(
@@ -135,6 +140,7 @@ def _students(
             page=f"feedback/{quote(name)}.html",
             lessons=tuple(_lesson_cells(submission, lessons)),
             first=feedback_to_read_first(submission),
+            extras=only_extras(submission),
             cells=" ".join(map(str, cells.get(index, ()))),
             kinds=" ".join(key for key, (_, holds) in _KINDS.items() if holds(submission)),
         )

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.report import plain_text, words
-from grader.report.class_facts import count_mistakes, feedback_to_read_first, tried
+from grader.report.class_facts import count_mistakes, feedback_to_read_first, only_extras, tried
 
 # Numbers of entries shown: students, mistakes, and exercises whose status signs are shown one by one.
 _ROWS_SHOWN = 40
@@ -116,6 +116,8 @@ def _cells(submission: SubmissionResult, lessons: Sequence[str]) -> list[Text]:
 
 
 def _to_read_first(submission: SubmissionResult) -> Text:
+    if extras := only_extras(submission):
+        return Text(plain_text.without_code_marks(words.extras_only(extras)))
     telling = feedback_to_read_first(submission)
     if telling is None:
         return Text()
@@ -124,7 +126,7 @@ def _to_read_first(submission: SubmissionResult) -> Text:
 
 def _marks(feedbacks: Sequence[Feedback]) -> Text:
     """Return one status sign per exercise; for many exercises, how often each sign occurs."""
-    marks = [words.MARKS[f.status] for f in feedbacks]
+    marks = [words.mark(f) for f in feedbacks]
     if len(marks) > _MARKS_SHOWN:
         marks = [
             f"{mark}{marks.count(mark)}" for mark in dict.fromkeys(words.MARKS.values()) if mark in marks
@@ -139,7 +141,7 @@ def _marks(feedbacks: Sequence[Feedback]) -> Text:
 def _legend(submissions: Sequence[SubmissionResult]) -> Text:
     counted = any(len(s.feedbacks) > _MARKS_SHOWN for s in submissions)
     order = "기호 옆의 수는 연습 문제의 수예요." if counted else "상태는 연습 문제 순서예요."
-    return Text(f"{order}\n✓ 통과  ✗ 실패·예외  ! 끝까지 실행 못 함  – 답안 없음", style="dim")
+    return Text(f"{order}\n✓ 통과  ✗ 실패·예외  ! 끝까지 실행 못 함  – 답안 없음·시작 안 함", style="dim")
 
 
 def _overall(submissions: Sequence[SubmissionResult]) -> Text:

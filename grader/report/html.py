@@ -18,6 +18,7 @@ from markupsafe import Markup
 from grader.course.feedback import Feedback, Recipe, RepairStep
 from grader.observe.wording import ordinal
 from grader.report import formulas, plain_text, timeline, words
+from grader.report.printed import printed
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -100,6 +101,7 @@ def feedback_html(
             total_hints=total_hints,
             standing=tuple(standing),
             onward=onward,
+            output=printed(feedback),
         )
     )
     return card

@@ -20,8 +20,8 @@ SCHEMA = "hanstep.results/2"
 
 Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1. Fields
 added later are empty if absent: `extras`, `person`, `late`, `handed_in` and `mark` of a submission, `kind`,
-`because` and `other_name` of a feedback, `source_line` of a mistake, `absent` of a class. `score` is always the
-measured score; `mark` is the final one after the policy and marks given by hand.
+`because`, `other_name`, `printed` and `printed_in` of a feedback, `source_line` of a mistake, `absent` of a class.
+`score` is always the measured score; `mark` is the final one after the policy and marks given by hand.
 """
 
 _UNCOMMON = re.compile("[^\n -~가-힣]")
@@ -124,6 +124,8 @@ def _feedback_to_document(feedback: Feedback) -> dict[str, Any]:
         "other_name": feedback.other_name,
         "checks": [{**asdict(check), "points": _number(check.points)} for check in feedback.checks],
         "notes": list(feedback.notes),
+        "printed": None if feedback.printed is None else asdict(feedback.printed),
+        "printed_in": feedback.printed_in,
         "diagnosis": None
         if diagnosis == Diagnosis()
         else {**asdict(diagnosis), "recipe": _recipe_to_document(diagnosis.recipe)},

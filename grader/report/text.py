@@ -16,6 +16,7 @@ from rich.text import Text
 from grader.course.feedback import Feedback, NamedMistake, Recipe
 from grader.report import formulas, plain_text, timeline, words
 from grader.report.class_table import class_table
+from grader.report.printed import printed
 
 __all__ = ["class_table", "feedback_text", "hint_text", "print_feedback", "print_indented", "print_standing"]
 
@@ -132,6 +133,7 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     yield from _evidence(feedback, width)
     for note in feedback.notes:
         yield _indented(prose(f"* {plain_text.one_line(note, 600)}"))
+    yield from _output(feedback)
     yield Text()
 
 
@@ -209,6 +211,18 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
             yield _indented(prose(words.SAME_ORDER), 2)
     if diagnosis.recipe is not None:
         yield from _recipe(diagnosis.recipe, width)
+
+
+def _output(feedback: Feedback) -> Iterable[RenderableType]:
+    """Yield the beginning of what the function printed, and how many lines are left out."""
+    output = printed(feedback)
+    if output is None:
+        return
+    yield _label(output.title)
+    for line in output.first:
+        yield _indented(Text(line), 2)
+    if output.more:
+        yield _indented(Text(output.more, _LABEL), 2)
 
 
 def _timeline(pairs: Sequence[timeline.Pair], width: int) -> Iterable[str]:

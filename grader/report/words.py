@@ -37,10 +37,12 @@ STATUS_NAMES: dict[Status, str] = {
 
 KIND_NAMES = {"warmup": "몸풀기", "bonus": "보너스"}
 """Korean names of the kinds of exercise that count towards no score; a graded exercise's kind is not listed."""
+NOT_BEGUN = "시작 안 함"
+"""Name of the status of a function that is still as it was handed out."""
 UNNAMED = "처음 보는 실수예요"
 REMEMBERS = "지난 호출에서 남은 것이 다음 호출을 망쳐요"
 PASTED = "알려진 코드와 똑같이 움직여요"
-EMPTY, FILL_IN = "아직 비어 있어요", "함수 안을 채운 다음 다시 확인해 보세요."
+EMPTY, FILL_IN = "아직 시작하지 않았어요", "함수 안을 채운 다음 다시 확인해 보세요."
 INSEPARABLE = "어느 쪽이든 결과가 똑같아요. 내 코드에서 어느 쪽인지 찾아보세요."
 SAME_ORDER = "기록한 단계들의 순서는 정답과 같아요."
 
@@ -105,6 +107,23 @@ def headline(feedback: Feedback) -> Headline:
     shown = one_line(feedback.error or "", 600)
     rest = "" if shown.startswith(rest) else rest.removesuffix(shown).rstrip()
     return Headline(mark, first or STATUS_NAMES[feedback.status], rest)
+
+
+def mark(feedback: Feedback) -> str:
+    """Return the sign of a feedback's status; that of a missing answer while the function is as it was handed out."""
+    return MARKS[feedback.status if feedback.begun else "missing"]
+
+
+def status_name(feedback: Feedback) -> str:
+    """Return the Korean name of a feedback's status."""
+    return STATUS_NAMES[feedback.status] if feedback.begun else NOT_BEGUN
+
+
+def extras_only(extras: Sequence[Feedback]) -> str:
+    """Return a line on a student who handed in warm-ups and bonus tasks only, each with its status."""
+    kinds = [name for kind, name in KIND_NAMES.items() if any(f.kind == kind for f in extras)]
+    listed = ", ".join(f"`{f.exercise}` {status_name(f)}" for f in extras)
+    return f"점수에 들지 않는 {'와 '.join(kinds)}만 냈어요: {listed}"
 
 
 def check_mark(check: CheckResult, feedback: Feedback) -> str:

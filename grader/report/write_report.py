@@ -16,7 +16,7 @@ from grader.base.files import write_whole
 from grader.course.course import Course
 from grader.course.feedback import ClassResult, Diagnosis, Feedback, Mark, Person, SubmissionResult
 from grader.report import plain_text, words
-from grader.report.class_facts import exercises_of
+from grader.report.class_facts import exercises_of, only_extras
 from grader.report.class_page import class_page
 from grader.report.html import feedback_html, page
 from grader.report.plain_text import spreadsheet_cell
@@ -78,8 +78,16 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
     writer = csv.writer(file, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     keys = [f"{e.lesson}_{e.name}" for e in exercises]
     more = len(_MARK_COLUMNS) if result.absent or any(s.person or s.mark for s in result.submissions) else 0
+    extras = int(any(map(only_extras, result.submissions)))
     writer.writerow(
-        ["학생", "점수", "만점", *keys, *(f"{key}_상태" for key in keys), "실수", *_MARK_COLUMNS[:more]]
+        [
+            *("학생", "점수", "만점"),
+            *keys,
+            *(f"{key}_상태" for key in keys),
+            "실수",
+            *_EXTRAS_COLUMN[:extras],
+            *_MARK_COLUMNS[:more],
+        ]
     )
     for submission in result.submissions:
         feedbacks = {f.exercise: f for f in submission.feedbacks}
@@ -91,19 +99,27 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
                 plain_text.points(submission.score),
                 plain_text.points(submission.max_score),
                 *("" if f is None else plain_text.points(f.score) for f in own),
-                *("" if f is None else words.STATUS_NAMES[f.status] for f in own),
+                *("" if f is None else words.status_name(f) for f in own),
                 spreadsheet_cell(mistakes),
+                *[plain_text.without_code_marks(_extras_cell(submission))][:extras],
                 *_mark_cells(submission.person, submission.mark)[:more],
             ]
         )
     for absent in result.absent:
-        blank = [""] * (2 + 2 * len(keys) + 1)
+        blank = [""] * (2 + 2 * len(keys) + 1 + extras)
         name = spreadsheet_cell(absent.person.name)
         writer.writerow([name, *blank, *_mark_cells(absent.person, absent.mark)])
     return file.getvalue()
 
 
+_EXTRAS_COLUMN = ("점수에 들지 않는 과제만 낸 학생",)
+"""Only if there is such a student, who would seem to have handed in nothing."""
 _MARK_COLUMNS = ("학번", "이름", "분반", "최종 점수", "최종 만점", "최종 점수의 까닭")
+
+
+def _extras_cell(submission: SubmissionResult) -> str:
+    extras = only_extras(submission)
+    return words.extras_only(extras) if extras else ""
 
 
 def _mark_cells(person: Person | None, mark: Mark | None) -> list[str]:

@@ -24,12 +24,13 @@ _TAG = re.compile(r"exercise:(\w+)")
 _WRITEFILE = re.compile(
     r"(?:[ \t]*+(?:\#[^\n]*+)?\n)*+[ \t]*+%%(?:writefile|file)[ \t]++(?:-a[ \t]++)?(\S++)[^\n]*+"
 )
-_MARKER = re.compile(r"^#[ \t]*%%+(?:[ \t](.*))?$", re.MULTILINE)
+_MARKER = re.compile(r"^(?:#[ \t]*%%+(?:[ \t](.*))?|# In\[[ \d*]*\]:[ \t]*)$", re.MULTILINE)
+"""Line between two cells of a script, as jupytext or nbconvert writes it; only the first has tags."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One code cell of a notebook, or one `# %%` section of a `.py` file."""
+    """One code cell of a notebook, or one `# %%` or `# In[1]:` section of a `.py` file."""
 
     number: int | None
     """Number from 1 among the code cells that are not blank, as Jupyter's `[n]` counts them; None in a `.py` file."""
@@ -68,7 +69,7 @@ def notebook_cells(text: str) -> list[Cell]:
 
 
 def percent_cells(text: str) -> list[Cell]:
-    """Cut the text of a `.py` file at its `# %%` lines; a file without any is one cell.
+    """Cut the text of a `.py` file at its `# %%` and `# In[1]:` lines; a file without any is one cell.
 
     Raises:
         ReadError: the text exceeds a size limit.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from grader.base.files import open_folder_below
 from grader.base.names import display_name, listed, natural
+from grader.observe.wording import with_particle
 
 MAX_FILES = 200
 """Maximum number of files read for one student; a whole course has a few dozen."""
@@ -19,8 +20,23 @@ MAX_DEPTH = 20
 
 SUFFIXES = (".py", ".ipynb")
 ARCHIVES = (".zip",)
-OTHER_ARCHIVES = (".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".egg", ".alz")
+_KINDS_OF_ARCHIVE = {
+    ".7z": "7-Zip 압축 파일",
+    ".rar": "RAR 압축 파일",
+    ".alz": "알집 압축 파일",
+    ".egg": "알집 압축 파일",
+    ".tar": "tar 파일",
+    ".tgz": "tar 압축 파일",
+    ".tar.gz": "tar 압축 파일",
+    ".tar.bz2": "tar 압축 파일",
+    ".tar.xz": "tar 압축 파일",
+    ".gz": "gzip 압축 파일",
+    ".bz2": "bzip2 압축 파일",
+    ".xz": "xz 압축 파일",
+}
+OTHER_ARCHIVES = tuple(_KINDS_OF_ARCHIVE)
 """Archives that are not opened."""
+_CLOSED = "zip만 열 수 있어요. 풀어서 .py나 .ipynb 파일을 내거나 zip으로 묶어 다시 내 주세요."
 _SKIPPED = frozenset(("__pycache__", "__MACOSX", "site-packages", "node_modules"))
 """Names of folders that programs make; a student's own code is in none of them."""
 LINK_MESSAGE = "폴더 밖으로 나가거나 끊어진 링크라서 따라가지 않았어요. 링크 대신 파일 자체를 내 주세요."
@@ -35,6 +51,12 @@ class Unreadable:
     """Reason and remedy, in Korean."""
 
 
+def closed_archive(name: str) -> Unreadable:
+    """Say of an archive that is not opened what it is and what to do."""
+    kinds = [kind for suffix, kind in _KINDS_OF_ARCHIVE.items() if name.lower().endswith(suffix)]
+    return Unreadable(name, f"{with_particle(kinds[0], '이에요/예요')}. {_CLOSED}")
+
+
 @dataclass
 class Found:
     """The result of searching a student's folder. Names are paths within that folder."""
@@ -44,6 +66,8 @@ class Found:
     unreadable: list[Unreadable] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     """Files of other types, and virtual environments."""
+    archives: list[str] = field(default_factory=list)
+    """Archives that are not opened. They may hold data or, if there is no file to read, what was to be graded."""
     hidden: list[str] = field(default_factory=list)
     """Notebooks and `.py` files that were skipped because of their name."""
     links: list[str] = field(default_factory=list)
@@ -83,7 +107,9 @@ class Found:
                     self._limit(f"{name}/", f"폴더가 {MAX_DEPTH}겹보다 깊어요.")
             if entries_left <= 0:
                 self._limit("./", f"파일과 폴더가 {MAX_ENTRIES:,}개 넘게 있어요.")
-                return
+                break
+        if not self.files:
+            self.unreadable += [closed_archive(name) for name in self.archives]
 
     def notes(self) -> Iterable[str]:
         """Yield Korean lines about entries that were skipped without being an error."""
@@ -91,6 +117,8 @@ class Found:
             yield f"링크는 따라가지 않고 원래 파일만 읽었어요: {listed(self.links)}"
         if self.hidden:
             yield f"이름이 점(.)으로 시작하는 파일은 읽지 않았어요: {listed(self.hidden)}"
+        if self.archives and self.files:
+            yield f"압축 파일은 열지 않고 다른 파일만 읽었어요: {listed(self.archives)}. {_CLOSED}"
         if self.others:
             yield f".py와 .ipynb만 읽어요. 읽지 않은 것: {listed(self.others)}"
 
@@ -108,6 +136,8 @@ class Found:
                 self.links.append(name)
         elif entry.is_folder:
             return True
+        elif entry.name.lower().endswith(OTHER_ARCHIVES):
+            self.archives.append(name)
         elif not is_source:
             self.others.append(name)
         elif len(self.files) < MAX_FILES:

@@ -7,6 +7,9 @@ recognized by its shape: a definition of the exercise's function and, below it, 
 an answer too, only a definition directly above its call can be practice, and only if it has the practice name
 (`train_step_drill`) or the exercise is defined a second time there. Otherwise that definition is taken for the answer.
 
+The call may also stand alone in the next cell; then the cell above it is emptied if the exercise has been written in
+another one.
+
 Example: in a script without cell marks, the first definition is the answer and the second is practice.
 
     def train_step(model, ...): ...     # kept
@@ -38,6 +41,8 @@ _CALL_LINE = re.compile(
     rf"^(?:\w+[ \t]*+=[ \t]*+)?(?:grader\.)?(?:{'|'.join(_TOOLS)})\([ \t]*+(\w++)[ \t]*+\)", re.MULTILINE
 )
 _DEFINITION_LINE = re.compile(r"^(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)", re.MULTILINE)
+_AT_MARGIN = re.compile(r"[^\s#)\]}]")
+"""Matches a line that begins a statement at top level, and not only ends one."""
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -79,10 +84,11 @@ def without_practice(
         return [*cells], ()
     readings = [_CellContents(cell.text, exercises) for cell in cells]
     answered = _answered_elsewhere(zip(cells, readings, strict=True))
+    handed_in_below = _handed_in_below(cells, readings, exercises)
     left: list[Cell] = []
     found: list[Practice] = []
-    for cell, reading in zip(cells, readings, strict=True):
-        whole = _practised_as_whole(reading, cell.exercises, answered)
+    for at, (cell, reading) in enumerate(zip(cells, readings, strict=True)):
+        whole = _practised_as_whole(reading, cell.exercises, answered) or handed_in_below.get(at, frozenset())
         if whole:
             left.append(replace(cell, text="\n" * cell.text.count("\n"), exercises=()))
         else:
@@ -220,6 +226,29 @@ class _CellContents:
                 self.defined.append((exercise, line))
                 if match[1] == own_name(exercise, "clinic"):
                     self.no_answers.add(line)
+        self._find_broken_spans()
+
+    def _find_broken_spans(self) -> None:
+        """Fill `glued` in a cell that does not parse, as `_find_practice_spans` does in one that does.
+
+        A call belongs to the last definition above it, if nothing else begins at the margin between the two.
+        """
+        lines = self.text.split("\n")
+        defined = Counter(exercise for exercise, _ in self.defined)
+        definitions = {line: exercise for exercise, line in self.defined}
+        first = 0  # line of the last definition, if nothing else has begun since
+        for number, line in enumerate(lines, start=1):
+            call = _CALL_LINE.match(line)
+            exercise = definitions.get(first)
+            if number in definitions:
+                first = number
+            elif call and exercise and exercise == self._meant(call[1]):
+                if defined[exercise] > 1 or own_name(exercise, "") in lines[first - 1]:
+                    defined[exercise] -= 1
+                    self.glued.append((exercise, first, number))
+                first = 0
+            elif _AT_MARGIN.match(line):
+                first = 0
 
     def _meant(self, name: str) -> str | None:
         return exercise_meant(name, self._exercises)
@@ -261,6 +290,33 @@ def _answered_elsewhere(cells: Iterator[tuple[Cell, _CellContents]]) -> frozense
     can be emptied without losing it.
     """
     return frozenset(tag for cell, reading in cells if not reading.handed_in for tag in cell.exercises)
+
+
+def _handed_in_below(
+    cells: Sequence[Cell], readings: Sequence[_CellContents], exercises: Collection[str]
+) -> dict[int, frozenset[str]]:
+    """Return the cells, by index, whose only definition of an exercise is handed in by the next cell alone.
+
+    An untagged cell of that shape is practice if the exercise has been written in an earlier cell.
+    """
+    found: dict[int, frozenset[str]] = {}
+    for at, (cell, reading) in enumerate(zip(cells[:-1], readings[1:], strict=True)):
+        if cell.exercises or readings[at].handed_in or reading.defined or len(reading.handed_in) != 1:
+            continue
+        (exercise,) = reading.handed_in
+        meant = [exercise_meant(match[1], exercises) for match in _DEFINITION_LINE.finditer(cell.text)]
+        if meant.count(exercise) == 1 and any(_writes(before.text, exercise) for before in cells[:at]):
+            found[at] = frozenset({exercise})
+    return found
+
+
+def _writes(text: str, exercise: str) -> bool:
+    """Return True if a cell defines an exercise, and not only as it was handed out."""
+    try:
+        named = [s for s in parse(text) if isinstance(s, DEFINITIONS) and s.name == exercise]
+    except ParseError:
+        return False
+    return any(not is_blank(definition) for definition in named)
 
 
 def _marks(text: str, lines: Sequence[str]) -> list[int]:

@@ -2,6 +2,7 @@
 
 import ast
 import gc
+import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,8 +13,14 @@ from typing import Any
 
 from grader.base.decoding import read_text
 from grader.base.names import LISTED, short
+from grader.observe.wording import with_particle
 from grader.submission.cells import Cell, notebook_cells, percent_cells, written_file
-from grader.submission.practice_cells import Practice, script_without_practice, without_practice
+from grader.submission.practice_cells import (
+    Practice,
+    is_blank,
+    script_without_practice,
+    without_practice,
+)
 from grader.submission.practice_files import practices, tool_of
 from grader.submission.recovery import Broken, Recovery, recover
 from grader.submission.statements import (
@@ -24,10 +31,12 @@ from grader.submission.statements import (
     needed_names,
     select,
 )
-from grader.submission.syntax import SYNTAX_ERROR, parse
+from grader.submission.syntax import DEFINITIONS, SYNTAX_ERROR, parse
 
 _MAX_NOTES = 5
 """Maximum number of notes about what was left out of one file."""
+_DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|^(\w++)[ \t]*+=", re.MULTILINE)
+_MISSING_NAME = re.compile(r"NameError: name '(\w+)' is not defined")
 
 
 @dataclass(frozen=True)
@@ -96,6 +105,8 @@ class SourceFile:
     """Characters of code in the file, graded or not."""
     practice: tuple[Practice, ...] = ()
     """Definitions in drill or clinic cells, or in a drill file; none of them is in `text`."""
+    practice_names: frozenset[str] = frozenset()
+    """Other names that only drill or clinic cells define, such as helpers."""
     notes: tuple[str, ...] = ()
     """Korean lines about what was left out to read the file."""
 
@@ -122,6 +133,16 @@ class SourceFile:
         where = f"{place.line}번째 줄" if place.cell is None else f"셀 {place.cell}의 {place.line}번째 줄"
         message = f"{self.name} {where}을 읽을 수 없어요. {problem.message}"
         return Complaint(message, place, problem.shown)
+
+    def note_on(self, error: str | None) -> str | None:
+        """Return a Korean line on a NameError for a name that only a drill or clinic cell defines; else None."""
+        missing = _MISSING_NAME.match(error or "")
+        if missing is None or missing[1] not in self.practice_names:
+            return None
+        return (
+            f"{with_particle(f'`{missing[1]}`', '은/는')} 드릴이나 클리닉 셀에만 있어요. 그 셀은 연습이라 채점할 때 "
+            "실행하지 않아요. 답에 필요하면 연습 셀이나 다른 셀로 옮겨 주세요."
+        )
 
     # Mapped once: a file can have thousands of names, and it is asked about every exercise. The last one counts.
     @cached_property
@@ -169,8 +190,11 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
     is_module = path.suffix.lower() != ".ipynb"
     cells = percent_cells(text) if is_module else notebook_cells(text)
     size = sum(len(cell.text) for cell in cells)
-    units, practice = _module(name, text, exercises) if is_module else _notebook(cells, exercises)
-    kept = select([unit.block for unit in units], exercises, is_module=is_module)
+    units, practice, practice_names = (
+        _module(name, text, exercises) if is_module else _notebook(cells, exercises)
+    )
+    blocks = [unit.block for unit in units]
+    kept = _without_later_blanks(blocks, select(blocks, exercises, is_module=is_module), exercises)
 
     lines: list[str] = []
     places: list[Place] = []
@@ -187,7 +211,16 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
     if not defines and problems and all(problem.name is None for problem in problems):
         notes = [_no_code(problems[0], places[problems[0].line - 1])]
     return SourceFile(
-        path, name, text, tuple(places), defines, tuple(problems), size, practice, tuple(notes[:_MAX_NOTES])
+        path,
+        name,
+        text,
+        tuple(places),
+        defines,
+        tuple(problems),
+        size,
+        practice,
+        practice_names,
+        tuple(notes[:_MAX_NOTES]),
     )
 
 
@@ -235,6 +268,33 @@ def _spans(lines: Sequence[int], text: str) -> list[str]:
         else:
             spans.append([line, line])
     return [f"{first}" if first == last else f"{first}~{last}" for first, last in spans]
+
+
+def _names_in(texts: Sequence[str]) -> frozenset[str]:
+    """Return the names that lines of these texts seem to define; they need not parse."""
+    return frozenset(match[1] or match[2] for text in texts for match in _DEFINITION.finditer(text))
+
+
+def _without_later_blanks(
+    blocks: Sequence[Block], kept: Sequence[Sequence[int]], exercises: Collection[str]
+) -> list[list[int]]:
+    """Leave out each definition of an exercise that is still as it was handed out, if an earlier one is written.
+
+    It comes from a drill whose call is gone or stands elsewhere, and nobody wants to be graded by it. A tagged cell
+    counts as it is.
+    """
+    names, written = frozenset(exercises), set[str]()
+    left: list[list[int]] = []
+    for block, indices in zip(blocks, kept, strict=True):
+        left.append([])
+        for index in indices:
+            statement = block.body[index]
+            if not (isinstance(statement, DEFINITIONS) and is_blank(statement)):
+                written |= block.uses[index].bound & names
+            elif index not in block.tagged and statement.name in written:
+                continue
+            left[-1].append(index)
+    return left
 
 
 def _answers_of_script(name: str, text: str, exercises: Collection[str]) -> tuple[str, tuple[Practice, ...]]:
@@ -305,32 +365,41 @@ def _parsed(cell: Cell, recovery: Recovery) -> _ParsedSource:
 
 def _module(
     name: str, text: str, exercises: Collection[str]
-) -> tuple[list[_ParsedSource], tuple[Practice, ...]]:
-    """Parse what can be read of a `.py` file, without practice; return it, and the practice that was removed."""
-    text, practice = _answers_of_script(name, text, exercises)
-    recovery = recover(text)
+) -> tuple[list[_ParsedSource], tuple[Practice, ...], frozenset[str]]:
+    """Parse what can be read of a `.py` file, without practice.
+
+    Returns:
+        What was parsed, the practice that was removed, and the names that only practice defined.
+    """
+    answers, practice = _answers_of_script(name, text, exercises)
+    removed = _names_in([text]) - _names_in([answers])
+    text, recovery = answers, recover(answers)
     if recovery.is_partial:  # Practice could not be told from answers before.
         readable, more = _answers_of_script(name, recovery.text, exercises)
+        removed |= _names_in([recovery.text]) - _names_in([readable])
         recovery, practice = replace(recovery, text=readable), practice + more
     body = tuple(parse(recovery.text))
     block = Block(tuple(recovery.text.split("\n")), body, _tagged(body, percent_cells(text)))
-    return [_ParsedSource(Cell(None, 1, text, (), written_file(text)), block, recovery)], practice
+    return [_ParsedSource(Cell(None, 1, text, (), written_file(text)), block, recovery)], practice, removed
 
 
 def _notebook(
     cells: list[Cell], exercises: Collection[str]
-) -> tuple[list[_ParsedSource], tuple[Practice, ...]]:
-    """Parse what can be read of a notebook's cells, without practice; return it, and the practice that was removed."""
+) -> tuple[list[_ParsedSource], tuple[Practice, ...], frozenset[str]]:
+    """Parse what can be read of a notebook's cells, without practice; return the same as `_module`."""
+    before = _names_in([cell.text for cell in cells])
     cells, practice = without_practice(cells, exercises)
+    removed = before - _names_in([cell.text for cell in cells])
     units = [_unit(cell) for cell in cells]
     if any(unit.recovery.is_partial for unit in units):  # Practice could not be told from answers before.
         readable = [replace(unit.cell, text=unit.recovery.text) for unit in units]
         answers, more = without_practice(readable, exercises)
         practice += more
+        removed |= _names_in([cell.text for cell in readable]) - _names_in([cell.text for cell in answers])
         for index, (unit, answer) in enumerate(zip(units, answers, strict=True)):
             if unit.recovery.text != answer.text:
                 units[index] = _parsed(unit.cell, replace(unit.recovery, text=answer.text))
-    return _without_copies(units, exercises), practice
+    return _without_copies(units, exercises), practice, removed
 
 
 def _without_copies(units: list[_ParsedSource], exercises: Collection[str]) -> list[_ParsedSource]:

@@ -11,7 +11,7 @@ from grader.base.decoding import MAX_FILE_BYTES, ReadError
 from grader.base.names import LISTED, display_name, escaped, listed, natural, short, shown_name, unique
 from grader.observe.wording import with_particle
 from grader.submission.cells import MAX_CODE_CHARS
-from grader.submission.find_files import SUFFIXES, Found, Unreadable
+from grader.submission.find_files import OTHER_ARCHIVES, SUFFIXES, Found, Unreadable, closed_archive
 from grader.submission.practice_cells import Practice, is_unwritten
 from grader.submission.source_file import SourceFile, read_source
 
@@ -87,6 +87,8 @@ def read_files(
         found.search(path, root)
     elif path.suffix.lower() in SUFFIXES or not os.path.lexists(path):
         found.files.append((display_name(path.name), path))
+    elif path.name.lower().endswith(OTHER_ARCHIVES):
+        found.unreadable.append(closed_archive(display_name(path.name)))
     else:
         message = ".py나 .ipynb 파일만 읽어요. 코드를 그런 파일에 담아 주세요."
         found.unreadable.append(Unreadable(display_name(path.name), message))

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from grader.base.files import write_whole
+from grader.base.menus import REOPEN
 from grader.course.course import Course, Exercise, Lesson
 from grader.course.exercise_cell import exercise_of
 from grader.course.reading import load_course
@@ -176,7 +177,7 @@ def reset(place: Path, name: str, report: Report = print) -> Path:
         progress.forget(forgotten.name)
     report(f"처음 상태로 되돌렸어요: {exercise.title if exercise else lesson.title} ({notebook})")
     report(f"쓰던 것은 여기 있어요: {backup}")
-    report("JupyterLab에 열려 있으면 디스크에서 다시 불러오세요 (File → Reload Notebook from Disk).")
+    report(REOPEN)
     return backup
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from grader.base.errors import HanstepError
 from grader.base.files import write_whole
+from grader.base.menus import REOPEN
 from grader.course.course import Lesson
 from grader.course.exercise_cell import exercise_of
 from grader.course.reading import load_course
@@ -78,7 +79,7 @@ def _merge_one(mine: Path, lesson: Lesson, newest: str, copied: CopyRecord, repo
     report(f"합쳤어요: {mine.name}. 새로 온 셀 {merged.renewed}개, 그대로 둔 내 셀 {merged.kept}개.")
     _report_behind(merged, titles, report)
     report(f"합치기 전의 노트북은 여기 있어요: {backup}")
-    report("JupyterLab에 열려 있으면 디스크에서 다시 불러오세요 (File → Reload Notebook from Disk).")
+    report(REOPEN)
 
 
 def _report_behind(merged: Merged, titles: dict[str, str], report: Report) -> None:

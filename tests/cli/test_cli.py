@@ -73,7 +73,7 @@ def test_a_bonus_task_that_was_not_begun(ended: Ended, tmp_path: Path) -> None:
     (tmp_path / "hw.py").write_text("def wsd_at(*args, **kwargs):\n    ...\n", encoding="utf-8")
     code, said = ended("check", str(tmp_path / "hw.py"), "--exercise", "wsd_at")
     assert code == NothingToCheck.status
-    assert "아직 비어 있어요" in said
+    assert "아직 시작하지 않았어요" in said
 
 
 def test_a_misspelt_exercise_is_guessed(ended: Ended) -> None:

@@ -169,6 +169,25 @@ def test_nothing_handed_in_is_zero_only_where_the_policy_says_so(tmp_path: Path)
         ("[late]\nper_dey = 1", "모르는 키예요: late.per_dey"),
         ('[late.sections."A"]\nper_day = "x"', '[late.sections."A"]: per_day의 값이 맞지 않아요'),
         ('[late.sections."A"]\ndays = 3', "모르는 키가 있어요: days"),
+        ("[late]\nper_day = 10", "[late]에 마감이 없어서 per_day = 10에 따라 뺄 수 없어요"),
+        ("[late]\ngrace_minutes = 5\nmarked = 3", "grace_minutes = 5"),
+        ("[late]\nmost = 50", "most = 50"),
+        ('[late.sections."A"]\nper_day = 5', '[late.sections."A"]에 마감이 없어서 per_day = 5'),
+        ("[late]\nper_dya = 10", "모르는 키예요: late.per_dya. 혹시 per_day인가요?"),
+        ('[weigths]\n"01" = 3', "모르는 키예요: weigths. 혹시 weights인가요?"),
+        ('[weights]\n"01" = 0\n"02" = 0', '더하면 0이라서 모두 0점이 돼요 ("01" = 0, "02" = 0)'),
+        ('[weights]\n"01" = 1\n"02" = 1\n"lesson" = 1', "레슨의 번호가 아니에요: lesson"),
+        (
+            "[late.sections.C]\ndeadline = 2026-03-20T23:59:00",
+            "분반에 아무도 없어요: C. 명단에 있는 분반: A, B",
+        ),
+        (
+            "[late]\ngrace_minutes = -5",
+            "late.grace_minutes의 값이 맞지 않아요: -5. 봐줄 시간을 0 이상의 분으로",
+        ),
+        ('[late]\ngrace_minutes = "ten"', "grace_minutes의 값이 맞지 않아요: ten. 봐줄 시간을"),
+        ("[late]\nclosed_after_days = 0", "closed_after_days의 값이 맞지 않아요: 0. 0보다 큰 날수로"),
+        ("[drop]\nlowest = 1.5", "drop.lowest의 값이 맞지 않아요: 1.5. 0 이상의 정수로"),
         ("out_of = nan", "out_of의 값이 맞지 않아요"),
         ("out_of = inf", "out_of의 값이 맞지 않아요"),
         ("[points]\ntrain = nan", "points의 값이 맞지 않아요"),
@@ -192,6 +211,20 @@ def test_a_policy_that_cannot_be_meant_is_said(policy: str, said: str, tmp_path:
         marked(graded.a_class(), rules(tmp_path, policy), graded.KNOWN)
     assert said in str(error.value)
     assert len(str(error.value)) < 600
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "[late]\nmarked = 10\nmost = 50",
+        "[late]\nper_day = 10\n[late.sections.B]\ndeadline = 2026-03-20T23:59:00",
+        '[weights]\n"01" = 0\n"02" = 5\n"03" = 5',
+        "[late]",
+    ],
+)
+def test_a_policy_that_can_be_meant_is_taken(policy: str, tmp_path: Path) -> None:
+    """`per_day` for all sections, whose deadlines differ; weights of lessons that are not graded yet."""
+    assert marked(graded.a_class(), rules(tmp_path, policy), graded.KNOWN)
 
 
 @pytest.mark.parametrize("when", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])

@@ -266,20 +266,20 @@ def test_a_wrong_argument_gets_a_korean_line_and_no_traceback(wrong: object) -> 
 def test_a_starter_is_told_that_it_is_empty() -> None:
     shown = checked("def train_step(model, opt, loss_fn, xb, yb):\n    raise NotImplementedError\n")
     assert shown.feedback.score == 0
-    assert "비어 있어요" in shown.text
+    assert "시작하지 않았어요" in shown.text
 
 
 @pytest.mark.parametrize("body", ["pass", "...", '"""아직"""'])
 def test_a_body_without_a_statement_is_empty_too(body: str) -> None:
     shown = checked(f"def train_step(model, opt, loss_fn, xb, yb):\n    {body}\n")
-    assert "비어 있어요" in shown.text
+    assert "시작하지 않았어요" in shown.text
     assert "정답" not in shown.text  # the order of the right events is part of the answer
 
 
 def test_a_forgotten_raise_is_not_called_empty() -> None:
     source = RIGHT["train_step"].replace("    return", "    raise NotImplementedError\n    return")
     shown = checked(source)
-    assert "비어 있어요" not in shown.text
+    assert "시작하지 않았어요" not in shown.text
     assert "줄이 남아 있어요" in shown.text
 
 

@@ -90,12 +90,40 @@ def test_a_line_and_a_symptom() -> None:
         if visit.question is not None:
             break
     assert visit.question is not None
-    assert "줄도 아니고, 그 증상도 아니에요" in clinic(line=1, symptom="?").text
+    other = next(letter for letter in visit.question.choices if letter != visit.question.answer)
+    assert "줄도 아니고, 그 증상도 아니에요" in clinic(line=1, symptom=other).text
     assert "증상은 맞았어요" in clinic(line=1, symptom=visit.question.answer).text
     line = min(visit.case.lines)
-    assert "줄은 맞았어요" in clinic(line=line, symptom="?").text
+    assert "줄은 맞았어요" in clinic(line=line, symptom=other).text
     assert clinic(line=line, symptom=visit.question.answer.upper()).text.startswith("찾았어요!")
     assert kept() == [(f"train_step/{visit.case.mistakes[0].id}", 2)]
+
+
+@pytest.mark.parametrize(
+    ("line", "symptom", "told"),
+    [
+        ("x", "a", "까지의 정수로 적어 주세요 (받은 값: 'x')"),
+        (0, "a", "줄 번호는 1부터"),
+        (10_000, "a", "(받은 값: 10000)"),
+        (True, "a", "(받은 값: True)"),
+        (1, "", "가운데 한 글자로 적어 주세요 (받은 값: '')"),
+        (1, 3, "(받은 값: 3)"),
+    ],
+)
+def test_what_is_no_line_or_symptom_is_no_wrong_try(line: object, symptom: object, told: str) -> None:
+    """`line="x"` was told that it was not the -1st line, and counted."""
+    for _ in range(20):
+        clinic("train_step")
+        visit = clinic_cell._state.open
+        assert visit is not None
+        if visit.question is not None:
+            break
+    assert visit.question is not None
+    said = clinic(line=line, symptom=symptom).text  # type: ignore[arg-type]
+    assert told in said
+    assert "-1" not in said
+    assert clinic(line=min(visit.case.lines), symptom=visit.question.answer).text.startswith("찾았어요!")
+    assert kept() == [(f"train_step/{visit.case.mistakes[0].id}", 3)]
 
 
 def test_the_answer_is_shown_when_asked_for() -> None:
@@ -130,7 +158,7 @@ def test_what_cannot_be_done_is_said() -> None:
     assert "받아 둔 코드가 없어요" in clinic(answer=True).text
     assert "받아 둔 코드가 없어요" in clinic(function(RIGHT)).text
     assert "혹시 'train_step'인가요" in clinic("train_stp").text
-    assert "고친 함수를 그대로" in clinic(3).text  # type: ignore[arg-type]
+    assert "연습 이름이나 고친 함수를 넘겨 주세요 (받은 값: 3)" in clinic(3).text  # type: ignore[arg-type]
     clinic("train_step")
     assert "train_step_clinic" in clinic(function(RIGHT, "mine")).text
     assert "먼저 하나를 통과해" in clinic(real=True).text

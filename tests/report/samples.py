@@ -207,7 +207,7 @@ def not_begun() -> Feedback:
         exercise="zero_gradients",
         title="손으로 지우기",
         error="NotImplementedError: ",
-        message="아직 비어 있어요. 함수 안을 채운 다음 다시 확인해 보세요.",
+        message="아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요.",
         begun=False,
         source_line="raise NotImplementedError",
     )

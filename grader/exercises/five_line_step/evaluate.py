@@ -225,7 +225,7 @@ def _loader_fails(stage: Stage) -> None:
         raise broken("데이터 파일을 읽다가 끊겼습니다")
 
     for broken in (OSError, BrokenLoader, KeyboardInterrupt):
-        _record_failure(stage, model, broken, loader(broken), f"loader가 {broken.__name__}를 낸 뒤의")
+        _record_failure(stage, model, broken, loader(broken), f"loader가 오류({broken.__name__})를 낸 뒤의")
 
 
 class _NeverStarts:

@@ -206,7 +206,7 @@ def _raises(stage: Stage, call: Call) -> None:
     loader: DataLoader[Any] = DataLoader(
         _Unreadable(case.train_loader.dataset, 3), 3, generator=torch.Generator()
     )
-    through = partial(stage.recorder.expect, OSError, "로더가 OSError를 냈을 때")
+    through = partial(stage.recorder.expect, OSError, "로더가 오류(OSError)를 냈을 때")
     unwatched(stage, partial(call, through=through), replace(case, train_loader=loader))
 
 

@@ -40,7 +40,7 @@ def _student(submission: SubmissionResult) -> str:
     lines += ["", "| | 연습 | 점수 | 먼저 볼 것 |", "|---|---|---:|---|"]
     for f in submission.feedbacks:
         telling = "" if f.status == "passed" else without_code_marks(words.summary(f))
-        mark = f"{words.MARKS[f.status]} {words.STATUS_NAMES[f.status]}"
+        mark = f"{words.mark(f)} {words.status_name(f)}"
         lines.append(
             f"| {mark} | {_cell(f.title)} `{f.exercise}` | {points(f.score)}/{points(f.max_score)} | {_cell(telling)} |"
         )
