@@ -3,12 +3,12 @@
 The text report and the HTML report both take their sentences from here, so that a terminal and a page say the same.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.course.feedback import CheckResult, Feedback, FirstDifference, NamedMistake, RepairStep, Status
-from grader.observe.wording import LEAVE_ORIGINALS, one_of, with_particle
+from grader.observe.wording import one_of, with_particle
+from grader.report.exceptions.advice import advise
 from grader.report.plain_text import clean, one_line, points
 
 MARKS: dict[Status, str] = {
@@ -58,17 +58,6 @@ NEXT_STEPS: dict[Status, str] = {
     "output": "`print`는 반복문 밖으로 옮기거나, 몇 번에 한 번만 부르세요.",
     "missing": "함수 이름을 바꾸거나 셀을 지우지 않았는지 보고, 저장한 다음 다시 내 주세요.",
     "unreadable": "Jupyter에서 파일을 열어 다시 저장한 다음 내 주세요. `.py` 파일은 UTF-8로 저장하세요.",
-}
-
-_AFTER_EXCEPTION = {
-    "NameError": "이름의 철자를 확인하세요. 함수 밖에서 만든 변수라면 함수 안에서 만들거나 인자로 받으세요.",
-    "UnboundLocalError": "그 변수에 값을 넣는 줄이 먼저 실행되는지 보세요.",
-    "ImportError": "그 패키지 없이 쓸 수 있는지 보세요. 채점하는 컴퓨터에는 이 강의에 필요한 패키지만 있어요.",
-    "ModuleNotFoundError": "그 패키지 없이 쓸 수 있는지 보세요. 채점하는 컴퓨터에는 이 강의에 필요한 패키지만 있어요.",
-    "SystemExit": "`exit()`나 `quit()`을 부르는 줄을 지우세요. 함수는 값을 돌려주며 끝나야 해요.",
-    "EOFError": "`input()`은 쓸 수 없어요. 필요한 값은 인자로 들어와요.",
-    "RecursionError": "함수가 자기 자신을 끝없이 부르지 않는지 보세요.",
-    "AttributeError": "점(.) 뒤의 이름을 확인하고, 그 값의 타입을 출력해 보세요.",
 }
 
 _NUMERALS = {2: "둘", 3: "셋", 4: "넷", 5: "다섯", 6: "여섯"}
@@ -156,34 +145,19 @@ def first_place(first: FirstDifference) -> str:
     return first.what if first.what.startswith(first.scenario) else f"{first.scenario} · {first.what}"
 
 
-_CALLED_OTHERWISE = re.compile(
-    r"\(\) (got an unexpected keyword argument|got multiple values for argument|missing \d+ required|takes )"
-)
-"""Matches the TypeError messages with which Python rejects a call whose arguments do not fit the function."""
-
-
 def next_step(feedback: Feedback) -> str:
     """Return advice on how to go on if no mistake is named; empty if the rest of the feedback is enough."""
     if feedback.diagnosis.mistakes or not feedback.begun:
         return ""
     if feedback.status == "error":
-        return _AFTER_A_RAISE if feedback.raised else _after_exception(feedback.error)
+        return _AFTER_A_RAISE if feedback.raised else _after_exception(feedback)
     return NEXT_STEPS[feedback.status]
 
 
-def _after_exception(error: str | None) -> str:
-    if error is None:  # no exception: the cell could not be parsed
+def _after_exception(feedback: Feedback) -> str:
+    if feedback.error is None:  # no exception: the cell could not be parsed
         return "그 줄과 바로 윗줄의 괄호, 따옴표, 들여쓰기를 보세요."
-    kind, _, message = error.partition(":")
-    if kind == "TypeError" and _CALLED_OTHERWISE.search(message):
-        return "함수의 첫 줄을 처음 그대로 두었는지 보세요. 인자의 이름과 순서는 바꿀 수 없어요."
-    if LEAVE_ORIGINALS in message:  # the sandbox raised this, not the learner's code
-        return "torch나 NumPy, 채점기의 함수에 다른 것을 넣는 줄을 지우고 다시 내 주세요."
-    if "modified by an inplace operation" in message:
-        return (
-            "역전파가 쓰려고 저장해 둔 값을 제자리에서 바꾼 줄이 있어요. 순전파와 역전파 사이의 줄을 보세요."
-        )
-    return _AFTER_EXCEPTION.get(kind, NEXT_STEPS["error"])
+    return advise(feedback.error, feedback.source_line) or NEXT_STEPS["error"]
 
 
 def looks(feedback: Feedback) -> list[str]:
