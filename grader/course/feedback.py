@@ -199,6 +199,9 @@ class Diagnosis:
     """State that the program keeps from earlier calls. If set, nothing else is named."""
     order_scenario: str = ""
     """Title of the scenario of the timelines `yours` and `right`; empty if it is that of the first difference."""
+    signature: str = ""
+    """Korean sentence, without a full stop, on how the learner's function takes other arguments than the exercise's.
+    If set, the first difference shows both signatures."""
 
 
 @dataclass(frozen=True)

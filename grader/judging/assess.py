@@ -16,14 +16,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grader.course.course import Exercise
-from grader.course.feedback import CheckResult, Diagnosis, Feedback, Moment, NamedMistake, Status
+from grader.course.feedback import (
+    CheckResult,
+    Diagnosis,
+    Feedback,
+    FirstDifference,
+    Moment,
+    NamedMistake,
+    Status,
+)
 from grader.judging.evidence import Evidence, gather_evidence
 from grader.judging.explain import ExplainedMistake, Explanation, explain
 from grader.judging.judge import Verdict, judge
 from grader.judging.locate import locate
-from grader.judging.messages import MESSAGES, NOT_BEGUN, message_for
+from grader.judging.messages import FIRST_LINE, MESSAGES, NOT_BEGUN, message_for, signature_message
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
+from grader.judging.signature import signature_difference
 from grader.judging.text_location import Location
 from grader.judging.true_sentences import true_explanation
 from grader.observe.trace import Trace
@@ -53,7 +62,39 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     explains = [true_explanation(each, explanation, trace, reference) for each in explanation.mistakes]
     diagnosis = _diagnosis(exercise, explanation, explains, locations, evidence, origin)
     line = _line_to_show(locations, evidence)
-    return _feedback(exercise, trace, verdict, diagnosis, line, origin)
+    feedback = _feedback(exercise, trace, verdict, diagnosis, line, origin)
+    explains_all = explanation.pasted or (explanation.mistakes and not explanation.unexplained)
+    if verdict.status == "passed" or trace.load_failure is not None or explains_all:
+        return feedback
+    return _with_signature(feedback, exercise, origin)
+
+
+def _with_signature(feedback: Feedback, exercise: Exercise, origin: Origin) -> Feedback:
+    """Return the feedback with how the learner's function takes other arguments than the exercise's, if it does.
+
+    What happened after a call with misplaced arguments says nothing, so only mistakes that are named stay beside it.
+    """
+    found = signature_difference(exercise, origin.source)
+    if found is None:
+        return feedback
+    diagnosis = Diagnosis(
+        mistakes=feedback.diagnosis.mistakes,
+        unexplained=feedback.diagnosis.unexplained,
+        signature=found.title,
+        first_difference=FirstDifference("", FIRST_LINE, expected=found.right, got=found.yours),
+    )
+    if diagnosis.mistakes:
+        return replace(feedback, diagnosis=diagnosis)
+    line = found.line + origin.first_line - 1
+    place = origin.place(line)
+    return replace(
+        feedback,
+        diagnosis=diagnosis,
+        message=signature_message(diagnosis.signature, feedback.error),
+        line=place.line if place else None,
+        cell=place.cell if place else None,
+        source_line=origin.text(line),
+    )
 
 
 def without_trace(

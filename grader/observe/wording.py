@@ -84,7 +84,7 @@ _LETTERS = {"l": "ㄹ", "m": "ㅁ", "n": "ㄴ", "r": "ㄹ"}
 """Letters whose Korean names end in a consonant, with that consonant."""
 _SPELLED = ("qa", "ema", "api", "cpu", "gpu")
 """Words that are read letter by letter although they have vowels; words without vowels always are."""
-_IRREGULAR = {"epoch": "ㄱ", "back": "ㄱ", "kwargs": "", "iter": ""}
+_IRREGULAR = {"epoch": "ㄱ", "back": "ㄱ", "dtype": "ㅂ", "kwargs": "", "iter": ""}
 """Words to which `_ENDINGS` does not apply, with their consonant."""
 _ENDINGS = (
     (r"(?:l|le)", "ㄹ"),  # model, sample

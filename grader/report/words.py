@@ -6,7 +6,15 @@ The text report and the HTML report both take their sentences from here, so that
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.course.feedback import CheckResult, Feedback, FirstDifference, NamedMistake, RepairStep, Status
+from grader.course.feedback import (
+    CheckResult,
+    Diagnosis,
+    Feedback,
+    FirstDifference,
+    NamedMistake,
+    RepairStep,
+    Status,
+)
 from grader.observe.wording import one_of, with_particle
 from grader.report.exceptions.advice import advise
 from grader.report.plain_text import clean, one_line, points
@@ -61,6 +69,9 @@ NEXT_STEPS: dict[Status, str] = {
 }
 
 _NUMERALS = {2: "둘", 3: "셋", 4: "넷", 5: "다섯", 6: "여섯"}
+_AS_THE_EXERCISE_WRITES_IT = (
+    "채점기는 문제에 적힌 순서와 이름으로 값을 넣어요. 함수의 첫 줄을 문제와 같게 고치고 다시 확인해 보세요."
+)
 _AFTER_A_RAISE = "내 코드의 `raise`가 낸 예외예요. 그 조건이 받아야 할 값까지 거절하지 않는지 보세요."
 
 
@@ -84,8 +95,8 @@ def headline(feedback: Feedback) -> Headline:
         return _named_headline(mark, mistakes)
     if not feedback.begun:
         return Headline(MARKS["missing"], EMPTY, FILL_IN)
-    if feedback.diagnosis.pasted is not None or feedback.diagnosis.remembered is not None:
-        return Headline(mark, PASTED if feedback.diagnosis.pasted is not None else REMEMBERS)
+    if cause := _other_cause(feedback.diagnosis):
+        return Headline(mark, cause)
     if feedback.status == "failed":
         is_shown_below = feedback.diagnosis.first_difference is not None
         return Headline(mark, UNNAMED, "" if is_shown_below else one_line(feedback.message, 600))
@@ -94,6 +105,13 @@ def headline(feedback: Feedback) -> Headline:
     shown = one_line(feedback.error or "", 600)
     rest = "" if shown.startswith(rest) else rest.removesuffix(shown).rstrip()
     return Headline(mark, first or STATUS_NAMES[feedback.status], rest)
+
+
+def _other_cause(diagnosis: Diagnosis) -> str:
+    """Return the headline of a cause that is no known mistake; empty if none was found."""
+    if diagnosis.pasted is not None:
+        return PASTED
+    return REMEMBERS if diagnosis.remembered is not None else diagnosis.signature
 
 
 def check_mark(check: CheckResult, feedback: Feedback) -> str:
@@ -149,6 +167,8 @@ def next_step(feedback: Feedback) -> str:
     """Return advice on how to go on if no mistake is named; empty if the rest of the feedback is enough."""
     if feedback.diagnosis.mistakes or not feedback.begun:
         return ""
+    if feedback.diagnosis.signature:
+        return _AS_THE_EXERCISE_WRITES_IT
     if feedback.status == "error":
         return _AFTER_A_RAISE if feedback.raised else _after_exception(feedback)
     return NEXT_STEPS[feedback.status]
@@ -167,7 +187,13 @@ def looks(feedback: Feedback) -> list[str]:
     or an exception.
     """
     diagnosis = feedback.diagnosis
-    known = diagnosis.mistakes or diagnosis.pasted or diagnosis.repair or diagnosis.remembered
+    known = (
+        diagnosis.mistakes
+        or diagnosis.pasted
+        or diagnosis.repair
+        or diagnosis.remembered
+        or diagnosis.signature
+    )
     has_more_specific = known or feedback.error is not None
     if has_more_specific or not feedback.begun or feedback.status != "failed":
         return []
