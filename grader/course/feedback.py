@@ -202,6 +202,8 @@ class Diagnosis:
     signature: str = ""
     """Korean sentence, without a full stop, on how the learner's function takes other arguments than the exercise's.
     If set, the first difference shows both signatures."""
+    exception_apart: bool = False
+    """True if mistakes are named and do not explain the exception that is shown."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from grader.judging.reference import Reference
 from grader.judging.signature import signature_difference
 from grader.judging.text_location import Location
 from grader.judging.true_sentences import true_explanation
-from grader.observe.trace import Trace
+from grader.observe.trace import Failure, Trace
 from grader.submission.syntax import Definition, definition_of, is_constant, methods
 
 _LINE_SHOWN = 400
@@ -61,12 +61,23 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     evidence = gather_evidence(explanation, trace, verdict, reference)
     explains = [true_explanation(each, explanation, trace, reference) for each in explanation.mistakes]
     diagnosis = _diagnosis(exercise, explanation, explains, locations, evidence, origin)
+    apart = _exception_apart(explanation, trace)
+    if apart is not None:  # it is shown rather than one that a named mistake explains
+        verdict = replace(verdict, failure=apart)
+        diagnosis = replace(diagnosis, exception_apart=True)
     line = _line_to_show(locations, evidence)
     feedback = _feedback(exercise, trace, verdict, diagnosis, line, origin)
     explains_all = explanation.pasted or (explanation.mistakes and not explanation.unexplained)
     if verdict.status == "passed" or trace.load_failure is not None or explains_all:
         return feedback
     return _with_signature(feedback, exercise, origin)
+
+
+def _exception_apart(explanation: Explanation, trace: Trace) -> Failure | None:
+    """Return the first exception in a line of the learner's that the named mistakes do not explain; None if none is."""
+    runs = [trace.runs[name] for name in explanation.unexplained if name in trace.runs]
+    failures = [run.failure for run in runs if run.failure is not None]
+    return next((failure for failure in failures if failure.line is not None), None)
 
 
 def _with_signature(feedback: Feedback, exercise: Exercise, origin: Origin) -> Feedback:
@@ -80,6 +91,7 @@ def _with_signature(feedback: Feedback, exercise: Exercise, origin: Origin) -> F
     diagnosis = Diagnosis(
         mistakes=feedback.diagnosis.mistakes,
         unexplained=feedback.diagnosis.unexplained,
+        exception_apart=feedback.diagnosis.exception_apart,
         signature=found.title,
         first_difference=FirstDifference("", FIRST_LINE, expected=found.right, got=found.yours),
     )

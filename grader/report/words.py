@@ -164,14 +164,40 @@ def first_place(first: FirstDifference) -> str:
 
 
 def next_step(feedback: Feedback) -> str:
-    """Return advice on how to go on if no mistake is named; empty if the rest of the feedback is enough."""
-    if feedback.diagnosis.mistakes or not feedback.begun:
+    """Return advice on how to go on if no mistake is named, or on an exception that the named mistakes do not explain.
+
+    Empty if the rest of the feedback is enough.
+    """
+    if not feedback.begun:
         return ""
+    if feedback.diagnosis.mistakes:
+        return _beside_mistakes(feedback)
     if feedback.diagnosis.signature:
         return _AS_THE_EXERCISE_WRITES_IT
     if feedback.status == "error":
         return _AFTER_A_RAISE if feedback.raised else _after_exception(feedback)
     return NEXT_STEPS[feedback.status]
+
+
+def _beside_mistakes(feedback: Feedback) -> str:
+    """Return what is told beside the named mistakes: other parameters, or an exception that they do not explain."""
+    if feedback.diagnosis.signature:
+        return f"{feedback.diagnosis.signature}. {_AS_THE_EXERCISE_WRITES_IT}"
+    if not feedback.diagnosis.exception_apart:
+        return ""
+    these = "이 실수" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들"
+    where = "" if feedback.line is None else f"{_line(feedback.line, feedback.cell)}에서 "
+    advice = _AFTER_A_RAISE if feedback.raised else _after_exception(feedback)
+    return f"{where}{these}만으로는 설명되지 않는 예외가 나요. {advice}"
+
+
+def place_beside_exception(feedback: Feedback) -> str:
+    """Return the place of the only named mistake where the feedback points at an exception's line; else empty."""
+    mistakes = feedback.diagnosis.mistakes
+    if not feedback.diagnosis.exception_apart or len(mistakes) != 1:
+        return ""
+    place = mistake_place(mistakes[0])
+    return f"이 실수의 자리: {place}" if place else ""
 
 
 def _after_exception(feedback: Feedback) -> str:

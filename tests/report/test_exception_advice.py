@@ -41,6 +41,11 @@ RAISED = {
     "wrong-gradient": ("model.weight.grad = torch.ones(5)", "model.weight.grad = 1.0"),
     "tensor-as-parameter": ("model.weight = torch.ones(2, 3)",),
     "device": ("x + torch.ones(4, 3, device='meta')", "model.to('meta')(x)"),
+    "loss-arguments": (
+        "F.cross_entropy(torch.zeros(4, dtype=torch.long), model(x))",
+        "F.cross_entropy(model(x), torch.zeros(4, 2, dtype=torch.long))",
+        "F.nll_loss(x, x.long())",
+    ),
     "target-dtype": ("F.cross_entropy(model(x), torch.zeros(4))", "F.nll_loss(model(x), torch.zeros(4))"),
     "index-dtype": ("nn.Embedding(5, 3)(x)",),
     "dtype": ("model(x.double())", "model(x.half())", "model(x.long())", "x[0].dot(x[0].double())"),
@@ -83,6 +88,10 @@ RAISED = {
         "model(x).sum().backward()\nscaler.step(opt)",
     ),
     "half-gradients": ("model.half()\nscaler.scale(model(x.half()).sum()).backward()\nscaler.unscale_(opt)",),
+    "not-finite": (
+        "model.weight.grad = torch.full((2, 3), torch.inf)\n"
+        "nn.utils.clip_grad_norm_(model.parameters(), 1.0, error_if_nonfinite=True)",
+    ),
     "dtype-as-text": ("torch.autocast('cpu', 'bfloat16').__enter__()",),
     "no-parameters": ("torch.optim.SGD([], 0.1)", "p = model.parameters()\nlist(p)\ntorch.optim.SGD(p, 0.1)"),
     "not-a-parameter": (

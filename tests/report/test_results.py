@@ -72,6 +72,7 @@ def test_each_value_of_a_diagnosis_has_a_name() -> None:
         "remembered",
         "order_scenario",
         "signature",
+        "exception_apart",
     ]
     assert list(found["mistakes"][0])[:4] == ["ids", "titles", "explain", "hint"]
     assert list(found["mistakes"][0])[4:] == ["scenarios", "line", "cell", "before", "source_line"]

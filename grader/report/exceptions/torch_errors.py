@@ -87,6 +87,13 @@ _TENSORS = (
         '채점하는 컴퓨터에는 GPU가 없을 수 있어요. `"cuda"`라고 바로 쓰지 말고 받은 `device`나 `xb.device`를 쓰세요.',
     ),
     Advice(
+        "loss-arguments",
+        r"(?:NotImplementedError: \"log_softmax|RuntimeError: (?:0D or 1D target tensor expected|"
+        r"Expected floating point type for target))",
+        "교차 엔트로피에 준 출력과 정답의 자리가 바뀐 것 같아요. 순서는 `loss_fn(출력, 정답)`이고, 출력은 실수, 정답은 "
+        "클래스 번호예요. 두 값의 `.shape`과 `.dtype`을 출력해 보세요.",
+    ),
+    Advice(
         "target-dtype",
         r"RuntimeError: expected (?:target dtype to be|scalar type) Long\b",
         "교차 엔트로피의 정답은 클래스 번호라서 정수(`torch.long`)여야 해요. 정답에 `.float()`를 붙였거나, 출력과 "
@@ -210,6 +217,12 @@ _TOOLS = (
         r"ValueError: Attempting to unscale FP16 gradients",
         "매개변수 자체가 float16이 되었어요. `model.half()`로 바꾸지 말고, 모델은 float32로 둔 채 순전파만 "
         "`torch.autocast` 안에서 하세요.",
+    ),
+    Advice(
+        "not-finite",
+        r"RuntimeError: The total norm of order .* is non-finite",
+        "그레이디언트에 무한대나 NaN이 있는데 `error_if_nonfinite=True`로 클리핑했어요. 스케일러를 쓸 때 넘치는 스텝은 "
+        "`scaler.step`이 알아서 건너뛰어요. 그 인자를 빼세요.",
     ),
     Advice(
         "dtype-as-text",
