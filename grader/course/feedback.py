@@ -187,6 +187,8 @@ class Diagnosis:
     recipe: Recipe | None = None
     unexplained: tuple[str, ...] = ()
     """Titles of the failing scenarios that the named mistakes do not explain."""
+    unexplained_checks: tuple[str, ...] = ()
+    """Titles of the failed checks that the named mistakes do not explain wholly; empty if no mistake is named."""
     near: NamedMistake | None = None
     """The nearest known mistake, if none is named. Its behaviour is similar, not the same."""
     repair: tuple[RepairStep, ...] = ()

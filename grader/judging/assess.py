@@ -61,6 +61,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     evidence = gather_evidence(explanation, trace, verdict, reference)
     explains = [true_explanation(each, explanation, trace, reference) for each in explanation.mistakes]
     diagnosis = _diagnosis(exercise, explanation, explains, locations, evidence, origin)
+    diagnosis = replace(diagnosis, unexplained_checks=_unexplained_checks(explanation, verdict, reference))
     apart = _exception_apart(explanation, trace)
     if apart is not None:  # it is shown rather than one that a named mistake explains
         verdict = replace(verdict, failure=apart)
@@ -91,6 +92,7 @@ def _with_signature(feedback: Feedback, exercise: Exercise, origin: Origin) -> F
     diagnosis = Diagnosis(
         mistakes=feedback.diagnosis.mistakes,
         unexplained=feedback.diagnosis.unexplained,
+        unexplained_checks=feedback.diagnosis.unexplained_checks,
         exception_apart=feedback.diagnosis.exception_apart,
         signature=found.title,
         first_difference=FirstDifference("", FIRST_LINE, expected=found.right, got=found.yours),
@@ -207,6 +209,23 @@ def _diagnosis(
         near=None if explanation.near is None else NamedMistake.of((explanation.near,)),
         pasted=explanation.pasted,
     )
+
+
+def _unexplained_checks(explanation: Explanation, verdict: Verdict, reference: Reference) -> tuple[str, ...]:
+    """Return the titles of the checks that fail in a scenario that the named mistakes do not explain.
+
+    That includes the scenarios which a mistake of the combination changes that is not named.
+    """
+    if not explanation.unexplained:
+        return ()
+    named = {mistake.variant for mistake in explanation.mistakes}
+    unnamed = [variant for variant in explanation.combination if variant not in named]
+    open_scenarios = {
+        *explanation.unexplained,
+        *(name for name in verdict.differences if any(reference.behaviour(v, name) != 0 for v in unnamed)),
+    }
+    checks = reference.exercise.checks
+    return tuple(c.title for c in checks if not open_scenarios.isdisjoint(reference.exercise.deciding(c)))
 
 
 def _line_to_show(locations: Sequence[Location | None], evidence: Evidence) -> int | None:

@@ -145,6 +145,8 @@ def _evidence_suffices(
         trace: the submission's trace.
         reference: what it was judged by.
     """
+    if not found.unexplained:
+        return bool(shows)
     elsewhere = [s for s in found.unexplained if s in trace.runs]
     spoiled = {field for s in elsewhere for field in _fields(s, trace, reference)}
     acting = [s for s in elsewhere if reference.behaviour(variant, s) != 0]

@@ -209,40 +209,43 @@ def _after_exception(feedback: Feedback) -> str:
 def looks(feedback: Feedback) -> list[str]:
     """Return one line per failed check on where to look.
 
-    Empty if something more specific is told: a named mistake, a known program, a repair, state left by an earlier call,
-    or an exception.
+    Empty if something more specific is told: a known program, a repair, state left by an earlier call, or an exception.
+    Where mistakes are named, only the checks that these do not explain keep their line.
     """
     diagnosis = feedback.diagnosis
-    known = (
-        diagnosis.mistakes
-        or diagnosis.pasted
-        or diagnosis.repair
-        or diagnosis.remembered
-        or diagnosis.signature
-    )
+    known = diagnosis.pasted or diagnosis.repair or diagnosis.remembered or diagnosis.signature
     has_more_specific = known or feedback.error is not None
     if has_more_specific or not feedback.begun or feedback.status != "failed":
         return []
-    return [f"{check.title}: {check.look}" for check in feedback.checks if check.look and not check.passed]
+    if diagnosis.mistakes:
+        untold = [check for check in feedback.checks if check.title in diagnosis.unexplained_checks]
+    else:
+        untold = [check for check in feedback.checks if not check.passed]
+    return [f"{check.title}: {check.look}" for check in untold if check.look]
 
 
 def common_cause(feedback: Feedback) -> str:
-    """Return a line saying that the named mistakes explain all failed checks.
+    """Return a line saying that the named mistakes explain all failed checks, or how many of them.
 
-    Empty if fewer than two checks failed, if no mistake is named, or if something stays unexplained. If the code ended
-    in an exception that is not from the learner's own `raise`, the line says that the code after it was not seen yet.
+    Empty if fewer than two checks failed, if no mistake is named, or if none is explained wholly. If the code ended in
+    an exception that is not from the learner's own `raise`, the line says that the code after it was not seen yet.
 
     They do explain all of them: a mistake is named only if the solution with that mistake fails in just the same way.
     Further mistakes may still hide behind it, and do so if the code raises before it comes to them.
     """
     failed, mistakes = sum(not check.passed for check in feedback.checks), feedback.diagnosis.mistakes
-    if failed < 2 or not mistakes or feedback.diagnosis.unexplained:
+    if failed < 2 or not mistakes:
         return ""
+    these = "이 실수로" if len(mistakes) == 1 else "이 실수들로"
+    if feedback.diagnosis.unexplained:
+        explained = failed - len(feedback.diagnosis.unexplained_checks)
+        # With the edits of a repair, nothing may stay open.
+        is_told = explained > 0 and feedback.diagnosis.unexplained_checks and not feedback.diagnosis.repair
+        return f"틀린 항목 {failed}개 가운데 {explained}개를 {these} 설명할 수 있어요." if is_told else ""
     if feedback.error is not None and not feedback.raised:
         return (
             "오류가 난 상황에서는 그다음 코드를 아직 확인하지 못했어요. 여기까지 고치고 다시 확인해 보세요."
         )
-    these = "이 실수로" if len(mistakes) == 1 else "이 실수들로"
     return f"틀린 항목 {failed}개를 {these} 모두 설명할 수 있어요. 고친 다음 다시 확인해 보세요."
 
 

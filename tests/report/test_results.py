@@ -65,6 +65,7 @@ def test_each_value_of_a_diagnosis_has_a_name() -> None:
     assert list(found)[:5] == ["mistakes", "first_difference", "yours", "right", "recipe"]
     assert list(found)[5:] == [
         "unexplained",
+        "unexplained_checks",
         "near",
         "repair",
         "pasted",
