@@ -188,6 +188,8 @@ class Diagnosis:
     recipe: Recipe | None = None
     unexplained: tuple[str, ...] = ()
     """Titles of the failing scenarios that the named mistakes do not explain."""
+    unexplained_checks: tuple[str, ...] = ()
+    """Titles of the failed checks that the named mistakes do not explain wholly; empty if no mistake is named."""
     near: NamedMistake | None = None
     """The nearest known mistake, if none is named. Its behaviour is similar, not the same."""
     repair: tuple[RepairStep, ...] = ()
@@ -200,6 +202,11 @@ class Diagnosis:
     """State that the program keeps from earlier calls. If set, nothing else is named."""
     order_scenario: str = ""
     """Title of the scenario of the timelines `yours` and `right`; empty if it is that of the first difference."""
+    signature: str = ""
+    """Korean sentence, without a full stop, on how the learner's function takes other arguments than the exercise's.
+    If set, the first difference shows both signatures."""
+    exception_apart: bool = False
+    """True if mistakes are named and do not explain the exception that is shown."""
 
 
 @dataclass(frozen=True)

@@ -16,18 +16,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grader.course.course import Exercise
-from grader.course.feedback import CheckResult, Diagnosis, Feedback, Moment, NamedMistake, Status
+from grader.course.feedback import (
+    CheckResult,
+    Diagnosis,
+    Feedback,
+    FirstDifference,
+    Moment,
+    NamedMistake,
+    Status,
+)
 from grader.judging.evidence import Evidence, gather_evidence
 from grader.judging.explain import ExplainedMistake, Explanation, explain
 from grader.judging.judge import Verdict, judge
 from grader.judging.locate import locate
-from grader.judging.messages import MESSAGES, NOT_BEGUN, message_for
+from grader.judging.messages import FIRST_LINE, MESSAGES, NOT_BEGUN, message_for, signature_message
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
+from grader.judging.signature import signature_difference
 from grader.judging.text_location import Location
 from grader.judging.true_sentences import true_explanation
 from grader.observe.play import Scenario
-from grader.observe.trace import Trace
+from grader.observe.trace import Failure, Trace
 from grader.submission.source_file import Complaint
 from grader.submission.syntax import Definition, definition_of, is_constant, methods
 
@@ -54,8 +63,54 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     evidence = gather_evidence(explanation, trace, verdict, reference)
     explains = [true_explanation(each, explanation, trace, reference) for each in explanation.mistakes]
     diagnosis = _diagnosis(exercise, explanation, explains, locations, evidence, origin)
+    diagnosis = replace(diagnosis, unexplained_checks=_unexplained_checks(explanation, verdict, reference))
+    apart = _exception_apart(explanation, trace)
+    if apart is not None:  # it is shown rather than one that a named mistake explains
+        verdict = replace(verdict, failure=apart)
+        diagnosis = replace(diagnosis, exception_apart=True)
     line = _line_to_show(locations, evidence)
-    return _feedback(exercise, trace, verdict, diagnosis, line, origin)
+    feedback = _feedback(exercise, trace, verdict, diagnosis, line, origin)
+    explains_all = explanation.pasted or (explanation.mistakes and not explanation.unexplained)
+    if verdict.status == "passed" or trace.load_failure is not None or explains_all:
+        return feedback
+    return _with_signature(feedback, exercise, origin)
+
+
+def _exception_apart(explanation: Explanation, trace: Trace) -> Failure | None:
+    """Return the first exception in a line of the learner's that the named mistakes do not explain; None if none is."""
+    runs = [trace.runs[name] for name in explanation.unexplained if name in trace.runs]
+    failures = [run.failure for run in runs if run.failure is not None]
+    return next((failure for failure in failures if failure.line is not None), None)
+
+
+def _with_signature(feedback: Feedback, exercise: Exercise, origin: Origin) -> Feedback:
+    """Return the feedback with how the learner's function takes other arguments than the exercise's, if it does.
+
+    What happened after a call with misplaced arguments says nothing, so only mistakes that are named stay beside it.
+    """
+    found = signature_difference(exercise, origin.source)
+    if found is None:
+        return feedback
+    diagnosis = Diagnosis(
+        mistakes=feedback.diagnosis.mistakes,
+        unexplained=feedback.diagnosis.unexplained,
+        unexplained_checks=feedback.diagnosis.unexplained_checks,
+        exception_apart=feedback.diagnosis.exception_apart,
+        signature=found.title,
+        first_difference=FirstDifference("", FIRST_LINE, expected=found.right, got=found.yours),
+    )
+    if diagnosis.mistakes:
+        return replace(feedback, diagnosis=diagnosis)
+    line = found.line + origin.first_line - 1
+    place = origin.place(line)
+    return replace(
+        feedback,
+        diagnosis=diagnosis,
+        message=signature_message(diagnosis.signature, feedback.error),
+        line=place.line if place else None,
+        cell=place.cell if place else None,
+        source_line=origin.text(line),
+    )
 
 
 def without_trace(
@@ -173,6 +228,23 @@ def _diagnosis(
         near=None if explanation.near is None else NamedMistake.of((explanation.near,)),
         pasted=explanation.pasted,
     )
+
+
+def _unexplained_checks(explanation: Explanation, verdict: Verdict, reference: Reference) -> tuple[str, ...]:
+    """Return the titles of the checks that fail in a scenario that the named mistakes do not explain.
+
+    That includes the scenarios which a mistake of the combination changes that is not named.
+    """
+    if not explanation.unexplained:
+        return ()
+    named = {mistake.variant for mistake in explanation.mistakes}
+    unnamed = [variant for variant in explanation.combination if variant not in named]
+    open_scenarios = {
+        *explanation.unexplained,
+        *(name for name in verdict.differences if any(reference.behaviour(v, name) != 0 for v in unnamed)),
+    }
+    checks = reference.exercise.checks
+    return tuple(c.title for c in checks if not open_scenarios.isdisjoint(reference.exercise.deciding(c)))
 
 
 def _line_to_show(locations: Sequence[Location | None], evidence: Evidence) -> int | None:

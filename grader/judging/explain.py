@@ -114,12 +114,17 @@ def _explained_mistakes(
         partners = ids_of(combinations[0]) - {variant.mistake.id}
         twins = {v.mistake.id for c in combinations for v in c if partners == ids_of(c) - {v.mistake.id}}
         names = tuple(m for m in reference.exercise.mistakes if m.id in twins or m.id == variant.mistake.id)
-        if found.unexplained and len(names) > 1:  # only what stays unexplained would tell them apart
-            continue
+        if len(names) > 1 and not _only_exceptions_left(found, trace):
+            continue  # only what stays unexplained would tell them apart
         shows = tuple(s for s in found.explained if reference.behaviour(variant, s) != 0)
         if _evidence_suffices(variant, shows, found, trace, reference):
             mistakes.append(ExplainedMistake(variant, names, shows))
     return tuple(mistakes)
+
+
+def _only_exceptions_left(found: FoundMistakes, trace: Trace) -> bool:
+    """Return True if the code raised in every scenario that stays unexplained: all that ran to its end is explained."""
+    return all(s in trace.runs and trace.runs[s].failure is not None for s in found.unexplained)
 
 
 def _evidence_suffices(
@@ -129,7 +134,9 @@ def _evidence_suffices(
 
     That is so if one of them is a trajectory of several updates that differs from the solution's: numbers that fit to
     nine digits do not fit by chance. A fit in a single number or fact may come from whatever stays unexplained,
-    unless that spoils other fields only and the mistake shows in more explained scenarios than unexplained ones.
+    unless that spoils other fields only and the mistake shows in more explained scenarios than unexplained ones. An
+    exception ends a scenario and spoils nothing else: beside exceptions, as many explained scenarios that ran to their
+    end are enough.
 
     Args:
         variant: the mistake.
@@ -138,11 +145,18 @@ def _evidence_suffices(
         trace: the submission's trace.
         reference: what it was judged by.
     """
+    if not found.unexplained:
+        return bool(shows)
     elsewhere = [s for s in found.unexplained if s in trace.runs]
     spoiled = {field for s in elsewhere for field in _fields(s, trace, reference)}
     acting = [s for s in elsewhere if reference.behaviour(variant, s) != 0]
+    ran_to_the_end = [s for s in shows if trace.runs[s].failure is None]
+    if _only_exceptions_left(found, trace) and len(ran_to_the_end) >= max(1, len(acting)):
+        return True
     # The mistake shows mostly where it is explained, and somewhere in fields that what is unexplained leaves alone.
-    if len(shows) > len(acting) and any(_fields(s, trace, reference).isdisjoint(spoiled) for s in shows):
+    # The learner's own `raise` is compared by type only, which says too little.
+    told = [s for s in shows if not _raised_on_purpose(trace.runs[s])]
+    if len(shows) > len(acting) and any(_fields(s, trace, reference).isdisjoint(spoiled) for s in told):
         return True
     for scenario in shows:
         theta, right = (
@@ -153,6 +167,11 @@ def _evidence_suffices(
         if theta.shape != right.shape or not np.allclose(theta, right, rtol=0.0, atol=1e-6, equal_nan=True):
             return True
     return False
+
+
+def _raised_on_purpose(run: Run) -> bool:
+    """Return True if the run ended in the learner's own `raise`."""
+    return run.failure is not None and run.failure.own
 
 
 def _fields(scenario: str, trace: Trace, reference: Reference) -> set[str]:

@@ -18,6 +18,14 @@ MESSAGES: dict[Status, str] = {
 """Message for each status, where nothing more specific can be said."""
 NOT_BEGUN = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
 
+FIRST_LINE = "함수의 첫 줄"
+"""Place of a first difference that shows two signatures."""
+
+
+def signature_message(signature: str, error: str | None) -> str:
+    """Return the message for a function that takes other arguments than the exercise's, with the exception if any."""
+    return f"{signature}." if error is None else f"{signature}. {error}"
+
 
 def out_of_time(seconds: float) -> str:
     """Return the message for code that did not end within its limit."""

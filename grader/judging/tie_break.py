@@ -65,7 +65,8 @@ def most_alike(found: FoundMistakes, trace: Trace, reference: Reference) -> list
     for name in trace.runs:
         if not _make_different_mistakes(kept):
             break
-        if name == first_scenario or name in found.explained:
+        is_cut_off = trace.runs[name].failure is not None  # by an exception, unless it is explained
+        if name in found.explained or (name == first_scenario and not is_cut_off):
             runs = [reference.run_of_all(combination, name) for combination in kept]
             kept = _most_alike_in_one_run(kept, trace.runs[name], runs)
     return kept

@@ -20,6 +20,7 @@ from grader.observe.printed import copied_output
 from grader.observe.program import STUDENT_ERRORS, Program
 from grader.observe.recorder import Diverged, Recorder, ScenarioOver
 from grader.observe.trace import Failure, Run, Trace
+from grader.observe.wording import AFTER_THE_CALL
 
 
 class TimeLimit(BaseException):
@@ -256,7 +257,7 @@ def _play_once(scenario: Scenario, env: Env, recorder: Recorder) -> Run:
             recorder.run.failure = Failure(
                 type(error).__name__,
                 tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object),
-                f"함수가 돌려준 값이나 남긴 상태로 다음 계산을 할 수 없어요: {error}"[:500],
+                f"{AFTER_THE_CALL} 다음 계산을 할 수 없어요: {error}"[:500],
                 call=recorder.calls,
             )
         finally:  # also on `TimeLimit`

@@ -7,6 +7,9 @@ LEAVE_ORIGINALS = "라이브러리의 함수와 클래스는 그대로 두고 �
 """First sentence of the error message for a submission that replaced library functions; feedback recognizes the error
 by it."""
 
+AFTER_THE_CALL = "함수가 돌려준 값이나 남긴 상태로"
+"""Beginning of the message of an exception that a driver met after the student's function had ended."""
+
 _COUNTED = ("첫", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열")
 
 
@@ -81,7 +84,7 @@ _LETTERS = {"l": "ㄹ", "m": "ㅁ", "n": "ㄴ", "r": "ㄹ"}
 """Letters whose Korean names end in a consonant, with that consonant."""
 _SPELLED = ("qa", "ema", "api", "cpu", "gpu")
 """Words that are read letter by letter although they have vowels; words without vowels always are."""
-_IRREGULAR = {"epoch": "ㄱ", "back": "ㄱ", "kwargs": "", "iter": ""}
+_IRREGULAR = {"epoch": "ㄱ", "back": "ㄱ", "dtype": "ㅂ", "kwargs": "", "iter": ""}
 """Words to which `_ENDINGS` does not apply, with their consonant."""
 _ENDINGS = (
     (r"(?:l|le)", "ㄹ"),  # model, sample

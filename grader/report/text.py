@@ -114,7 +114,9 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
             yield _indented(prose(f"→ {pasted.hint}"))
     mistakes = feedback.diagnosis.mistakes
     for number, named in enumerate(mistakes, start=1):
-        yield from _mistake(named, number if len(mistakes) > 1 else None)
+        yield from _mistake(
+            named, number if len(mistakes) > 1 else None, words.place_beside_exception(feedback)
+        )
     for line in words.looks(feedback):
         yield _indented(prose(f"→ {line}"))
     for more in (
@@ -165,8 +167,10 @@ def _place(feedback: Feedback) -> Iterable[RenderableType]:
         yield _indented(Text(error), 2)
 
 
-def _mistake(named: NamedMistake, number: int | None) -> Iterable[RenderableType]:
+def _mistake(named: NamedMistake, number: int | None, own_place: str) -> Iterable[RenderableType]:
     yield Text()
+    if own_place:
+        yield _indented(prose(own_place, _LABEL))
     if number is not None:
         place = words.mistake_place(named)
         yield _indented(prose(f"{number}. {words.either(named)}{f' ({place})' if place else ''}", "bold"))

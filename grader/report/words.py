@@ -3,12 +3,20 @@
 The text report and the HTML report both take their sentences from here, so that a terminal and a page say the same.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.course.feedback import CheckResult, Feedback, FirstDifference, NamedMistake, RepairStep, Status
-from grader.observe.wording import LEAVE_ORIGINALS, one_of, with_particle
+from grader.course.feedback import (
+    CheckResult,
+    Diagnosis,
+    Feedback,
+    FirstDifference,
+    NamedMistake,
+    RepairStep,
+    Status,
+)
+from grader.observe.wording import one_of, with_particle
+from grader.report.exceptions.advice import advise
 from grader.report.plain_text import clean, one_line, points
 
 MARKS: dict[Status, str] = {
@@ -62,18 +70,10 @@ NEXT_STEPS: dict[Status, str] = {
     "unreadable": "Jupyter에서 파일을 열어 다시 저장한 다음 내 주세요. `.py` 파일은 UTF-8로 저장하세요.",
 }
 
-_AFTER_EXCEPTION = {
-    "NameError": "이름의 철자를 확인하세요. 함수 밖에서 만든 변수라면 함수 안에서 만들거나 인자로 받으세요.",
-    "UnboundLocalError": "그 변수에 값을 넣는 줄이 먼저 실행되는지 보세요.",
-    "ImportError": "그 패키지 없이 쓸 수 있는지 보세요. 채점하는 컴퓨터에는 이 강의에 필요한 패키지만 있어요.",
-    "ModuleNotFoundError": "그 패키지 없이 쓸 수 있는지 보세요. 채점하는 컴퓨터에는 이 강의에 필요한 패키지만 있어요.",
-    "SystemExit": "`exit()`나 `quit()`을 부르는 줄을 지우세요. 함수는 값을 돌려주며 끝나야 해요.",
-    "EOFError": "`input()`은 쓸 수 없어요. 필요한 값은 인자로 들어와요.",
-    "RecursionError": "함수가 자기 자신을 끝없이 부르지 않는지 보세요.",
-    "AttributeError": "점(.) 뒤의 이름을 확인하고, 그 값의 타입을 출력해 보세요.",
-}
-
 _NUMERALS = {2: "둘", 3: "셋", 4: "넷", 5: "다섯", 6: "여섯"}
+_AS_THE_EXERCISE_WRITES_IT = (
+    "채점기는 문제에 적힌 순서와 이름으로 값을 넣어요. 함수의 첫 줄을 문제와 같게 고치고 다시 확인해 보세요."
+)
 _AFTER_A_RAISE = "내 코드의 `raise`가 낸 예외예요. 그 조건이 받아야 할 값까지 거절하지 않는지 보세요."
 
 
@@ -97,8 +97,8 @@ def headline(feedback: Feedback) -> Headline:
         return _named_headline(mark, mistakes)
     if not feedback.begun:
         return Headline(MARKS["missing"], EMPTY, FILL_IN)
-    if feedback.diagnosis.pasted is not None or feedback.diagnosis.remembered is not None:
-        return Headline(mark, PASTED if feedback.diagnosis.pasted is not None else REMEMBERS)
+    if cause := _other_cause(feedback.diagnosis):
+        return Headline(mark, cause)
     if feedback.status == "failed":
         is_shown_below = feedback.diagnosis.first_difference is not None
         return Headline(mark, UNNAMED, "" if is_shown_below else one_line(feedback.message, 600))
@@ -124,6 +124,13 @@ def extras_only(extras: Sequence[Feedback]) -> str:
     kinds = [name for kind, name in KIND_NAMES.items() if any(f.kind == kind for f in extras)]
     listed = ", ".join(f"`{f.exercise}` {status_name(f)}" for f in extras)
     return f"점수에 들지 않는 {'와 '.join(kinds)}만 냈어요: {listed}"
+
+
+def _other_cause(diagnosis: Diagnosis) -> str:
+    """Return the headline of a cause that is no known mistake; empty if none was found."""
+    if diagnosis.pasted is not None:
+        return PASTED
+    return REMEMBERS if diagnosis.remembered is not None else diagnosis.signature
 
 
 def check_mark(check: CheckResult, feedback: Feedback) -> str:
@@ -175,67 +182,89 @@ def first_place(first: FirstDifference) -> str:
     return first.what if first.what.startswith(first.scenario) else f"{first.scenario} · {first.what}"
 
 
-_CALLED_OTHERWISE = re.compile(
-    r"\(\) (got an unexpected keyword argument|got multiple values for argument|missing \d+ required|takes )"
-)
-"""Matches the TypeError messages with which Python rejects a call whose arguments do not fit the function."""
-
-
 def next_step(feedback: Feedback) -> str:
-    """Return advice on how to go on if no mistake is named; empty if the rest of the feedback is enough."""
-    if feedback.diagnosis.mistakes or not feedback.begun:
+    """Return advice on how to go on if no mistake is named, or on an exception that the named mistakes do not explain.
+
+    Empty if the rest of the feedback is enough.
+    """
+    if not feedback.begun:
         return ""
+    if feedback.diagnosis.mistakes:
+        return _beside_mistakes(feedback)
+    if feedback.diagnosis.signature:
+        return _AS_THE_EXERCISE_WRITES_IT
     if feedback.status == "error":
-        return _AFTER_A_RAISE if feedback.raised else _after_exception(feedback.error)
+        return _AFTER_A_RAISE if feedback.raised else _after_exception(feedback)
     return NEXT_STEPS[feedback.status]
 
 
-def _after_exception(error: str | None) -> str:
-    if error is None:  # no exception: the code does not parse, and the message says what to do
+def _beside_mistakes(feedback: Feedback) -> str:
+    """Return what is told beside the named mistakes: other parameters, or an exception that they do not explain."""
+    if feedback.diagnosis.signature:
+        return f"{feedback.diagnosis.signature}. {_AS_THE_EXERCISE_WRITES_IT}"
+    if not feedback.diagnosis.exception_apart:
         return ""
-    kind, _, message = error.partition(":")
-    if kind == "TypeError" and _CALLED_OTHERWISE.search(message):
-        return "함수의 첫 줄을 처음 그대로 두었는지 보세요. 인자의 이름과 순서는 바꿀 수 없어요."
-    if LEAVE_ORIGINALS in message:  # the sandbox raised this, not the learner's code
-        return "torch나 NumPy, 채점기의 함수에 다른 것을 넣는 줄을 지우고 다시 내 주세요."
-    if "modified by an inplace operation" in message:
-        return (
-            "역전파가 쓰려고 저장해 둔 값을 제자리에서 바꾼 줄이 있어요. 순전파와 역전파 사이의 줄을 보세요."
-        )
-    return _AFTER_EXCEPTION.get(kind, NEXT_STEPS["error"])
+    these = "이 실수" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들"
+    where = "" if feedback.line is None else f"{_line(feedback.line, feedback.cell)}에서 "
+    advice = _AFTER_A_RAISE if feedback.raised else _after_exception(feedback)
+    return f"{where}{these}만으로는 설명되지 않는 예외가 나요. {advice}"
+
+
+def place_beside_exception(feedback: Feedback) -> str:
+    """Return the place of the only named mistake where the feedback points at an exception's line; else empty."""
+    mistakes = feedback.diagnosis.mistakes
+    if not feedback.diagnosis.exception_apart or len(mistakes) != 1:
+        return ""
+    place = mistake_place(mistakes[0])
+    return f"이 실수의 자리: {place}" if place else ""
+
+
+def _after_exception(feedback: Feedback) -> str:
+    if feedback.error is None:  # no exception: the code does not parse, and the message says what to do
+        return ""
+    return advise(feedback.error, feedback.source_line) or NEXT_STEPS["error"]
 
 
 def looks(feedback: Feedback) -> list[str]:
     """Return one line per failed check on where to look.
 
-    Empty if something more specific is told: a named mistake, a known program, a repair, state left by an earlier call,
-    or an exception.
+    Empty if something more specific is told: a known program, a repair, state left by an earlier call, or an exception.
+    Where mistakes are named, only the checks that these do not explain keep their line.
     """
     diagnosis = feedback.diagnosis
-    known = diagnosis.mistakes or diagnosis.pasted or diagnosis.repair or diagnosis.remembered
+    known = diagnosis.pasted or diagnosis.repair or diagnosis.remembered or diagnosis.signature
     has_more_specific = known or feedback.error is not None
     if has_more_specific or not feedback.begun or feedback.status != "failed":
         return []
-    return [f"{check.title}: {check.look}" for check in feedback.checks if check.look and not check.passed]
+    if diagnosis.mistakes:
+        untold = [check for check in feedback.checks if check.title in diagnosis.unexplained_checks]
+    else:
+        untold = [check for check in feedback.checks if not check.passed]
+    return [f"{check.title}: {check.look}" for check in untold if check.look]
 
 
 def common_cause(feedback: Feedback) -> str:
-    """Return a line saying that the named mistakes explain all failed checks.
+    """Return a line saying that the named mistakes explain all failed checks, or how many of them.
 
-    Empty if fewer than two checks failed, if no mistake is named, or if something stays unexplained. If the code ended
-    in an exception that is not from the learner's own `raise`, the line says that the code after it was not seen yet.
+    Empty if fewer than two checks failed, if no mistake is named, or if none is explained wholly. If the code ended in
+    an exception that is not from the learner's own `raise`, the line says that the code after it was not seen yet.
 
     They do explain all of them: a mistake is named only if the solution with that mistake fails in just the same way.
     Further mistakes may still hide behind it, and do so if the code raises before it comes to them.
     """
     failed, mistakes = sum(not check.passed for check in feedback.checks), feedback.diagnosis.mistakes
-    if failed < 2 or not mistakes or feedback.diagnosis.unexplained:
+    if failed < 2 or not mistakes:
         return ""
+    these = "이 실수로" if len(mistakes) == 1 else "이 실수들로"
+    if feedback.diagnosis.unexplained:
+        explained = failed - len(feedback.diagnosis.unexplained_checks)
+        # With the edits of a repair, nothing may stay open.
+        is_told = explained > 0 and feedback.diagnosis.unexplained_checks and not feedback.diagnosis.repair
+        return f"틀린 항목 {failed}개 가운데 {explained}개를 {these} 설명할 수 있어요." if is_told else ""
     if feedback.error is not None and not feedback.raised:
         return (
             "오류가 난 상황에서는 그다음 코드를 아직 확인하지 못했어요. 여기까지 고치고 다시 확인해 보세요."
         )
-    these = "이 실수로" if len(mistakes) == 1 else "이 실수들로"
     return f"틀린 항목 {failed}개를 {these} 모두 설명할 수 있어요. 고친 다음 다시 확인해 보세요."
 
 

@@ -65,12 +65,15 @@ def test_each_value_of_a_diagnosis_has_a_name() -> None:
     assert list(found)[:5] == ["mistakes", "first_difference", "yours", "right", "recipe"]
     assert list(found)[5:] == [
         "unexplained",
+        "unexplained_checks",
         "near",
         "repair",
         "pasted",
         "repair_leaves",
         "remembered",
         "order_scenario",
+        "signature",
+        "exception_apart",
     ]
     assert list(found["mistakes"][0])[:4] == ["ids", "titles", "explain", "hint"]
     assert list(found["mistakes"][0])[4:] == ["scenarios", "line", "cell", "before", "source_line"]

@@ -36,12 +36,10 @@ _DIVISOR_WITH_A_CLUE = 2
 
 
 def wants_repair(feedback: Feedback) -> bool:
-    """Return True if the code ran and is wrong, and known mistakes leave something to be explained."""
+    """Return True if the code ran and is wrong, and what is known leaves something to be explained."""
     diagnosis = feedback.diagnosis
-    explained = diagnosis.mistakes and not diagnosis.unexplained
-    return (
-        feedback.begun and feedback.status in ("failed", "error") and not explained and not diagnosis.pasted
-    )
+    explained = (diagnosis.mistakes and not diagnosis.unexplained) or diagnosis.pasted or diagnosis.signature
+    return feedback.begun and feedback.status in ("failed", "error") and not explained
 
 
 def with_repair(

@@ -1,0 +1,1 @@
+"""Say what an exception means and what to do about it."""

@@ -1,0 +1,63 @@
+"""Find the advice on an exception in the table.
+
+The first entry of `ADVICE` whose pattern fits answers. `tests/report/test_exception_advice.py` raises every error for
+real, so that a new wording in PyTorch fails a test.
+"""
+
+import re
+
+from grader.observe.wording import AFTER_THE_CALL, LEAVE_ORIGINALS, particle
+from grader.report.exceptions.entry import Advice
+from grader.report.exceptions.python_errors import IMPORTS, PYTHON_ERRORS
+from grader.report.exceptions.torch_errors import TORCH_ERRORS
+
+_GRADER_ERRORS = (
+    Advice(
+        "replaced-originals",
+        rf"\w+: .*{re.escape(LEAVE_ORIGINALS)}",
+        "torch나 NumPy, 채점기의 함수에 다른 것을 넣는 줄을 지우고 다시 내 주세요.",
+    ),
+    Advice(
+        "left-behind",
+        rf"\w+: {re.escape(AFTER_THE_CALL)}",
+        "함수가 끝난 다음의 일이에요. 돌려주는 값의 타입이 문제와 같은지, 모델이나 옵티마이저에 다른 것을 넣어 "
+        "두지 않았는지 보세요.",
+    ),
+)
+ADVICE = (*_GRADER_ERRORS, *TORCH_ERRORS, *PYTHON_ERRORS)
+"""All entries; the first that fits answers."""
+
+
+class _Word(str):
+    """A word of the exception; formatted with `은/는` it gives the particle that follows it, without the word."""
+
+    def __format__(self, forms: str) -> str:
+        return particle(self, forms) if forms else str(self)
+
+
+def entry_for(error: str, source_line: str | None) -> Advice | None:
+    """Return the entry that answers an exception; None if no entry does.
+
+    Args:
+        error: `Type: message`.
+        source_line: the learner's line that raised it; None if it was raised before any line ran.
+    """
+    for entry in ADVICE:
+        if re.match(entry.pattern, error, re.DOTALL) and re.search(entry.line, source_line or ""):
+            return entry
+    return None
+
+
+def advise(error: str, source_line: str | None) -> str | None:
+    """Return the Korean advice on an exception; None if no entry answers it.
+
+    Args:
+        error: `Type: message`.
+        source_line: the learner's line that raised it; None if it was raised before any line ran.
+    """
+    entry = entry_for(error, source_line)
+    match = None if entry is None else re.match(entry.pattern, error, re.DOTALL)
+    if entry is None or match is None:
+        return None
+    words = {name: _Word(word) for name, word in match.groupdict("").items()}
+    return entry.text.format(**words, import_line=IMPORTS.get(words.get("name", _Word()), ""))

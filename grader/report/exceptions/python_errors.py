@@ -1,0 +1,321 @@
+"""Answer the exceptions that Python raises: a value that is None or of another type, a call, a name."""
+
+from grader.report.exceptions.entry import Advice
+
+IMPORTS = {
+    "F": "import torch.nn.functional as F",
+    "nn": "from torch import nn",
+    "np": "import numpy as np",
+    "numpy": "import numpy",
+    "torch": "import torch",
+    "optim": "from torch import optim",
+    "math": "import math",
+    "copy": "import copy",
+    "deepcopy": "from copy import deepcopy",
+    "random": "import random",
+    "os": "import os",
+    "json": "import json",
+    "tomllib": "import tomllib",
+    "tempfile": "import tempfile",
+    "itertools": "import itertools",
+    "islice": "from itertools import islice",
+    "functools": "import functools",
+    "Path": "from pathlib import Path",
+    "Tensor": "from torch import Tensor",
+    "DataLoader": "from torch.utils.data import DataLoader",
+    "LambdaLR": "from torch.optim.lr_scheduler import LambdaLR",
+    "SequentialLR": "from torch.optim.lr_scheduler import SequentialLR",
+    "clip_grad_norm_": "from torch.nn.utils import clip_grad_norm_",
+    "autocast": "from torch import autocast",
+    "GradScaler": "from torch.amp import GradScaler",
+    "Accelerator": "from accelerate import Accelerator",
+    "dataclass": "from dataclasses import dataclass",
+    "dataclasses": "import dataclasses",
+    "asdict": "from dataclasses import asdict",
+    "field": "from dataclasses import field",
+}
+"""Name that learners use without importing it -> the import that it needs."""
+
+_NONE = (
+    r"AttributeError: 'NoneType' object has no attribute",
+    r"TypeError: unsupported operand type\(s\) for .*'NoneType'",
+    r"TypeError: bad operand type for unary .*'NoneType'",
+    r"TypeError: \w+\(\): argument .* must be (?:Tensor|tuple of Tensors), not NoneType",
+    r"TypeError: expected Tensor as element \d+ in argument \d+, but got NoneType",
+    r"TypeError: 'NoneType' object is not \w+",
+    r"TypeError: cannot unpack non-iterable NoneType",
+    r"TypeError: object of type 'NoneType' has no len\(\)",
+    r"TypeError: .* not supported between instances of .*'NoneType'",
+    r"TypeError: (?:int|float)\(\) argument must be .*'NoneType'",
+)
+_ANY_NONE = f"(?:{'|'.join(_NONE)})"
+
+_NONES = (
+    Advice(
+        "no-gradient",
+        _ANY_NONE,
+        "`.grad`가 `None`이에요. 아직 `backward()`를 하지 않았거나, `zero_grad()`로 지운 다음이거나, 손실에 쓰이지 "
+        "않은 매개변수예요. `backward()` 다음에 읽고, `None`인 매개변수는 건너뛰세요.",
+        line=r"\.grad\b",
+    ),
+    Advice(
+        "none-attribute",
+        r"AttributeError: 'NoneType' object has no attribute '(?P<name>\w+)'",
+        "`.{name}` 앞의 값이 `None`이에요. 주지 않은 인자(`scheduler=None`처럼)나 아직 없는 `.grad`, `return`이 없는 "
+        "함수의 결과예요. 쓰기 전에 `is not None`인지 확인하세요.",
+    ),
+    Advice(
+        "none-value",
+        _ANY_NONE,
+        "이 줄에서 쓰는 값 가운데 하나가 `None`이에요. 주지 않은 인자(`max_norm=None`처럼)나 아직 없는 `.grad`, "
+        "`return`이 없는 함수의 결과예요. 쓰기 전에 `is not None`인지 확인하세요.",
+    ),
+)
+
+_VALUES = (
+    Advice(
+        "item-of-a-number",
+        r"AttributeError: '(?:float|int)' object has no attribute 'item'",
+        "이미 파이썬 수라서 `.item()`이 필요 없어요. `.item()`을 지우거나, 수로 바꾼 앞의 줄을 지우세요.",
+    ),
+    Advice(
+        "number-for-a-tensor",
+        r"AttributeError: '(?:float|int|bool)' object has no attribute '(?P<name>\w+)'",
+        "텐서가 아니라 파이썬 수라서 `.{name}`{name:이/가} 없어요. `.item()`으로 너무 일찍 꺼낸 줄이 있는지 보세요.",
+    ),
+    Advice(
+        "sequence-for-a-tensor",
+        r"AttributeError: '(?P<type>list|tuple)' object has no attribute '(?P<name>\w+)'",
+        "텐서나 모델이 아니라 여러 값을 묶은 `{type}` 값이라서 `.{name}`{name:이/가} 없어요. 배치라면 "
+        "`xb, yb = batch`처럼 먼저 풀어서 쓰세요.",
+    ),
+    Advice(
+        "attribute-of-a-dict",
+        r"AttributeError: 'dict' object has no attribute '(?P<name>\w+)'",
+        '딕셔너리의 값은 점(.)이 아니라 대괄호로 꺼내요. `["{name}"]`처럼 쓰세요.',
+    ),
+    Advice(
+        "missing-parentheses",
+        r"(?:AttributeError|TypeError): '(?:method|builtin_function_or_method)' object (?:has no|is not subscr)",
+        "메서드를 부르지 않고 이름만 썼어요. 뒤에 괄호 `()`를 붙이세요.",
+    ),
+    Advice(
+        "attribute-of-a-function",
+        r"AttributeError: 'function' object has no attribute '(?P<name>\w+)'",
+        "`.{name}` 앞의 값이 함수예요. 함수를 부르는 괄호 `()`가 빠졌거나, 그 변수에 다른 인자가 들어왔어요. 함수 "
+        "첫 줄의 인자 순서가 문제와 같은지 보세요.",
+    ),
+    Advice(
+        "attribute-of-a-generator",
+        r"(?:AttributeError|TypeError): (?:'generator' object (?:has no|is not subscr)|object of type 'generator')",
+        "제너레이터에는 길이도 번호도 없고, 앞에서부터 한 번만 읽을 수 있어요. 읽으면서 세거나, `list(...)`로 모은 "
+        "다음 쓰세요.",
+    ),
+    Advice(
+        "self-too-early",
+        r"AttributeError: '\w+' object has no attribute '(?P<name>\w+)'",
+        "`self.{name}`에 아직 값이 없어요. `__init__`에서 값을 넣는지, 그보다 먼저 `super().__init__(...)`을 "
+        "부르는지, 읽는 메서드가 넣는 메서드보다 먼저 불리지 않는지 보세요.",
+        line=r"\bself\.",
+    ),
+    Advice(
+        "attribute-of-a-module",
+        r"AttributeError: (?:partially initialized )?module '(?P<type>[\w.]+)' has no attribute '(?P<name>\w+)'",
+        "`{type}` 안에 `{name}`{name:이라는/라는} 이름이 없어요. 철자를 확인하고, 다른 모듈의 "
+        "이름은 아닌지 찾아보세요.",
+    ),
+    Advice(
+        "attribute",
+        r"AttributeError: '(?P<type>\w+)' object has no attribute '(?P<name>\w+)'",
+        "`{type}` 값에는 `.{name}`{name:이/가} 없어요. 철자를 확인하고, 그 변수에 다른 값이 들어 있지 않은지 "
+        "타입을 출력해 보세요.",
+    ),
+    Advice(
+        "frozen",
+        r"FrozenInstanceError",
+        "`frozen=True`인 dataclass라서 만든 다음에는 값을 바꿀 수 없어요. 바뀐 것을 새로 만들려면 "
+        "`dataclasses.replace`를 쓰세요.",
+    ),
+    Advice(
+        "scalar-tensor-in-a-loop",
+        r"TypeError: iteration over a 0-d tensor",
+        "수 하나뿐인 텐서는 풀거나 반복할 수 없어요. 손실처럼 이미 하나로 합친 값인지 보고, 수는 "
+        "`.item()`으로 꺼내세요.",
+    ),
+    Advice(
+        "number-in-a-loop",
+        r"TypeError: (?:'(?:int|float)' object is not iterable|cannot unpack non-iterable (?:int|float))",
+        "수 하나는 반복하거나 여러 변수로 풀 수 없어요. 그 수만큼 반복하려면 `range(...)`를 쓰고, 함수의 결과라면 "
+        "몇 개를 돌려주는지 보세요.",
+    ),
+    Advice(
+        "not-iterable",
+        r"TypeError: (?:'(?P<type>\w+)' object is not iterable|cannot unpack non-iterable (?P<other>\w+))",
+        "반복하거나 풀 수 없는 값을 `for`나 여러 변수에 넣었어요. 모델이라면 `model.parameters()`처럼 무엇을 "
+        "하나씩 꺼낼지 적으세요.",
+    ),
+    Advice(
+        "module-called",
+        r"TypeError: 'module' object is not callable",
+        "모듈을 함수처럼 불렀어요. `copy.deepcopy(...)`처럼 그 안의 함수 이름까지 적으세요.",
+    ),
+    Advice(
+        "not-callable",
+        r"TypeError: '(?P<type>\w+)' object is not callable",
+        "함수가 아닌 `{type}` 값에 괄호를 붙여 불렀어요. 함수와 같은 이름의 변수에 값을 넣지 않았는지, 값인데 뒤에 "
+        "`()`를 붙이지 않았는지 보세요.",
+    ),
+    Advice(
+        "not-subscriptable",
+        r"TypeError: '(?P<type>\w+)' object is not subscriptable",
+        "`{type}` 값에는 대괄호 `[...]`를 쓸 수 없어요. 여러 값이 들어 있을 줄 알았다면 타입을 출력해 보세요.",
+    ),
+    Advice(
+        "tuple-assignment",
+        r"TypeError: 'tuple' object does not support item assignment",
+        "튜플의 원소는 바꿀 수 없어요. 리스트로 만들거나 새 튜플을 만드세요.",
+    ),
+    Advice(
+        "tensor-wanted",
+        r"TypeError: (?P<function>\w+)\(\): argument '(?P<name>\w+)'.* must be (?:Tensor|tuple of Tensors), "
+        r"not (?P<type>\w+)",
+        "`{function}`의 `{name}` 자리에는 텐서가 와야 하는데 `{type}` 값이 왔어요. 파이썬 수라면 `math`의 함수나 "
+        "`**`를 쓰고, 여럿이라면 하나씩 꺼내 주세요.",
+    ),
+    Advice(
+        "argument-types",
+        r"TypeError: (?P<function>\w+)\(\)(?: received an invalid combination|: argument '\w+'.* must be)",
+        "`{function}`에 준 인자의 타입이나 수가 맞지 않아요. 인자를 하나씩 출력해 보고 문서의 차례와 견주어 보세요.",
+    ),
+    Advice(
+        "too-many-to-unpack",
+        r"ValueError: too many values to unpack",
+        "왼쪽의 변수보다 값이 더 많아요. 오른쪽 값을 출력해 보고 변수의 수를 맞추세요. 텐서를 풀면 첫 차원의 "
+        "수만큼 나와요.",
+    ),
+    Advice(
+        "too-few-to-unpack",
+        r"ValueError: not enough values to unpack",
+        "왼쪽의 변수보다 값이 적어요. 오른쪽 값을 출력해 보고 변수의 수를 맞추세요.",
+    ),
+    Advice(
+        "zero-division",
+        r"ZeroDivisionError",
+        "0으로 나누었어요. 배치나 샘플을 센 수가 0일 때가 있어요. 들어온 것이 하나도 없을 때를 나누기 전에 따로 "
+        "다루고, 나누는 수를 세는 줄이 실행되는지 보세요.",
+    ),
+    Advice(
+        "missing-key",
+        r"KeyError: '(?P<name>\w+)'",
+        '딕셔너리에 `"{name}"` 키가 없어요. 철자를 확인하고, `.keys()`를 출력해 어떤 키가 있는지 보세요.',
+    ),
+    Advice(
+        "missing-other-key",
+        r"KeyError",
+        "딕셔너리에 그 키가 없어요. `.keys()`를 출력해 어떤 키가 있는지 보고, 없을 수 있는 키라면 "
+        "`.get(...)`을 쓰세요.",
+    ),
+    Advice(
+        "index-out-of-range",
+        r"IndexError: (?:list|tuple|deque|string) index out of range",
+        "리스트보다 큰 번호를 꺼냈어요. 번호는 0부터 세고, 비어 있으면 아무것도 꺼낼 수 없어요. "
+        "`len(...)`을 출력해 보세요.",
+    ),
+    Advice(
+        "tensor-index-out-of-range",
+        r"IndexError: (?:index -?\d+ is out of bounds|Dimension out of range|invalid index of a 0-dim)",
+        "텐서에 없는 번호나 차원이에요. 그 텐서의 `.shape`을 출력해 보세요.",
+    ),
+    Advice(
+        "exhausted",
+        r"(?:StopIteration|RuntimeError: generator raised StopIteration)",
+        "`next(...)`로 더 꺼낼 것이 없어요. 제너레이터는 한 번만 읽을 수 있고, 비어 있을 수도 있어요. `for`로 읽거나 "
+        "`next(..., None)`으로 끝을 확인하세요.",
+    ),
+)
+
+_CALLS = (
+    Advice(
+        "unexpected-keyword",
+        r"TypeError: (?P<function>[\w.]+)\(\) got an unexpected keyword argument '(?P<name>\w+)'",
+        "`{function}`에는 `{name}`{name:이라는/라는} 인자가 없어요. 철자를 확인하고, 그 함수에 "
+        "줄 인자가 맞는지 보세요.",
+        line=r".",
+    ),
+    Advice(
+        "missing-argument",
+        r"TypeError: (?P<function>[\w.]+)\(\) missing \d+ required [\w-]+ arguments?: '(?P<name>\w+)'",
+        "`{function}`{function:을/를} 부를 때 `{name}` 인자를 빠뜨렸어요. 그 함수의 인자를 "
+        "차례대로 다 주었는지 보세요.",
+        line=r".",
+    ),
+    Advice(
+        "too-many-arguments",
+        r"TypeError: (?P<function>[\w.]+)\(\) takes ",
+        "`{function}`에 인자를 너무 많이 주었어요. `*` 뒤의 인자는 이름을 적어 주어야 하고, 내가 쓴 메서드라면 첫 "
+        "매개변수가 `self`인지 보세요.",
+        line=r".",
+    ),
+    Advice(
+        "argument-twice",
+        r"TypeError: (?P<function>[\w.]+)\(\) got multiple values for argument '(?P<name>\w+)'",
+        "`{function}`에 `{name}` 인자를 두 번 주었어요. 차례로 준 인자와 이름을 적어 준 인자가 겹쳐요.",
+        line=r".",
+    ),
+    Advice(
+        "own-signature",
+        r"TypeError: [\w.<>]+\(\) (?:got an unexpected keyword|got multiple values|missing \d+ required|takes )",
+        "함수의 첫 줄을 처음 그대로 두었는지 보세요. 인자의 이름과 순서는 바꿀 수 없어요.",
+    ),
+)
+
+_NAMES = (
+    Advice(
+        "missing-import",
+        rf"NameError: name '(?P<name>{'|'.join(IMPORTS)})' is not defined",
+        "`{name}`{name:을/를} import하지 않았어요. 파일이나 노트북의 맨 위에 `{import_line}` 줄을 넣으세요.",
+    ),
+    Advice(
+        "other-spelling",
+        r"NameError: name '(?P<name>true|false|none|null)' is not defined",
+        "`{name}`{name:은/는} 파이썬의 값이 아니에요. 대문자로 시작하는 `True`, `False`, `None`을 쓰세요.",
+    ),
+    Advice(
+        "unknown-name",
+        r"NameError",
+        "이름의 철자를 확인하세요. 함수 밖에서 만든 변수라면 함수 안에서 만들거나 인자로 받으세요.",
+    ),
+    Advice(
+        "unbound",
+        r"UnboundLocalError: .*local variable '(?P<name>\w+)'",
+        "`{name}`에 값을 넣기 전에 읽었어요. 반복문이 한 번도 돌지 않거나 `if`의 한쪽만 지나면 값이 없어요. 그 앞에서 "
+        "처음 값을 넣어 두세요.",
+    ),
+)
+
+_PYTHON = (
+    Advice(
+        "missing-package",
+        r"(?:ImportError|ModuleNotFoundError)",
+        "그 패키지 없이 쓸 수 있는지 보세요. 채점하는 컴퓨터에는 이 강의에 필요한 패키지만 있어요.",
+    ),
+    Advice(
+        "exit",
+        r"SystemExit",
+        "`exit()`나 `quit()`을 부르는 줄을 지우세요. 함수는 값을 돌려주며 끝나야 해요.",
+    ),
+    Advice(
+        "input",
+        r"EOFError: .*reading a line",
+        "`input()`은 쓸 수 없어요. 필요한 값은 인자로 들어와요.",
+    ),
+    Advice(
+        "file-ends",
+        r"EOFError",
+        "파일이 비어 있거나 도중에 끝났어요. 다 저장하기 전에 읽지 않는지 보세요.",
+    ),
+    Advice("recursion", r"RecursionError", "함수가 자기 자신을 끝없이 부르지 않는지 보세요."),
+)
+
+PYTHON_ERRORS = (*_NONES, *_VALUES, *_CALLS, *_NAMES, *_PYTHON)
+"""All entries of this module."""

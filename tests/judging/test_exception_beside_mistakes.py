@@ -1,0 +1,224 @@
+"""An exception ends its own scenario only: mistakes in the others are named, and it is told beside them."""
+
+import contextlib
+import io
+from dataclasses import replace
+
+import pytest
+
+from grader.course.feedback import Feedback
+from grader.course.reading import load_course
+from grader.grading import SEED
+from grader.judging.assess import assess
+from grader.judging.explain import explain
+from grader.judging.judge import judge
+from grader.judging.origin import Origin
+from grader.judging.reference import Reference, reference
+from grader.observe.play import play
+from grader.observe.program import load_program
+from grader.observe.trace import Failure, Run, Trace
+from grader.report import words
+from grader.report.html import feedback_html
+from grader.report.text import feedback_text
+from tests.report.parsed import Parsed
+from tests.sample_programs import sample
+
+CLIP_BY_HAND = """\
+def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None):
+    if accum_steps < 1:
+        raise ValueError("accum_steps")
+    batches, steps, count = list(micro_batches), 0, 0
+    for i, (xb, yb) in enumerate(batches):
+        (loss_fn(model(xb), yb) / accum_steps).backward()
+        count += 1
+        if count == accum_steps or i == len(batches) - 1:
+            if max_norm is not None:
+                scale = max_norm / sum(p.grad.norm() ** 2 for p in model.parameters()) ** 0.5
+                for p in model.parameters():
+                    p.grad.mul_(scaled)
+            opt.step()
+            opt.zero_grad()
+            steps, count = steps + 1, 0
+    return steps
+"""
+GRADIENT_TOO_EARLY = """\
+def fit(model, opt, loss_fn, loader, epochs, *, zero_grad=True):
+    history = []
+    for epoch in range(epochs):
+        total, n = 0.0, 0
+        for xb, yb in loader:
+            if zero_grad:
+                opt.zero_grad()
+            else:
+                for p in model.parameters():
+                    p.grad.mul_(1.0)
+            loss = loss_fn(model(xb), yb)
+            loss.backward()
+            opt.step()
+            total += loss.item()
+            n += 1
+        history.append(total / n)
+    return history
+"""
+FORGOTTEN_ARGUMENT = """\
+import torch
+def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None):
+    loss = loss_fn(model(xb), yb)
+    loss.backward()
+    if max_norm is not None:
+        torch.nn.utils.clip_grad_norm_(model.parameters())
+    opt.step()
+    if scheduler is not None:
+        scheduler.step()
+    return loss.item()
+"""
+SCHEDULER_ARGUMENTS = """\
+import torch
+def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None):
+    opt.zero_grad()
+    loss = loss_fn(model(xb), yb)
+    loss.backward()
+    opt.step()
+    if max_norm is not None:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    if scheduler is not None:
+        scheduler.step(loss, opt, 1)
+    return loss.item()
+"""
+UNSCALED_TWICE = """\
+import torch
+def amp_accumulate(model, opt, loss_fn, micro_batches, *, dtype, scaler=None, max_norm=None):
+    opt.zero_grad()
+    total = 0.0
+    for xb, yb in micro_batches:
+        with torch.autocast(xb.device.type, dtype):
+            loss = loss_fn(model(xb), yb)
+        total += loss.item()
+        (loss if scaler is None else scaler.scale(loss)).backward()
+    if scaler is not None:
+        scaler.unscale_(opt)
+    if max_norm is not None:
+        if scaler is not None:
+            scaler.unscale_(opt)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    if scaler is None:
+        opt.step()
+    else:
+        scaler.step(opt)
+        scaler.update()
+    return total / len(micro_batches)
+"""
+WITHOUT_THE_PARAMETER = """\
+def accumulate(model, opt, loss_fn, micro_batches, accum_steps):
+    if accum_steps < 1:
+        raise ValueError("accum_steps")
+    steps = count = 0
+    for xb, yb in micro_batches:
+        loss_fn(model(xb), yb).backward()
+        count += 1
+        if count == accum_steps:
+            opt.step()
+            opt.zero_grad()
+            steps, count = steps + 1, 0
+    if count > 0:
+        opt.step()
+        opt.zero_grad()
+        steps += 1
+    return steps
+"""
+
+
+def told(exercise: str, text: str) -> Feedback:
+    """What a learner reads of this program."""
+    its = load_course().exercise(exercise)
+    with contextlib.redirect_stdout(io.StringIO()):
+        trace = play(its.driver, load_program(text), seed=SEED)
+    return assess(its, trace, reference(exercise, SEED), Origin(None, text, 1))
+
+
+@pytest.mark.parametrize(
+    ("exercise", "text", "named", "line", "advice"),
+    [
+        ("accumulate", CLIP_BY_HAND, {"leftover-divided-by-full"}, 12, "이름의 철자를 확인하세요"),
+        (
+            "fit",
+            GRADIENT_TOO_EARLY,
+            {"mean-of-batch-means", "missing-train-mode"},
+            10,
+            "`.grad`가 `None`이에요",
+        ),
+        ("train_step_extras", FORGOTTEN_ARGUMENT, {"missing-zero-grad"}, 6, "`max_norm` 인자를 빠뜨렸어요"),
+        ("train_step_extras", SCHEDULER_ARGUMENTS, {"clip-after-step"}, 10, "인자를 너무 많이 주었어요"),
+        ("amp_accumulate", UNSCALED_TWICE, {"no-division"}, 14, "한 업데이트에서 두 번 했어요"),
+    ],
+    ids=["clip-by-hand", "gradient-too-early", "forgotten-argument", "scheduler-arguments", "unscaled-twice"],
+)
+def test_mistakes_are_named_and_the_exception_is_told_at_its_line(
+    exercise: str, text: str, named: set[str], line: int, advice: str
+) -> None:
+    feedback = told(exercise, text)
+    assert named <= {one for mistake in feedback.diagnosis.mistakes for one in mistake.ids}
+    assert len(feedback.diagnosis.mistakes) == len(named)
+    assert feedback.line == line
+    step = words.next_step(feedback)
+    assert step.startswith(f"{line}번째 줄에서 이 실수")
+    assert "설명되지 않는 예외가 나요" in step
+    assert advice in step
+    place = words.place_beside_exception(feedback)
+    assert bool(place) == (len(named) == 1)
+    for shown in (" ".join(feedback_text(feedback).split()), Parsed(feedback_html(feedback)).text):
+        assert step.replace("`", "")[:30] in shown.replace("`", "")
+        assert place in shown
+
+
+def test_a_missing_parameter_is_told_beside_a_mistake() -> None:
+    feedback = told("accumulate", WITHOUT_THE_PARAMETER)
+    assert feedback.mistake_ids == ["no-division"]
+    assert words.next_step(feedback).startswith("매개변수 `max_norm`이 없어요. ")
+
+
+def test_an_exception_that_a_mistake_explains_is_told_once() -> None:
+    text = "def zero_gradients(params):\n    for p in params:\n        p.grad.zero_()\n"
+    feedback = told("zero_gradients", text)
+    assert feedback.diagnosis.mistakes
+    assert feedback.error is not None
+    assert words.next_step(feedback) == ""
+
+
+def cut_off(runs: dict[str, Run], scenario: str) -> Trace:
+    """The runs, of which one raises at once for a reason of its own."""
+    failure = Failure("NameError", ("NameError",), "name 'scaled' is not defined", 3)
+    arrays = {name: array[:1] for name, array in runs[scenario].arrays.items() if name == "theta"}
+    return Trace({**runs, scenario: replace(Run(), arrays=arrays, failure=failure)})
+
+
+def named_beside(its: Reference, mistake: str, scenario: str) -> list[set[str]]:
+    """Ids named of a known mistake's program that also raises in one scenario."""
+    runs = {s.name: its.run(its.sources[mistake], s.name) for s in its.exercise.driver.scenarios}
+    trace = cut_off(runs, scenario)
+    explanation = explain(trace, judge(its.exercise, trace, its.solution), its)
+    return [{one.id for one in named.names} for named in explanation.mistakes]
+
+
+@pytest.mark.parametrize(
+    ("exercise", "mistake", "scenario"),
+    [
+        ("train_step", "backward-twice", "sgd"),  # the events before the exception must not choose another
+        ("train_step", "detached-loss", "sgd"),
+        ("evaluate", "missing-eval-mode", "mixed"),
+        ("evaluate", "counts-none-right", "accuracy"),
+        ("evaluate", "divides-by-batch-count", "accuracy"),
+    ],
+)
+def test_what_ran_to_its_end_is_evidence_beside_an_exception(
+    exercise: str, mistake: str, scenario: str
+) -> None:
+    (named,) = named_beside(reference(exercise, SEED), mistake, scenario)
+    assert mistake in named  # one that only the missing scenario would tell apart may stand beside it
+
+
+def test_an_own_exception_is_no_evidence_of_a_mistake_where_others_stay_unexplained() -> None:
+    """Both have one cause, which nobody knows: the values of a file are passed in their order."""
+    feedback = told("TrainConfig", sample("unlisted", "TrainConfig", "by_position").text)
+    assert feedback.status == "error"
+    assert feedback.mistake_ids == []
