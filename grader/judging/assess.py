@@ -140,6 +140,7 @@ def _diagnosis(
             line=place.line if place else None,
             cell=place.cell if place else None,
             before=location is not None and location.before,
+            after=location is not None and location.after,
             source_line=None if text is None else text[:_LINE_SHOWN],
         )
 

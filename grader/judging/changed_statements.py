@@ -100,6 +100,11 @@ class ChangedStatements:
         return min((change.position for change in self.changes), default=None)
 
     @property
+    def only_reorders(self) -> bool:
+        """True if both programs have the same statements, in another order."""
+        return Counter(s.text for s in self._solution) == Counter(s.text for s in self._wrong)
+
+    @property
     def first_position(self) -> int:
         """Position in the solution at which the first change begins; 0 if nothing changes."""
         return min((change.position for change in self.changes), default=0)

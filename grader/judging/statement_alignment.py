@@ -16,7 +16,8 @@ _MIN_LIKENESS = 0.2
 _ALIGNED_BONUS = 0.15
 """Added in `most_similar` to the likeness of two statements that are aligned."""
 _TAKEN_PENALTY = 0.3
-"""Subtracted in `most_similar` if the learner's statement belongs to another course statement (`_is_taken`)."""
+"""Subtracted in `most_similar` if the learner's statement belongs to another course statement (`_is_taken`), or is more
+like a right statement than like what the mistake puts there (`_is_right`)."""
 
 
 def align(gain: Sequence[Sequence[float]]) -> dict[int, int]:
@@ -105,8 +106,14 @@ class StatementAlignment:
         old = sum((s.words for s in replaced), Words())
         new = sum((self.course[position].words for position in positions), Words())
         changed = (new - old) + (old - new)
+        unchanged = [one for position, one in enumerate(self.course) if position not in positions]
+        usual = {word for one in (*unchanged, *replaced) for word in one.words}
+        # Statements of words that stand elsewhere, too, tell less than those with words that the mistake introduces.
+        introduced = {i: len(self.course[i].words.keys() - usual) for i in positions}
+        most = max(introduced.values(), default=0)
+        telling = [i for i in positions if 2 * introduced[i] >= most]
         scores = []
-        for position in positions:
+        for position in telling:
             for i, statement in enumerate(self.learner):
                 if self._in_different_methods(self.course[position], statement):
                     continue
@@ -116,7 +123,9 @@ class StatementAlignment:
                 score = likeness
                 if self.pairs.get(position) == i:
                     score += _ALIGNED_BONUS
-                if self._is_taken(i, positions, likeness):
+                if self._is_taken(i, positions, likeness) or self._is_right(
+                    statement, position, replaced or unchanged
+                ):
                     score -= _TAKEN_PENALTY
                 # Negative, so that of equal ones `max` takes the first in the learner's text.
                 scores.append((round(score, 2), self._weight(statement.words & changed), -i))
@@ -124,6 +133,33 @@ class StatementAlignment:
             return 0.0, None
         score, _, negative = max(scores)
         return score, self.line_in(self.learner[-negative], changed)
+
+    def best_likeness(self, one: Statement) -> float:
+        """Return how much a course statement resembles the learner's statement most like it, from 0 to 1.
+
+        Learner's statements that are aligned with something else are left out.
+        """
+        free = [
+            other
+            for j, other in enumerate(self.learner)
+            if j not in self._course_positions and not self._in_different_methods(one, other)
+        ]
+        return max((self._likeness(one.words, other.words) for other in free), default=0.0)
+
+    def _is_right(self, statement: Statement, position: int, right: Sequence[Statement]) -> bool:
+        """Return True if a learner's statement is more like one of the right ones than like the course's at `position`.
+
+        `right` holds the statements that the mistake replaces, or all others if it replaces none.
+        """
+        likeness = self._likeness(self.course[position].words, statement.words)
+        return any(self._likeness(one.words, statement.words) > likeness for one in right)
+
+    def weight_of_changed(
+        self, statement: Statement, old: Sequence[Statement], new: Sequence[Statement]
+    ) -> float:
+        """Return the weight of a learner's words that a change from `old` to `new` adds or removes."""
+        before, after = (sum((s.words for s in statements), Words()) for statements in (old, new))
+        return self._weight(statement.words & ((after - before) + (before - after)))
 
     def line_in(self, statement: Statement, changed: Words) -> int:
         """Return the line of a statement of several lines that has the most and rarest of the changed words.

@@ -141,7 +141,7 @@ TWO_WAYS = """class C:
 
 def test_the_last_lines_of_a_method_are_missing_in_it_and_not_before_the_next() -> None:
     wrong = TWO_WAYS.replace("        if clear:\n            self.zero()\n\n", "\n")
-    assert locate_in_text(TWO_WAYS, wrong, wrong, "C") == Location(4)
+    assert locate_in_text(TWO_WAYS, wrong, wrong, "C") == Location(4, after=True)
     assert locate_in_text(TWO_WAYS, wrong, wrong, "C", near="if clear:") == Location(4)
 
 

@@ -13,8 +13,8 @@ def sharpness(model, loss_fn, xb, yb, *, rho):
             p.add_(rho * g / (norm + 1e-12))
         after_first = torch.get_rng_state()
         torch.set_rng_state(state)
-        moved = loss_fn(model(xb), yb)  # after: missing-restore
+        moved = loss_fn(model(xb), yb)
         torch.set_rng_state(state)
-        for b, old in zip(model.buffers(), buffers):
+        for b, old in zip(model.buffers(), buffers):  # before: missing-restore
             b.copy_(old)
     return moved.item() - loss.item()
