@@ -70,6 +70,18 @@ class Statement:
         return self.kind == "Return"
 
     @property
+    def is_initialisation(self) -> bool:
+        """True for an assignment of constants and empty containers: `total, losses = 0.0, []`."""
+        value = self.node.value if isinstance(self.node, ast.Assign) else None
+        parts = value.elts if isinstance(value, ast.Tuple) else [value]
+        return all(
+            isinstance(part, ast.Constant)
+            or (isinstance(part, ast.List) and not part.elts)
+            or (isinstance(part, ast.Dict) and not part.keys)
+            for part in parts
+        )
+
+    @property
     def is_check(self) -> bool:
         """True for a `raise` or an `assert`."""
         return self.kind in ("Raise", "Assert")
@@ -139,11 +151,16 @@ def is_written_as(statement: Statement, line: str) -> bool:
 
 
 def _as_augmented(node: ast.stmt) -> ast.stmt:
-    """Return `x += y` for `x = x + y`, and any other statement unchanged."""
+    """Return `x += 1` for `x = x + 1`, and any other statement unchanged.
+
+    Only a number may be added: of tensors, `x = x + y` makes a new one.
+    """
     match node:
-        case ast.Assign(targets=[ast.Name(id=name) as target], value=ast.BinOp(left=ast.Name(id=left)) as value):
-            if name == left:
-                return ast.copy_location(ast.AugAssign(target, value.op, value.right), node)
+        case ast.Assign(
+            targets=[ast.Name(id=name) as target],
+            value=ast.BinOp(left=ast.Name(id=left), right=ast.Constant()) as value,
+        ) if name == left:
+            return ast.copy_location(ast.AugAssign(target, value.op, value.right), node)
     return node
 
 

@@ -4,6 +4,7 @@ Two statements are as alike as their words overlap. A word that few statements o
 than a common one. The algorithm, for any two sequences, is `align`.
 """
 
+import keyword
 import math
 from collections import Counter
 from collections.abc import Sequence, Set
@@ -107,11 +108,7 @@ class StatementAlignment:
         new = sum((self.course[position].words for position in positions), Words())
         changed = (new - old) + (old - new)
         unchanged = [one for position, one in enumerate(self.course) if position not in positions]
-        usual = {word for one in (*unchanged, *replaced) for word in one.words}
-        # Statements of words that stand elsewhere, too, tell less than those with words that the mistake introduces.
-        introduced = {i: len(self.course[i].words.keys() - usual) for i in positions}
-        most = max(introduced.values(), default=0)
-        telling = [i for i in positions if 2 * introduced[i] >= most]
+        telling = self._telling(positions, (*unchanged, *replaced))
         scores = []
         for position in telling:
             for i, statement in enumerate(self.learner):
@@ -133,6 +130,18 @@ class StatementAlignment:
             return 0.0, None
         score, _, negative = max(scores)
         return score, self.line_in(self.learner[-negative], changed)
+
+    def _telling(self, positions: Sequence[int], others: Sequence[Statement]) -> list[int]:
+        """Return those of the positions whose statements tell most about the mistake.
+
+        These are statements with names that stand in none of the others, and no mere initialisations, where there are
+        such statements.
+        """
+        usual = {word for one in others for word in one.words}
+        introduced = {i: sum(map(_is_name, self.course[i].words.keys() - usual)) for i in positions}
+        acting = [i for i in positions if not self.course[i].is_initialisation] or list(positions)
+        most = max((introduced[i] for i in acting), default=0)
+        return [i for i in acting if 2 * introduced[i] >= most]
 
     def best_likeness(self, one: Statement) -> float:
         """Return how much a course statement resembles the learner's statement most like it, from 0 to 1.
@@ -207,3 +216,8 @@ class StatementAlignment:
         return sum(
             self._rarity.get(word, 1.0) * count * (2 if word in twice else 1) for word, count in words.items()
         )
+
+
+def _is_name(word: str) -> bool:
+    """Return True for a name or a string; not for keywords, operators, numbers, and kinds of statements."""
+    return (word.isidentifier() and not keyword.iskeyword(word)) or word[:1] in "\"'"

@@ -112,13 +112,15 @@ def _place_in_twin(
 ) -> Location | None:
     """Return where a block of the learner's lacks a changed statement that another has as the solution has it.
 
-    None if there are no two such blocks, or if the learner wrote a changed statement as the mistake has it.
+    None if there are no two such blocks, if the learner wrote a changed statement as the mistake has it, or if the
+    mistake only moves statements.
     """
     learner = beside_solution.learner
     texts = {statement.text for statement in learner}
     right = {statement.text for statement in beside_solution.course}
     old = {statement.text for change in changed.changes for statement in change.old}
-    if any(s.text in texts - right for change in changed.changes for s in change.new):
+    new = {statement.text for change in changed.changes for statement in change.new}
+    if new & (texts | right):
         return None
     for statement in learner:
         gap = gap_in_twin(definition, statement.node) if statement.text in old else None
