@@ -88,9 +88,13 @@ def _feedback(
     line: int | None,
     origin: Origin,
 ) -> Feedback:
-    """Return the feedback that points at this line of the program; at the line that raised, if there is one."""
+    """Return the feedback that points at this line of the program; at the line that raised, if there is one.
+
+    The learner's own `raise` does what its condition says: a mistake that is named has the line of the condition.
+    """
     failure = verdict.failure
-    if failure is not None and failure.line is not None:
+    is_told = failure is not None and failure.own and bool(diagnosis.mistakes) and line is not None
+    if failure is not None and failure.line is not None and not is_told:
         line = failure.line
     place = origin.place(line)
     return Feedback(

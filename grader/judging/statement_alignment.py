@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence, Set
 from functools import cached_property
+from typing import NamedTuple
 
 from grader.judging.compared_statements import Statement, Words
 
@@ -17,8 +18,19 @@ _MIN_LIKENESS = 0.2
 _ALIGNED_BONUS = 0.15
 """Added in `most_similar` to the likeness of two statements that are aligned."""
 _TAKEN_PENALTY = 0.3
-"""Subtracted in `most_similar` if the learner's statement belongs to another course statement (`_is_taken`), or is more
-like a right statement than like what the mistake puts there (`_is_right`)."""
+"""Subtracted in `most_similar` if the learner's statement belongs to another course statement (`_is_taken`)."""
+_RIGHT_PENALTY = 0.15
+"""Subtracted in `most_similar` if it is more like a right statement than like the mistake's (`_is_right`)."""
+
+
+class Similar(NamedTuple):
+    """The learner's statement most like a course statement; without a line if there is no statement to compare."""
+
+    likeness: float = 0.0
+    """Its likeness with bonus and penalty, so it may be below 0 or slightly above 1."""
+    line: int | None = None
+    fit: float = 0.0
+    """Its likeness, less if it is more like a right statement."""
 
 
 def align(gain: Sequence[Sequence[float]]) -> dict[int, int]:
@@ -90,14 +102,11 @@ class StatementAlignment:
         after = self.learner[later[0]] if later else None
         return before, after
 
-    def most_similar(
-        self, positions: Sequence[int], replaced: Sequence[Statement]
-    ) -> tuple[float, int | None]:
-        """Return the score and the line of the learner's statement most like one of the given course statements.
+    def most_similar(self, positions: Sequence[int], replaced: Sequence[Statement]) -> Similar:
+        """Return the learner's statement most like one of the given course statements.
 
-        The score is the likeness with bonus and penalty, so it may be below 0 or slightly above 1. Of statements with
-        equal scores, the one with more changed words counts, then the first. (0, None) if there is no statement to
-        compare.
+        Statements that are more like a right one rank lower. Of statements that rank equally, the one
+        with more changed words counts, then the first.
 
         Args:
             positions: positions in `course` of the statements that a mistake adds.
@@ -120,16 +129,16 @@ class StatementAlignment:
                 score = likeness
                 if self.pairs.get(position) == i:
                     score += _ALIGNED_BONUS
-                if self._is_taken(i, positions, likeness) or self._is_right(
-                    statement, position, replaced or unchanged
-                ):
+                if self._is_taken(i, positions, likeness):
                     score -= _TAKEN_PENALTY
+                right = _RIGHT_PENALTY if self._is_right(statement, position, replaced or unchanged) else 0.0
                 # Negative, so that of equal ones `max` takes the first in the learner's text.
-                scores.append((round(score, 2), self._weight(statement.words & changed), -i))
+                order = round(score - right, 2), self._weight(statement.words & changed), -i
+                scores.append((order, score, score - right))
         if not scores:
-            return 0.0, None
-        score, _, negative = max(scores)
-        return score, self.line_in(self.learner[-negative], changed)
+            return Similar()
+        (_, _, negative), score, fit = max(scores)
+        return Similar(score, self.line_in(self.learner[-negative], changed), fit)
 
     def _telling(self, positions: Sequence[int], others: Sequence[Statement]) -> list[int]:
         """Return those of the positions whose statements tell most about the mistake.

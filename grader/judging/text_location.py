@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from grader.course.course import Side
 from grader.judging.changed_statements import Change, ChangedStatements, CourseProgram, course_program
 from grader.judging.compared_statements import Statement, inlined_definition, is_written_as, statements_of
-from grader.judging.statement_alignment import StatementAlignment
+from grader.judging.statement_alignment import Similar, StatementAlignment
 from grader.judging.twin_blocks import gap_in_twin
 from grader.judging.variable_roles import roles
-from grader.submission.syntax import Definition
+from grader.submission.syntax import Definition, is_compound
 
 _MIN_LIKENESS = 0.25
 """Minimum likeness of a line that is taken for a changed one; below it, the place between its neighbours is taken."""
@@ -32,6 +32,8 @@ _MIN_LIKENESS_OF_RETURN = 0.5
 _FIT_OF_ABSENCE = 0.5
 """How well a mistake that leaves a statement out fits a program without any line like it: less than one whose changed
 line the learner wrote, more than one whose changed line resembles the learner's by chance."""
+_MIN_LIKENESS_BESIDE_NEAR = 0.4
+"""The minimum for a line that is taken in place of `near`, which the learner's program lacks."""
 _LAST_CHECK_POSITION = 2
 """Largest position, counted from 0, at which a statement of the solution may check arguments."""
 
@@ -97,18 +99,20 @@ def locate_in_text(
     finder = _Finder(right_program.statements, changed, align_learner_with(wrong_program))
     beside_solution = align_learner_with(right_program)
     found = finder.of_written_change() if near and not only_near else None
-    found = found or _place_in_twin(definition, changed, beside_solution)
+    found = found or _place_in_twin(definition, changed, beside_solution, near)
     if found is None and near:
         with_others = course_program(others)
         amid = beside_solution if with_others is None else align_learner_with(with_others)
-        found = _Finder(right_program.statements, changed, amid).of_line(near, side, finder.of_similar_change())
+        found = _Finder(right_program.statements, changed, amid).of_line(
+            near, side, finder.of_change_at(near)
+        )
     if found is None:
         found = finder.of_changes(at)
     return found and replace(found, likeness=finder.likeness())
 
 
 def _place_in_twin(
-    definition: Definition, changed: ChangedStatements, beside_solution: StatementAlignment
+    definition: Definition, changed: ChangedStatements, beside_solution: StatementAlignment, near: str
 ) -> Location | None:
     """Return where a block of the learner's lacks a changed statement that another has as the solution has it.
 
@@ -123,7 +127,9 @@ def _place_in_twin(
     if new & (texts | right):
         return None
     for statement in learner:
-        gap = gap_in_twin(definition, statement.node) if statement.text in old else None
+        # A condition that the mistake narrows may itself stand in the wrong block, unless `near` says where to look.
+        is_changed = statement.text in old and (near or not is_compound(statement.node))
+        gap = gap_in_twin(definition, statement.node) if is_changed else None
         if gap is not None:
             return Location(gap.line, before=gap.before, after=not gap.before)
     return None
@@ -165,7 +171,7 @@ class _Finder:
                 return self._first_check(self._solution[change.position].method, is_condition)
             if _only_reorders_return(change):
                 return self._last_return()
-            likeness, line = self._most_similar(change)
+            likeness, line, _ = self._most_similar(change)
             if change.new and at == "return" and likeness < _MIN_LIKENESS_OF_RETURN:
                 of_return = self._return(change)
                 if of_return is not None:
@@ -186,16 +192,20 @@ class _Finder:
                 for position, statement in zip(change.new_positions, change.new, strict=True)
                 if statement.text not in solution_texts
             ]
-            likeness, line = self._alignment.most_similar(positions, change.old)
+            likeness, line, _ = self._alignment.most_similar(positions, change.old)
             if likeness >= _MIN_LIKENESS_IF_WRITTEN:
                 return None if line is None else Location(line)
         return None
 
-    def of_similar_change(self) -> Location | None:
-        """Return the learner's line most like one of the changed statements; None if none is like them."""
-        found = [self._most_similar(change) for change in self._changed.changes if change.new]
-        likeness, line = max(found, key=lambda pair: pair[0], default=(0.0, None))
-        return Location(line) if line is not None and likeness >= _MIN_LIKENESS else None
+    def of_change_at(self, line: str) -> Location | None:
+        """Return the learner's line most like what the mistake puts in the place of the solution's statement `line`.
+
+        None if it leaves that statement as it is, or if no line is like the new one.
+        """
+        changes = [c for c in self._changed.changes if c.new and any(is_written_as(s, line) for s in c.old)]
+        similar = self._most_similar(changes[0]) if changes else Similar()
+        is_like = similar.likeness >= _MIN_LIKENESS_BESIDE_NEAR
+        return Location(similar.line) if similar.line is not None and is_like else None
 
     def of_line(self, line: str, side: Side, otherwise: Location | None = None) -> Location | None:
         """Return the learner's line aligned with the solution's statement `line`.
@@ -214,7 +224,7 @@ class _Finder:
         position = min(positions, key=lambda i: abs(i - self._changed.first_position))
         here = self._position_amid_others(position)
         if here not in self._alignment.pairs:
-            likeness, found = self._alignment.most_similar([here], ())
+            likeness, found, _ = self._alignment.most_similar([here], ())
             is_elsewhere = self._changed.only_reorders and likeness >= _MIN_LIKENESS
             if is_elsewhere and found is not None:
                 return Location(found)
@@ -253,9 +263,9 @@ class _Finder:
     def _fit(self, change: Change) -> float:
         if all(statement.kind == "Pass" for statement in change.new):
             return _FIT_OF_ABSENCE * (1 - max(map(self._alignment.best_likeness, change.old), default=1.0))
-        return self._most_similar(change)[0]
+        return self._most_similar(change).fit
 
-    def _most_similar(self, change: Change) -> tuple[float, int | None]:
+    def _most_similar(self, change: Change) -> Similar:
         return self._alignment.most_similar(change.new_positions, change.old)
 
     def _between(self, start: int, end: int) -> Location | None:
@@ -298,7 +308,9 @@ class _Finder:
         found = [s for s in computing if operators & _operators(s)]
         if not computing or computing[0] not in found:
             return Location(returning.line)
-        return Location(max(found, key=lambda s: self._alignment.weight_of_changed(s, change.old, change.new)).line)
+        return Location(
+            max(found, key=lambda s: self._alignment.weight_of_changed(s, change.old, change.new)).line
+        )
 
     def _first_check(self, method: str, is_condition: bool) -> Location | None:
         """Return the learner's first check; without one, the place before the first line, where checks belong.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from grader.judging.compared_statements import words_of
 from grader.judging.statement_alignment import align
-from grader.submission.syntax import Definition, blocks
+from grader.submission.syntax import Definition, blocks, methods
 
 _MIN_LIKENESS = 0.5
 """Statements of two blocks are partners only if the words that they share are more than this share of their words."""
@@ -41,12 +41,16 @@ class _Block:
 def gap_in_twin(definition: Definition, statement: ast.stmt) -> Gap | None:
     """Return the place of a statement in a block that is similar to its own, and lacks it; None if there is none.
 
-    A statement that is alone in its block stands for the compound statement around it.
+    A statement that is alone in its block stands for the compound statement around it. Two methods of a class are no
+    twins.
 
     Args:
         definition: the function or class.
         statement: one of its statements.
     """
+    if isinstance(definition, ast.ClassDef):
+        around = (m for m in methods(definition).values() if statement in ast.walk(m))
+        definition = next(around, definition)
     all_blocks = list(_all_blocks(definition))
     home = next((block for block in all_blocks if statement in block.statements), None)
     while home is not None and len(home.statements) == 1 and home.owner is not definition:

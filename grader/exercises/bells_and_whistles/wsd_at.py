@@ -60,7 +60,7 @@ def _stable(stage: Stage) -> None:
     """All steps at the peak, the decay's first included."""
     warmup, stable, decay = _lengths(stage.env)
     steps = range(warmup, warmup + stable + 1)
-    _curve(stage, "유지 구간과 내리막 첫 스텝의 학습률", steps, (warmup, stable, decay))
+    _curve(stage, "정점과 내리막 첫 스텝의 학습률", steps, (warmup, stable, decay))
 
 
 @driver.scenario("decay", "내리막", atol=FLOAT32_ATOL)

@@ -6,7 +6,7 @@ def amp_step(model, opt, loss_fn, xb, yb, *, dtype, scaler=None, max_norm=None) 
     with torch.autocast(xb.device.type, dtype=dtype):
         loss = loss_fn(model(xb), yb)
     if scaler is not None:
-        loss = scaler.scale(loss)  # here: returns-scaled-loss
+        loss = scaler.scale(loss)
     loss.backward()
     if max_norm is not None:
         torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)  # before: missing-unscale
