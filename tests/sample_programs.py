@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.places import TESTS
 
-KINDS = ("accepted", "rejected", "first_tries", "unlisted")
+KINDS = ("accepted", "rejected", "first_tries", "unlisted", "placed")
 _HEADER = re.compile(r"(?:# [a-z]+:.*\n)*")
 
 

@@ -24,6 +24,8 @@ class CourseError(HanstepError):
     """A course file contradicts itself or another one; the message names the file and the place."""
 
 
+Side = Literal["", "before", "after"]
+"""Where beside a line something is missing; empty where it is not said."""
 Kind = Literal["exercise", "warmup", "bonus"]
 """Kind of a graded function. Only an `exercise` counts for a student's score; a `warmup` or `bonus` is judged and
 explained in the same way, but gives no points.
@@ -84,6 +86,8 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     """
     only_near: bool = False
     """Point at `near` even if the learner's code contains one of the edited lines word for word."""
+    side: Side = ""
+    """`before` or `after`: something is missing on this side of `near`, although the edits do not just leave it out."""
     variants: tuple[Edits | Variant, ...] = ()
     """Other ways to make the same mistake; only edits where `explain` is true of them, too."""
 

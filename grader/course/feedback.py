@@ -108,6 +108,8 @@ class NamedMistake:
     cell: int | None = None
     before: bool = False
     """True if something is missing that belongs before that line."""
+    after: bool = False
+    """True if something is missing that belongs after that line."""
     source_line: str | None = None
     """Text of that line as written; only the beginning if it is very long."""
 

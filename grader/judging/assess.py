@@ -152,9 +152,13 @@ def _feedback(
     line: int | None,
     origin: Origin,
 ) -> Feedback:
-    """Return the feedback that points at this line of the program; at the line that raised, if there is one."""
+    """Return the feedback that points at this line of the program; at the line that raised, if there is one.
+
+    The learner's own `raise` does what its condition says: a mistake that is named has the line of the condition.
+    """
     failure = verdict.failure
-    if failure is not None and failure.line is not None:
+    is_told = failure is not None and failure.own and bool(diagnosis.mistakes) and line is not None
+    if failure is not None and failure.line is not None and not is_told:
         line = failure.line
     place = origin.place(line)
     shown = _printing_scenario(exercise, trace, verdict)
@@ -214,6 +218,7 @@ def _diagnosis(
             line=place.line if place else None,
             cell=place.cell if place else None,
             before=location is not None and location.before,
+            after=location is not None and location.after,
             source_line=None if text is None else text[:_LINE_SHOWN],
         )
 

@@ -73,12 +73,14 @@ class ChangedStatements:
     def by_number_of_new_words(self) -> list[Change]:
         """Return the changes, those with most words that the solution lacks first.
 
-        Of changes with equally many, replacements and deletions come before insertions.
+        Of changes with equally many, replacements and deletions come before insertions. Changes that only initialise
+        variables come last.
         """
         solution_words = _distinct_words(self._solution)
 
-        def order(change: Change) -> tuple[int, bool]:
-            return -len(_distinct_words(change.new) - solution_words), not change.old
+        def order(change: Change) -> tuple[bool, int, bool]:
+            only_initialises = bool(change.new) and all(s.is_initialisation for s in change.new)
+            return only_initialises, -len(_distinct_words(change.new) - solution_words), not change.old
 
         return sorted(self.changes, key=order)
 
@@ -98,6 +100,11 @@ class ChangedStatements:
         if any(change.new for change in self.changes):
             return None
         return min((change.position for change in self.changes), default=None)
+
+    @property
+    def only_reorders(self) -> bool:
+        """True if both programs have the same statements, in another order."""
+        return Counter(s.text for s in self._solution) == Counter(s.text for s in self._wrong)
 
     @property
     def first_position(self) -> int:

@@ -70,6 +70,18 @@ class Statement:
         return self.kind == "Return"
 
     @property
+    def is_initialisation(self) -> bool:
+        """True for an assignment of constants and empty containers: `total, losses = 0.0, []`."""
+        value = self.node.value if isinstance(self.node, ast.Assign) else None
+        parts = value.elts if isinstance(value, ast.Tuple) else [value]
+        return all(
+            isinstance(part, ast.Constant)
+            or (isinstance(part, ast.List) and not part.elts)
+            or (isinstance(part, ast.Dict) and not part.keys)
+            for part in parts
+        )
+
+    @property
     def is_check(self) -> bool:
         """True for a `raise` or an `assert`."""
         return self.kind in ("Raise", "Assert")
@@ -110,9 +122,10 @@ def statements_of(
             if isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and node.test.value is True:
                 visit(node.body, around, method)  # `if True:` is how a mistake removes a `with`
                 continue
-            kind = type(node).__name__
-            text = " ".join(ast.unparse(rename_variables(part, new_names)) for part in head(node))
-            words = _words(text) + Words([f"<{kind}>", *(f"in {block}" for block in around)])
+            same = _as_augmented(node)
+            kind = type(same).__name__
+            text = " ".join(ast.unparse(rename_variables(part, new_names)) for part in head(same))
+            words = words_of(text) + Words([f"<{kind}>", *(f"in {block}" for block in around)])
             by_line = _words_by_line(node, source_lines)
             found.append(Statement(node, words, " ".join(around), f"{kind} {text}", kind, by_line, method))
             is_method = (
@@ -135,6 +148,20 @@ def is_written_as(statement: Statement, line: str) -> bool:
     node = ast.parse(f"{code} pass" if code.endswith(":") else code).body[0]
     text = " ".join(ast.unparse(part) for part in head(node))
     return statement.text == f"{type(node).__name__} {text}"
+
+
+def _as_augmented(node: ast.stmt) -> ast.stmt:
+    """Return `x += 1` for `x = x + 1`, and any other statement unchanged.
+
+    Only a number may be added: of tensors, `x = x + y` makes a new one.
+    """
+    match node:
+        case ast.Assign(
+            targets=[ast.Name(id=name) as target],
+            value=ast.BinOp(left=ast.Name(id=left), right=ast.Constant()) as value,
+        ) if name == left:
+            return ast.copy_location(ast.AugAssign(target, value.op, value.right), node)
+    return node
 
 
 def _blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
@@ -183,10 +210,10 @@ def _words_by_line(node: ast.stmt, source_lines: Sequence[str]) -> tuple[tuple[i
     if _blocks(node) or last == node.lineno:
         return ()
     numbers = range(node.lineno, min(last, len(source_lines)) + 1)
-    return tuple((number, _words(source_lines[number - 1])) for number in numbers)
+    return tuple((number, words_of(source_lines[number - 1])) for number in numbers)
 
 
-def _words(text: str) -> Words:
+def words_of(text: str) -> Words:
     """Return names, numbers, operators and short strings, without brackets, commas and `=`, which every line has."""
     words = Words()
     try:

@@ -15,6 +15,11 @@ from grader.judging.reference import Reference
 from grader.observe.play import Env
 from grader.observe.trace import Trace
 
+_RETURNED = "반환 타입"
+"""Name of the fact in which drivers record the type of what was returned, and those of its items."""
+_MAX_TYPE_CHARACTERS = 60
+"""Maximum number of characters shown of a type's name, because a forged trace may hold any."""
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -37,9 +42,10 @@ def gather_evidence(
 ) -> Evidence:
     """Return the evidence from the scenario that feedback talks about.
 
-    This is the first scenario that stays unexplained, or else the first wrong one. Its orders of events may be equal,
-    or it may have no recipe; then they come from the first other wrong scenario that has something to show. If the
-    trace has no run of the scenario, the evidence is only the first difference.
+    This is the first scenario that stays unexplained, or else one in which the mistake shows whose line is shown
+    (`_scenario_to_show`). Its orders of events may be equal, or it may have no recipe; then they come from the first
+    other wrong scenario that has something to show. If the trace has no run of the scenario, the evidence is only the
+    first difference.
 
     Args:
         explanation: what explains the submission.
@@ -49,15 +55,46 @@ def gather_evidence(
     """
     if not verdict.differences:
         return Evidence()
-    name = next(iter(explanation.unexplained or verdict.differences))
+    name = _scenario_to_show(explanation, verdict)
     run, scenario = trace.runs.get(name), reference.exercise.driver[name]
-    first = describe_first_difference(scenario, verdict.differences[name], run, reference.solution(name))
+    first = describe_first_difference(
+        scenario,
+        verdict.differences[name],
+        run,
+        reference.solution(name),
+        instead_of_list=_returned_instead_of_list(trace, reference),
+    )
     if run is None:
         return Evidence(first)
     names = tuple(dict.fromkeys((name, *verdict.differences)))  # without the second `name`
     shown, yours, right = _timelines(names, trace, verdict, reference)
     title = "" if shown in ("", names[0]) else reference.exercise.driver[shown].title
     return Evidence(first, yours, right, title, _recipe(names, trace, verdict, reference))
+
+
+def _returned_instead_of_list(trace: Trace, reference: Reference) -> str:
+    """Return the name of the type that is returned where the solution returns a list; empty if that is one, too."""
+    for scenario in reference.exercise.driver.scenarios:
+        run, expected = trace.runs.get(scenario.name), reference.solution(scenario.name).facts.get(_RETURNED)
+        got = None if run is None else run.facts.get(_RETURNED)
+        if isinstance(expected, list) and expected[:1] == ["list"] and isinstance(got, list) and got:
+            kind = str(got[0])
+            return "" if kind == "list" else kind[:_MAX_TYPE_CHARACTERS]
+    return ""
+
+
+def _scenario_to_show(explanation: Explanation, verdict: Verdict) -> str:
+    """Return the first unexplained scenario, or one in which the first mistake shows, with the fewest others beside it.
+
+    Feedback points at the line of the first mistake, so that what it shows must not come from another.
+    """
+    if explanation.unexplained or not explanation.mistakes:
+        return next(iter(explanation.unexplained or verdict.differences))
+    shows = [name for name in verdict.differences if name in explanation.mistakes[0].scenarios]
+    others = explanation.mistakes[1:]
+    return min(
+        shows or verdict.differences, key=lambda name: sum(name in mistake.scenarios for mistake in others)
+    )
 
 
 def _timelines(

@@ -13,12 +13,14 @@ from grader.observe.wording import ordinal, with_ordinals
 _MAX_FACT_CHARACTERS = 300
 """Maximum number of characters that are shown of a fact."""
 
+_MEASURED_OF_MODEL = ("rates", "gradients")
+"""Names of arrays that do not come from what was returned. (`theta` and buffers are described elsewhere or full.)"""
 UPDATES = "업데이트 횟수"
 """Korean for "number of updates": `FirstDifference.what` if one run has more updates than the other."""
 
 
 def describe_first_difference(
-    scenario: Scenario, first: Difference, run: Run | None, solution: Run
+    scenario: Scenario, first: Difference, run: Run | None, solution: Run, *, instead_of_list: str = ""
 ) -> FirstDifference:
     """Return the difference as a learner reads it.
 
@@ -27,6 +29,8 @@ def describe_first_difference(
         first: their first difference.
         run: the learner's run; None if the trace has none.
         solution: the solution's run.
+        instead_of_list: name of the type that the learner's function returns where the solution's returns a list;
+            empty if it returns one, or if that is not known.
     """
     if run is None:
         return FirstDifference(scenario.title, "실행 결과", "끝까지 실행됨", "결과가 없음")
@@ -39,7 +43,10 @@ def describe_first_difference(
         return _describe_parameters(scenario, first, run, solution)
     what = _array_title(first)
     if first.kind == "shape":
-        return FirstDifference(scenario.title, what, _row_count(solution, name), _row_count(run, name))
+        got = _row_count(run, name)
+        if instead_of_list and name not in _MEASURED_OF_MODEL and not np.size(run.arrays.get(name, ())):
+            got = f"리스트가 아님 ({instead_of_list})"  # a count would be false: there is no list
+        return FirstDifference(scenario.title, what, _row_count(solution, name), got)
     expected_value = np.atleast_1d(solution.arrays[name])[first.index]
     got_value = np.atleast_1d(run.arrays[name])[first.index]
     got_text = _number_text(got_value)

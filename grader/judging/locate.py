@@ -93,6 +93,7 @@ def _line_resembling(
     exercise, mistake = reference.exercise, variant.mistake
     solution, wrong = exercise_source(exercise), reference.sources[variant.name]
     others = tuple(other for other in explanation.combination if other.mistake.id != mistake.id)
+    amid = reference.program_of_all(others) if others and mistake.near else None
     if others and not mistake.near:  # `near` is a line of the solution, which another mistake may change
         with_variant = tuple(v for v in reference.variants if v == variant or v in others)  # in their order
         right_but_others, wrong_with_others = map(reference.program_of_all, (others, with_variant))
@@ -106,6 +107,8 @@ def _line_resembling(
         at=mistake.at,
         near=mistake.near,
         only_near=mistake.only_near,
+        side=mistake.side,
+        others=amid or "",
     )
 
 

@@ -4,10 +4,12 @@ Two statements are as alike as their words overlap. A word that few statements o
 than a common one. The algorithm, for any two sequences, is `align`.
 """
 
+import keyword
 import math
 from collections import Counter
 from collections.abc import Sequence, Set
 from functools import cached_property
+from typing import NamedTuple
 
 from grader.judging.compared_statements import Statement, Words
 
@@ -17,6 +19,18 @@ _ALIGNED_BONUS = 0.15
 """Added in `most_similar` to the likeness of two statements that are aligned."""
 _TAKEN_PENALTY = 0.3
 """Subtracted in `most_similar` if the learner's statement belongs to another course statement (`_is_taken`)."""
+_RIGHT_PENALTY = 0.15
+"""Subtracted in `most_similar` if it is more like a right statement than like the mistake's (`_is_right`)."""
+
+
+class Similar(NamedTuple):
+    """The learner's statement most like a course statement; without a line if there is no statement to compare."""
+
+    likeness: float = 0.0
+    """Its likeness with bonus and penalty, so it may be below 0 or slightly above 1."""
+    line: int | None = None
+    fit: float = 0.0
+    """Its likeness, less if it is more like a right statement."""
 
 
 def align(gain: Sequence[Sequence[float]]) -> dict[int, int]:
@@ -88,14 +102,11 @@ class StatementAlignment:
         after = self.learner[later[0]] if later else None
         return before, after
 
-    def most_similar(
-        self, positions: Sequence[int], replaced: Sequence[Statement]
-    ) -> tuple[float, int | None]:
-        """Return the score and the line of the learner's statement most like one of the given course statements.
+    def most_similar(self, positions: Sequence[int], replaced: Sequence[Statement]) -> Similar:
+        """Return the learner's statement most like one of the given course statements.
 
-        The score is the likeness with bonus and penalty, so it may be below 0 or slightly above 1. Of statements with
-        equal scores, the one with more changed words counts, then the first. (0, None) if there is no statement to
-        compare.
+        Statements that are more like a right one rank lower. Of statements that rank equally, the one
+        with more changed words counts, then the first.
 
         Args:
             positions: positions in `course` of the statements that a mistake adds.
@@ -105,8 +116,10 @@ class StatementAlignment:
         old = sum((s.words for s in replaced), Words())
         new = sum((self.course[position].words for position in positions), Words())
         changed = (new - old) + (old - new)
+        unchanged = [one for position, one in enumerate(self.course) if position not in positions]
+        telling = self._telling(positions, (*unchanged, *replaced))
         scores = []
-        for position in positions:
+        for position in telling:
             for i, statement in enumerate(self.learner):
                 if self._in_different_methods(self.course[position], statement):
                     continue
@@ -118,12 +131,53 @@ class StatementAlignment:
                     score += _ALIGNED_BONUS
                 if self._is_taken(i, positions, likeness):
                     score -= _TAKEN_PENALTY
+                right = _RIGHT_PENALTY if self._is_right(statement, position, replaced or unchanged) else 0.0
                 # Negative, so that of equal ones `max` takes the first in the learner's text.
-                scores.append((round(score, 2), self._weight(statement.words & changed), -i))
+                order = round(score - right, 2), self._weight(statement.words & changed), -i
+                scores.append((order, score, score - right))
         if not scores:
-            return 0.0, None
-        score, _, negative = max(scores)
-        return score, self.line_in(self.learner[-negative], changed)
+            return Similar()
+        (_, _, negative), score, fit = max(scores)
+        return Similar(score, self.line_in(self.learner[-negative], changed), fit)
+
+    def _telling(self, positions: Sequence[int], others: Sequence[Statement]) -> list[int]:
+        """Return those of the positions whose statements tell most about the mistake.
+
+        These are statements with names that stand in none of the others, and no mere initialisations, where there are
+        such statements.
+        """
+        usual = {word for one in others for word in one.words}
+        introduced = {i: sum(map(_is_name, self.course[i].words.keys() - usual)) for i in positions}
+        acting = [i for i in positions if not self.course[i].is_initialisation] or list(positions)
+        most = max((introduced[i] for i in acting), default=0)
+        return [i for i in acting if 2 * introduced[i] >= most]
+
+    def best_likeness(self, one: Statement) -> float:
+        """Return how much a course statement resembles the learner's statement most like it, from 0 to 1.
+
+        Learner's statements that are aligned with something else are left out.
+        """
+        free = [
+            other
+            for j, other in enumerate(self.learner)
+            if j not in self._course_positions and not self._in_different_methods(one, other)
+        ]
+        return max((self._likeness(one.words, other.words) for other in free), default=0.0)
+
+    def _is_right(self, statement: Statement, position: int, right: Sequence[Statement]) -> bool:
+        """Return True if a learner's statement is more like one of the right ones than like the course's at `position`.
+
+        `right` holds the statements that the mistake replaces, or all others if it replaces none.
+        """
+        likeness = self._likeness(self.course[position].words, statement.words)
+        return any(self._likeness(one.words, statement.words) > likeness for one in right)
+
+    def weight_of_changed(
+        self, statement: Statement, old: Sequence[Statement], new: Sequence[Statement]
+    ) -> float:
+        """Return the weight of a learner's words that a change from `old` to `new` adds or removes."""
+        before, after = (sum((s.words for s in statements), Words()) for statements in (old, new))
+        return self._weight(statement.words & ((after - before) + (before - after)))
 
     def line_in(self, statement: Statement, changed: Words) -> int:
         """Return the line of a statement of several lines that has the most and rarest of the changed words.
@@ -171,3 +225,8 @@ class StatementAlignment:
         return sum(
             self._rarity.get(word, 1.0) * count * (2 if word in twice else 1) for word, count in words.items()
         )
+
+
+def _is_name(word: str) -> bool:
+    """Return True for a name or a string; not for keywords, operators, numbers, and kinds of statements."""
+    return (word.isidentifier() and not keyword.iskeyword(word)) or word[:1] in "\"'"

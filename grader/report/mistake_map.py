@@ -25,8 +25,8 @@ class Sighting:
     """Place as in `코드 셀 3 · 7번째 줄`; for a program that did not run to its end, the name of its status."""
     line: str
     """The student's line; empty if the mistake is not about a single line."""
-    before: bool
-    """True if something is missing that should stand before that line."""
+    missing: str
+    """Korean line on the side of that line on which something is missing; empty if it is the line itself."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class MapCell:
     sightings: tuple[Sighting, ...]
 
     @property
-    def examples(self) -> list[tuple[str, bool, int]]:
-        """The most frequent lines: [(line, something is missing before it, number of students), …]."""
-        lines = Counter((s.line, s.before) for s in self.sightings if s.line)
-        return [(line, before, number) for (line, before), number in lines.most_common(_EXAMPLES)]
+    def examples(self) -> list[tuple[str, str, int]]:
+        """The most frequent lines: [(line, what is missing beside it, number of students), …]."""
+        lines = Counter((s.line, s.missing) for s in self.sightings if s.line)
+        return [(line, missing, number) for (line, missing), number in lines.most_common(_EXAMPLES)]
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class _Contribution:
     explain: str
     place: str
     line: str
-    before: bool = False
+    missing: str = ""
 
 
 def mistake_maps(submissions: Sequence[SubmissionResult], lessons: Sequence[LessonFacts]) -> list[LessonMap]:
@@ -141,7 +141,7 @@ def _map_cell(key: int, exercise: str, found: Sequence[tuple[int, _Contribution]
         exercise,
         first.title,
         first.explain,
-        tuple(Sighting(index, seen.place, seen.line, seen.before) for index, seen in found),
+        tuple(Sighting(index, seen.place, seen.line, seen.missing) for index, seen in found),
     )
 
 
@@ -149,9 +149,8 @@ def _contributions(feedback: Feedback) -> Iterator[_Contribution]:
     """Yield the mistakes that a feedback names; if it names none and did not pass, its outcome instead."""
     for named in feedback.diagnosis.mistakes:
         line = one_line(named.source_line or "", 200)
-        yield _Contribution(
-            named.id, words.either(named), named.explain, words.mistake_place(named), line, named.before
-        )
+        place, missing = words.mistake_place(named), words.missing_beside(named)
+        yield _Contribution(named.id, words.either(named), named.explain, place, line, missing)
     if feedback.diagnosis.mistakes or feedback.status == "passed":
         return
     place, line = words.place(feedback), one_line(feedback.source_line or "", 200)

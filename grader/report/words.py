@@ -355,11 +355,23 @@ def near(feedback: Feedback) -> str:
 
 
 def mistake_place(named: NamedMistake) -> str:
-    """Return the place of a mistake: `12번째 줄`, `12번째 줄보다 앞`, or empty if no line is known."""
+    """Return the place of a mistake: `12번째 줄`, `12번째 줄보다 앞`, `12번째 줄 뒤`, or empty if no line is known."""
     if named.line is None:
         return ""
     cell = "" if named.cell is None else f"코드 셀 {named.cell} · "
-    return f"{cell}{named.line}번째 줄{'보다 앞' if named.before else ''}"
+    return f"{cell}{named.line}번째 줄{_side(named)}"
+
+
+def missing_beside(named: NamedMistake) -> str:
+    """Return a line saying on which side of a line something is missing; empty if it is the line itself."""
+    if not (named.before or named.after):
+        return ""
+    return f"이 줄{_side(named)}에 빠진 것이 있어요"
+
+
+def _side(named: NamedMistake) -> str:
+    """Return what follows `12번째 줄`."""
+    return "보다 앞" if named.before else " 뒤" if named.after else ""
 
 
 def summary(feedback: Feedback) -> str:
@@ -387,10 +399,10 @@ def _first_sentence(text: str) -> tuple[str, str]:
     return first.rstrip("."), rest.strip()
 
 
-def _looks_before(feedback: Feedback) -> bool:
-    """Return True if something is missing before the line that is shown."""
+def _side_shown(feedback: Feedback) -> str:
+    """Return what follows the number of the line that is shown, where something is missing beside it."""
     mistakes = feedback.diagnosis.mistakes
-    return bool(mistakes) and mistakes[0].before and mistakes[0].line == feedback.line
+    return _side(mistakes[0]) if mistakes and mistakes[0].line == feedback.line else ""
 
 
 def location(feedback: Feedback) -> str:
@@ -407,5 +419,5 @@ def place(feedback: Feedback) -> str:
     if feedback.cell is not None:
         parts.append(f"코드 셀 {feedback.cell}")
     if feedback.line is not None:
-        parts.append(f"{feedback.line}번째 줄{'보다 앞' if _looks_before(feedback) else ''}")
+        parts.append(f"{feedback.line}번째 줄{_side_shown(feedback)}")
     return " · ".join(parts)

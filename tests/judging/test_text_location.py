@@ -97,9 +97,9 @@ def test_the_course_may_say_where_to_look() -> None:
 
 
 def test_the_course_may_insist_on_where_to_look() -> None:
-    wrong = LOOP.replace("    for xb, yb in batches:\n", "    n = 0\n    for xb, yb in batches[1:]:\n")
+    wrong = LOOP.replace("loss.item()", "loss")
     where = {"near": "return state"}
-    assert locate_in_text(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", **where) == Location(3)
+    assert locate_in_text(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", **where) == Location(7)
     assert locate_in_text(LOOP, wrong, LOOP_IN_OTHER_NAMES, "f", **where, only_near=True) == Location(12)
 
 
@@ -141,8 +141,8 @@ TWO_WAYS = """class C:
 
 def test_the_last_lines_of_a_method_are_missing_in_it_and_not_before_the_next() -> None:
     wrong = TWO_WAYS.replace("        if clear:\n            self.zero()\n\n", "\n")
-    assert locate_in_text(TWO_WAYS, wrong, wrong, "C") == Location(4)
-    assert locate_in_text(TWO_WAYS, wrong, wrong, "C", near="if clear:") == Location(4)
+    assert locate_in_text(TWO_WAYS, wrong, wrong, "C") == Location(4, after=True)
+    assert locate_in_text(TWO_WAYS, wrong, wrong, "C", near="if clear:") == Location(4, after=True)
 
 
 def test_a_line_that_plays_another_part_is_left_to_it() -> None:

@@ -30,7 +30,10 @@ def test_a_cell_knows_who_and_where() -> None:
         (2, "2번째 줄보다 앞"),
         (3, "코드 셀 3 · 7번째 줄"),
     ]
-    assert cell.examples == [("opt.step() # 한 걸음", False, 2), ("loss.backward()", True, 1)]
+    assert cell.examples == [
+        ("opt.step() # 한 걸음", "", 2),
+        ("loss.backward()", "이 줄보다 앞에 빠진 것이 있어요", 1),
+    ]
     assert cell.explain.startswith("두 번째 스텝부터")
 
 

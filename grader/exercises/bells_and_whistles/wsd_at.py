@@ -59,7 +59,8 @@ def _warmup(stage: Stage) -> None:
 def _stable(stage: Stage) -> None:
     """All steps at the peak, the decay's first included."""
     warmup, stable, decay = _lengths(stage.env)
-    _curve(stage, "정점을 유지하는 학습률", range(warmup, warmup + stable + 1), (warmup, stable, decay))
+    steps = range(warmup, warmup + stable + 1)
+    _curve(stage, "정점과 내리막 첫 스텝의 학습률", steps, (warmup, stable, decay))
 
 
 @driver.scenario("decay", "내리막", atol=FLOAT32_ATOL)

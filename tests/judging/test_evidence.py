@@ -1,0 +1,60 @@
+"""What a card shows as the first difference belongs to the mistake at whose line it points, and is true."""
+
+from grader.course.feedback import Diagnosis
+from grader.course.reading import load_course
+from grader.grading import SEED
+from grader.judging.assess import assess
+from grader.judging.origin import Origin
+from grader.judging.reference import reference
+from grader.observe.play import play
+from grader.observe.program import load_program
+
+UNCHECKED_AND_SHORT = """
+import math
+
+def plan_steps(n_batches, n_epochs, *, warmup_ratio, accum_steps=1):
+    total = math.ceil(n_batches / accum_steps) * n_epochs
+    return total, round(total * warmup_ratio)
+"""
+
+LAST_LOSS = """
+def overfit_one_batch(model, opt, loss_fn, xb, yb, *, target, max_steps):
+    was = {m: m.training for m in model.modules()}
+    last = 0.0
+    model.train()
+    try:
+        for _ in range(max_steps):
+            opt.zero_grad()
+            loss = loss_fn(model(xb), yb)
+            last = loss.item()
+            if last <= target:
+                break
+            loss.backward()
+            opt.step()
+    finally:
+        for m in was:
+            m.training = was[m]
+    opt.zero_grad()
+    return last
+"""
+
+
+def diagnosis_of(exercise: str, text: str) -> Diagnosis:
+    driver = load_course().exercise(exercise).driver
+    trace = play(driver, load_program(text), seed=SEED)
+    origin = Origin(None, text, 1)
+    return assess(load_course().exercise(exercise), trace, reference(exercise, SEED), origin).diagnosis
+
+
+def test_the_first_difference_is_that_of_the_first_mistake() -> None:
+    diagnosis = diagnosis_of("plan_steps", UNCHECKED_AND_SHORT)
+    first, second = diagnosis.mistakes
+    assert diagnosis.first_difference is not None
+    assert diagnosis.first_difference.scenario in first.scenarios
+    assert diagnosis.first_difference.scenario not in second.scenarios
+
+
+def test_what_is_no_list_has_no_number_of_entries() -> None:
+    found = diagnosis_of("overfit_one_batch", LAST_LOSS).first_difference
+    assert found is not None
+    assert (found.got, found.expected) == ("리스트가 아님 (float)", "4개")

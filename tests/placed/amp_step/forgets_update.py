@@ -1,0 +1,19 @@
+import torch
+
+
+def amp_step(model, opt, loss_fn, xb, yb, *, dtype, scaler=None, max_norm=None):
+    opt.zero_grad()
+    with torch.autocast(xb.device.type, dtype=dtype):
+        loss = loss_fn(model(xb), yb)
+    if scaler is None:
+        loss.backward()
+        if max_norm is not None:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+        opt.step()
+    else:
+        scaler.scale(loss).backward()
+        if max_norm is not None:
+            scaler.unscale_(opt)
+            torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+        scaler.step(opt)  # after: missing-update
+    return loss.item()
