@@ -15,12 +15,15 @@ from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
+from grader.judging.edits import exercise_source, solution_text
 from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
+from grader.judging.repair.imports_and_helpers import imports_of
 from grader.observe.play import play
+from grader.observe.program import load_program
 from grader.sandbox.sandbox import Sandbox
-from tests.judging.test_first_tries import program_of
+from grader.submission.syntax import definitions
 from tests.sample_programs import Sample, samples
 
 QUICK = ("clip_global_norm", "evaluate", "sgd_update", "train_step", "zero_gradients")
@@ -29,9 +32,9 @@ QUICK = ("clip_global_norm", "evaluate", "sgd_update", "train_step", "zero_gradi
 @cache
 def told(sample: Sample) -> Feedback:
     """What a learner reads in a notebook."""
-    text = sample.text
+    text = whole(sample)
     exercise, its = load_course().exercise(sample.exercise), reference(sample.exercise, SEED)
-    program, origin = program_of(text, exercise), Origin(None, text, 1)
+    program, origin = load_program(text), Origin(None, text, 1)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(exercise.driver, program, seed=SEED)
         feedback = assess(exercise, trace, its, origin)
@@ -40,6 +43,19 @@ def told(sample: Sample) -> Feedback:
         with _sandbox(exercise.lesson).attempts(SEED) as attempts:
             runner = attempts.of(exercise.name)
             return with_repair(feedback, exercise, trace.runs, its, origin, runner)
+
+
+def whole(sample: Sample) -> str:
+    """The program as it stands in a notebook: a training run comes with the functions of other exercises it calls."""
+    if sample.exercise != "train":
+        return sample.text
+    lesson = load_course().exercise(sample.exercise).lesson
+    own = definitions(sample.text)
+    others = [e for e in load_course().lesson(lesson).exercises if e.name in sample.text and e.name not in own]
+    pieces = [exercise_source(other) for other in others]
+    imports = imports_of(solution_text(lesson)).items()
+    needed = [line for name, line in imports if any(name in piece for piece in pieces)]
+    return "\n\n".join([sample.text, "\n".join(needed), *pieces])
 
 
 @cache
