@@ -92,14 +92,10 @@ def test_unusual_mistakes_are_caught_and_pointed_at_quickly() -> None:
 
 @pytest.mark.full
 def test_unusual_mistakes_are_caught_and_pointed_at() -> None:
-    """The bar is what was measured, less two: all of 107 caught; of the 62 without a name 57 pointed at by a repair.
+    """The bar is what was measured, less two: all of 107 caught; of the 59 without a name 56 pointed at by a repair.
 
     (Of the 30 that were kept from view while the search was mended: 16 of 20 without a name, 15 of 19 before.)
     """
     counts = counted(tuple(load_course().exercises))
     assert counts["caught"] == counts["programs"] == 107, counts
-    # 53 of 60 before memory was judged. One has a name now. The repair of `sam_accumulate_weighted/second_pass_equal`
-    # had left a second forward pass in the loop, which holds a graph too many: it is refused, and no other is found.
-    # Two more were lost in the session that closed the holes (49 of 59, measured twice): more scenarios have to agree,
-    # and searches end earlier. Which edits they need is not known yet; the bar goes back up with them.
-    assert counts["unnamed at the line"] >= 0.83 * counts["unnamed"], counts
+    assert counts["unnamed at the line"] >= 0.91 * counts["unnamed"], counts
