@@ -51,7 +51,9 @@ def whole(sample: Sample) -> str:
         return sample.text
     lesson = load_course().exercise(sample.exercise).lesson
     own = definitions(sample.text)
-    others = [e for e in load_course().lesson(lesson).exercises if e.name in sample.text and e.name not in own]
+    others = [
+        e for e in load_course().lesson(lesson).exercises if e.name in sample.text and e.name not in own
+    ]
     pieces = [exercise_source(other) for other in others]
     imports = imports_of(solution_text(lesson)).items()
     needed = [line for name, line in imports if any(name in piece for piece in pieces)]
