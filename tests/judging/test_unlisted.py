@@ -15,12 +15,15 @@ from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
+from grader.judging.edits import exercise_source, solution_text
 from grader.judging.origin import Origin
 from grader.judging.reference import reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
+from grader.judging.repair.imports_and_helpers import imports_of
 from grader.observe.play import play
+from grader.observe.program import load_program
 from grader.sandbox.sandbox import Sandbox
-from tests.judging.test_first_tries import program_of
+from grader.submission.syntax import definitions
 from tests.sample_programs import Sample, samples
 
 QUICK = ("clip_global_norm", "evaluate", "sgd_update", "train_step", "zero_gradients")
@@ -29,9 +32,9 @@ QUICK = ("clip_global_norm", "evaluate", "sgd_update", "train_step", "zero_gradi
 @cache
 def told(sample: Sample) -> Feedback:
     """What a learner reads in a notebook."""
-    text = sample.text
+    text = whole(sample)
     exercise, its = load_course().exercise(sample.exercise), reference(sample.exercise, SEED)
-    program, origin = program_of(text, exercise), Origin(None, text, 1)
+    program, origin = load_program(text), Origin(None, text, 1)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(exercise.driver, program, seed=SEED)
         feedback = assess(exercise, trace, its, origin)
@@ -40,6 +43,21 @@ def told(sample: Sample) -> Feedback:
         with _sandbox(exercise.lesson).attempts(SEED) as attempts:
             runner = attempts.of(exercise.name)
             return with_repair(feedback, exercise, trace.runs, its, origin, runner)
+
+
+def whole(sample: Sample) -> str:
+    """The program as it stands in a notebook: a training run comes with the functions of other exercises it calls."""
+    if sample.exercise != "train":
+        return sample.text
+    lesson = load_course().exercise(sample.exercise).lesson
+    own = definitions(sample.text)
+    others = [
+        e for e in load_course().lesson(lesson).exercises if e.name in sample.text and e.name not in own
+    ]
+    pieces = [exercise_source(other) for other in others]
+    imports = imports_of(solution_text(lesson)).items()
+    needed = [line for name, line in imports if any(name in piece for piece in pieces)]
+    return "\n\n".join([sample.text, "\n".join(needed), *pieces])
 
 
 @cache
@@ -76,14 +94,10 @@ def test_unusual_mistakes_are_caught_and_pointed_at_quickly() -> None:
 
 @pytest.mark.full
 def test_unusual_mistakes_are_caught_and_pointed_at() -> None:
-    """The bar is what was measured, less two: all of 107 caught; of the 62 without a name 57 pointed at by a repair.
+    """The bar is what was measured, less two: all of 107 caught; of the 59 without a name 56 pointed at by a repair.
 
     (Of the 30 that were kept from view while the search was mended: 16 of 20 without a name, 15 of 19 before.)
     """
     counts = counted(tuple(load_course().exercises))
     assert counts["caught"] == counts["programs"] == 107, counts
-    # 53 of 60 before memory was judged. One has a name now. The repair of `sam_accumulate_weighted/second_pass_equal`
-    # had left a second forward pass in the loop, which holds a graph too many: it is refused, and no other is found.
-    # Two more were lost in the session that closed the holes (49 of 59, measured twice): more scenarios have to agree,
-    # and searches end earlier. Which edits they need is not known yet; the bar goes back up with them.
-    assert counts["unnamed at the line"] >= 0.83 * counts["unnamed"], counts
+    assert counts["unnamed at the line"] >= 0.91 * counts["unnamed"], counts

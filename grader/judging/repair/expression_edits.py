@@ -15,12 +15,14 @@ from grader.judging.repair.definition import DefinitionText, Statement
 from grader.judging.repair.edit_candidates import Draft, Kind
 from grader.judging.repair.mutations import mutations
 from grader.judging.repair.names_in_reach import Scope, is_quotient
-from grader.judging.repair.solution_statements import Donors
+from grader.judging.repair.solution_statements import Donors, header_text
 from grader.judging.variable_roles import variable_name
 from grader.submission.syntax import is_compound, own_parts
 
 _SIMPLE = ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript
 """Expressions that need no parentheses inside another expression."""
+_COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+"""Expressions with a `for` inside."""
 _USUAL_COST = 3.0
 """Cost of a usual slip, before what is added for each slip."""
 _SAME_WORDS = 1.5
@@ -37,7 +39,7 @@ def expression_drafts(definition: DefinitionText, donors: Donors) -> Iterator[Dr
         same_words = donor is not None and donor.likeness == 1.0
         if donor is None:
             yield from _from_unpaired_donors(definition, donors, statement)
-        elif not same_words or is_compound(statement.node):
+        elif header_text(donor.versions[0]) != header_text(statement.node) or is_compound(statement.node):
             yield from _from_donor(definition, donors, statement)
         cost = _USUAL_COST + _SAME_WORDS * same_words
         for part in own_parts(statement.node):
@@ -115,6 +117,10 @@ def _differing(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
         left_value, right_value = getattr(old, "value", None), getattr(new, "value", None)
         if isinstance(left_value, ast.AST) and isinstance(right_value, ast.AST):
             yield from _differing(left_value, right_value)
+    elif isinstance(old, _COMPREHENSION) and isinstance(new, _COMPREHENSION):
+        # A list and a dict are not the same, but may be made from the same things.
+        for left, right in zip(_walked_by(old), _walked_by(new), strict=False):
+            yield from _differing(left, right)
     else:  # `old` may be what `new` is, with something around it
         for child in ours:
             if others and type(child) is type(new) and len(_children(child)) == len(others):
@@ -147,6 +153,11 @@ def _children(node: ast.AST) -> list[ast.AST]:
         elif isinstance(child, ast.expr | ast.arguments):
             found.append(child)
     return found
+
+
+def _walked_by(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> list[ast.AST]:
+    """Return the targets, iterables and conditions of a comprehension."""
+    return [part for generator in node.generators for part in _children(generator)]
 
 
 def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:

@@ -157,9 +157,22 @@ def _repetitions(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
                     gap.previous,
                 ):
                     cost = 3.8 + 0.5 * abs(gap.block.loop_depth - statement.block.loop_depth)
+                    if _follows_the_same_line_in_the_other_branch(statement, gap):
+                        cost = 1.6
                     yield _inserted(gap, text, cost)
         if isinstance(statement.node, ast.If) and statement.block.loop_depth and not statement.node.orelse:
             yield from _leftover_after_loop(definition, statement)
+
+
+def _follows_the_same_line_in_the_other_branch(statement: Statement, gap: Gap) -> bool:
+    """Return True if the place is in another branch than the statement, and the same line is before both."""
+    return (
+        gap.block.owner is statement.block.owner
+        and gap.block is not statement.block
+        and gap.previous is not None
+        and statement.previous is not None
+        and ast.dump(gap.previous.node) == ast.dump(statement.previous.node)
+    )
 
 
 def _leftover_after_loop(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:

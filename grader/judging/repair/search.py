@@ -11,8 +11,9 @@ Example (`test_several_mistakes_are_repaired_one_after_the_other`): a program ch
 `< 1` and lacks one `opt.zero_grad()`. The first edit puts the 1 back, which repairs the scenarios about
 refused arguments; the second inserts the missing line and repairs the rest.
 
-The budget counts plays, not seconds, so the result does not depend on how busy the machine is. The runner may end the
-search before that (`AttemptsSpent`).
+The budget counts plays, not seconds, so the result does not depend on how busy the machine is. An edit that repairs its
+target is still played in the other scenarios when the budget is spent. The runner may end the search before that
+(`AttemptsSpent`).
 """
 
 import re
@@ -91,7 +92,7 @@ def search(
         runs: its runs of all scenarios.
         solution: returns the solution's run, given a scenario's name.
         runner: plays the edited programs.
-        budget: maximum number of plays.
+        budget: number of plays after which no further edit is tried.
     """
     return _Search(exercise, solution, runner, budget).search(source, dict(runs))
 
@@ -223,7 +224,11 @@ class _Search:
 
         The target is played first, and the others only if it is repaired: first those that fail, then those that
         pass.
+
+        Raises:
+            AttemptsSpent: the budget is spent, so that the target cannot be played.
         """
+        self._keep_budget()
         runs: dict[str, Run] = {}
         repaired = 0
         for name in order:
@@ -249,6 +254,7 @@ class _Search:
         for scenario in self._exercise.driver.scenarios:
             if scenario.name in step.runs:
                 continue
+            self._keep_budget()
             run = self._play(step.edit.text, scenario.name)
             if run is not None:
                 step.runs[scenario.name] = run
@@ -286,14 +292,13 @@ class _Search:
         agree += sum(run.facts.get(name, "") == value for name, value in right.facts.items())
         return (1.0, float(same), -float(gap), float(agree))
 
-    def _play(self, text: str, scenario: str) -> Run | None:
-        """Play a program in a scenario; None if it did not come to an end.
-
-        Raises:
-            AttemptsSpent: the budget is spent.
-        """
+    def _keep_budget(self) -> None:
+        """Raise AttemptsSpent if the budget is spent."""
         if self._plays >= self._budget:
             raise AttemptsSpent
+
+    def _play(self, text: str, scenario: str) -> Run | None:
+        """Play a program in a scenario; None if it did not come to an end."""
         self._plays += 1
         return self._runner.run(text, scenario)
 

@@ -132,7 +132,7 @@ def test_several_mistakes_are_repaired_one_after_the_other() -> None:
 
 def test_half_of_what_went_wrong_is_mended_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """`int()` cuts off, and nothing keeps the warm-up at one step at least: few plays are enough for the first."""
-    few = 14
+    few = 3
     monkeypatch.setattr("grader.judging.repair.add_repair._QUICK_PLAYS", few)
     text = style("plan_steps", "integer_arithmetic")
     right, wrong = "max(int(total * warmup_ratio + 0.5), 1)", "int(total * warmup_ratio)"
@@ -192,6 +192,23 @@ def test_the_search_is_the_same_each_time_and_keeps_its_budget() -> None:
     for budget in (0, 1, 7):
         _, runner = repaired("accumulate", text, budget=budget)
         assert runner.plays <= budget
+
+
+def test_an_edit_that_repairs_its_scenario_is_played_in_all_though_the_budget_ends() -> None:
+    """What is likely to be the repair is not thrown away a few plays before it is known to be one."""
+    text = style("accumulate", "index_loop_with_flush").replace(" or i + 1 == n", "")
+    repair, runner = repaired("accumulate", text)
+    assert repair is not None
+    assert len(repair.edits) == 1
+    confirming = len(COURSE.exercise("accumulate").driver.scenarios) - 1
+    first = runner.plays - confirming
+    """The play in which the edit repairs its own scenario."""
+    assert first > 1
+    again, _ = repaired("accumulate", text, budget=first)
+    assert again == repair
+    nothing, runner = repaired("accumulate", text, budget=first - 1)
+    assert nothing is None
+    assert runner.plays == first - 1
 
 
 def edits_of(exercise: str, text: str) -> list[SmallEdit]:

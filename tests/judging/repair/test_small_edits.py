@@ -129,6 +129,42 @@ def test_an_argument_at_the_end_of_a_line_gets_none() -> None:
     assert position(edits, "return float(total + extra  # of all") < EARLY
 
 
+def test_the_same_words_in_another_order_are_not_the_same_step() -> None:
+    solution = "def f(total, ratio):\n    warmup = max(1, round(total * ratio))\n    return warmup\n"
+    source = solution.replace("round(total * ratio)", "round(total) * ratio")
+    assert position(tried(source, solution), "warmup = max(1, round(total * ratio))") < 10
+
+
+def test_what_a_comprehension_goes_through_is_compared_whatever_it_builds() -> None:
+    solution = "def f(model):\n    modes = {m: m.training for m in model.modules()}\n    return modes\n"
+    source = "def f(model):\n    modes = [(m, m.training) for m in model.children()]\n    return modes\n"
+    edits = tried(source, solution)
+    edit = edits[position(edits, "modes = [(m, m.training) for m in model.modules()]")]
+    assert edits.index(edit) < 10
+
+
+BRANCHES = """def f(model, scaler, opt, clips):
+    if clips:
+        clip(model)
+        scaler.step(opt)
+        scaler.update()
+    else:
+        scaler.step(opt)
+    return model
+"""
+
+
+def test_a_line_that_follows_the_same_line_in_the_other_branch_is_missing_here() -> None:
+    solution = BRANCHES.replace("scaler.update()", "pass").replace(
+        "    return", "    scaler.update()\n    return"
+    )
+    edits = tried(BRANCHES, solution)
+    inserted = [e for e in edits if e.kind == "missing" and e.new == ("        scaler.update()",)]
+    assert inserted[0].line == 7
+    moved = [e for e in edits if e.kind in ("place", "order") and e.old == ("        scaler.update()",)]
+    assert edits.index(inserted[0]) < min(edits.index(edit) for edit in moved)
+
+
 def test_a_name_that_shares_a_word_with_another() -> None:
     solution = "def f(low_lr, high_lr, share):\n    return low_lr + (high_lr - low_lr) * share\n"
     edits = tried(solution.replace("(high_lr - low_lr)", "(low_lr - low_lr)"), solution)
