@@ -76,7 +76,14 @@ def test_each_value_of_a_diagnosis_has_a_name() -> None:
         "exception_apart",
     ]
     assert list(found["mistakes"][0])[:4] == ["ids", "titles", "explain", "hint"]
-    assert list(found["mistakes"][0])[4:] == ["scenarios", "line", "cell", "before", "source_line"]
+    assert list(found["mistakes"][0])[4:] == [
+        "scenarios",
+        "line",
+        "cell",
+        "before",
+        "after",
+        "source_line",
+    ]
     assert found["first_difference"] == {
         "scenario": "SGD",
         "what": "두 번째 업데이트 뒤의 0.weight[3]",
