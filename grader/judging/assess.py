@@ -253,13 +253,13 @@ def _unexplained_checks(explanation: Explanation, verdict: Verdict, reference: R
 
 
 def _line_to_show(locations: Sequence[Location | None], evidence: Evidence) -> int | None:
-    """Return the line of the first mistake, else that of the learner's first event that differs.
+    """Return the line of the first mistake, else that of the learner's first event that may be what is wrong.
 
     None if nothing points anywhere: no line is better than the first line of the function.
     """
     if locations:
         return locations[0].line if locations[0] else None
-    return next((m.line for m in evidence.yours if m.differs and m.line is not None), None)
+    return evidence.line
 
 
 def _has_not_begun(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool:

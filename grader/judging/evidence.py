@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from grader.course.feedback import FirstDifference, Moment, Recipe
-from grader.judging.event_orders import timelines
+from grader.judging.event_orders import timelines, unpaired_events
 from grader.judging.explain import Explanation
 from grader.judging.first_difference import describe_first_difference, first_wrong_update
 from grader.judging.judge import Verdict
@@ -35,6 +35,8 @@ class Evidence:
     """Title of the scenario of the timelines; empty if it is that of the first difference."""
     recipe: Recipe | None = None
     """The mixture of gradients in the first wrong update; None if it cannot be computed or is right."""
+    line: int | None = None
+    """Line of the program of the first event that differs and may be what is wrong; None if there is none."""
 
 
 def gather_evidence(
@@ -69,7 +71,23 @@ def gather_evidence(
     names = tuple(dict.fromkeys((name, *verdict.differences)))  # without the second `name`
     shown, yours, right = _timelines(names, trace, verdict, reference)
     title = "" if shown in ("", names[0]) else reference.exercise.driver[shown].title
-    return Evidence(first, yours, right, title, _recipe(names, trace, verdict, reference))
+    harmless = _harmless_events(trace, verdict, reference)
+    suspects = (m for m in yours if m.differs and (m.kind, m.line) not in harmless)
+    line = next((moment.line for moment in suspects if moment.line is not None), None)
+    return Evidence(first, yours, right, title, _recipe(names, trace, verdict, reference), line)
+
+
+def _harmless_events(trace: Trace, verdict: Verdict, reference: Reference) -> set[tuple[str, int | None]]:
+    """Return kind and line of the learner's events that the solution lacks in scenarios in which the learner is right.
+
+    Example: gradients that are cleared twice.
+    """
+    right = [(name, run) for name, run in trace.runs.items() if name not in verdict.differences]
+    return {
+        (event.kind, event.line)
+        for name, run in right
+        for event in unpaired_events(run, reference.solution(name))
+    }
 
 
 def _returned_instead_of_list(trace: Trace, reference: Reference) -> str:

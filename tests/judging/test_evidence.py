@@ -58,3 +58,31 @@ def test_what_is_no_list_has_no_number_of_entries() -> None:
     found = diagnosis_of("overfit_one_batch", LAST_LOSS).first_difference
     assert found is not None
     assert (found.got, found.expected) == ("리스트가 아님 (float)", "4개")
+
+
+CLEARS_TWICE = """
+import torch
+
+def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None):
+    opt.zero_grad()
+    opt.zero_grad()
+    loss = loss_fn(model(xb), yb)
+    loss.backward()
+    if max_norm is not None:
+        for p in model.parameters():
+            p.grad.mul_(0.7 * max_norm)
+    opt.step()
+    if scheduler is not None:
+        scheduler.step()
+    return loss.item()
+"""
+
+
+def test_an_event_that_is_too_many_where_the_program_is_right_is_not_pointed_at() -> None:
+    exercise, its = load_course().exercise("train_step_extras"), reference("train_step_extras", SEED)
+    trace = play(exercise.driver, load_program(CLEARS_TWICE), seed=SEED)
+    feedback = assess(exercise, trace, its, Origin(None, CLEARS_TWICE, 1))
+    assert feedback.status == "failed"
+    assert not feedback.diagnosis.mistakes
+    assert [m.line for m in feedback.diagnosis.yours if m.differs][0] in (5, 6)
+    assert feedback.line not in (5, 6)
