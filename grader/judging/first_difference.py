@@ -8,6 +8,7 @@ from grader.course.feedback import FirstDifference
 from grader.judging.compare_runs import Difference
 from grader.observe.play import Scenario
 from grader.observe.trace import Fact, Parameter, Run
+from grader.observe.values import is_none
 from grader.observe.wording import ordinal, with_ordinals
 
 _MAX_FACT_CHARACTERS = 300
@@ -49,7 +50,7 @@ def describe_first_difference(
         return FirstDifference(scenario.title, what, _row_count(solution, name), got)
     expected_value = np.atleast_1d(solution.arrays[name])[first.index]
     got_value = np.atleast_1d(run.arrays[name])[first.index]
-    got_text = _number_text(got_value)
+    got_text = "None" if is_none(float(got_value)) else _number_text(got_value)
     if name == "returned" and np.isnan(got_value):  # the recorder writes NaN for what is no number
         got_text = _returned_type(run.facts.get("반환 타입"))
     return FirstDifference(scenario.title, what, _number_text(expected_value), got_text)

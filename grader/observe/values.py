@@ -1,6 +1,7 @@
 """Convert what a student's function returned to numbers, type names and facts that can be compared and serialized."""
 
 import math
+import struct
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,11 @@ from torch._C import DisableTorchFunctionSubclass
 
 from grader.observe.program import without_addresses
 from grader.observe.trace import Array, Fact
+
+_DOUBLE = struct.Struct("<d")
+_NONE_BITS = struct.pack("<Q", 0x7FF8_0000_0000_0001)
+_NONE: float = _DOUBLE.unpack(_NONE_BITS)[0]
+"""The NaN that stands for None in an array: it is compared as every other NaN, and known by its bits (`is_none`)."""
 
 
 def settled(value: Any) -> Fact:
@@ -34,12 +40,19 @@ def type_name(value: Any) -> str:
 
 
 def as_number(value: Any) -> float:
-    """Return the value as a float (the mean, for a tensor); NaN if it is not a number."""
+    """Return the value as a float (the mean, for a tensor); NaN if it is not a number, and one of its own for None."""
+    if value is None:
+        return _NONE
     try:
         with DisableTorchFunctionSubclass():
             return float(value.detach().double().mean()) if isinstance(value, Tensor) else float(value)
     except (TypeError, ValueError, RuntimeError, OverflowError):
         return float("nan")
+
+
+def is_none(number: float) -> bool:
+    """Return True if this number of an array stands for None (see `as_number`)."""
+    return _DOUBLE.pack(number) == _NONE_BITS
 
 
 def items_of(value: Any) -> list[Any]:

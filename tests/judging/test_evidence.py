@@ -84,5 +84,29 @@ def test_an_event_that_is_too_many_where_the_program_is_right_is_not_pointed_at(
     feedback = assess(exercise, trace, its, Origin(None, CLEARS_TWICE, 1))
     assert feedback.status == "failed"
     assert not feedback.diagnosis.mistakes
-    assert [m.line for m in feedback.diagnosis.yours if m.differs][0] in (5, 6)
+    assert next(m.line for m in feedback.diagnosis.yours if m.differs) in (5, 6)
     assert feedback.line not in (5, 6)
+
+
+FORGETS_LINEAR = """
+import math
+
+def lr_at(step, *, warmup_steps, total_steps, initial_lr, peak_lr, min_lr, decay="cosine"):
+    if decay not in ("cosine", "linear"):
+        raise ValueError(decay)
+    if step < warmup_steps:
+        return initial_lr + (peak_lr - initial_lr) * step / warmup_steps
+    if step >= total_steps - 1:
+        return min_lr
+    ratio = (step - warmup_steps) / (total_steps - 1 - warmup_steps)
+    if decay == "cosine":
+        return min_lr + 0.5 * (peak_lr - min_lr) * (1 + math.cos(math.pi * ratio))
+    rate = peak_lr - (peak_lr - min_lr) * ratio
+"""
+
+
+def test_none_is_told_as_none_and_nan_as_nan() -> None:
+    for end, told in (("", "None"), ("    return float('nan')\n", "nan")):
+        found = diagnosis_of("lr_at", FORGETS_LINEAR + end).first_difference
+        assert found is not None
+        assert (found.scenario, found.got) == ("선형 감쇠", told)
