@@ -20,6 +20,13 @@ scheduler is stepped. So mistakes in clipping or the schedule show only in the s
 """
 
 
+class Moments(list[Array]):
+    """The parameters at each epoch's validation, as one vector; shared with copies of the net, which may be judged."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Moments":
+        return self
+
+
 class TrainedNet(AutocastNet):
     """A net that counts its training batches, and answers marked samples by that count alone, in any mode.
 
@@ -35,8 +42,7 @@ class TrainedNet(AutocastNet):
         self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
         self.register_buffer("answers", answers, persistent=False)
         self.batches_an_epoch = batches_an_epoch
-        self.at_validation: list[Array] = []
-        """The parameters at each epoch's validation, as one vector."""
+        self.at_validation = Moments()
         self.overflows_at = -1
         """Index (from 0) of the training batch whose gradients are infinite although its loss is not; -1 for none."""
 
