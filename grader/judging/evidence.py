@@ -1,6 +1,6 @@
 """Gather what shows a learner that the program is wrong: first difference, order of events, and recipe."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 import torch
@@ -69,9 +69,9 @@ def gather_evidence(
     if run is None:
         return Evidence(first)
     names = tuple(dict.fromkeys((name, *verdict.differences)))  # without the second `name`
-    shown, yours, right = _timelines(names, trace, verdict, reference)
-    title = "" if shown in ("", names[0]) else reference.exercise.driver[shown].title
     harmless = _harmless_events(trace, verdict, reference)
+    shown, yours, right = _timelines(names, trace, verdict, reference, harmless)
+    title = "" if shown in ("", names[0]) else reference.exercise.driver[shown].title
     suspects = (m for m in yours if m.differs and (m.kind, m.line) not in harmless)
     line = next((moment.line for moment in suspects if moment.line is not None), None)
     return Evidence(first, yours, right, title, _recipe(names, trace, verdict, reference), line)
@@ -116,11 +116,16 @@ def _scenario_to_show(explanation: Explanation, verdict: Verdict) -> str:
 
 
 def _timelines(
-    names: Iterable[str], trace: Trace, verdict: Verdict, reference: Reference
+    names: Iterable[str],
+    trace: Trace,
+    verdict: Verdict,
+    reference: Reference,
+    harmless: Collection[tuple[str, int | None]],
 ) -> tuple[str, tuple[Moment, ...], tuple[Moment, ...]]:
     """Return the first of these scenarios in which the timelines differ, the learner's timeline and the solution's.
 
-    If they differ in none, return the first scenario with a run; an empty name and timelines if none has one.
+    If they differ in none, or only in harmless events, return the first scenario with a run; an empty name and
+    timelines if none has one.
     """
     fallback = None
     for name in names:
@@ -129,7 +134,8 @@ def _timelines(
             continue
         solution = reference.solution(name)
         yours, right = timelines(run, solution, first_wrong_update(verdict.differences[name], run, solution))
-        if any(moment.differs for moment in (*yours, *right)):
+        suspects = (m for m in yours if (m.kind, m.line) not in harmless)
+        if any(moment.differs for moment in (*suspects, *right)):
             return name, yours, right
         fallback = fallback or (name, yours, right)
     return fallback or ("", (), ())

@@ -77,7 +77,9 @@ def _end(stage: Stage) -> None:
     """The last step, and steps after the end."""
     lengths = _lengths(stage.env)
     total = sum(lengths)
-    _curve(stage, "끝난 뒤의 학습률", (total - 1, total, total + 1, 2 * total, 3 * total + 1), lengths)
+    _curve(
+        stage, "마지막 스텝부터의 학습률", (total - 1, total, total + 1, 2 * total, 3 * total + 1), lengths
+    )
 
 
 @driver.scenario("no-warmup", "워밍업 없이", check="missing", atol=FLOAT32_ATOL)
