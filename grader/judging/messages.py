@@ -6,7 +6,7 @@ from grader.observe.wording import one_of
 
 MESSAGES: dict[Status, str] = {
     "passed": "통과했어요.",
-    "failed": "처음 보는 실수예요.",
+    "failed": "정답과 다른 곳이 있어요.",
     "error": "코드가 예외를 냈어요.",
     "timeout": "제한 시간 안에 끝나지 않았어요.",
     "memory": "메모리를 너무 많이 썼어요. 텐서를 쌓아 두는 곳이 있는지 확인해 보세요.",

@@ -48,6 +48,9 @@ KIND_NAMES = {"warmup": "몸풀기", "bonus": "보너스"}
 NOT_BEGUN = "시작 안 함"
 """Name of the status of a function that is still as it was handed out."""
 UNNAMED = "처음 보는 실수예요"
+"""Name of all mistakes without a name, where an instructor reads how often each is made."""
+DIFFERS = "정답과 다른 곳이 있어요"
+"""Headline where no mistake can be named."""
 REMEMBERS = "지난 호출에서 남은 것이 다음 호출을 망쳐요"
 PASTED = "알려진 코드와 똑같이 움직여요"
 EMPTY, FILL_IN = "아직 시작하지 않았어요", "함수 안을 채운 다음 다시 확인해 보세요."
@@ -101,7 +104,7 @@ def headline(feedback: Feedback) -> Headline:
         return Headline(mark, cause)
     if feedback.status == "failed":
         is_shown_below = feedback.diagnosis.first_difference is not None
-        return Headline(mark, UNNAMED, "" if is_shown_below else one_line(feedback.message, 600))
+        return Headline(mark, DIFFERS, "" if is_shown_below else one_line(feedback.message, 600))
     # `error_text` shows the exception below the headline, so it is cut out of the message here.
     first, rest = _first_sentence(one_line(feedback.message.removesuffix(feedback.error or "").rstrip(), 600))
     shown = one_line(feedback.error or "", 600)
