@@ -156,7 +156,7 @@ def _contributions(feedback: Feedback) -> Iterator[_Contribution]:
     place, line = words.place(feedback), one_line(feedback.source_line or "", 200)
     if feedback.status == "failed":
         title = words.headline(feedback).text
-        yield _Contribution("", title, "", place, line)
+        yield _Contribution("", words.UNNAMED if title == words.DIFFERS else title, "", place, line)
     elif feedback.status == "error":
         error = one_line(feedback.error or feedback.message, 200)
         yield _Contribution("", RAISED, "", place, f"{line}  → {error}" if line else error)

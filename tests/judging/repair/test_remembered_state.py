@@ -94,7 +94,7 @@ def test_what_outlives_a_call_is_told(exercise: str, text: str, line: int) -> No
     shown = feedback_text(feedback)
     assert "지난 호출에서 남은 것이" in shown
     assert f"{line}번째 줄" in shown
-    assert "처음 보는 실수" not in shown
+    assert "정답과 다른 곳" not in shown
 
 
 def test_where_nothing_more_is_played_nothing_is_told_of_it() -> None:
