@@ -1,6 +1,6 @@
 """Gather what shows a learner that the program is wrong: first difference, order of events, and recipe."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import torch
@@ -69,24 +69,25 @@ def gather_evidence(
     if run is None:
         return Evidence(first)
     names = tuple(dict.fromkeys((name, *verdict.differences)))  # without the second `name`
-    harmless = _harmless_events(trace, verdict, reference)
-    shown, yours, right = _timelines(names, trace, verdict, reference, harmless)
+    shown, yours, right = _timelines(names, trace, verdict, reference)
     title = "" if shown in ("", names[0]) else reference.exercise.driver[shown].title
-    suspects = (m for m in yours if m.differs and (m.kind, m.line) not in harmless)
+    harmless = _harmless_clears(trace, verdict, reference)
+    suspects = (m for m in yours if m.differs and not (m.kind == "zero_grad" and m.line in harmless))
     line = next((moment.line for moment in suspects if moment.line is not None), None)
     return Evidence(first, yours, right, title, _recipe(names, trace, verdict, reference), line)
 
 
-def _harmless_events(trace: Trace, verdict: Verdict, reference: Reference) -> set[tuple[str, int | None]]:
-    """Return kind and line of the learner's events that the solution lacks in scenarios in which the learner is right.
+def _harmless_clears(trace: Trace, verdict: Verdict, reference: Reference) -> set[int | None]:
+    """Return the lines that clear gradients where the solution does not, in scenarios in which the learner is right.
 
-    Example: gradients that are cleared twice.
+    Of other events this would prove nothing: an update without gradients changes nothing with SGD, but with AdamW.
     """
     right = [(name, run) for name, run in trace.runs.items() if name not in verdict.differences]
     return {
-        (event.kind, event.line)
+        event.line
         for name, run in right
         for event in unpaired_events(run, reference.solution(name))
+        if event.kind == "zero_grad"
     }
 
 
@@ -116,16 +117,11 @@ def _scenario_to_show(explanation: Explanation, verdict: Verdict) -> str:
 
 
 def _timelines(
-    names: Iterable[str],
-    trace: Trace,
-    verdict: Verdict,
-    reference: Reference,
-    harmless: Collection[tuple[str, int | None]],
+    names: Iterable[str], trace: Trace, verdict: Verdict, reference: Reference
 ) -> tuple[str, tuple[Moment, ...], tuple[Moment, ...]]:
     """Return the first of these scenarios in which the timelines differ, the learner's timeline and the solution's.
 
-    If they differ in none, or only in harmless events, return the first scenario with a run; an empty name and
-    timelines if none has one.
+    If they differ in none, return the first scenario with a run; an empty name and timelines if none has one.
     """
     fallback = None
     for name in names:
@@ -134,8 +130,7 @@ def _timelines(
             continue
         solution = reference.solution(name)
         yours, right = timelines(run, solution, first_wrong_update(verdict.differences[name], run, solution))
-        suspects = (m for m in yours if (m.kind, m.line) not in harmless)
-        if any(moment.differs for moment in (*suspects, *right)):
+        if any(moment.differs for moment in (*yours, *right)):
             return name, yours, right
         fallback = fallback or (name, yours, right)
     return fallback or ("", (), ())
