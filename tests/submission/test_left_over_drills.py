@@ -91,7 +91,7 @@ def test_a_helper_in_a_drill_cell_is_said_to_be_there(form: str, tmp_path: Path)
 
 
 def test_an_annotated_variable_of_a_drill_cell_is_known_by_name(ipynb):
-    file = ipynb(code(ANSWER), code(f"rate: float = 0.1\nrate == 1\n{ANSWER}drill(train_step)"))
+    file = ipynb(code(ANSWER), code(f"rate: float = 0.1\n{ANSWER}drill(train_step)"))
     assert file.note_on("NameError: name 'rate' is not defined") is not None
 
 
