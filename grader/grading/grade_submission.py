@@ -144,10 +144,9 @@ def _assess_and_repair(
 
 def _under_another_name(close: Pairing) -> str:
     """Return the message for an exercise that is missing although a function of a similar name is there."""
-    cell = "" if close.place.cell is None else f"코드 셀 {close.place.cell}의 "
     return (
         f"{MESSAGES['missing']} 이름이 비슷한 `{close.own}`{particle(close.own, '이/가')} "
-        f"{close.file} {cell}{close.place.line}번째 줄에 있어요. 이것이 답이라면 이름을 "
+        f"{close.file} {close.place.in_words()}에 있어요. 이것이 답이라면 이름을 "
         f"`{close.exercise}`{particle(close.exercise, '으로/로')} 바꿔 주세요."
     )
 

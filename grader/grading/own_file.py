@@ -16,7 +16,7 @@ from grader.grading.in_process import check_here
 from grader.grading.warm import without_gc_for_good
 from grader.observe.wording import particle
 from grader.submission.close_names import Pairing, close_names
-from grader.submission.renaming import renamed
+from grader.submission.renaming import with_names
 from grader.submission.submission import Submission, read_submission
 from grader.submission.syntax import definitions
 
@@ -107,7 +107,7 @@ class OwnFile:
                     f"{file}에 `{exercise}`{particle(exercise, '이/가')} 이미 있어요(--as {own}={exercise}). "
                     "그 함수를 지우거나 --as를 빼고 확인해 주세요."
                 )
-        self.submission = replace(self.submission, files=tuple(renamed(source, names) for source in files))
+        self.submission = replace(self.submission, files=tuple(with_names(source, names) for source in files))
 
     @property
     def notes(self) -> tuple[str, ...]:

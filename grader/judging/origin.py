@@ -50,5 +50,4 @@ class Origin:
         place = self.place(int(match[1])) if match else None
         if match is None or place is None:
             return warning
-        cell = "" if place.cell is None else f"코드 셀 {place.cell}의 "
-        return f"{cell}{place.line}번째 줄{warning[match.end() :]}"
+        return f"{place.in_words()}{warning[match.end() :]}"

@@ -16,12 +16,16 @@ from grader.course.course import Exercise
 from grader.submission.source_file import Place, SourceFile
 from grader.submission.syntax import Definition, arguments_of, definitions, methods, names_in, parse
 
-_CLOSE_ENOUGH = 0.69
+_MIN_LIKENESS = 0.69
 """Minimum likeness, from 0 to 1, at which a name is proposed."""
 _NAME_COUNTS = 0.75
 """Share of the likeness that comes from the names; the rest comes from the parameters."""
 _WITHOUT_PARAMETERS = 0.9
 """Factor for the likeness of the names where the exercise's parameters are not known."""
+_ALL_WORDS_OCCUR = 0.6
+"""Likeness of a name in which all words of the exercise's name occur, however much else stands in it."""
+_LIKENESS_OF_OTHERS = 0.99
+"""Maximum likeness of two names that are not equal."""
 _MAX_DEFINITIONS = 200
 """Maximum definitions of a submission that are compared."""
 _MAX_CHARS = 60
@@ -30,6 +34,7 @@ _MAX_PARAMETERS = 20
 """Maximum parameters of a definition that are compared."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
+"""Word of a name in camel or snake case; digits are words of their own."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ def close_names(
         (score, file, definition, exercise)
         for file, definition in own
         for exercise in wanted
-        if (score := _likeness(definition, exercise)) >= _CLOSE_ENOUGH
+        if (score := _likeness(definition, exercise)) >= _MIN_LIKENESS
     ]
     chosen: dict[str, Pairing] = {}
     for _, file, definition, exercise in sorted(likely, key=lambda each: -each[0]):
@@ -73,7 +78,7 @@ def close_names(
 
 
 def _candidates(file: SourceFile, known: frozenset[str]) -> Iterator[tuple[SourceFile, Definition]]:
-    """Yield the definitions of a file that may be meant as an exercise: not those that an exercise in it uses."""
+    """Yield the file's public definitions that no exercise in the file uses."""
     found = definitions(file.text)
     used = {name for own in found.keys() & known for name in names_in(found[own])}
     for name, definition in found.items():
@@ -83,7 +88,7 @@ def _candidates(file: SourceFile, known: frozenset[str]) -> Iterator[tuple[Sourc
 
 def _likeness(own: Definition, exercise: Exercise) -> float:
     """Return how alike a definition and an exercise are in name and parameters, from 0 to 1."""
-    answer = _answer(exercise)
+    answer = _solution_definition(exercise)
     if answer is not None and isinstance(answer, ast.ClassDef) != isinstance(own, ast.ClassDef):
         return 0.0
     by_name = _name_likeness(own.name[:_MAX_CHARS], exercise.name)
@@ -95,14 +100,20 @@ def _likeness(own: Definition, exercise: Exercise) -> float:
 
 
 def _name_likeness(own: str, exercise: str) -> float:
-    """Return how alike two names are: by their letters, or by how much of one name the words of the other cover."""
+    """Return how alike two names are, from 0 to 1.
+
+    They are compared by their letters, or, if all words of the exercise's name occur in the other, by their share of
+    its letters.
+    """
     mine, wanted = (name.casefold().replace("_", "") for name in (own, exercise))
     if mine == wanted:
         return 1.0
     words = _words(own)
     covering = [next((word for word in words if _same_word(word, part)), "") for part in _words(exercise)]
-    covered = 0.6 + 0.4 * sum(map(len, covering)) / len(mine) if mine and all(covering) else 0.0
-    return min(0.99, max(covered, SequenceMatcher(None, mine, wanted).ratio()))
+    covered = 0.0
+    if mine and all(covering):
+        covered = _ALL_WORDS_OCCUR + (1 - _ALL_WORDS_OCCUR) * sum(map(len, covering)) / len(mine)
+    return min(_LIKENESS_OF_OTHERS, max(covered, SequenceMatcher(None, mine, wanted).ratio()))
 
 
 def _words(name: str) -> list[str]:
@@ -118,10 +129,10 @@ def _same_word(one: str, other: str) -> bool:
 def _parameter_likeness(own: Sequence[str], wanted: Sequence[str]) -> float:
     """Return how alike two lists of parameters are, place by place."""
     pairs = list(zip_longest(own, wanted, fillvalue=""))
-    return sum(_same_parameter(*pair) for pair in pairs) / len(pairs) if pairs else 1.0
+    return sum(_parameter_name_likeness(*pair) for pair in pairs) / len(pairs) if pairs else 1.0
 
 
-def _same_parameter(own: str, wanted: str) -> float:
+def _parameter_name_likeness(own: str, wanted: str) -> float:
     mine, other = own.casefold(), wanted.casefold()
     if not mine or not other:
         return 0.0
@@ -141,7 +152,7 @@ def _parameters(definition: Definition) -> list[str]:
 
 
 @lru_cache(maxsize=100)
-def _answer(exercise: Exercise) -> Definition | None:
+def _solution_definition(exercise: Exercise) -> Definition | None:
     """Return the exercise's own definition, from its last hint; None if it has none that can be read. Cached."""
     try:
         text = exercise.load_answer() if exercise.load_answer else ""

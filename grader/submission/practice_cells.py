@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from grader.submission.cells import Cell, without_magics
-from grader.submission.syntax import DEFINITIONS, ParseError, first_line, parse
+from grader.submission.syntax import DEFINED_NAME, DEFINITIONS, ParseError, first_line, parse
 
 _TOOLS = ("drill", "clinic")
 _MENTION = re.compile(rf"\b(?:{'|'.join(_TOOLS)})[ \t]*+\(")
@@ -40,7 +40,7 @@ _TAG = re.compile(r"exercise:(\w+)")
 _CALL_LINE = re.compile(
     rf"^(?:\w+[ \t]*+=[ \t]*+)?(?:grader\.)?(?:{'|'.join(_TOOLS)})\([ \t]*+(\w++)[ \t]*+\)", re.MULTILINE
 )
-_DEFINITION_LINE = re.compile(r"^(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)", re.MULTILINE)
+_DEFINITION_LINE = re.compile(rf"^{DEFINED_NAME}", re.MULTILINE)
 _AT_MARGIN = re.compile(r"[^\s#)\]}]")
 """Matches a line that begins a statement at top level, and not only ends one."""
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -18,13 +18,15 @@ from dataclasses import dataclass
 from textwrap import dedent
 
 from grader.submission.cells import end_of_logical_line, without_magics
-from grader.submission.syntax import ParseError, parse
+from grader.submission.syntax import ASSIGNED_NAME, DEFINED_NAME, ParseError, parse
 
 _MAX_PIECES = 3_000
 """Maximum pieces parsed in one text; a long file has some hundred statements at its left margin."""
 _MAX_SCANS = 3
-"""Maximum times, on average, that a character is looked at in search of the ends of pieces. Hostile text could make
-each piece end only at the end of the file."""
+"""Maximum times, on average, that a character is looked at while looking for ends of pieces: hostile text could make
+every piece reach to the end of the file."""
+_MAX_FENCES_IN_STRING = 20
+"""Maximum fences passed over inside one string: hostile text could make every block reach to the end of the file."""
 
 _MAX_SHOWN = 400
 """Maximum characters shown of a line that does not parse."""
@@ -33,27 +35,28 @@ _LANGUAGES = frozenset(("", "py", "python", "python3", "py3", "ipython", "ipytho
 """Languages after an opening fence whose code is read."""
 _FENCE = re.compile(r"[ \t]*+(?P<marks>`{3,}+|~{3,}+)[ \t]*+(?:\{?\.?(?P<language>[\w+-]*+)[^`\n]*+)")
 _TRIPLE = re.compile(r"\"\"\"|'''")
-_TOP = re.compile(r"(?!(?:else|elif|except|finally)\b)[^\s)\]}\#]|\#[ \t]*+%%")
-"""Start of a line that begins a piece. Closing brackets, comments and `else` go on with the one before."""
-_RESUME = re.compile(
+_BEGINS_PIECE = re.compile(r"(?!(?:else|elif|except|finally)\b)[^\s)\]}\#]|\#[ \t]*+%%")
+"""Start of a line that begins a piece. A line that begins with a closing bracket, a comment or `else` belongs to the
+piece before."""
+_BEGINS_PIECE_ANYWAY = re.compile(
     r"^(?:(?:async[ \t]++)?def\b|class\b|@|import\b|from[ \t]++[\w.]++[ \t]++import\b|\#[ \t]*+%%)",
     re.MULTILINE,
 )
 """Line that begins a piece even if a bracket or a string before it was never closed."""
 _STATEMENT = re.compile(
-    r"""@ | (?:async|def|class|import|from|if|try|for|while|with|del|assert|raise|pass|global)\b
+    r"""@ | (?:async|def|class|import|from|if|try|for|while|with|match|del|assert|raise|pass|global|lambda|await)\b
     | (?!\d)\w++(?:\.\w++)*+[ \t]*+(?:\[[^\]\n]*+\])?[ \t]*+[(\[=:+\-*/|&,;]
+    | [(\[*](?=[^=]*+=)
     | [rbfuRBFU]{0,2}["'] | [\#0]""",
     re.VERBOSE,
 )
-"""Start of a line that could be a statement; that of prose is not even parsed."""
+"""Start of a piece that may be code; other pieces are taken for prose and not parsed."""
 _DECORATORS = r"(?:@[^\n]*+\n(?:[ \t\#][^\n]*+\n|\n)*+)*+"
-_DEFINITION = re.compile(
-    rf"{_DECORATORS}(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|(\w++)[ \t]*+(?::[ \t]*+[\w.\[\],|]++[ \t]*+)?=(?!=)"
-)
-"""Start of a piece that defines its first or second group."""
-_ANY_DEFINITION = re.compile(r"^([ \t]*+)(?:(?:async[ \t]++)?def|class)[ \t]++\w", re.MULTILINE)
-_OUTSIDE = re.compile(r"(?:(?:async[ \t]++)?def|class|import|from)\b|@")
+_PROSE_ON_A_CLASS = r"class[ \t]++\w++(?![ \t]*+(?:[(:\[\#]|\n[ \t]))"
+_DEFINITION = re.compile(rf"{_DECORATORS}(?!{_PROSE_ON_A_CLASS}){DEFINED_NAME}|{ASSIGNED_NAME}")
+"""Start of a piece that defines a name: group 1 of a `def` or `class`, group 2 of an assignment."""
+_ANY_DEFINITION = re.compile(rf"^(?P<indent>[ \t]*+){DEFINED_NAME}", re.MULTILINE)
+_KEPT_OUTSIDE_FENCES = re.compile(r"(?:(?:async[ \t]++)?def|class|import|from)\b|@")
 """Start of a piece that is kept outside of fences, where there are some."""
 
 
@@ -81,11 +84,13 @@ class Recovery:
     """Lines from 1 that are not code: prose, fences, statements outside of definitions that do not parse."""
     fenced: bool = False
     """True if the code stood between Markdown fences."""
+    unread_from: int | None = None
+    """First line, from 1, that was not parsed because the text has too many pieces; None if all were."""
 
     @property
     def is_partial(self) -> bool:
         """True if the text did not parse as it was."""
-        return bool(self.broken or self.left_out)
+        return bool(self.broken or self.left_out or self.unread_from)
 
 
 def recover(text: str) -> Recovery:
@@ -114,10 +119,10 @@ def _parses(text: str) -> bool:
 
 def _at_the_margin(text: str) -> str:
     """Remove the indentation of the definitions, if none stands at the left margin: code within a list, say."""
-    depths = {match[1] for match in _ANY_DEFINITION.finditer(text)}
-    if not depths or "" in depths:
+    indents = {match["indent"] for match in _ANY_DEFINITION.finditer(text)}
+    if not indents or "" in indents:
         return text
-    indent = min(depths, key=len)
+    indent = min(indents, key=lambda each: (len(each), each))
     return "\n".join(line.removeprefix(indent) for line in text.split("\n"))
 
 
@@ -128,9 +133,11 @@ class _Reader:
         self._lines = text.split("\n")
         self._kept = [""] * len(self._lines)
         self._broken: list[Broken] = []
-        self._unclear = set(range(len(self._lines)))
+        self._left_out = set(range(len(self._lines)))
         """Lines, from 0, that belong neither to what is kept nor to a broken definition."""
         self._pieces_left = _MAX_PIECES
+        self._unread_from: int | None = None
+        """First line, from 0, that was not parsed because the pieces were used up."""
         self._scans_left = _MAX_SCANS * len(text)
 
     def read(self, reason: ParseError) -> Recovery:
@@ -140,19 +147,22 @@ class _Reader:
             reason: why the whole text does not parse.
         """
         segments = list(_segments(self._lines))
-        fenced = len(segments) > 1 or any(inside for _, _, inside in segments)
+        fenced = any(inside for _, _, inside in segments)
         for first, end, inside in segments:
             self._read_segment(first, end, prose=fenced and not inside)
-        text = "\n".join(self._kept)
+        text, nothing = "\n".join(self._kept), "\n" * (len(self._lines) - 1)
         try:
             is_empty = not parse(text)
         except ParseError:  # pieces that parse alone do together; should they not, nothing is graded
-            is_empty = True
+            text, is_empty = nothing, True
         if is_empty and not self._broken:
-            nothing = "\n" * (len(self._lines) - 1)
             return Recovery(nothing, (self._broken_text(None, reason, "\n".join(self._lines)),))
-        left_out = tuple(number + 1 for number in sorted(self._unclear) if self._is_text(number))
-        return Recovery(text, tuple(self._broken), left_out, fenced)
+        end = len(self._lines) if self._unread_from is None else self._unread_from
+        left_out = tuple(
+            number + 1 for number in sorted(self._left_out) if number < end and self._is_text(number)
+        )
+        unread_from = None if self._unread_from is None else self._unread_from + 1
+        return Recovery(text, tuple(self._broken), left_out, fenced, unread_from)
 
     def _is_text(self, number: int) -> bool:
         """Return True if a line is neither blank nor a comment."""
@@ -171,7 +181,7 @@ class _Reader:
         while position < len(text):
             stop = self._end_of_piece(text, position)
             if not self._read_piece(text[position:stop], line, prose=prose):
-                resumed = _RESUME.search(text, text.find("\n", position) + 1 or len(text), stop)
+                resumed = _BEGINS_PIECE_ANYWAY.search(text, text.find("\n", position) + 1 or len(text), stop)
                 stop = resumed.start() if resumed else stop
                 self._note_broken(text[position:stop], line, prose=prose)
             line += text.count("\n", position, stop)
@@ -180,21 +190,26 @@ class _Reader:
     def _end_of_piece(self, text: str, start: int) -> int:
         """Return where the piece that begins at `start` ends: before the next line at the margin."""
         if self._scans_left <= 0:
-            resumed = _RESUME.search(text, text.find("\n", start) + 1 or len(text))
+            resumed = _BEGINS_PIECE_ANYWAY.search(text, text.find("\n", start) + 1 or len(text))
             return resumed.start() if resumed else len(text)
         position, decorated = start, False
-        while position < len(text) and (position == start or decorated or not _TOP.match(text, position)):
+        while position < len(text) and (
+            position == start or decorated or not _BEGINS_PIECE.match(text, position)
+        ):
             decorated = text[position] == "@" or (decorated and text[position] in "\n#")
             position = end_of_logical_line(text, position)
         self._scans_left -= position - start
         return position
 
     def _read_piece(self, piece: str, line: int, *, prose: bool) -> bool:
-        """Keep the piece that begins at this line if it parses; return True if it does, or cannot be code."""
-        if not (_OUTSIDE if prose else _STATEMENT).match(piece):
-            return piece.isspace() or not _RESUME.search(piece)
+        """Keep a piece that parses. Return False if it may be code but does not parse."""
+        if not (_KEPT_OUTSIDE_FENCES if prose else _STATEMENT).match(piece):
+            return piece.isspace() or not _BEGINS_PIECE_ANYWAY.search(piece)
         self._pieces_left -= 1
-        if self._pieces_left < 0 or not _parses(piece):
+        if self._pieces_left < 0:
+            self._unread_from = line if self._unread_from is None else self._unread_from
+            return False
+        if not _parses(piece):
             return False
         self._keep(piece.removesuffix("\n"), line)
         return True
@@ -202,13 +217,13 @@ class _Reader:
     def _note_broken(self, piece: str, line: int, *, prose: bool) -> None:
         """Report a piece that does not parse, if it begins a definition."""
         match = _DEFINITION.match(piece)
-        if match is None or self._pieces_left < 0 or (prose and not _OUTSIDE.match(piece)):
+        if match is None or self._pieces_left < 0 or (prose and not _KEPT_OUTSIDE_FENCES.match(piece)):
             return
         try:
             parse(piece)
         except ParseError as error:
             self._broken.append(self._broken_text(match[1] or match[2], error.moved(line), piece))
-            self._unclear.difference_update(range(line, line + piece.rstrip().count("\n") + 1))
+            self._left_out.difference_update(range(line, line + piece.rstrip().count("\n") + 1))
         else:  # it parses now that it was cut off at the next definition
             self._keep(piece.removesuffix("\n"), line)
 
@@ -219,7 +234,7 @@ class _Reader:
     def _keep(self, text: str, first: int) -> None:
         lines = text.split("\n")
         self._kept[first : first + len(lines)] = lines
-        self._unclear.difference_update(range(first, first + len(lines)))
+        self._left_out.difference_update(range(first, first + len(lines)))
 
 
 def _segments(lines: list[str]) -> Iterator[tuple[int, int, bool]]:
@@ -229,21 +244,60 @@ def _segments(lines: list[str]) -> Iterator[tuple[int, int, bool]]:
     definition, the whole text is one segment outside of fences.
     """
     found: list[tuple[int, int, bool]] = []
-    start, fence, quote, language = 0, "", "", ""
-    for number, line in enumerate(lines):
-        match = None if quote else _FENCE.fullmatch(line)
-        if match is None:
-            for mark in () if fence else _TRIPLE.findall(line):
-                quote = mark if not quote else "" if mark == quote else quote
-        elif not fence or match["language"] or match["marks"].startswith(fence):
-            if not fence or language in _LANGUAGES:
-                found.append((start, number, bool(fence)))
-            closes = bool(fence) and not match["language"]
-            start, fence = number + 1, "" if closes else match["marks"]
-            language = (match["language"] or "").lower()
-    if not fence or language in _LANGUAGES:
-        found.append((start, len(lines), bool(fence)))
+    start, number, quote = 0, 0, ""
+    while number < len(lines):
+        opening = None if quote else _FENCE.fullmatch(lines[number])
+        if opening is None:
+            quote = _quote_after(lines[number], quote)
+            number += 1
+            continue
+        found.append((start, number, False))
+        while opening:
+            is_python = (opening["language"] or "").lower() in _LANGUAGES
+            start = number + 1
+            number = _end_of_block(lines, start, opening["marks"], is_python=is_python)
+            if is_python:
+                found.append((start, number, True))
+            fence = _FENCE.fullmatch(lines[number]) if number < len(lines) else None
+            opening = fence if fence and fence["language"] else None  # the block before was not closed
+        number += 1
+        start = number
+    if start <= len(lines):
+        found.append((start, len(lines), False))
     if any(inside and _ANY_DEFINITION.search("\n".join(lines[a:b])) for a, b, inside in found):
         yield from found
     else:
         yield 0, len(lines), False
+
+
+def _end_of_block(lines: list[str], start: int, marks: str, *, is_python: bool) -> int:
+    """Return the line that ends the block from `start` on: a closing or another opening fence, or the end of the text.
+
+    In Python, a fence inside a string of three quotes ends nothing, unless the string never ends.
+
+    Args:
+        lines: the text.
+        start: first line of the block.
+        marks: marks of its opening fence.
+        is_python: True if the block is read as Python.
+    """
+    quote = ""
+    inside_string: list[int] = []
+    for number in range(start, len(lines)):
+        fence = _FENCE.fullmatch(lines[number])
+        if fence and (fence["language"] or fence["marks"].startswith(marks)):
+            if not quote:
+                return number
+            inside_string.append(number)
+            if len(inside_string) > _MAX_FENCES_IN_STRING:
+                break
+        elif is_python:
+            quote = _quote_after(lines[number], quote)
+    return inside_string[0] if inside_string else len(lines)
+
+
+def _quote_after(line: str, quote: str) -> str:
+    """Return the three quotes of the string that is open after a line, given that before it; empty if none is."""
+    for mark in _TRIPLE.findall(line):
+        quote = mark if not quote else "" if mark == quote else quote
+    return quote

@@ -31,11 +31,11 @@ from grader.submission.statements import (
     needed_names,
     select,
 )
-from grader.submission.syntax import DEFINITIONS, SYNTAX_ERROR, parse
+from grader.submission.syntax import ASSIGNED_NAME, DEFINED_NAME, DEFINITIONS, SYNTAX_ERROR, parse
 
 _MAX_NOTES = 5
 """Maximum number of notes about what was left out of one file."""
-_DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|^(\w++)[ \t]*+=", re.MULTILINE)
+_DEFINITION = re.compile(rf"^[ \t]*+{DEFINED_NAME}|^{ASSIGNED_NAME}", re.MULTILINE)
 _MISSING_NAME = re.compile(r"NameError: name '(\w+)' is not defined")
 
 
@@ -47,6 +47,10 @@ class Place:
     """Number from 1 among the code cells that are not blank, as Jupyter's `[n]` counts them; None in a `.py` file."""
     line: int
     """Line from 1, within the cell or the `.py` file."""
+
+    def in_words(self) -> str:
+        """Return the place in Korean, as the learner counts cells and lines."""
+        return f"{self.line}번째 줄" if self.cell is None else f"코드 셀 {self.cell}의 {self.line}번째 줄"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Unpickle through `_place`, so that equal places stay one shared object in the other process too."""
@@ -130,8 +134,7 @@ class SourceFile:
         if problem is None:
             return None
         place = self.place(problem.line)
-        where = f"{place.line}번째 줄" if place.cell is None else f"셀 {place.cell}의 {place.line}번째 줄"
-        message = f"{self.name} {where}을 읽을 수 없어요. {problem.message}"
+        message = f"{self.name} {place.in_words()}을 읽을 수 없어요. {problem.message}"
         return Complaint(message, place, problem.shown)
 
     def note_on(self, error: str | None) -> str | None:
@@ -207,9 +210,9 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
         lines += keep_only(unit.block, statements)
         places += [_place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
     text = "".join(f"{line}\n" for line in lines)
-    notes = [note for unit in units for note in _left_out(unit)]
+    notes = [note for unit in units for note in _notes_on(unit)]
     if not defines and problems and all(problem.name is None for problem in problems):
-        notes = [_no_code(problems[0], places[problems[0].line - 1])]
+        notes = [_note_on_unreadable_file(problems[0], places[problems[0].line - 1])]
     return SourceFile(
         path,
         name,
@@ -230,18 +233,14 @@ def _problem(broken: Broken, cell: Cell, before: int) -> Problem:
     return Problem(line, message, broken.text, cell.exercises, broken.name, broken.shown)
 
 
-def _no_code(problem: Problem, place: Place) -> str:
+def _note_on_unreadable_file(problem: Problem, place: Place) -> str:
     """Return a Korean line about a file in which nothing can be read."""
     return (
-        f"{_in_words(place)}부터 Python 코드로 읽을 수 없어요. {problem.message.removeprefix(SYNTAX_ERROR)}"
+        f"{place.in_words()}부터 Python 코드로 읽을 수 없어요. {problem.message.removeprefix(SYNTAX_ERROR)}"
     )
 
 
-def _in_words(place: Place) -> str:
-    return f"{place.line}번째 줄" if place.cell is None else f"코드 셀 {place.cell}의 {place.line}번째 줄"
-
-
-def _left_out(unit: "_ParsedSource") -> Iterator[str]:
+def _notes_on(unit: "_Unit") -> Iterator[str]:
     """Yield Korean lines about what was left out to read a cell or file, and about a `%%writefile`."""
     where = "" if unit.cell.number is None else f"코드 셀 {unit.cell.number}의 "
     if unit.cell.written:
@@ -256,6 +255,8 @@ def _left_out(unit: "_ParsedSource") -> Iterator[str]:
             else "Python 코드로 읽을 수 없는 줄은 빼고 읽었어요"
         )
         yield f"{what} ({where}{shown}번째 줄)."
+    if (unread := unit.recovery.unread_from) is not None and unit.recovery.text.strip():
+        yield f"문법 오류가 있고 너무 길어서 {where}{unread:,}번째 줄부터는 다 읽지 못했어요."
 
 
 def _spans(lines: Sequence[int], text: str) -> list[str]:
@@ -270,7 +271,7 @@ def _spans(lines: Sequence[int], text: str) -> list[str]:
     return [f"{first}" if first == last else f"{first}~{last}" for first, last in spans]
 
 
-def _names_in(texts: Sequence[str]) -> frozenset[str]:
+def _apparent_definitions(texts: Sequence[str]) -> frozenset[str]:
     """Return the names that lines of these texts seem to define; they need not parse."""
     return frozenset(match[1] or match[2] for text in texts for match in _DEFINITION.finditer(text))
 
@@ -278,10 +279,9 @@ def _names_in(texts: Sequence[str]) -> frozenset[str]:
 def _without_later_blanks(
     blocks: Sequence[Block], kept: Sequence[Sequence[int]], exercises: Collection[str]
 ) -> list[list[int]]:
-    """Leave out each definition of an exercise that is still as it was handed out, if an earlier one is written.
+    """Leave out each definition of an exercise that is still blank, if an earlier one is filled in.
 
-    It comes from a drill whose call is gone or stands elsewhere, and nobody wants to be graded by it. A tagged cell
-    counts as it is.
+    It is a leftover of a drill whose call was deleted or moved. A tagged cell counts as it is.
     """
     names, written = frozenset(exercises), set[str]()
     left: list[list[int]] = []
@@ -342,7 +342,7 @@ def without_demos(module: str, exercises: Collection[str]) -> str:
 
 
 @dataclass(frozen=True)
-class _ParsedSource:
+class _Unit:
     """Source that is parsed as a whole: a cell, or an entire `.py` file."""
 
     cell: Cell
@@ -351,59 +351,65 @@ class _ParsedSource:
     recovery: Recovery
 
 
-def _unit(cell: Cell) -> _ParsedSource:
+def _unit(cell: Cell) -> _Unit:
     """Parse what can be read of one cell."""
-    return _parsed(cell, recover(cell.text))
+    return _unit_of(cell, recover(cell.text))
 
 
-def _parsed(cell: Cell, recovery: Recovery) -> _ParsedSource:
+def _unit_of(cell: Cell, recovery: Recovery) -> _Unit:
     """Parse what was recovered of one cell; if it is tagged for an exercise, mark all its statements as tagged."""
     body = tuple(parse(recovery.text))
     tagged = frozenset(range(len(body) if cell.exercises else 0))
-    return _ParsedSource(cell, Block(tuple(recovery.text.split("\n")), body, tagged), recovery)
+    return _Unit(cell, Block(tuple(recovery.text.split("\n")), body, tagged), recovery)
 
 
 def _module(
     name: str, text: str, exercises: Collection[str]
-) -> tuple[list[_ParsedSource], tuple[Practice, ...], frozenset[str]]:
+) -> tuple[list[_Unit], tuple[Practice, ...], frozenset[str]]:
     """Parse what can be read of a `.py` file, without practice.
 
     Returns:
         What was parsed, the practice that was removed, and the names that only practice defined.
     """
     answers, practice = _answers_of_script(name, text, exercises)
-    removed = _names_in([text]) - _names_in([answers])
+    removed = _apparent_definitions([text]) - _apparent_definitions([answers])
     text, recovery = answers, recover(answers)
-    if recovery.is_partial:  # Practice could not be told from answers before.
+    if recovery.is_partial:  # The text did not parse before, so practice could not be found in it.
         readable, more = _answers_of_script(name, recovery.text, exercises)
-        removed |= _names_in([recovery.text]) - _names_in([readable])
+        removed |= _apparent_definitions([recovery.text]) - _apparent_definitions([readable])
         recovery, practice = replace(recovery, text=readable), practice + more
     body = tuple(parse(recovery.text))
     block = Block(tuple(recovery.text.split("\n")), body, _tagged(body, percent_cells(text)))
-    return [_ParsedSource(Cell(None, 1, text, (), written_file(text)), block, recovery)], practice, removed
+    return [_Unit(Cell(None, 1, text, (), written_file(text)), block, recovery)], practice, removed
 
 
 def _notebook(
     cells: list[Cell], exercises: Collection[str]
-) -> tuple[list[_ParsedSource], tuple[Practice, ...], frozenset[str]]:
+) -> tuple[list[_Unit], tuple[Practice, ...], frozenset[str]]:
     """Parse what can be read of a notebook's cells, without practice; return the same as `_module`."""
-    before = _names_in([cell.text for cell in cells])
+    before = _apparent_definitions([cell.text for cell in cells])
     cells, practice = without_practice(cells, exercises)
-    removed = before - _names_in([cell.text for cell in cells])
+    removed = before - _apparent_definitions([cell.text for cell in cells])
     units = [_unit(cell) for cell in cells]
-    if any(unit.recovery.is_partial for unit in units):  # Practice could not be told from answers before.
+    if any(
+        unit.recovery.is_partial for unit in units
+    ):  # The text did not parse before, so practice could not be found in it.
         readable = [replace(unit.cell, text=unit.recovery.text) for unit in units]
         answers, more = without_practice(readable, exercises)
         practice += more
-        removed |= _names_in([cell.text for cell in readable]) - _names_in([cell.text for cell in answers])
+        removed |= _apparent_definitions([cell.text for cell in readable]) - _apparent_definitions(
+            [cell.text for cell in answers]
+        )
         for index, (unit, answer) in enumerate(zip(units, answers, strict=True)):
             if unit.recovery.text != answer.text:
-                units[index] = _parsed(unit.cell, replace(unit.recovery, text=answer.text))
+                units[index] = _unit_of(unit.cell, replace(unit.recovery, text=answer.text))
     return _without_copies(units, exercises), practice, removed
 
 
-def _without_copies(units: list[_ParsedSource], exercises: Collection[str]) -> list[_ParsedSource]:
-    """Empty each cell that writes a file, unless it defines an exercise, and none that a cell which runs defines."""
+def _without_copies(units: list[_Unit], exercises: Collection[str]) -> list[_Unit]:
+    """Empty each cell that writes a file if it defines no exercise, or one that a cell without `%%writefile` also
+    defines.
+    """
     defined = [{name for uses in unit.block.uses for name in uses.defined} & {*exercises} for unit in units]
     ran = set().union(*(names for unit, names in zip(units, defined, strict=True) if not unit.cell.written))
     return [

@@ -141,7 +141,7 @@ def _where(file: SourceFile, practice: Practice) -> str:
     """Return the place of a definition in Korean, as the learner counts cells and lines."""
     if practice.cell is None:
         return f"{file.name} {practice.line}번째 줄"
-    return f"{file.name} 셀 {practice.cell}"
+    return f"{file.name} 코드 셀 {practice.cell}"
 
 
 def _size(file: Path) -> int:

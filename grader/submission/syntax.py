@@ -24,6 +24,11 @@ SYNTAX_ERROR = "문법 오류예요: "
 """Start of the message of a ParseError for a syntax error."""
 _LINE_IN_MESSAGE = re.compile(r" (?:on line \d+|\(detected at line \d+\))")
 
+DEFINED_NAME = r"(?:(?:async[ \t]++)?def|class)[ \t]++(\w++)"
+"""Regular expression for the start of a definition in text that need not parse; its group is the name."""
+ASSIGNED_NAME = r"(\w++)[ \t]*+(?::[ \t]*+[\w.\[\],|]++[ \t]*+)?=(?!=)"
+"""The same for the start of an assignment to one variable, annotated or not."""
+
 Definition = ast.FunctionDef | ast.ClassDef
 """An exercise's function or class."""
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda

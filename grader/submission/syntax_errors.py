@@ -8,7 +8,7 @@ from typing import NamedTuple
 from grader.observe.wording import with_particle
 
 _MAX_SHOWN = 4
-"""Maximum lines shown; blank lines can stand between two that do not fit."""
+"""Maximum lines shown; blank ones may separate two lines whose indentation clashes."""
 
 
 class SyntaxErrorNote(NamedTuple):
@@ -19,7 +19,7 @@ class SyntaxErrorNote(NamedTuple):
     line: int
     """Line to look at, from 1."""
     shown: int = 1
-    """Number of lines to show from there: more than 1 if the error shows only beside a later line."""
+    """Number of lines to show from there: more than 1 if the error is visible only in comparison with a later line."""
 
 
 def tell_syntax_error(error: SyntaxError, text: str) -> SyntaxErrorNote:
@@ -27,15 +27,17 @@ def tell_syntax_error(error: SyntaxError, text: str) -> SyntaxErrorNote:
     lines = text.split("\n")
     number = min(max(error.lineno or 1, 1), len(lines))
     line = lines[number - 1]
-    if (habit := _habit(line)) is not None:
-        return SyntaxErrorNote(habit, number)
+    if (message := _message_on_recognized(line)) is not None:
+        return SyntaxErrorNote(message, number)
     if isinstance(error, IndentationError):
         return _wrong_indentation(error, lines, number)
     message = error.msg or ""
-    for pattern, tell in _TOLD_OF:
+    if message.startswith("expected ':'"):
+        return SyntaxErrorNote(_missing_colon(line), number)
+    for pattern, describe in _MESSAGES_WITH_DETAILS:
         if found := re.match(pattern, message):
-            return SyntaxErrorNote(tell(found, line), number)
-    for pattern, what, remedy in _TOLD:
+            return SyntaxErrorNote(describe(found), number)
+    for pattern, what, remedy in _MESSAGES:
         if re.match(pattern, message):
             return SyntaxErrorNote(f"{what} {remedy}", number)
     place = _place(error, line)
@@ -45,11 +47,12 @@ def tell_syntax_error(error: SyntaxError, text: str) -> SyntaxErrorNote:
 
 
 def _wrong_indentation(error: IndentationError, lines: list[str], number: int) -> SyntaxErrorNote:
-    """Describe an error of indentation that Python found at this line; it shows beside the line above."""
+    """Describe a wrong indentation at line `number`; it is visible only beside the line above."""
     message = error.msg or ""
-    above = next((n for n in range(number - 1, 0, -1) if lines[n - 1].strip()), number)
+    above = next((n for n in range(number - 1, 0, -1) if not _is_blank_or_comment(lines[n - 1])), number)
+    alone = number  # the line to look at if the two are too far apart to be shown together
     if match := re.match(r"expected an indented block after .* on line (\d+)", message):
-        above = min(max(int(match[1]), 1), len(lines))
+        above = alone = min(max(int(match[1]), 1), len(lines))
         what = f"{_quoted(lines[above - 1])} 아래에 들여 쓴 줄이 없어요."
         remedy = "그 안에 들어갈 줄을 빈칸 4개만큼 들여 써 주세요."
     elif isinstance(error, TabError):
@@ -62,7 +65,12 @@ def _wrong_indentation(error: IndentationError, lines: list[str], number: int) -
         what = "들여쓰기가 앞줄보다 깊어요."
         remedy = "앞줄과 첫 칸을 맞춰 주세요."
     shown = number - above + 1
-    return SyntaxErrorNote(f"{what} {remedy}", above, shown if 1 <= shown <= _MAX_SHOWN else 1)
+    told = f"{what} {remedy}"
+    return SyntaxErrorNote(told, above, shown) if 1 <= shown <= _MAX_SHOWN else SyntaxErrorNote(told, alone)
+
+
+def _is_blank_or_comment(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("#")
 
 
 def _quoted(code: str) -> str:
@@ -79,7 +87,7 @@ def _place(error: SyntaxError, line: str) -> str:
     return _quoted(rest) if rest.strip() and rest.isprintable() else ""
 
 
-_HABITS = (
+_RECOGNIZED_LINES = (
     (
         r"\s*(?:>>>|\.\.\.\s|In ?\[\d*\]:)",
         "줄 앞에 프롬프트(`>>>`, `...`, `In [1]:`)가 남아 있어요.",
@@ -103,26 +111,27 @@ _HABITS = (
 """Start of a line that does not parse -> what it is and what to do, whatever Python says of it."""
 
 
-def _habit(line: str) -> str | None:
+def _message_on_recognized(line: str) -> str | None:
     """Return what to say of a line that is recognized by its text; None for any other."""
     return next(
-        (f"{what} {remedy}" for pattern, what, remedy in _HABITS if re.match(pattern, line[:500])), None
+        (f"{what} {remedy}" for pattern, what, remedy in _RECOGNIZED_LINES if re.match(pattern, line[:500])),
+        None,
     )
 
 
-def _never_closed(found: re.Match[str], line: str) -> str:
+def _never_closed(found: re.Match[str]) -> str:
     closing = {"(": ")", "[": "]", "{": "}"}[found[1]]
     return f"괄호 `{found[1]}`를 열고 닫지 않았어요. 짝이 되는 `{closing}`를 넣어 주세요."
 
 
-def _wrong_character(found: re.Match[str], line: str) -> str:
+def _wrong_character(found: re.Match[str]) -> str:
     character = found[1]
-    usual = _USUAL.get(character) or unicodedata.normalize("NFKC", character)
+    usual = _KEYBOARD_CHARACTERS.get(character) or unicodedata.normalize("NFKC", character)
     told = f"코드에 쓸 수 없는 글자 `{character}`가 있어요. 웹 페이지나 문서에서 복사한 글자예요."
     return told + (f" `{usual}`로 다시 쳐 주세요." if usual != character else " 지우고 다시 쳐 주세요.")
 
 
-_USUAL = {
+_KEYBOARD_CHARACTERS = {
     **dict.fromkeys("“”„", '"'),
     **dict.fromkeys("‘’′", "'"),
     **dict.fromkeys("–—−", "-"),
@@ -131,41 +140,40 @@ _USUAL = {
 """Character of typeset text -> what a keyboard has for it."""
 
 
-def _colon(found: re.Match[str], line: str) -> str:
+def _missing_colon(line: str) -> str:
     word = re.match(r"\s*(?:async\s+)?(\w+)", line)
     what = with_particle(f"`{word[1]}`", "으로/로") if word else "이렇게"
     return f"`:`이 빠졌어요. {what} 시작하는 줄은 `:`으로 끝나야 해요."
 
 
-def _python_2(found: re.Match[str], line: str) -> str:
+def _python_2(found: re.Match[str]) -> str:
     return f"Python 2의 `{found[1]}` 문이에요. `{found[1]}(...)`처럼 괄호를 써 주세요."
 
 
-def _unmatched(found: re.Match[str], line: str) -> str:
+def _unmatched(found: re.Match[str]) -> str:
     return f"닫는 괄호 `{found[1]}`의 짝이 없어요. 여는 괄호를 넣거나 닫는 괄호를 지워 주세요."
 
 
-def _wrong_pair(found: re.Match[str], line: str) -> str:
+def _wrong_pair(found: re.Match[str]) -> str:
     return f"`{found[2]}`로 연 괄호를 `{found[1]}`로 닫았어요. 짝을 맞춰 주세요."
 
 
-def _invisible_character(found: re.Match[str], line: str) -> str:
+def _invisible_character(found: re.Match[str]) -> str:
     told = f"눈에 보이지 않는 글자({found[1]})가 있어요. 복사할 때 따라온 글자예요."
     return f"{told} 그 자리의 빈칸을 지우고 다시 쳐 주세요."
 
 
-_TOLD_OF: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
+_MESSAGES_WITH_DETAILS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (r"'([(\[{])' was never closed", _never_closed),
     (r"unmatched '(.)'", _unmatched),
     (r"closing parenthesis '(.)' does not match opening parenthesis '(.)'", _wrong_pair),
     (r"invalid character '(.)'", _wrong_character),
     (r"invalid non-printable character (U\+\w+)", _invisible_character),
     (r"Missing parentheses in call to '(\w+)'", _python_2),
-    (r"expected ':'", _colon),
 )
-"""Start of Python's message -> function of the match and the learner's line that says what it is and what to do."""
+"""Start of Python's message -> function of the match that says what it is and what to do."""
 
-_TOLD = (
+_MESSAGES = (
     (
         r"unterminated triple-quoted",
         "따옴표 세 개로 연 문자열을 닫지 않았어요.",

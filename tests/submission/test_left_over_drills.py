@@ -88,3 +88,14 @@ def test_a_helper_in_a_drill_cell_is_said_to_be_there(form: str, tmp_path: Path)
     (feedback,) = (f for f in graded.feedbacks if f.exercise == "train_step")
     assert feedback.error == "NameError: name 'go' is not defined"
     assert any("`go`는 드릴이나 클리닉 셀에만 있어요" in note for note in feedback.notes)
+
+
+def test_an_annotated_variable_of_a_drill_cell_is_known_by_name(ipynb):
+    file = ipynb(code(ANSWER), code(f"rate: float = 0.1\n{ANSWER}drill(train_step)"))
+    assert file.note_on("NameError: name 'rate' is not defined") is not None
+
+
+def test_a_cell_that_does_not_parse_is_named_like_any_code_cell(ipynb):
+    complaint = ipynb(code("import os"), code("x = 1\ndef train_step(:\n")).complaint("train_step")
+    assert complaint is not None
+    assert complaint.message.startswith("hw.ipynb 코드 셀 2의 2번째 줄을 읽을 수 없어요.")

@@ -144,7 +144,7 @@ def test_an_answer_that_stands_in_a_drill_cell_only_is_told(tmp_path, others, dr
     path.write_text(notebook(code("import torch"), *others, code(drill)), encoding="utf-8")
     (note,) = read_submission(path, EXERCISES).notes
     assert "`train_step`" in note
-    assert f"셀 {2 + len(others)}" in note
+    assert f"코드 셀 {2 + len(others)}" in note
     assert note.endswith("주세요.")
 
 

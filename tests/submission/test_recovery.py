@@ -2,16 +2,18 @@
 
 import random
 import time
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grader.submission import recovery
 from grader.submission.cells import MAX_CODE_CHARS
 from grader.submission.recovery import recover
 from grader.submission.source_file import Place
 from grader.submission.submission import read_submission
-from grader.submission.syntax import parse
+from grader.submission.syntax import ParseError, parse
 from tests.submission.samples import EXERCISES, STEP, code, kept
 from tests.submission.sources import FRAGMENTS
 
@@ -92,6 +94,72 @@ def test_a_fence_in_a_docstring_is_no_fence(py):
         'def f(:\n\ndef train_step(m):\n    """Say.\n\n```python\ndef accumulate(): ...\n```\n"""\n    return 1\n'
     )
     assert set(file.defines) == {"train_step"}
+
+
+@pytest.mark.parametrize("indent", ["    ", ""])
+def test_a_fence_in_a_docstring_within_a_fence_is_no_fence(py, indent):
+    example = "".join(f"{indent}{line}\n" for line in ("```python", "f(1)", "```", '"""'))
+    step = f'def train_step(model):\n    """Say.\n\n{example}    return 1\n'
+    file = py(f"{PROSE}```python\n{step}```\n{MORE}")
+    assert file.defines == {"train_step": 3}
+    assert file.problems == ()
+
+
+def test_a_string_that_never_ends_does_not_hide_the_next_fence(py):
+    broken = '```python\ndef accumulate():\n    """Say.\n    return 1\n```\n'
+    file = py(f"{broken}{PROSE}```python\n{STEP}```\n")
+    assert set(file.defines) == {"train_step"}
+    assert file.problem_for("accumulate") is not None
+
+
+@pytest.mark.parametrize(
+    "line", ["(a, b) = 1, 2", "[a, b] = 1, 2", "*a, b = 1, 2", "match 1:\n    case _:\n        a = b = 1"]
+)
+def test_a_statement_after_prose_is_read(line):
+    assert recover(f"{PROSE}{line}\n").text == f"\n{line}\n"
+
+
+@pytest.mark.parametrize("prose", ["class is a thing", "class methods, too, are (mostly) functions."])
+def test_prose_about_a_class_is_no_broken_class(prose):
+    found = recover(f"{prose}\n\n{STEP}")
+    assert found.broken == ()
+    assert found.left_out == (1,)
+
+
+@pytest.mark.parametrize("head", ["class Net(nn.Module)", "class Net", "class Net(:", "class Net  # mine"])
+def test_a_class_whose_first_line_is_broken_is_told(head):
+    (broken,) = recover(f"{head}\n    x = 1\n\n{STEP}").broken
+    assert broken.name == "Net"
+
+
+def test_equally_deep_definitions_are_read_the_same_way_each_time():
+    """A set of strings has another order in each process."""
+    for depth in (2, 3, 4):
+        indents = ["".join(drawn) for drawn in product(" \t", repeat=depth)]
+        text = "물론\n" + "".join(f"{indent}def f{n}(): 0\n" for n, indent in enumerate(indents))
+        read = [line for line in recover(text).text.split("\n") if line.startswith("def")]
+        assert read == [f"def f{indents.index(chr(9) * depth)}(): 0"]
+
+
+def test_what_is_not_read_for_its_length_is_told(py):
+    """Of a text that is cut into more pieces than are parsed."""
+    file = py(PROSE + "a = 1\n" * 4_000 + STEP)
+    assert file.defines == {"a": 3_001}
+    assert any("3,002번째 줄부터" in note for note in file.notes), file.notes
+
+
+def test_pieces_that_do_not_parse_together_are_not_graded(monkeypatch):
+    """No such text is known."""
+
+    def strict(text: str) -> list[object]:
+        if "import a" in text and "import b" in text:
+            raise ParseError("", 1)
+        return list(parse(text))
+
+    monkeypatch.setattr(recovery, "parse", strict)
+    found = recover("import a\ndef train_step(:\nimport b\n")
+    assert found.text == "\n\n\n"
+    assert [broken.name for broken in found.broken] == ["train_step"]
 
 
 def test_a_broken_function_costs_only_itself(py):
