@@ -102,7 +102,7 @@ class CudaRequests:
         before = {name: getattr(torch.cuda, name) for name in stand_ins}
         module_to = torch.nn.Module.to
         vars(torch.cuda).update(stand_ins)
-        torch.nn.Module.to = _move_by_name  # type: ignore[method-assign]
+        torch.nn.Module.to = _move_by_name  # type: ignore[assignment,method-assign]
         readers.insert(0, reader)
         _push(mode)
         try:
