@@ -36,7 +36,7 @@ class Gap:
 @dataclass(frozen=True, eq=False)  # compared by identity: two blocks of the same text are two blocks
 class _Block:
     function: Definition
-    """The function that holds it, or the class if no method does."""
+    """The function or method that holds it."""
     owner: ast.stmt
     """The compound statement whose block it is; for that of an `except`, the `try`."""
     statements: list[ast.stmt]
