@@ -1,20 +1,29 @@
 """Name menu items so that a learner finds them whatever the editor and its language are."""
 
-ITEMS = {
+JUPYTERLAB_ITEMS = {
     "run above": (("실행", "위의 모든 셀 실행"), ("Run", "Run All Above Selected Cell")),
     "restart": (("커널", "커널 재시작"), ("Kernel", "Restart Kernel…")),
 }
 """JupyterLab's menu and item, in Korean and in English, as its language pack has them."""
 
+
+def _in_jupyterlab(item: str) -> str:
+    """Return where JupyterLab has an item of the table, in both languages."""
+    korean, english = (" → ".join(words).rstrip("…") for words in JUPYTERLAB_ITEMS[item])
+    return f"JupyterLab의 메뉴에서는 {korean}({english})"
+
+
 RUN_ABOVE = (
-    "JupyterLab의 메뉴에서는 실행 → 위의 모든 셀 실행(Run → Run All Above Selected Cell), "
+    f"{_in_jupyterlab('run above')}, "
     "VS Code에서는 그 셀 위의 Execute Above Cells, Colab에서는 런타임 → 이전 셀 실행(Runtime → Run before)"
 )
+"""Where to find the item, as the end of a Korean sentence."""
 RESTART = (
-    "JupyterLab의 메뉴에서는 커널 → 커널 재시작(Kernel → Restart Kernel), VS Code에서는 위쪽의 다시 시작(Restart), "
+    f"{_in_jupyterlab('restart')}, VS Code에서는 위쪽의 다시 시작(Restart), "
     "Colab에서는 런타임 → 세션 다시 시작(Runtime → Restart session)"
 )
+"""Where to find the item, as the end of a Korean sentence."""
 REOPEN = (
     "그 노트북이 어디에든 열려 있으면 저장하지 말고 닫았다가 다시 여세요. 저장하면 예전 것이 다시 덮어써요."
 )
-"""Needs no menu: each editor has another name for reading a file again, and some have none."""
+"""Names no menu: editors call it differently, and some have none."""

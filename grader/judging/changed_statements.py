@@ -30,7 +30,7 @@ def course_program(text: str) -> CourseProgram | None:
 
 @dataclass(frozen=True)
 class Change:
-    """Consecutive statements of the solution that the mistake replaces by others."""
+    """Consecutive statements of the solution that the mistake replaces with others."""
 
     old: Sequence[Statement]
     """The solution's statements; empty if the mistake only inserts some."""
@@ -103,7 +103,7 @@ class ChangedStatements:
 
     @property
     def only_reorders(self) -> bool:
-        """True if both programs have the same statements, in another order."""
+        """True if both programs have the same statements, in whatever order."""
         return Counter(s.text for s in self._solution) == Counter(s.text for s in self._wrong)
 
     @property

@@ -28,6 +28,8 @@ from grader.submission.syntax import (
 
 Words = Counter[str]
 """Words of one or more statements, with the number of times each occurs."""
+MAX_STATEMENTS = 200
+"""Maximum number of statements of a definition that is compared; the time grows with their square."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,11 @@ def inlined_definition(text: str, name: str | None) -> Definition | None:
         name = next(reversed(top_level), None)
     found = top_level.get(name) if name is not None else None
     return inline_helpers(found, top_level) if isinstance(found, ast.FunctionDef) else found
+
+
+def number_of_statements(definition: Definition) -> int:
+    """Return the number of statements in a definition, those inside others and the definition itself included."""
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(definition))
 
 
 def statements_of(

@@ -1,14 +1,16 @@
 """Compare the parameters of the learner's function with those of the exercise.
 
 The grader calls an exercise's function as the exercise writes it: required parameters by position, the others by name.
-So other names in the same places are as right; another order, a missing parameter or another name of a parameter that
-is passed by name are not, and the exception that follows from them says nothing of the cause.
+So other names in the same places are as right. Another order, a missing parameter or another name of a parameter that
+is passed by name is not, and the exception that follows from it says nothing of the cause.
 """
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from grader.base.names import LISTED, short
 from grader.course.course import Exercise
 from grader.judging.edits import exercise_source
 from grader.observe.wording import particle
@@ -26,6 +28,12 @@ _SYNONYMS = (
 """Names under which learners know the same argument."""
 _LONGEST_DEFAULT = 20
 """Maximum number of characters of a default value that is shown."""
+_TOO_LARGE = 10**_LONGEST_DEFAULT
+"""Smallest integer with more characters than that."""
+_LONGEST_SIGNATURE = 300
+"""Maximum number of characters of a signature that is shown."""
+_CALLED_IN_ANOTHER_WAY = {"staticmethod", "classmethod", "property"}
+"""Decorators of a method that is not simply called with the object as its first argument."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,7 @@ def _pairs(
 ) -> Iterator[tuple[str, ast.FunctionDef, ast.FunctionDef]]:
     """Yield the functions that the grader calls: name, the learner's and the solution's.
 
-    Of a class these are its methods that both define and neither decorates: a decorator may change the parameters.
+    Of a class these are the methods that both define as plain ones, without `_CALLED_IN_ANOTHER_WAY`.
     """
     if isinstance(learner, ast.FunctionDef) and isinstance(solution, ast.FunctionDef):
         yield solution.name, learner, solution
@@ -79,14 +87,14 @@ def _pairs(
         for name, right in methods(solution).items():
             yours = own.get(name)
             is_called = name == "__init__" or not name.startswith("_")
-            if yours is not None and is_called and not _is_static(yours) and not _is_static(right):
+            if yours is not None and is_called and _is_plain(yours) and _is_plain(right):
                 yield name, yours, right
 
 
-def _is_static(method: ast.FunctionDef) -> bool:
-    """Return True if the method's first parameter is not the object."""
-    names = {ast.unparse(decorator) for decorator in method.decorator_list}
-    return bool(names & {"staticmethod", "classmethod", "property"})
+def _is_plain(method: ast.FunctionDef) -> bool:
+    """Return True if the method has none of the decorators in `_CALLED_IN_ANOTHER_WAY`."""
+    names = {decorator.id for decorator in method.decorator_list if isinstance(decorator, ast.Name)}
+    return not names & _CALLED_IN_ANOTHER_WAY
 
 
 class _Parameters:
@@ -130,12 +138,20 @@ def _difference(yours: _Parameters, right: _Parameters) -> str | None:
 def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | None:
     """Return what differs in the parameters that the grader passes by position."""
     wanted = right.required
-    names = _in_the_exercises_words(yours.positional, right)
+    translated = _translated([*yours.positional, *yours.by_name], right)
+    names = translated[: len(yours.positional)]
     common = [name for name in names if name in wanted]
     if common != sorted(common, key=wanted.index):
         return "매개변수의 순서가 문제와 달라요"
-    if len(names) < len(wanted) and not yours.takes_more:
-        return f"{_listed([name for name in wanted if name not in names], '이/가')} 없어요"
+    lacking = 0 if yours.takes_more else len(wanted) - len(names)
+    by_name = zip(translated[len(names) :], yours.by_name.values(), strict=True)
+    behind = [name for name, is_required in by_name if name in wanted and (is_required or lacking > 0)]
+    if behind:
+        return f"{_listed(behind, '이/가')} 문제와 달리 `*` 뒤에 있어요"
+    if lacking > 0:
+        missing = [name for name in wanted if name not in names]
+        is_known_which = len(missing) == lacking
+        return f"{_listed(missing, '이/가')} 없어요" if is_known_which else f"매개변수가 {lacking}개 모자라요"
     if any(names.index(name) != wanted.index(name) for name in common):
         inserted = names[: names.index(common[-1])]
         more = [name for name in inserted if name not in wanted]
@@ -146,44 +162,54 @@ def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | Non
 
 
 def _difference_by_name(yours: _Parameters, right: _Parameters) -> str | None:
-    """Return what differs in the parameters that the grader passes by name, and in those that it does not pass."""
+    """Return what differs in the parameters passed by name, or what else the learner's function requires."""
     passed = [*right.by_name, *(name for name in right.positional if name not in right.required)]
     missing = [name for name in passed if not yours.accepts(name)]
     known = {*right.positional, *right.by_name}
-    required = yours.required[len(right.required) :] + [
-        n for n, is_required in yours.by_name.items() if is_required
+    still_required = yours.required[len(right.required) :] + [
+        name for name, is_required in yours.by_name.items() if is_required
     ]
-    others = [
+    unknown = [
         name for name in (*yours.positional[len(right.required) :], *yours.by_name) if name not in known
     ]
-    if missing and others:
-        return f"{_listed(missing, '이/가')} 없고 {_listed(others, '이/가')} 있어요"
+    if missing and unknown:
+        return f"{_listed(missing, '이/가')} 없고 {_listed(unknown, '이/가')} 있어요"
     if missing:
         return f"{_listed(missing, '이/가')} 없어요"
-    more = [name for name in required if name not in known]
-    if more:
-        return f"문제에 없는 {_listed(more, '이/가')} 더 있어요"
-    undefaulted = [name for name in required if name in right.optional]
+    superfluous = [name for name in still_required if name not in known]
+    if superfluous:
+        return f"문제에 없는 {_listed(superfluous, '이/가')} 더 있어요"
+    undefaulted = [name for name in still_required if name in right.optional]
     if undefaulted:
         return f"{_listed(undefaulted, '에는/에는')} 기본값이 없어요"
     return None
 
 
 def _listed(names: Sequence[str], forms: str) -> str:
-    """Return the parameters with the particle that follows the last of them."""
-    return f"매개변수 {', '.join(f'`{name}`' for name in names)}{particle(names[-1], forms)}"
+    """Return the first parameters, and the number of the others, with the particle that follows the last word."""
+    shown = ", ".join(f"`{short(name)}`" for name in names[:LISTED])
+    if len(names) > LISTED:
+        shown, last = f"{shown} 외 {len(names) - LISTED:,}개", "개"
+    else:
+        last = names[-1]
+    return f"매개변수 {shown}{particle(last, forms)}"
 
 
-def _in_the_exercises_words(names: Sequence[str], right: _Parameters) -> list[str]:
-    """Return the names, a synonym of one of the exercise's parameters as the exercise writes it."""
+def _translated(names: Sequence[str], right: _Parameters) -> list[str]:
+    """Return the names with each synonym of a parameter replaced by the exercise's name for it.
+
+    Names that would become the same one stay as they are: nobody knows which of `y` and `target` is `yb`.
+    """
     wanted = {
         synonym: name for name in right.required for group in _SYNONYMS if name in group for synonym in group
     }
-    return [name if name in right.positional else wanted.get(name, name) for name in names]
+    translated = [name if name in right.positional else wanted.get(name, name) for name in names]
+    count = Counter(translated)
+    return [new if count[new] == 1 else name for name, new in zip(names, translated, strict=True)]
 
 
 def _shown(name: str, arguments: ast.arguments) -> str:
-    """Return a signature without types: `fit(model, opt, *, zero_grad=True)`."""
+    """Return a signature without types, cut if it is very long: `fit(model, opt, *, zero_grad=True)`."""
     bare = ast.arguments(
         posonlyargs=[ast.arg(a.arg) for a in arguments.posonlyargs],
         args=[ast.arg(a.arg) for a in arguments.args],
@@ -193,10 +219,13 @@ def _shown(name: str, arguments: ast.arguments) -> str:
         kwarg=None if arguments.kwarg is None else ast.arg(arguments.kwarg.arg),
         defaults=[_short(default) for default in arguments.defaults],
     )
-    return f"{name}({ast.unparse(bare)})"
+    shown = f"{name}({ast.unparse(bare)})"
+    return shown if len(shown) <= _LONGEST_SIGNATURE else f"{shown[:_LONGEST_SIGNATURE]}…"
 
 
 def _short(default: ast.expr) -> ast.expr:
     """Return a default value, or `...` in the place of a long one."""
+    if isinstance(default, ast.Constant) and isinstance(default.value, int) and default.value >= _TOO_LARGE:
+        return ast.Constant(...)  # Python refuses to write an integer of thousands of digits
     text = ast.unparse(default) if isinstance(default, ast.Constant | ast.Name) else ""
     return default if 0 < len(text) <= _LONGEST_DEFAULT else ast.Constant(...)

@@ -33,6 +33,19 @@ class Similar(NamedTuple):
     """Its likeness, less if it is more like a right statement."""
 
 
+class _Score(NamedTuple):
+    """How well one of the learner's statements fits one course statement."""
+
+    position: int
+    """Position of the learner's statement, counted from 0."""
+    likeness: float
+    """As in `Similar`."""
+    fit: float
+    """As in `Similar`."""
+    weight: float
+    """Weight of its words that the mistake adds or removes."""
+
+
 def align(gain: Sequence[Sequence[float]]) -> dict[int, int]:
     """Pair items of two sequences, without crossing pairs, for the largest total gain (Needleman and Wunsch, 1970).
 
@@ -132,19 +145,16 @@ class StatementAlignment:
                 if self._is_taken(i, positions, likeness):
                     score -= _TAKEN_PENALTY
                 right = _RIGHT_PENALTY if self._is_right(statement, position, replaced or unchanged) else 0.0
-                # Negative, so that of equal ones `max` takes the first in the learner's text.
-                order = round(score - right, 2), self._weight(statement.words & changed), -i
-                scores.append((order, score, score - right))
+                scores.append(_Score(i, score, score - right, self._weight(statement.words & changed)))
         if not scores:
             return Similar()
-        (_, _, negative), score, fit = max(scores)
-        return Similar(score, self.line_in(self.learner[-negative], changed), fit)
+        best = max(scores, key=lambda s: (round(s.fit, 2), s.weight, -s.position, s.likeness))
+        return Similar(best.likeness, self.line_in(self.learner[best.position], changed), best.fit)
 
     def _telling(self, positions: Sequence[int], others: Sequence[Statement]) -> list[int]:
         """Return those of the positions whose statements tell most about the mistake.
 
-        These are statements with names that stand in none of the others, and no mere initialisations, where there are
-        such statements.
+        Prefer statements with names that no other statement has, and any statement to a mere initialisation.
         """
         usual = {word for one in others for word in one.words}
         introduced = {i: sum(map(_is_name, self.course[i].words.keys() - usual)) for i in positions}
@@ -219,8 +229,8 @@ class StatementAlignment:
     def _weight(self, words: Words, twice: Set[str] = frozenset()) -> float:
         """Return the sum of the words' rarities, in which words in `twice` count twice.
 
-        The rarity of a word is the logarithm of the number of statements per statement that contains it. It is 1 for a
-        word of no statement: words of the solution, and of single lines, which are not renamed.
+        A word's rarity is log((1 + number of statements) / number of those that contain it), and 1 if none does, as for
+        words of the solution and of single lines, which are not renamed.
         """
         return sum(
             self._rarity.get(word, 1.0) * count * (2 if word in twice else 1) for word, count in words.items()

@@ -17,9 +17,16 @@ from dataclasses import dataclass, field, replace
 
 from grader.course.course import Side
 from grader.judging.changed_statements import Change, ChangedStatements, CourseProgram, course_program
-from grader.judging.compared_statements import Statement, inlined_definition, is_written_as, statements_of
+from grader.judging.compared_statements import (
+    MAX_STATEMENTS,
+    Statement,
+    inlined_definition,
+    is_written_as,
+    number_of_statements,
+    statements_of,
+)
 from grader.judging.statement_alignment import Similar, StatementAlignment
-from grader.judging.twin_blocks import gap_in_twin
+from grader.judging.twin_blocks import TwinBlocks
 from grader.judging.variable_roles import roles
 from grader.submission.syntax import Definition, is_compound
 
@@ -82,11 +89,14 @@ def locate_in_text(
             empty if there are none, or without `near`.
 
     Returns:
-        None if the learner's program cannot be parsed, does not define `name`, or resembles the other two nowhere.
+        None if the learner's program cannot be parsed, does not define `name`, has more than `MAX_STATEMENTS`
+        statements there, or resembles the other two nowhere.
     """
     definition = inlined_definition(learner, name)
     right_program, wrong_program = course_program(solution), course_program(wrong)
     if definition is None or right_program is None or wrong_program is None:
+        return None
+    if number_of_statements(definition) > MAX_STATEMENTS:
         return None
 
     def align_learner_with(program: CourseProgram) -> StatementAlignment:
@@ -126,10 +136,11 @@ def _place_in_twin(
     new = {statement.text for change in changed.changes for statement in change.new}
     if new & (texts | right):
         return None
+    twins = TwinBlocks(definition)
     for statement in learner:
         # A condition that the mistake narrows may itself stand in the wrong block, unless `near` says where to look.
         is_changed = statement.text in old and (near or not is_compound(statement.node))
-        gap = gap_in_twin(definition, statement.node) if is_changed else None
+        gap = twins.gap(statement.node) if is_changed else None
         if gap is not None:
             return Location(gap.line, before=gap.before, after=not gap.before)
     return None

@@ -88,7 +88,7 @@ def _side(
     except BaseException:
         recorder.recording.stopped = "crashed"
     failure = recorder.recording.failure
-    if failure is not None and program.cuda.begin_after(failure):
+    if failure is not None and program.cuda.translate_after(failure):
         return _side(function, program, signature, situation, lesson, limited)
     return Side(recorder.recording, flow(recorder.recording, bench.batches))
 

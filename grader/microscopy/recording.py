@@ -124,7 +124,7 @@ class ProgramRecorder:
                 _set_known_state()
                 for number, (positional, keywords) in enumerate(self._bench.calls):
                     self._call = number
-                    with self._program.cuda.on_cpu(), noted_calls(self._function, self._noted):
+                    with self._program.cuda.translating(), noted_calls(self._function, self._noted):
                         self._function(*positional, **keywords)
                     self._close_moment()
         except STUDENT_ERRORS as error:

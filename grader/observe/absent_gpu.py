@@ -5,8 +5,11 @@ first, is played as if this module did not exist. Then the failed statement or s
 requests translated. `torch.cuda.is_available()` stays False, and a `torch.device("cuda")` stays one: only its use is
 translated.
 
-Requests are translated only while code of the program runs, not while the driver observes the result: a submission can
-reach whatever sees its calls of torch's functions.
+Requests are translated only while code of the program runs: a submission could tamper with an object that intercepts
+its calls, so none is active while results are observed.
+
+Not translated: `torch.device(0)`, `torch.Generator(device="cuda")`, which no mode sees, and functions of `torch.cuda`
+that a program imported by name before its first request failed.
 """
 
 import re
@@ -25,10 +28,11 @@ _LACKS_GPU = re.compile(r"cuda|nvidia|accelerator", re.IGNORECASE)
 """Word in the message of every exception that torch raises because it finds no GPU."""
 _RAISED_BY_TORCH = {"AssertionError", "AttributeError", "RuntimeError", "TypeError"}
 """Types of those exceptions; unlike a `KeyError` about a key called `cuda`."""
-_NAME = re.compile(r"cuda(:\d+)?")
+_CUDA_NAME = re.compile(r"cuda(:\d+)?")
+"""Name of a CUDA device as torch takes it."""
 _OLD_TYPE = re.compile(r"torch\.cuda\.(\w+Tensor)")
 """Name of a type as `Tensor.type` takes it."""
-_ANSWERS: dict[str, object] = {
+_STUB_RESULTS: dict[str, object] = {
     "current_device": 0,
     "get_device_name": "CPU",
     "init": None,
@@ -44,9 +48,11 @@ _NOTE = (
     "어느 컴퓨터에서나 실행돼요."
 )
 
+# Private names, as torch's own `torch/overrides.py` uses them; tested with torch 2.13.
 _push, _pop = torch._C._push_on_torch_function_stack, torch._C._pop_torch_function_stack
-_count: Callable[[], int] = torch._C._len_torch_function_stack
+_modes_in_force: Callable[[], int] = torch._C._len_torch_function_stack
 _to, _cuda, _pin = Tensor.to, Tensor.cuda, Tensor.pin_memory
+_module_to = torch.nn.Module.to
 
 
 @dataclass
@@ -56,9 +62,9 @@ class CudaRequests:
     translated: bool = False
     """True from the first request that failed."""
     line: int | None = None
-    """Line of the program that made it; None if no line of the program is known."""
+    """Line of the program that made it; None if no line of the program is known, or if it only pinned memory."""
     asked: bool = False
-    """True once a request has been translated."""
+    """True once a request has been translated; pinned memory does not count, because it is no other device."""
 
     @property
     def note(self) -> str | None:
@@ -67,7 +73,7 @@ class CudaRequests:
             return None
         return _NOTE if self.line is None else f"{self.line}번째 줄: {_NOTE}"
 
-    def begin_after(self, failure: Failure) -> bool:
+    def translate_after(self, failure: Failure) -> bool:
         """Translate requests from now on if `failure` is the first one that comes from the lack of a GPU.
 
         Returns:
@@ -85,16 +91,18 @@ class CudaRequests:
         return True
 
     @contextmanager
-    def on_cpu(self) -> Iterator[None]:
+    def translating(self) -> Iterator[None]:
         """Translate requests inside this context if a request has failed before, else do nothing."""
         if not self.translated:
             yield
             return
-        mode, reader = _CudaAsCpu(self), (0, _no_tag, self._read_on_cpu)
+        mode, reader = _CudaAsCpu(self), (0, _no_location, self._read_on_cpu)
         readers = torch.serialization._package_registry
-        stand_ins = {name: self._answering(answer) for name, answer in _ANSWERS.items()}
+        stand_ins = {name: self._answering(answer) for name, answer in _STUB_RESULTS.items()}
         before = {name: getattr(torch.cuda, name) for name in stand_ins}
+        module_to = torch.nn.Module.to
         vars(torch.cuda).update(stand_ins)
+        torch.nn.Module.to = _move_by_name  # type: ignore[assignment,method-assign]
         readers.insert(0, reader)
         _push(mode)
         try:
@@ -103,6 +111,7 @@ class CudaRequests:
             _leave(mode)
             if reader in readers:
                 readers.remove(reader)
+            torch.nn.Module.to = module_to  # type: ignore[method-assign]
             vars(torch.cuda).update(before)
 
     def _answering(self, answer: object) -> Callable[..., object]:
@@ -115,26 +124,40 @@ class CudaRequests:
         return stand_in
 
     def _read_on_cpu(self, storage: Any, location: str) -> Any:
-        """Leave a storage on the CPU that `torch.load` is about to move to CUDA; None for another place."""
-        if not _NAME.fullmatch(location):
+        """Return the storage as it is, on the CPU, if `torch.load` would move it to CUDA; None: let torch decide."""
+        if not _CUDA_NAME.fullmatch(location):
             return None
         self.asked = True
         return storage
 
 
-def _no_tag(_: Any) -> None:
-    """Name no place for a storage that is saved: torch's own functions do."""
+def _no_location(_: Any) -> None:
+    """Return None: torch's own functions name the place of a storage that is saved."""
+
+
+def _move_by_name(module: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
+    """Move a module as `Module.to` does; a number names a CUDA device, which `Module.to` refuses without a GPU."""
+    return _module_to(module, *map(_named, args), **{key: _named(value) for key, value in kwargs.items()})
+
+
+def _named(device: Any) -> Any:
+    """Return `cuda:0` for 0; anything but a number as it is."""
+    return f"cuda:{device}" if type(device) is int else device
 
 
 def _leave(mode: "_CudaAsCpu") -> None:
-    """Leave the mode if it is the innermost one.
+    """Leave the mode, also if the program left others on above it.
 
-    A mode that the program left on stays on: the sandbox reports it (`inside.dispatcher`).
+    Those stay on, in their order: the sandbox reports them (`inside.dispatcher`).
     """
-    if _count():
+    above = []
+    while _modes_in_force():
         innermost = _pop()
-        if innermost is not mode:
-            _push(innermost)
+        if innermost is mode:
+            break
+        above.append(innermost)
+    for other in reversed(above):
+        _push(other)
 
 
 class _CudaAsCpu(TorchFunctionMode):
@@ -148,16 +171,19 @@ class _CudaAsCpu(TorchFunctionMode):
     ) -> Any:
         """Call `func` on the CPU; torch calls this in place of each of its functions."""
         kwargs = dict(kwargs or {})
-        if func is _cuda or func is _pin:
+        if func is _cuda:
             self._requests.asked = True
             return args[0]
-        if func is _to and len(args) > 1 and type(args[1]) is int:
-            args = (args[0], f"cuda:{args[1]}", *args[2:])
-        if type(kwargs.get("device")) is int:
-            kwargs["device"] = f"cuda:{kwargs['device']}"
-        if kwargs.get("pin_memory"):
-            self._requests.asked = True
+        if func is _pin or kwargs.get("pin_memory"):
+            if not self._requests.asked:
+                self._requests.line = None
+            if func is _pin:
+                return args[0]
             kwargs["pin_memory"] = False
+        if func is _to and len(args) > 1:
+            args = (args[0], _named(args[1]), *args[2:])
+        if "device" in kwargs:
+            kwargs["device"] = _named(kwargs["device"])
         return func(*map(self._on_cpu, args), **{name: self._on_cpu(value) for name, value in kwargs.items()})
 
     def _on_cpu(self, value: Any) -> Any:
@@ -165,7 +191,7 @@ class _CudaAsCpu(TorchFunctionMode):
         replacement = value
         if type(value) is torch.device and value.type == "cuda":
             replacement = torch.device("cpu")
-        elif type(value) is str and _NAME.fullmatch(value):
+        elif type(value) is str and _CUDA_NAME.fullmatch(value):
             replacement = "cpu"
         elif type(value) is str and (old := _OLD_TYPE.fullmatch(value)):
             replacement = f"torch.{old[1]}"

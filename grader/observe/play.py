@@ -211,9 +211,9 @@ def play(
     if trace.load_failure is None:
         for scenario in driver.scenarios:
             if only is None or scenario.name in only:
-                with copied_output() as copy:
+                with copied_output() as output:
                     run = play_scenario(scenario, program, seed=seed, device=device)
-                run.printed = copy.printed()
+                run.printed = output.printed()
                 trace.runs[scenario.name] = run
     trace.warnings = [*program.warnings, *([program.cuda.note] if program.cuda.note else [])]
     # Forget what was added during this exercise: it concerns no other

@@ -1,7 +1,7 @@
 """Keep the beginning of what a learner's function prints in one scenario, for the card."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,41 +20,56 @@ class Printed:
     """Number of lines in all of it, kept or not."""
 
     @property
-    def is_possible(self) -> bool:
-        """False for what a `Copy` cannot have made: too long, or with fewer lines than its text."""
+    def is_genuine(self) -> bool:
+        """False for what a `KeptOutput` cannot have made: too long, or with fewer lines than its text."""
         return len(self.text) <= MAX_CHARS and self.text.count("\n") <= self.lines < 2**40 and self.lines > 0
 
 
-class Copy:
-    """A text stream that passes everything on to another one and keeps the beginning."""
+class KeptOutput:
+    """A text stream that passes everything on to another one and keeps the beginning.
+
+    Bytes that are written to its `buffer` are passed on, but not kept.
+    """
 
     def __init__(self, stream: Any) -> None:
-        """Create a copy of `stream`, which may be None or hostile."""
-        self._stream, self._kept, self._breaks, self._open = stream, "", 0, False
+        """Pass everything on to `stream`, which may be None or hostile."""
+        self._stream, self._kept, self._breaks, self._in_line = stream, "", 0, False
 
     def write(self, text: str) -> Any:
         """Keep the beginning of `text`, and write it to the other stream."""
         if isinstance(text, str) and text:
             self._kept += text[: MAX_CHARS - len(self._kept)]
             self._breaks += text.count("\n")
-            self._open = not text.endswith("\n")
-        return self._stream.write(text)
+            self._in_line = not text.endswith("\n")
+        return len(text) if self._stream is None else self._stream.write(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each of the texts, without line breaks between them."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Flush the other stream, if there is one: `print` to no stream does not fail either."""
+        if self._stream is not None:
+            self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_stream":  # of a copy that is being made, whose attributes are not set yet
+            raise AttributeError(name)
         return getattr(self._stream, name)
 
     def printed(self) -> Printed | None:
         """Return what was written; None if it was nothing but white space."""
-        return Printed(self._kept, self._breaks + self._open) if self._kept.strip() else None
+        return Printed(self._kept, self._breaks + self._in_line) if self._kept.strip() else None
 
 
 @contextmanager
-def copied_output() -> Iterator[Copy]:
+def copied_output() -> Iterator[KeptOutput]:
     """Copy what is written to `sys.stdout` inside; afterwards `sys.stdout` is as before."""
     original = getattr(sys, "stdout", None)
-    copy = Copy(original)
-    sys.stdout = copy
+    output = KeptOutput(original)
+    sys.stdout = output
     try:
-        yield copy
+        yield output
     finally:
         sys.stdout = original

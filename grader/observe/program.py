@@ -102,11 +102,11 @@ def _execute(statement: ast.stmt, program: Program, module: types.ModuleType, fl
             flags=flags,
             dont_inherit=True,
         )
-        with program.cuda.on_cpu():
+        with program.cuda.translating():
             exec(code, module.__dict__)
     except STUDENT_ERRORS as error:
         failure = describe_failure(error, program)
-        if program.cuda.begin_after(failure):
+        if program.cuda.translate_after(failure):
             _execute(statement, program, module, flags)
             return
         for defined in defined_names(statement):

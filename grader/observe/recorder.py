@@ -340,10 +340,10 @@ class Recorder:
             self._recording = True
             try:
                 # Innermost: whatever the function does to this context is over before anything is compared
-                with self.program.cuda.on_cpu():
+                with self.program.cuda.translating():
                     return function(*args, **kwargs)
             except STUDENT_ERRORS as error:
-                self.lacked_gpu |= self.program.cuda.begin_after(describe_failure(error, self.program))
+                self.lacked_gpu |= self.program.cuda.translate_after(describe_failure(error, self.program))
                 raise
             finally:
                 self._recording = False

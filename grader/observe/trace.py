@@ -196,7 +196,7 @@ def from_bytes(blob: bytes) -> Trace:
         trace = Trace({}, words.seconds, words.load_failure, words.warnings)
         for name, run in words.runs.items():
             facts = {key: _fact(value) for key, value in run.facts.items()}
-            if run.printed is not None and not run.printed.is_possible:
+            if run.printed is not None and not run.printed.is_genuine:
                 raise TraceError(f"output of {run.printed.lines} lines, {len(run.printed.text)} characters")
             trace.runs[name] = Run(
                 facts=facts,

@@ -13,14 +13,14 @@ from grader.notebook.missing_names import why_missing
 from tests.places import ROOT
 
 
-@pytest.mark.parametrize("item", menus.ITEMS)
+@pytest.mark.parametrize("item", menus.JUPYTERLAB_ITEMS)
 def test_korean_menu_words_are_those_of_the_language_pack(item: str) -> None:
     found = find_spec("jupyterlab_language_pack_ko_KR")
     assert found is not None
     assert found.submodule_search_locations
     folder = Path(found.submodule_search_locations[0])
     pack = json.loads((folder / "locale/ko_KR/LC_MESSAGES/jupyterlab.json").read_text(encoding="utf-8"))
-    korean, english = menus.ITEMS[item]
+    korean, english = menus.JUPYTERLAB_ITEMS[item]
     assert (pack[f"menu\x04{english[0]}"][0], pack[english[1]][0]) == korean
 
 
@@ -30,7 +30,7 @@ def test_korean_menu_words_are_those_of_the_language_pack(item: str) -> None:
 )
 def test_a_menu_is_named_in_both_languages(item: str, message: str) -> None:
     """`grader start` opens JupyterLab in Korean; others open it in English, or use VS Code or Colab."""
-    for words in menus.ITEMS[item]:
+    for words in menus.JUPYTERLAB_ITEMS[item]:
         assert " → ".join(words).rstrip("…") in message
     assert "VS Code" in message
     assert "Colab" in message

@@ -1,5 +1,9 @@
 """What a learner's function prints is folded under its card: in a notebook, at the terminal, and when it is graded."""
 
+import contextlib
+import copy
+import io
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,7 @@ from grader.grading.in_process import play_and_judge
 from grader.grading.own_file import OwnFile
 from grader.judging.edits import exercise_source
 from grader.judging.origin import Origin
-from grader.observe.printed import MAX_CHARS
+from grader.observe.printed import MAX_CHARS, KeptOutput, Printed, copied_output
 from grader.observe.program import load_program
 from grader.report.html import feedback_html
 from grader.report.results import from_json, to_json
@@ -113,3 +117,22 @@ def test_results_keep_the_output(course: Course, tmp_path: Path) -> None:
     result = ClassResult(1, "cpu", "none", (SubmissionResult("kim", (feedback,)),))
     (read,) = from_json(to_json(result)).submissions
     assert feedback_html(read.feedbacks[0]) == feedback_html(feedback)
+
+
+def test_a_process_without_output_prints_nothing_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`print` does nothing where `sys.stdout` is None, as in a program without a console."""
+    monkeypatch.setattr(sys, "stdout", None)
+    with copied_output() as output:
+        print("손실", flush=True)
+    assert output.printed() == Printed("손실\n", 1)
+
+
+def test_lines_that_are_written_at_once_are_kept_too() -> None:
+    with contextlib.redirect_stdout(io.StringIO()) as stream, copied_output() as output:
+        sys.stdout.writelines(["손실 1\n", "손실 2"])
+    assert output.printed() == Printed("손실 1\n손실 2", 2)
+    assert stream.getvalue() == "손실 1\n손실 2"
+
+
+def test_the_stream_can_be_copied() -> None:
+    assert isinstance(copy.copy(KeptOutput(None)), KeptOutput)

@@ -66,6 +66,13 @@ def told(exercise: str, text: str) -> Feedback:
             "매개변수 `dtype`이 문제와 다른 자리에 있어요",
         ),
         ("sgd_update", "lr, params", ORDER),
+        ("train_step", "a, b, c", "매개변수가 2개 모자라요"),
+        (
+            "train_step",
+            "model, loss_fn, *, opt, xb, yb",
+            "매개변수 `opt`, `xb`, `yb`가 문제와 달리 `*` 뒤에 있어요",
+        ),
+        ("train_step", "model, *rest, optimizer", "매개변수 `opt`가 문제와 달리 `*` 뒤에 있어요"),
         ("plan_steps", "n_epochs, n_batches, *, warmup_ratio, accum_steps=1", ORDER),
     ],
 )
@@ -99,6 +106,8 @@ def test_methods_of_a_class_are_compared_too() -> None:
         ("train_step", "model, opt, loss_fn, xb, yb, device='cpu'"),
         ("train_step", "model, *rest"),
         ("train_step", "*everything, **more"),
+        ("train_step", "model, opt, loss_fn, y, target"),
+        ("train_step", "net, optimizer, criterion, x, y, *, model=None"),
         ("fit", "model, opt, loss_fn, loader, epochs, zero_grad=True, verbose=False"),
         ("amp_step", "model, opt, loss_fn, xb, yb, dtype, scaler=None, max_norm=None"),
         ("amp_step", "model, opt, loss_fn, xb, yb, *, max_norm=None, scaler=None, dtype"),
@@ -110,6 +119,24 @@ def test_parameters_that_can_be_called_as_the_exercise_says_are_left_alone(
 ) -> None:
     text = f"def {exercise}({parameters}):\n    return None\n"
     assert signature_difference(load_course().exercise(exercise), text) is None
+
+
+def test_a_huge_signature_is_told_briefly() -> None:
+    """What a learner writes may be hostile: the text on the card stays short, and judging does not fail on it."""
+    its = load_course().exercise("train_step")
+    many = ", ".join(f"a{number}" for number in range(30_000))
+    for parameters in (
+        f"model, opt, loss_fn, xb, yb, {many}",
+        f"model, {many}, opt, loss_fn, xb, yb",
+        f"model, opt, loss_fn, xb, yb, {'a' * 10**5}, b=0x{'f' * 5000}",
+    ):
+        found = signature_difference(its, f"def train_step({parameters}): pass")
+        assert found is not None
+        assert len(found.title) < 500
+        assert len(found.yours) < 500
+    found = signature_difference(its, f"def train_step(model, opt, loss_fn, xb, yb, {many}): pass")
+    assert found is not None
+    assert found.title == "문제에 없는 매개변수 `a0`, `a1`, `a2`, `a3`, `a4` 외 29,995개가 더 있어요"
 
 
 def test_no_right_program_and_no_known_mistake_has_other_parameters() -> None:

@@ -1,10 +1,23 @@
 """The line of the learner's own code that a mistake is about."""
 
+import ast
+import contextlib
+import io
 import os
 import subprocess
 import sys
+import time
 
+from grader.course.reading import load_course
+from grader.grading import SEED
+from grader.judging.assess import assess
+from grader.judging.edits import exercise_source
+from grader.judging.origin import Origin
+from grader.judging.reference import reference
 from grader.judging.text_location import Location, is_line_of, locate_in_text
+from grader.judging.twin_blocks import Gap, TwinBlocks
+from grader.observe.play import play
+from grader.observe.program import load_program
 
 SOLUTION = '''def f(model, opt, x):
     """Text."""
@@ -256,3 +269,38 @@ print(roles(ast.parse({LOOP_IN_OTHER_NAMES!r}).body[0], ast.parse({LOOP!r}).body
         for seed in range(4)
     }
     assert len(said) == 1
+
+
+def test_a_huge_program_is_not_compared() -> None:
+    """Comparing takes time in the grader's own process that grows with the square of the learner's statements."""
+    for branches in (1, 2):
+        body = "".join(f"        opt.step({number})\n" for number in range(5000 // branches))
+        learner = f"def f(model, opt, x):\n    if x:\n{body}    else:\n{body if branches == 2 else '        pass'}\n"
+        assert locate_in_text(SOLUTION, without("    opt.zero_grad()\n"), learner, "f") is None
+
+
+def test_a_huge_program_has_no_twin_blocks() -> None:
+    def gap(statements: int) -> Gap | None:
+        same = "".join(f"        step({number}, x)\n" for number in range(statements))
+        tree = ast.parse(f"def f(x):\n    if x:\n{same}        clip(x.grad)\n    else:\n{same}").body[0]
+        assert isinstance(tree, ast.FunctionDef)
+        assert isinstance(tree.body[0], ast.If)
+        return TwinBlocks(tree).gap(tree.body[0].body[-1])
+
+    assert gap(3) == Gap(10, before=False)
+    assert gap(2500) is None
+
+
+def test_judging_a_huge_program_takes_no_longer() -> None:
+    """Two blocks of 2,500 statements each, one of which lacks what the other has."""
+    its = load_course().exercise("train_step")
+    text = "import torch\n" + exercise_source(its).replace("    opt.zero_grad()\n", "")
+    with contextlib.redirect_stdout(io.StringIO()):
+        trace = play(its.driver, load_program(text), seed=SEED)
+    body = "".join(f"        x{number} = model(xb)\n" for number in range(2500))
+    huge = text.replace("    loss.backward()\n", f"    loss.backward()\n    if 0:\n{body}    else:\n{body}")
+    assert huge.count("\n") > 5000
+    assert assess(its, trace, reference("train_step", SEED), Origin(None, text, 1)).status == "failed"
+    started = time.process_time()
+    assert assess(its, trace, reference("train_step", SEED), Origin(None, huge, 1)).status == "failed"
+    assert time.process_time() - started < 2

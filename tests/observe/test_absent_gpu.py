@@ -21,14 +21,14 @@ ASKS = {
     "the tensor's own": "xb, yb = xb.cuda(), yb.cuda(0, non_blocking=True)",
     "the model": "model.cuda()",
     "the model by name": 'model.to("cuda")',
+    "the model to a number": "model.to(0).to(device=0)",
     "made there": 'xb = xb + torch.zeros(1, device="cuda", dtype=xb.dtype)',
     "made like another": 'xb = xb + torch.zeros_like(xb, device="cuda:0")',
     "made of a list": 'xb = xb * torch.tensor([1.0], device="cuda", dtype=xb.dtype)',
     "a layer": 'torch.nn.utils.skip_init(torch.nn.Linear, 2, 2, device="cuda")',
     "synchronized": "torch.cuda.synchronize()",
     "the current one": "torch.cuda.set_device(0); xb = xb.to(torch.cuda.current_device())",
-    "pinned": "xb = xb.pin_memory()",
-    "made pinned": "torch.zeros(3, pin_memory=True)",
+    "moved and pinned": "xb = xb.cuda().pin_memory()",
     "an old name of a type": 'yb = yb.type("torch.cuda.LongTensor")',
 }
 
@@ -55,6 +55,30 @@ def test_a_line_that_asks_for_cuda_does_on_the_cpu_what_it_says(line: str) -> No
     (note,) = trace.warnings
     assert note.startswith("4번째 줄: ")
     assert "GPU" in note
+
+
+@pytest.mark.parametrize("line", ["xb = xb.pin_memory()", "torch.zeros(3, pin_memory=True)"])
+def test_pinned_memory_alone_is_not_noted(line: str) -> None:
+    """It asks for no other device: a note about `cuda` would be of something that the program does not say."""
+    trace = traced(asking(line))
+    assert_the_same(trace, traced(RIGHT))
+    assert not trace.warnings
+    (note,) = traced(asking(f"{line}; xb = xb.cuda()")).warnings
+    assert not note.startswith("4번째 줄: ")
+
+
+def test_a_mode_that_the_program_leaves_on_does_not_keep_the_translation() -> None:
+    """In a notebook's kernel nobody else would end it."""
+    in_force = torch._C._len_torch_function_stack()
+    line = (
+        "xb = xb.cuda(); from torch.overrides import BaseTorchFunctionMode as Mode; modes = [Mode(), Mode()]; "
+        "[mode.__enter__() for mode in modes]"
+    )
+    traced(asking(line))
+    left = []
+    while torch._C._len_torch_function_stack() > in_force:
+        left.append(type(torch._C._pop_torch_function_stack()).__name__)
+    assert set(left) == {"BaseTorchFunctionMode"}
 
 
 def test_what_is_asked_for_while_the_program_is_loaded_is_done_too() -> None:
@@ -125,10 +149,10 @@ def test_a_program_is_translated_for_one_exercise_only() -> None:
 
 
 def test_afterwards_torch_refuses_as_before() -> None:
-    functions = torch.cuda.synchronize, torch.cuda.current_device
+    functions = torch.cuda.synchronize, torch.cuda.current_device, torch.nn.Module.to
     registry = list(torch.serialization._package_registry)
     traced(asking("torch.cuda.synchronize(); xb = xb.cuda()"))
-    assert functions == (torch.cuda.synchronize, torch.cuda.current_device)
+    assert functions == (torch.cuda.synchronize, torch.cuda.current_device, torch.nn.Module.to)
     assert registry == torch.serialization._package_registry
     with pytest.raises((AssertionError, RuntimeError)):
         torch.zeros(1).cuda()

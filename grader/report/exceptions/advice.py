@@ -29,22 +29,26 @@ ADVICE = (*_GRADER_ERRORS, *TORCH_ERRORS, *PYTHON_ERRORS)
 
 
 class _Word(str):
-    """A word of the exception; formatted with `은/는` it gives the particle that follows it, without the word."""
+    """A word of the exception, to be put into an advice."""
 
     def __format__(self, forms: str) -> str:
+        """Format as the particle that follows the word (`{name:은/는}`), or as the word itself (`{name}`)."""
         return particle(self, forms) if forms else str(self)
 
 
-def entry_for(error: str, source_line: str | None) -> Advice | None:
-    """Return the entry that answers an exception; None if no entry does.
+def entry_for(error: str, source_line: str | None) -> tuple[Advice, re.Match[str]] | None:
+    """Return the entry that answers an exception, with the match of its pattern; None if no entry does.
 
     Args:
         error: `Type: message`.
         source_line: the learner's line that raised it; None if it was raised before any line ran.
     """
     for entry in ADVICE:
-        if re.match(entry.pattern, error, re.DOTALL) and re.search(entry.line, source_line or ""):
-            return entry
+        match = re.match(entry.pattern, error, re.DOTALL)
+        if match is not None:
+            words = {name: re.escape(word) for name, word in match.groupdict("").items()}
+            if re.search(entry.line.format(**words), source_line or ""):
+                return entry, match
     return None
 
 
@@ -55,9 +59,9 @@ def advise(error: str, source_line: str | None) -> str | None:
         error: `Type: message`.
         source_line: the learner's line that raised it; None if it was raised before any line ran.
     """
-    entry = entry_for(error, source_line)
-    match = None if entry is None else re.match(entry.pattern, error, re.DOTALL)
-    if entry is None or match is None:
+    found = entry_for(error, source_line)
+    if found is None:
         return None
+    entry, match = found
     words = {name: _Word(word) for name, word in match.groupdict("").items()}
     return entry.text.format(**words, import_line=IMPORTS.get(words.get("name", _Word()), ""))

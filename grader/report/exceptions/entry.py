@@ -14,4 +14,5 @@ class Advice:
     """Korean: the cause, then what to do. `{name}` stands for the pattern's group of this name, and `{name:은/는}` for
     the particle that follows it."""
     line: str = ""
-    """Regular expression that must occur in the learner's line that raised; empty: any line, or none."""
+    """Regular expression that must occur in the learner's line that raised; empty: any line, or none. `{name}` stands
+    for the pattern's group of this name."""

@@ -35,8 +35,10 @@ IMPORTS = {
     "field": "from dataclasses import field",
 }
 """Name that learners use without importing it -> the import that it needs."""
+_IN_A_LINE = r"."
+"""The exception was raised in a line of the learner's, not by the grader's call."""
 
-_NONE = (
+_NONE_PATTERNS = (
     r"AttributeError: 'NoneType' object has no attribute",
     r"TypeError: unsupported operand type\(s\) for .*'NoneType'",
     r"TypeError: bad operand type for unary .*'NoneType'",
@@ -48,12 +50,12 @@ _NONE = (
     r"TypeError: .* not supported between instances of .*'NoneType'",
     r"TypeError: (?:int|float)\(\) argument must be .*'NoneType'",
 )
-_ANY_NONE = f"(?:{'|'.join(_NONE)})"
+_NONE_PATTERN = f"(?:{'|'.join(_NONE_PATTERNS)})"
 
-_NONES = (
+_NONE_ENTRIES = (
     Advice(
         "no-gradient",
-        _ANY_NONE,
+        _NONE_PATTERN,
         "`.grad`가 `None`이에요. 아직 `backward()`를 하지 않았거나, `zero_grad()`로 지운 다음이거나, 손실에 쓰이지 "
         "않은 매개변수예요. `backward()` 다음에 읽고, `None`인 매개변수는 건너뛰세요.",
         line=r"\.grad\b",
@@ -66,7 +68,7 @@ _NONES = (
     ),
     Advice(
         "none-value",
-        _ANY_NONE,
+        _NONE_PATTERN,
         "이 줄에서 쓰는 값 가운데 하나가 `None`이에요. 주지 않은 인자(`max_norm=None`처럼)나 아직 없는 `.grad`, "
         "`return`이 없는 함수의 결과예요. 쓰기 전에 `is not None`인지 확인하세요.",
     ),
@@ -116,7 +118,7 @@ _VALUES = (
         r"AttributeError: '\w+' object has no attribute '(?P<name>\w+)'",
         "`self.{name}`에 아직 값이 없어요. `__init__`에서 값을 넣는지, 그보다 먼저 `super().__init__(...)`을 "
         "부르는지, 읽는 메서드가 넣는 메서드보다 먼저 불리지 않는지 보세요.",
-        line=r"\bself\.",
+        line=r"\bself\.{name}\b",
     ),
     Advice(
         "attribute-of-a-module",
@@ -210,6 +212,11 @@ _VALUES = (
         '딕셔너리에 `"{name}"` 키가 없어요. 철자를 확인하고, `.keys()`를 출력해 어떤 키가 있는지 보세요.',
     ),
     Advice(
+        "pop-from-empty",
+        r"(?:IndexError: pop from |KeyError: 'pop(?: from an empty|item\(\)))",
+        "비어 있어서 꺼낼 것이 없어요. 꺼내기 전에 비어 있지 않은지 확인하고, 넣는 줄이 먼저 실행되는지 보세요.",
+    ),
+    Advice(
         "missing-other-key",
         r"KeyError",
         "딕셔너리에 그 키가 없어요. `.keys()`를 출력해 어떤 키가 있는지 보고, 없을 수 있는 키라면 "
@@ -217,9 +224,15 @@ _VALUES = (
     ),
     Advice(
         "index-out-of-range",
-        r"IndexError: (?:list|tuple|deque|string) index out of range",
+        r"IndexError: (?:list|tuple|deque|pop) index out of range",
         "리스트보다 큰 번호를 꺼냈어요. 번호는 0부터 세고, 비어 있으면 아무것도 꺼낼 수 없어요. "
         "`len(...)`을 출력해 보세요.",
+    ),
+    Advice(
+        "string-index-out-of-range",
+        r"IndexError: string index out of range",
+        "문자열의 길이보다 큰 번호를 꺼냈어요. 번호는 0부터 세고, 빈 문자열에서는 아무 글자도 꺼낼 수 없어요. "
+        "그 문자열을 출력해 보세요.",
     ),
     Advice(
         "tensor-index-out-of-range",
@@ -240,27 +253,34 @@ _CALLS = (
         r"TypeError: (?P<function>[\w.]+)\(\) got an unexpected keyword argument '(?P<name>\w+)'",
         "`{function}`에는 `{name}`{name:이라는/라는} 인자가 없어요. 철자를 확인하고, 그 함수에 "
         "줄 인자가 맞는지 보세요.",
-        line=r".",
+        line=_IN_A_LINE,
     ),
     Advice(
         "missing-argument",
         r"TypeError: (?P<function>[\w.]+)\(\) missing \d+ required [\w-]+ arguments?: '(?P<name>\w+)'",
         "`{function}`{function:을/를} 부를 때 `{name}` 인자를 빠뜨렸어요. 그 함수의 인자를 "
         "차례대로 다 주었는지 보세요.",
-        line=r".",
+        line=_IN_A_LINE,
+    ),
+    Advice(
+        "too-few-arguments",
+        r"TypeError: (?P<function>[\w.]+)(?:\(\) takes (?:at least|exactly one argument \(0|exactly [2-9] .*\([01] )|"
+        r" expected (?:at least \d+|[2-9]) arguments?, got [01]\b)",
+        "`{function}`에 인자를 너무 적게 주었어요. 괄호 안에 넣을 값을 빠뜨리지 않았는지 보세요.",
+        line=_IN_A_LINE,
     ),
     Advice(
         "too-many-arguments",
         r"TypeError: (?P<function>[\w.]+)\(\) takes ",
         "`{function}`에 인자를 너무 많이 주었어요. `*` 뒤의 인자는 이름을 적어 주어야 하고, 내가 쓴 메서드라면 첫 "
         "매개변수가 `self`인지 보세요.",
-        line=r".",
+        line=_IN_A_LINE,
     ),
     Advice(
         "argument-twice",
         r"TypeError: (?P<function>[\w.]+)\(\) got multiple values for argument '(?P<name>\w+)'",
         "`{function}`에 `{name}` 인자를 두 번 주었어요. 차례로 준 인자와 이름을 적어 준 인자가 겹쳐요.",
-        line=r".",
+        line=_IN_A_LINE,
     ),
     Advice(
         "own-signature",
@@ -293,7 +313,13 @@ _NAMES = (
     ),
 )
 
-_PYTHON = (
+_OTHERS = (
+    Advice(
+        "unknown-import",
+        r"ImportError: cannot import name '(?P<name>\w+)' from (?:partially initialized module )?'(?P<type>[\w.]+)'",
+        "`{type}`에서 `{name}`{name:을/를} 찾을 수 없어요. 철자와 대소문자를 확인하고, 다른 모듈에 있는 이름은 아닌지 "
+        "찾아보세요.",
+    ),
     Advice(
         "missing-package",
         r"(?:ImportError|ModuleNotFoundError)",
@@ -314,8 +340,14 @@ _PYTHON = (
         r"EOFError",
         "파일이 비어 있거나 도중에 끝났어요. 다 저장하기 전에 읽지 않는지 보세요.",
     ),
+    Advice(
+        "no-file",
+        r"FileNotFoundError",
+        "그 경로에 파일이나 폴더가 없어요. 경로를 직접 적지 말고 받은 것을 그대로 쓰고, 저장하기 전에 "
+        "읽지 않는지 보세요.",
+    ),
     Advice("recursion", r"RecursionError", "함수가 자기 자신을 끝없이 부르지 않는지 보세요."),
 )
 
-PYTHON_ERRORS = (*_NONES, *_VALUES, *_CALLS, *_NAMES, *_PYTHON)
+PYTHON_ERRORS = (*_NONE_ENTRIES, *_VALUES, *_CALLS, *_NAMES, *_OTHERS)
 """All entries of this module."""

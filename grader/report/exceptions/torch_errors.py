@@ -280,11 +280,11 @@ _TOOLS = (
     ),
     Advice(
         "no-folder",
-        r"(?:RuntimeError: Parent directory .* does not exist|FileNotFoundError)",
-        "그 경로에 파일이나 폴더가 없어요. 경로를 직접 적지 말고 받은 것을 그대로 쓰고, 저장하기 전에 "
-        "읽지 않는지 보세요.",
+        r"RuntimeError: Parent directory .* does not exist",
+        "저장할 폴더가 없어요. 경로를 직접 적지 말고 받은 것을 그대로 쓰세요.",
     ),
 )
 
 TORCH_ERRORS = (*_GRAPH, *_TOOLS, *_TENSORS)
-"""All entries of this module."""
+"""All entries of this module. `_TOOLS` comes before `_TENSORS`: `load_state_dict` quotes the errors of tensors that it
+copies, and patterns of `_TENSORS` that begin with `.*` would fit there."""
