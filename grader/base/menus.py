@@ -14,7 +14,5 @@ RESTART = (
     "JupyterLab의 메뉴에서는 커널 → 커널 재시작(Kernel → Restart Kernel), VS Code에서는 위쪽의 다시 시작(Restart), "
     "Colab에서는 런타임 → 세션 다시 시작(Runtime → Restart session)"
 )
-REOPEN = (
-    "그 노트북이 어디에든 열려 있으면 저장하지 말고 닫았다가 다시 여세요. 저장하면 예전 것이 다시 덮어써요."
-)
+REOPEN = "그 노트북이 어디에든 열려 있으면 저장하지 말고 닫았다가 다시 여세요. 저장하면 예전 내용이 새 내용을 덮어써요."
 """Needs no menu: each editor has another name for reading a file again, and some have none."""

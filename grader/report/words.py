@@ -48,8 +48,8 @@ KIND_NAMES = {"warmup": "몸풀기", "bonus": "보너스"}
 NOT_BEGUN = "시작 안 함"
 """Name of the status of a function that is still as it was handed out."""
 UNNAMED = "처음 보는 실수예요"
-REMEMBERS = "지난 호출에서 남은 것이 다음 호출을 망쳐요"
-PASTED = "알려진 코드와 똑같이 움직여요"
+REMEMBERS = "지난 호출에서 남은 것이 다음 호출의 결과를 바꿔요"
+PASTED = "알려진 코드와 똑같이 동작해요"
 EMPTY, FILL_IN = "아직 시작하지 않았어요", "함수 안을 채운 다음 다시 확인해 보세요."
 INSEPARABLE = "어느 쪽이든 결과가 똑같아요. 내 코드에서 어느 쪽인지 찾아보세요."
 SAME_ORDER = "기록한 단계들의 순서는 정답과 같아요."
@@ -324,9 +324,7 @@ def repair_leaves(feedback: Feedback) -> str:
     titles = feedback.diagnosis.repair_leaves
     if not titles:
         return ""
-    return (
-        f"여기를 고쳐도 {_quoted_titles(titles)}에서는 아직 달라요. 먼저 여기까지 고치고 다시 확인해 보세요."
-    )
+    return f"여기를 고쳐도 {_quoted_titles(titles)}에서는 결과가 아직 달라요. 먼저 여기까지 고치고 다시 확인해 보세요."
 
 
 def repair_place(step: RepairStep) -> str:
