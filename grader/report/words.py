@@ -263,7 +263,7 @@ def common_cause(feedback: Feedback) -> str:
         return f"틀린 항목 {failed}개 가운데 {explained}개를 {these} 설명할 수 있어요." if is_told else ""
     if feedback.error is not None and not feedback.raised:
         return (
-            "오류가 난 상황에서는 그다음 코드를 아직 확인하지 못했어요. 여기까지 고치고 다시 확인해 보세요."
+            "예외가 난 상황에서는 그다음 코드를 아직 확인하지 못했어요. 여기까지 고치고 다시 확인해 보세요."
         )
     return f"틀린 항목 {failed}개를 {these} 모두 설명할 수 있어요. 고친 다음 다시 확인해 보세요."
 

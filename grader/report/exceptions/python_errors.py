@@ -89,13 +89,14 @@ _VALUES = (
     Advice(
         "sequence-for-a-tensor",
         r"AttributeError: '(?P<type>list|tuple)' object has no attribute '(?P<name>\w+)'",
-        "텐서나 모델이 아니라 여러 값을 묶은 `{type}`{type:이라서/라서} `.{name}`{name:이/가} 없어요. 배치라면 "
-        "`xb, yb = batch`처럼 먼저 나누고, 그 밖에는 `[0]`처럼 하나를 꺼내서 쓰세요.",
+        "`{type}`에는 `.{name}`{name:이/가} 없어요. 배치라면 `xb, yb = batch`처럼 먼저 나누고, 여러 텐서를 모은 "
+        "것이라면 하나를 꺼내서 쓰세요. 리스트나 튜플의 메서드를 부른 것이라면 철자를 확인하세요.",
     ),
     Advice(
         "attribute-of-a-dict",
         r"AttributeError: 'dict' object has no attribute '(?P<name>\w+)'",
-        '딕셔너리의 값은 점(.)이 아니라 대괄호로 꺼내요. `["{name}"]`처럼 쓰세요.',
+        "딕셔너리에는 `.{name}`{name:이/가} 없어요. 딕셔너리의 값은 점(.)이 아니라 대괄호로 꺼내니 "
+        '`["{name}"]`처럼 쓰고, 메서드라면 철자를 확인하세요.',
     ),
     Advice(
         "missing-parentheses",

@@ -284,8 +284,8 @@ _TOOLS = (
     Advice(
         "weights-only",
         r"UnpicklingError: Weights only load failed",
-        "파일에 텐서, 수, 문자열, 리스트, 딕셔너리처럼 단순한 값이 아닌 것이 들어 있어서 `weights_only=True`로 "
-        "읽을 수 없어요. 저장할 때 `state_dict()`와 `float(...)`로 바꾼 수만 넣고, 객체와 NumPy 값은 빼세요.",
+        "파일에 텐서, 숫자, 문자열, 리스트, 딕셔너리처럼 단순한 값이 아닌 것이 들어 있어서 `weights_only=True`로 "
+        "읽을 수 없어요. 저장할 때 객체는 빼거나 `state_dict()`로, NumPy 값은 `float(...)`로 바꿔 넣으세요.",
     ),
     Advice(
         "no-folder",
