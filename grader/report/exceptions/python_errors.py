@@ -118,7 +118,7 @@ _VALUES = (
     Advice(
         "self-too-early",
         r"AttributeError: '\w+' object has no attribute '(?P<name>\w+)'",
-        "`.{name}`{name:이/가} 아직 없어요. `self.{name}`이라면 `__init__`에서 값을 넣는지, 그보다 먼저 "
+        "`.{name}`{name:이/가} 없어요. `self.{name}`{name:이라면/라면} `__init__`에서 값을 넣는지, 그보다 먼저 "
         "`super().__init__(...)`을 부르는지, 읽는 메서드가 넣는 메서드보다 먼저 불리지 않는지 보고, 다른 객체의 "
         "것이라면 철자를 확인하세요.",
         line=r"\bself\.",
