@@ -23,7 +23,5 @@ RESTART = (
     "Colab에서는 런타임 → 세션 다시 시작(Runtime → Restart session)"
 )
 """Where to find the item, as the end of a Korean sentence."""
-REOPEN = (
-    "그 노트북이 어디에든 열려 있으면 저장하지 말고 닫았다가 다시 여세요. 저장하면 예전 것이 다시 덮어써요."
-)
+REOPEN = "그 노트북이 어디에든 열려 있으면 저장하지 말고 닫았다가 다시 여세요. 저장하면 예전 내용이 새 내용을 덮어써요."
 """Names no menu: editors call it differently, and some have none."""

@@ -81,16 +81,16 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _RULES = {
-    "points": "연습마다 0 이상의 수로 적어 주세요: train_step = 10",
+    "points": "연습 문제마다 0 이상의 수로 적어 주세요: train_step = 10",
     "weights": '레슨마다 0 이상의 수로 적어 주세요: "01" = 40',
     "out_of": "0보다 큰 수로 적어 주세요: out_of = 100",
     "missing": '"zero"나 "blank"로 적어 주세요.',
     "timezone": '시간대의 이름으로 적어 주세요: timezone = "Asia/Seoul"',
     "drop": '이렇게 적어 주세요: [drop] 아래에 exercises = ["train_step"], lowest = 1',
-    "exercises": '연습의 이름을 따옴표와 대괄호로 적어 주세요: exercises = ["train_step"]',
+    "exercises": '연습 문제의 이름을 따옴표와 대괄호로 적어 주세요: exercises = ["train_step"]',
     "lowest": "0 이상의 정수로 적어 주세요: lowest = 1",
-    "grace_minutes": "봐줄 시간을 0 이상의 분으로 적어 주세요: grace_minutes = 10",
-    "closed_after_days": "0보다 큰 날수로 적어 주세요: closed_after_days = 14",
+    "grace_minutes": "늦어도 봐줄 시간을 분 단위로, 0 이상의 수로 적어 주세요: grace_minutes = 10",
+    "closed_after_days": "0보다 큰 일수로 적어 주세요: closed_after_days = 14",
     "sections": "분반마다 [late.sections.분반] 아래에 적어 주세요: [late.sections.B]",
     "deadline": "따옴표 없이 날짜와 시각으로 적어 주세요: deadline = 2026-03-20T23:59:00",
     "late": "퍼센트는 0에서 100까지의 수로 적어 주세요: per_day = 10, most = 50",
@@ -174,8 +174,8 @@ def _refuse_lateness_without_deadline(policy: Policy, document: Mapping[str, Any
         key = next((key for key in needy if key in written), None)
         if rule.deadline is None and key is not None:
             raise PolicyError(
-                f"{path}: {title}에 마감이 없어서 {key} = {one_line(repr(written[key]), _SHOWN)}에 따라 뺄 수 없어요. "
-                "마감을 적어 주세요: deadline = 2026-03-20T23:59:00. LMS의 지각 표시만으로 빼려면 "
+                f"{path}: {title}에 마감이 없어서 {key} = {one_line(repr(written[key]), _SHOWN)}에 따라 점수를 뺄 수 "
+                "없어요. 마감을 적어 주세요: deadline = 2026-03-20T23:59:00. LMS의 지각 표시만 보고 빼려면 "
                 "그 줄을 지우고 퍼센트를 적어 주세요: marked = 10"
             )
 
@@ -234,7 +234,7 @@ def check_names(policy: Policy, lesson_of: Mapping[str, str], known: Sequence[st
     if unweighed:
         raise PolicyError(
             f"{path}: [weights]에 채점한 레슨이 빠져 있어요: {', '.join(unweighed)}. "
-            "세지 않으려면 0으로 적어 주세요."
+            "점수에 넣지 않으려면 0으로 적어 주세요."
         )
     unknown = [name for name in policy.weights if name not in lessons and not _LESSON.fullmatch(name)]
     if unknown:
@@ -247,7 +247,7 @@ def check_names(policy: Policy, lesson_of: Mapping[str, str], known: Sequence[st
         shown = ", ".join(f'"{lesson}" = {weight:g}' for lesson, weight in weights.items())
         raise PolicyError(
             f"{path}: [weights]의 비중을 더하면 0이라서 모두 0점이 돼요 ({shown}). "
-            "셀 레슨에는 0보다 큰 수를 적어 주세요."
+            "점수에 넣을 레슨에는 0보다 큰 수를 적어 주세요."
         )
 
 

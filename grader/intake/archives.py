@@ -23,7 +23,7 @@ MAX_NESTED = 3
 """Maximum depth of archives within archives, per student."""
 MAX_DIRECTORY_BYTES = 16 * 2**20
 """Largest directory of an archive; it is read into memory before its entries can be counted."""
-TOO_MANY = "압축 파일에 든 것이 너무 많아요. 낼 파일만 압축해 주세요."
+TOO_MANY = "압축 파일에 파일이 너무 많이 들어 있어요. 낼 파일만 압축해 주세요."
 _METADATA_FILES = ("submission_metadata.yml",)
 """Files in which a learning system describes the class; unpacked from the class's own archive only."""
 _BLOCK = 2**20
@@ -156,7 +156,7 @@ class Unpacker:
             else:
                 self.free_path(target).touch(exist_ok=False)
         except Exception as error:
-            self.refuse(name, f"풀 수 없어요({why_not(error)}). 이름을 짧게 바꿔 주세요.")
+            self.refuse(name, f"풀 수 없어요({why_not(error)}). 파일 이름을 짧게 바꿔서 다시 압축해 주세요.")
 
     def _nested(
         self, opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, name: str, nested: int

@@ -7,11 +7,11 @@ from grader.observe.wording import one_of
 MESSAGES: dict[Status, str] = {
     "passed": "통과했어요.",
     "failed": "정답과 다른 곳이 있어요.",
-    "error": "코드가 예외를 냈어요.",
+    "error": "코드에서 예외가 났어요.",
     "timeout": "제한 시간 안에 끝나지 않았어요.",
     "memory": "메모리를 너무 많이 썼어요. 텐서를 쌓아 두는 곳이 있는지 확인해 보세요.",
-    "crashed": "실행하던 프로세스가 죽었어요. 프로세스를 끝내는 코드가 있는지 확인해 보세요.",
-    "output": "출력이 너무 많아요. 반복문 안의 print를 지워 주세요.",
+    "crashed": "실행하던 프로세스가 강제로 끝났어요. 프로세스를 끝내는 코드가 있는지 확인해 보세요.",
+    "output": "출력이 너무 많아요. 반복문 안의 `print`를 지워 주세요.",
     "missing": "제출물에 이 함수가 없어요.",
     "unreadable": "파일을 읽을 수 없어요.",
 }

@@ -173,7 +173,7 @@ def _difference_by_name(yours: _Parameters, right: _Parameters) -> str | None:
         name for name in (*yours.positional[len(right.required) :], *yours.by_name) if name not in known
     ]
     if missing and unknown:
-        return f"{_listed(missing, '이/가')} 없고 {_listed(unknown, '이/가')} 있어요"
+        return f"{_listed(missing, '이/가')} 없고, 대신 {_listed(unknown, '이/가')} 있어요"
     if missing:
         return f"{_listed(missing, '이/가')} 없어요"
     superfluous = [name for name in still_required if name not in known]

@@ -56,7 +56,7 @@ def clinic(
             return _after(reply.lines, reply.over)
         if mended is not None and not isinstance(mended, str):
             return _said(
-                f"clinic에는 연습 이름이나 고친 함수를 넘겨 주세요 (받은 값: {one_line(repr(mended), 60)}). "
+                f"clinic에는 연습 문제의 이름이나 고친 함수를 넘겨 주세요 (받은 값: {one_line(repr(mended), 60)}). "
                 '예: clinic("train_step")으로 받고, clinic(train_step_clinic)으로 내요.'
             )
         return _handed_out(mended, real, more)
@@ -95,7 +95,7 @@ def _handed_back(function: Callable[..., Any]) -> Shown:
         return _said(_NOTHING_OPEN)
     names = (_name(visit), visit.case.exercise.name)
     if getattr(function, "__name__", "") not in names:
-        return _said(f"지금 받아 둔 코드는 {names[0]}예요. clinic({names[0]})을 실행해 주세요.")
+        return _said(f"지금 받아 둔 코드는 {names[0]}이에요. clinic({names[0]})을 실행해 주세요.")
     reply = visit.mended(judge_in_kernel(visit.case.exercise, function))
     return _after(reply.lines, reply.over)
 

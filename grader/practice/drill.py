@@ -122,7 +122,7 @@ def set_aside_note(times: BestTimes) -> str:
     """Return a Korean note if the kept times could not be read; else an empty text."""
     if times.set_aside is None:
         return ""
-    return f"지난 드릴 기록을 읽을 수 없어 옆에 치워 두었어요: {times.set_aside}. 기록은 처음부터 다시 재요."
+    return f"지난 드릴 기록을 읽을 수 없어 다른 이름으로 옮겨 두었어요: {times.set_aside}. 기록은 처음부터 다시 쌓여요."
 
 
 # ---- in a notebook ---------------------------------------------------------------------------------------
@@ -144,7 +144,8 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
             return _begin(load_course().exercise(exercise), now)
         if not callable(exercise):
             return message(
-                f"drill에는 연습 이름이나 드릴 셀에 쓴 함수를 넘겨 주세요 (받은 값: {one_line(repr(exercise), 60)}). "
+                "drill에는 연습 문제의 이름이나 드릴 셀에 쓴 함수를 넘겨 주세요 "
+                f"(받은 값: {one_line(repr(exercise), 60)}). "
                 '예: drill("train_step")으로 시작하고, drill(train_step_drill)로 끝내요.'
             )
         written = str(getattr(exercise, "__name__", type(exercise).__name__))

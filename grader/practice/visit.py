@@ -84,7 +84,7 @@ class Visit:
             return self._close(_AFTER_TRIES if self._wrong else _AT_ONCE, "mark", "찾았어요!")
         self._wrong += 1
         if right_line:
-            return Answer(("줄은 맞았어요. 증상은 다른 것이에요.",), over=False)
+            return Answer(("줄은 맞았어요. 증상은 그것이 아니에요.",), over=False)
         if right_symptom:
             return Answer((f"증상은 맞았어요. 그런데 {line}번째 줄 때문은 아니에요.",), over=False)
         return Answer((f"{line}번째 줄도 아니고, 그 증상도 아니에요.",), over=False)
@@ -252,7 +252,7 @@ def closing(on: date, again: str = "grader clinic", more: str = "grader clinic -
     else:
         lines.append(f"오늘 볼 것은 다 봤어요. 더 하려면: {more}")
     if plan.following is not None:
-        lines.append(f"다음은 {on_day(plan.following)}에 {plan.coming}개예요.")
+        lines.append(f"다음에 볼 실수 {plan.coming}개는 {on_day(plan.following)}에 나와요.")
     if plan.waiting:
         lines.append(f"아직 통과하지 않은 연습 문제의 실수 {plan.waiting}개는 통과한 다음에 나와요.")
     return tuple(lines)

@@ -51,8 +51,8 @@ UNNAMED = "처음 보는 실수예요"
 """Name of all mistakes without a name, where an instructor reads how often each is made."""
 DIFFERS = "정답과 다른 곳이 있어요"
 """Headline where no mistake can be named."""
-REMEMBERS = "지난 호출에서 남은 것이 다음 호출을 망쳐요"
-PASTED = "알려진 코드와 똑같이 움직여요"
+REMEMBERS = "지난 호출에서 남은 것이 다음 호출의 결과를 바꿔요"
+PASTED = "알려진 코드와 똑같이 동작해요"
 EMPTY, FILL_IN = "아직 시작하지 않았어요", "함수 안을 채운 다음 다시 확인해 보세요."
 INSEPARABLE = "어느 쪽이든 결과가 똑같아요. 내 코드에서 어느 쪽인지 찾아보세요."
 SAME_ORDER = "기록한 단계들의 순서는 정답과 같아요."
@@ -266,7 +266,7 @@ def common_cause(feedback: Feedback) -> str:
         return f"틀린 항목 {failed}개 가운데 {explained}개를 {these} 설명할 수 있어요." if is_told else ""
     if feedback.error is not None and not feedback.raised:
         return (
-            "오류가 난 상황에서는 그다음 코드를 아직 확인하지 못했어요. 여기까지 고치고 다시 확인해 보세요."
+            "예외가 난 상황에서는 그다음 코드를 아직 확인하지 못했어요. 여기까지 고치고 다시 확인해 보세요."
         )
     return f"틀린 항목 {failed}개를 {these} 모두 설명할 수 있어요. 고친 다음 다시 확인해 보세요."
 
@@ -327,9 +327,7 @@ def repair_leaves(feedback: Feedback) -> str:
     titles = feedback.diagnosis.repair_leaves
     if not titles:
         return ""
-    return (
-        f"여기를 고쳐도 {_quoted_titles(titles)}에서는 아직 달라요. 먼저 여기까지 고치고 다시 확인해 보세요."
-    )
+    return f"여기를 고쳐도 {_quoted_titles(titles)}에서는 결과가 아직 달라요. 먼저 여기까지 고치고 다시 확인해 보세요."
 
 
 def repair_place(step: RepairStep) -> str:

@@ -143,8 +143,8 @@ class SourceFile:
         if missing is None or missing[1] not in self.practice_names:
             return None
         return (
-            f"{with_particle(f'`{missing[1]}`', '은/는')} 드릴이나 클리닉 셀에만 있어요. 그 셀은 연습이라 채점할 때 "
-            "실행하지 않아요. 답에 필요하면 연습 셀이나 다른 셀로 옮겨 주세요."
+            f"{with_particle(f'`{missing[1]}`', '은/는')} 드릴이나 클리닉 셀에만 있어요. 그런 셀은 채점할 때 "
+            "실행하지 않아요. 답에 필요하면 답을 쓴 셀로 옮겨 주세요."
         )
 
     # Mapped once: a file can have thousands of names, and it is asked about every exercise. The last one counts.

@@ -99,7 +99,7 @@ _RECOGNIZED_LINES = (
         "남길 쪽을 고르고 표시 줄을 지워 주세요.",
     ),
     (r"\s*(?:`{3}|~{3})", "Markdown의 ``` 줄이 남아 있어요.", "그 줄을 지우고 코드만 남겨 주세요."),
-    (r"\s*else\s+if\b", "`else if`라고 썼어요.", "`elif`로 써 주세요."),
+    (r"\s*else\s+if\b", "Python에는 `else if`가 없어요.", "`elif`로 써 주세요."),
     (r"[^'\"#]*(?:\+\+|--)\s*;?\s*$", "Python에는 `++`와 `--`가 없어요.", "`i += 1`처럼 써 주세요."),
     (r"[^'\"#]*(?:&&|\|\|)", "Python에는 `&&`와 `||`가 없어요.", "`and`와 `or`로 써 주세요."),
     (
@@ -127,7 +127,7 @@ def _never_closed(found: re.Match[str]) -> str:
 def _wrong_character(found: re.Match[str]) -> str:
     character = found[1]
     usual = _KEYBOARD_CHARACTERS.get(character) or unicodedata.normalize("NFKC", character)
-    told = f"코드에 쓸 수 없는 글자 `{character}`가 있어요. 웹 페이지나 문서에서 복사한 글자예요."
+    told = f"코드에 쓸 수 없는 글자 `{character}`가 있어요. 웹 페이지나 문서에서 복사할 때 자주 따라와요."
     return told + (f" `{usual}`로 다시 쳐 주세요." if usual != character else " 지우고 다시 쳐 주세요.")
 
 
@@ -159,7 +159,7 @@ def _wrong_pair(found: re.Match[str]) -> str:
 
 
 def _invisible_character(found: re.Match[str]) -> str:
-    told = f"눈에 보이지 않는 글자({found[1]})가 있어요. 복사할 때 따라온 글자예요."
+    told = f"눈에 보이지 않는 글자({found[1]})가 있어요. 복사할 때 자주 따라와요."
     return f"{told} 그 자리의 빈칸을 지우고 다시 쳐 주세요."
 
 
@@ -186,14 +186,18 @@ _MESSAGES = (
     ),
     (
         r"(?:invalid syntax|cannot assign to .*)\. Maybe you meant '=='|expression cannot contain assignment",
-        "`=`는 값을 넣는 기호예요.",
+        "`=`는 왼쪽의 변수에 값을 넣는 기호예요.",
         "두 값이 같은지 보려면 `==`로 써 주세요.",
     ),
-    (r"cannot assign to", "`=`의 왼쪽에는 변수 이름이 와야 해요.", "왼쪽과 오른쪽을 확인해 주세요."),
+    (
+        r"cannot assign to",
+        "`=`의 왼쪽에는 변수 이름이 와야 해요.",
+        "왼쪽과 오른쪽이 바뀌지 않았는지 봐 주세요.",
+    ),
     (
         r"multiple exception types must be parenthesized",
-        "Python 2의 `except`예요.",
-        "`except E as e:`로 써 주세요.",
+        "`except`에 쉼표를 쓰려면 괄호가 있어야 해요.",
+        "예외를 변수에 담으려면 `except E as e:`, 예외가 여럿이면 `except (A, B):`로 써 주세요.",
     ),
     (
         r"invalid syntax\. Perhaps you forgot a comma",
@@ -222,10 +226,10 @@ _MESSAGES = (
     ),
     (
         r"invalid decimal literal",
-        "이름은 숫자로 시작할 수 없고, 숫자 뒤에 글자를 붙일 수 없어요.",
+        "이름은 숫자로 시작할 수 없고, 숫자 바로 뒤에 글자를 붙일 수 없어요.",
         "이름이나 숫자를 고쳐 주세요.",
     ),
-    (r"leading zeros", "숫자를 `0`으로 시작할 수 없어요.", "앞의 `0`을 지워 주세요."),
+    (r"leading zeros", "0이 아닌 정수는 `0`으로 시작할 수 없어요.", "앞의 `0`을 지워 주세요."),
     (
         r"positional argument follows",
         "`이름=값`으로 준 인자 뒤에 이름 없는 인자가 왔어요.",
@@ -234,7 +238,7 @@ _MESSAGES = (
     (
         r"(?:non-default argument|parameter without a default) follows",
         "기본값이 있는 매개변수 뒤에 기본값이 없는 매개변수가 왔어요.",
-        "차례를 바꿔 주세요.",
+        "두 매개변수의 순서를 바꿔 주세요.",
     ),
 )
 """Start of Python's message -> what it is and what to do."""

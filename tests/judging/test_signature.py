@@ -53,7 +53,7 @@ def told(exercise: str, text: str) -> Feedback:
         (
             "fit",
             "model, opt, loss_fn, loader, epochs, *, clear=True",
-            "매개변수 `zero_grad`가 없고 매개변수 `clear`가 있어요",
+            "매개변수 `zero_grad`가 없고, 대신 매개변수 `clear`가 있어요",
         ),
         (
             "accumulate",

@@ -158,7 +158,7 @@ def test_what_cannot_be_done_is_said() -> None:
     assert "받아 둔 코드가 없어요" in clinic(answer=True).text
     assert "받아 둔 코드가 없어요" in clinic(function(RIGHT)).text
     assert "혹시 'train_step'인가요" in clinic("train_stp").text
-    assert "연습 이름이나 고친 함수를 넘겨 주세요 (받은 값: 3)" in clinic(3).text  # type: ignore[arg-type]
+    assert "연습 문제의 이름이나 고친 함수를 넘겨 주세요 (받은 값: 3)" in clinic(3).text  # type: ignore[arg-type]
     clinic("train_step")
     assert "train_step_clinic" in clinic(function(RIGHT, "mine")).text
     assert "먼저 하나를 통과해" in clinic(real=True).text

@@ -286,4 +286,4 @@ def test_a_file_with_its_answer_in_a_drill_cell_is_told(
 def test_what_is_no_exercise_is_told_what_drill_takes(value: object) -> None:
     """`drill(5)` was told that there is no exercise called 'int', and asked whether it meant 'fit'."""
     said = drilling.drill(value).text  # type: ignore[arg-type]
-    assert f"연습 이름이나 드릴 셀에 쓴 함수를 넘겨 주세요 (받은 값: {value!r})" in said
+    assert f"연습 문제의 이름이나 드릴 셀에 쓴 함수를 넘겨 주세요 (받은 값: {value!r})" in said

@@ -191,7 +191,7 @@ def raised() -> Feedback:
         "손으로 하는 SGD",
         "error",
         checks(False, False, False),
-        message="코드가 예외를 냈어요. TypeError: unsupported operand type(s) for *: 'float' and 'NoneType'",
+        message="코드에서 예외가 났어요. TypeError: unsupported operand type(s) for *: 'float' and 'NoneType'",
         line=3,
         cell=11,
         source_line="        p -= lr * p.grad",
@@ -216,8 +216,8 @@ def not_begun() -> Feedback:
 COULD_NOT_RUN = {
     "timeout": "제한 시간 안에 끝나지 않았어요. 끝나지 않는 반복이 있는지 확인해 보세요.",
     "memory": "메모리를 너무 많이 썼어요. 텐서를 쌓아 두는 곳이 있는지 확인해 보세요.",
-    "crashed": "실행하던 프로세스가 죽었어요. 프로세스를 끝내는 코드가 있는지 확인해 보세요.",
-    "output": "출력이 너무 많아요. 반복문 안의 print를 지워 주세요.",
+    "crashed": "실행하던 프로세스가 강제로 끝났어요. 프로세스를 끝내는 코드가 있는지 확인해 보세요.",
+    "output": "출력이 너무 많아요. 반복문 안의 `print`를 지워 주세요.",
     "missing": "제출물에 이 함수가 없어요.",
     "unreadable": "lesson01.ipynb: JSON이 아니에요.",
 }

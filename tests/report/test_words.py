@@ -128,7 +128,7 @@ def test_what_the_sandbox_says_of_replaced_functions_is_not_taken_for_a_wrong_va
         "RuntimeError: 라이브러리의 함수와 클래스는 그대로 두고 쓰세요. 실행하는 동안 바뀐 것: `torch.relu`"
     )
     raised = replace(samples.raised(), error=error, raised=False)
-    assert "다른 것을 넣는 줄을 지우고" in words.next_step(raised)
+    assert "다른 것으로 바꾸는 줄을 지우고" in words.next_step(raised)
 
 
 def test_the_order_names_its_scenario_if_it_is_another_one() -> None:

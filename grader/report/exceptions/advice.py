@@ -15,13 +15,13 @@ _GRADER_ERRORS = (
     Advice(
         "replaced-originals",
         rf"\w+: .*{re.escape(LEAVE_ORIGINALS)}",
-        "torch나 NumPy, 채점기의 함수에 다른 것을 넣는 줄을 지우고 다시 내 주세요.",
+        "torch나 NumPy, 채점기의 함수를 다른 것으로 바꾸는 줄을 지우고 다시 내 주세요.",
     ),
     Advice(
         "left-behind",
         rf"\w+: {re.escape(AFTER_THE_CALL)}",
-        "함수가 끝난 다음의 일이에요. 돌려주는 값의 타입이 문제와 같은지, 모델이나 옵티마이저에 다른 것을 넣어 "
-        "두지 않았는지 보세요.",
+        "함수가 끝난 뒤에 난 예외예요. 돌려주는 값의 타입이 문제와 같은지, 모델이나 옵티마이저의 속성을 다른 "
+        "값으로 바꿔 놓지 않았는지 보세요.",
     ),
 )
 ADVICE = (*_GRADER_ERRORS, *TORCH_ERRORS, *PYTHON_ERRORS)

@@ -56,21 +56,23 @@ _NONE_ENTRIES = (
     Advice(
         "no-gradient",
         _NONE_PATTERN,
-        "`.grad`가 `None`이에요. 아직 `backward()`를 하지 않았거나, `zero_grad()`로 지운 다음이거나, 손실에 쓰이지 "
-        "않은 매개변수예요. `backward()` 다음에 읽고, `None`인 매개변수는 건너뛰세요.",
+        "`.grad`가 `None`이에요. 아직 `backward()`를 하지 않았거나, `zero_grad()`로 지웠거나, 손실에 쓰이지 않은 "
+        "매개변수예요. `backward()` 다음에 읽고, `None`인 매개변수는 건너뛰세요.",
         line=r"\.grad\b",
     ),
     Advice(
         "none-attribute",
         r"AttributeError: 'NoneType' object has no attribute '(?P<name>\w+)'",
-        "`.{name}` 앞의 값이 `None`이에요. 주지 않은 인자(`scheduler=None`처럼)나 아직 없는 `.grad`, `return`이 없는 "
-        "함수의 결과예요. 쓰기 전에 `is not None`인지 확인하세요.",
+        "`.{name}` 앞의 값이 `None`이에요. 주지 않은 인자(`scheduler=None`처럼)나 아직 없는 `.grad`, 값을 "
+        "돌려주지 않는 함수(`backward()`처럼)의 결과일 수 있어요. 없어도 되는 값이면 `is not None`일 때만 쓰고, "
+        "내 함수의 결과라면 `return`을 넣으세요.",
     ),
     Advice(
         "none-value",
         _NONE_PATTERN,
         "이 줄에서 쓰는 값 가운데 하나가 `None`이에요. 주지 않은 인자(`max_norm=None`처럼)나 아직 없는 `.grad`, "
-        "`return`이 없는 함수의 결과예요. 쓰기 전에 `is not None`인지 확인하세요.",
+        "값을 돌려주지 않는 함수(`backward()`처럼)의 결과일 수 있어요. 없어도 되는 값이면 `is not None`일 때만 "
+        "쓰고, 내 함수의 결과라면 `return`을 넣으세요.",
     ),
 )
 
@@ -78,28 +80,30 @@ _VALUES = (
     Advice(
         "item-of-a-number",
         r"AttributeError: '(?:float|int)' object has no attribute 'item'",
-        "이미 파이썬 수라서 `.item()`이 필요 없어요. `.item()`을 지우거나, 수로 바꾼 앞의 줄을 지우세요.",
+        "이미 Python 숫자라서 `.item()`이 필요 없어요. `.item()`을 지우거나, 숫자로 바꾼 앞의 줄을 지우세요.",
     ),
     Advice(
         "number-for-a-tensor",
         r"AttributeError: '(?:float|int|bool)' object has no attribute '(?P<name>\w+)'",
-        "텐서가 아니라 파이썬 수라서 `.{name}`{name:이/가} 없어요. `.item()`으로 너무 일찍 꺼낸 줄이 있는지 보세요.",
+        "`.{name}` 앞의 값이 텐서나 객체가 아니라 Python 숫자예요. `.item()`으로 너무 일찍 꺼내지 않았는지, "
+        "인자의 순서가 맞는지 보세요.",
     ),
     Advice(
         "sequence-for-a-tensor",
         r"AttributeError: '(?P<type>list|tuple)' object has no attribute '(?P<name>\w+)'",
-        "텐서나 모델이 아니라 여러 값을 묶은 `{type}` 값이라서 `.{name}`{name:이/가} 없어요. 배치라면 "
-        "`xb, yb = batch`처럼 먼저 풀어서 쓰세요.",
+        "`{type}`에는 `.{name}`{name:이/가} 없어요. 배치라면 `xb, yb = batch`처럼 먼저 나누고, 여러 텐서를 모은 "
+        "것이라면 하나를 꺼내서 쓰세요. 리스트나 튜플의 메서드를 부른 것이라면 철자를 확인하세요.",
     ),
     Advice(
         "attribute-of-a-dict",
         r"AttributeError: 'dict' object has no attribute '(?P<name>\w+)'",
-        '딕셔너리의 값은 점(.)이 아니라 대괄호로 꺼내요. `["{name}"]`처럼 쓰세요.',
+        "딕셔너리에는 `.{name}`{name:이/가} 없어요. 딕셔너리의 값은 점(.)이 아니라 대괄호로 꺼내니 "
+        '`["{name}"]`처럼 쓰고, 메서드라면 철자를 확인하세요.',
     ),
     Advice(
         "missing-parentheses",
         r"(?:AttributeError|TypeError): '(?:method|builtin_function_or_method)' object (?:has no|is not subscr)",
-        "메서드를 부르지 않고 이름만 썼어요. 뒤에 괄호 `()`를 붙이세요.",
+        "함수를 부르지 않고 이름만 썼어요. 이름 바로 뒤에 괄호 `()`를 붙여 부르세요.",
     ),
     Advice(
         "attribute-of-a-function",
@@ -135,26 +139,26 @@ _VALUES = (
     Advice(
         "frozen",
         r"FrozenInstanceError",
-        "`frozen=True`인 dataclass라서 만든 다음에는 값을 바꿀 수 없어요. 바뀐 것을 새로 만들려면 "
-        "`dataclasses.replace`를 쓰세요.",
+        "`frozen=True`인 dataclass라서 만든 다음에는 값을 바꿀 수 없어요. `dataclasses.replace`로 값을 바꾼 "
+        "객체를 새로 만드세요.",
     ),
     Advice(
         "scalar-tensor-in-a-loop",
         r"TypeError: iteration over a 0-d tensor",
-        "수 하나뿐인 텐서는 풀거나 반복할 수 없어요. 손실처럼 이미 하나로 합친 값인지 보고, 수는 "
-        "`.item()`으로 꺼내세요.",
+        "숫자 하나뿐인 텐서에서는 여러 값을 꺼낼 수 없어요. 손실처럼 이미 하나로 합친 값인지 보고, 숫자가 "
+        "필요하면 `.item()`으로 꺼내세요.",
     ),
     Advice(
         "number-in-a-loop",
         r"TypeError: (?:'(?:int|float)' object is not iterable|cannot unpack non-iterable (?:int|float))",
-        "수 하나는 반복하거나 여러 변수로 풀 수 없어요. 그 수만큼 반복하려면 `range(...)`를 쓰고, 함수의 결과라면 "
-        "몇 개를 돌려주는지 보세요.",
+        "숫자 하나에서는 여러 값을 꺼낼 수 없어요. 그 수만큼 반복하려면 `range(...)`를 쓰고, 함수의 결과라면 "
+        "값을 몇 개 돌려주는지 보세요.",
     ),
     Advice(
         "not-iterable",
         r"TypeError: (?:'(?P<type>\w+)' object is not iterable|cannot unpack non-iterable (?P<other>\w+))",
-        "반복하거나 풀 수 없는 값을 `for`나 여러 변수에 넣었어요. 모델이라면 `model.parameters()`처럼 무엇을 "
-        "하나씩 꺼낼지 적으세요.",
+        "하나씩 꺼낼 수 없는 값에서 여러 값을 꺼내려 했어요. 모델이라면 `model.parameters()`처럼 무엇을 꺼낼지 "
+        "적으세요.",
     ),
     Advice(
         "module-called",
@@ -164,8 +168,8 @@ _VALUES = (
     Advice(
         "not-callable",
         r"TypeError: '(?P<type>\w+)' object is not callable",
-        "함수가 아닌 `{type}` 값에 괄호를 붙여 불렀어요. 함수와 같은 이름의 변수에 값을 넣지 않았는지, 값인데 뒤에 "
-        "`()`를 붙이지 않았는지 보세요.",
+        "함수가 아닌 `{type}` 값 뒤에 괄호를 붙여 불렀어요. 함수와 같은 이름의 변수에 값을 넣지 않았는지, 괄호가 "
+        "필요 없는 값인지 보세요.",
     ),
     Advice(
         "not-subscriptable",
@@ -181,19 +185,20 @@ _VALUES = (
         "tensor-wanted",
         r"TypeError: (?P<function>\w+)\(\): argument '(?P<name>\w+)'.* must be (?:Tensor|tuple of Tensors), "
         r"not (?P<type>\w+)",
-        "`{function}`의 `{name}` 자리에는 텐서가 와야 하는데 `{type}` 값이 왔어요. 파이썬 수라면 `math`의 함수나 "
-        "`**`를 쓰고, 여럿이라면 하나씩 꺼내 주세요.",
+        "`{function}`의 `{name}` 자리에 `{type}` 값은 넣을 수 없어요. `cat`과 `stack`에는 텐서의 리스트를, 다른 "
+        "함수에는 텐서를 주세요. Python 숫자라면 `math`의 함수나 `**`로 계산하세요.",
     ),
     Advice(
         "argument-types",
         r"TypeError: (?P<function>\w+)\(\)(?: received an invalid combination|: argument '\w+'.* must be)",
-        "`{function}`에 준 인자의 타입이나 수가 맞지 않아요. 인자를 하나씩 출력해 보고 문서의 차례와 견주어 보세요.",
+        "`{function}`에 준 인자의 타입이나 개수가 맞지 않아요. 인자를 하나씩 출력해 보고, 문서에 적힌 인자와 "
+        "비교해 보세요.",
     ),
     Advice(
         "too-many-to-unpack",
         r"ValueError: too many values to unpack",
-        "왼쪽의 변수보다 값이 더 많아요. 오른쪽 값을 출력해 보고 변수의 수를 맞추세요. 텐서를 풀면 첫 차원의 "
-        "수만큼 나와요.",
+        "왼쪽의 변수보다 값이 더 많아요. 오른쪽 값을 출력해 보고 변수의 수를 맞추세요. 텐서는 첫 차원을 따라 "
+        "나뉘어요.",
     ),
     Advice(
         "too-few-to-unpack",
@@ -203,8 +208,8 @@ _VALUES = (
     Advice(
         "zero-division",
         r"ZeroDivisionError",
-        "0으로 나누었어요. 배치나 샘플을 센 수가 0일 때가 있어요. 들어온 것이 하나도 없을 때를 나누기 전에 따로 "
-        "다루고, 나누는 수를 세는 줄이 실행되는지 보세요.",
+        "0으로 나눴어요. 배치나 샘플을 센 값이 0일 수 있어요. 데이터가 하나도 없을 때를 나누기 전에 따로 "
+        "처리하고, 개수를 세는 줄이 실행되는지 보세요.",
     ),
     Advice(
         "missing-key",
@@ -225,7 +230,7 @@ _VALUES = (
     Advice(
         "index-out-of-range",
         r"IndexError: (?:list|tuple|deque|pop) index out of range",
-        "리스트보다 큰 번호를 꺼냈어요. 번호는 0부터 세고, 비어 있으면 아무것도 꺼낼 수 없어요. "
+        "리스트의 길이를 벗어난 번호예요. 번호는 0부터 시작하고, 비어 있으면 아무것도 꺼낼 수 없어요. "
         "`len(...)`을 출력해 보세요.",
     ),
     Advice(
@@ -251,15 +256,15 @@ _CALLS = (
     Advice(
         "unexpected-keyword",
         r"TypeError: (?P<function>[\w.]+)\(\) got an unexpected keyword argument '(?P<name>\w+)'",
-        "`{function}`에는 `{name}`{name:이라는/라는} 인자가 없어요. 철자를 확인하고, 그 함수에 "
-        "줄 인자가 맞는지 보세요.",
+        "`{function}`에는 `{name}`{name:이라는/라는} 인자가 없어요. 철자를 확인하고, 다른 함수에 줄 인자가 "
+        "아닌지 보세요.",
         line=_IN_A_LINE,
     ),
     Advice(
         "missing-argument",
         r"TypeError: (?P<function>[\w.]+)\(\) missing \d+ required [\w-]+ arguments?: '(?P<name>\w+)'",
-        "`{function}`{function:을/를} 부를 때 `{name}` 인자를 빠뜨렸어요. 그 함수의 인자를 "
-        "차례대로 다 주었는지 보세요.",
+        "`{function}`{function:을/를} 부를 때 `{name}` 인자를 빠뜨렸어요. 그 함수의 인자를 순서대로 다 주었는지 "
+        "보세요.",
         line=_IN_A_LINE,
     ),
     Advice(
@@ -272,20 +277,21 @@ _CALLS = (
     Advice(
         "too-many-arguments",
         r"TypeError: (?P<function>[\w.]+)\(\) takes ",
-        "`{function}`에 인자를 너무 많이 주었어요. `*` 뒤의 인자는 이름을 적어 주어야 하고, 내가 쓴 메서드라면 첫 "
-        "매개변수가 `self`인지 보세요.",
+        "`{function}`에 인자를 너무 많이 주었어요. 함수 정의에서 `*` 뒤에 있는 인자는 이름을 적어서 주고, 내가 "
+        "쓴 메서드라면 첫 매개변수가 `self`인지 보세요.",
         line=_IN_A_LINE,
     ),
     Advice(
         "argument-twice",
         r"TypeError: (?P<function>[\w.]+)\(\) got multiple values for argument '(?P<name>\w+)'",
-        "`{function}`에 `{name}` 인자를 두 번 주었어요. 차례로 준 인자와 이름을 적어 준 인자가 겹쳐요.",
+        "`{function}`에 `{name}` 인자를 두 번 주었어요. 순서대로 준 인자와 이름을 적어 준 인자가 겹쳐요. 하나만 "
+        "남기세요.",
         line=_IN_A_LINE,
     ),
     Advice(
         "own-signature",
         r"TypeError: [\w.<>]+\(\) (?:got an unexpected keyword|got multiple values|missing \d+ required|takes )",
-        "함수의 첫 줄을 처음 그대로 두었는지 보세요. 인자의 이름과 순서는 바꿀 수 없어요.",
+        "함수의 첫 줄이 문제와 같은지 보세요. 채점기는 문제에 적힌 순서와 이름으로 값을 넣어요.",
     ),
 )
 
@@ -298,18 +304,18 @@ _NAMES = (
     Advice(
         "other-spelling",
         r"NameError: name '(?P<name>true|false|none|null)' is not defined",
-        "`{name}`{name:은/는} 파이썬의 값이 아니에요. 대문자로 시작하는 `True`, `False`, `None`을 쓰세요.",
+        "`{name}`{name:은/는} Python의 값이 아니에요. 대문자로 시작하는 `True`, `False`, `None`을 쓰세요.",
     ),
     Advice(
         "unknown-name",
         r"NameError",
-        "이름의 철자를 확인하세요. 함수 밖에서 만든 변수라면 함수 안에서 만들거나 인자로 받으세요.",
+        "이름의 철자를 확인하세요. 함수 밖에서 만든 변수라면 함수 안에서 만들어 쓰세요.",
     ),
     Advice(
         "unbound",
         r"UnboundLocalError: .*local variable '(?P<name>\w+)'",
-        "`{name}`에 값을 넣기 전에 읽었어요. 반복문이 한 번도 돌지 않거나 `if`의 한쪽만 지나면 값이 없어요. 그 앞에서 "
-        "처음 값을 넣어 두세요.",
+        "`{name}`에 값을 넣기 전에 읽었어요. 반복문이 한 번도 돌지 않거나 `if`의 한쪽만 지나면 값이 없어요. "
+        "그보다 앞에서 첫 값을 넣어 두세요.",
     ),
 )
 
@@ -323,30 +329,37 @@ _OTHERS = (
     Advice(
         "missing-package",
         r"(?:ImportError|ModuleNotFoundError)",
-        "그 패키지 없이 쓸 수 있는지 보세요. 채점하는 컴퓨터에는 이 강의에 필요한 패키지만 있어요.",
+        "모듈이나 이름의 철자를 확인하세요. 철자가 맞다면 채점하는 컴퓨터에 없는 것이에요. 이 강의에 필요한 "
+        "패키지만 있으니 그것 없이 쓰세요.",
     ),
     Advice(
         "exit",
         r"SystemExit",
-        "`exit()`나 `quit()`을 부르는 줄을 지우세요. 함수는 값을 돌려주며 끝나야 해요.",
+        "`exit()`, `quit()`, `sys.exit()`를 부르는 줄을 지우세요. 함수를 끝내려면 `return`을 쓰세요.",
     ),
     Advice(
         "input",
         r"EOFError: .*reading a line",
-        "`input()`은 쓸 수 없어요. 필요한 값은 인자로 들어와요.",
+        "`input()`을 부르는 줄을 지우세요. 채점할 때는 입력할 사람이 없고, 필요한 값은 인자로 들어와요.",
     ),
     Advice(
         "file-ends",
         r"EOFError",
-        "파일이 비어 있거나 도중에 끝났어요. 다 저장하기 전에 읽지 않는지 보세요.",
+        "파일이 비어 있거나 도중에 끝났어요. 다 저장한 다음에 읽는지, 메모리에 쓴 것이라면 읽기 전에 `seek(0)`을 "
+        "부르는지 보세요.",
+    ),
+    Advice(
+        "recursion",
+        r"RecursionError",
+        "함수가 자기 자신을 너무 깊이 불렀어요. 멈추는 조건이 있는지 보고, 정말 깊이 들어가야 한다면 반복문으로 "
+        "바꾸세요.",
     ),
     Advice(
         "no-file",
         r"FileNotFoundError",
-        "그 경로에 파일이나 폴더가 없어요. 경로를 직접 적지 말고 받은 것을 그대로 쓰고, 저장하기 전에 "
+        "그 경로에 파일이나 폴더가 없어요. 경로를 직접 적지 말고 인자로 받은 것을 그대로 쓰고, 저장하기 전에 "
         "읽지 않는지 보세요.",
     ),
-    Advice("recursion", r"RecursionError", "함수가 자기 자신을 끝없이 부르지 않는지 보세요."),
 )
 
 PYTHON_ERRORS = (*_NONE_ENTRIES, *_VALUES, *_CALLS, *_NAMES, *_OTHERS)

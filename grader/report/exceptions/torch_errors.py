@@ -6,8 +6,8 @@ _GRAPH = (
     Advice(
         "no-graph",
         r"RuntimeError: element \d+ of tensors does not require grad",
-        "역전파할 그래프가 없어요. 손실이 매개변수와 이어져 있지 않아요. 순전파가 `torch.no_grad()` 안에 있거나, "
-        "`.item()`, `.detach()`, `torch.tensor(...)`로 손실을 새로 만들지 않았는지 보세요.",
+        "역전파할 그래프가 없어요. 손실이 매개변수와 이어져 있지 않아요. 순전파를 `torch.no_grad()` 안에서 하지 "
+        "않았는지, `.item()`, `.detach()`, `torch.tensor(...)`로 그래프를 끊지 않았는지 보세요.",
     ),
     Advice(
         "second-backward",
@@ -19,25 +19,25 @@ _GRAPH = (
     Advice(
         "changed-in-place",
         r"RuntimeError: one of the variables needed for gradient computation has been modified by an inplace",
-        "역전파가 쓰려고 저장해 둔 값을 제자리에서 바꾼 줄이 있어요. 순전파와 역전파 사이의 줄을 보세요. "
-        "`step()`이 그 사이에 있거나, `+=`나 `_`로 끝나는 메서드가 그 값을 고쳤을 거예요.",
+        "역전파에 쓰려고 저장해 둔 값을 제자리에서 바꾼 줄이 있어요. 순전파와 역전파 사이의 줄을 보세요. "
+        "`step()`이 그 사이에 있거나, `+=`나 `_`로 끝나는 메서드가 그 값을 바꿨을 거예요.",
     ),
     Advice(
         "leaf-in-place",
         r"RuntimeError: a (?:view of a )?leaf Variable that requires grad is being used in an in-place",
-        "그레이디언트를 기록하는 채로 매개변수를 제자리에서 바꾸려 했어요. 매개변수를 고치는 줄을 "
-        "`with torch.no_grad():` 안에 넣으세요.",
+        "그레이디언트 계산이 켜진 채로 매개변수를 제자리에서 바꾸려 했어요. 매개변수를 바꾸는 줄을 `with "
+        "torch.no_grad():` 안에 넣으세요.",
     ),
     Advice(
         "numpy-with-grad",
         r"RuntimeError: Can't call numpy\(\) on Tensor that requires grad",
-        "그래프가 달린 텐서는 NumPy 배열로 바꿀 수 없어요. `.detach()`로 끊은 다음 `.numpy()`를 부르세요. "
-        "수 하나라면 `.item()`으로 꺼내세요.",
+        "그래프가 달린 텐서는 NumPy 배열로 바꿀 수 없어요. `.detach()`로 끊은 다음 `.numpy()`를 부르세요. 숫자 "
+        "하나라면 `.item()`으로 꺼내세요.",
     ),
     Advice(
         "not-a-scalar",
         r"RuntimeError: grad can be implicitly created only for scalar outputs",
-        "`backward()`를 부른 값이 수 하나가 아니에요. 손실을 `.mean()`이나 `.sum()`으로 수 하나로 만든 다음 "
+        "`backward()`를 부른 값이 숫자 하나가 아니에요. 손실을 `.mean()`이나 `.sum()`으로 하나로 합친 다음 "
         "부르세요.",
     ),
     Advice(
@@ -59,13 +59,13 @@ _GRAPH = (
     Advice(
         "inference-mode",
         r"RuntimeError: (?:Inference tensors cannot be saved|Inplace update to inference tensor)",
-        "`torch.inference_mode()` 안에서 만든 텐서는 밖에서 학습에 쓰거나 고칠 수 없어요. "
-        "`torch.no_grad()`로 바꾸거나 `.clone()`을 쓰세요.",
+        "`torch.inference_mode()` 안에서 만든 텐서는 밖에서 학습에 쓰거나 제자리에서 바꿀 수 없어요. "
+        "`torch.no_grad()`로 바꾸거나, 밖에서 `.clone()`한 것을 쓰세요.",
     ),
     Advice(
         "wrong-gradient",
         r"(?:RuntimeError: attempting to assign a gradient|TypeError: assigned grad)",
-        "`.grad`에 넣은 것이 매개변수와 맞지 않아요. 매개변수와 모양, 자료형, 장치가 같은 텐서를 넣으세요.",
+        "`.grad`에 넣은 것이 매개변수와 맞지 않아요. 모양, 자료형, 장치가 매개변수와 같은 텐서를 넣으세요.",
     ),
     Advice(
         "tensor-as-parameter",
@@ -84,20 +84,21 @@ _TENSORS = (
     Advice(
         "no-gpu",
         r"\w+: (?:Torch not compiled with CUDA|Found no NVIDIA driver|No CUDA GPUs|.*deserialize object on a CUDA)",
-        '채점하는 컴퓨터에는 GPU가 없을 수 있어요. `"cuda"`라고 바로 쓰지 말고 받은 `device`나 `xb.device`를 쓰세요.',
+        '채점하는 컴퓨터에는 GPU가 없을 수 있어요. `"cuda"`라고 직접 쓰지 말고, 인자로 받은 `device`나 '
+        "`xb.device`를 쓰세요.",
     ),
     Advice(
         "loss-arguments",
         r"(?:NotImplementedError: \"log_softmax|RuntimeError: (?:0D or 1D target tensor expected|"
         r"Expected floating point type for target))",
-        "교차 엔트로피에 준 출력과 정답의 자리가 바뀐 것 같아요. 순서는 `loss_fn(출력, 정답)`이고, 출력은 실수, 정답은 "
-        "클래스 번호예요. 두 값의 `.shape`과 `.dtype`을 출력해 보세요.",
+        "교차 엔트로피에 준 출력이나 정답이 맞지 않아요. 순서는 `loss_fn(출력, 정답)`이에요. 출력은 실수이고, "
+        "정답은 출력에서 클래스 차원만 뺀 모양의 클래스 번호예요. 두 값의 `.shape`과 `.dtype`을 출력해 보세요.",
     ),
     Advice(
         "target-dtype",
         r"RuntimeError: expected (?:target dtype to be|scalar type) Long\b",
-        "교차 엔트로피의 정답은 클래스 번호라서 정수(`torch.long`)여야 해요. 정답에 `.float()`를 붙였거나, 출력과 "
-        "정답의 자리를 바꾸어 주지 않았는지 보세요. 순서는 `loss_fn(출력, 정답)`이에요.",
+        "교차 엔트로피의 정답은 클래스 번호라서 정수(`torch.long`)여야 해요. 정답에 `.float()`를 붙이거나 출력과 "
+        "정답의 순서를 바꿔 주지 않았는지 보세요. 순서는 `loss_fn(출력, 정답)`이에요.",
     ),
     Advice(
         "index-dtype",
@@ -107,43 +108,46 @@ _TENSORS = (
     Advice(
         "dtype",
         r"RuntimeError: .*(?:same dtype|expected scalar type|Found dtype|can't be cast to|dtypes match)",
-        "자료형이 다른 텐서를 함께 계산했어요. `.double()`, `.half()`, NumPy에서 온 `float64`가 섞이지 않았는지 "
-        "`.dtype`을 출력해 보고, 한쪽에 맞추세요.",
+        "자료형이 다른 텐서를 함께 계산했어요. `.double()`, `.half()`, `.long()`이나 NumPy에서 온 `float64`가 "
+        "섞이지 않았는지 `.dtype`을 출력해 보고, 한쪽에 맞추세요.",
     ),
     Advice(
         "integers",
         r"\w+: (?:\"\w+\" not implemented for '(?:Long|Int|Bool|Byte)'|.*must be either a floating point|"
         r"Only Tensors of floating point)",
-        "정수 텐서로는 이 계산을 할 수 없어요. 실수로 바꾸거나(`.float()`), 정수로 바꾼 줄을 지우세요.",
+        "정수나 참·거짓(`bool`) 텐서로는 이 계산을 할 수 없어요. `.float()`로 바꾸거나, 정수로 바꾼 줄을 "
+        "지우세요.",
     ),
     Advice(
         "matrix-shapes",
         r"RuntimeError: mat1 and mat2 shapes cannot be multiplied \((?P<one>\w+) and (?P<other>\w+)\)",
-        "모델의 층에 들어온 모양이 맞지 않아요. {one}{one:과/와} {other}{other:은/는} 곱할 수 없어요. "
-        "안쪽의 두 수가 같아야 해요. 모델에 넣은 것이 입력이 맞는지, 모양을 바꾼 줄이 있는지 보세요.",
+        "행렬의 모양이 맞지 않아요. {one}{one:과/와} {other}{other:은/는} 곱할 수 없어요. 안쪽의 두 수가 같아야 "
+        "해요. 모델에서 났다면 모델에 넣은 것이 입력이 맞는지, 모양을 바꾼 줄이 있는지 보세요.",
     ),
     Advice(
         "batch-shapes",
         r"(?:ValueError|RuntimeError): Expected (?:input batch_size .* to match target|target size )",
-        "출력과 정답의 모양이 맞지 않아요. 교차 엔트로피에는 클래스가 두 번째 차원인 출력이 들어가요. "
-        "`(배치, 시간, 클래스)`라면 `logits.flatten(0, 1)`과 `targets.flatten()`으로 펴세요.",
+        "출력과 정답의 모양이 맞지 않아요. 교차 엔트로피에 주는 출력은 클래스가 두 번째 차원이어야 해요. `(배치, "
+        "시간, 클래스)`라면 `logits.flatten(0, 1)`과 `targets.flatten()`으로 펴세요.",
     ),
     Advice(
         "shapes",
         r"\w+: .*(?:size of tensor a |Sizes of tensors must match|each tensor to be equal size|"
         r"doesn't match the broadcast shape|expanded size of the tensor)",
-        "모양이 다른 텐서를 함께 계산했어요. 두 값의 `.shape`을 출력해 보고, 어느 쪽이 기대와 다른지 찾으세요.",
+        "모양이 맞지 않는 텐서를 함께 계산했어요. 두 값의 `.shape`을 출력해 보고, 어느 쪽이 예상과 다른지 "
+        "찾으세요.",
     ),
     Advice(
         "view-size",
         r"RuntimeError: (?:shape '.*' is invalid for input of size|view size is not compatible)",
-        "그 모양으로는 바꿀 수 없어요. 원소 수가 같아야 해요. 수를 직접 적지 말고 `-1`이나 `.shape`에서 꺼내고, "
-        "`view`가 안 되면 `reshape`를 쓰세요.",
+        "그 모양으로는 바꿀 수 없어요. 원소 수가 같은지 보고, 수를 직접 적는 대신 `-1`이나 `.shape`에서 꺼낸 "
+        "수를 쓰세요. 원소 수가 같은데 `view`가 안 되면 `reshape`를 쓰세요.",
     ),
     Advice(
         "no-tensors",
         r"\w+: (?:torch\.cat\(\): expected a non-empty|stack expects a non-empty)",
-        "합칠 텐서가 하나도 없어요. 모은 리스트가 비어 있어요. 들어온 것이 없거나, 모두 건너뛴 경우를 따로 다루세요.",
+        "합칠 텐서가 하나도 없어요. 모은 리스트가 비어 있어요. 데이터가 없거나 모두 건너뛴 경우를 따로 "
+        "처리하세요.",
     ),
     Advice(
         "target-out-of-bounds",
@@ -154,26 +158,27 @@ _TENSORS = (
     Advice(
         "token-out-of-range",
         r"IndexError: index out of range in self",
-        "임베딩에 없는 번호가 들어왔어요. 입력과 정답의 자리를 바꾸지 않았는지, 무시할 번호(-100)가 입력에 "
-        "섞이지 않았는지 보세요.",
+        "임베딩에 없는 번호가 들어왔어요. 입력과 정답의 순서를 바꾸지 않았는지, 무시할 번호(-100)가 입력에 "
+        "섞이지 않았는지, 위치 임베딩이라면 입력이 최대 길이보다 길지 않은지 보세요.",
     ),
     Advice(
         "one-sample",
         r"ValueError: Expected more than 1 value per channel when training",
-        "배치 정규화는 샘플이 하나뿐인 배치로 학습할 수 없어요. 배치를 하나씩 쪼개지 않았는지, 평가인데 "
-        "`model.eval()`을 빠뜨리지 않았는지 보세요.",
+        "학습 모드의 배치 정규화에는 채널마다 값이 2개 이상 필요한데, 샘플이 하나뿐인 배치가 들어왔어요. 배치를 "
+        "하나씩 쪼개지 않았는지, 평가인데 `model.eval()`을 빠뜨리지 않았는지 보세요.",
     ),
     Advice(
         "condition-of-many",
         r"RuntimeError: Boolean value of Tensor with more than one value",
-        "`if`에 원소가 여럿인 텐서가 들어갔어요. `.any()`나 `.all()`로 하나로 만들거나, 텐서가 있는지를 물었다면 "
-        "`is not None`을 쓰세요. 텐서의 리스트에 `in`을 써도 이렇게 돼요.",
+        "원소가 여럿인 텐서를 조건(`if`, `while`, `and`, `not`)에 썼어요. `.any()`나 `.all()`로 하나로 만들거나, "
+        "텐서가 있는지 물으려면 `is not None`을 쓰세요. 텐서의 리스트에 `in`을 써도 이렇게 돼요.",
     ),
     Advice(
         "number-of-many",
         r"\w+: (?:a Tensor with \d+ elements cannot be converted to Scalar|only one element tensors|"
         r"only (?:length-1|0-dimensional) arrays)",
-        "원소가 여럿인 텐서를 수 하나로 바꾸려 했어요. `.mean()`이나 `.sum()`으로 하나로 만든 다음 꺼내세요.",
+        "원소가 여럿인 텐서를 숫자 하나로 바꾸려 했어요. `.mean()`이나 `.sum()`으로 하나로 만든 다음 꺼내세요. "
+        "텐서를 한데 모으려면 `torch.tensor([...])`가 아니라 `torch.stack([...])`을 쓰세요.",
     ),
 )
 
@@ -187,7 +192,8 @@ _TOOLS = (
     Advice(
         "unscaled-after-step",
         r"RuntimeError: unscale_\(\) is being called after step\(\)",
-        "`scaler.unscale_(opt)`가 `scaler.step(opt)`보다 뒤에 있어요. `unscale_`, 클리핑, `step`, `update` 순서예요.",
+        "`scaler.unscale_(opt)`가 `scaler.step(opt)`보다 뒤에 있어요. `unscale_`, 클리핑, `step`, `update`의 "
+        "순서로 옮기세요.",
     ),
     Advice(
         "scaler-stepped-twice",
@@ -198,7 +204,8 @@ _TOOLS = (
     Advice(
         "updated-before-step",
         r"AssertionError: No inf checks were recorded prior to update",
-        "`scaler.step(opt)`보다 `scaler.update()`가 먼저 불렸어요. `step` 다음에 `update`예요.",
+        "`scaler.step(opt)` 없이 `scaler.update()`를 불렀어요. 업데이트마다 `step` 다음에 `update`를 한 번씩만 "
+        "부르세요.",
     ),
     Advice(
         "nothing-to-unscale",
@@ -221,19 +228,21 @@ _TOOLS = (
     Advice(
         "not-finite",
         r"RuntimeError: The total norm of order .* is non-finite",
-        "그레이디언트에 무한대나 NaN이 있는데 `error_if_nonfinite=True`로 클리핑했어요. 스케일러를 쓸 때 넘치는 스텝은 "
-        "`scaler.step`이 알아서 건너뛰어요. 그 인자를 빼세요.",
+        "그레이디언트에 무한대나 NaN이 있는데 `error_if_nonfinite=True`로 클리핑했어요. 스케일러를 쓴다면 그 "
+        "인자를 빼세요. 오버플로가 난 스텝은 `scaler.step`이 알아서 건너뛰어요. 쓰지 않는다면 손실이 언제 NaN이 "
+        "되는지 출력해 보세요.",
     ),
     Advice(
         "dtype-as-text",
         r"TypeError: .*must be torch\.dtype, not str",
-        '자료형 자리에 문자열이 들어갔어요. `getattr(torch, "bfloat16")`처럼 `torch.bfloat16`으로 바꾸어 주세요.',
+        '자료형 자리에 문자열이 들어갔어요. `"bfloat16"`이 아니라 `torch.bfloat16`을 주세요. 문자열로 받은 '
+        "이름은 `getattr(torch, name)`으로 바꿀 수 있어요.",
     ),
     Advice(
         "no-parameters",
         r"ValueError: optimizer got an empty parameter list",
-        "옵티마이저가 매개변수를 하나도 받지 못했어요. `model.parameters()`는 제너레이터라 한 번 읽으면 비어요. 두 번 "
-        "쓰려면 먼저 `list(...)`로 만드세요.",
+        "옵티마이저가 매개변수를 하나도 받지 못했어요. `model.parameters()`는 제너레이터라서 한 번 다 읽으면 "
+        "비어요. 두 번 쓰려면 먼저 `list(...)`로 만드세요.",
     ),
     Advice(
         "not-a-parameter",
@@ -245,8 +254,8 @@ _TOOLS = (
     Advice(
         "parameter-in-two-groups",
         r"ValueError: some parameters appear in more than one parameter group",
-        "같은 매개변수를 두 그룹에 넣었어요. 그룹을 나누는 조건이 서로 겹치지 않는지, 함께 쓰는 매개변수를 두 번 "
-        "세지 않는지 보세요.",
+        "같은 매개변수를 두 그룹에 넣었어요. 그룹을 나누는 조건이 서로 겹치지 않는지, 여러 계층이 함께 쓰는 "
+        "매개변수를 두 번 세지 않는지 보세요.",
     ),
     Advice(
         "not-an-optimizer",
@@ -256,7 +265,7 @@ _TOOLS = (
     Advice(
         "model-state",
         r"RuntimeError: Error\(s\) in loading state_dict",
-        "읽은 상태가 이 모델의 것이 아니에요. 이름이나 모양이 모델과 달라요. 저장할 때 "
+        "읽은 상태가 이 모델의 것이 아니에요. 매개변수의 이름이나 모양이 달라요. 저장할 때 "
         "`model.state_dict()`를 넣었는지, 읽은 딕셔너리에서 모델의 것만 꺼냈는지 보세요.",
     ),
     Advice(
@@ -275,13 +284,13 @@ _TOOLS = (
     Advice(
         "weights-only",
         r"UnpicklingError: Weights only load failed",
-        "파일에 텐서, 수, 문자열, 딕셔너리, 리스트 말고 다른 것이 들어 있어서 `weights_only=True`로 읽을 수 없어요. "
-        "저장할 때 객체나 NumPy 값을 빼고 `state_dict()`와 `float(...)`처럼 단순한 값만 넣으세요.",
+        "파일에 텐서, 숫자, 문자열, 리스트, 딕셔너리처럼 단순한 값이 아닌 것이 들어 있어서 `weights_only=True`로 "
+        "읽을 수 없어요. 저장할 때 객체는 빼거나 `state_dict()`로, NumPy 값은 `float(...)`로 바꿔 넣으세요.",
     ),
     Advice(
         "no-folder",
         r"RuntimeError: Parent directory .* does not exist",
-        "저장할 폴더가 없어요. 경로를 직접 적지 말고 받은 것을 그대로 쓰세요.",
+        "저장할 폴더가 없어요. 경로를 직접 적지 말고 인자로 받은 것을 그대로 쓰세요.",
     ),
 )
 

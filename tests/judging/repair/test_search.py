@@ -152,7 +152,7 @@ def test_half_of_what_went_wrong_is_mended_and_told(monkeypatch: pytest.MonkeyPa
     assert [step.line for step in told.diagnosis.repair] == [told.line] == [line]
     titles = told.diagnosis.repair_leaves
     assert titles == tuple(its.exercise.driver[name].title for name in found.left)
-    assert words.repair_leaves(told).startswith(f"여기를 고쳐도 ‘{titles[0]}’에서는 아직 달라요.")
+    assert words.repair_leaves(told).startswith(f"여기를 고쳐도 ‘{titles[0]}’에서는 결과가 아직 달라요.")
     named = replace(silent, diagnosis=Diagnosis(mistakes=(NamedMistake(("a",), ("가",), "", ""),)))
     assert with_repair(named, its.exercise, runs, its, origin, runner) == named
 
