@@ -52,16 +52,28 @@ class ParseError(ValueError):
         return ParseError(str(self), self.line + lines, self.shown)
 
 
+_HUGE_NUMBER = re.compile(r"0[xXoObB][0-9a-fA-F_]{3500}")
+"""What may be a number that Python reads but does not write."""
+_MAX_BITS = 14_000
+"""Maximum size of an integer: `ast.unparse` raises ValueError from 4,300 decimal digits on."""
+
+
 def parse(text: str) -> list[ast.stmt]:
     """Parse the text and return its top-level statements.
 
     Raises:
-        ParseError: the text does not parse; its line is between 1 and the number of lines.
+        ParseError: the text does not parse, or holds a number of thousands of digits; its line is between 1 and the
+            number of lines.
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # e.g. about "\d" in a student's string
-            return ast.parse(text).body
+            tree = ast.parse(text)
+            if _HUGE_NUMBER.search(text):
+                _refuse_huge_numbers(tree)
+            return tree.body
+    except ParseError:
+        raise
     except SyntaxError as error:
         told = tell_syntax_error(error, text)
         # Without line numbers: they count in this text, which may be a part of the learner's.
@@ -71,6 +83,17 @@ def parse(text: str) -> list[ast.stmt]:
         raise ParseError("너무 깊이 겹쳐 있어서 읽을 수 없어요.", 1) from error
     except ValueError as error:  # NUL characters, before Python 3.11.4
         raise ParseError(f"Python 코드로 읽을 수 없는 글자가 있어요({error}).", 1) from error
+
+
+def _refuse_huge_numbers(tree: ast.Module) -> None:
+    """Raise ParseError if the tree holds an integer that could not be written again."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, int)
+            and node.value.bit_length() > _MAX_BITS
+        ):
+            raise ParseError("자릿수가 수천인 수가 있어서 읽을 수 없어요.", node.lineno)
 
 
 # Enough for the learner's program, the solution and what is compared with them; the largest takes a second to parse.

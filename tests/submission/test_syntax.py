@@ -11,9 +11,15 @@ from grader.submission.submission import read_submission
 from grader.submission.syntax import top_level
 
 
-@pytest.mark.parametrize("text", ["def f(:\n", "\0", "(" * 10_000, "x = " + "-" * 100_000 + "1"])
+@pytest.mark.parametrize(
+    "text", ["def f(:\n", "\0", "(" * 10_000, "x = " + "-" * 100_000 + "1", f"x = 0x{'f' * 4000}"]
+)
 def test_what_is_no_program_has_no_tree(text: str) -> None:
     assert top_level(text) == ()
+
+
+def test_a_long_text_of_hexadecimal_digits_is_no_number() -> None:
+    assert len(top_level(f"key = '0x{'f' * 4000}'")) == 1
 
 
 @pytest.mark.full
