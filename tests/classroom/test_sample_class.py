@@ -372,7 +372,7 @@ def test_missing_names_are_said_to_come_from_the_notebook(graded: Graded) -> Non
 
 
 def test_message_of_an_untouched_starter_says_so(graded: Graded) -> None:
-    assert "비어" in graded.exercise("s08_윤지호", "accumulate")["message"]
+    assert "아직 시작하지 않았어요" in graded.exercise("s08_윤지호", "accumulate")["message"]
 
 
 def test_nothing_hostile_reaches_a_page(graded: Graded) -> None:
