@@ -16,7 +16,7 @@ _MAX_FACT_CHARACTERS = 300
 
 _MEASURED_OF_MODEL = ("rates", "gradients")
 """Names of arrays that do not come from what was returned. (`theta` and buffers are described elsewhere or full.)"""
-UPDATES = "업데이트 횟수"
+UPDATES = "매개변수가 바뀐 횟수"
 """Korean for "number of updates": `FirstDifference.what` if one run has more updates than the other."""
 
 

@@ -55,7 +55,7 @@ REMEMBERS = "지난 호출에서 남은 것이 다음 호출의 결과를 바꿔
 PASTED = "알려진 코드와 똑같이 동작해요"
 EMPTY, FILL_IN = "아직 시작하지 않았어요", "함수 안을 채운 다음 다시 확인해 보세요."
 INSEPARABLE = "어느 쪽이든 결과가 똑같아요. 내 코드에서 어느 쪽인지 찾아보세요."
-SAME_ORDER = "기록한 단계들의 순서는 정답과 같아요."
+SAME_ORDER = "순전파, 역전파, 업데이트 같은 단계의 순서는 정답과 같아요."
 
 NOTHING_HAPPENED = "이 상황에서 내 코드는 정답의 단계를 하나도 실행하지 않았어요."
 NOTHING_EXPECTED = "이 상황에서 정답은 아무 단계도 실행하지 않아요."
@@ -219,7 +219,7 @@ def place_beside_exception(feedback: Feedback) -> str:
     if not feedback.diagnosis.exception_apart or len(mistakes) != 1:
         return ""
     place = mistake_place(mistakes[0])
-    return f"이 실수의 자리: {place}" if place else ""
+    return f"고칠 곳: {place}" if place else ""
 
 
 def _after_exception(feedback: Feedback) -> str:
