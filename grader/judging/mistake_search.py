@@ -122,24 +122,25 @@ class _Search:
             # Costly exercises have few plays. The program of a known mistake must be found all the same: two candidates
             # can be played whole.
             self._trials.ensure(2 * len(self._reference.exercise.driver.scenarios))
-            found = self._single_variant() or self._with_hidden_mistakes(found)
+            found = self._single_variants() or self._with_hidden_mistakes(found)
         unexplained = tuple(s for s in (*self._wrong, *self._without_run) if s not in found.explained)
         return FoundMistakes(found.combinations, found.explained, unexplained)
 
-    def _single_variant(self) -> FoundMistakes | None:
-        """Return the first variant that alone explains everything, without letting variants stand for each other.
+    def _single_variants(self) -> FoundMistakes | None:
+        """Return the variants that alone explain everything, without letting variants stand for each other.
 
         In the rounds, one variant is played for all that behave alike in the behaviour table. With a seed other than
         the table's, two of these may behave differently. None if no variant explains everything.
         """
+        fitting = []
         for variant in self._reference.variants:
             if not all(self._trials.changes(variant, scenario) for scenario in self._wrong):
                 continue  # the table rules it out without a play
             alone = frozenset([variant])
             scenarios = (*self._wrong, *self._right)
             if all(self._trials.exact_program_agrees(alone, scenario) for scenario in scenarios):
-                return FoundMistakes(((variant,),), tuple(self._wrong))
-        return None
+                fitting.append((variant,))
+        return FoundMistakes(tuple(fitting), tuple(self._wrong)) if fitting else None
 
     def _with_hidden_mistakes(self, found: FoundMistakes) -> FoundMistakes:
         """Add one mistake for each scenario left over, to find mistakes that show only in combination with the others.
