@@ -376,6 +376,8 @@ class _Search:
         size = min(len(combination) for combination, _ in found)
         smallest = [combination for combination, _ in found if len(combination) == size]
         explained = found[0][1]
+        # The most alike are tried first, so a few plays tell whether another mistake explains the same.
+        self._trials.ensure(2 * len(self._scenarios))
         sets = dict.fromkeys((*smallest, *self._twins(smallest[0], explained)))
         return FoundMistakes(tuple(map(self._trials.in_course_order, sets)), explained)
 
