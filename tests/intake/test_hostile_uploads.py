@@ -134,7 +134,7 @@ def test_what_a_class_archive_cannot_give_is_said_of_whom_it_belongs_to(wrapper:
             marks=pytest.mark.full,
             id="bytes",
         ),
-        pytest.param([f"{number}.txt" for number in range(21_000)], b"", "너무 많아요", id="entries"),
+        pytest.param([f"{number}.txt" for number in range(21_000)], b"", "너무 많이", id="entries"),
     ],
 )
 def test_one_student_does_not_use_up_the_whole_class(

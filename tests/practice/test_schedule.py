@@ -113,4 +113,4 @@ def test_todays_list_has_what_is_due_and_then_new_ones() -> None:
     done = FIRST + timedelta(1)
     assert (today(learner, COURSE, done).due, today(learner, COURSE, done).fresh) == ((), 0)
     assert today(learner, COURSE, done, more=True).fresh == 3
-    assert any("다음은" in line for line in closing(done))
+    assert any("다음에 볼 실수" in line for line in closing(done))
