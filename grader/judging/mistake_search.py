@@ -121,7 +121,7 @@ class _Search:
         if len(found.explained) < len(self._wrong):
             # Costly exercises have few plays. The program of a known mistake must be found all the same: two candidates
             # can be played whole.
-            self._trials.ensure(2 * len(self._reference.exercise.driver.scenarios))
+            self._trials.ensure(2 * len(self._scenarios))
             found = self._single_variants() or self._with_hidden_mistakes(found)
         unexplained = tuple(s for s in (*self._wrong, *self._without_run) if s not in found.explained)
         return FoundMistakes(found.combinations, found.explained, unexplained)
