@@ -28,8 +28,6 @@ _SYNONYMS = (
 """Names under which learners know the same argument."""
 _LONGEST_DEFAULT = 20
 """Maximum number of characters of a default value that is shown."""
-_TOO_LARGE = 10**_LONGEST_DEFAULT
-"""Smallest integer with more characters than that."""
 _LONGEST_SIGNATURE = 300
 """Maximum number of characters of a signature that is shown."""
 _CALLED_IN_ANOTHER_WAY = {"staticmethod", "classmethod", "property"}
@@ -225,7 +223,5 @@ def _shown(name: str, arguments: ast.arguments) -> str:
 
 def _short(default: ast.expr) -> ast.expr:
     """Return a default value, or `...` in the place of a long one."""
-    if isinstance(default, ast.Constant) and isinstance(default.value, int) and default.value >= _TOO_LARGE:
-        return ast.Constant(...)  # Python refuses to write an integer of thousands of digits
     text = ast.unparse(default) if isinstance(default, ast.Constant | ast.Name) else ""
     return default if 0 < len(text) <= _LONGEST_DEFAULT else ast.Constant(...)
