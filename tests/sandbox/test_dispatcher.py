@@ -1,5 +1,7 @@
 """Torch's operators keep their kernels, and what a right program adds of its own is no harm."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -8,6 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.sandbox.inside.dispatcher import Dispatching
 from grader.sandbox.sandbox import Sandbox
+from tests.places import ROOT
 from tests.sandbox.neighbour import NEIGHBOUR, ONE_PROCESS, content, run
 
 OWN = """
@@ -66,6 +69,37 @@ def test_functions_operators_and_classes_of_ones_own_are_right(
     assert second.trace is not None
     assert second.trace.load_failure is None
     assert content(second.trace, lines=False) == content(first.trace, lines=False)
+
+
+_STARTS_CUDA_IN_A_CHILD = """
+import importlib.util
+import torch
+
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: find("torch" if name == "triton" else name, *rest)
+from grader.sandbox.inside import server
+from grader.sandbox.inside.frames import Setting
+
+server._warm(Setting(imports=(), device="cuda", isolate=False, visible=()))
+torch.cuda._register_triton_kernels()  # as torch does when CUDA starts
+print([name for name, _ in torch._TritonLibrary.ops_table])
+try:
+    torch._TritonLibrary.lib.impl("triton::_triton_bsr_dense_mm_out", lambda: None, "SparseCsrCPU")
+except RuntimeError as error:
+    print(type(error).__name__)
+"""
+
+
+def test_what_torch_registers_when_cuda_starts_has_been_registered_before() -> None:
+    """On a real GPU with Triton it was refused, so no child began, and `--device cuda` graded nobody."""
+    shown = subprocess.run(
+        [sys.executable, "-c", _STARTS_CUDA_IN_A_CHILD],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    assert shown == ["['_triton_bsr_dense_mm_out', '_triton_bsr_dense_addmm_out']", "RuntimeError"]
 
 
 class Seeing(TorchDispatchMode):

@@ -67,6 +67,8 @@ def become_child(setting: Setting, prepared: Prepared, bounds: Bounds, channel: 
             import torch
 
             # Start CUDA now: its driver reads /proc, which is about to be hidden
+            if setting.isolate:
+                isolation.find_itself_in_proc()
             torch.zeros(1, device=setting.device)
         isolation.set_limits(bounds, address_space=setting.device == "cpu")
         if setting.isolate:
@@ -75,10 +77,11 @@ def become_child(setting: Setting, prepared: Prepared, bounds: Bounds, channel: 
         _serve_requests(socket.socket(fileno=_CHANNEL_FD), prepared, setting.device)
     except EOFError:  # the usual end: the grader has closed the channel
         exit_code = 0
-    except BaseException:
-        # Ours, not the submission's: the grader shows the last line if the child ends before it is ready.
+    except BaseException as error:
+        # Ours, not the submission's: the grader shows the last line if the child ends before it is ready. That of a
+        # message of several lines may say nothing.
         traceback.print_exc()
-        sys.stderr.flush()
+        print(f"{type(error).__name__}: {error}".splitlines()[0], file=sys.stderr, flush=True)
     finally:
         os._exit(exit_code)
 

@@ -66,6 +66,19 @@ def new_namespaces() -> None:
     _check("unshare", _libc().unshare(_NEW_MOUNTS | _NEW_IPC | _NEW_PIDS))
 
 
+def find_itself_in_proc() -> None:
+    """Make /proc/PID this process's own entry, where PID is the id that it has in its own PID namespace.
+
+    /proc still shows the ids of the namespace around it. CUDA's driver looks for itself under the id that `getpid`
+    returns, and without it `cuInit` fails with error 304 (seen with driver 580).
+
+    Raises:
+        OSError: the kernel refused it.
+    """
+    entry = f"/proc/{os.getpid()}".encode()
+    _check("mount /proc/self", _libc().mount(b"/proc/self", entry, None, _BIND | _RECURSIVE, None))
+
+
 def mount_own_files(bounds: Bounds, visible: Sequence[str] = ()) -> None:
     """Mount a fresh, small /tmp as working directory, and an empty /proc.
 

@@ -112,6 +112,7 @@ def _warm(setting: Setting) -> Prepared:
     for name in setting.imports:
         with suppress(ImportError):
             importlib.import_module(name)
+    _register_kernels_of_cuda()
     refuse_kernels()
     originals = Originals()
     originals.keep_libraries()
@@ -120,6 +121,18 @@ def _warm(setting: Setting) -> Prepared:
     gc.enable()
     gc.set_threshold(20_000)  # same as in `grader.grading.warm`, which is not in the sandbox
     return Prepared(modules, originals)
+
+
+def _register_kernels_of_cuda() -> None:
+    """Register what torch otherwise registers when a child starts CUDA: `refuse_kernels` would refuse it there.
+
+    These are kernels of sparse matrices, in Triton; torch registers them only where Triton is installed, and only once.
+    """
+    import torch
+
+    register = getattr(torch.cuda, "_register_triton_kernels", None)  # not part of torch's public interface
+    if register is not None:
+        register()
 
 
 def _silence_notebook_functions() -> None:
