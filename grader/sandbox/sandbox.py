@@ -207,6 +207,10 @@ class Sandbox:
                 outcomes.append(_outcome_of(exercise, blob, time.perf_counter() - started))
         except ServerGone:
             return _with_reached(outcomes, tasks, child), True
+        except SandboxUnavailable as error:
+            if self._device == "cpu":
+                raise
+            raise SandboxUnavailable(f"{error}\nGPU를 쓰지 않고 실행하려면: --device cpu") from error
         except Ended as end:
             seconds = time.perf_counter() - started
             source, exercise = tasks[len(outcomes)]

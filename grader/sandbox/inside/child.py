@@ -67,8 +67,6 @@ def become_child(setting: Setting, prepared: Prepared, bounds: Bounds, channel: 
             import torch
 
             # Start CUDA now: its driver reads /proc, which is about to be hidden
-            if setting.isolate:
-                isolation.find_itself_in_proc()
             torch.zeros(1, device=setting.device)
         isolation.set_limits(bounds, address_space=setting.device == "cpu")
         if setting.isolate:

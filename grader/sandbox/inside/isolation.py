@@ -51,8 +51,8 @@ class Bounds:
     """Number of files, folders and links in the child's /tmp, which take kernel memory even if they are empty."""
 
 
-def new_namespaces() -> None:
-    """Give processes that are forked from now on PID, mount and IPC namespaces of their own.
+def new_namespaces(*, pids: bool = True) -> None:
+    """Give processes that are forked from now on mount and IPC namespaces of their own, and a PID namespace.
 
     The network and host name namespaces are bubblewrap's, which are empty. A network namespace for each child would
     cost 5 ms, and a child that cannot create sockets leaves nothing in it for the next one.
@@ -60,23 +60,14 @@ def new_namespaces() -> None:
     No user namespace is created here. The capability to create the others comes from bubblewrap's user namespace, and
     `drop_rights` gives it up. A second user namespace would fail where AppArmor or a nested container allows only one.
 
-    Raises:
-        OSError: the kernel refused it.
-    """
-    _check("unshare", _libc().unshare(_NEW_MOUNTS | _NEW_IPC | _NEW_PIDS))
-
-
-def find_itself_in_proc() -> None:
-    """Make /proc/PID this process's own entry, where PID is the id that it has in its own PID namespace.
-
-    /proc still shows the ids of the namespace around it. CUDA's driver looks for itself under the id that `getpid`
-    returns, and without it `cuInit` fails with error 304 (seen with driver 580).
+    Args:
+        pids: create the PID namespace. Not for CUDA, which does not start in one that /proc does not show (error 304 of
+            `cuInit`, seen with driver 580); a new /proc for it cannot be mounted, as said in `mount_own_files`.
 
     Raises:
         OSError: the kernel refused it.
     """
-    entry = f"/proc/{os.getpid()}".encode()
-    _check("mount /proc/self", _libc().mount(b"/proc/self", entry, None, _BIND | _RECURSIVE, None))
+    _check("unshare", _libc().unshare(_NEW_MOUNTS | _NEW_IPC | (_NEW_PIDS if pids else 0)))
 
 
 def mount_own_files(bounds: Bounds, visible: Sequence[str] = ()) -> None:
@@ -132,7 +123,8 @@ def drop_rights(*, drives_devices: bool = False) -> None:
     """Give up all capabilities and allow only harmless system calls, in all threads and irrevocably.
 
     Args:
-        drives_devices: True if the child may talk to a GPU.
+        drives_devices: True if the child may talk to a GPU. It has no PID namespace of its own then, so it may send
+            signals only to itself.
 
     Raises:
         OSError: the kernel refused it.

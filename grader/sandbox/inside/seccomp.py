@@ -12,7 +12,7 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from grader.sandbox.inside.system_calls import ALLOWED, FCNTL, IOCTL, PRCTL
+from grader.sandbox.inside.system_calls import ALLOWED, FCNTL, IOCTL, ON_A_PROCESS, PRCTL
 
 _CLONE_THREAD = 0x00010000
 
@@ -58,7 +58,8 @@ def install(*, drives_devices: bool = False) -> None:
     """Apply the filter to every thread of this process, irrevocably.
 
     Args:
-        drives_devices: allow any `ioctl`, which is how a process talks to a GPU.
+        drives_devices: allow any `ioctl`, which is how a process talks to a GPU, and the calls `ON_A_PROCESS` only on
+            this process, because it has no PID namespace of its own.
 
     Raises:
         OSError: the kernel refused it.
@@ -88,8 +89,12 @@ def _filter_for(machine: _Machine, *, drives_devices: bool) -> list[bytes]:
         _instruction(_JUMP_EQUAL, _CLONE3, 0, 1),
         _instruction(_RETURN, _ERRNO | errno.ENOSYS),
     ]
-    allowed = [number for entry in ALLOWED if isinstance(number := entry[machine.column], int)]
-    for number in (*allowed, *([machine.ioctl] if drives_devices else [])):
+    allowed = {entry[0]: number for entry in ALLOWED if isinstance(number := entry[machine.column], int)}
+    if drives_devices:
+        allowed["ioctl"] = machine.ioctl
+        for name in ON_A_PROCESS:
+            lines += _for_call(allowed.pop(name), _allow_if(_FIRST_ARGUMENT_AT, (0, os.getpid())))
+    for number in allowed.values():
         lines += [_instruction(_JUMP_EQUAL, number, 0, 1), allow]
     # The kernel uses only the low 32 bits of these arguments, and a load reads only these.
     lines += _for_call(

@@ -269,9 +269,9 @@ def _read_record(pipe: int, record: struct.Struct) -> tuple[Any, ...] | None:
 
 
 # ---- the keeper: one for each child --------------------------------------------------------------
-# It creates the child's PID namespace. The server cannot do that itself, because a process can do it only once: again
-# only after a `setns` back to its former namespace, which `--disable-userns` denies. This extra fork takes 6 ms of a
-# submission's 150. As the child's parent, the keeper is also who learns how it ended.
+# It creates the child's PID namespace, except for CUDA. The server cannot do that itself, because a process can do it
+# only once: again only after a `setns` back to its former namespace, which `--disable-userns` denies. This extra fork
+# takes 6 ms of a submission's 150. As the child's parent, the keeper is also who learns how it ended.
 
 
 def _run_keeper(
@@ -299,7 +299,7 @@ def _run_keeper(
         os.setsid()
         isolation.die_with_parent(server)
         if setting.isolate:
-            isolation.new_namespaces()
+            isolation.new_namespaces(pids=setting.device == "cpu")
         child = os.fork()
         if child == 0:
             become_child(setting, prepared, bounds, channel, output)

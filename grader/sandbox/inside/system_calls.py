@@ -140,7 +140,7 @@ ALLOWED: tuple[tuple[str, int, int | None], ...] = (
     ("getcpu", 309, 168),
     ("exit", 60, 93),
     ("exit_group", 231, 94),
-    # Signals, which reach only the child's own PID namespace.
+    # Signals, which reach only the child's own PID namespace; without one, see `ON_A_PROCESS`.
     ("rt_sigaction", 13, 134),
     ("rt_sigprocmask", 14, 135),
     ("rt_sigreturn", 15, 139),
@@ -198,6 +198,9 @@ ALLOWED: tuple[tuple[str, int, int | None], ...] = (
 )
 # fmt: on
 """The allowed calls."""
+
+ON_A_PROCESS = ("kill", "tkill", "tgkill", "prlimit64", "sched_setaffinity")
+"""Calls that change the process whose id is their first argument (0: this one), or send it a signal."""
 
 # <linux/fcntl.h>
 FCNTL = (
