@@ -1,5 +1,6 @@
 """The attacks in tests/attacks, and what is to become of each."""
 
+import sys
 from dataclasses import dataclass
 
 from grader.sandbox.sandbox import Outcome
@@ -107,7 +108,8 @@ ATTACKS_EXPECTED = {
     "blinds_what_notes": Expected(),
     "computes_gradients_of_its_own": Expected(),
     "acts_when_it_is_deleted": Expected(),
-    "monitors_execution": Expected(),
+    # Before Python 3.12 there is no `sys.monitoring`; from then on the attack spoils what its own author did besides.
+    "monitors_execution": Expected(other="lost" if sys.version_info >= (3, 12) else "right"),
     "traces_execution": Expected(says="", other="lost"),
     # Being strange.
     "resizes_layers": Expected("ran|crashed"),
