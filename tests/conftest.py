@@ -58,6 +58,17 @@ def _gpus_stay_in_sight() -> Iterator[None]:
         os.environ["CUDA_VISIBLE_DEVICES"] = before
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _runs_are_kept() -> None:
+    """Keep all runs of the known mistakes: the tests of one exercise, which follow each other, need the same ones.
+
+    A class needs few of them again, so the grader keeps 300; here some exercises have 2,000 (30 MB).
+    """
+    from grader.judging import reference
+
+    reference._KEPT_RUNS, reference._KEPT_PROGRAMS = 4000, 1000
+
+
 @pytest.fixture(autouse=True)
 def _own_progress(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """A test never ticks off anything in the progress of the person who runs it."""

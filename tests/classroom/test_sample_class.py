@@ -1,7 +1,8 @@
 """The main job on the sample class: every intended mistake is named, nobody is robbed, nobody gets a gift.
 
-It is graded three times (module-scoped fixtures): all students with one seed; every fourth of them with it once more;
-and every second with another seed, in bad company that no repository should carry.
+It is graded three times (module-scoped fixtures): all students with one seed; every twelfth of them with it once more;
+and every sixth with another seed, in bad company that no repository should carry. Where `.ci/run` has graded the whole
+class already, as README's first command says, its report is the first of the three.
 """
 
 import csv
@@ -34,7 +35,8 @@ EXERCISES = {name: exercise for name, exercise in COURSE.exercises.items() if na
 """Those that the class was written for: what has come to the course since is missing everywhere, and says nothing."""
 COVERED = {"01": (4, 50), "02": (3, 40), "03": (6, 30), "04": (6, 30)}
 """By lesson: different ids that every exercise must have, and that all of them together must have."""
-WITH_ANOTHER_SEED = sorted(MANIFEST)[::3]
+WITH_ANOTHER_SEED = sorted({*sorted(MANIFEST)[::6], "s07_조하은"})
+"""The last one is somebody's neighbour there (`test_link_to_a_neighbour_earns_nothing`)."""
 HOSTILE = tuple(student for student, entry in MANIFEST.items() if entry["kind"] == "hostile")
 
 pytestmark = [pytest.mark.full, pytest.mark.sandbox, pytest.mark.timeout(1200)]
@@ -94,11 +96,18 @@ def grade(submissions: Path, out: Path, seed: int) -> Graded:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr, done.stderr
-    return Graded(out, done.stdout, json.loads((out / "results.json").read_text(encoding="utf-8")))
+    return report_in(out, done.stdout)
+
+
+def report_in(folder: Path, said: str) -> Graded:
+    return Graded(folder, said, json.loads((folder / "results.json").read_text(encoding="utf-8")))
 
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graded]:
+    if given := os.environ.get("HANSTEP_SAMPLE_REPORT"):
+        yield report_in(Path(given), Path(given, "terminal.txt").read_text(encoding="utf-8"))
+        return
     before = fingerprints(CLASS)
     yield grade(CLASS, tmp_path_factory.mktemp("first") / "report", 7)
     assert fingerprints(CLASS) == before, "grading changed what was handed in"
@@ -108,7 +117,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graded]:
 def again(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     """Some, in other company: nobody's result depends on who else is in the class."""
     folder = tmp_path_factory.mktemp("again") / "class"
-    copy(sorted(CLASS.iterdir())[::8], folder)
+    copy(sorted(CLASS.iterdir())[::12], folder)
     return grade(folder, folder.with_name("report"), 7)
 
 
@@ -277,7 +286,7 @@ def test_every_listed_id_that_mistakes_can_have_alone_occurs_widely(lesson: str)
 
 
 def test_same_seed_gives_the_same_results(graded: Graded, again: Graded) -> None:
-    assert len(again.students) > len(graded.students) / 10
+    assert len(again.students) >= 5
     for student, entry in again.students.items():
         assert without_seconds(entry) == without_seconds(graded.students[student])
     first, second = (

@@ -27,7 +27,7 @@ from tests.sample_programs import Sample, samples
 
 COURSE: Course = load_course()
 KINDS = ("first_tries", "unlisted")
-MOST = 60
+MOST, MOST_IN_CI = 60, 30
 QUICKLY = ("train_step", "BestCheckpoint")
 
 
@@ -96,8 +96,15 @@ def check_three_ways(path: Path, sandboxes: dict[tuple[str, str], Sandbox]) -> N
 @pytest.mark.parametrize(
     "sample",
     [
-        pytest.param(sample, marks=() if sample.exercise in QUICKLY else pytest.mark.full)
-        for sample in programs()
+        pytest.param(
+            sample,
+            marks=()
+            if sample.exercise in QUICKLY
+            else (pytest.mark.full,)
+            if number < MOST_IN_CI
+            else (pytest.mark.full, pytest.mark.by_command),
+        )
+        for number, sample in enumerate(programs())
     ],
     ids=lambda sample: f"{sample.kind}/{sample}",
 )

@@ -27,8 +27,12 @@ EXERCISES = quickly(
 )
 """All exercises. The quick run has two of each lesson whose mistakes are played in a few seconds."""
 
-SEEDS = (1, *(pytest.param(seed, marks=pytest.mark.full) for seed in (0, 2)))
-"""The learner's seed, whose transcripts are kept too, and in the full run two more."""
+SEEDS = (
+    1,
+    pytest.param(0, marks=pytest.mark.full),
+    pytest.param(2, marks=(pytest.mark.full, pytest.mark.by_command)),
+)
+"""The learner's seed, whose transcripts are kept too; in the full run one more, and by command another."""
 
 # Mistakes that are one program seen from outside: named together, in the order of the course file.
 SCALED_CLIP = ("clip-before-unscale", "missing-unscale")

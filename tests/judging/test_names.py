@@ -34,7 +34,7 @@ def test_solution_gets_everything_and_an_empty_one_nothing(exercise: Exercise, s
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_mistake_fails_and_gets_its_own_name(exercise: Exercise, seed: int) -> None:
-    """All with the first seed, and each with one of the two others: this takes a tenth of all tests' time."""
+    """All with the first seed, and each with one of the two others, of which CI has one."""
     its = reference(exercise.name, seed)
     wrong = []
     for variant in its.variants if seed == 1 else its.variants[seed // 2 :: 2]:
@@ -52,6 +52,10 @@ def test_the_table_that_guides_the_search_is_what_is_measured(exercise: Exercise
     """As `grader build --check` says, which plays everything anew: here it has been played."""
     measured = measured_behaviour.measure(exercise, reference(exercise.name, measured_behaviour.SEED))
     assert measured == behaviours_of(exercise), "grader build --tables"
+
+
+_ONE, _FAR = 0.2, 10.0
+"""Distances in tolerances: two runs closer than the first are one behaviour, farther apart than the second two."""
 
 
 def _ratio(one: Run, other: Run, atol: float) -> float:
@@ -85,5 +89,9 @@ def test_behaviours_lie_far_apart_or_are_one(exercise: Exercise, seed: int) -> N
     for (name, runs), (other, others) in itertools.combinations(programs, 2):
         if name == other:
             continue
-        ratio = max(_ratio(runs[s.name], others[s.name], s.atol) for s in exercise.driver.scenarios)
-        assert ratio < 0.2 or ratio > 10.0, (name, other, ratio)
+        ratio = 0.0
+        for scenario in exercise.driver.scenarios:
+            ratio = max(ratio, _ratio(runs[scenario.name], others[scenario.name], scenario.atol))
+            if ratio > _FAR:
+                break
+        assert ratio < _ONE or ratio > _FAR, (name, other, ratio)

@@ -1,5 +1,7 @@
 """The sentences of a fixed slice of combined mistakes are true; the command tries thousands (tests/README.md)."""
 
+from itertools import islice
+
 import pytest
 
 from grader.course.course import Exercise
@@ -10,12 +12,14 @@ from tests.sentences.claims import claims_of, opposites_in
 
 SLICE = {2: 72, 3: 36}
 """Number of mistakes -> number of combinations that are tried here."""
+EVERY = 2
+"""Of the variants of single mistakes, every second one is tried here."""
 
 
 @pytest.mark.parametrize("exercise", quickly("train_step"))
 def test_sentences_of_one_mistake_are_true(exercise: Exercise) -> None:
     its = reference(exercise.name, SEED)
-    assert [false for one in alone(its) for false in false_sentences(its, one)] == []
+    assert [false for one in islice(alone(its), 0, None, EVERY) for false in false_sentences(its, one)] == []
 
 
 @pytest.mark.full

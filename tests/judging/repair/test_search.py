@@ -241,9 +241,9 @@ def test_every_kind_of_edit_has_a_phrase() -> None:
 
 @pytest.mark.parametrize("exercise", quickly("train_step", "fit", "SAM"))
 def test_every_edit_is_a_program_and_stands_once(exercise: Exercise) -> None:
-    """In every style; what stands outside the definition stays as it is."""
+    """In somebody's style; what stands outside the definition stays as it is."""
     name = exercise.name
-    for right in samples("accepted", name)[:2]:
+    for right in samples("accepted", name)[:1]:
         text = f"# 앞\n{right.text}\n# 뒤"
         found = edits_of(name, text)
         texts = [edit.text for edit in found]
