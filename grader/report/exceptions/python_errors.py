@@ -228,6 +228,34 @@ _VALUES = (
         "`.get(...)`을 쓰세요.",
     ),
     Advice(
+        "assignment-out-of-range",
+        r"IndexError: list assignment index out of range",
+        "리스트에 없는 번호에 값을 넣으려 했어요. 뒤에 더하려면 `.append(...)`를 쓰세요.",
+    ),
+    Advice(
+        "math-domain",
+        r"ValueError: (?:math domain error|expected a (?:positive|nonnegative) input)",
+        "그 수로는 계산할 수 없는 함수예요. `math.log`에는 0보다 큰 수를, `math.sqrt`에는 0 이상인 수를 주어야 해요. "
+        "넣은 값을 출력해 보세요.",
+    ),
+    Advice(
+        "empty-sequence",
+        r"ValueError: (?:min|max)\(\) (?:arg|iterable argument) is an? empty",
+        "값이 하나도 없는데 가장 작거나 큰 것을 찾았어요. 모은 리스트가 비어 있어요. 데이터가 없거나 모두 건너뛴 "
+        "경우를 따로 처리하세요.",
+    ),
+    Advice(
+        "format-of-a-tensor",
+        r"TypeError: unsupported format string passed to (?:Tensor|numpy\.ndarray)\.__format__",
+        "원소가 여럿인 텐서는 `:.3f`처럼 자릿수를 정해 출력할 수 없어요. 숫자 하나라면 `.item()`으로 꺼내고, 여럿이면 "
+        "`.tolist()`로 바꿔 하나씩 출력하세요.",
+    ),
+    Advice(
+        "context-without-call",
+        r"TypeError: '(?:type|function|method)' object does not support the (?:asynchronous )?context manager",
+        "`with` 뒤에 괄호가 빠졌어요. `with torch.no_grad():`처럼 불러서 쓰세요.",
+    ),
+    Advice(
         "index-out-of-range",
         r"IndexError: (?:list|tuple|deque|pop) index out of range",
         "리스트의 길이를 벗어난 번호예요. 번호는 0부터 시작하고, 비어 있으면 아무것도 꺼낼 수 없어요. "

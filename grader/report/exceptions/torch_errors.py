@@ -114,7 +114,7 @@ _TENSORS = (
     Advice(
         "integers",
         r"\w+: (?:\"\w+\" not implemented for '(?:Long|Int|Bool|Byte)'|.*must be either a floating point|"
-        r"Only Tensors of floating point)",
+        r"[Oo]nly Tensors of floating point)",
         "정수나 참·거짓(`bool`) 텐서로는 이 계산을 할 수 없어요. `.float()`로 바꾸거나, 정수로 바꾼 줄을 "
         "지우세요.",
     ),
@@ -123,6 +123,30 @@ _TENSORS = (
         r"RuntimeError: mat1 and mat2 shapes cannot be multiplied \((?P<one>\w+) and (?P<other>\w+)\)",
         "행렬의 모양이 맞지 않아요. {one}{one:과/와} {other}{other:은/는} 곱할 수 없어요. 안쪽의 두 수가 같아야 "
         "해요. 모델에서 났다면 모델에 넣은 것이 입력이 맞는지, 모양을 바꾼 줄이 있는지 보세요.",
+    ),
+    Advice(
+        "vector-shapes",
+        r"RuntimeError: (?:size mismatch, got input|inconsistent tensor size, expected tensor|"
+        r"Expected size for first two dimensions of batch2)",
+        "곱하려는 두 텐서의 크기가 맞지 않아요. 두 값의 `.shape`을 출력해 보세요. 앞 값의 마지막 차원과 뒤 값의 "
+        "곱해지는 차원이 같아야 해요.",
+    ),
+    Advice(
+        "layer-shapes",
+        r"\w+: (?:Given normalized_shape=|Given groups=|input\.size\(-1\) must be equal|"
+        r"was expecting embedding dimension|running_mean should contain)",
+        "계층이 받기로 한 크기와 입력의 크기가 달라요. 계층을 만들 때 준 수와 입력의 `.shape`을 나란히 출력해 보세요.",
+    ),
+    Advice(
+        "binary-target-shape",
+        r"ValueError: (?:Using a target size|Target size \(torch\.Size)",
+        "출력과 정답의 모양이 달라요. 한쪽이 `(배치, 1)`이고 다른 쪽이 `(배치,)`일 때가 많아요. `.squeeze(1)`이나 "
+        "`.unsqueeze(1)`로 맞추세요.",
+    ),
+    Advice(
+        "ragged-list",
+        r"ValueError: expected sequence of length \d+ at dim \d+",
+        "길이가 서로 다른 리스트로는 텐서를 만들 수 없어요. 길이를 맞추거나 하나씩 텐서로 만드세요.",
     ),
     Advice(
         "batch-shapes",
@@ -142,6 +166,17 @@ _TENSORS = (
         r"RuntimeError: (?:shape '.*' is invalid for input of size|view size is not compatible)",
         "그 모양으로는 바꿀 수 없어요. 원소 수가 같은지 보고, 수를 직접 적는 대신 `-1`이나 `.shape`에서 꺼낸 "
         "수를 쓰세요. 원소 수가 같은데 `view`가 안 되면 `reshape`를 쓰세요.",
+    ),
+    Advice(
+        "too-many-indices",
+        r"IndexError: too many indices for tensor of dimension (?P<count>\d+)",
+        "텐서의 차원은 {count}개인데 번호를 그보다 많이 주었어요. 그 텐서의 `.shape`을 출력해 보세요.",
+    ),
+    Advice(
+        "float-as-index",
+        r"IndexError: tensors used as indices must be",
+        "소수가 든 텐서를 번호로 썼어요. 번호는 정수여야 해요. 조건으로 고르려면 `x > 0`처럼 참·거짓 텐서를, 번호로 "
+        "고르려면 `.long()`으로 바꾼 것을 쓰세요.",
     ),
     Advice(
         "no-tensors",
@@ -286,6 +321,18 @@ _TOOLS = (
         r"UnpicklingError: Weights only load failed",
         "파일에 텐서, 숫자, 문자열, 리스트, 딕셔너리처럼 단순한 값이 아닌 것이 들어 있어서 `weights_only=True`로 "
         "읽을 수 없어요. 저장할 때 객체는 빼거나 `state_dict()`로, NumPy 값은 `float(...)`로 바꿔 넣으세요.",
+    ),
+    Advice(
+        "unknown-device",
+        r"RuntimeError: (?:Expected one of cpu, cuda|Invalid device string)",
+        '그런 이름의 장치는 없어요. 장치의 이름은 `"cpu"`나 `"cuda"`예요. 장치를 적어 두지 말고 데이터가 있는 '
+        "장치(`xb.device`)를 쓰면 어느 컴퓨터에서나 실행돼요.",
+    ),
+    Advice(
+        "module-before-init",
+        r"AttributeError: cannot assign (?:module|parameters?) before Module\.__init__",
+        "`super().__init__()`을 부르기 전에 계층이나 매개변수를 넣었어요. `__init__`의 첫 줄에서 "
+        "`super().__init__()`을 부르세요.",
     ),
     Advice(
         "no-folder",
