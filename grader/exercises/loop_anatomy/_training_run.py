@@ -103,7 +103,7 @@ def record_autocast(stage: Stage, case: Case) -> None:
     """Record the precision that autocast asked for in each part."""
     notes = case.model.notes
     for name in ("학습 순전파", "검증 순전파", "역전파"):
-        stage.recorder.claim(f"{name}의 autocast", notes.fact(name), notes.numbers(name))
+        stage.recorder.claim(f"{name}의 autocast", notes.fact(name), notes.witness(name))
 
 
 def record_memory(stage: Stage, call: Call) -> None:
