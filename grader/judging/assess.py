@@ -2,9 +2,9 @@
 
 `judge` says which checks pass and where each scenario first differs. `explain` finds the known mistakes that behave as
 the submission does, `true_explanation` what is true of each in this run, `locate` the learner's line for each of them,
-and `gather_evidence` what else shows that something is wrong. Each step takes what the earlier ones found; lines are
-those of the program until the feedback is made, in which they are those that the learner sees. `check` and `grade` both
-use this.
+and `gather_evidence` what else shows that something is wrong. Each step takes what the earlier steps found. All steps
+count lines in the program that was run; the feedback that they end in counts them in the learner's file or cell. Both
+`check` and `grade` use this module.
 
 Example: the explanation of a first try at `accumulate` is {no-division, drops-leftover, no-accum-check} and leaves
 nothing open, so the feedback names three mistakes, each with its line and the titles of the scenarios in which it
@@ -84,9 +84,10 @@ def _exception_apart(explanation: Explanation, trace: Trace) -> Failure | None:
 
 
 def _with_signature(feedback: Feedback, exercise: Exercise, origin: Origin) -> Feedback:
-    """Return the feedback with how the learner's function takes other arguments than the exercise's, if it does.
+    """If the learner's function takes other arguments than the exercise's, return feedback that says how they differ.
 
-    What happened after a call with misplaced arguments says nothing, so only mistakes that are named stay beside it.
+    What happened after a call with misplaced arguments says nothing, so of the diagnosis only the named mistakes, and
+    what they leave unexplained, stay. If the arguments are the same, return the feedback unchanged.
     """
     found = signature_difference(exercise, origin.source)
     if found is None:
@@ -152,9 +153,10 @@ def _feedback(
     line: int | None,
     origin: Origin,
 ) -> Feedback:
-    """Return the feedback that points at this line of the program; at the line that raised, if there is one.
+    """Return the feedback; it points at the line that raised or, if none did, at the given line of the program.
 
-    The learner's own `raise` does what its condition says: a mistake that is named has the line of the condition.
+    It also points at the given line if the learner's own `raise` ended the run and a mistake is named: that `raise`
+    does what its condition says, and the mistake's line is that of the condition.
     """
     failure = verdict.failure
     is_told = failure is not None and failure.own and bool(diagnosis.mistakes) and line is not None
@@ -238,7 +240,7 @@ def _diagnosis(
 def _unexplained_checks(explanation: Explanation, verdict: Verdict, reference: Reference) -> tuple[str, ...]:
     """Return the titles of the checks that fail in a scenario that the named mistakes do not explain.
 
-    That includes the scenarios which a mistake of the combination changes that is not named.
+    If the combination has mistakes that are not named, the scenarios that these change count as unexplained, too.
     """
     if not explanation.unexplained:
         return ()
@@ -255,7 +257,7 @@ def _unexplained_checks(explanation: Explanation, verdict: Verdict, reference: R
 def _line_to_show(locations: Sequence[Location | None], evidence: Evidence) -> int | None:
     """Return the line of the first mistake, else that of the learner's first event that may be what is wrong.
 
-    None if nothing points anywhere: no line is better than the first line of the function.
+    None if nothing points anywhere: to show no line is better than to show the first line of the function.
     """
     if locations:
         return locations[0].line if locations[0] else None

@@ -84,7 +84,7 @@ class Statement:
         )
 
     @property
-    def is_check(self) -> bool:
+    def is_guard(self) -> bool:
         """True for a `raise` or an `assert`."""
         return self.kind in ("Raise", "Assert")
 

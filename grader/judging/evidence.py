@@ -80,7 +80,8 @@ def gather_evidence(
 def _harmless_clears(trace: Trace, verdict: Verdict, reference: Reference) -> set[int | None]:
     """Return the lines that clear gradients where the solution does not, in scenarios in which the learner is right.
 
-    Of other events this would prove nothing: an update without gradients changes nothing with SGD, but with AdamW.
+    Such a line does no harm. Of other events, being right in a scenario would not prove this: an additional update
+    without gradients changes nothing with SGD, but does with AdamW.
     """
     right = [(name, run) for name, run in trace.runs.items() if name not in verdict.differences]
     return {
@@ -92,7 +93,7 @@ def _harmless_clears(trace: Trace, verdict: Verdict, reference: Reference) -> se
 
 
 def _returned_instead_of_list(trace: Trace, reference: Reference) -> str:
-    """Return the name of the type that is returned where the solution returns a list; empty if that is one, too."""
+    """Return the name of the type that is returned where the solution returns a list; empty if it is `list`, too."""
     for scenario in reference.exercise.driver.scenarios:
         run, expected = trace.runs.get(scenario.name), reference.solution(scenario.name).facts.get(_RETURNED)
         got = None if run is None else run.facts.get(_RETURNED)

@@ -15,7 +15,8 @@ _MAX_FACT_CHARACTERS = 300
 """Maximum number of characters that are shown of a fact."""
 
 _MEASURED_OF_MODEL = ("rates", "gradients")
-"""Names of arrays that do not come from what was returned. (`theta` and buffers are described elsewhere or full.)"""
+"""Names of arrays that do not come from what was returned, but may be empty. (`theta` is described elsewhere, and
+buffers are never empty.)"""
 UPDATES = "매개변수가 바뀐 횟수"
 """Korean for "number of updates": `FirstDifference.what` if one run has more updates than the other."""
 

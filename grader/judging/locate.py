@@ -79,7 +79,7 @@ def _resembling_line(
     alike = (mistake.variant, *reference.equivalent_variants(mistake.variant))
     locations = [_line_resembling(variant, explanation, reference, source) for variant in alike]
     found = [location for location in locations if location is not None]
-    return max(found, key=lambda location: location.likeness, default=None)
+    return max(found, key=lambda location: location.fit, default=None)
 
 
 def _line_resembling(
@@ -87,18 +87,19 @@ def _line_resembling(
 ) -> Location | None:
     """Return the line that resembles what this variant changes; None if there is none.
 
-    If the edits combine, two programs that both make the learner's other mistakes are compared: so the text around
-    the change is more like the learner's.
+    The learner's text is compared with the solution and with the program of the variant. If the mistake has no `near`,
+    both also make the learner's other mistakes, provided that the edits combine: then the text around the change is
+    more like the learner's. (`near` is a line of the solution, which another mistake may change.)
     """
     exercise, mistake = reference.exercise, variant.mistake
     solution, wrong = exercise_source(exercise), reference.sources[variant.name]
     others = tuple(other for other in explanation.combination if other.mistake.id != mistake.id)
-    amid = reference.program_of_all(others) if others and mistake.near else None
-    if others and not mistake.near:  # `near` is a line of the solution, which another mistake may change
-        with_variant = tuple(v for v in reference.variants if v == variant or v in others)  # in their order
-        right_but_others, wrong_with_others = map(reference.program_of_all, (others, with_variant))
-        if right_but_others and wrong_with_others:
-            solution, wrong = right_but_others, wrong_with_others
+    with_others = reference.program_of_all(others) if others else None
+    if with_others and not mistake.near:
+        all_variants = tuple(v for v in reference.variants if v == variant or v in others)  # in their order
+        with_all = reference.program_of_all(all_variants)
+        if with_all:
+            solution, wrong = with_others, with_all
     return locate_in_text(
         solution,
         wrong,
@@ -108,7 +109,7 @@ def _line_resembling(
         near=mistake.near,
         only_near=mistake.only_near,
         side=mistake.side,
-        others=amid or "",
+        with_other_mistakes=with_others or "",
     )
 
 

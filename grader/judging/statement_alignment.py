@@ -24,13 +24,14 @@ _RIGHT_PENALTY = 0.15
 
 
 class Similar(NamedTuple):
-    """The learner's statement most like a course statement; without a line if there is no statement to compare."""
+    """The learner's statement most like one of some course statements (`StatementAlignment.most_similar`)."""
 
     likeness: float = 0.0
-    """Its likeness with bonus and penalty, so it may be below 0 or slightly above 1."""
+    """Likeness of the two statements with bonus and penalty, so it may be below 0 or slightly above 1."""
     line: int | None = None
+    """Line of the learner's statement; None if there were no statements to compare."""
     fit: float = 0.0
-    """Its likeness, less if it is more like a right statement."""
+    """The likeness, less a penalty if the learner's statement is more like a right statement."""
 
 
 class _Score(NamedTuple):
@@ -201,8 +202,8 @@ class StatementAlignment:
     def _is_taken(self, i: int, positions: Sequence[int], likeness: float) -> bool:
         """Return True if the learner's statement at position i belongs to a course statement outside `positions`.
 
-        That is so if it is aligned with that statement and at least as much like it as `likeness` says. For
-        `likeness`, new words were counted twice; here they count once, so belonging elsewhere takes more in common.
+        That is so if the two statements are aligned, and at least as much alike as `likeness` says. In `likeness`, new
+        words count twice. Here they count once, so belonging to another statement takes more in common.
         """
         partner = self._course_positions.get(i)
         if partner is None or partner in positions:

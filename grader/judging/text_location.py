@@ -1,16 +1,23 @@
 """Find the line of the learner's program that does what a known mistake does, by comparing texts.
 
-The learner rarely writes the mistake's text word for word, so lines are compared by likeness:
+A mistake replaces *old* statements of the solution with *new* ones (`Change`); either may be none. The learner rarely
+writes the new ones word for word. So the learner's variables get the names that play the same roles in the program with
+the mistake (`variable_roles`), and the statements of the two programs are aligned by likeness (`statement_alignment`).
 
-1. The learner's variables get the names that play the same roles in the program with the mistake (`variable_roles`).
-2. The statements of the two programs are aligned (`statement_alignment`).
-3. Of the learner's statements, the one most like a statement that the mistake changes (`changed_statements`) is taken,
-   with a bonus where the two are aligned. If the mistake only leaves a statement out, the line before which that
-   statement should stand is taken.
+Four ways to find the line are tried, and the first that finds one counts:
 
-Example (`test_a_line_is_found_under_other_names`): the mistake turns `total += loss.item() * len(xb)` into
-`total += loss * len(xb)`. The learner wrote `s += out * len(a)`; with `s`, `out` and `a` renamed this is the changed
-statement word for word, so its line is found.
+1. If the course names a line of the solution (`Mistake.near`) but does not insist on it (`only_near`): the learner's
+   line that repeats a new statement almost word for word.
+2. The place where a block of the learner's lacks an old statement that a similar block of the learner's has
+   (`twin_blocks`).
+3. If there is a `near`: the learner's line that corresponds to it.
+4. The learner's line most like a new statement, preferably one that is aligned with it. If the mistake only removes
+   statements, it is the line before which they should stand. Guards and returned values have rules of their own
+   (`_Finder.place_of_first_change`).
+
+Example of the fourth way (`test_a_line_is_found_under_other_names`): the mistake turns
+`total += loss.item() * len(xb)` into `total += loss * len(xb)`. The learner wrote `s += out * len(a)`. With `s`, `out`
+and `a` renamed, this is the new statement word for word, so its line is found.
 """
 
 from dataclasses import dataclass, field, replace
@@ -30,24 +37,30 @@ from grader.judging.twin_blocks import TwinBlocks
 from grader.judging.variable_roles import roles
 from grader.submission.syntax import Definition, is_compound
 
-_MIN_LIKENESS = 0.25
-"""Minimum likeness of a line that is taken for a changed one; below it, the place between its neighbours is taken."""
-_MIN_LIKENESS_IF_WRITTEN = 0.95
-"""Minimum likeness of a line that counts as the changed line itself, written by the learner almost word for word."""
+_MIN_LIKENESS_OF_CHANGE = 0.25
+"""Minimum likeness to a new statement of the line that is taken for it; below it, the gap where it belongs is taken."""
+_MIN_LIKENESS_OF_COPY = 0.95
+"""Minimum likeness of a line that counts as a new statement written almost word for word."""
 _MIN_LIKENESS_OF_RETURN = 0.5
-"""The minimum for a mistake about the returned value; below it, the learner's `return` is taken."""
-_FIT_OF_ABSENCE = 0.5
-"""How well a mistake that leaves a statement out fits a program without any line like it: less than one whose changed
-line the learner wrote, more than one whose changed line resembles the learner's by chance."""
+"""Minimum likeness if the mistake is about the returned value; below it, the learner's `return` is taken."""
 _MIN_LIKENESS_BESIDE_NEAR = 0.4
-"""The minimum for a line that is taken in place of `near`, which the learner's program lacks."""
-_LAST_CHECK_POSITION = 2
-"""Largest position, counted from 0, at which a statement of the solution may check arguments."""
+"""Minimum likeness of a line that is taken for what the mistake puts in the place of `near`."""
+_FIT_OF_ABSENCE = 0.5
+"""Largest fit of a mistake that only leaves statements out, reached if no line of the learner's resembles them.
+
+This is more than the fit of a mistake whose new statement resembles a line by chance, and less than that of one whose
+new statement the learner wrote.
+"""
+_LAST_POSITION_OF_GUARDS = 2
+"""Largest position in the solution, counted from 0, of a change that can belong to guards.
+
+A guard is a `raise` or an `assert` that checks arguments, so it stands at the beginning.
+"""
 
 
 @dataclass(frozen=True)
 class Location:
-    """A line of the learner's program."""
+    """A line of the learner's program, or the gap before or after it."""
 
     line: int
     """Number of the line, counted from 1."""
@@ -55,10 +68,10 @@ class Location:
     """True if something is missing that should stand before this line."""
     after: bool = False
     """True if something is missing that should stand after this line."""
-    likeness: float = field(default=0.0, compare=False)
-    """How much the most similar line resembles what the mistake changes, up to slightly above 1.
+    fit: float = field(default=0.0, compare=False)
+    """How well the mistake fits the learner's text, up to slightly above 1, to choose between variants of the mistake.
 
-    It tells how well a variant of the mistake fits, and is no part of the location: `==` ignores it.
+    The fit is no part of the place: `==` ignores it.
     """
 
 
@@ -72,7 +85,7 @@ def locate_in_text(
     near: str = "",
     only_near: bool = False,
     side: Side = "",
-    others: str = "",
+    with_other_mistakes: str = "",
 ) -> Location | None:
     """Return the line of the learner's program that does what the program with a mistake does.
 
@@ -82,11 +95,11 @@ def locate_in_text(
         learner: the learner's whole program.
         name: name of the exercise's function or class in the learner's program.
         at: what the mistake is about (see `Mistake.at`); only `return`, the returned value, makes a difference here.
-        near: line of the solution to which a tutor would point, if that is not the changed line; else empty.
-        only_near: True: use `near` even if the learner wrote one of the changed lines almost word for word.
+        near: line of the solution whose counterpart is the place, if the edits do not tell it; else empty.
+        only_near: True: use `near` even if the learner wrote one of the new statements almost word for word.
         side: where beside `near` something is missing (see `Mistake.side`).
-        others: source of the solution with the learner's other mistakes made, which may have changed the line `near`;
-            empty if there are none, or without `near`.
+        with_other_mistakes: source of the solution with the learner's other mistakes made, which may have changed the
+            line `near`; empty if there are none. Not read without `near`.
 
     Returns:
         None if the learner's program cannot be parsed, does not define `name`, has more than `MAX_STATEMENTS`
@@ -100,47 +113,48 @@ def locate_in_text(
         return None
 
     def align_learner_with(program: CourseProgram) -> StatementAlignment:
-        new_names = _course_names(definition, program.definition)
+        new_names = _course_name_of_each(definition, program.definition)
         return StatementAlignment(
             program.statements, statements_of(definition, new_names, learner.split("\n"))
         )
 
     changed = ChangedStatements(right_program.statements, wrong_program.statements)
     finder = _Finder(right_program.statements, changed, align_learner_with(wrong_program))
-    beside_solution = align_learner_with(right_program)
-    found = finder.of_written_change() if near and not only_near else None
-    found = found or _place_in_twin(definition, changed, beside_solution, near)
+    aligned_with_solution = align_learner_with(right_program)
+    found = finder.line_repeating_change() if near and not only_near else None
+    found = found or _place_in_twin(definition, changed, aligned_with_solution, near)
     if found is None and near:
-        with_others = course_program(others)
-        amid = beside_solution if with_others is None else align_learner_with(with_others)
-        found = _Finder(right_program.statements, changed, amid).of_line(
-            near, side, finder.of_change_at(near)
+        other_program = course_program(with_other_mistakes)
+        aligned = aligned_with_solution if other_program is None else align_learner_with(other_program)
+        found = _Finder(right_program.statements, changed, aligned).place_near(
+            near, side, finder.line_replacing(near)
         )
     if found is None:
-        found = finder.of_changes(at)
-    return found and replace(found, likeness=finder.likeness())
+        found = finder.place_of_first_change(at)
+    return found and replace(found, fit=finder.fit())
 
 
 def _place_in_twin(
-    definition: Definition, changed: ChangedStatements, beside_solution: StatementAlignment, near: str
+    definition: Definition, changed: ChangedStatements, aligned_with_solution: StatementAlignment, near: str
 ) -> Location | None:
-    """Return where a block of the learner's lacks a changed statement that another has as the solution has it.
+    """Find a block of the learner's that lacks an old statement although a similar block has it.
 
-    None if there are no two such blocks, if the learner wrote a changed statement as the mistake has it, or if the
-    mistake only moves statements.
+    None if there is no such block. None also if the learner's program or the solution contains a new statement: then
+    the learner wrote the mistake out, or the mistake only moves or repeats statements.
     """
-    learner = beside_solution.learner
-    texts = {statement.text for statement in learner}
-    right = {statement.text for statement in beside_solution.course}
+    learner = aligned_with_solution.learner
+    learner_texts = {statement.text for statement in learner}
+    solution_texts = {statement.text for statement in aligned_with_solution.course}
     old = {statement.text for change in changed.changes for statement in change.old}
     new = {statement.text for change in changed.changes for statement in change.new}
-    if new & (texts | right):
+    if new & (learner_texts | solution_texts):
         return None
     twins = TwinBlocks(definition)
     for statement in learner:
-        # A condition that the mistake narrows may itself stand in the wrong block, unless `near` says where to look.
-        is_changed = statement.text in old and (near or not is_compound(statement.node))
-        gap = twins.gap(statement.node) if is_changed else None
+        # Without `near`, compound statements do not count: where the mistake makes a condition hold more rarely, the
+        # learner's `if` may have the right condition, but stand in the wrong block.
+        is_old = statement.text in old and (near or not is_compound(statement.node))
+        gap = twins.gap(statement.node) if is_old else None
         if gap is not None:
             return Location(gap.line, before=gap.before, after=not gap.before)
     return None
@@ -166,36 +180,43 @@ class _Finder:
         Args:
             solution: the solution's statements.
             changed: what the mistake changes in them.
-            alignment: that of the learner's program with the program with the mistake; for `of_line` and nothing else,
-                that with the solution.
+            alignment: the learner's program aligned with the program with the mistake. For `place_near`, and for no
+                other method, it is aligned with the solution, or with the solution with other mistakes made.
         """
         self._solution, self._changed, self._alignment = solution, changed, alignment
         self._learner = alignment.learner
 
-    def of_changes(self, at: str) -> Location | None:
-        """Return the line of the first change that has one: added, then replaced, then missing statements."""
+    def place_of_first_change(self, at: str) -> Location | None:
+        """Return the place of the first change that has one; insertions come first, then replacements, then removals.
+
+        Args:
+            at: what the mistake is about (see `Mistake.at`).
+        """
         for change in self._changed.changes:
-            # What is inserted before a check of arguments, or replaces one, belongs to the learner's checks.
+            # A change at the beginning that replaces a guard, or stands right before one, is about the guards.
             old_and_next = self._solution[change.position : change.position + len(change.old) + 1]
-            if change.position <= _LAST_CHECK_POSITION and any(s.is_check for s in old_and_next):
+            if change.position <= _LAST_POSITION_OF_GUARDS and any(s.is_guard for s in old_and_next):
                 is_condition = any(s.kind == "If" for s in change.old)
-                return self._first_check(self._solution[change.position].method, is_condition)
+                return self._first_guard(self._solution[change.position].method, is_condition)
             if _only_reorders_return(change):
                 return self._last_return()
             likeness, line, _ = self._most_similar(change)
             if change.new and at == "return" and likeness < _MIN_LIKENESS_OF_RETURN:
-                of_return = self._return(change)
-                if of_return is not None:
-                    return of_return
-            if line is not None and likeness >= _MIN_LIKENESS:
+                line_of_return = self._return(change)
+                if line_of_return is not None:
+                    return line_of_return
+            if line is not None and likeness >= _MIN_LIKENESS_OF_CHANGE:
                 return Location(line)
             between = self._between(change.new_positions.start, change.new_positions.stop)
             if between is not None:
                 return between
         return None
 
-    def of_written_change(self) -> Location | None:
-        """Return the learner's line that repeats a changed statement almost word for word; None if there is none."""
+    def line_repeating_change(self) -> Location | None:
+        """Return the learner's line that repeats a new statement almost word for word; None if there is none.
+
+        New statements that also stand in the solution do not count.
+        """
         solution_texts = {statement.text for statement in self._solution}
         for change in self._changed.by_number_of_new_words():
             positions = [
@@ -204,48 +225,51 @@ class _Finder:
                 if statement.text not in solution_texts
             ]
             likeness, line, _ = self._alignment.most_similar(positions, change.old)
-            if likeness >= _MIN_LIKENESS_IF_WRITTEN:
+            if likeness >= _MIN_LIKENESS_OF_COPY:
                 return None if line is None else Location(line)
         return None
 
-    def of_change_at(self, line: str) -> Location | None:
+    def line_replacing(self, line: str) -> Location | None:
         """Return the learner's line most like what the mistake puts in the place of the solution's statement `line`.
 
-        None if it leaves that statement as it is, or if no line is like the new one.
+        None if the mistake does not replace that statement, or if no learner's line is like its replacement.
         """
         changes = [c for c in self._changed.changes if c.new and any(is_written_as(s, line) for s in c.old)]
         similar = self._most_similar(changes[0]) if changes else Similar()
         is_like = similar.likeness >= _MIN_LIKENESS_BESIDE_NEAR
         return Location(similar.line) if similar.line is not None and is_like else None
 
-    def of_line(self, line: str, side: Side, otherwise: Location | None = None) -> Location | None:
-        """Return the learner's line aligned with the solution's statement `line`.
-
-        If none is, return `otherwise`, and without it the place of that statement in the learner's program.
+    def place_near(self, line: str, side: Side, otherwise: Location | None = None) -> Location | None:
+        """Return the place in the learner's program of the solution's statement `line`.
 
         If the solution has several such statements, the one nearest to the first change counts. If other mistakes
-        replace it, the statement in its place does. If the mistake only puts statements into another order, it is the
-        learner's line most like this one, wherever it stands.
+        replace it, the statement in its place counts.
 
-        Something is missing beside the line as `side` says. Without it: if the mistake only removes statements and the
-        first of them stands before this one, it is missing before the learner's line; if one that is removed is the
-        next, after it. Otherwise the line itself is meant, which makes what is missing necessary.
+        1. If no learner's statement is aligned with it, and the mistake only reorders statements: the learner's line
+           most like it, wherever that stands.
+        2. If none is aligned with it otherwise: `otherwise`, and without that the gap where the statement belongs.
+        3. If the aligned statement has several lines, and the words that the mistake changes are mostly in a later one:
+           that line.
+        4. Else the first line of the aligned statement, or the gap on the given side of it.
+
+        In the fourth case without a side, it is the gap before if the mistake only removes statements, the first of
+        them before `line`, and the gap after if the mistake removes the statement after `line`.
         """
         positions = (i for i, statement in enumerate(self._solution) if is_written_as(statement, line))
         position = min(positions, key=lambda i: abs(i - self._changed.first_position))
-        here = self._position_amid_others(position)
-        if here not in self._alignment.pairs:
-            likeness, found, _ = self._alignment.most_similar([here], ())
-            is_elsewhere = self._changed.only_reorders and likeness >= _MIN_LIKENESS
+        counterpart = self._position_in_alignment(position)
+        if counterpart not in self._alignment.pairs:
+            likeness, found, _ = self._alignment.most_similar([counterpart], ())
+            is_elsewhere = self._changed.only_reorders and likeness >= _MIN_LIKENESS_OF_CHANGE
             if is_elsewhere and found is not None:
                 return Location(found)
-            return otherwise or self._between(here, here + 1)
-        statement = self._learner[self._alignment.pairs[here]]
+            return otherwise or self._between(counterpart, counterpart + 1)
+        statement = self._learner[self._alignment.pairs[counterpart]]
         found = self._alignment.line_in(statement, self._changed.words)
         if found != statement.line:
             return Location(found)
-        missing = self._changed.first_missing_position
-        is_missing_before = missing is not None and missing < position
+        first_missing = self._changed.first_missing_position
+        is_missing_before = first_missing is not None and first_missing < position
         is_missing_next = any(not c.new and c.position == position + 1 for c in self._changed.changes)
         return Location(
             found,
@@ -253,8 +277,12 @@ class _Finder:
             after=side == "after" or (not side and is_missing_next),
         )
 
-    def _position_amid_others(self, position: int) -> int:
-        """Return the position in the aligned course program of the solution's statement at `position`."""
+    def _position_in_alignment(self, position: int) -> int:
+        """Return where the aligned program of the course has the solution's statement at `position`.
+
+        If other mistakes replace the statement, this is the position of the statement in its place. Else it is the
+        position of the nearest statement with the same text, and `position` itself if there is none.
+        """
         course = self._alignment.course
         for change in ChangedStatements(self._solution, course).changes:
             offset = position - change.position
@@ -263,15 +291,15 @@ class _Finder:
         same = (i for i, statement in enumerate(course) if statement.text == self._solution[position].text)
         return min(same, key=lambda i: abs(i - position), default=position)
 
-    def likeness(self) -> float:
-        """Return how well the mistake fits the learner's text; 0 if nothing in it does.
-
-        This is the highest likeness of any learner's line to any changed statement. A statement that is left out fits
-        the better the less any line resembles it.
-        """
+    def fit(self) -> float:
+        """Return how well the mistake fits the learner's text: the best fit of any change; 0 without a change."""
         return max((self._fit(change) for change in self._changed.changes), default=0.0)
 
     def _fit(self, change: Change) -> float:
+        """Return the fit of the learner's line most like a new statement.
+
+        A change that only removes statements fits the better, the less any line resembles them.
+        """
         if all(statement.kind == "Pass" for statement in change.new):
             return _FIT_OF_ABSENCE * (1 - max(map(self._alignment.best_likeness, change.old), default=1.0))
         return self._most_similar(change).fit
@@ -280,17 +308,18 @@ class _Finder:
         return self._alignment.most_similar(change.new_positions, change.old)
 
     def _between(self, start: int, end: int) -> Location | None:
-        """Return the place in the learner's program of the course statements `start` to `end` - 1, which it lacks.
+        """Return the gap in the learner's program where the course statements `start` to `end` - 1 belong.
 
-        The place is before the learner's statement that comes after them. If there is none, or if it stands in another
-        method than the one before (then the end of a method is missing), it is the statement before them.
+        The gap is before the learner's statement that comes next. If there is none, or if it stands in another method
+        than the statement before the gap (the end of a method is missing), the gap is after the statement before.
+        None if there is no statement on either side.
         """
         before, after = self._alignment.neighbours(start, end)
-        if after is not None and (before is None or not self._is_in_next_method(after, before)):
+        if after is not None and (before is None or not self._leaves_method(before, after)):
             return Location(after.line, before=True)
         return None if before is None else Location(before.line, after=True)
 
-    def _is_in_next_method(self, after: Statement, before: Statement) -> bool:
+    def _leaves_method(self, before: Statement, after: Statement) -> bool:
         """Return True if `before` stands in a method that both classes have, and `after` does not stand in it."""
         return before.method not in ("", after.method) and before.method in self._alignment.shared_methods
 
@@ -299,45 +328,46 @@ class _Finder:
         return next((Location(s.line) for s in reversed(self._learner) if s.is_return), None)
 
     def _return(self, change: Change) -> Location | None:
-        """Return the learner's last `return`, or the line that computes what it returns; None without a `return`.
+        """Return the learner's last `return`, or a line that computes what it returns; None without a `return`.
 
-        The line that computes is taken if the `return` only passes on names, and if the line uses an operator that the
-        solution's last statement, usually its `return`, uses. If several names are passed on, it is the line with most
-        of the words that the change adds or removes.
+        If the `return` only passes on names, the statements before it that last changed these names are looked at. Of
+        them, those compute that use an operator of the solution's last statement, usually its `return`. If the last
+        statement looked at computes, the answer is the computing one with most of the words that the change adds or
+        removes. Else the answer is the `return`.
         """
         last = next((i for i in reversed(range(len(self._learner))) if self._learner[i].is_return), None)
         if last is None:
             return None
         returning = self._learner[last]
-        left = set(returning.names_passed_on)
-        computing = []
+        names_left = set(returning.names_passed_on)
+        changing = []
         for statement in reversed(self._learner[:last]):
-            if statement.names_changed & left:
-                computing.append(statement)
-                left -= statement.names_changed
+            if statement.names_changed & names_left:
+                changing.append(statement)
+                names_left -= statement.names_changed
         operators = _operators(self._solution[-1])
-        found = [s for s in computing if operators & _operators(s)]
-        if not computing or computing[0] not in found:
+        computing = [s for s in changing if operators & _operators(s)]
+        if not changing or changing[0] not in computing:
             return Location(returning.line)
         return Location(
-            max(found, key=lambda s: self._alignment.weight_of_changed(s, change.old, change.new)).line
+            max(computing, key=lambda s: self._alignment.weight_of_changed(s, change.old, change.new)).line
         )
 
-    def _first_check(self, method: str, is_condition: bool) -> Location | None:
-        """Return the learner's first check; without one, the place before the first line, where checks belong.
+    def _first_guard(self, method: str, is_condition: bool) -> Location | None:
+        """Return the learner's first guard; without one, the gap before the first line, where guards belong.
 
         Only statements of the method are looked at, if both classes have it. None if there are no statements.
 
         Args:
             method: name of the method; empty in functions.
-            is_condition: True if the condition of the check is wrong: the line is that of its `if`.
+            is_condition: True if the condition of the guard is wrong: the line is that of its `if`.
         """
         is_shared = method in self._alignment.shared_methods
         statements = [s for s in self._learner if s.method == method] if is_shared else self._learner
-        check = next((s for s in statements if s.is_check), None)
-        if check is not None:
-            conditions = (s for s in statements if s.kind == "If" and check.node in s.node.body)  # type: ignore[attr-defined]
-            found = next(conditions, check) if is_condition else check
+        guard = next((s for s in statements if s.is_guard), None)
+        if guard is not None:
+            conditions = (s for s in statements if s.kind == "If" and guard.node in s.node.body)  # type: ignore[attr-defined]
+            found = next(conditions, guard) if is_condition else guard
             return Location(found.line)
         first_line = next((s.line for s in statements if s.kind != "FunctionDef"), None)
         return None if first_line is None else Location(first_line, before=True)
@@ -355,15 +385,15 @@ def _operators(statement: Statement) -> set[str]:
     return {word.rstrip("=") for word in statement.words} & set("+-*/")
 
 
-def _course_names(learner: Definition, course: Definition) -> dict[str, str]:
-    """Return the course program's name for each of the learner's variables that has a match.
+def _course_name_of_each(learner: Definition, course: Definition) -> dict[str, str]:
+    """Return learner's name -> course program's name, for the learner's variables that have a match.
 
     Empty if one definition is a class and the other a function.
     """
     if type(learner) is not type(course):
         return {}
     found: dict[str, str] = {}
-    for name, others in roles(learner, course).items():
-        if others:
-            found.setdefault(others[0], name)
+    for course_name, learner_names in roles(learner, course).items():
+        if learner_names:
+            found.setdefault(learner_names[0], course_name)
     return found

@@ -68,8 +68,8 @@ def _clips(stage: Stage) -> None:
 def _small(stage: Stage) -> None:
     """Limits of 1.5, 4 and 1.02 times the norm: far enough that an epsilon added to the norm changes nothing.
 
-    The last lies less than 1 above the norm. Then a norm beyond the limit, where any change counts as right: a function
-    that never changes anything must fail here.
+    The last of these limits lies less than 1 above the norm. Then comes a limit below the norm, at which any change
+    counts as right: a function that never changes anything must fail here.
     """
     for number, factor in enumerate((1.5, 4.0, 1.02)):
         parameters = _parameters(stage.env, str(number))
@@ -84,9 +84,9 @@ def _small(stage: Stage) -> None:
 
 @driver.scenario("zero", "모두 0인 그레이디언트", check="small", atol=CLIP_ATOL)
 def _zero(stage: Stage) -> None:
-    """A norm of zero, by which nothing can be divided. Then a gradient beyond the limit, which must change somehow.
+    """A norm of zero, by which nothing can be divided. Then a norm above the limit, whose gradient must change somehow.
 
-    The second part makes a function fail that never changes anything.
+    The second part is there so that a function that never changes anything fails.
     """
     zeros, beyond = _parameters(stage.env, "zeros"), _parameters(stage.env, "beyond")
     for parameter in zeros:
@@ -168,9 +168,10 @@ def _norms(stage: Stage) -> None:
 
 @driver.scenario("not-finite", "무한대와 NaN", atol=CLIP_ATOL)
 def _not_finite(stage: Stage) -> None:
-    """A finite gradient first: a function that always raises must fail here too.
+    """A gradient that is infinite or NaN must be refused, and stay as it was.
 
-    How it is clipped is judged elsewhere.
+    A finite gradient comes first: a function that always raises must fail here too. How the finite gradient is clipped
+    is judged elsewhere.
     """
     parameters = _parameters(stage.env)
     _clipped(stage, parameters, 0.4 * _norm(parameters))

@@ -29,7 +29,9 @@ _ABOVE_HALF: _Range = (0.51, 0.58)
 are right."""
 _RATIOS: _Range = (0.02, 0.19)
 _LARGE_RATIOS: _Range = (0.1, 0.19)
-"""Ratios of which one more or one less makes `_BELOW_HALF` or `_ABOVE_HALF` round the other way."""
+"""Ratios so large that one update more or less makes the warm-up's steps round the other way, if their fractional part
+is in `_BELOW_HALF` or `_ABOVE_HALF`.
+"""
 
 
 def _plan(draw: Draw, accum_steps: int, short: int, *, rest: _Range, ratios: _Range = _RATIOS) -> _Plan:

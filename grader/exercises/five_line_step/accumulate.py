@@ -40,8 +40,8 @@ this number of micro-batches, so that dividing by the batch size is never the sa
 """
 
 _ACTIVE, _IDLE = 0.15, 50.0
-"""`max_norm` in units of the first window's gradient norm: one at which every window is clipped, also at four times
-this limit, and one at which none is.
+"""`max_norm` as a share of the first window's gradient norm. `_ACTIVE` clips every window, and so would a limit four
+times as high; `_IDLE` clips none.
 """
 
 

@@ -1,5 +1,6 @@
-"""Test checkpoint files against their contract, for all that write
-them: `BestCheckpoint`, `train`, `train_accelerate`.
+"""Test checkpoint files against their contract, for all exercises that write them.
+
+These are `BestCheckpoint`, `train` and `train_accelerate`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 from torch import Tensor
 
 from grader.exercises.fixtures.checkpoints import find_saved_moment, plain, read_checkpoint
-from grader.exercises.loop_anatomy._failing_disk import change_detector, renaming
+from grader.exercises.loop_anatomy._file_replacement import unchanged_test, watched_renames
 from grader.exercises.loop_anatomy._training_case import TrainedNet
 from grader.observe.recorder import Recorder
 from grader.observe.trace import Fact
@@ -31,20 +32,21 @@ def recorded_content(recorder: Recorder, path: Path, known: Sequence[type] = ())
 @contextmanager
 def watched_replacement(recorder: Recorder, student: Any, path: Path) -> Iterator[None]:
     """Record how the file at `path` is replaced inside this context: there must be a whole file at any time."""
-    is_unchanged = change_detector(path, path.with_name("kept.pt"))
-    with renaming(student, path) as seen:
+    is_unchanged = unchanged_test(path, path.with_name("kept.pt"))
+    with watched_renames(student, path) as seen:
         yield
     # `shutil.move` does not fail where it cannot rename: it copies.
-    recorder.fact("다른 폴더에 쓴 파일을 옮기려 함", yes_or_no(seen.elsewhere))
+    recorder.fact("다른 폴더에 쓴 파일을 옮기려 함", yes_or_no(seen.came_from_another_folder))
     # If a program removes the old file before it renames the new one, a crash in between leaves no file.
-    recorder.fact("이름을 바꿀 때 예전 파일", "없음" if any(seen.gaps) else "있음")
+    recorder.fact("이름을 바꿀 때 예전 파일", "없음" if any(seen.old_was_gone) else "있음")
     # A file that was written in place also shows its new content under its second name.
     recorder.fact("저장하는 동안 예전 파일", "그대로" if is_unchanged() else "덮어씀")
 
 
 def epoch_of_weights(model: TrainedNet, content: Mapping[str, Any]) -> str:
-    """Tell in Korean at the end of which epoch the model had the saved
-    weights; a prefix `module.` in names is ignored.
+    """Tell in Korean at the end of which epoch the model had the saved weights.
+
+    A prefix `module.` in the names of weights is ignored.
     """
     state = content.get("model")
     if isinstance(state, dict):

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from grader.exercises.fixtures.autocast import AutocastNet, noting_loss, round_to_eighths
 from grader.exercises.fixtures.classifiers import (
     CLASSES,
     FEATURES,
@@ -22,13 +21,17 @@ from grader.exercises.fixtures.classifiers import (
     scale_rates,
     sgd,
 )
+from grader.exercises.loop_anatomy._autocast import AutocastNet, noting_loss
 from grader.observe.play import Env, Problem, Stage
 from grader.observe.wording import with_particle
 
 AMP_ATOL = 2e-6
-"""Right programs differ by less. Adding in another order in float32 gives 1e-7, and a scale that is a power of two
-gives nothing. In float64, a hand-written clip without torch's 1e-6 gives up to about this much.
+"""Absolute tolerance; right programs differ by less. Adding in another order in float32 makes a difference of 1e-7, and
+a scale that is a power of two makes none. In float64, a hand-written clip without torch's 1e-6 makes up to about 2e-6.
 """
+
+NEVER_CLIPS = 1e6
+"""A norm limit above any ordinary gradient's norm: clipping is asked for, and changes nothing."""
 
 
 def layers() -> list[nn.Module]:
@@ -38,15 +41,17 @@ def layers() -> list[nn.Module]:
 
 def autocast_net(env: Env) -> AutocastNet:
     """Return a model that notes autocast and computes in float64."""
-    net = AutocastNet(layers())
+    net = AutocastNet(layers(), env)
     initialised(net, env, "model")
-    net.notes.draw(env)
     return net
 
 
-def half_step_batches(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
-    """Return batches of these sizes, with inputs that every precision holds exactly."""
-    return round_to_eighths(batches(env, sizes))
+def exactly_representable_batches(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
+    """Return batches of these sizes, with inputs clamped to ±4 and rounded to multiples of 1/8.
+
+    Every precision holds such inputs exactly, so casting them early is no mistake.
+    """
+    return [((xb.clamp(-4, 4) * 8).round() / 8, yb) for xb, yb in batches(env, sizes)]
 
 
 def grad_scaler(env: Env, **settings: Any) -> torch.amp.GradScaler:
@@ -54,8 +59,8 @@ def grad_scaler(env: Env, **settings: Any) -> torch.amp.GradScaler:
     return torch.amp.GradScaler(env.device.type, **settings)
 
 
-def fresh_gradient_norm(env: Env, batch: Batch) -> float:
-    """Return the norm of the gradient that the first update sees, computed with another model of the same weights."""
+def initial_gradient_norm(env: Env, batch: Batch) -> float:
+    """Return the norm of the batch's gradient at the initial weights, computed with a model of its own."""
     return gradient_norm(autocast_net(env), loss_function(env), batch)
 
 
@@ -64,23 +69,33 @@ def update_with_limits(
     name: str,
     problem: Problem,
     opt: Optimizer,
-    inputs: Iterable[Sequence[Any]],
+    calls: Iterable[Sequence[Any]],
     limits: Iterable[float | None],
     *,
     dtype: torch.dtype,
     scaler: torch.amp.GradScaler | None,
 ) -> None:
-    """Call the student's function once for each input and norm limit, while the learning rates fall.
+    """Call the student's function once for each norm limit, while the learning rates fall.
 
     The model is in train and eval mode in turn; without BatchNorm and dropout, a right update is the same in both.
     With a scaler, its scale after each call is recorded.
+
+    Args:
+        stage: the scenario's stage.
+        name: name of the exercise.
+        problem: the model and the loss function.
+        opt: the optimizer.
+        calls: for each call, the arguments after the loss function.
+        limits: for each call, `max_norm`.
+        dtype: the precision to ask for.
+        scaler: the scaler to give, or None.
     """
     scales = []
-    for number, (given, limit) in enumerate(zip(inputs, limits, strict=True)):
+    for number, (arguments, limit) in enumerate(zip(calls, limits, strict=True)):
         problem.model.train(number % 2 == 0)
         stage.recorder.call(
             stage.student(name),
-            *(problem.model, opt, problem.loss_fn, *given),
+            *(problem.model, opt, problem.loss_fn, *arguments),
             dtype=dtype,
             scaler=scaler,
             max_norm=limit,
@@ -92,14 +107,14 @@ def update_with_limits(
         stage.recorder.array("배율", scales)
 
 
-def update_with_limit_zero(stage: Stage, name: str, problem: Problem, given: Sequence[Any]) -> None:
-    """Call the student's function with `max_norm=0.0`: a limit of zero is a limit, so that nothing moves.
+def update_with_limit_zero(stage: Stage, name: str, problem: Problem, arguments: Sequence[Any]) -> None:
+    """Call the student's function with `max_norm=0.0`: a limit of zero is a limit, so nothing must move.
 
     Code that asks `if max_norm:` does not clip at all.
     """
     opt = sgd(problem.model)
     stage.recorder.watch(problem.model, opt)
-    update_with_limits(stage, name, problem, opt, [given], [0.0], dtype=torch.bfloat16, scaler=None)
+    update_with_limits(stage, name, problem, opt, [arguments], [0.0], dtype=torch.bfloat16, scaler=None)
 
 
 def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtype, Any], None]) -> None:
@@ -116,13 +131,13 @@ def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtyp
         (torch.bfloat16, off, "(꺼 둔 스케일러)"),
         (torch.bfloat16, on, "(켜 둔 스케일러)"),
     )
-    for dtype, scaler, beside in cases:
+    for dtype, scaler, remark in cases:
         model = autocast_net(env)
         call(model, noting_loss(loss_function(env), model.notes), dtype, scaler)
-        for what in ("순전파", "손실", "역전파"):
-            name = f"{str(dtype).removeprefix('torch.')}{beside}"
-            asked = f"{with_particle(name, '을/를')} 청한 {what}의 autocast"
-            recorder.claim(asked, model.notes.fact(what), model.notes.numbers(what))
+        for part in ("순전파", "손실", "역전파"):
+            name = f"{str(dtype).removeprefix('torch.')}{remark}"
+            asked = f"{with_particle(name, '을/를')} 청한 {part}의 autocast"
+            recorder.claim(asked, model.notes.fact(part), model.notes.witness(part))
 
 
 _OVERFLOWING = 100
@@ -130,14 +145,17 @@ _OVERFLOWING = 100
 
 
 def overflowing(batch: Batch) -> Batch:
-    """Mark samples in their labels, so that `record_scales` makes their loss infinite, as an overflow would."""
+    """Mark samples in their labels, so that `record_updates_and_scales` makes their loss infinite."""
     return batch[0], batch[1] + _OVERFLOWING
 
 
-def record_scales(
-    stage: Stage, name: str, inputs: Sequence[Sequence[Any]], *, max_norm: float | None = None
+def record_updates_and_scales(
+    stage: Stage, name: str, calls: Sequence[Sequence[Any]], *, max_norm: float | None = None
 ) -> None:
-    """Call the student's function once for each input, and record updates and the scale after each."""
+    """Call the student's function with each of these arguments; record its updates, and the scale after each call.
+
+    The loss of batches from `overflowing` is infinite.
+    """
     loss_fn = loss_function(stage.env)
 
     def loss(output: Tensor, target: Tensor) -> Tensor:
@@ -149,10 +167,10 @@ def record_scales(
     scaler = grad_scaler(stage.env, init_scale=2.0**8)
     stage.recorder.watch(model, opt)
     scales = []
-    for given in inputs:
+    for arguments in calls:
         stage.recorder.call(
             stage.student(name),
-            *(model, opt, loss, *given),
+            *(model, opt, loss, *arguments),
             dtype=torch.float16,
             scaler=scaler,
             max_norm=max_norm,
@@ -161,30 +179,33 @@ def record_scales(
     stage.recorder.array("배율", scales)
 
 
-def record_returned(stage: Stage, name: str, inputs: Sequence[Sequence[Any]], *, scaled: bool) -> None:
-    """Record what each call returns, in float16 with a scaler or in bfloat16 without one."""
-    for given in inputs:
+def record_returned(stage: Stage, name: str, calls: Sequence[Sequence[Any]], *, with_scaler: bool) -> None:
+    """Record what each call returns: of float16 calls with a scaler, or of bfloat16 calls without one.
+
+    Each call gets a model of its own, so that mistakes in updates do not show.
+    """
+    for arguments in calls:
         model = autocast_net(stage.env)
         value = stage.recorder.call(
             stage.student(name),
-            *(model, sgd(model), loss_function(stage.env), *given),
-            dtype=torch.float16 if scaled else torch.bfloat16,
-            scaler=grad_scaler(stage.env, init_scale=2.0**6) if scaled else None,
+            *(model, sgd(model), loss_function(stage.env), *arguments),
+            dtype=torch.float16 if with_scaler else torch.bfloat16,
+            scaler=grad_scaler(stage.env, init_scale=2.0**6) if with_scaler else None,
         )
         stage.recorder.returned(value)
 
 
-def record_modes(stage: Stage, name: str, given: Sequence[Any]) -> None:
-    """Record the modes that a call leaves, for a model whose last layer
-    alone is in eval mode, and for one in eval mode.
-    """
+def record_modes(stage: Stage, name: str, arguments: Sequence[Any]) -> None:
+    """Record the modes after a call with a model whose last layer alone is in eval mode, and with one in eval mode."""
     for training in (True, False):
         model = autocast_net(stage.env)
         last_layer_to_eval(model)
         if not training:
             model.eval()
         stage.recorder.call(
-            stage.student(name), *(model, sgd(model), loss_function(stage.env), *given), dtype=torch.bfloat16
+            stage.student(name),
+            *(model, sgd(model), loss_function(stage.env), *arguments),
+            dtype=torch.bfloat16,
         )
         stage.recorder.fact(
             f"{'학습' if training else '평가'} 모드로 준 모델의 모드", [m.training for m in model.modules()]

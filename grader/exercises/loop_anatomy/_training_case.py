@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from grader.exercises.fixtures.autocast import AutocastNet
 from grader.exercises.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, Batch, batches, initialised
 from grader.exercises.fixtures.training import Settings, epoch_loader
+from grader.exercises.loop_anatomy._autocast import AutocastNet
 from grader.observe.play import Env
 from grader.observe.trace import Array
 
@@ -37,8 +37,8 @@ class TrainedNet(AutocastNet):
     seen: Tensor
     answers: Tensor
 
-    def __init__(self, layers: Sequence[nn.Module], answers: Tensor, batches_an_epoch: int) -> None:
-        super().__init__(layers)
+    def __init__(self, layers: Sequence[nn.Module], env: Env, answers: Tensor, batches_an_epoch: int) -> None:
+        super().__init__(layers, env)
         self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
         self.register_buffer("answers", answers, persistent=False)
         self.batches_an_epoch = batches_an_epoch
@@ -106,9 +106,8 @@ def training_case(
     inputs[:, -1] = torch.arange(1, count + 1)
     answers = torch.stack([_answers(labels, number) for number in right])
     order = torch.randperm(count, generator=env.generator("order"))
-    model = TrainedNet((layers or plain_layers)(), answers, -(-samples // settings.batch_size))
+    model = TrainedNet((layers or plain_layers)(), env, answers, -(-samples // settings.batch_size))
     initialised(model, env, "model")
-    model.notes.draw(env)
     loader: DataLoader[Any] = DataLoader(
         TensorDataset(inputs[order], labels[order]), size, generator=torch.Generator()
     )

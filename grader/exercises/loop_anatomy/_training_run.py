@@ -82,7 +82,7 @@ def played(stage: Stage, call: Call, case: Case, path: str | Path | None = None)
 
 
 def unwatched(stage: Stage, call: Call, case: Case, path: str | Path | None = None) -> Any:
-    """Run it without recording the parameters, for scenarios that are about something else."""
+    """Run the student's function without recording the parameters, for scenarios that are about something else."""
     with ExitStack() as stack:
         stack.enter_context(untouched_backends())
         folder = stack.enter_context(scratch_folder())
@@ -103,11 +103,14 @@ def record_autocast(stage: Stage, case: Case) -> None:
     """Record the precision that autocast asked for in each part."""
     notes = case.model.notes
     for name in ("학습 순전파", "검증 순전파", "역전파"):
-        stage.recorder.claim(f"{name}의 autocast", notes.fact(name), notes.numbers(name))
+        stage.recorder.claim(f"{name}의 autocast", notes.fact(name), notes.witness(name))
 
 
 def record_memory(stage: Stage, call: Call) -> None:
-    """Record whether graphs pile up batch by batch: losses of training, or outputs of validation, kept with theirs."""
+    """Record whether graphs pile up batch by batch.
+
+    They do if the losses of training, or the outputs of validation, are kept with their graphs.
+    """
     case = training_case(stage.env, replace(STEADY, batch_size=1), (3, 5), samples=7, validation=(8, 1))
     stage.recorder.watch(case.model, states=False)
     meter = stage.recorder.measure_memory(case.model)

@@ -1,27 +1,30 @@
 """Driver of `amp_accumulate`, which makes one mixed-precision update from a window of micro-batches of equal size.
 
-Scenarios isolate updates in bfloat16 and float16, overflows (of gradients, of a loss, with clipping), the extent of
-autocast, the returned mean loss and modes.
+Scenarios isolate updates in bfloat16 and float16, a norm limit of zero, overflows (of gradients, of a loss, with
+clipping), the extent of autocast, the returned mean loss, modes and memory. The model computes in float64 and only
+notes the precision that autocast asks for (`AutocastNet`).
 """
 
+from itertools import islice
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.fixtures.classifiers import Batch, LossFn, loss_function, sgd
+from grader.exercises.fixtures.classifiers import Batch, LossFn, joined, loss_function, sgd
 from grader.exercises.fixtures.memory import record_window_memory
 from grader.exercises.loop_anatomy._mixed_precision import (
     AMP_ATOL,
+    NEVER_CLIPS,
     autocast_net,
-    fresh_gradient_norm,
+    exactly_representable_batches,
     grad_scaler,
-    half_step_batches,
+    initial_gradient_norm,
     overflowing,
     record_modes,
     record_precision,
     record_returned,
-    record_scales,
+    record_updates_and_scales,
     update_with_limit_zero,
     update_with_limits,
 )
@@ -29,44 +32,47 @@ from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("amp_accumulate")
 
-_OUT_OF_REACH = 1e6
-"""A norm limit that no ordinary gradient meets: how gradients are clipped is judged elsewhere."""
+_MICRO_BATCH_SIZE = 3
+"""Samples in each micro-batch."""
 
-_MICRO = 3
-"""Samples in a micro-batch."""
+_WINDOW_LENGTHS = (4, 3, 1, 4)
+"""Micro-batches in each window. The lengths differ, so that a loss divided by a fixed number shows."""
 
 
-def _windows(env: Env) -> tuple[list[Batch], ...]:
-    """Return windows of four, three, one and four micro-batches, all of one size."""
-    data = half_step_batches(env, (_MICRO,) * 12)
-    return data[:4], data[4:7], data[7:8], data[8:]
+def _micro_batches(env: Env) -> list[Batch]:
+    return exactly_representable_batches(env, (_MICRO_BATCH_SIZE,) * sum(_WINDOW_LENGTHS))
+
+
+def _windows(env: Env) -> list[list[Batch]]:
+    micro_batches = iter(_micro_batches(env))
+    return [list(islice(micro_batches, length)) for length in _WINDOW_LENGTHS]
 
 
 def _problem(env: Env) -> Problem:
-    return Problem(autocast_net(env), half_step_batches(env, (_MICRO,) * 12), loss_function(env))
+    return Problem(autocast_net(env), _micro_batches(env), loss_function(env))
 
 
-def _accumulated(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
-    """Make one call for each window, with falling rates. The clip is off, active, idle and active in turn.
+def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
+    """Make one update for each window, with falling rates. Clipping is off, active, idle and active in turn.
 
-    With a scaler, it is active first and off second.
+    With a scaler, clipping is active in the first call and off in the second: a program that forgets the scaler's
+    `update` makes no second update.
     """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     windows = _windows(env)
-    first = (torch.cat([xb for xb, _ in windows[0]]), torch.cat([yb for _, yb in windows[0]]))
-    norm = fresh_gradient_norm(env, first)
+    norm = initial_gradient_norm(env, joined(windows[0]))
     opt = sgd(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
-    inputs = [(window,) for window in windows]
-    start = (None, 0.4 * norm) if scaler is None else (0.4 * norm, None)
-    limits = (*start, 50.0 * norm, 0.3 * norm)
-    update_with_limits(stage, "amp_accumulate", problem, opt, inputs, limits, dtype=dtype, scaler=scaler)
+    calls = [(window,) for window in windows]
+    first_two = (None, 0.4 * norm) if scaler is None else (0.4 * norm, None)
+    limits = (*first_two, 50.0 * norm, 0.3 * norm)
+    update_with_limits(stage, "amp_accumulate", problem, opt, calls, limits, dtype=dtype, scaler=scaler)
 
 
 @driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)
 def _bf16(stage: Stage) -> None:
-    _accumulated(stage, torch.bfloat16, None)
+    _make_updates(stage, torch.bfloat16, None)
 
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="bf16", atol=AMP_ATOL)
@@ -76,7 +82,16 @@ def _zero_norm(stage: Stage) -> None:
 
 @driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)
 def _fp16(stage: Stage) -> None:
-    _accumulated(stage, torch.float16, grad_scaler(stage.env, init_scale=2.0**10, growth_interval=2))
+    """The scale grows after every second update, so that it changes between the four calls."""
+    _make_updates(stage, torch.float16, grad_scaler(stage.env, init_scale=2.0**10, growth_interval=2))
+
+
+_FIRST_SCALE = 2.0**40
+"""So large that `_LOSS_FACTOR` times this scale is infinite in float64, in which the model computes."""
+_BACKOFF = 2.0**-32
+"""So small that one overflow makes `_FIRST_SCALE` an ordinary scale."""
+_LOSS_FACTOR = 1e300
+"""Factor of the losses whose scaled gradients are to be infinite; the losses themselves stay finite."""
 
 
 @driver.scenario("overflow", "오버플로가 난 구간", atol=AMP_ATOL)
@@ -85,37 +100,37 @@ def _overflow(stage: Stage) -> None:
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     opt = sgd(problem.model)
-    scaler = grad_scaler(env, init_scale=2.0**40, backoff_factor=2.0**-32)
+    scaler = grad_scaler(env, init_scale=_FIRST_SCALE, backoff_factor=_BACKOFF)
     recorder.watch(problem.model, opt)
-    factors, scales = (1e300, 1.0), []
-    for window, factor in zip(_windows(env), factors, strict=False):
+    scales = []
+    for window, factor in zip(_windows(env), (_LOSS_FACTOR, 1.0), strict=False):
 
         def loss_fn(output: Tensor, target: Tensor, factor: float = factor) -> Tensor:
             return problem.loss_fn(output, target) * factor
 
-        recorder.call(
-            stage.student("amp_accumulate"),
-            *(problem.model, opt, loss_fn, window),
-            dtype=torch.float16,
-            scaler=scaler,
-        )
+        student = stage.student("amp_accumulate")
+        recorder.call(student, problem.model, opt, loss_fn, window, dtype=torch.float16, scaler=scaler)
         scales.append(scaler.get_scale())
     recorder.array("배율", scales)
 
 
+def _overflow_and_ordinary(env: Env) -> list[tuple[list[Batch]]]:
+    """Return the arguments of two calls: a window with one micro-batch of infinite loss, then an ordinary window."""
+    first, second, *_ = _windows(env)
+    return [([first[0], overflowing(first[1]), *first[2:]],), (second,)]
+
+
 @driver.scenario("infinite-loss", "손실이 inf인 마이크로 배치", check="overflow", atol=AMP_ATOL)
 def _infinite_loss(stage: Stage) -> None:
-    """The forward pass of one micro-batch overflows: the whole window must be skipped, and the scale fall."""
-    first, second, *_ = _windows(stage.env)
-    record_scales(stage, "amp_accumulate", [([first[0], overflowing(first[1]), *first[2:]],), (second,)])
+    """The loss of one micro-batch is infinite: the whole window must be skipped, and the scale fall."""
+    record_updates_and_scales(stage, "amp_accumulate", _overflow_and_ordinary(stage.env))
 
 
 @driver.scenario("overflow-clipped", "클리핑을 청했을 때 오버플로가 난 구간", check="overflow", atol=AMP_ATOL)
 def _overflow_clipped(stage: Stage) -> None:
     """The measured norm is infinite: the update must still be skipped, and nothing be raised."""
-    first, second, *_ = _windows(stage.env)
-    windows = [([first[0], overflowing(first[1]), *first[2:]],), (second,)]
-    record_scales(stage, "amp_accumulate", windows, max_norm=_OUT_OF_REACH)
+    calls = _overflow_and_ordinary(stage.env)
+    record_updates_and_scales(stage, "amp_accumulate", calls, max_norm=NEVER_CLIPS)
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
@@ -133,13 +148,13 @@ def _precision(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=AMP_ATOL)
 def _returns(stage: Stage) -> None:
-    """Windows of different lengths. Each call gets a model of its own, so that updates do not show."""
-    record_returned(stage, "amp_accumulate", [(w,) for w in _windows(stage.env)[:2]], scaled=False)
+    """Windows of different lengths."""
+    record_returned(stage, "amp_accumulate", [(w,) for w in _windows(stage.env)[:2]], with_scaler=False)
 
 
 @driver.scenario("returns-scaled", "스케일러가 있을 때의 반환값", check="returns", atol=AMP_ATOL)
 def _returns_scaled(stage: Stage) -> None:
-    record_returned(stage, "amp_accumulate", [(w,) for w in _windows(stage.env)[1:3]], scaled=True)
+    record_returned(stage, "amp_accumulate", [(w,) for w in _windows(stage.env)[1:3]], with_scaler=True)
 
 
 @driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)
@@ -149,11 +164,15 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("memory", "함께 살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """One window of four. If it is joined, or run backward once at its end, all of it is alive together."""
+    """One window of four. If its micro-batches are concatenated, or `backward` runs only once at its end, the graphs of
+    all four are alive together.
+    """
     problem, window = _problem(stage.env), _windows(stage.env)[0]
     opt = sgd(problem.model)
     stage.recorder.watch(problem.model, opt, states=False)
     meter = stage.recorder.measure_memory(problem.model)
-    inputs, off = [(window,)], [None]
-    update_with_limits(stage, "amp_accumulate", problem, opt, inputs, off, dtype=torch.bfloat16, scaler=None)
-    record_window_memory(stage, meter, _MICRO)
+    calls, limits = [(window,)], [None]
+    update_with_limits(
+        stage, "amp_accumulate", problem, opt, calls, limits, dtype=torch.bfloat16, scaler=None
+    )
+    record_window_memory(stage, meter, _MICRO_BATCH_SIZE)

@@ -1,7 +1,8 @@
 """Driver of `amp_step`, which makes one mixed-precision update on a mini-batch and returns the loss before it.
 
-Scenarios isolate updates in bfloat16 and float16, overflows, the extent of autocast, real rounding, the returned loss,
-modes and deprecated functions.
+Scenarios isolate updates in bfloat16 and float16, a norm limit of zero, overflows (of gradients, of the loss, with
+clipping), the extent of autocast, real rounding, the returned loss, modes and deprecated functions. The model computes
+in float64 and only notes the precision that autocast asks for (`AutocastNet`), except in `overflow` and `rounding`.
 """
 
 import math
@@ -22,16 +23,17 @@ from grader.exercises.fixtures.classifiers import (
 from grader.exercises.fixtures.marks import ForwardMarks
 from grader.exercises.loop_anatomy._mixed_precision import (
     AMP_ATOL,
+    NEVER_CLIPS,
     autocast_net,
-    fresh_gradient_norm,
+    exactly_representable_batches,
     grad_scaler,
-    half_step_batches,
+    initial_gradient_norm,
     layers,
     overflowing,
     record_modes,
     record_precision,
     record_returned,
-    record_scales,
+    record_updates_and_scales,
     update_with_limit_zero,
     update_with_limits,
 )
@@ -39,15 +41,12 @@ from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("amp_step")
 
-_OUT_OF_REACH = 1e6
-"""A norm limit that no ordinary gradient meets: how gradients are clipped is judged elsewhere."""
-
 _SIZES = (4, 3, 5, 2, 4)
 """Samples in each batch."""
 
 
 def _problem(env: Env) -> Problem:
-    return Problem(autocast_net(env), half_step_batches(env, _SIZES), loss_function(env))
+    return Problem(autocast_net(env), exactly_representable_batches(env, _SIZES), loss_function(env))
 
 
 def _rounding_net(env: Env, salt: str = "model") -> Net:
@@ -61,25 +60,26 @@ def _rounding_data(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
     return [(xb.float(), yb) for xb, yb in batches(env, sizes)]
 
 
-def _steps(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
-    """Make one call for each batch, with falling rates. The clip is off, active, idle, active and active in turn.
+def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
+    """Make one update for each batch, with falling rates. Clipping is off, active, idle, active and active in turn.
 
-    With a scaler, it is active first: a program that forgets the scaler's `update` never gets to a second call.
+    With a scaler, clipping is active in the first call and off in the second: a program that forgets the scaler's
+    `update` makes no second update.
     """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
-    norm = fresh_gradient_norm(env, problem.batches[0])
+    norm = initial_gradient_norm(env, problem.batches[0])
     opt = sgd(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
-    first = (None, 0.4 * norm) if scaler is None else (0.4 * norm, None)
-    limits = (*first, 50.0 * norm, 0.3 * norm, 0.2 * norm)
+    first_two = (None, 0.4 * norm) if scaler is None else (0.4 * norm, None)
+    limits = (*first_two, 50.0 * norm, 0.3 * norm, 0.2 * norm)
     update_with_limits(stage, "amp_step", problem, opt, problem.batches, limits, dtype=dtype, scaler=scaler)
 
 
 @driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)
 def _bf16(stage: Stage) -> None:
-    """Without a scaler, because beside gradients scaled by 4096 an older one that was not cleared hardly shows."""
-    _steps(stage, torch.bfloat16, None)
+    """There is no scaler: beside gradients scaled by 4096, old gradients that were not cleared hardly show."""
+    _make_updates(stage, torch.bfloat16, None)
 
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="bf16", atol=AMP_ATOL)
@@ -90,7 +90,7 @@ def _zero_norm(stage: Stage) -> None:
 
 @driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)
 def _fp16(stage: Stage) -> None:
-    _steps(stage, torch.float16, grad_scaler(stage.env, init_scale=2.0**12, growth_interval=3))
+    _make_updates(stage, torch.float16, grad_scaler(stage.env, init_scale=2.0**12, growth_interval=3))
 
 
 @driver.scenario("overflow", "오버플로가 난 스텝", atol=AMP_ATOL)
@@ -115,22 +115,22 @@ def _overflow(stage: Stage) -> None:
 
 @driver.scenario("infinite-loss", "손실이 inf인 스텝", check="overflow", atol=AMP_ATOL)
 def _infinite_loss(stage: Stage) -> None:
-    """The forward pass overflows: a program that returns early at such a loss never lowers the scale."""
-    first, second = half_step_batches(stage.env, (4, 4))
-    record_scales(stage, "amp_step", [overflowing(first), second])
+    """The loss of the first call is infinite: a program that returns early at such a loss never lowers the scale."""
+    first, second = exactly_representable_batches(stage.env, (4, 4))
+    record_updates_and_scales(stage, "amp_step", [overflowing(first), second])
 
 
 @driver.scenario("overflow-clipped", "클리핑을 청했을 때 오버플로가 난 스텝", check="overflow", atol=AMP_ATOL)
 def _overflow_clipped(stage: Stage) -> None:
     """The measured norm is infinite: the update must still be skipped, and nothing be raised."""
-    first, second = half_step_batches(stage.env, (4, 4))
-    record_scales(stage, "amp_step", [overflowing(first), second], max_norm=_OUT_OF_REACH)
+    first, second = exactly_representable_batches(stage.env, (4, 4))
+    record_updates_and_scales(stage, "amp_step", [overflowing(first), second], max_norm=NEVER_CLIPS)
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
 def _precision(stage: Stage) -> None:
     """The precision that autocast asks for during forward pass, loss and backward pass."""
-    (batch,) = half_step_batches(stage.env, (4,))
+    (batch,) = exactly_representable_batches(stage.env, (4,))
 
     def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:
         stage.recorder.call(
@@ -157,19 +157,23 @@ def _rounding(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=AMP_ATOL)
 def _returns(stage: Stage) -> None:
-    """The loss before the update. Each call gets a model of its own, so that updates do not show."""
-    record_returned(stage, "amp_step", half_step_batches(stage.env, _SIZES[:2]), scaled=False)
+    """The loss before the update."""
+    record_returned(
+        stage, "amp_step", exactly_representable_batches(stage.env, _SIZES[:2]), with_scaler=False
+    )
 
 
 @driver.scenario("returns-scaled", "스케일러가 있을 때의 반환값", check="returns", atol=AMP_ATOL)
 def _returns_scaled(stage: Stage) -> None:
     """The unscaled loss must be returned."""
-    record_returned(stage, "amp_step", half_step_batches(stage.env, _SIZES[1:3]), scaled=True)
+    record_returned(
+        stage, "amp_step", exactly_representable_batches(stage.env, _SIZES[1:3]), with_scaler=True
+    )
 
 
 @driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)
 def _modes(stage: Stage) -> None:
-    (batch,) = half_step_batches(stage.env, (4,))
+    (batch,) = exactly_representable_batches(stage.env, (4,))
     record_modes(stage, "amp_step", batch)
 
 

@@ -20,7 +20,7 @@ from grader.exercises.fixtures.checkpoints import flat_state, plain, read_checkp
 from grader.exercises.fixtures.classifiers import batches
 from grader.exercises.fixtures.training import Settings, TrainingRun, settings_for
 from grader.exercises.loop_anatomy._checkpoint_file import recorded_content, watched_replacement
-from grader.exercises.loop_anatomy._failing_disk import full_disk
+from grader.exercises.loop_anatomy._full_disk import full_disk
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.recorder import Recorder
 from grader.observe.trace import Fact

@@ -41,15 +41,18 @@ from grader.observe.values import as_number
 driver = Driver("lambda_max", cost=8)  # most calls make 100 products, each a pass forward and back
 
 _VALUE_ATOL = 1e-5
-"""Right too: differences of gradients instead of a second derivative, and a value that passes through float32."""
+"""Absolute tolerance of values. Programs that take differences of gradients instead of a second derivative are right,
+and so are programs whose value passes through float32.
+"""
 
 _CONVERGED = 1e-4
-"""Distance from an eigenvalue of 4, beside others below 1, at which it counts as reached. After one product the value
-is mostly off by some tenths; this near it comes for one start vector in a million. After four, it is this near.
+"""Distance at which an eigenvalue of 4 counts as reached, if all others are below 1. After four products, the value is
+within this distance. After one product it is mostly off by some tenths, and for one start vector in a million within
+this distance.
 """
 
 _FLOAT32_VALUE_ATOL = 1e-3
-"""For a second derivative in float32, of a value of about 5."""
+"""Absolute tolerance of a value of about 5 that is computed from a second derivative in float32."""
 
 
 def _measure(
@@ -145,10 +148,10 @@ def _negative(stage: Stage) -> None:
 def _slow(stage: Stage) -> None:
     """First a Hessian for which 300 iterations are plenty and 100 are not.
 
-    A value that has not converged depends on the start vector. So it is no evidence, only that it has not converged is.
+    Then a Hessian for which four iterations are plenty and one is not: a function that makes a few iterations more than
+    it was asked for has converged by then.
 
-    Then one for which four iterations are plenty and one is not: a function that makes a few more than it was asked for
-    has converged by then.
+    A value that has not converged depends on the start vector. So only whether it has converged is recorded.
     """
     value = as_number(_measure_given(stage, (4.0, 3.87, 3.86, 3.84, 0.5), iterations=300))
     converged = abs(value - 4.0) < _VALUE_ATOL

@@ -38,12 +38,12 @@ from grader.observe.play import Driver, Env, Problem, Stage
 driver = Driver("SAM")
 
 SAM_ATOL = 1e-7
-"""A SAM that takes the norm in float32, whatever the dtype of the weights, is right too. Its relative error of 6e-8
-amounts to 1e-8 in the weights at the radius used here.
+"""Absolute tolerance of weights. A SAM that takes the norm in float32, whatever the dtype of the weights, is right too.
+The norm's relative error of 6e-8 amounts to 1e-8 in the weights at the radius used here.
 """
 
 RATIO_ATOL = 1e-6
-"""The same norm in float32, where ||e|| / rho itself is compared."""
+"""Absolute tolerance of ||e|| / rho, which has the relative error of a norm in float32, too."""
 
 
 def _problem(env: Env) -> Problem:
@@ -345,7 +345,12 @@ def _is_optimizer(stage: Stage) -> None:
 
 
 def _clearing(stage: Stage, clears: str) -> None:
-    """Gradients are left alone by default and if asked to, and those of both groups are cleared if asked to."""
+    """Record whether gradients are left by default, with `zero_grad=False` and with `zero_grad=True`.
+
+    Args:
+        stage: the scenario's stage.
+        clears: the method that is asked to clear, `first_step` or `second_step`.
+    """
     model = mlp(stage.env)
     groups = two_groups(model, (0.03, 0.02))
     watched = WatchedSAM(stage, model, groups, torch.optim.SGD, watch=False, rho=RHO, lr=0.03)

@@ -122,7 +122,7 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("together", "모멘텀, 클리핑, 짧은 구간, 제너레이터를 함께", check="adamw", atol=CLIP_ATOL)
 def _together(stage: Stage) -> None:
-    """All of the title at once; in addition, the last layer is in eval mode, and the rate falls after each call."""
+    """Momentum, clipping, a short window and a generator. The last layer is in eval mode."""
     case = _case(stage, [_MICRO] * 10, momentum_sgd)
     last_layer_to_eval(case.model)
     limit = 0.15 * window_norm(case, case.data[:3])

@@ -66,7 +66,7 @@ def _float32(stage: Stage) -> None:
 def _clip(stage: Stage) -> None:
     """A limit that acts under any scale in the first call, and one that never acts in the second.
 
-    The driver of `sam_accumulate` says why both.
+    The scenario `clip` of `sam_accumulate` says why there are both.
     """
     case = _case(stage, _SIZES)
     norm = window_norm(case, case.data[:3])

@@ -111,7 +111,7 @@ add_mode_scenarios(driver, _step_in_mode, check="modes")
 
 
 def _losses(stage: Stage) -> Sequence[Any]:
-    """Return the losses of fresh models: no update shows in a later loss."""
+    """Return the loss of one call for each of three fresh models, so that no update shows in a later loss."""
     cases = [
         _case(stage, (4, 3, 5), model=mlp(stage.env, f"model {number}"), watch=False) for number in range(3)
     ]

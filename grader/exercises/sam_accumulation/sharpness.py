@@ -1,7 +1,8 @@
 """Driver of `sharpness`, which returns L(w + rho * g / ||g||) - L(w) and leaves everything else as it was.
 
 The value is measured on a fresh model each time, so that a function that leaves a model changed still returns the right
-value. What it leaves behind does not depend on the value. So each scenario judges one of the two.
+value. What it leaves behind does not depend on the value. So each scenario judges either
+the value or what is left behind.
 """
 
 import contextlib

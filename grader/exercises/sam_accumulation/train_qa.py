@@ -1,6 +1,6 @@
 """Driver of `train_qa`, which trains a question-answering model with SAM and accumulation and keeps the best epoch.
 
-Scenarios isolate updates, short windows, clipping, rates, modes, losses and the saved file. Only in the one that
+Scenarios isolate updates, short windows, clipping, rates, modes, losses and the saved file. Only in the scenario that
 combines everything does the mode change a number. Losses are judged where no update moves the weights, and the file by
 the epoch that its weights come from.
 """

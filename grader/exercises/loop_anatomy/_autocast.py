@@ -1,0 +1,76 @@
+"""Note the precisions that autocast asks for while a model and its loss are computed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.fixtures.classifiers import LossFn, Net
+from grader.observe.play import Env
+from grader.observe.trace import Fact
+
+
+class AutocastNotes:
+    """The precisions that autocast asked for during forward passes, losses and backward passes.
+
+    For each precision, the notes hold its name and the product of two random numbers, computed in that precision. The
+    product is the witness for `Recorder.claim`: it follows from the seed, so it proves that the code ran.
+    """
+
+    def __init__(self, env: Env) -> None:
+        """Draw the two numbers from the scenario's env."""
+        self.seen: dict[str, dict[str, float]] = {}
+        # Matrices of one element, because autocast rounds products of matrices, as those of layers.
+        self._factors = torch.rand(2, 1, 1, generator=env.generator("factors")) + 1.0
+
+    def note(self, part: str, device_type: str) -> None:
+        """Note the precision that autocast asks for at this moment, under the Korean name of a part of the step."""
+        is_on = torch.is_autocast_enabled(device_type)
+        dtype = str(torch.get_autocast_dtype(device_type)).removeprefix("torch.") if is_on else "꺼짐"
+        one, other = self._factors.to(device_type)
+        with torch.no_grad():
+            self.seen.setdefault(part, {})[dtype] = float(one @ other)
+
+    def fact(self, part: str) -> Fact:
+        """Return the names of the precisions of a part, each once, sorted; `없음` alone if the part never ran."""
+        return [*sorted(self.seen.get(part) or ["없음"])]
+
+    def witness(self, part: str) -> list[float]:
+        """Return one number that follows from the same precisions: the sum of their products, 0 if there are none."""
+        return [sum(self.seen.get(part, {}).values())]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "AutocastNotes":
+        """Return the same object: a copy of the net notes into the same record."""
+        return self
+
+
+class AutocastNet(Net):
+    """A net that notes autocast, but once `initialised`, computes in float64, forward and backward.
+
+    Autocast leaves float64 alone. Rounding to the 8 bits of bfloat16 would magnify a difference in the last bit of a
+    float32 weight a hundred thousand times: right programs that add in another order would end far apart.
+    """
+
+    def __init__(self, layers: Sequence[nn.Module], env: Env) -> None:
+        super().__init__(layers)
+        self.notes = AutocastNotes(env)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return logits of shape (batch, classes), in float64."""
+        device_type = inputs.device.type
+        self.notes.note("순전파" if self.training else "평가 모드의 순전파", device_type)
+        outputs = super().forward(inputs.double())
+        if outputs.requires_grad:
+            outputs.register_hook(lambda _: self.notes.note("역전파", device_type))
+        return outputs
+
+
+def noting_loss(loss_fn: LossFn, notes: AutocastNotes) -> LossFn:
+    """Wrap a loss function so that it notes the precision that autocast asks for while the loss is computed."""
+
+    def noted(output: Tensor, target: Tensor) -> Tensor:
+        notes.note("손실", output.device.type)
+        return loss_fn(output, target)
+
+    return noted

@@ -1,0 +1,70 @@
+"""Observe how a checkpoint's old file is replaced by the new one."""
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from grader.exercises.fixtures.stand_ins import replaced
+
+
+@dataclass
+class SeenRenames:
+    """How files were renamed to the checkpoint's name."""
+
+    old_was_gone: list[bool] = field(default_factory=list)
+    """For each rename that was not refused: True if there was no checkpoint just before it."""
+    came_from_another_folder: bool = False
+    """True if a rename was refused because its file was outside the checkpoint's folder."""
+
+
+@contextmanager
+def watched_renames(student: Any, path: Path) -> Iterator[SeenRenames]:
+    """Watch `os.rename` and `os.replace` for renames to `path`, and refuse those from outside the folder of `path`.
+
+    Such a rename fails as if the file were on another file system, where the temporary files of many machines are.
+
+    Args:
+        student: the student's function or class; its module may have imported the functions by name.
+        path: the checkpoint's absolute path.
+    """
+    seen = SeenRenames()
+    originals = {name: getattr(os, name) for name in ("rename", "replace")}
+
+    def watched(rename: Callable[..., None]) -> Callable[..., None]:
+        def watched_rename(src: Any, dst: Any, **kwargs: Any) -> None:
+            # With `src_dir_fd` or `dst_dir_fd`, paths may be relative to another folder: such renames are not watched.
+            if not kwargs and os.path.abspath(os.fsdecode(dst)) == str(path):
+                if not Path(os.path.abspath(os.fsdecode(src))).is_relative_to(path.parent):
+                    seen.came_from_another_folder = True
+                    raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), src, None, dst)
+                seen.old_was_gone.append(not path.exists())
+            rename(src, dst, **kwargs)
+
+        return watched_rename
+
+    with ExitStack() as stack:
+        for name, original in originals.items():
+            stack.enter_context(replaced(student, os, name, watched(original)))
+        yield seen
+
+
+def unchanged_test(path: Path, link: Path) -> Callable[[], bool]:
+    """Make a hard link to the file at `path`; return a function that tells whether this file has not been written to.
+
+    The link keeps the old file when `path` is replaced by another, and shows when the old one is written in place.
+    Where there is no file yet, or hard links cannot be made, the function returns True while a file exists at `path`.
+
+    Args:
+        path: the file.
+        link: where to make the link.
+    """
+    try:
+        before = path.read_bytes()
+        os.link(path, link)
+    except OSError:  # no such file, or a file system without hard links
+        return path.exists
+    return lambda: link.read_bytes() == before
