@@ -11,7 +11,7 @@ from dataclasses import replace
 from grader.course.course import Exercise
 from grader.course.feedback import Diagnosis, Feedback, Remembered, RepairStep
 from grader.judging.judge import judge
-from grader.judging.messages import unnamed_message
+from grader.judging.messages import message_without_mistakes
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.repair.remembered_state import line_that_could_remember, scenarios_changed_by_reloading
@@ -94,7 +94,7 @@ def _with_steps(feedback: Feedback, exercise: Exercise, origin: Origin, repair: 
             return told
         # One small edit repairs everything, so mistakes that left scenarios unexplained were named wrongly.
         told = replace(told, diagnosis=replace(told.diagnosis, mistakes=(), unexplained=()))
-        told = replace(told, message=unnamed_message(told))
+        told = replace(told, message=message_without_mistakes(told))
     if feedback.error is not None:  # the line to show stays the one that raised
         return told
     source_line = origin.text(repair.edits[0].line)
