@@ -60,7 +60,11 @@ class ServerGone(Ended):
 
 @dataclass(frozen=True)
 class Limits:
-    """Resource limits for one exercise; `isolation.Bounds` are those of the child that plays it."""
+    """Resource limits of a child, which plays all exercises of a submission.
+
+    Each exercise gets the times, the output and the trace anew. The memory is the whole child's. Executing a file before
+    its exercises gets the times too. `isolation.Bounds` are what the kernel and the server limit in the child.
+    """
 
     seconds: float = 20.0
     """Wall time: for code that sleeps, or waits for something that never comes."""
@@ -82,7 +86,7 @@ class Child:
 
         Args:
             server: the running server.
-            limits: limits of one exercise.
+            limits: the limits.
             exercises: number of exercises to be played; it multiplies the processor time that the kernel allows.
             parcels: the drivers.
         """
