@@ -100,7 +100,7 @@ class Sandbox:
         self._server: Server | None = self._start_server()
         self._parcels = Parcels(lessons)
         self._setting = Setting(
-            imports=(*self._parcels.imported(), *ahead),
+            imports=(*self._parcels.libraries(), *ahead),
             device=device,
             isolate=self._isolate,
             visible=bubblewrap.bound_folders_in_tmp(),
