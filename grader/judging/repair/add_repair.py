@@ -73,8 +73,8 @@ def with_repair(
     repair = search(exercise, origin.source, runs, reference.solution, runner, budget=budget)
     if repair is None:
         return feedback
-    mends_half = len(repair.mended) >= len(repair.left)
-    if not repair.whole and (has_clue or not mends_half):
+    mends_half = len(repair.repaired_scenarios) >= len(repair.still_failing)
+    if not repair.repairs_everything and (has_clue or not mends_half):
         return feedback
     return _with_steps(feedback, exercise, origin, repair)
 
@@ -87,7 +87,7 @@ def _has_clue(feedback: Feedback) -> bool:
 def _with_steps(feedback: Feedback, exercise: Exercise, origin: Origin, repair: Repair) -> Feedback:
     """Return the feedback with the steps of a repair, pointing at the first unless something else is to be shown."""
     steps = tuple(_repair_step(edit, origin) for edit in repair.edits)
-    titles_left = tuple(exercise.driver[name].title for name in repair.left)
+    titles_left = tuple(exercise.driver[name].title for name in repair.still_failing)
     told = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps, repair_leaves=titles_left))
     if feedback.diagnosis.mistakes:
         if len(steps) > 1:  # mistakes are named, and may be right: their line stays
