@@ -1,8 +1,8 @@
 """Add to a feedback what only plays of edited programs can tell.
 
 That is what the program remembers from one call to the next (`remembered_state`) or, if it remembers nothing, a repair
-and its place (`search`). It is tried after `assess`, for feedback that names no mistake or leaves something unexplained
-(`wants_repair`).
+and its place (`search`). The programs are played after `assess`, for feedback that names no mistake or leaves something
+unexplained (`wants_repair`).
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,10 @@ _DIVISOR_WITH_A_CLUE = 2
 
 
 def wants_repair(feedback: Feedback) -> bool:
-    """Return True if the code ran and is wrong, and what is known leaves something to be explained."""
+    """Return True if the code is begun and wrong, and no diagnosis explains everything.
+
+    A diagnosis is the named mistakes, a pasted program, or a signature that differs from the exercise's.
+    """
     diagnosis = feedback.diagnosis
     explained = (diagnosis.mistakes and not diagnosis.unexplained) or diagnosis.pasted or diagnosis.signature
     return feedback.begun and feedback.status in ("failed", "error") and not explained
@@ -61,7 +64,7 @@ def with_repair(
         runs: the learner's runs.
         reference: what they were judged by.
         origin: the learner's code.
-        runner: plays edited versions of it where they can do no harm.
+        runner: plays edited versions of the learner's code where they can do no harm.
     """
     if not runs:  # the program does not even load
         return feedback
@@ -111,7 +114,7 @@ def _with_remembered_state(
 ) -> Feedback | None:
     """Return the feedback with what the program remembers and without mistakes.
 
-    None if it remembers nothing, or if nothing more can be played to find that out.
+    None if the program remembers nothing, or if nothing more can be played to find out whether it does.
     """
     line = line_that_could_remember(origin.source, exercise.name)
     if line is None:

@@ -211,7 +211,7 @@ class _Player:
 
 
 def _error_trace(error: BaseException, program: Program) -> bytes:
-    """Return the serialized trace of a program of which an error is all that can be told."""
+    """Return the serialized trace of a program that was not played to the end because of an error."""
     try:
         return to_bytes(Trace(load_failure=describe_failure(error, program)))
     except BaseException:  # its __str__ or its class is hostile
